@@ -1,0 +1,42 @@
+"""Everything that can go wrong for a reason the user can mend.
+
+    CflError            exit code 1
+    ├── SchemaError     1  the schema is wrong
+    ├── DataError       1  the table is wrong, or does not fit the schema
+    ├── UsageError      2  the command line, or the call, is wrong
+    └── ResourceError   4  memory, disk or solver gave out
+
+Logic raises these; `cli.py` is the only place that prints them and picks the exit code.
+"""
+
+from typing import ClassVar
+
+
+class CflError(Exception):
+    """One or more problems, each a sentence that names the place, the value and the way out."""
+
+    exit_code: ClassVar[int] = 1
+
+    def __init__(self, *problems: str) -> None:
+        super().__init__("\n".join(problems))
+        self.problems = problems
+
+
+class SchemaError(CflError):
+    """The schema is wrong."""
+
+
+class DataError(CflError):
+    """The table is wrong, or does not fit the schema."""
+
+
+class UsageError(CflError):
+    """The command line, or the call, is wrong."""
+
+    exit_code = 2
+
+
+class ResourceError(CflError):
+    """Memory, disk or solver gave out."""
+
+    exit_code = 4

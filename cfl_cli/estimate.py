@@ -1,0 +1,89 @@
+"""The whole method: the paper's Algorithm 1.
+
+    round one   neighbors and weights from the OFs; confidences propagated along them
+    round two   the same, with round one's confidences as further features, weighted by γ
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from cfl_cli.neighbors import nearest
+from cfl_cli.parallel import Workers
+from cfl_cli.propagate import Propagation, propagate
+from cfl_cli.weights import solve
+
+Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
+Mask = npt.NDArray[np.bool_]
+Progress = Callable[[str, int, int], None]  # stage, done, total
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """The confidences, and what the report should know of how they came about."""
+
+    confidences: Floats  # n × ΣK
+    fell_back: Mask  # n × CFs
+    rescued_rows: int  # rows whose weights OSQP could not settle, over all rounds
+
+
+def estimate(
+    features: Floats,
+    candidates: Mask,
+    blocks: Ints,
+    *,
+    k: int,
+    iterations: int,
+    gamma: float,
+    ridge: float,
+    seed: int,
+    correction: bool,
+    jobs: int,
+    progress: Progress = lambda stage, done, total: None,
+) -> Estimate:
+    """Return the confidences of all CFs. `blocks` says at which column each CF begins."""
+    with Workers(jobs) as workers:
+
+        def one_round(points: Floats, name: str) -> tuple[Propagation, int]:
+            n = len(points)
+            neighbors = nearest(
+                points,
+                k=k,
+                seed=seed,
+                workers=workers,
+                progress=lambda rows: progress(f"{name}: neighbors", rows, n),
+            )
+            weights = solve(
+                points,
+                neighbors,
+                ridge=ridge,
+                workers=workers,
+                progress=lambda rows: progress(f"{name}: weights", rows, n),
+            )
+            propagation = propagate(
+                neighbors,
+                weights.values,
+                candidates,
+                blocks,
+                iterations=iterations,
+                correction=correction,
+                workers=workers,
+                progress=lambda steps: progress(f"{name}: propagation", steps, iterations),
+            )
+            return propagation, weights.rescued_rows
+
+        answer, rescued = one_round(features, "round one")
+        if gamma > 0:
+            estimated = scale_by_domain(answer.confidences, blocks, gamma=gamma)
+            answer, more = one_round(np.hstack([features, estimated]), "round two")
+            rescued += more
+    return Estimate(answer.confidences, answer.fell_back, rescued)
+
+
+def scale_by_domain(confidences: Floats, blocks: Ints, *, gamma: float) -> Floats:
+    """Return sqrt(γ/K) · Q for each CF's block, so that every CF weighs alike in a distance."""
+    sizes = np.diff(blocks, append=confidences.shape[1])
+    return confidences * np.repeat(np.sqrt(gamma / sizes), sizes)

@@ -1,0 +1,56 @@
+"""Threads that change the time and never the answer.
+
+Work is cut into items; every item is computed by the same code whoever runs it, and results come
+back in the items' order. Linear-algebra libraries are held to one thread inside, because their
+own splitting would both fight ours for cores and change last digits with the thread count.
+"""
+
+import os
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from types import TracebackType
+from typing import Self, TypeVar
+
+from threadpoolctl import threadpool_limits
+
+Item = TypeVar("Item")
+Result = TypeVar("Result")
+
+
+def available_cores() -> int:
+    """Return how many cores this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+class Workers:
+    """A pool of `jobs` threads, open within a `with` block."""
+
+    def __init__(self, jobs: int) -> None:
+        self.jobs = jobs
+
+    def __enter__(self) -> Self:
+        self._limits = threadpool_limits(limits=1)
+        self._pool = ThreadPoolExecutor(self.jobs, thread_name_prefix="cfl")
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._pool.shutdown(wait=True, cancel_futures=True)
+        self._limits.restore_original_limits()
+
+    def map(
+        self, function: Callable[[Item], Result], items: Iterable[Item]
+    ) -> Iterator[Result]:
+        """Yield `function(item)` for every item, in order; the first error stops the rest."""
+        return self._pool.map(function, items)
+
+
+def slices(total: int, size: int) -> list[slice]:
+    """Cut `range(total)` into slices of at most `size`."""
+    return [slice(start, min(start + size, total)) for start in range(0, total, size)]
