@@ -13,13 +13,17 @@ from typing import ClassVar
 
 
 class CflError(Exception):
-    """One or more problems, each a sentence that names the place, the value and the way out."""
+    """Some problems, each a sentence that names the place, the value and the way out.
+
+    `more` counts problems that were found as well and are not spelled out.
+    """
 
     exit_code: ClassVar[int] = 1
 
-    def __init__(self, *problems: str) -> None:
-        super().__init__("\n".join(problems))
+    def __init__(self, *problems: str, more: int = 0) -> None:
         self.problems = problems
+        self.more = more
+        super().__init__("\n".join([*problems, *([f"and {more:,} more"] if more else [])]))
 
 
 class SchemaError(CflError):

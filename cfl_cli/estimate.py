@@ -45,40 +45,44 @@ def estimate(
     progress: Progress = lambda stage, done, total: None,
 ) -> Estimate:
     """Return the confidences of all CFs. `blocks` says at which column each CF begins."""
+
+    def stage(name: str, total: int) -> Callable[[int], None]:
+        progress(name, 0, total)
+        return lambda done: progress(name, done, total)
+
+    def one_round(number: int, points: Floats) -> tuple[Propagation, int]:
+        n = len(points)
+        neighbors = nearest(
+            points,
+            k=k,
+            seed=seed,
+            workers=workers,
+            progress=stage(f"round {number}: neighbors", n),
+        )
+        weights = solve(
+            points,
+            neighbors,
+            ridge=ridge,
+            workers=workers,
+            progress=stage(f"round {number}: weights", n),
+        )
+        propagation = propagate(
+            neighbors,
+            weights.values,
+            candidates,
+            blocks,
+            iterations=iterations,
+            correction=correction,
+            workers=workers,
+            progress=stage(f"round {number}: propagation", iterations),
+        )
+        return propagation, weights.rescued_rows
+
     with Workers(jobs) as workers:
-
-        def one_round(points: Floats, name: str) -> tuple[Propagation, int]:
-            n = len(points)
-            neighbors = nearest(
-                points,
-                k=k,
-                seed=seed,
-                workers=workers,
-                progress=lambda rows: progress(f"{name}: neighbors", rows, n),
-            )
-            weights = solve(
-                points,
-                neighbors,
-                ridge=ridge,
-                workers=workers,
-                progress=lambda rows: progress(f"{name}: weights", rows, n),
-            )
-            propagation = propagate(
-                neighbors,
-                weights.values,
-                candidates,
-                blocks,
-                iterations=iterations,
-                correction=correction,
-                workers=workers,
-                progress=lambda steps: progress(f"{name}: propagation", steps, iterations),
-            )
-            return propagation, weights.rescued_rows
-
-        answer, rescued = one_round(features, "round one")
+        answer, rescued = one_round(1, features)
         if gamma > 0:
             estimated = scale_by_domain(answer.confidences, blocks, gamma=gamma)
-            answer, more = one_round(np.hstack([features, estimated]), "round two")
+            answer, more = one_round(2, np.hstack([features, estimated]))
             rescued += more
     return Estimate(answer.confidences, answer.fell_back, rescued)
 

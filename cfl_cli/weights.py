@@ -9,8 +9,8 @@ workspace of fixed size and pattern, and only the numbers change from stack to s
 adaptive steps and warm starts are off, because each would let a row's answer depend on the rows
 beside it. OSQP's answer is then sharpened: on its support S the optimum is w ∝ (G/τ + λI)_S⁻¹ 1,
 exact to rounding, and the optimality conditions are checked over all k neighbors. A row that
-fails the check, because OSQP gave up or misjudged its support, goes to an active-set solver and
-is counted.
+fails the check has its support corrected and, should that not settle it, goes to an active-set
+solver; such rows, and those that OSQP gave up on, are counted.
 """
 
 from collections.abc import Callable
@@ -24,21 +24,24 @@ import osqp
 import scipy.optimize
 import scipy.sparse as sp
 
+from cfl_cli.errors import ResourceError
 from cfl_cli.parallel import Workers, slices
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
+Mask = npt.NDArray[np.bool_]
 
 STACK = 100  # rows per OSQP problem: fewer pay more overhead, more wait for the slowest row
 PRECISION = 1e-5  # OSQP's; only the support is read off its answer
 SUPPORT = 1e-5  # weights below this are taken as zero before sharpening
+CORRECTIONS = 6  # of a misjudged support, before the active-set solver takes over
 OPTIMAL = 1e-9  # slack allowed in the optimality conditions, relative to the objective
 ROWS_AT_ONCE = 20 * STACK
 
 
 @dataclass(frozen=True)
 class Weights:
-    """Every row's weights, n × k, and how many rows OSQP left to the active-set solver."""
+    """Every row's weights, n × k, and how many rows OSQP did not settle."""
 
     values: Floats
     rescued_rows: int
@@ -141,15 +144,29 @@ class Workspace:
 
 
 def sharpen(grams: Floats, rough: Floats) -> tuple[Floats, int]:
-    """Return the optimal weights, exact to rounding, and how many rows' `rough` ones misled."""
-    weights = on_support(grams, rough > SUPPORT)
-    misled = np.flatnonzero(~optimal(grams, weights))
-    for row in misled:
+    """Return the optimal weights, exact to rounding, and how many rows OSQP did not settle.
+
+    Where the support of `rough` turns out not to be the optimum's, neighbors whose weight came
+    out negative leave it and neighbors that deserve weight enter, a few times over.
+    """
+    weights = np.empty_like(rough)
+    support = rough > SUPPORT
+    todo = np.arange(len(grams))
+    for _ in range(CORRECTIONS):
+        weights[todo] = on_support(grams[todo], support[todo])
+        right, deserving = optimal(grams[todo], weights[todo])
+        support[todo] = (weights[todo] > 0) | deserving
+        todo = todo[~right]
+        if not len(todo):
+            break
+    for row in todo:
         weights[row] = active_set(grams[row])
-    return weights, len(misled)
+    unsettled = np.isnan(rough).any(axis=1)
+    unsettled[todo] = True
+    return weights, int(unsettled.sum())
 
 
-def on_support(grams: Floats, support: npt.NDArray[np.bool_]) -> Floats:
+def on_support(grams: Floats, support: Mask) -> Floats:
     """Return w ∝ G_S⁻¹ 1 on each support S and 0 off it; some may come out negative."""
     support = support | ~support.any(axis=1, keepdims=True)
     pairs = support[:, :, None] & support[:, None, :]
@@ -158,12 +175,15 @@ def on_support(grams: Floats, support: npt.NDArray[np.bool_]) -> Floats:
     return weights / weights.sum(axis=1, keepdims=True)
 
 
-def optimal(grams: Floats, weights: Floats) -> npt.NDArray[np.bool_]:
-    """Return which rows' weights are the optimum: w ≥ 0, and no neighbor deserves more weight."""
+def optimal(grams: Floats, weights: Floats) -> tuple[Mask, Mask]:
+    """Return which rows' weights are optimal, and which neighbors (b × k) deserve more weight.
+
+    At the optimum no weight is negative and no neighbor's slope, G w, is below the objective.
+    """
     slope = np.einsum("bij,bj->bi", grams, weights)
     objective = np.einsum("bi,bi->b", weights, slope)
-    least = slope.min(axis=1)
-    return (weights >= 0).all(axis=1) & (least >= objective * (1 - OPTIMAL))
+    deserving = slope < objective[:, None] * (1 - OPTIMAL)
+    return (weights >= 0).all(axis=1) & ~deserving.any(axis=1), deserving
 
 
 def active_set(gram: Floats) -> Floats:
@@ -181,6 +201,5 @@ def active_set(gram: Floats) -> Floats:
 
 def check(weights: Floats) -> None:
     """Raise unless every row's weights are ≥ 0 and sum to 1."""
-    if not ((weights >= 0).all() and (np.abs(weights.sum(axis=1) - 1) <= 1e-9).all()):
-        msg = "weights that are negative or do not sum to 1"
-        raise ArithmeticError(msg)
+    if not ((weights >= 0).all() and (np.abs(weights.sum(axis=1) - 1) <= 1e-9).all()):  # noqa: PLR2004
+        raise ResourceError("the solvers gave weights that are negative or do not sum to 1")

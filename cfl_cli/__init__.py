@@ -1,0 +1,56 @@
+"""Estimates the values behind exclusions: columns that only say what a value is not.
+
+    schema.py       YAML → Schema: which columns are OFs, which are CFs
+    tables.py       file ↔ table
+    encode.py       step 1  table + schema → features, candidates, blocks
+    neighbors.py    step 2  features → k nearest rows
+    weights.py      step 3  a small quadratic programme per row → weights
+    propagate.py    step 4  confidences flow along the weights
+    estimate.py     steps 2 to 4, twice: the paper's Algorithm 1
+    decode.py       step 5  confidences → columns
+    report.py       which CFs can be trusted
+    imputation.py   all of it, for a data frame: `impute`
+    cli.py          all of it, for the command line: `cfl`
+
+OF: ordinary feature. CF: complementary feature.
+"""
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from cfl_cli.errors import CflError, DataError, ResourceError, SchemaError, UsageError
+    from cfl_cli.imputation import Result, impute
+    from cfl_cli.report import Report
+    from cfl_cli.schema import Schema, Settings
+
+__version__ = "0.1.0"
+__all__ = [
+    "CflError",
+    "DataError",
+    "Report",
+    "ResourceError",
+    "Result",
+    "Schema",
+    "SchemaError",
+    "Settings",
+    "UsageError",
+    "__version__",
+    "impute",
+]
+
+_HOME = {
+    "Report": "report",
+    "Result": "imputation",
+    "Schema": "schema",
+    "Settings": "schema",
+    "impute": "imputation",
+}
+
+
+def __getattr__(name: str) -> Any:
+    """Import a public name when it is first asked for, so that `cfl --help` stays quick."""
+    if name not in __all__:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from importlib import import_module  # noqa: PLC0415 — as late as the rest
+
+    return getattr(import_module(f"{__name__}.{_HOME.get(name, 'errors')}"), name)

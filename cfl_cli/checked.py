@@ -1,0 +1,193 @@
+"""Frozen models that cannot be built invalid and tell everything that is wrong in plain words.
+
+Pydantic checks, and words its findings for programmers. Here its errors become flaws: a path as the
+user wrote it, and a sentence with the way out.
+"""
+
+import re
+import reprlib
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, NamedTuple, TypeAlias, get_args
+
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    Strict,
+    ValidationError,
+    ValidatorFunctionWrapHandler,
+)
+from pydantic_core import ErrorDetails, InitErrorDetails, PydanticCustomError
+
+from cfl_cli.errors import SchemaError
+from cfl_cli.words import did_you_mean, printable, quote
+
+if TYPE_CHECKING:
+    from pydantic._internal._model_construction import ModelMetaclass
+else:
+    ModelMetaclass = type(BaseModel)  # the same, by its public door
+
+Loc: TypeAlias = tuple[int | str, ...]
+
+_EXPECTED = {
+    "bool_type": "true or false",
+    "dict_type": "a mapping (key: value)",
+    "finite_number": "a finite number",
+    "float_type": "a number",
+    "greater_than": "more than {gt:g}",
+    "greater_than_equal": "at least {ge:g}",
+    "int_type": "a whole number",
+    "less_than": "less than {lt}",
+    "model_attributes_type": "a mapping (key: value)",
+    "model_type": "a mapping (key: value)",
+    "string_too_short": "at least one character",
+    "string_type": "text",
+    "tuple_type": "a list such as [a, b]",
+}
+_ABOUT_A_KEY = {"extra_forbidden", "missing", "union_tag_not_found", "lacking"}
+
+
+class Flaw(NamedTuple):
+    """What is wrong with the entry at `path`, or with its key."""
+
+    path: Loc
+    message: str
+    at_key: bool
+
+    def __str__(self) -> str:
+        """Return `path.to.entry: message`."""
+        path = printable(".".join(map(str, self.path)))
+        return f"{path}: {self.message}" if path else self.message
+
+
+class _Raising(ModelMetaclass):
+    """Lets a call of the class raise `SchemaError`; `model_validate` still raises pydantic's."""
+
+    def __call__(cls, *args: Any, **entries: Any) -> Any:  # noqa: N805 — of a metaclass
+        try:
+            return super().__call__(*args, **entries)
+        except ValidationError as error:
+            raise SchemaError(*map(str, flaws(error, cls))) from None  # type: ignore[arg-type]
+
+
+class Model(BaseModel, metaclass=_Raising):
+    """A frozen set of entries, each described by the text below it."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
+
+    where: ClassVar[str] = ""  # behind "unknown type 'numerc'": " for an ordinary column"
+
+    @classmethod
+    def locate(cls, loc: Loc) -> "tuple[Loc, type[Model]]":
+        """Return where the user wrote what pydantic finds at `loc`, and the model it belongs to."""
+        return loc, cls
+
+
+def from_text(convert: Callable[[str], object], pattern: str) -> BeforeValidator:
+    """Return a step that types text of one form, and leaves all else to the strict check."""
+    form = re.compile(pattern)
+    return BeforeValidator(
+        lambda value: convert(value) if isinstance(value, str) and form.fullmatch(value) else value
+    )
+
+
+# A file holds text, Python may give the type itself. Pydantic's own reading of text is too kind:
+# 1_000, " 20 " and "on" would pass, and so would True for 1.
+_Digits = from_text(int, "[-+]?[0-9]{1,4000}")
+Integer = Annotated[int, Strict(), _Digits]
+Count = Annotated[int, Strict(), Field(ge=1), _Digits]
+Number = Annotated[
+    float, Strict(), from_text(float, r"[-+]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][-+]?[0-9]+)?")
+]
+Switch = Annotated[bool, Strict(), from_text(lambda text: text[0] in "Tt", "[Tt]rue|[Ff]alse")]
+
+
+def problem(message: str, *loc: int | str, kind: str = "said") -> InitErrorDetails:
+    """Return a problem at `loc` below what is being validated, for `refuse`."""
+    return InitErrorDetails(type=PydanticCustomError(kind, message), loc=loc, input=None)
+
+
+def refuse(problems: Iterable[InitErrorDetails]) -> None:
+    """Raise all problems together, if there are any."""
+    if found := list(problems):
+        raise ValidationError.from_exception_data("model", found)
+
+
+def validate_and_refuse(
+    value: object, validate: ValidatorFunctionWrapHandler, problems: Iterable[InitErrorDetails]
+) -> Any:
+    """Return the valid value; raise what `validate` finds together with `problems`."""
+    try:
+        valid = validate(value)
+    except ValidationError as error:
+        refuse([*map(_again, error.errors()), *problems])
+        raise
+    refuse(problems)
+    return valid
+
+
+def _again(detail: ErrorDetails) -> InitErrorDetails:
+    error = PydanticCustomError(detail["type"], detail["msg"], detail.get("ctx"))
+    return InitErrorDetails(type=error, loc=detail["loc"], input=detail["input"])
+
+
+def flaws(error: ValidationError, model: type[Model]) -> Iterator[Flaw]:
+    """Yield every error that pydantic found in `model` as the user should read it."""
+    for detail in error.errors(include_url=False):
+        path, owner = model.locate(detail["loc"])
+        kind = detail["type"]
+        message = _in_plain_words(detail, owner)
+        yield Flaw(path[:-1] if kind == "missing" else path, message, kind in _ABOUT_A_KEY)
+
+
+def _in_plain_words(detail: ErrorDetails, owner: type[Model]) -> str:
+    """Return what is wrong with an entry of `owner`, and the way out."""
+    kind, value = detail["type"], detail["input"]
+    key = str(detail["loc"][-1]) if detail["loc"] else ""
+    if kind == "extra_forbidden":
+        return unknown("key", key, list(owner.model_fields), where=owner.where)
+    if kind == "literal_error":
+        return unknown(key, value, _choices(owner, key), where=owner.where)
+    if kind == "missing":
+        return lacking(key, _choices(owner, key))
+    if kind in _EXPECTED:
+        expected = _EXPECTED[kind].format_map(detail.get("ctx", {}))
+        return f"expected {expected}, found {_seen(value)}"
+    return detail["msg"]
+
+
+def unknown(noun: str, value: object, choices: Sequence[str], *, where: str = "") -> str:
+    """Return that `value` is no such noun, and the nearest choice, or all of them."""
+    hint = did_you_mean(value, choices) if isinstance(value, str) else ""
+    return f"unknown {noun} {_seen(value)}{where}{hint or _either(choices)}"
+
+
+def lacking(key: str, choices: Sequence[str] = ()) -> str:
+    """Return that an entry is not there, and what it could be."""
+    return f"{quote(key)} is missing{_either(choices)}"
+
+
+def _choices(model: type[Model], key: str) -> list[str]:
+    """Return the words that an entry's type allows, if it is a `Literal` or an optional one."""
+
+    def words(annotation: object) -> Iterator[str]:
+        for part in get_args(annotation):
+            yield from [part] if isinstance(part, str) else words(part)
+
+    return list(words(model.model_fields[key].annotation))
+
+
+def _either(choices: Sequence[str]) -> str:
+    *others, last = choices or [""]
+    return f" ({', '.join(others)} or {last})" if others else ""
+
+
+def _seen(value: object) -> str:
+    if value is None or value == "":
+        return "nothing"
+    if isinstance(value, Mapping):
+        return "a mapping"
+    if isinstance(value, (list, tuple)):
+        return f"a list of {len(value)}"
+    return quote(value) if isinstance(value, str) else reprlib.repr(value)

@@ -1,0 +1,357 @@
+"""The command line: options → calls → stdout, stderr and an exit code.
+
+This is the only place that prints errors. Heavy packages are imported inside the commands, so
+that `cfl --help` answers at once.
+"""
+
+import os
+import sys
+import traceback
+from enum import Enum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from typer.core import TyperGroup
+
+from cfl_cli import __version__
+from cfl_cli.errors import CflError, UsageError
+
+if TYPE_CHECKING:
+    from cfl_cli.report import Report
+
+FLAGGED = 3
+RESOURCES = 4
+INTERRUPTED = 130
+PROBLEMS_SHOWN = 20
+
+
+class Commands(TyperGroup):
+    """All commands, with errors turned into messages and exit codes."""
+
+    def invoke(self, ctx: Any) -> Any:
+        """Run the command that was asked for."""
+        try:
+            return super().invoke(ctx)
+        except CflError as error:
+            complain(*error.problems[:PROBLEMS_SHOWN])
+            more = error.more + max(0, len(error.problems) - PROBLEMS_SHOWN)
+            if more:
+                complain(f"and {more:,} more problems")
+            code = error.exit_code
+        except MemoryError:
+            complain("out of memory: use fewer rows or columns, or a machine with more of it")
+            code = RESOURCES
+        except KeyboardInterrupt:
+            complain("interrupted; nothing was written")
+            code = INTERRUPTED
+        if ctx.meta.get("verbose"):
+            traceback.print_exc()
+        raise typer.Exit(code)
+
+
+app = typer.Typer(
+    cls=Commands,
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,  # plain help: rich alone would take a third of a second
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+# Every option has an environment twin: --k is CFL_K.
+command = {"context_settings": {"auto_envvar_prefix": "CFL"}}
+
+
+class Mode(str, Enum):
+    """Which columns a CF gets."""
+
+    hard = "hard"
+    soft = "soft"
+    both = "both"
+
+
+class Format(str, Enum):
+    """How a report is written."""
+
+    table = "table"
+    json = "json"
+    csv = "csv"
+    md = "md"
+
+
+def be_verbose(ctx: typer.Context, value: bool) -> bool:  # noqa: FBT001 — Typer's signature
+    """Remember that errors should come with a traceback."""
+    ctx.meta["verbose"] = value
+    return value
+
+
+def show_version(value: bool) -> None:  # noqa: FBT001 — Typer's signature
+    """Print the version and stop."""
+    if value:
+        typer.echo(f"cfl {__version__}")
+        raise typer.Exit
+
+
+Data = Annotated[Path, typer.Argument(metavar="DATA", help="Table: .csv, .tsv or .parquet.")]
+SchemaFile = Annotated[
+    Path, typer.Option("--schema", "-s", metavar="FILE", help="Schema file (YAML).")
+]
+Overwrite = Annotated[
+    bool | None, typer.Option("--overwrite/--no-overwrite", help="Replace files that exist.")
+]
+Quiet = Annotated[bool | None, typer.Option("--quiet", "-q", help="Print errors only.")]
+Verbose = Annotated[
+    bool,
+    typer.Option("--verbose", "-v", help="Show a traceback with errors.", callback=be_verbose),
+]
+
+
+@app.callback()
+def cfl(
+    *,
+    version: Annotated[  # noqa: ARG001 — its callback does the work
+        bool,
+        typer.Option("--version", help="Print the version.", callback=show_version, is_eager=True),
+    ] = False,
+) -> None:
+    """Estimate the values behind exclusions: columns that only say what a value is not."""
+
+
+@app.command(**command)
+def impute(
+    data: Data,
+    schema: SchemaFile,
+    out: Annotated[
+        Path, typer.Option("--out", "-o", metavar="OUT", help="Table to write, like DATA.")
+    ],
+    *,
+    mode: Annotated[
+        Mode | None,
+        typer.Option(help="Imputed values, confidences per value, or both. Default: hard."),
+    ] = None,
+    k: Annotated[int | None, typer.Option(help="Neighbors of a row. Default: 20.")] = None,
+    iterations: Annotated[
+        int | None, typer.Option(help="Steps of propagation. Default: 100.")
+    ] = None,
+    gamma: Annotated[
+        float | None,
+        typer.Option(help="Weight of the first round in the second; 0: no second. Default: 0.25."),
+    ] = None,
+    ridge: Annotated[
+        float | None, typer.Option(help="How evenly neighbors count. Default: 0.3.")
+    ] = None,
+    correction: Annotated[
+        bool | None,
+        typer.Option(
+            "--correction/--no-correction",
+            help="Apply a row's own exclusions at every step. Off only to see what it does.",
+        ),
+    ] = None,
+    seed: Annotated[int | None, typer.Option(help="Draws among equal distances. Default: 0.")] = None,
+    jobs: Annotated[
+        int | None, typer.Option("--jobs", "-j", help="Threads. Default: all cores.")
+    ] = None,
+    keep_flagged: Annotated[
+        bool | None,
+        typer.Option("--keep-flagged/--impute-flagged", help="Leave flagged CFs as observed."),
+    ] = None,
+    fail_on_flag: Annotated[
+        bool | None,
+        typer.Option("--fail-on-flag/--no-fail-on-flag", help="Exit with 3 if a CF is flagged."),
+    ] = None,
+    overwrite: Overwrite = None,
+    report: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE", help="Report to write, as JSON. Default for CSV: OUT.report.json."
+        ),
+    ] = None,
+    quiet: Quiet = None,
+    verbose: Verbose = False,  # noqa: ARG001 — its callback does the work
+) -> None:
+    """Estimate the value behind every exclusion and write the table with new columns."""
+    from dataclasses import replace  # noqa: PLC0415
+
+    from cfl_cli import tables  # noqa: PLC0415
+    from cfl_cli.imputation import impute as impute_frame  # noqa: PLC0415
+    from cfl_cli.progress import Display  # noqa: PLC0415
+    from cfl_cli.schema import Schema  # noqa: PLC0415
+
+    loaded = Schema.load(schema)
+    settings = loaded.settings.override(
+        mode=mode and mode.value,
+        k=k,
+        iterations=iterations,
+        gamma=gamma,
+        ridge=ridge,
+        correction=correction,
+        seed=seed,
+        jobs=jobs,
+        keep_flagged=keep_flagged,
+        fail_on_flag=fail_on_flag,
+        overwrite=overwrite,
+        report=report and str(report),
+        quiet=quiet,
+    )
+    beside = Path(settings.report) if settings.report else None
+    if beside is None and not tables.embeds_report(out):
+        beside = tables.report_path(out)
+    check_targets(
+        [out] if beside is None else [out, beside],
+        sources=[data, schema],
+        overwrite=settings.overwrite,
+    )
+    frame = tables.read(data)
+    with Display(quiet=settings.quiet) as display:
+        result = impute_frame(
+            frame, loaded, name=str(data), progress=display, **settings.model_dump()
+        )
+    # Time and memory differ from run to run; the table's bytes must not.
+    embedded = replace(result.report, timings={}, peak_memory_mb=None)
+    tables.write(result.frame, out, report=embedded.to_json())
+    if beside is not None:
+        tables.write_text(result.report.to_json() + "\n", beside)
+    if not settings.quiet:
+        summarise(result.report, out)
+    if settings.fail_on_flag and any(column.flagged for column in result.report.columns):
+        raise typer.Exit(FLAGGED)
+
+
+@app.command(**command)
+def report(
+    source: Annotated[
+        Path, typer.Argument(metavar="OUT_OR_REPORT", help="What `cfl impute` wrote.")
+    ],
+    *,
+    format: Annotated[  # noqa: A002 — the option's name
+        Format, typer.Option("--format", "-f", help="How to show it.")
+    ] = Format.table,
+    out: Annotated[
+        Path | None, typer.Option("--out", "-o", metavar="FILE", help="Default: standard output.")
+    ] = None,
+    overwrite: Overwrite = None,
+    verbose: Verbose = False,  # noqa: ARG001 — its callback does the work
+) -> None:
+    """Show how far each CF's entropy fell, and which CFs can be trusted."""
+    from cfl_cli import render, tables  # noqa: PLC0415
+    from cfl_cli.report import Report  # noqa: PLC0415
+
+    facts = Report.from_json(tables.read_report(source), name=str(source))
+    if format is Format.table:
+        terminal = out is None and sys.stdout.isatty()
+        text = render.table(
+            facts,
+            color=terminal and "NO_COLOR" not in os.environ,
+            width=os.get_terminal_size(sys.stdout.fileno()).columns if terminal else None,
+        )
+    else:
+        text = render.FORMATS[format.value](facts)
+    deliver(text, out, sources=[source], overwrite=bool(overwrite))
+
+
+@app.command(**command)
+def check(
+    data: Data,
+    schema: SchemaFile,
+    *,
+    verbose: Verbose = False,  # noqa: ARG001 — its callback does the work
+) -> None:
+    """Find every problem in schema and data, and foretell the memory and time of a run."""
+    from cfl_cli import plan, tables  # noqa: PLC0415
+    from cfl_cli.schema import Schema  # noqa: PLC0415
+
+    loaded = Schema.load(schema)
+    typer.echo(plan.describe(plan.plan(tables.read(data), loaded, name=str(data))))
+
+
+@app.command(**command)
+def init(
+    data: Data,
+    *,
+    cf: Annotated[
+        list[str] | None,
+        typer.Option("--cf", metavar="COLUMN", help="A column that says what a value is not."),
+    ] = None,
+    ignore: Annotated[
+        list[str] | None, typer.Option("--ignore", metavar="COLUMN", help="A column to leave out.")
+    ] = None,
+    out: Annotated[
+        Path | None, typer.Option("--out", "-o", metavar="FILE", help="Default: standard output.")
+    ] = None,
+    overwrite: Overwrite = None,
+    verbose: Verbose = False,  # noqa: ARG001 — its callback does the work
+) -> None:
+    """Draft a schema from a table, with comments that say what to check."""
+    from cfl_cli import draft, tables  # noqa: PLC0415
+
+    text = draft.draft(tables.read(data), cfs=cf or [], ignored=ignore or [])
+    deliver(text, out, sources=[data], overwrite=bool(overwrite))
+
+
+@app.command(**command)
+def schema() -> None:
+    """Print the JSON Schema of schema files, for editors."""
+    import json  # noqa: PLC0415
+
+    from cfl_cli.schema import json_schema  # noqa: PLC0415
+
+    typer.echo(json.dumps(json_schema(), indent=2, ensure_ascii=False))
+
+
+def check_targets(targets: list[Path], *, sources: list[Path], overwrite: bool) -> None:
+    """Raise unless every target can be written without harm to a source or to another target."""
+    for number, target in enumerate(targets):
+        if any(_same(target, other) for other in [*sources, *targets[:number]]):
+            raise UsageError(f"{target}: would be read and written, or written twice: name another")
+        if not target.parent.is_dir():
+            raise UsageError(f"{target}: there is no folder {target.parent}: make it first")
+        if target.is_dir():
+            raise UsageError(f"{target}: is a folder: name a file in it")
+        if target.exists() and not overwrite:
+            raise UsageError(f"{target}: exists already: add --overwrite, or name another file")
+
+
+def _same(one: Path, other: Path) -> bool:
+    if one.exists() and other.exists():
+        return one.samefile(other)
+    return one.resolve() == other.resolve()
+
+
+def deliver(text: str, out: Path | None, *, sources: list[Path], overwrite: bool) -> None:
+    """Write `text` to the file `out`, or to standard output if there is none."""
+    from cfl_cli import tables  # noqa: PLC0415
+
+    if out is None:
+        typer.echo(text, nl=False)
+        return
+    check_targets([out], sources=sources, overwrite=overwrite)
+    tables.write_text(text, out)
+
+
+def summarise(report: "Report", out: Path) -> None:
+    """Say in one or two lines on stderr what was done."""
+    flagged = [column.name for column in report.columns if column.flagged]
+    seconds = sum(report.timings.values())
+    note(f"{out}: {report.rows:,} rows, {len(report.columns)} CFs imputed in {seconds:.1f} s")
+    if flagged:
+        note(f"flagged, do not trust without a look: {', '.join(flagged)}; see `cfl report {out}`")
+
+
+def note(message: str) -> None:
+    """Print a message on stderr."""
+    from cfl_cli.words import printable  # noqa: PLC0415
+
+    typer.echo(printable(message), err=True)
+
+
+def complain(*problems: str) -> None:
+    """Print problems on stderr, one line each."""
+    for problem in problems:
+        note(f"cfl: {problem}")
+
+
+def main() -> None:
+    """Run `cfl`."""
+    for stream in (sys.stdout, sys.stderr):
+        stream.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
+    app()

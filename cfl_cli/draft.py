@@ -1,0 +1,156 @@
+"""Drafts a schema from a table: types guessed from the cells, doubts left as comments."""
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import polars as pl
+
+from cfl_cli.errors import UsageError
+from cfl_cli.words import did_you_mean, quote
+
+MISSING = ("", "NA", "N/A", "NaN", "nan", "null", "NULL", "None", "?", "-")
+CATEGORIES = 50  # more different texts than this look like names or notes
+DOMAIN = 200  # more different values than this are too many to list
+SEPARATORS = (";", "|", ",", "/")
+EXACT = "="
+
+HEADER = """\
+# A draft: read every line. The comments say what to check; delete them as you go.
+#   role: ordinary       the cells say what the value is (OF)
+#   role: complementary  the cells say what the value is not (CF)
+#   role: ignore         an id, a note, the label of a later model: left out of the estimate
+version: 1
+"""
+
+
+@dataclass(frozen=True)
+class Guess:
+    """A column's line in the schema, and what the user should check about it."""
+
+    entry: str
+    comment: str = ""
+
+
+def draft(frame: pl.DataFrame, *, cfs: Sequence[str], ignored: Sequence[str]) -> str:
+    """Return the text of a schema for the table."""
+    _check_columns(frame, cfs, ignored)
+    missing = ["", *_missing_tokens(frame, cfs)]
+    lines = [HEADER + f"missing: {_flow(missing)}  # cells that hold nothing", "columns:"]
+    for column in frame.get_columns():
+        if column.name in ignored:
+            guess = Guess("{role: ignore}")
+        elif column.name in cfs:
+            guess = _complementary(column, missing)
+        else:
+            guess = _ordinary(column, missing)
+        comment = f"  # {guess.comment}" if guess.comment else ""
+        lines.append(f"  {_scalar(column.name)}: {guess.entry}{comment}")
+    if not cfs:
+        lines.append("# No CF yet: run again with --cf COLUMN, or change a role above.")
+    return "\n".join(lines) + "\n"
+
+
+def _check_columns(frame: pl.DataFrame, cfs: Sequence[str], ignored: Sequence[str]) -> None:
+    problems = [
+        f"{option} {quote(name)}: the table has no such column{did_you_mean(name, frame.columns)}"
+        for option, names in (("--cf", cfs), ("--ignore", ignored))
+        for name in names
+        if name not in frame.columns
+    ]
+    problems += [f"{quote(name)} is both --cf and --ignore" for name in cfs if name in ignored]
+    if problems:
+        raise UsageError(*problems)
+
+
+def _missing_tokens(frame: pl.DataFrame, cfs: Sequence[str]) -> list[str]:
+    """Return the tokens that keep an otherwise numeric column from being one."""
+    found = set()
+    for column in frame.get_columns():
+        if column.dtype == pl.String and column.name not in cfs:
+            texts = column.drop_nulls().unique()
+            others = texts.filter(~texts.is_in(MISSING))
+            if len(others) and _all_numbers(others):
+                found |= set(texts.to_list()) & set(MISSING[1:])
+    return [token for token in MISSING if token in found]
+
+
+def _all_numbers(texts: pl.Series) -> bool:
+    numbers = texts.str.strip_chars().cast(pl.Float64, strict=False)
+    return bool(numbers.is_finite().fill_null(value=False).all())
+
+
+def _ordinary(column: pl.Series, missing: Sequence[str]) -> Guess:
+    if column.dtype.is_nested() or column.dtype in (pl.Binary, pl.Object):
+        return Guess("{role: ignore}", f"holds {column.dtype}, which cfl does not compare")
+    text = column.cast(pl.String)
+    text = text.filter(text.is_not_null() & ~text.is_in(missing))
+    values = sorted(text.unique().to_list())
+    if not values:
+        return Guess("{role: ignore}", "every cell is missing")
+    if len(values) == 1:
+        return Guess("{role: ignore}", "the same in every row")
+    if len(values) == 2:  # noqa: PLR2004
+        return Guess(f"{{role: ordinary, type: binary, values: {_flow(values)}}}")
+    numeric = column.dtype.is_numeric() or _all_numbers(text)
+    unique = len(values) == len(column)
+    if unique and (not numeric or _counts_up(text)):
+        return Guess("{role: ignore}", "a different value in every row: an id?")
+    if numeric:
+        return Guess("{role: ordinary, type: numeric}", _numeric_comment(len(values)))
+    if len(values) > CATEGORIES:
+        return Guess("{role: ignore}", f"{len(values):,} different texts: a name or a note?")
+    return Guess("{role: ordinary, type: categorical}", f"{len(values)} values")
+
+
+def _numeric_comment(values: int) -> str:
+    few = 12
+    return f"only {values} values: codes? then type: categorical" if values <= few else ""
+
+
+def _counts_up(text: pl.Series) -> bool:
+    """Return whether the cells are whole numbers one after the other, as row numbers are."""
+    numbers = text.str.strip_chars().cast(pl.Int64, strict=False)
+    return bool((numbers.diff().drop_nulls() == 1).all()) and not numbers.has_nulls()
+
+
+def _complementary(column: pl.Series, missing: Sequence[str]) -> Guess:
+    text = column.cast(pl.String)
+    cells = set(text.filter(text.is_not_null() & ~text.is_in(missing)).to_list())
+    marked = any(cell.startswith(EXACT) for cell in cells)
+    plain = {cell.removeprefix(EXACT) for cell in cells} if marked else cells
+    separator = _separator(plain)
+    values = sorted({part for cell in plain for part in (cell.split(separator) if separator else [cell])})
+    marks = (f', separator: "{separator}"' if separator else "") + (
+        f', exact: "{EXACT}"' if marked else ""
+    )
+    if not 2 <= len(values) <= DOMAIN:  # noqa: PLR2004
+        return Guess(
+            f"{{role: complementary{marks}}}",
+            f"{len(values):,} different values seen: list all possible ones as values: [...]",
+        )
+    return Guess(
+        f"{{role: complementary, values: {_flow(values)}{marks}}}",
+        f"{len(values)} values seen: add those that are possible and never ruled out",
+    )
+
+
+def _separator(cells: set[str]) -> str | None:
+    """Return the sign that splits some cells into values that also stand alone, if there is one."""
+    for sign in SEPARATORS:
+        joined = [cell for cell in cells if sign in cell]
+        parts = {part for cell in joined for part in cell.split(sign)}
+        if joined and "" not in parts and len(parts & cells) > len(parts) / 2:
+            return sign
+    return None
+
+
+def _flow(values: Sequence[str]) -> str:
+    return f"[{', '.join(_scalar(value) for value in values)}]"
+
+
+def _scalar(text: str) -> str:
+    """Return the text as a YAML scalar: bare where that is safe, in double quotes otherwise."""
+    bare = text.replace("_", "").replace("-", "").replace(".", "")
+    safe = bare.isascii() and bare.isalnum() and text[0].isalnum()
+    return text if safe else json.dumps(text)

@@ -1,0 +1,320 @@
+"""Step 1: a table and its schema become features, candidates and blocks.
+
+Numeric OF → min-max to [0, 1]. Binary OF → 0/1. Categorical OF with K ≥ 3 → one-hot times
+1/sqrt(K), so that two unequal values lie sqrt(2/K) apart. CF → a block of candidate columns.
+
+Every cell that does not fit the schema is found before anything is refused.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from cfl_cli.errors import DataError
+from cfl_cli.schema import Complementary, Ordinary, Schema
+from cfl_cli.words import did_you_mean, quote
+
+Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
+Mask = npt.NDArray[np.bool_]
+
+PROBLEMS_SHOWN = 20
+CATEGORIES = 1000  # a categorical OF becomes this many columns at most
+
+
+@dataclass(frozen=True)
+class Block:
+    """One CF: its domain, its columns among the confidences, and what its cells hold."""
+
+    name: str
+    values: tuple[str, ...]
+    start: int
+    exclusions_per_cell: float  # mean over the cells that list exclusions
+    exact_cells: int
+    empty_cells: int
+
+    @property
+    def columns(self) -> slice:
+        """Return the block's columns in the candidates and the confidences."""
+        return slice(self.start, self.start + len(self.values))
+
+
+@dataclass(frozen=True)
+class Encoded:
+    """What the numeric core needs of a table, and what the report says of it."""
+
+    features: Floats  # n × d
+    candidates: Mask  # n × ΣK
+    blocks: tuple[Block, ...]
+    filled: dict[str, int]  # missing cells filled in, per OF
+    warnings: tuple[str, ...]
+
+    @cached_property
+    def starts(self) -> Ints:
+        """Return the first column of every block."""
+        return np.array([block.start for block in self.blocks])
+
+
+def encode(frame: pl.DataFrame, schema: Schema, *, name: str = "table") -> Encoded:
+    """Return the encoded table, or raise one DataError with all its problems."""
+    problems = Problems(name)
+    _check_shape(frame, schema, problems)
+    problems.raise_if_any()
+
+    features, filled = [], {}
+    for column, of in schema.ordinary.items():
+        encoded, missing = _encode_of(Cells.of(frame[column], schema), of, schema, problems)
+        features.extend(encoded)
+        if missing:
+            filled[column] = missing
+    candidates, blocks, warnings = [], [], []
+    start = 0
+    for column, cf in schema.complementary.items():
+        mask, block = _encode_cf(Cells.of(frame[column], schema), cf, start, problems)
+        if cf.values is None:
+            warnings.append(
+                f"column {quote(column)}: the schema gives no values, so the {len(block.values)} "
+                "seen are taken for the whole domain; list them under `values`"
+            )
+        candidates.append(mask)
+        blocks.append(block)
+        start += len(block.values)
+    if features and not any(np.ptp(column) for column in features):
+        problems.add(
+            "all ordinary columns are constant, so no row is nearer than another: "
+            "mark a column that varies as ordinary"
+        )
+    problems.raise_if_any()
+    warnings += [
+        f"column {quote(column)}: {count:,} missing cells filled in"
+        for column, count in filled.items()
+    ]
+    return Encoded(
+        np.column_stack(features), np.hstack(candidates), tuple(blocks), filled, tuple(warnings)
+    )
+
+
+class Problems:
+    """What is wrong with a table: the first few in words, the rest as a count."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.shown: list[str] = []
+        self.more = 0
+
+    def add(self, message: str) -> None:
+        """Note a problem of the whole table."""
+        self._note(f"{self.name}: {message}")
+
+    def add_cells(self, cells: "Cells", wrong: Mask, what: str) -> None:
+        """Note a problem of every cell of a column that `wrong` marks; `what` follows the value."""
+        rows = np.flatnonzero(wrong)
+        for row in rows[: PROBLEMS_SHOWN]:
+            value = cells.text[int(row)]
+            self._note(
+                f"{self.name}: row {row + 1}, column {quote(cells.name)}: "
+                f"{'an empty cell' if value is None else quote(value)} {what}"
+            )
+        self.more += max(0, len(rows) - PROBLEMS_SHOWN)
+
+    def _note(self, message: str) -> None:
+        if len(self.shown) < PROBLEMS_SHOWN:
+            self.shown.append(message)
+        else:
+            self.more += 1
+
+    def raise_if_any(self) -> None:
+        """Raise a DataError if anything was noted."""
+        if self.shown:
+            raise DataError(*self.shown, more=self.more)
+
+
+@dataclass(frozen=True)
+class Cells:
+    """A column as text, null where the schema says that the cell holds nothing."""
+
+    name: str
+    raw: pl.Series
+    text: pl.Series
+
+    @classmethod
+    def of(cls, column: pl.Series, schema: Schema) -> "Cells":
+        """Return the column's cells, typed by nothing yet."""
+        text = column.cast(pl.String)
+        missing = text.is_in(list(schema.missing)) | text.is_null()
+        if column.dtype.is_float():
+            missing |= column.is_nan()  # how pandas writes a missing number
+        blank = pl.Series(column.name, [None], dtype=pl.String)
+        return cls(column.name, column, text.zip_with(~missing.fill_null(value=True), blank))
+
+    @cached_property
+    def missing(self) -> Mask:
+        """Return which cells hold nothing."""
+        return self.text.is_null().to_numpy()
+
+    @cached_property
+    def seen(self) -> list[str]:
+        """Return the different texts of cells that hold something, sorted by code point."""
+        return sorted(self.text.drop_nulls().unique().to_list())
+
+    def codes(self, values: Sequence[str]) -> Ints:
+        """Return every cell's place in `values`, −1 if it is missing or not among them."""
+        places = self.text.replace_strict(
+            list(values), list(range(len(values))), default=-1, return_dtype=pl.Int64
+        )
+        return places.fill_null(-1).to_numpy()
+
+
+def _check_shape(frame: pl.DataFrame, schema: Schema, problems: Problems) -> None:
+    """Note columns that the schema lists and the table lacks or holds in no usable type."""
+    for column in (*schema.ordinary, *schema.complementary):
+        if column not in frame.columns:
+            problems.add(
+                f"there is no column {quote(column)}, which the schema lists"
+                f"{did_you_mean(column, frame.columns)}"
+            )
+        elif frame[column].dtype.is_nested() or frame[column].dtype in (pl.Binary, pl.Object):
+            problems.add(
+                f"column {quote(column)} holds {frame[column].dtype}, not text or numbers: "
+                "mark it `role: ignore`"
+            )
+    if frame.height < 2:  # noqa: PLR2004 — a row needs another one
+        rows = "one row" if frame.height else "no rows"
+        problems.add(f"the table has {rows}; neighbors need at least two")
+
+
+def _encode_of(
+    cells: Cells, of: Ordinary, schema: Schema, problems: Problems
+) -> tuple[list[Floats], int]:
+    """Return an OF's feature columns, and how many missing cells were filled in."""
+    missing = int(cells.missing.sum())
+    if missing and not schema.fills_missing(cells.name):
+        problems.add_cells(
+            cells, cells.missing, "in an ordinary column that has `on_missing: error`"
+        )
+    if missing == len(cells.missing):
+        problems.add(
+            f"column {quote(cells.name)}: every cell is missing: mark it `role: ignore`"
+        )
+        return [], 0
+    columns = _numeric(cells, problems) if of.type == "numeric" else _coded(cells, of, problems)
+    return columns, missing
+
+
+def _numeric(cells: Cells, problems: Problems) -> list[Floats]:
+    """Return one column in [0, 1]; missing cells get the median."""
+    source = cells.raw if cells.raw.dtype.is_numeric() else cells.text.str.strip_chars()
+    numbers = source.cast(pl.Float64, strict=False).fill_null(np.nan).to_numpy()
+    known = ~cells.missing
+    words = known & np.isnan(numbers)
+    endless = known & np.isinf(numbers)
+    problems.add_cells(
+        cells, words, "is not a number: correct it, list it under `missing`, or change the type"
+    )
+    problems.add_cells(cells, endless, "is not finite: correct it or list it under `missing`")
+    if words.any() or endless.any():
+        return []
+    numbers = np.where(known, numbers, np.median(numbers[known]))
+    _, exponent = np.frexp(np.abs(numbers).max())
+    numbers = np.ldexp(numbers, -exponent)  # a difference of huge numbers must not overflow
+    low, high = numbers.min(), numbers.max()
+    return [(numbers - low) / (high - low) if high > low else np.zeros(len(numbers))]
+
+
+def _coded(cells: Cells, of: Ordinary, problems: Problems) -> list[Floats]:
+    """Return a binary or categorical OF's columns; missing cells get the commonest value."""
+    values = of.values or tuple(cells.seen)
+    codes = cells.codes(values)
+    known = ~cells.missing
+    if of.type == "binary" and len(values) > 2:  # noqa: PLR2004
+        problems.add(
+            f"column {quote(cells.name)}: {len(values):,} different values, but a binary column "
+            "has two: make it categorical, or list other tokens under `missing`"
+        )
+        return []
+    if len(values) > CATEGORIES:
+        problems.add(
+            f"column {quote(cells.name)}: {len(values):,} different values, but a categorical "
+            f"column has at most {CATEGORIES:,}: mark it `role: ignore`, or group its values"
+        )
+        return []
+    outside = known & (codes < 0)
+    problems.add_cells(cells, outside, "is not among the column's `values` in the schema")
+    if outside.any():
+        return []
+    codes = np.where(known, codes, np.bincount(codes[known]).argmax())
+    if len(values) <= 2:  # noqa: PLR2004
+        return [codes.astype(float)]
+    return [(codes == code) / np.sqrt(len(values)) for code in range(len(values))]
+
+
+def _encode_cf(
+    cells: Cells, cf: Complementary, start: int, problems: Problems
+) -> tuple[Mask, Block]:
+    """Return a CF's candidate mask, n × K, and its block."""
+    texts = cells.seen
+    rulings = [Ruling.read(text, cf) for text in texts]
+    values = cf.values or tuple(sorted({value for ruling in rulings for value in ruling.values}))
+    if len(values) < 2:  # noqa: PLR2004
+        problems.add(
+            f"column {quote(cells.name)}: the cells name {len(values)} value(s), but a domain has "
+            "at least two: list them under `values`"
+        )
+        values = (*values, "", "")[:2]
+    codes = cells.codes(texts)
+    masks = np.ones((len(texts) + 1, len(values)), dtype=bool)  # the last one is the empty cell's
+    for code, ruling in enumerate(rulings):
+        fault = ruling.fault(values)
+        if fault:
+            problems.add_cells(cells, codes == code, fault)
+        else:
+            masks[code] = ruling.candidates(values)
+    lists = np.array([not ruling.exact for ruling in rulings] + [False])
+    excluded = (~masks).sum(axis=1)[codes][lists[codes]]
+    candidates = masks[codes]
+    block = Block(
+        cells.name,
+        values,
+        start,
+        exclusions_per_cell=float(excluded.mean()) if len(excluded) else 0.0,
+        exact_cells=int((candidates.sum(axis=1) == 1).sum()),
+        empty_cells=int(cells.missing.sum()),
+    )
+    return candidates, block
+
+
+@dataclass(frozen=True)
+class Ruling:
+    """What one CF cell says: it rules these values out or, if exact, all others."""
+
+    values: tuple[str, ...]
+    exact: bool
+
+    @classmethod
+    def read(cls, text: str, cf: Complementary) -> "Ruling":
+        """Read a cell by the CF's marks."""
+        if cf.exact is not None and text.startswith(cf.exact):
+            return cls((text.removeprefix(cf.exact),), exact=True)
+        parts = text.split(cf.separator) if cf.separator is not None else [text]
+        return cls(tuple(parts), exact=False)
+
+    def candidates(self, values: Sequence[str]) -> list[bool]:
+        """Return which domain values the cell leaves possible."""
+        return [(value in self.values) == self.exact for value in values]
+
+    def fault(self, values: Sequence[str]) -> str | None:
+        """Return what is wrong with the cell, to follow its text in a message, or None."""
+        for value in self.values:
+            if value not in values:
+                alone = self.values == (value,) and not self.exact
+                return (
+                    f"{'is' if alone else f'names {quote(value)}, which is'} not in the domain"
+                    f"{did_you_mean(value, values)}: correct it or add it to the column's `values`"
+                )
+        if not any(self.candidates(values)):
+            return "rules out the whole domain: leave at least one value"
+        return None

@@ -1,0 +1,111 @@
+"""The main job: a table and a schema in, the table with imputed columns and a report out."""
+
+from dataclasses import dataclass, replace
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from cfl_cli import __version__, frames, memory, report
+from cfl_cli.decode import check_names, decode
+from cfl_cli.encode import Encoded, encode
+from cfl_cli.errors import DataError
+from cfl_cli.estimate import Progress, estimate
+from cfl_cli.parallel import available_cores
+from cfl_cli.schema import Schema
+
+Floats = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Result:
+    """The table with its new columns, the confidences behind them, and the report."""
+
+    frame: Any  # of the kind that was given: polars or pandas
+    confidences: dict[str, Floats]  # per CF: n × K, columns in the domain's order
+    report: report.Report
+
+
+def impute(
+    frame: Any,
+    schema: Schema,
+    *,
+    name: str = "table",
+    progress: Progress = lambda stage, done, total: None,
+    **settings: Any,
+) -> Result:
+    """Estimate the value behind every exclusion in `frame`, a polars or pandas data frame.
+
+    `settings` win over the schema's; they are the fields of `Settings`. `name` is what errors call
+    the table. `progress` is told a stage, how much of it is done and how much there is.
+    """
+    chosen = schema.settings.override(**settings)
+    stages = Stages(progress)
+    stages("encode", 0, 1)
+    encoded = prepare(frame, schema, k=chosen.k, mode=chosen.mode, name=name)
+    found = estimate(
+        encoded.features,
+        encoded.candidates,
+        encoded.starts,
+        k=chosen.k,
+        iterations=chosen.iterations,
+        gamma=chosen.gamma,
+        ridge=chosen.ridge,
+        seed=chosen.seed,
+        correction=chosen.correction,
+        jobs=chosen.jobs or available_cores(),
+        progress=stages,
+    )
+    stages("decode", 0, 1)
+    facts = report.build(
+        encoded,
+        found,
+        cfl_version=__version__,
+        # What decides the answer; the number of threads does not.
+        settings=chosen.model_dump(exclude={"jobs", "fail_on_flag"}),
+        keep_flagged=chosen.keep_flagged,
+    )
+    columns = decode(
+        found.confidences, encoded.candidates, encoded.blocks, mode=chosen.mode, kept=facts.kept
+    )
+    return Result(
+        frames.append(frame, columns),
+        {block.name: found.confidences[:, block.columns] for block in encoded.blocks},
+        replace(facts, timings=stages.seconds(), peak_memory_mb=memory.peak_mb()),
+    )
+
+
+def prepare(frame: Any, schema: Schema, *, k: int, mode: str, name: str) -> Encoded:
+    """Return the encoded table, or raise with everything that would keep a run from working."""
+    encoded = encode(frames.as_polars(frame, [*schema.ordinary, *schema.complementary]), schema, name=name)
+    rows = len(encoded.features)
+    if k >= rows:
+        raise DataError(
+            f"{name}: k = {k} needs more than {k} rows, and the table has {rows}: "
+            f"set k (--k) to {rows - 1} or less"
+        )
+    check_names(list(frame.columns), encoded.blocks, mode=mode)
+    return encoded
+
+
+class Stages:
+    """A progress callback that also takes the time of every stage."""
+
+    def __init__(self, progress: Progress) -> None:
+        self.progress = progress
+        self.began: list[tuple[str, float]] = []
+
+    def __call__(self, stage: str, done: int, total: int) -> None:
+        """Note when `stage` began, and pass the news on."""
+        if not self.began or self.began[-1][0] != stage:
+            self.began.append((stage, perf_counter()))
+        self.progress(stage, done, total)
+
+    def seconds(self) -> dict[str, float]:
+        """Return how long each stage took; the last one ends now."""
+        ends = [*(moment for _, moment in self.began[1:]), perf_counter()]
+        return {
+            stage: round(end - moment, 3)
+            for (stage, moment), end in zip(self.began, ends, strict=True)
+        }

@@ -1,0 +1,114 @@
+"""What a run would take, foretold without running it.
+
+Memory is added up from the arrays that live at the same time. Time is measured: a few thousand
+rows, evenly spaced, go through the whole method, and each stage is scaled by how it grows.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from cfl_cli.encode import Encoded
+from cfl_cli.estimate import estimate
+from cfl_cli.imputation import Stages, prepare
+from cfl_cli.neighbors import TREE_DIMENSIONS
+from cfl_cli.parallel import available_cores
+from cfl_cli.schema import Schema, Settings
+from cfl_cli.weights import ROWS_AT_ONCE
+
+PILOT_ROWS = 3000
+PACKAGES = 170e6  # what Python and its packages hold before there is any table
+
+
+@dataclass(frozen=True)
+class Plan:
+    """The sizes of a run, and about what it takes."""
+
+    rows: int
+    distinct_rows: int  # by their OFs
+    ofs: int
+    features: int
+    cfs: int
+    confidences: int
+    memory_mb: float
+    seconds: float
+    warnings: tuple[str, ...]
+
+
+def plan(frame: Any, schema: Schema, *, name: str) -> Plan:
+    """Return the plan of a run, or raise with everything that would keep it from working."""
+    settings = schema.settings
+    encoded = prepare(frame, schema, k=settings.k, mode=settings.mode, name=name)
+    return Plan(
+        rows=len(encoded.features),
+        distinct_rows=len(np.unique(encoded.features, axis=0)),
+        ofs=len(schema.ordinary),
+        features=encoded.features.shape[1],
+        cfs=len(encoded.blocks),
+        confidences=encoded.candidates.shape[1],
+        memory_mb=peak_bytes(encoded, settings, table=frame.estimated_size()) / 1e6,
+        seconds=seconds(encoded, settings),
+        warnings=encoded.warnings,
+    )
+
+
+def peak_bytes(encoded: Encoded, settings: Settings, *, table: int) -> float:
+    """Return about how many bytes a run holds at its peak."""
+    n, d = encoded.features.shape
+    width, k = encoded.candidates.shape[1], settings.k
+    points = d + (width if settings.gamma > 0 else 0)
+    features = 8 * n * (d + points)
+    graph = n * k * (8 + 8 + 16)  # neighbors, weights, and both again as a sparse matrix
+    confidences = n * width * (1 + 4 * 8)  # the mask; before, after, round one's, the output's
+    thread = 8 * ROWS_AT_ONCE * k * (2 * points + 6 * k)  # differences, and matrices on the way
+    jobs = settings.jobs or available_cores()
+    return PACKAGES + 3 * table + features + graph + confidences + jobs * thread
+
+
+def seconds(encoded: Encoded, settings: Settings) -> float:
+    """Return about how long a run takes here, from running a part of it."""
+    n = len(encoded.features)
+    rows = np.unique(np.linspace(0, n - 1, max(PILOT_ROWS, settings.k + 1)).astype(int))
+    stages = Stages(lambda stage, done, total: None)
+    estimate(
+        encoded.features[rows],
+        encoded.candidates[rows],
+        encoded.starts,
+        k=settings.k,
+        iterations=settings.iterations,
+        gamma=settings.gamma,
+        ridge=settings.ridge,
+        seed=settings.seed,
+        correction=settings.correction,
+        jobs=settings.jobs or available_cores(),
+        progress=stages,
+    )
+    points = encoded.features.shape[1] + encoded.candidates.shape[1]
+    growth = n / len(rows)
+    # Matrix products grow with the square of the rows, all else nearly with their number.
+    power = {"round 2: neighbors": 2.0 if points > TREE_DIMENSIONS else 1.2}
+    if encoded.features.shape[1] > TREE_DIMENSIONS:
+        power["round 1: neighbors"] = 2.0
+    return sum(
+        time * growth ** power.get(stage, 1.0) for stage, time in stages.seconds().items()
+    )
+
+
+def describe(plan: Plan) -> str:
+    """Return the plan in words, a line each."""
+    lines = [
+        f"rows           {plan.rows:,} ({plan.distinct_rows:,} distinct by their OFs)",
+        f"OFs            {plan.ofs} in {plan.features} features",
+        f"CFs            {plan.cfs} with {plan.confidences} domain values",
+        f"memory, about  {_round(plan.memory_mb):,.0f} MB",
+        f"time, about    {_round(plan.seconds):,.2g} s with this schema's settings",
+        *(f"warning: {warning}" for warning in plan.warnings),
+        "no problems found",
+    ]
+    return "\n".join(lines)
+
+
+def _round(number: float) -> float:
+    """Return the number to two digits, which is all that an estimate is good for."""
+    return float(f"{number:.1e}")

@@ -1,0 +1,79 @@
+"""Progress on stderr: a live line on a terminal, plain lines elsewhere, nothing for quick work."""
+
+import sys
+from time import monotonic
+from types import TracebackType
+from typing import Self
+
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
+
+PATIENCE = 1.0  # seconds of work before anything is shown
+INTERVAL = 5.0  # seconds between plain lines within one stage
+
+
+class Display:
+    """A progress callback that shows itself on stderr within a `with` block."""
+
+    def __init__(self, *, quiet: bool) -> None:
+        self.quiet = quiet
+        self.began = self.spoke = self.stage_began = monotonic()
+        self.stage = ""
+        self.bar: Progress | None = None
+        self.task: TaskID | None = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if self.bar is not None:
+            self.bar.stop()
+
+    def __call__(self, stage: str, done: int, total: int) -> None:
+        """Take note that `done` of the stage's `total` rows or steps are done."""
+        now = monotonic()
+        if stage != self.stage:
+            self.stage, self.stage_began = stage, now
+        if self.quiet or now - self.began < PATIENCE:
+            return
+        speed = _speed(stage, done, now - self.stage_began)
+        if sys.stderr.isatty():
+            self._redraw(stage, done, total, speed)
+        elif done == total or now - self.spoke >= INTERVAL:
+            self.spoke = now
+            left = (now - self.stage_began) * (total - done) / done if done else None
+            print(_line(stage, done, total, speed, left), file=sys.stderr, flush=True)  # noqa: T201
+
+    def _redraw(self, stage: str, done: int, total: int, speed: str) -> None:
+        if self.bar is None:
+            self.bar = Progress(
+                TextColumn("{task.description}"),
+                BarColumn(bar_width=24),
+                TextColumn("{task.percentage:>3.0f}% {task.fields[speed]}"),
+                TimeRemainingColumn(),
+                console=Console(stderr=True),
+                transient=True,
+            )
+            self.bar.start()
+        if self.task is None or self.bar.tasks[self.task].description != stage:
+            if self.task is not None:
+                self.bar.update(self.task, visible=False)
+            self.task = self.bar.add_task(stage, total=total, speed=speed)
+        self.bar.update(self.task, completed=done, total=total, speed=speed)
+
+
+def _speed(stage: str, done: int, seconds: float) -> str:
+    unit = "steps" if stage.endswith("propagation") else "rows"
+    return f"{done / seconds:,.0f} {unit}/s" if done and seconds > 0 else ""
+
+
+def _line(stage: str, done: int, total: int, speed: str, left: float | None) -> str:
+    facts = [f"{done:,} of {total:,}"]
+    facts += [speed] if speed else []
+    facts += [f"{left:.0f} s left"] if left is not None else []
+    return f"{stage}: {', '.join(facts)}"

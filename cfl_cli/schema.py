@@ -1,0 +1,367 @@
+"""What the columns of a table mean: a YAML file, or keywords in Python, becomes a `Schema`.
+
+    Schema ─┬─ version, missing, on_missing
+            ├─ columns     name → Ordinary, Complementary or Ignored
+            └─ settings    Settings
+
+All are frozen and cannot be built invalid, so later code does not check again. Whatever is wrong
+comes as one `SchemaError` with every problem in it, each with its place: `schema.yml:7:14` for a
+file, `columns.age.type` for Python.
+"""
+
+import os
+from collections.abc import Iterator, Mapping
+from typing import Annotated, Any, ClassVar, Literal, Self, TypeAlias
+
+from pydantic import (
+    AfterValidator,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    Strict,
+    ValidationError,
+    ValidationInfo,
+    ValidatorFunctionWrapHandler,
+    WithJsonSchema,
+    field_validator,
+)
+from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
+from pydantic_core import InitErrorDetails, core_schema
+
+from cfl_cli import yamltext
+from cfl_cli.checked import (
+    Integer,
+    Loc,
+    Model,
+    Number,
+    Switch,
+    flaws,
+    lacking,
+    problem,
+    refuse,
+    unknown,
+    validate_and_refuse,
+)
+from cfl_cli.errors import SchemaError, UsageError
+from cfl_cli.words import quote
+
+
+# To an editor `no`, `01` and `~` are what YAML makes of them; to us they are text. Strict, because
+# a set would pass for a list too, in any order.
+Text = Annotated[str, Strict(), WithJsonSchema({"type": ["string", "number", "boolean", "null"]})]
+Texts = Annotated[
+    tuple[Text, ...],
+    Strict(),
+    BeforeValidator(lambda value: tuple(value) if isinstance(value, list) else value),
+]
+Affix = Annotated[Text, Field(min_length=1)]
+OnMissing: TypeAlias = Literal["fill", "error"]
+
+
+class Settings(Model):
+    """How the method is run; the command line wins over the schema."""
+
+    k: Count = 20
+    """How many neighbors a row has."""
+    iterations: Count = 100
+    """How many times confidences flow along the weights."""
+    gamma: Number = Field(0.25, ge=0, allow_inf_nan=False)
+    """How much the first round's confidences count in the second; 0 means no second round."""
+    ridge: Number = Field(0.3, gt=0, allow_inf_nan=False)
+    """How evenly a row's neighbors count."""
+    seed: Integer = Field(0, ge=0, lt=2**63)
+    """The seed of the draws among equal distances."""
+    correction: Switch = True
+    """Whether a row's own exclusions are applied at every step; off only to see what it does."""
+    mode: Literal["hard", "soft", "both"] = "hard"
+    """What is written: imputed values, confidences per value, or both."""
+    keep_flagged: Switch = False
+    """Whether flagged columns are left as observed."""
+    fail_on_flag: Switch = False
+    """Whether a flagged column makes the command exit with code 3."""
+    jobs: Count | None = None
+    """How many threads work at once; all cores if left out."""
+    overwrite: Switch = False
+    """Whether files that exist may be replaced."""
+    report: Annotated[str, Strict(), Field(min_length=1)] | None = None
+    """The file that the report is written to."""
+    quiet: Switch = False
+    """Whether only problems are told."""
+
+    def override(self, **given: object) -> Self:
+        """Return these settings with those given in their place; None means not given."""
+        new = {name: value for name, value in given.items() if value is not None}
+        try:
+            return self.model_validate({**dict(self), **new})
+        except ValidationError as error:
+            options = (
+                f"--{str(flaw.path[0]).replace('_', '-')}: {flaw.message}"
+                for flaw in flaws(error, Settings)
+            )
+            raise UsageError(*options) from None
+
+
+class Ordinary(Model):
+    """An ordinary feature: its cells say what the value is."""
+
+    where: ClassVar[str] = " for an ordinary column"
+    model_config = ConfigDict(json_schema_extra={"required": ["role", "type"]})
+
+    role: Literal["ordinary"] = "ordinary"
+    type: Literal["numeric", "binary", "categorical"]
+    """What the cells hold: numbers, one of two values, or one of several."""
+    values: Texts | None = Field(None, json_schema_extra={"minItems": 2})
+    """The values that cells may hold; the values seen if left out."""
+    on_missing: OnMissing | None = None
+    """What to do with this column's missing cells, if not what the schema says for all."""
+
+    @field_validator("values", mode="before")
+    @classmethod
+    def _not_for_numbers(cls, values: object, info: ValidationInfo) -> object:
+        if values is not None and info.data.get("type") == "numeric":
+            refuse([problem("a numeric column has no list of values; leave it out")])
+        return values
+
+    @field_validator("values")
+    @classmethod
+    def _a_domain(cls, values: Texts | None, info: ValidationInfo) -> Texts | None:
+        refuse(_domain_problems(values, binary=info.data.get("type") == "binary"))
+        return values
+
+
+class Complementary(Model):
+    """A complementary feature: its cells say what the value is not."""
+
+    where: ClassVar[str] = " for a complementary column"
+    model_config = ConfigDict(json_schema_extra={"required": ["role"]})
+
+    role: Literal["complementary"] = "complementary"
+    separator: Affix | None = None
+    """What stands between the exclusions of a cell that holds several."""
+    exact: Affix | None = None
+    """What a cell starts with if it says what the value is after all."""
+    values: Texts | None = Field(None, json_schema_extra={"minItems": 2})
+    """The domain, in order; the values seen, sorted, if left out."""
+
+    @field_validator("exact")
+    @classmethod
+    def _unlike_separator(cls, exact: str | None, info: ValidationInfo) -> str | None:
+        if exact is not None and exact == info.data.get("separator"):
+            refuse([problem(f"{quote(exact)} is the separator too; choose another mark")])
+        return exact
+
+    @field_validator("values")
+    @classmethod
+    def _a_domain(cls, values: Texts | None, info: ValidationInfo) -> Texts | None:
+        marks = info.data.get("separator"), info.data.get("exact")
+        refuse([*_domain_problems(values), *_unwritable(values, *marks)])
+        return values
+
+
+class Ignored(Model):
+    """A column that plays no part, like those that are not listed."""
+
+    where: ClassVar[str] = " for an ignored column"
+    model_config = ConfigDict(json_schema_extra={"required": ["role"]})
+
+    role: Literal["ignore"] = "ignore"
+
+
+ROLES: dict[str, type[Model]] = {
+    "ordinary": Ordinary,
+    "complementary": Complementary,
+    "ignore": Ignored,
+}
+
+
+def _role_known(column: object) -> object:
+    """Refuse a mapping that does not say which of the three it is."""
+    if isinstance(column, Mapping):
+        if "role" not in column:
+            refuse([problem(lacking("role", [*ROLES]), kind="lacking")])
+        if column["role"] not in [*ROLES]:
+            refuse([problem(unknown("role", column["role"], [*ROLES]), "role")])
+    return column
+
+
+def _not_missing(column: Model, info: ValidationInfo) -> Model:
+    """Refuse what a column could only say with a cell that counts as missing."""
+    said: list[tuple[Loc, str | None]] = [
+        *(((name,), getattr(column, name, None)) for name in ("separator", "exact")),
+        *((("values", i), value) for i, value in enumerate(getattr(column, "values", None) or ())),
+    ]
+    refuse(
+        problem(f"no cell can say {quote(text)}: it is listed under 'missing'", *loc)
+        for loc, text in said
+        if text is not None and text in info.data.get("missing", ())
+    )
+    return column
+
+
+Column = Annotated[
+    Ordinary | Complementary | Ignored,
+    Field(discriminator="role"),
+    BeforeValidator(_role_known),
+    AfterValidator(_not_missing),
+]
+
+
+class Schema(Model):
+    """What the columns of a table mean to cfl, and how it is run."""
+
+    model_config = ConfigDict(
+        title="cfl schema", json_schema_extra={"required": ["version", "columns"]}
+    )
+
+    version: Annotated[Literal[1], BeforeValidator(_version_1)] = 1
+    """The version of this format."""
+    missing: Texts = ("",)
+    """The cells that hold nothing."""
+    on_missing: OnMissing = "fill"
+    """Whether a missing ordinary cell gets its column's median or commonest value, or is an error."""
+    columns: Mapping[Annotated[str, Strict()], Column] = Field(
+        json_schema_extra={"minProperties": 2}
+    )
+    """The columns by name; those not listed are ignored."""
+    settings: Settings = Field(default_factory=Settings)
+    """How the method is run."""
+
+    @field_validator("missing")
+    @classmethod
+    def _listed_once(cls, missing: Texts) -> Texts:
+        refuse(_repeated(missing))
+        return missing
+
+    @field_validator("columns", mode="wrap")
+    @classmethod
+    def _of_both_kinds(cls, columns: object, validate: ValidatorFunctionWrapHandler) -> object:
+        return validate_and_refuse(columns, validate, list(_lacking_roles(columns)))
+
+    @classmethod
+    def locate(cls, loc: Loc) -> tuple[Loc, type[Model]]:
+        """Return the path in the file, and the model there; pydantic adds a level for the role."""
+        match loc:
+            case "settings", *_:
+                return loc, Settings
+            case "columns", name, "[key]":
+                return ("columns", name), cls
+            case "columns", name, str(role), *rest if role in ROLES:
+                return ("columns", name, *rest), ROLES[role]
+            case _:
+                return loc, cls
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Self:
+        """Return the schema in a YAML file."""
+        return cls._from_tree(yamltext.load(path))
+
+    @classmethod
+    def parse(cls, text: str, name: str = "schema") -> Self:
+        """Return the schema in YAML text; `name` is what messages call it."""
+        return cls._from_tree(yamltext.read(text, name=name))
+
+    @classmethod
+    def _from_tree(cls, tree: yamltext.Tree) -> Self:
+        problems = list(tree.problems)
+        if tree.data == "":
+            problems.append(tree.problem((), "nothing is written here; start with 'version: 1'"))
+        elif tree.data is not None:
+            if isinstance(tree.data, dict) and "version" not in tree.data:
+                problems.append(tree.problem((), "'version' is missing; add 'version: 1'"))
+            try:
+                schema = cls.model_validate(tree.data)
+            except ValidationError as error:
+                problems += (
+                    tree.problem(flaw.path, flaw.message, at_key=flaw.at_key)
+                    for flaw in flaws(error, cls)
+                )
+        if problems:
+            raise SchemaError(*map(str, sorted(problems)))
+        return schema
+
+    @property
+    def ordinary(self) -> dict[str, Ordinary]:
+        """The ordinary columns by name, in the schema's order."""
+        return {name: c for name, c in self.columns.items() if isinstance(c, Ordinary)}
+
+    @property
+    def complementary(self) -> dict[str, Complementary]:
+        """The complementary columns by name, in the schema's order."""
+        return {name: c for name, c in self.columns.items() if isinstance(c, Complementary)}
+
+    @property
+    def features(self) -> list[str]:
+        """The names of the columns that are not ignored, in the schema's order."""
+        return [name for name, c in self.columns.items() if not isinstance(c, Ignored)]
+
+    def fills_missing(self, name: str) -> bool:
+        """Return whether missing cells of an ordinary column are filled in rather than refused."""
+        return (self.ordinary[name].on_missing or self.on_missing) == "fill"
+
+
+class _ForEditors(GenerateJsonSchema):
+    """JSON Schema without the null of what is left out, and without titles that repeat names."""
+
+    def nullable_schema(self, schema: core_schema.NullableSchema) -> JsonSchemaValue:
+        return self.generate_inner(schema["schema"])
+
+    def default_schema(self, schema: core_schema.WithDefaultSchema) -> JsonSchemaValue:
+        left_out = schema.get("default", ...) is None
+        return self.generate_inner(schema["schema"]) if left_out else super().default_schema(schema)
+
+    def field_title_should_be_set(self, schema: object) -> bool:  # noqa: ARG002
+        return False
+
+
+def json_schema() -> dict[str, Any]:
+    """Return the JSON Schema of schema files, for editors."""
+    body = Schema.model_json_schema(schema_generator=_ForEditors)
+    return {"$schema": GenerateJsonSchema.schema_dialect, **body}
+
+
+def _repeated(values: Texts) -> Iterator[InitErrorDetails]:
+    first: dict[str, int] = {}
+    for place, value in enumerate(values):
+        if first.setdefault(value, place) != place:
+            message = f"{quote(value)} stands here twice (first as item {first[value] + 1})"
+            yield problem(message, place)
+
+
+def _domain_problems(values: Texts | None, *, binary: bool = False) -> Iterator[InitErrorDetails]:
+    if values is not None:
+        yield from _repeated(values)
+        if len(values) < 2 or (binary and len(values) > 2):  # noqa: PLR2004
+            number = "exactly 2 values for a binary column" if binary else "at least 2 values"
+            yield problem(f"expected {number}, found {len(values)}")
+
+
+def _unwritable(
+    values: Texts | None, separator: str | None, exact: str | None
+) -> Iterator[InitErrorDetails]:
+    """Yield a problem for every value that a cell would be read as something else for."""
+    for place, value in enumerate(values or ()):
+        cannot = f"no cell can rule out {quote(value)}"
+        if separator and separator in value:
+            yield problem(f"{cannot}: it holds the separator {quote(separator)}", place)
+        if exact and value.startswith(exact):
+            yield problem(f"{cannot}: it starts with the exact mark {quote(exact)}", place)
+
+
+def _lacking_roles(columns: object) -> Iterator[InitErrorDetails]:
+    """Yield a problem for each role that no column has, as long as all roles can be read."""
+    if not isinstance(columns, Mapping):
+        return
+    roles = [
+        column.get("role") if isinstance(column, Mapping) else getattr(column, "role", None)
+        for column in columns.values()
+    ]
+    for role, use in (("ordinary", "compare rows by"), ("complementary", "impute")):
+        if role not in roles and all(other in [*ROLES] for other in roles):
+            message = f"no column has the role {role!r}: there is nothing to {use}"
+            yield problem(message, kind="lacking")
+
+
+def _version_1(version: object) -> object:
+    if str(version) != "1":
+        refuse([problem(f"this cfl reads version 1, found {quote(str(version))}")])
+    return 1

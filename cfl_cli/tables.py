@@ -1,0 +1,173 @@
+"""Files and tables: strict reading, atomic writing, nothing else.
+
+Cells of a CSV or TSV file are text and stay what they are; only the schema gives them a type.
+"""
+
+import csv
+import io
+import os
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import IO
+
+import polars as pl
+from polars.exceptions import PolarsError
+
+from cfl_cli.errors import DataError, ResourceError, UsageError
+from cfl_cli.words import quote
+
+REPORT_KEY = "cfl.report"
+SEPARATORS = {".csv": ",", ".tsv": "\t"}
+SUFFIXES = (*SEPARATORS, ".parquet")
+
+
+def suffix_of(path: Path) -> str:
+    """Return the path's suffix, which says its format, or raise if there is no such format."""
+    suffix = path.suffix.lower()
+    if suffix not in SUFFIXES:
+        raise UsageError(
+            f"{path}: the name says no format that cfl knows: end it in {', '.join(SUFFIXES)}"
+        )
+    return suffix
+
+
+def read(path: Path) -> pl.DataFrame:
+    """Return the table in a CSV, TSV or Parquet file."""
+    suffix = suffix_of(path)
+    with _readable(path):
+        data = path.read_bytes()
+    with _well_formed(path):
+        if suffix == ".parquet":
+            return pl.read_parquet(io.BytesIO(data))
+        return _read_separated(data, SEPARATORS[suffix], path)
+
+
+def _read_separated(data: bytes, separator: str, path: Path) -> pl.DataFrame:
+    """Read the header ourselves, because polars leaves doubled quotes in it; then the records."""
+    data = data.removeprefix(b"\xef\xbb\xbf")
+    try:
+        text = data.decode("utf-8")
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        raise DataError(f"{path}: line {line}: not UTF-8: save the file as UTF-8") from None
+    lines = io.StringIO(text, newline="")
+    reader = csv.reader(lines, delimiter=separator, strict=True)
+    try:
+        header = next(reader, [])
+    except csv.Error as error:
+        raise DataError(f"{path}: line 1: the header cannot be read: {error}") from None
+    if not any(header):
+        raise DataError(f"{path}: line 1: there is no header with the columns' names")
+    doubled = sorted({name for name in header if header.count(name) > 1})
+    if doubled:
+        raise DataError(*(f"{path}: column {quote(name)} stands twice" for name in doubled))
+    schema = dict.fromkeys(header, pl.String)
+    records = lines.read().encode()
+    if not records.strip():
+        return pl.DataFrame(schema=schema)
+    return pl.read_csv(
+        records, has_header=False, schema=schema, separator=separator, infer_schema=False
+    )
+
+
+def read_report(path: Path) -> bytes:
+    """Return the JSON text of a report: embedded in a table, or a file of its own."""
+    if path.suffix.lower() == ".parquet":
+        with _readable(path), _well_formed(path), path.open("rb") as file:
+            metadata = pl.read_parquet_metadata(file)
+        if REPORT_KEY not in metadata:
+            raise DataError(f"{path}: no report inside: `cfl impute` did not write this file")
+        return metadata[REPORT_KEY].encode()
+    if path.suffix.lower() in SEPARATORS:
+        beside = report_path(path)
+        if not beside.exists():
+            raise DataError(f"{path}: there is no {beside.name} beside it: name the report itself")
+        path = beside
+    with _readable(path):
+        return path.read_bytes()
+
+
+def report_path(out: Path) -> Path:
+    """Return where the report of a table that cannot embed one goes."""
+    return out.with_name(f"{out.name}.report.json")
+
+
+def embeds_report(path: Path) -> bool:
+    """Return whether the format of `path` carries a report inside."""
+    return suffix_of(path) not in SEPARATORS
+
+
+def write(frame: pl.DataFrame, path: Path, *, report: str) -> None:
+    """Write the table whole or not at all; formats that can embed `report` do."""
+    suffix = suffix_of(path)
+    with replacing(path) as file:
+        if suffix == ".parquet":
+            frame.write_parquet(file, metadata={REPORT_KEY: report})
+        else:
+            frame.write_csv(file, separator=SEPARATORS[suffix])
+
+
+def write_text(text: str, path: Path) -> None:
+    """Write a text file whole or not at all."""
+    with replacing(path) as file:
+        file.write(text.encode())
+
+
+@contextmanager
+def replacing(path: Path) -> Iterator[IO[bytes]]:
+    """Give a new file that takes the place of `path` when all went well, and vanishes if not."""
+    target = path.resolve()
+    temporary = None
+    try:
+        handle, temporary = tempfile.mkstemp(prefix=".cfl-", dir=target.parent)
+        with os.fdopen(handle, "wb") as file:
+            yield file
+            file.flush()
+            os.fchmod(file.fileno(), _mode(target))
+            os.fsync(file.fileno())
+        os.replace(temporary, target)
+        temporary = None
+        _sync_folder(target.parent)
+    except OSError as error:
+        raise ResourceError(f"{path}: cannot be written: {error.strerror or error}") from error
+    finally:
+        if temporary is not None:
+            with suppress(FileNotFoundError):
+                os.unlink(temporary)
+
+
+def _mode(target: Path) -> int:
+    """Return the permissions of the file that is replaced, or those a new file gets."""
+    if target.exists():
+        return target.stat().st_mode & 0o777
+    mask = os.umask(0)
+    os.umask(mask)
+    return 0o666 & ~mask
+
+
+def _sync_folder(folder: Path) -> None:
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+@contextmanager
+def _readable(path: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise DataError(f"{path}: cannot be read: {error.strerror or error}") from error
+
+
+@contextmanager
+def _well_formed(path: Path) -> Iterator[None]:
+    """Turn polars' errors, which quote cells of the table, into one that does not."""
+    try:
+        yield
+    except (PolarsError, pl.exceptions.PanicException) as error:
+        kind = path.suffix.lower().removeprefix(".").upper()
+        raise DataError(f"{path}: not a well-formed {kind} file") from error

@@ -1,0 +1,126 @@
+from itertools import product
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from cfl_cli import propagate as module
+from cfl_cli.parallel import Workers
+from cfl_cli.propagate import propagate, start
+
+
+def case(seed, n=30, k=4, sizes=(3, 4), exact=0.1, empty=0.1):
+    """A random graph and random candidates, as arrays."""
+    rng = np.random.default_rng(seed)
+    neighbors = np.array([rng.choice([j for j in range(n) if j != i], k, replace=False)
+                          for i in range(n)])
+    weights = rng.dirichlet(np.ones(k), size=n)
+    masks = []
+    for size in sizes:
+        mask = np.ones((n, size), dtype=bool)
+        for row, kind in zip(mask, rng.random(n), strict=True):
+            if kind < exact:
+                row[:] = np.arange(size) == rng.integers(size)
+            elif kind > empty + exact:
+                row[rng.integers(size)] = False
+        masks.append(mask)
+    blocks = np.cumsum([0, *sizes[:-1]])
+    return neighbors, weights, np.hstack(masks), blocks
+
+
+def dense(neighbors, weights, candidates, blocks, *, iterations, correction=True):
+    """The method page's step 4, one number at a time."""
+    n = len(neighbors)
+    ends = [*blocks[1:], candidates.shape[1]]
+    first = np.zeros(candidates.shape)
+    for i in range(n):
+        for low, high in zip(blocks, ends, strict=True):
+            first[i, low:high] = candidates[i, low:high] / candidates[i, low:high].sum()
+    current = first.copy()
+    fell_back = np.zeros((n, len(blocks)), dtype=bool)
+    for _ in range(iterations):
+        following = np.zeros_like(current)
+        for i in range(n):
+            for neighbor, weight in zip(neighbors[i], weights[i], strict=True):
+                following[i] += weight * current[neighbor]
+            if not correction:
+                continue
+            for cf, (low, high) in enumerate(zip(blocks, ends, strict=True)):
+                masked = following[i, low:high] * candidates[i, low:high]
+                if masked.sum() == 0:
+                    following[i, low:high] = first[i, low:high]
+                    fell_back[i, cf] = True
+                else:
+                    following[i, low:high] = masked / masked.sum()
+        current = following
+    return current, fell_back
+
+
+@pytest.mark.parametrize("correction", [True, False])
+@pytest.mark.parametrize("seed", range(5))
+def test_propagation_agrees_with_a_dense_double_loop(seed, correction, workers):
+    arguments = case(seed)
+    found = propagate(*arguments, iterations=7, correction=correction, workers=workers)
+    expected, fell_back = dense(*arguments, iterations=7, correction=correction)
+    np.testing.assert_allclose(found.confidences, expected, atol=1e-12)
+    np.testing.assert_array_equal(found.fell_back, fell_back)
+
+
+def test_marginal_propagation_equals_joint_propagation(workers):
+    """The paper's theorem: the marginals of joint confidences are the marginal confidences."""
+    neighbors, weights, candidates, blocks = case(11, n=12, k=3, sizes=(3, 2), empty=0.2)
+    pairs = list(product(range(3), range(3, 5)))
+    both = np.column_stack([candidates[:, a] & candidates[:, b] for a, b in pairs])
+    settings = {"iterations": 6, "correction": False, "workers": workers}
+    joint = propagate(neighbors, weights, both, np.array([0]), **settings).confidences
+    marginal = propagate(neighbors, weights, candidates, blocks, **settings).confidences
+    for column in range(5):
+        summed = sum(joint[:, number] for number, pair in enumerate(pairs) if column in pair)
+        np.testing.assert_allclose(summed, marginal[:, column], atol=1e-12)
+
+
+@given(seed=st.integers(0, 10_000), iterations=st.integers(1, 30))
+def test_confidences_sum_to_one_and_excluded_values_stay_at_zero(seed, iterations):
+    neighbors, weights, candidates, blocks = case(seed, n=12, k=3, exact=0.5)
+    with Workers(1) as workers:
+        found = propagate(neighbors, weights, candidates, blocks, iterations=iterations,
+                          workers=workers).confidences
+    assert np.isfinite(found).all()
+    assert (found[~candidates] == 0).all()
+    np.testing.assert_allclose(np.add.reduceat(found, blocks, axis=1), 1, atol=1e-9)
+
+
+def test_a_block_without_mass_falls_back_to_its_start_and_is_counted(workers):
+    # Rows 0 and 1 are each other's only neighbors; each rules out all that the other allows.
+    candidates = np.array([[True, False, False], [False, True, True]])
+    found = propagate(np.array([[1], [0]]), np.ones((2, 1)), candidates, np.array([0]),
+                      iterations=3, workers=workers)
+    np.testing.assert_allclose(found.confidences, [[1, 0, 0], [0, 0.5, 0.5]])
+    assert found.fell_back.all()
+
+
+def test_confidences_that_vanish_over_many_steps_leave_no_nan(workers):
+    # Each step moves mass from row 1's second value to the first until nothing can be told apart.
+    neighbors = np.array([[1, 2], [0, 2], [0, 1]])
+    candidates = np.array([[True, False, True], [True, True, False], [True, True, True]])
+    found = propagate(neighbors, np.full((3, 2), 0.5), candidates, np.array([0]),
+                      iterations=20_000, workers=workers).confidences
+    assert np.isfinite(found).all()
+    np.testing.assert_allclose(found.sum(axis=1), 1)
+
+
+def test_block_size_and_threads_do_not_change_a_bit(workers, monkeypatch):
+    arguments = case(1, n=80)
+    expected = propagate(*arguments, iterations=20, workers=workers).confidences
+    monkeypatch.setattr(module, "CELLS_AT_ONCE", 50)
+    with Workers(1) as alone:
+        found = propagate(*arguments, iterations=20, workers=alone).confidences
+    np.testing.assert_array_equal(found, expected)
+
+
+def test_the_start_is_even_over_the_candidates():
+    candidates = np.array([[True, True, False, True], [False, True, True, True]])
+    np.testing.assert_allclose(
+        start(candidates, np.array([0, 2])), [[0.5, 0.5, 0, 1], [0, 1, 0.5, 0.5]]
+    )

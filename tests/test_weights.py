@@ -1,0 +1,149 @@
+from itertools import combinations
+
+import numpy as np
+import pytest
+import scipy.optimize
+
+from cfl_cli import weights as module
+from cfl_cli.errors import ResourceError
+from cfl_cli.neighbors import nearest
+from cfl_cli.parallel import Workers
+from cfl_cli.weights import active_set, check, gram, sharpen, solve
+
+RIDGE = 0.3
+
+
+def by_nnls(features, neighbors, row, ridge):
+    """The same optimum from SciPy's NNLS on the stacked differences, with no matrix of ours."""
+    difference = features[neighbors[row]] - features[row]
+    k = len(difference)
+    size = (difference**2).sum() / k
+    scaled = difference / np.sqrt(size) if size > 0 else difference
+    system = np.vstack([scaled.T, np.sqrt(ridge) * np.eye(k), np.ones(k)])
+    answer, _ = scipy.optimize.nnls(system, np.append(np.zeros(len(system) - 1), 1.0))
+    return answer / answer.sum()
+
+
+def by_enumeration(matrix):
+    """The optimum of wᵀGw over the simplex: the best over all supports."""
+    best, lowest = None, np.inf
+    k = len(matrix)
+    for size in range(1, k + 1):
+        for support in combinations(range(k), size):
+            w = np.zeros(k)
+            inverse = np.linalg.solve(matrix[np.ix_(support, support)], np.ones(size))
+            w[list(support)] = inverse / inverse.sum()
+            if (w >= 0).all() and w @ matrix @ w < lowest:
+                best, lowest = w, w @ matrix @ w
+    return best
+
+
+def tables():
+    rng = np.random.default_rng(3)
+    plain = rng.random((400, 5))
+    return {
+        "more features than neighbors": (rng.random((300, 30)), 5),
+        "more neighbors than features": (plain, 20),
+        "duplicates": (np.repeat(rng.random((40, 3)), 8, axis=0), 10),
+        "all rows equal": (np.zeros((50, 3)), 4),
+        "constant columns": (np.hstack([plain, np.ones((400, 2))]), 12),
+        "a grid": (rng.integers(0, 3, (300, 3)).astype(float), 9),
+        "one neighbor": (plain, 1),
+        "two rows": (np.array([[0.0, 1.0], [1.0, 0.0]]), 1),
+        "tiny differences": (plain * 1e-170, 8),
+        "far apart in scale": (np.hstack([plain, plain * 1e-8]), 15),
+    }
+
+
+@pytest.mark.parametrize("ridge", [1e-6, 1e-3, RIDGE, 100.0])
+@pytest.mark.parametrize("name", tables())
+def test_weights_agree_with_nnls(name, ridge, workers):
+    features, k = tables()[name]
+    neighbors = nearest(features, k=k, workers=workers)
+    found = solve(features, neighbors, ridge=ridge, workers=workers).values
+    for row in range(0, len(features), 3):
+        expected = by_nnls(features * (1e170 if name == "tiny differences" else 1), neighbors,
+                           row, ridge)
+        assert np.abs(found[row] - expected).sum() < 1e-4
+
+
+def test_weights_are_the_best_over_all_supports(workers):
+    features = np.random.default_rng(8).random((60, 3))
+    neighbors = nearest(features, k=6, workers=workers)
+    found = solve(features, neighbors, ridge=RIDGE, workers=workers).values
+    for row in range(60):
+        matrix = gram(features, slice(row, row + 1), neighbors[row : row + 1], ridge=RIDGE)[0]
+        np.testing.assert_allclose(found[row], by_enumeration(matrix), atol=1e-9)
+
+
+@pytest.mark.parametrize("name", tables())
+def test_weights_are_not_negative_and_sum_to_one(name, workers):
+    features, k = tables()[name]
+    found = solve(features, nearest(features, k=k, workers=workers), ridge=RIDGE, workers=workers)
+    assert (found.values >= 0).all()
+    assert np.abs(found.values.sum(axis=1) - 1).max() <= 1e-9
+    assert found.rescued_rows == 0
+
+
+def test_equal_rows_get_uniform_weights(workers):
+    features = np.ones((30, 2))
+    neighbors = nearest(features, k=5, workers=workers)
+    np.testing.assert_allclose(
+        solve(features, neighbors, ridge=RIDGE, workers=workers).values, 0.2, atol=1e-12
+    )
+
+
+def test_units_of_the_features_cancel(workers):
+    features = np.random.default_rng(1).random((200, 4))
+    neighbors = nearest(features, k=10, workers=workers)
+    one = solve(features, neighbors, ridge=RIDGE, workers=workers).values
+    other = solve(features * 1000, neighbors, ridge=RIDGE, workers=workers).values
+    np.testing.assert_allclose(one, other, atol=1e-9)
+
+
+def test_row_order_block_size_and_threads_do_not_change_the_answer(workers, monkeypatch):
+    rng = np.random.default_rng(4)
+    features = rng.random((500, 4))
+    neighbors = nearest(features, k=12, workers=workers)
+    expected = solve(features, neighbors, ridge=RIDGE, workers=workers).values
+
+    order = rng.permutation(500)
+    place = np.argsort(order)
+    shuffled = solve(features[order], place[neighbors[order]], ridge=RIDGE, workers=workers).values
+    assert np.abs(shuffled - expected[order]).max() < 1e-9
+
+    monkeypatch.setattr(module, "ROWS_AT_ONCE", 7)
+    with Workers(1) as alone:
+        others = solve(features, neighbors, ridge=RIDGE, workers=alone).values
+    assert np.abs(others - expected).max() < 1e-9
+
+
+def test_rows_that_osqp_gives_up_on_are_solved_and_counted(workers, monkeypatch):
+    features = np.random.default_rng(6).random((150, 4))
+    neighbors = nearest(features, k=10, workers=workers)
+    expected = solve(features, neighbors, ridge=RIDGE, workers=workers).values
+
+    class Impatient(module.osqp.OSQP):
+        def setup(self, *args, **settings):
+            return super().setup(*args, **{**settings, "max_iter": 1, "check_termination": 1})
+
+    monkeypatch.setattr(module.osqp, "OSQP", Impatient)
+    found = solve(features, neighbors, ridge=RIDGE, workers=workers)
+    assert found.rescued_rows == 150
+    assert np.abs(found.values - expected).max() < 1e-9
+
+
+def test_a_hopeless_start_ends_at_the_optimum():
+    rng = np.random.default_rng(9)
+    half = rng.normal(size=(50, 12, 3))
+    grams = half @ half.transpose(0, 2, 1) + 0.01 * np.eye(12)
+    misleading = np.eye(12)[rng.integers(0, 12, 50)]
+    found, _ = sharpen(grams, misleading)
+    for matrix, w in zip(grams, found, strict=True):
+        np.testing.assert_allclose(w, active_set(matrix), atol=1e-9)
+
+
+@pytest.mark.parametrize("bad", [[[0.5, 0.4]], [[1.1, -0.1]], [[np.nan, 1.0]]])
+def test_weights_off_the_simplex_never_leave(bad):
+    with pytest.raises(ResourceError):
+        check(np.array(bad))
