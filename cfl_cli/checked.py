@@ -159,8 +159,9 @@ def _in_plain_words(detail: ErrorDetails, owner: type[Model]) -> str:
 
 def unknown(noun: str, value: object, choices: Sequence[str], *, where: str = "") -> str:
     """Return that `value` is no such noun, and the nearest choice, or all of them."""
-    hint = did_you_mean(value, choices) if isinstance(value, str) else ""
-    return f"unknown {noun} {_seen(value)}{where}{hint or _either(choices)}"
+    if not isinstance(value, str):
+        return f"unknown {noun} {_seen(value)}{where}{_either(choices)}"
+    return f"unknown {noun} {quote(value)}{where}{did_you_mean(value, choices) or _either(choices)}"
 
 
 def lacking(key: str, choices: Sequence[str] = ()) -> str:
@@ -184,10 +185,14 @@ def _either(choices: Sequence[str]) -> str:
 
 
 def _seen(value: object) -> str:
-    if value is None or value == "":
-        return "nothing"
-    if isinstance(value, Mapping):
-        return "a mapping"
-    if isinstance(value, (list, tuple)):
-        return f"a list of {len(value)}"
-    return quote(value) if isinstance(value, str) else reprlib.repr(value)
+    match value:
+        case None | "":
+            return "nothing"
+        case str():
+            return quote(value)
+        case Mapping():
+            return "a mapping"
+        case list() | tuple():
+            return "a list"
+        case _:
+            return reprlib.repr(value)

@@ -7,7 +7,7 @@ that `cfl --help` answers at once.
 import os
 import sys
 import traceback
-from enum import Enum
+from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -59,10 +59,10 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 # Every option has an environment twin: --k is CFL_K.
-command = {"context_settings": {"auto_envvar_prefix": "CFL"}}
+TWINS = {"auto_envvar_prefix": "CFL"}
 
 
-class Mode(str, Enum):
+class Mode(StrEnum):
     """Which columns a CF gets."""
 
     hard = "hard"
@@ -70,7 +70,7 @@ class Mode(str, Enum):
     both = "both"
 
 
-class Format(str, Enum):
+class Format(StrEnum):
     """How a report is written."""
 
     table = "table"
@@ -109,7 +109,7 @@ Verbose = Annotated[
 @app.callback()
 def cfl(
     *,
-    version: Annotated[  # noqa: ARG001 — its callback does the work
+    version: Annotated[
         bool,
         typer.Option("--version", help="Print the version.", callback=show_version, is_eager=True),
     ] = False,
@@ -117,8 +117,9 @@ def cfl(
     """Estimate the values behind exclusions: columns that only say what a value is not."""
 
 
-@app.command(**command)
+@app.command(context_settings=TWINS)
 def impute(
+    ctx: typer.Context,
     data: Data,
     schema: SchemaFile,
     out: Annotated[
@@ -147,7 +148,9 @@ def impute(
             help="Apply a row's own exclusions at every step. Off only to see what it does.",
         ),
     ] = None,
-    seed: Annotated[int | None, typer.Option(help="Draws among equal distances. Default: 0.")] = None,
+    seed: Annotated[
+        int | None, typer.Option(help="Draws among equal distances. Default: 0.")
+    ] = None,
     jobs: Annotated[
         int | None, typer.Option("--jobs", "-j", help="Threads. Default: all cores.")
     ] = None,
@@ -167,7 +170,7 @@ def impute(
         ),
     ] = None,
     quiet: Quiet = None,
-    verbose: Verbose = False,  # noqa: ARG001 — its callback does the work
+    verbose: Verbose = False,
 ) -> None:
     """Estimate the value behind every exclusion and write the table with new columns."""
     from dataclasses import replace  # noqa: PLC0415
@@ -192,7 +195,9 @@ def impute(
         overwrite=overwrite,
         report=report and str(report),
         quiet=quiet,
+        verbose=verbose or None,
     )
+    be_verbose(ctx, settings.verbose)
     beside = Path(settings.report) if settings.report else None
     if beside is None and not tables.embeds_report(out):
         beside = tables.report_path(out)
@@ -217,7 +222,7 @@ def impute(
         raise typer.Exit(FLAGGED)
 
 
-@app.command(**command)
+@app.command(context_settings=TWINS)
 def report(
     source: Annotated[
         Path, typer.Argument(metavar="OUT_OR_REPORT", help="What `cfl impute` wrote.")
@@ -249,7 +254,7 @@ def report(
     deliver(text, out, sources=[source], overwrite=bool(overwrite))
 
 
-@app.command(**command)
+@app.command(context_settings=TWINS)
 def check(
     data: Data,
     schema: SchemaFile,
@@ -264,7 +269,7 @@ def check(
     typer.echo(plan.describe(plan.plan(tables.read(data), loaded, name=str(data))))
 
 
-@app.command(**command)
+@app.command(context_settings=TWINS)
 def init(
     data: Data,
     *,
@@ -288,7 +293,7 @@ def init(
     deliver(text, out, sources=[data], overwrite=bool(overwrite))
 
 
-@app.command(**command)
+@app.command(context_settings=TWINS)
 def schema() -> None:
     """Print the JSON Schema of schema files, for editors."""
     import json  # noqa: PLC0415

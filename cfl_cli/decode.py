@@ -3,16 +3,12 @@
 from collections.abc import Collection, Sequence
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
+from cfl_cli.arrays import Floats, Ints, Mask
 from cfl_cli.encode import Block
 from cfl_cli.errors import DataError
 from cfl_cli.words import quote
-
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
-Mask = npt.NDArray[np.bool_]
 
 
 def new_names(block: Block, mode: str) -> list[str]:
@@ -40,7 +36,7 @@ def check_names(existing: Sequence[str], blocks: Sequence[Block], *, mode: str) 
 
 def best(confidences: Floats, candidates: Mask) -> Ints:
     """Return the place of every row's most confident candidate, the first of equals."""
-    return np.where(candidates, confidences, -1.0).argmax(axis=1)
+    return np.asarray(np.where(candidates, confidences, -1.0).argmax(axis=1))
 
 
 def decode(

@@ -120,7 +120,9 @@ def _complementary(column: pl.Series, missing: Sequence[str]) -> Guess:
     marked = any(cell.startswith(EXACT) for cell in cells)
     plain = {cell.removeprefix(EXACT) for cell in cells} if marked else cells
     separator = _separator(plain)
-    values = sorted({part for cell in plain for part in (cell.split(separator) if separator else [cell])})
+    values = sorted(
+        {part for cell in plain for part in (cell.split(separator) if separator else [cell])}
+    )
     marks = (f', separator: "{separator}"' if separator else "") + (
         f', exact: "{EXACT}"' if marked else ""
     )

@@ -6,21 +6,17 @@ Numeric OF → min-max to [0, 1]. Binary OF → 0/1. Categorical OF with K ≥ 3
 Every cell that does not fit the schema is found before anything is refused.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
+from cfl_cli.arrays import Floats, Ints, Mask
 from cfl_cli.errors import DataError
 from cfl_cli.schema import Complementary, Ordinary, Schema
 from cfl_cli.words import did_you_mean, quote
-
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
-Mask = npt.NDArray[np.bool_]
 
 PROBLEMS_SHOWN = 20
 CATEGORIES = 1000  # a categorical OF becomes this many columns at most
@@ -113,7 +109,7 @@ class Problems:
     def add_cells(self, cells: "Cells", wrong: Mask, what: str) -> None:
         """Note a problem of every cell of a column that `wrong` marks; `what` follows the value."""
         rows = np.flatnonzero(wrong)
-        for row in rows[: PROBLEMS_SHOWN]:
+        for row in rows[:PROBLEMS_SHOWN]:
             value = cells.text[int(row)]
             self._note(
                 f"{self.name}: row {row + 1}, column {quote(cells.name)}: "
@@ -197,9 +193,7 @@ def _encode_of(
             cells, cells.missing, "in an ordinary column that has `on_missing: error`"
         )
     if missing == len(cells.missing):
-        problems.add(
-            f"column {quote(cells.name)}: every cell is missing: mark it `role: ignore`"
-        )
+        problems.add(f"column {quote(cells.name)}: every cell is missing: mark it `role: ignore`")
         return [], 0
     columns = _numeric(cells, problems) if of.type == "numeric" else _coded(cells, of, problems)
     return columns, missing

@@ -1,23 +1,20 @@
 """The whole method: the paper's Algorithm 1.
 
-    round one   neighbors and weights from the OFs; confidences propagated along them
-    round two   the same, with round one's confidences as further features, weighted by γ
+round one   neighbors and weights from the OFs; confidences propagated along them
+round two   the same, with round one's confidences as further features, weighted by γ
 """
 
 from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
+from cfl_cli.arrays import Floats, Ints, Mask
 from cfl_cli.neighbors import nearest
 from cfl_cli.parallel import Workers
 from cfl_cli.propagate import Propagation, propagate
 from cfl_cli.weights import solve
 
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
-Mask = npt.NDArray[np.bool_]
 Progress = Callable[[str, int, int], None]  # stage, done, total
 
 
@@ -42,7 +39,7 @@ def estimate(
     seed: int,
     correction: bool,
     jobs: int,
-    progress: Progress = lambda stage, done, total: None,
+    progress: Progress = lambda *_: None,
 ) -> Estimate:
     """Return the confidences of all CFs. `blocks` says at which column each CF begins."""
 
@@ -90,4 +87,5 @@ def estimate(
 def scale_by_domain(confidences: Floats, blocks: Ints, *, gamma: float) -> Floats:
     """Return sqrt(γ/K) · Q for each CF's block, so that every CF weighs alike in a distance."""
     sizes = np.diff(blocks, append=confidences.shape[1])
-    return confidences * np.repeat(np.sqrt(gamma / sizes), sizes)
+    scaled: Floats = confidences * np.repeat(np.sqrt(gamma / sizes), sizes)
+    return scaled

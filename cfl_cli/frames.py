@@ -21,9 +21,7 @@ def as_polars(frame: Any, columns: Sequence[str]) -> pl.DataFrame:
     doubled = frame.columns[frame.columns.duplicated()]
     if len(doubled):
         raise DataError(f"column {quote(str(doubled[0]))} stands twice in the table")
-    return pl.DataFrame(
-        [_series(frame[column]) for column in columns if column in frame.columns]
-    )
+    return pl.DataFrame([_series(frame[column]) for column in columns if column in frame.columns])
 
 
 def append(frame: Any, columns: Sequence[pl.Series]) -> Any:

@@ -4,18 +4,17 @@ from dataclasses import dataclass, replace
 from time import perf_counter
 from typing import Any
 
-import numpy as np
-import numpy.typing as npt
-
 from cfl_cli import __version__, frames, memory, report
+from cfl_cli.arrays import Floats
 from cfl_cli.decode import check_names, decode
 from cfl_cli.encode import Encoded, encode
 from cfl_cli.errors import DataError
-from cfl_cli.estimate import Progress, estimate
+from cfl_cli.estimate import Estimate, Progress, estimate
 from cfl_cli.parallel import available_cores
-from cfl_cli.schema import Schema
+from cfl_cli.schema import Schema, Settings
 
-Floats = npt.NDArray[np.float64]
+# The settings that decide the answer, and so stand in the report; the number of threads does not.
+DECISIVE = {"mode", "k", "iterations", "gamma", "ridge", "seed", "correction", "keep_flagged"}
 
 
 @dataclass(frozen=True)
@@ -32,7 +31,7 @@ def impute(
     schema: Schema,
     *,
     name: str = "table",
-    progress: Progress = lambda stage, done, total: None,
+    progress: Progress = lambda *_: None,
     **settings: Any,
 ) -> Result:
     """Estimate the value behind every exclusion in `frame`, a polars or pandas data frame.
@@ -44,26 +43,13 @@ def impute(
     stages = Stages(progress)
     stages("encode", 0, 1)
     encoded = prepare(frame, schema, k=chosen.k, mode=chosen.mode, name=name)
-    found = estimate(
-        encoded.features,
-        encoded.candidates,
-        encoded.starts,
-        k=chosen.k,
-        iterations=chosen.iterations,
-        gamma=chosen.gamma,
-        ridge=chosen.ridge,
-        seed=chosen.seed,
-        correction=chosen.correction,
-        jobs=chosen.jobs or available_cores(),
-        progress=stages,
-    )
+    found = run(encoded, chosen, progress=stages)
     stages("decode", 0, 1)
     facts = report.build(
         encoded,
         found,
         cfl_version=__version__,
-        # What decides the answer; the number of threads does not.
-        settings=chosen.model_dump(exclude={"jobs", "fail_on_flag"}),
+        settings=chosen.model_dump(include=DECISIVE),
         keep_flagged=chosen.keep_flagged,
     )
     columns = decode(
@@ -78,7 +64,9 @@ def impute(
 
 def prepare(frame: Any, schema: Schema, *, k: int, mode: str, name: str) -> Encoded:
     """Return the encoded table, or raise with everything that would keep a run from working."""
-    encoded = encode(frames.as_polars(frame, [*schema.ordinary, *schema.complementary]), schema, name=name)
+    encoded = encode(
+        frames.as_polars(frame, [*schema.ordinary, *schema.complementary]), schema, name=name
+    )
     rows = len(encoded.features)
     if k >= rows:
         raise DataError(
@@ -87,6 +75,23 @@ def prepare(frame: Any, schema: Schema, *, k: int, mode: str, name: str) -> Enco
         )
     check_names(list(frame.columns), encoded.blocks, mode=mode)
     return encoded
+
+
+def run(encoded: Encoded, settings: Settings, *, progress: Progress) -> Estimate:
+    """Run the method on an encoded table."""
+    return estimate(
+        encoded.features,
+        encoded.candidates,
+        encoded.starts,
+        k=settings.k,
+        iterations=settings.iterations,
+        gamma=settings.gamma,
+        ridge=settings.ridge,
+        seed=settings.seed,
+        correction=settings.correction,
+        jobs=settings.jobs or available_cores(),
+        progress=progress,
+    )
 
 
 class Stages:

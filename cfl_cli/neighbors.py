@@ -21,10 +21,9 @@ import numpy as np
 import numpy.typing as npt
 from scipy.spatial import cKDTree
 
+from cfl_cli.arrays import Floats, Ints, Mask
 from cfl_cli.parallel import Workers, slices
 
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
 Search = Callable[[Ints, int], tuple[Ints, Floats]]
 
 TREE_DIMENSIONS = 15  # beyond this a k-d tree visits most of its leaves
@@ -39,14 +38,15 @@ def nearest(
     k: int,
     workers: Workers,
     seed: int = 0,
-    progress: Callable[[int], None] = lambda rows: None,
+    progress: Callable[[int], None] = lambda _: None,
 ) -> Ints:
     """Return an n × k array: the numbers of every row's neighbors, nearest first.
 
     Needs 1 ≤ k < n. `progress` is told how many rows are done.
     """
     groups = Groups.of(features)
-    search = tree_search(groups.points) if _low(groups.points) else product_search(groups.points)
+    few = features.shape[1] <= TREE_DIMENSIONS
+    search = tree_search(groups.points) if few else product_search(groups.points)
     neighbors = np.empty((len(features), k), dtype=np.int64)
 
     def settle(part: slice) -> int:
@@ -61,10 +61,6 @@ def nearest(
         done += rows
         progress(done)
     return neighbors
-
-
-def _low(points: Floats) -> bool:
-    return points.shape[1] <= TREE_DIMENSIONS
 
 
 @dataclass(frozen=True)
@@ -122,7 +118,7 @@ def _rankings(search: Search, groups: Groups, asked: Ints, *, k: int) -> Iterato
 
 def _rank(
     search: Search, groups: Groups, asked: Ints, *, k: int, wanted: int
-) -> tuple[Ranking, npt.NDArray[np.bool_]]:
+) -> tuple[Ranking, Mask]:
     """Return the ranking of those asked groups whose shell is closed, and which ones these are."""
     order, distance = search(asked, wanted)
     others = groups.size[order] - (order == asked[:, None])  # a row is no neighbor of its own
@@ -142,14 +138,14 @@ def _rank(
     return Ranking(asked[closed], order[closed], reach[closed], inside[closed]), closed
 
 
-def _draws(
-    ranking: Ranking, groups: Groups, *, k: int, seed: int
-) -> Iterator[tuple[Ints, Ints]]:
+def _draws(ranking: Ranking, groups: Groups, *, k: int, seed: int) -> Iterator[tuple[Ints, Ints]]:
     """Yield row numbers and their neighbors, for all rows of the ranked groups."""
     owner = np.repeat(np.arange(len(ranking.asked)), groups.size[ranking.asked])
     first = np.repeat(groups.start[ranking.asked], groups.size[ranking.asked])
     count = groups.size[ranking.asked]
-    rows = groups.members[first + np.arange(len(owner)) - np.repeat(np.cumsum(count) - count, count)]
+    rows = groups.members[
+        first + np.arange(len(owner)) - np.repeat(np.cumsum(count) - count, count)
+    ]
     for part in slices(len(rows), max(1, CELLS_AT_ONCE // (k * ranking.order.shape[1]))):
         yield rows[part], _neighbors_of(rows[part], owner[part], ranking, groups, k=k, seed=seed)
 
@@ -164,18 +160,17 @@ def _neighbors_of(
     slot = np.arange(k)
     place = np.where(slot < inner, slot, inner + _shift(drawn, inner))
     column = (reach[:, None, :] <= place[:, :, None]).sum(axis=2)
-    before = np.where(
-        column > 0, np.take_along_axis(reach, np.maximum(column - 1, 0), axis=1), 0
-    )
+    before = np.where(column > 0, np.take_along_axis(reach, np.maximum(column - 1, 0), axis=1), 0)
     group = np.take_along_axis(ranking.order[owner], column, axis=1)
     offset = place - before
     own = group == ranking.asked[owner, None]
     offset += own & (offset >= groups.place[rows, None])  # step over the row itself
-    return groups.members[groups.start[group] + offset]
+    chosen: Ints = groups.members[groups.start[group] + offset]
+    return chosen
 
 
 def _shift(drawn: Ints, inner: Ints) -> Ints:
-    """Move every row's draws to the right by its inner count, so that slot i finds draw i − inner."""
+    """Move every row's draws to the right by its inner count: slot i finds draw i − inner."""
     source = np.maximum(np.arange(drawn.shape[1]) - inner, 0)
     return np.take_along_axis(drawn, source, axis=1)
 
@@ -220,7 +215,7 @@ def tree_search(points: Floats) -> Search:
 
     def search(asked: Ints, wanted: int) -> tuple[Ints, Floats]:
         distance, order = tree.query(points[asked], k=np.arange(1, wanted + 1))
-        return order, distance
+        return np.asarray(order), np.asarray(distance)
 
     return search
 

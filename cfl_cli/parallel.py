@@ -44,9 +44,7 @@ class Workers:
         self._pool.shutdown(wait=True, cancel_futures=True)
         self._limits.restore_original_limits()
 
-    def map(
-        self, function: Callable[[Item], Result], items: Iterable[Item]
-    ) -> Iterator[Result]:
+    def map(self, function: Callable[[Item], Result], items: Iterable[Item]) -> Iterator[Result]:
         """Yield `function(item)` for every item, in order; the first error stops the rest."""
         return self._pool.map(function, items)
 

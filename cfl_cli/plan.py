@@ -4,14 +4,13 @@ Memory is added up from the arrays that live at the same time. Time is measured:
 rows, evenly spaced, go through the whole method, and each stage is scaled by how it grows.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from cfl_cli.encode import Encoded
-from cfl_cli.estimate import estimate
-from cfl_cli.imputation import Stages, prepare
+from cfl_cli.imputation import Stages, prepare, run
 from cfl_cli.neighbors import TREE_DIMENSIONS
 from cfl_cli.parallel import available_cores
 from cfl_cli.schema import Schema, Settings
@@ -63,35 +62,24 @@ def peak_bytes(encoded: Encoded, settings: Settings, *, table: int) -> float:
     confidences = n * width * (1 + 4 * 8)  # the mask; before, after, round one's, the output's
     thread = 8 * ROWS_AT_ONCE * k * (2 * points + 6 * k)  # differences, and matrices on the way
     jobs = settings.jobs or available_cores()
-    return PACKAGES + 3 * table + features + graph + confidences + jobs * thread
+    return float(PACKAGES + 3 * table + features + graph + confidences + jobs * thread)
 
 
 def seconds(encoded: Encoded, settings: Settings) -> float:
     """Return about how long a run takes here, from running a part of it."""
     n = len(encoded.features)
     rows = np.unique(np.linspace(0, n - 1, max(PILOT_ROWS, settings.k + 1)).astype(int))
-    stages = Stages(lambda stage, done, total: None)
-    estimate(
-        encoded.features[rows],
-        encoded.candidates[rows],
-        encoded.starts,
-        k=settings.k,
-        iterations=settings.iterations,
-        gamma=settings.gamma,
-        ridge=settings.ridge,
-        seed=settings.seed,
-        correction=settings.correction,
-        jobs=settings.jobs or available_cores(),
-        progress=stages,
-    )
+    stages = Stages(lambda *_: None)
+    some = replace(encoded, features=encoded.features[rows], candidates=encoded.candidates[rows])
+    run(some, settings, progress=stages)
     points = encoded.features.shape[1] + encoded.candidates.shape[1]
     growth = n / len(rows)
     # Matrix products grow with the square of the rows, all else nearly with their number.
     power = {"round 2: neighbors": 2.0 if points > TREE_DIMENSIONS else 1.2}
     if encoded.features.shape[1] > TREE_DIMENSIONS:
         power["round 1: neighbors"] = 2.0
-    return sum(
-        time * growth ** power.get(stage, 1.0) for stage, time in stages.seconds().items()
+    return float(
+        sum(time * growth ** power.get(stage, 1.0) for stage, time in stages.seconds().items())
     )
 
 

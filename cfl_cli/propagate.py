@@ -12,14 +12,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 import scipy.sparse as sp
 
+from cfl_cli.arrays import Floats, Ints, Mask
 from cfl_cli.parallel import Workers, slices
-
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
-Mask = npt.NDArray[np.bool_]
 
 CELLS_AT_ONCE = 1 << 19  # a block of confidences that stays in a core's cache
 
@@ -46,7 +42,7 @@ def propagate(
     iterations: int,
     workers: Workers,
     correction: bool = True,
-    progress: Callable[[int], None] = lambda steps: None,
+    progress: Callable[[int], None] = lambda _: None,
 ) -> Propagation:
     """Return the confidences after `iterations` steps from Q0.
 
@@ -71,7 +67,7 @@ def propagate(
         following[part], empty = _normalise(prior * candidates[part], blocks)
         if empty.any():
             fell_back[part] |= empty
-            lost = _spread(empty, blocks, current.shape[1])
+            lost = np.repeat(empty, _sizes(blocks, current.shape[1]), axis=1)
             following[part] = np.where(lost, start(candidates[part], blocks), following[part])
 
     for done in range(1, iterations + 1):
@@ -86,9 +82,10 @@ def _normalise(mass: Floats, blocks: Ints) -> tuple[Floats, Mask]:
     """Return `mass` scaled to sum to 1 in every block, and which blocks (n × CFs) had none."""
     total = np.add.reduceat(mass, blocks, axis=1)
     empty = total == 0
-    return mass / _spread(np.where(empty, 1, total), blocks, mass.shape[1]), empty
+    width = mass.shape[1]
+    return mass / np.repeat(np.where(empty, 1, total), _sizes(blocks, width), axis=1), empty
 
 
-def _spread(per_block: npt.NDArray[np.generic], blocks: Ints, width: int) -> npt.NDArray[np.generic]:
-    """Repeat each block's number over the block's columns: n × CFs → n × ΣK."""
-    return np.repeat(per_block, np.diff(blocks, append=width), axis=1)
+def _sizes(blocks: Ints, width: int) -> Ints:
+    """Return how many columns each block has."""
+    return np.diff(blocks, append=width)

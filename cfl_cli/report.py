@@ -8,16 +8,13 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from pydantic import TypeAdapter, ValidationError
 
+from cfl_cli.arrays import Floats, Mask
 from cfl_cli.decode import best
 from cfl_cli.encode import Block, Encoded
 from cfl_cli.errors import DataError
 from cfl_cli.estimate import Estimate
-
-Floats = npt.NDArray[np.float64]
-Mask = npt.NDArray[np.bool_]
 
 SMALL_REDUCTION = 0.25
 FLAGGING = {"small-entropy-reduction", "no-better-than-commonest"}
@@ -161,7 +158,7 @@ def _column(
 def entropy(confidences: Floats) -> Floats:
     """Return the Shannon entropy of every row, natural log; 0 log 0 is 0."""
     logs = np.log(confidences, out=np.zeros_like(confidences), where=confidences > 0)
-    return -(confidences * logs).sum(axis=1)
+    return np.asarray(-(confidences * logs).sum(axis=1))
 
 
 def commonest_share(candidates: Mask) -> float | None:

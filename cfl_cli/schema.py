@@ -30,6 +30,7 @@ from pydantic_core import InitErrorDetails, core_schema
 
 from cfl_cli import yamltext
 from cfl_cli.checked import (
+    Count,
     Integer,
     Loc,
     Model,
@@ -45,7 +46,6 @@ from cfl_cli.checked import (
 from cfl_cli.errors import SchemaError, UsageError
 from cfl_cli.words import quote
 
-
 # To an editor `no`, `01` and `~` are what YAML makes of them; to us they are text. Strict, because
 # a set would pass for a list too, in any order.
 Text = Annotated[str, Strict(), WithJsonSchema({"type": ["string", "number", "boolean", "null"]})]
@@ -54,7 +54,7 @@ Texts = Annotated[
     Strict(),
     BeforeValidator(lambda value: tuple(value) if isinstance(value, list) else value),
 ]
-Affix = Annotated[Text, Field(min_length=1)]
+NonEmpty = Annotated[Text, Field(min_length=1)]
 OnMissing: TypeAlias = Literal["fill", "error"]
 
 
@@ -67,7 +67,8 @@ class Settings(Model):
     """How many times confidences flow along the weights."""
     gamma: Number = Field(0.25, ge=0, allow_inf_nan=False)
     """How much the first round's confidences count in the second; 0 means no second round."""
-    ridge: Number = Field(0.3, gt=0, allow_inf_nan=False)
+    # Below, the weights are not unique in double precision.
+    ridge: Number = Field(0.3, ge=1e-6, allow_inf_nan=False)
     """How evenly a row's neighbors count."""
     seed: Integer = Field(0, ge=0, lt=2**63)
     """The seed of the draws among equal distances."""
@@ -87,6 +88,8 @@ class Settings(Model):
     """The file that the report is written to."""
     quiet: Switch = False
     """Whether only problems are told."""
+    verbose: Switch = False
+    """Whether errors come with a traceback."""
 
     def override(self, **given: object) -> Self:
         """Return these settings with those given in their place; None means not given."""
@@ -136,9 +139,9 @@ class Complementary(Model):
     model_config = ConfigDict(json_schema_extra={"required": ["role"]})
 
     role: Literal["complementary"] = "complementary"
-    separator: Affix | None = None
+    separator: NonEmpty | None = None
     """What stands between the exclusions of a cell that holds several."""
-    exact: Affix | None = None
+    exact: NonEmpty | None = None
     """What a cell starts with if it says what the value is after all."""
     values: Texts | None = Field(None, json_schema_extra={"minItems": 2})
     """The domain, in order; the values seen, sorted, if left out."""
@@ -190,10 +193,11 @@ def _not_missing(column: Model, info: ValidationInfo) -> Model:
         *(((name,), getattr(column, name, None)) for name in ("separator", "exact")),
         *((("values", i), value) for i, value in enumerate(getattr(column, "values", None) or ())),
     ]
+    missing = set(info.data.get("missing", ()))
     refuse(
         problem(f"no cell can say {quote(text)}: it is listed under 'missing'", *loc)
         for loc, text in said
-        if text is not None and text in info.data.get("missing", ())
+        if text is not None and text in missing
     )
     return column
 
@@ -213,18 +217,25 @@ class Schema(Model):
         title="cfl schema", json_schema_extra={"required": ["version", "columns"]}
     )
 
-    version: Annotated[Literal[1], BeforeValidator(_version_1)] = 1
+    version: Literal[1] = 1
     """The version of this format."""
     missing: Texts = ("",)
     """The cells that hold nothing."""
     on_missing: OnMissing = "fill"
-    """Whether a missing ordinary cell gets its column's median or commonest value, or is an error."""
+    """Whether a missing cell of an ordinary column is filled in or an error."""
     columns: Mapping[Annotated[str, Strict()], Column] = Field(
         json_schema_extra={"minProperties": 2}
     )
     """The columns by name; those not listed are ignored."""
     settings: Settings = Field(default_factory=Settings)
     """How the method is run."""
+
+    @field_validator("version", mode="before")
+    @classmethod
+    def _read_here(cls, version: object) -> object:
+        if str(version) != "1":
+            refuse([problem(f"this cfl reads version 1, found {quote(str(version))}")])
+        return 1
 
     @field_validator("missing")
     @classmethod
@@ -359,9 +370,3 @@ def _lacking_roles(columns: object) -> Iterator[InitErrorDetails]:
         if role not in roles and all(other in [*ROLES] for other in roles):
             message = f"no column has the role {role!r}: there is nothing to {use}"
             yield problem(message, kind="lacking")
-
-
-def _version_1(version: object) -> object:
-    if str(version) != "1":
-        refuse([problem(f"this cfl reads version 1, found {quote(str(version))}")])
-    return 1

@@ -7,8 +7,8 @@ import csv
 import io
 import os
 import tempfile
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import IO
 
@@ -127,15 +127,14 @@ def replacing(path: Path) -> Iterator[IO[bytes]]:
             file.flush()
             os.fchmod(file.fileno(), _mode(target))
             os.fsync(file.fileno())
-        os.replace(temporary, target)
+        Path(temporary).replace(target)
         temporary = None
         _sync_folder(target.parent)
     except OSError as error:
         raise ResourceError(f"{path}: cannot be written: {error.strerror or error}") from error
     finally:
         if temporary is not None:
-            with suppress(FileNotFoundError):
-                os.unlink(temporary)
+            Path(temporary).unlink(missing_ok=True)
 
 
 def _mode(target: Path) -> int:

@@ -19,17 +19,13 @@ from threading import local
 from typing import Self
 
 import numpy as np
-import numpy.typing as npt
 import osqp
 import scipy.optimize
 import scipy.sparse as sp
 
+from cfl_cli.arrays import Floats, Ints, Mask
 from cfl_cli.errors import ResourceError
 from cfl_cli.parallel import Workers, slices
-
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
-Mask = npt.NDArray[np.bool_]
 
 STACK = 100  # rows per OSQP problem: fewer pay more overhead, more wait for the slowest row
 PRECISION = 1e-5  # OSQP's; only the support is read off its answer
@@ -53,7 +49,7 @@ def solve(
     *,
     ridge: float,
     workers: Workers,
-    progress: Callable[[int], None] = lambda rows: None,
+    progress: Callable[[int], None] = lambda _: None,
 ) -> Weights:
     """Return the weights of every row's neighbors; each row's are ≥ 0 and sum to 1."""
     n, k = neighbors.shape
@@ -140,7 +136,7 @@ class Workspace:
         answer = self.solver.solve(raise_error=False)
         if answer.info.status_val != osqp.SolverStatus.OSQP_SOLVED:
             return np.full(grams.shape[:2], np.nan)
-        return answer.x.reshape(STACK, self.k)[: len(grams)]
+        return np.asarray(answer.x).reshape(STACK, self.k)[: len(grams)]
 
 
 def sharpen(grams: Floats, rough: Floats) -> tuple[Floats, int]:
@@ -161,9 +157,8 @@ def sharpen(grams: Floats, rough: Floats) -> tuple[Floats, int]:
             break
     for row in todo:
         weights[row] = active_set(grams[row])
-    unsettled = np.isnan(rough).any(axis=1)
-    unsettled[todo] = True
-    return weights, int(unsettled.sum())
+    gave_up = np.flatnonzero(np.isnan(rough).any(axis=1))
+    return weights, len(np.union1d(gave_up, todo))
 
 
 def on_support(grams: Floats, support: Mask) -> Floats:
@@ -171,8 +166,9 @@ def on_support(grams: Floats, support: Mask) -> Floats:
     support = support | ~support.any(axis=1, keepdims=True)
     pairs = support[:, :, None] & support[:, None, :]
     system = np.where(pairs, grams, np.eye(grams.shape[1]))
-    weights = np.linalg.solve(system, support[:, :, None].astype(float))[:, :, 0]
-    return weights / weights.sum(axis=1, keepdims=True)
+    weights: Floats = np.linalg.solve(system, support[:, :, None].astype(float))[:, :, 0]
+    weights /= weights.sum(axis=1, keepdims=True)
+    return weights
 
 
 def optimal(grams: Floats, weights: Floats) -> tuple[Mask, Mask]:

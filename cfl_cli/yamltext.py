@@ -16,7 +16,7 @@ import yaml
 from cfl_cli.errors import SchemaError
 from cfl_cli.words import quote
 
-# PyYAML's scanner is Python and takes up to 13 s for a hostile MiB, 3 s for this much. Its C twin
+# PyYAML's scanner is Python and takes up to 22 s for a hostile MiB, 4 s for this much. Its C twin
 # is faster, but words its errors in another way and is not there on every platform.
 LIMIT = 256 * 1024
 
@@ -44,10 +44,12 @@ _MEANINGS = {
     "cannot start any token": "text that starts with this character needs quotes",
     "mapping values are not": "a ':' cannot stand here; check the indentation, or quote the text",
     "could not find expected ':'": "a key without a ':' behind it",
-    "end of stream": "a quote is opened and never closed",
-    "got '<stream end>'": "a bracket is opened and never closed",
-    "tag handle": "tags are not read; leave out what starts with '!'",
     "expected <block end>": "this does not fit what stands above it; check indentation and quotes",
+    "<document start>": "this does not fit what stands above it; check brackets and quotes",
+    "end of stream": "a quote is opened and never closed",
+    "<stream end>": "a bracket is opened and never closed",
+    "node content": "a value is missing here",
+    "tag handle": "tags are not read; leave out what starts with '!'",
 }
 
 

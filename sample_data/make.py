@@ -1,10 +1,10 @@
 """Makes the sample: a clinic's triage list in which staff noted what a patient does *not* have.
 
 Nothing here is real. A patient's diagnosis decides what is measured; the ward follows from
-diagnosis, age and oxygen; the locker for the coat follows from nothing. For each of the three,
+diagnosis, age and oxygen; the coat rack follows from nothing. For each of the three,
 staff noted values that are ruled out, drawn uniformly: mostly one, for diagnoses sometimes two,
 sometimes the diagnosis itself (`=flu`), sometimes nothing. So diagnosis and ward can be estimated
-from the other columns and the locker cannot, and the report should say so.
+from the other columns and the coat rack cannot, and the report should say so.
 
     python sample_data/make.py
 
@@ -16,7 +16,7 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
-ROWS = 1200
+ROWS = 3000
 HERE = Path(__file__).parent
 
 # What is typical: share, age, temperature, heart rate, oxygen, days ill, cough, rash
@@ -28,8 +28,8 @@ DIAGNOSES = {
     "allergy": (0.18, 29, 36.8, 84, 97, 2, 0.35, 0.85),
 }
 WARDS = ["day clinic", "general", "intensive", "surgery"]
-# Drawn from a hat for every patient: nothing in the table bears on it.
-LOCKERS = ["1", "2", "3", "4", "5", "6", "7", "8"]
+# Where the coat hangs: nothing in the table bears on it.
+RACKS = ["left", "middle", "right"]
 
 
 def main() -> None:
@@ -43,7 +43,7 @@ def main() -> None:
     oxygen = np.clip(rng.normal(oxygen, 1.5), 80, 100).round().astype(int)
     diagnosis = np.array(names)[truth]
     ward = _wards(diagnosis, age, oxygen)
-    locker = rng.choice(LOCKERS, size=ROWS)
+    rack = rng.choice(RACKS, size=ROWS)
     patients = {
         "patient": [f"P{number:04}" for number in range(1, ROWS + 1)],
         "age": age,
@@ -58,10 +58,10 @@ def main() -> None:
     noted = {
         "diagnosis": _note(rng, diagnosis, names, two=0.15, exact=0.05, empty=0.03),
         "ward": _note(rng, ward, WARDS),
-        "locker": _note(rng, locker, LOCKERS),
+        "coat_rack": _note(rng, rack, RACKS),
     }
     pl.DataFrame(patients | noted).write_csv(HERE / "triage.csv")
-    exact = {"diagnosis": diagnosis, "ward": ward, "locker": locker}
+    exact = {"diagnosis": diagnosis, "ward": ward, "coat_rack": rack}
     pl.DataFrame({"patient": patients["patient"]} | exact).write_csv(HERE / "triage_truth.csv")
 
 

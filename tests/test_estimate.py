@@ -9,7 +9,13 @@ from cfl_cli.propagate import propagate
 from cfl_cli.weights import solve
 
 DEFAULTS = {
-    "k": 5, "iterations": 20, "gamma": 0.25, "ridge": 0.3, "seed": 0, "correction": True, "jobs": 2,
+    "k": 5,
+    "iterations": 20,
+    "gamma": 0.25,
+    "ridge": 0.3,
+    "seed": 0,
+    "correction": True,
+    "jobs": 2,
 }
 BLOCKS = np.array([0, 3])
 
@@ -35,12 +41,10 @@ def test_gamma_zero_is_one_round(workers):
     np.testing.assert_array_equal(found, once.confidences)
 
 
-def test_round_two_starts_anew_with_round_ones_confidences_as_features(workers):
+def test_round_two_starts_anew_with_round_ones_confidences_as_features():
     features, candidates = table(0)
     first = estimate(features, candidates, BLOCKS, **{**DEFAULTS, "gamma": 0.0}).confidences
-    both = np.hstack(
-        [features, first[:, :3] * np.sqrt(0.25 / 3), first[:, 3:] * np.sqrt(0.25 / 4)]
-    )
+    both = np.hstack([features, first[:, :3] * np.sqrt(0.25 / 3), first[:, 3:] * np.sqrt(0.25 / 4)])
     again = estimate(both, candidates, BLOCKS, **{**DEFAULTS, "gamma": 0.0}).confidences
     found = estimate(features, candidates, BLOCKS, **DEFAULTS).confidences
     np.testing.assert_allclose(found, again, atol=1e-9)
@@ -78,8 +82,13 @@ def test_values_that_follow_from_the_ofs_are_found():
 def test_progress_tells_every_stage_from_nothing_to_all(gamma, rounds):
     features, candidates = table(0)
     news: dict[str, list[tuple[int, int]]] = {}
-    estimate(features, candidates, BLOCKS, **{**DEFAULTS, "gamma": gamma},
-             progress=lambda stage, done, total: news.setdefault(stage, []).append((done, total)))
+    estimate(
+        features,
+        candidates,
+        BLOCKS,
+        **{**DEFAULTS, "gamma": gamma},
+        progress=lambda stage, done, total: news.setdefault(stage, []).append((done, total)),
+    )
     assert len(news) == 3 * rounds
     for heard in news.values():
         (first, _), (last, total) = heard[0], heard[-1]

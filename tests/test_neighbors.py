@@ -48,8 +48,11 @@ def test_neighbors_are_the_nearest_other_rows(name, k, workers):
 
 
 @given(
-    features=hnp.arrays(float, st.tuples(st.integers(2, 40), st.integers(1, 4)),
-                        elements=st.integers(0, 3).map(float)),
+    features=hnp.arrays(
+        float,
+        st.tuples(st.integers(2, 40), st.integers(1, 4)),
+        elements=st.integers(0, 3).map(float),
+    ),
     k=st.integers(1, 39),
     seed=st.integers(0, 2**63 - 1),
 )
@@ -101,17 +104,16 @@ def test_rows_of_a_tied_group_draw_different_neighbors(workers):
 def test_ties_across_groups_are_drawn_from_all_of_them(workers):
     # One row in the middle, 50 on each side at the same distance.
     features = np.array([[0.5]] + [[0.0]] * 50 + [[1.0]] * 50)
-    draws = [
-        nearest(features, k=10, seed=seed, workers=workers)[0] for seed in range(40)
-    ]
+    draws = [nearest(features, k=10, seed=seed, workers=workers)[0] for seed in range(40)]
     left = sum((row <= 50).sum() for row in draws)
     assert 140 < left < 260, "about half of 400 come from each side"
 
 
 def test_seed_changes_the_draw_and_nothing_else(workers):
     tied = np.zeros((200, 1))
-    assert (nearest(tied, k=5, seed=1, workers=workers)
-            != nearest(tied, k=5, seed=2, workers=workers)).any()
+    assert (
+        nearest(tied, k=5, seed=1, workers=workers) != nearest(tied, k=5, seed=2, workers=workers)
+    ).any()
     free = np.random.default_rng(0).random((200, 2))
     np.testing.assert_array_equal(
         nearest(free, k=5, seed=1, workers=workers), nearest(free, k=5, seed=2, workers=workers)

@@ -13,8 +13,9 @@ from cfl_cli.propagate import propagate, start
 def case(seed, n=30, k=4, sizes=(3, 4), exact=0.1, empty=0.1):
     """A random graph and random candidates, as arrays."""
     rng = np.random.default_rng(seed)
-    neighbors = np.array([rng.choice([j for j in range(n) if j != i], k, replace=False)
-                          for i in range(n)])
+    neighbors = np.array(
+        [rng.choice([j for j in range(n) if j != i], k, replace=False) for i in range(n)]
+    )
     weights = rng.dirichlet(np.ones(k), size=n)
     masks = []
     for size in sizes:
@@ -84,8 +85,9 @@ def test_marginal_propagation_equals_joint_propagation(workers):
 def test_confidences_sum_to_one_and_excluded_values_stay_at_zero(seed, iterations):
     neighbors, weights, candidates, blocks = case(seed, n=12, k=3, exact=0.5)
     with Workers(1) as workers:
-        found = propagate(neighbors, weights, candidates, blocks, iterations=iterations,
-                          workers=workers).confidences
+        found = propagate(
+            neighbors, weights, candidates, blocks, iterations=iterations, workers=workers
+        ).confidences
     assert np.isfinite(found).all()
     assert (found[~candidates] == 0).all()
     np.testing.assert_allclose(np.add.reduceat(found, blocks, axis=1), 1, atol=1e-9)
@@ -94,8 +96,14 @@ def test_confidences_sum_to_one_and_excluded_values_stay_at_zero(seed, iteration
 def test_a_block_without_mass_falls_back_to_its_start_and_is_counted(workers):
     # Rows 0 and 1 are each other's only neighbors; each rules out all that the other allows.
     candidates = np.array([[True, False, False], [False, True, True]])
-    found = propagate(np.array([[1], [0]]), np.ones((2, 1)), candidates, np.array([0]),
-                      iterations=3, workers=workers)
+    found = propagate(
+        np.array([[1], [0]]),
+        np.ones((2, 1)),
+        candidates,
+        np.array([0]),
+        iterations=3,
+        workers=workers,
+    )
     np.testing.assert_allclose(found.confidences, [[1, 0, 0], [0, 0.5, 0.5]])
     assert found.fell_back.all()
 
@@ -104,8 +112,14 @@ def test_confidences_that_vanish_over_many_steps_leave_no_nan(workers):
     # Each step moves mass from row 1's second value to the first until nothing can be told apart.
     neighbors = np.array([[1, 2], [0, 2], [0, 1]])
     candidates = np.array([[True, False, True], [True, True, False], [True, True, True]])
-    found = propagate(neighbors, np.full((3, 2), 0.5), candidates, np.array([0]),
-                      iterations=20_000, workers=workers).confidences
+    found = propagate(
+        neighbors,
+        np.full((3, 2), 0.5),
+        candidates,
+        np.array([0]),
+        iterations=20_000,
+        workers=workers,
+    ).confidences
     assert np.isfinite(found).all()
     np.testing.assert_allclose(found.sum(axis=1), 1)
 

@@ -62,8 +62,9 @@ def test_weights_agree_with_nnls(name, ridge, workers):
     neighbors = nearest(features, k=k, workers=workers)
     found = solve(features, neighbors, ridge=ridge, workers=workers).values
     for row in range(0, len(features), 3):
-        expected = by_nnls(features * (1e170 if name == "tiny differences" else 1), neighbors,
-                           row, ridge)
+        expected = by_nnls(
+            features * (1e170 if name == "tiny differences" else 1), neighbors, row, ridge
+        )
         assert np.abs(found[row] - expected).sum() < 1e-4
 
 

@@ -1,0 +1,85 @@
+"""Dependencies run one way, and the numeric core knows arrays only."""
+
+import ast
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+PACKAGE = Path(__file__).parent.parent / "cfl_cli"
+CORE = {"arrays", "parallel", "neighbors", "weights", "propagate", "estimate"}
+ARRAYS_ONLY = {"numpy", "scipy", "osqp", "threadpoolctl"}
+LAYERS = [
+    {"arrays", "errors", "words", "memory", "parallel"},
+    {"yamltext", "checked", "neighbors", "weights", "propagate"},
+    {"schema", "estimate"},
+    {"tables", "encode", "frames"},
+    {"decode"},
+    {"report"},
+    {"render", "progress", "imputation", "draft"},
+    {"plan"},
+    {"cli"},
+    {"__main__"},
+]
+
+
+def imports(module):
+    """Top-level names imported by a module, ours as `.name`, also inside functions."""
+    for node in ast.walk(ast.parse((PACKAGE / f"{module}.py").read_text())):
+        if isinstance(node, ast.Import):
+            names = [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom) and node.module == "cfl_cli":
+            names = [f"cfl_cli.{alias.name}" for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            names = [node.module or ""]
+        else:
+            continue
+        for name in names:
+            first, _, rest = name.partition(".")
+            yield f".{rest.partition('.')[0]}" if first == "cfl_cli" else first
+
+
+MODULES = sorted(path.stem for path in PACKAGE.glob("*.py") if path.stem != "__init__")
+
+
+def level(module):
+    return next((n for n, names in enumerate(LAYERS) if module in names), None)
+
+
+@pytest.mark.parametrize("module", MODULES)
+def test_a_module_has_a_layer_and_imports_only_from_lower_ones(module):
+    assert level(module) is not None, f"give {module} a layer"
+    own = {name.removeprefix(".") for name in imports(module) if name.startswith(".")}
+    for name in own - {"__version__"}:
+        assert level(name) < level(module), f"{module} imports {name}"
+
+
+@pytest.mark.parametrize("module", sorted(CORE))
+def test_the_numeric_core_knows_arrays_only(module):
+    foreign = {name for name in imports(module) if not name.startswith(".")}
+    assert foreign - sys.stdlib_module_names <= ARRAYS_ONLY
+    own = {name.removeprefix(".") for name in imports(module) if name.startswith(".")}
+    assert own <= CORE | {"errors"}
+
+
+@pytest.mark.parametrize("module", sorted(CORE | {"schema", "encode", "report", "imputation"}))
+def test_logic_neither_prints_nor_logs(module):
+    tree = ast.parse((PACKAGE / f"{module}.py").read_text())
+    calls = {
+        node.func.id
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name)
+    }
+    assert "print" not in calls
+    assert not {"logging", "rich", "typer"} & set(imports(module))
+
+
+def test_help_imports_no_heavy_package():
+    loaded = subprocess.run(
+        [sys.executable, "-c", "import sys, cfl_cli.cli; print(*sys.modules)"],
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout.split()
+    assert not {"numpy", "scipy", "polars", "osqp", "pydantic", "yaml", "rich"} & set(loaded)

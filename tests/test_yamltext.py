@@ -1,0 +1,224 @@
+"""Text stays text, everything has its place, and hostile input gets a sentence, not a crash."""
+
+import os
+import re
+import time
+from pathlib import Path
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from cfl_cli import yamltext
+from cfl_cli.errors import SchemaError
+from cfl_cli.yamltext import Mark, Place, read
+
+
+def problems(text):
+    return [str(problem) for problem in read(text, name="s.yml").problems]
+
+
+def written(value):
+    """Write text as a double-quoted scalar by YAML's rules, without PyYAML."""
+    plain = re.compile(r"[ !#-\[\]-~]")
+    return '"' + "".join(c if plain.match(c) else f"\\U{ord(c):08x}" for c in value) + '"'
+
+
+@pytest.mark.parametrize(
+    "scalar", ["no", "01", "12:30", "~", "null", "1e3", "0x1F", "1_000", "2020-01-01", "<<", ".nan"]
+)
+def test_a_scalar_stays_the_text_that_was_written(scalar):
+    assert read(f"{{a: {scalar}}}", name="s").data == {"a": scalar}
+    assert read(f"[{scalar}]", name="s").data == [scalar]
+    assert read(scalar, name="s").data == scalar
+
+
+def test_an_empty_value_is_empty_text():
+    assert read("a:\nb: ''\n", name="s").data == {"a": "", "b": ""}
+
+
+@pytest.mark.parametrize("text", ["", "\n\n", "# only a comment\n", "---\n", "\ufeff"])
+def test_a_text_of_nothing_is_an_empty_scalar(text):
+    tree = read(text, name="s")
+    assert tree.data == ""
+    assert tree.problems == ()
+
+
+def test_every_node_knows_where_it_and_its_key_stand():
+    tree = read("# a comment\ncolumns:\n  age: {type: [x, y]}\n", name="s.yml")
+    assert tree.places["columns",] == Place(Mark(2, 1), Mark(3, 3))
+    assert tree.places["columns", "age"] == Place(Mark(3, 3), Mark(3, 8))
+    assert tree.places["columns", "age", "type"] == Place(Mark(3, 9), Mark(3, 15))
+    assert tree.places["columns", "age", "type", 1] == Place(Mark(3, 19), Mark(3, 19))
+
+
+def test_a_problem_stands_at_its_node_or_at_the_key_of_what_lacks_it():
+    tree = read("a:\n  b: c\n", name="s.yml")
+    assert str(tree.problem(("a", "b"), "wrong")) == "s.yml:2:6: wrong"
+    assert str(tree.problem(("a", "b"), "wrong", at_key=True)) == "s.yml:2:3: wrong"
+    assert str(tree.problem(("a", "gone", "deeper"), "wrong")) == "s.yml:1:1: wrong"
+
+
+@pytest.mark.parametrize("line_break", ["\n", "\r\n", "\r"])
+def test_lines_are_counted_whatever_ends_them(line_break):
+    tree = read(f"a: b{line_break}c: d{line_break}", name="s")
+    assert tree.data == {"a": "b", "c": "d"}
+    assert tree.places["c",].value == Mark(2, 4)
+
+
+def test_a_byte_order_mark_is_no_column():
+    assert read("\ufeffa: b", name="s").places["a",] == Place(Mark(1, 1), Mark(1, 4))
+
+
+def test_a_key_that_stands_twice_is_refused_with_its_first_place_and_the_first_one_counts():
+    tree = read("a: 1\nb:\n  c: 2\n  c: {d: 3, d: 4}\na: 5\n", name="s.yml")
+    assert tree.data == {"a": "1", "b": {"c": "2"}}
+    assert [str(problem) for problem in tree.problems] == [
+        "s.yml:4:3: the key 'c' stands here twice (first at line 3)",
+        "s.yml:4:13: the key 'd' stands here twice (first at line 4)",
+        "s.yml:5:1: the key 'a' stands here twice (first at line 1)",
+    ]
+
+
+def test_everything_refused_is_told_at_once():
+    assert problems("a: &x 1\nb: !!str 2\n? [c]\n: 3\nd: *x\na: 4\n") == [
+        "s.yml:1:4: anchors are not read; leave out '&x'",
+        "s.yml:2:4: tags are not read; leave out what starts with '!'",
+        "s.yml:3:3: a key must be text, not a mapping or a list",
+        "s.yml:5:4: aliases are not read; write out '*x'",
+        "s.yml:6:1: the key 'a' stands here twice (first at line 1)",
+    ]
+
+
+def test_an_alias_leaves_too_little_to_judge():
+    assert read("a: &x 1\nb: *x\n", name="s").data is None
+
+
+def test_a_second_document_is_refused():
+    assert problems("a: 1\n---\nb: 2\n") == [
+        "s.yml:2:1: a second document starts here; only one is read"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("a:\n\tb: c", "2:1: not valid YAML: a tab cannot stand here; indent with spaces"),
+        ("a: 'x\n", "2:1: not valid YAML: a quote is opened and never closed (line 1)"),
+        ("a:\n  - [b\n", "3:1: not valid YAML: a bracket is opened and never closed (line 2)"),
+        ("a: [b, , c]", "1:8: not valid YAML: a value is missing here"),
+        ("a: b\nc\n", "3:1: not valid YAML: a key without a ':' behind it"),
+        ("a: @b", "1:4: not valid YAML: text that starts with this character needs quotes"),
+        ('"\\UFFFFFFFF"', "1:4: not valid YAML: this number is too large"),
+        ("a: !x!y z", "1:4: not valid YAML: tags are not read; leave out what starts with '!'"),
+        ('"\\ud83d"', "1:1: an escape here is half a character; write the character itself"),
+    ],
+)
+def test_a_syntax_error_is_one_plain_sentence(text, problem):
+    assert problems(text) == [f"s.yml:{problem}"]
+
+
+@pytest.mark.parametrize("character", ["\0", "\x07", "\x1b", "\x7f", "\x85", "\u2028", "\ud800"])
+def test_a_character_that_yaml_forbids_is_named_with_its_place(character):
+    [problem] = problems(f"\ufeffa: b\r\nc: {character}{character}")
+    assert problem.startswith(f"s.yml:2:4: the character U+{ord(character):04X} cannot stand here")
+
+
+def test_tags_never_build_objects():
+    tree = read("!!python/object/apply:os.system ['exit 1']", name="s")
+    assert tree.data == ["exit 1"]
+    assert len(tree.problems) == 1
+
+
+def test_aliases_of_aliases_never_grow():
+    lines = ["a0: &a0 [lol, lol]"]
+    lines += [f"a{i}: &a{i} [{', '.join([f'*a{i - 1}'] * 9)}]" for i in range(1, 30)]
+    assert len(problems("\n".join(lines))) == 30 + 29 * 9
+
+
+@pytest.mark.parametrize("opening", ["[", "{a: ", "- ", "? ", "[[a, b], "])
+def test_deep_nesting_is_refused_at_once(opening):
+    start = time.perf_counter()
+    [problem] = problems(opening * 10_000)
+    assert problem.endswith("this is nested more than 20 levels deep")
+    assert time.perf_counter() - start < 5
+
+
+def test_twenty_levels_are_read():
+    assert problems("[" * 20 + "]" * 20) == []
+
+
+def test_text_above_the_limit_is_refused_unread():
+    assert problems("a" * (yamltext.LIMIT + 1)) == [
+        "s.yml:1:1: larger than 256 KiB, the most that is read"
+    ]
+    assert problems("a" * yamltext.LIMIT) == []
+
+
+@given(st.lists(st.text()))
+@example(["\0", "\x85", "\u2028", "\ufeff", "\N{GRINNING FACE}", "\ufffe", " a ", "\\", '"', "\t"])
+def test_any_text_in_double_quotes_comes_back(values):
+    text = "[" + ", ".join(map(written, values)) + "]"
+    tree = read(text, name="s")
+    assert tree.problems == ()
+    assert tree.data == values
+
+
+@given(st.text() | st.text(alphabet="[]{}:,-?&*!|>'\"%@#\\ \n\tab01U~."))
+def test_any_text_gives_data_or_problems(text):
+    tree = read(text, name="s")
+    assert tree.problems or tree.data is not None
+    for problem in tree.problems:
+        assert problem.line >= 1
+        assert problem.column >= 1
+        assert "\n" not in problem.message
+
+
+def loading(path):
+    with pytest.raises(SchemaError) as caught:
+        yamltext.load(path)
+    return str(caught.value)
+
+
+def test_a_file_is_read_with_or_without_a_byte_order_mark(tmp_path: Path):
+    path = tmp_path / "s.yml"
+    for start in (b"", b"\xef\xbb\xbf"):
+        path.write_bytes(start + "a: ü\r\n".encode())
+        assert yamltext.load(path).data == {"a": "ü"}
+        assert yamltext.load(str(path)).name == str(path)
+
+
+def test_a_file_that_cannot_be_opened_is_named_with_the_reason(tmp_path: Path):
+    gone = tmp_path / "gone.yml"
+    assert loading(gone) == f"{gone}: No such file or directory"
+    assert loading(tmp_path) == f"{tmp_path}: Is a directory"
+    assert loading("") == ": No such file or directory"
+    assert loading("a\0b") == "'a\\x00b': embedded null byte"
+
+
+@pytest.mark.skipif(getattr(os, "geteuid", int)() == 0, reason="root may read everything")
+def test_a_file_without_permission_is_named_with_the_reason(tmp_path: Path):
+    path = tmp_path / "s.yml"
+    path.touch(mode=0)
+    assert loading(path) == f"{path}: Permission denied"
+
+
+def test_a_file_in_another_encoding_is_refused(tmp_path: Path):
+    path = tmp_path / "s.yml"
+    path.write_bytes("a: b".encode("utf-16"))
+    assert loading(path) == f"{path}: this is UTF-16; save the file as UTF-8"
+    path.write_bytes(b"\xef\xbb\xbfa: b\nc: \xc3\xbc\xe4\n")
+    assert loading(path) == f"{path}:2:5: the byte 0xe4 is not UTF-8; save the file as UTF-8"
+
+
+def test_a_binary_file_is_refused(tmp_path: Path):
+    path = tmp_path / "s.yml"
+    path.write_bytes(bytes(range(32)))
+    [problem] = yamltext.load(path).problems
+    assert "U+0000" in problem.message
+
+
+def test_a_file_above_the_limit_is_refused_before_it_is_parsed(tmp_path: Path):
+    path = tmp_path / "s.yml"
+    path.write_bytes(b"[" * (1 << 20))
+    assert loading(path) == f"{path}: larger than 256 KiB, the most that is read"
