@@ -33,21 +33,11 @@ class Commands(TyperGroup):
         """Run the command that was asked for."""
         try:
             return super().invoke(ctx)
-        except CflError as error:
-            complain(*error.problems[:PROBLEMS_SHOWN])
-            more = error.more + max(0, len(error.problems) - PROBLEMS_SHOWN)
-            if more:
-                complain(f"and {more:,} more problems")
-            code = error.exit_code
-        except MemoryError:
-            complain("out of memory: use fewer rows or columns, or a machine with more of it")
-            code = RESOURCES
-        except KeyboardInterrupt:
-            complain("interrupted; nothing was written")
-            code = INTERRUPTED
-        if ctx.meta.get("verbose"):
-            traceback.print_exc()
-        raise typer.Exit(code)
+        except (CflError, MemoryError, KeyboardInterrupt) as error:
+            code = explain(error)
+            if ctx.meta.get("verbose"):
+                traceback.print_exception(error)
+            raise typer.Exit(code) from error
 
 
 app = typer.Typer(
@@ -340,6 +330,21 @@ def summarise(report: "Report", out: Path) -> None:
     note(f"{out}: {report.rows:,} rows, {len(report.columns)} CFs imputed in {seconds:.1f} s")
     if flagged:
         note(f"flagged, do not trust without a look: {', '.join(flagged)}; see `cfl report {out}`")
+
+
+def explain(error: BaseException) -> int:
+    """Say on stderr what went wrong, and return the exit code."""
+    if isinstance(error, KeyboardInterrupt):
+        complain("interrupted; nothing was written")
+        return INTERRUPTED
+    if not isinstance(error, CflError):
+        complain("out of memory: use fewer rows or columns, or a machine with more of it")
+        return RESOURCES
+    complain(*error.problems[:PROBLEMS_SHOWN])
+    more = error.more + len(error.problems[PROBLEMS_SHOWN:])
+    if more:
+        complain(f"and {more:,} more problems")
+    return error.exit_code
 
 
 def note(message: str) -> None:

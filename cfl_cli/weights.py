@@ -13,9 +13,10 @@ fails the check has its support corrected and, should that not settle it, goes t
 solver; such rows, and those that OSQP gave up on, are counted.
 """
 
+import signal
+import threading
 from collections.abc import Callable
 from dataclasses import dataclass
-from threading import local
 from typing import Self
 
 import numpy as np
@@ -54,7 +55,7 @@ def solve(
     """Return the weights of every row's neighbors; each row's are ≥ 0 and sum to 1."""
     n, k = neighbors.shape
     values = np.empty((n, k))
-    own = local()  # an OSQP workspace belongs to one thread
+    own = threading.local()  # an OSQP workspace belongs to one thread
 
     def settle(part: slice) -> int:
         if not hasattr(own, "workspace"):
@@ -68,6 +69,7 @@ def solve(
     for part, more in zip(parts, workers.map(settle, parts), strict=True):
         rescued += more
         progress(part.stop)
+    _take_back_interrupts()
     check(values)
     return Weights(values, rescued)
 
@@ -134,6 +136,8 @@ class Workspace:
         numbers = np.ascontiguousarray(2 * stack[:, *self.upper], dtype=np.float64).reshape(-1)
         self.solver.update(Px=numbers)
         answer = self.solver.solve(raise_error=False)
+        if answer.info.status_val == osqp.SolverStatus.OSQP_SIGINT:
+            raise KeyboardInterrupt
         if answer.info.status_val != osqp.SolverStatus.OSQP_SOLVED:
             return np.full(grams.shape[:2], np.nan)
         return np.asarray(answer.x).reshape(STACK, self.k)[: len(grams)]
@@ -193,6 +197,17 @@ def active_set(gram: Floats) -> Floats:
         np.vstack([root, np.ones(k)]), np.append(np.zeros(k), 1.0), maxiter=100 * k
     )
     return np.asarray(weights / weights.sum())
+
+
+def _take_back_interrupts() -> None:
+    """Make Python listen to Ctrl-C again.
+
+    Each solve of OSQP sets a listener of its own and then restores what it found. With several
+    threads it may find the other's, and restore that for good.
+    """
+    handler = signal.getsignal(signal.SIGINT)
+    if handler is not None and threading.current_thread() is threading.main_thread():
+        signal.signal(signal.SIGINT, handler)
 
 
 def check(weights: Floats) -> None:

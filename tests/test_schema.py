@@ -1,12 +1,20 @@
 """A schema is right as a whole, or says everything that is wrong with it and where."""
 
+import json
+import subprocess
+import sys
+from contextlib import suppress
 from pathlib import Path
 
+import jsonschema
 import pytest
+import yaml
+from hypothesis import given
+from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from cfl_cli.errors import SchemaError
-from cfl_cli.schema import Complementary, Ignored, Ordinary, Schema, Settings
+from cfl_cli.errors import SchemaError, UsageError
+from cfl_cli.schema import Complementary, Ignored, Ordinary, Schema, Settings, json_schema
 
 EXAMPLE = """\
 version: 1
@@ -38,7 +46,6 @@ def parsing(text):
 
 
 def with_columns(*lines, head="version: 1"):
-    """Write a schema whose columns start in line 3."""
     return "\n".join([head, "columns:", *(f"  {line}" for line in lines), ""])
 
 
@@ -91,21 +98,11 @@ def test_what_is_left_out_has_its_default():
     assert schema.version == 1
     assert schema.missing == ("",)
     assert schema.on_missing == "fill"
-    assert schema.settings.model_dump() == {
-        "k": 20,
-        "iterations": 100,
-        "gamma": 0.25,
-        "ridge": 0.3,
-        "seed": 0,
-        "correction": True,
-        "mode": "hard",
-        "keep_flagged": False,
-        "fail_on_flag": False,
-        "jobs": None,
-        "overwrite": False,
-        "report": None,
-        "quiet": False,
-    }
+    assert schema.settings == Settings(
+        k=20, iterations=100, gamma=0.25, ridge=0.3, seed=0, correction=True, mode="hard", jobs=None
+    )
+    assert not schema.settings.keep_flagged
+    assert not schema.settings.fail_on_flag
 
 
 def test_a_columns_own_on_missing_wins():
@@ -159,7 +156,7 @@ settings: {k: 0, iteration: 5, gamma: nan, ridge: 0, seed: 9223372036854775808,
         "s.yml:11:15: expected at least 1, found 0",
         "s.yml:11:18: unknown key 'iteration' (did you mean 'iterations'?)",
         "s.yml:11:39: expected a number, found 'nan'",
-        "s.yml:11:51: expected more than 0, found 0.0",
+        "s.yml:11:51: expected at least 1e-06, found 0.0",
         "s.yml:11:60: expected less than 9223372036854775808, found 9223372036854775808",
         "s.yml:12:15: expected true or false, found 'yes'",
         "s.yml:12:26: unknown mode 'hrd' (did you mean 'hard'?)",
@@ -168,55 +165,261 @@ settings: {k: 0, iteration: 5, gamma: nan, ridge: 0, seed: 9223372036854775808,
     ]
 
 
+ORDINARY = "x: {role: ordinary, "
+CATEGORICAL = "x: {role: ordinary, type: categorical, "
+COMPLEMENTARY = "x: {role: complementary, "
+
+
 @pytest.mark.parametrize(
-    ("column", "problem"),
+    ("line", "message"),
     [
-        ("{role: ordinary}", "3: 'type' is missing (numeric, binary or categorical)"),
-        ("{role: ordinary, type: text}", "26: unknown type 'text' for an ordinary column"
-         " (numeric, binary or categorical)"),
-        ("{role: ordinary, type: [a]}", "26: unknown type a list for an ordinary column"
-         " (numeric, binary or categorical)"),
-        ("{role: ordinary, type: numeric, values: [1]}",
-         "43: a numeric column has no list of values; leave it out"),
-        ("{role: ordinary, type: binary, values: [a]}",
-         "42: expected exactly 2 values for a binary column, found 1"),
-        ("{role: ordinary, type: binary, values: [a, b, c]}",
-         "42: expected exactly 2 values for a binary column, found 3"),
-        ("{role: ordinary, type: categorical, values: []}",
-         "47: expected at least 2 values, found 0"),
-        ("{role: ordinary, type: categorical, values: [a, [b]]}",
-         "51: expected text, found a list"),
-        ("{role: ordinary, type: categorical, values: [a, b, a]}",
-         "54: 'a' stands here twice (first as item 1)"),
-        ("{role: ordinary, type: categorical, values: [a, '']}",
-         "51: no cell can say '': it is listed under 'missing'"),
-        ("{role: ordinary, type: binary, on_missing: fil}",
-         "46: unknown on_missing 'fil' for an ordinary column (did you mean 'fill'?)"),
-        ("{role: complementary, values: [a]}", "33: expected at least 2 values, found 1"),
-        ("{role: complementary, separator: ''}",
-         "36: expected at least one character, found nothing"),
-        ("{role: complementary, exact: }", "31: expected at least one character, found nothing"),
-        ("{role: complementary, exact: ;, separator: ;}",
-         "32: ';' is the separator too; choose another mark"),
-        ("{role: complementary, values: [a, NA]}",
-         "37: no cell can say 'NA': it is listed under 'missing'"),
-        ("{role: complementary, exact: NA}",
-         "32: no cell can say 'NA': it is listed under 'missing'"),
-        ("{role: complementary, separator: NA}",
-         "36: no cell can say 'NA': it is listed under 'missing'"),
-        ("{role: complementary, type: numeric}",
-         "25: unknown key 'type' for a complementary column (role, separator, exact or values)"),
-        ("{role: ignore, type: numeric}", "18: unknown key 'type' for an ignored column"),
-        ("{role: [ordinary]}", "10: unknown role a list (ordinary, complementary or ignore)"),
-        ("{role: ordinary, <<: x, type: binary}", "20: unknown key '<<' for an ordinary column"
-         " (role, type, values or on_missing)"),
-        ("", "5: expected a mapping (key: value), found nothing"),
-        ("[a]", "6: expected a mapping (key: value), found a list"),
+        ("^x: {role: ordinary}", "'type' is missing (numeric, binary or categorical)"),
+        (
+            ORDINARY + "type: ^text}",
+            "unknown type 'text' for an ordinary column (numeric, binary or categorical)",
+        ),
+        (
+            ORDINARY + "type: ^[a]}",
+            "unknown type a list for an ordinary column (numeric, binary or categorical)",
+        ),
+        (
+            ORDINARY + "type: numeric, values: ^[1]}",
+            "a numeric column has no list of values; leave it out",
+        ),
+        (
+            ORDINARY + "type: binary, values: ^[a]}",
+            "expected exactly 2 values for a binary column, found 1",
+        ),
+        (
+            ORDINARY + "type: binary, values: ^[a, b, c]}",
+            "expected exactly 2 values for a binary column, found 3",
+        ),
+        (
+            ORDINARY + "type: binary, on_missing: ^fil}",
+            "unknown on_missing 'fil' for an ordinary column (did you mean 'fill'?)",
+        ),
+        (
+            ORDINARY + "^<<: y, type: binary}",
+            "unknown key '<<' for an ordinary column (role, type, values or on_missing)",
+        ),
+        (CATEGORICAL + "values: ^[]}", "expected at least 2 values, found 0"),
+        (CATEGORICAL + "values: [a, ^[b]]}", "expected text, found a list"),
+        (CATEGORICAL + "values: [a, b, ^a]}", "'a' stands here twice (first as item 1)"),
+        (CATEGORICAL + "values: [a, ^'']}", "no cell can say '': it is listed under 'missing'"),
+        (COMPLEMENTARY + "values: ^[a]}", "expected at least 2 values, found 1"),
+        (COMPLEMENTARY + "separator: ^''}", "expected at least one character, found nothing"),
+        (COMPLEMENTARY + "exact:^ }", "expected at least one character, found nothing"),
+        (
+            COMPLEMENTARY + "exact: ^;, separator: ;}",
+            "';' is the separator too; choose another mark",
+        ),
+        (
+            COMPLEMENTARY + "values: [a, ^NA]}",
+            "no cell can say 'NA': it is listed under 'missing'",
+        ),
+        (COMPLEMENTARY + "exact: ^NA}", "no cell can say 'NA': it is listed under 'missing'"),
+        (COMPLEMENTARY + "separator: ^NA}", "no cell can say 'NA': it is listed under 'missing'"),
+        (
+            COMPLEMENTARY + "^type: numeric}",
+            "unknown key 'type' for a complementary column (role, separator, exact or values)",
+        ),
+        ("x: {role: ignore, ^type: numeric}", "unknown key 'type' for an ignored column"),
+        ("x: {role: ^[a]}", "unknown role a list (ordinary, complementary or ignore)"),
+        ("x:^", "expected a mapping (key: value), found nothing"),
+        ("x: ^[a]", "expected a mapping (key: value), found a list"),
+    ],
+)
+def test_a_wrong_column_is_told_at_the_place_of_the_caret(line, message):
+    text = with_columns(line.replace("^", ""), AGE, JOB, head="version: 1\nmissing: ['', NA]")
+    assert parsing(text) == [f"s.yml:4:{line.index('^') + 3}: {message}"]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("", ["1:1: nothing is written here; start with 'version: 1'"]),
+        ("# nothing yet\n", ["1:1: nothing is written here; start with 'version: 1'"]),
+        ("[a]", ["1:1: expected a mapping (key: value), found a list"]),
+        ("\nhello", ["2:1: expected a mapping (key: value), found 'hello'"]),
+        ("version: 1", ["1:1: 'columns' is missing"]),
+        ("version: 1\ncolumns:\n", ["2:9: expected a mapping (key: value), found nothing"]),
+        (with_columns(AGE, JOB, head="# no version"), [
+            "2:1: 'version' is missing; add 'version: 1'"
+        ]),
+        (with_columns(AGE, JOB, head="version: 1.0"), [
+            "1:10: this cfl reads version 1, found '1.0'"
+        ]),
+        (with_columns(AGE, JOB, head="version: 1\nmissing: [a, a]"), [
+            "2:14: 'a' stands here twice (first as item 1)"
+        ]),
+        (with_columns(AGE), [
+            "2:1: no column has the role 'complementary': there is nothing to impute"
+        ]),
+        (with_columns(JOB, "a: {role: ignore, b: c}"), [
+            "2:1: no column has the role 'ordinary': there is nothing to compare rows by",
+            "4:21: unknown key 'b' for an ignored column",
+        ]),
+        ("version: 1\ncolumns: {}", [
+            "2:1: no column has the role 'complementary': there is nothing to impute",
+            "2:1: no column has the role 'ordinary': there is nothing to compare rows by",
+        ]),
+        (with_columns(AGE, JOB) + "---\n", [
+            "5:1: a second document starts here; only one is read"
+        ]),
     ],
 )  # fmt: skip
-def test_a_wrong_column_is_told_with_its_place(column, problem):
-    column = f"x: {column}".rstrip()
-    text = with_columns(column, AGE, JOB, head="{version: 1, missing: ['', NA]}"[1:-1])
-    text = text.replace("version: 1, missing", "version: 1\nmissing").replace("\ncolumns", "\ncolumns")
-    shifted = problem.split(":", 1)
-    assert parsing(text) == [f"s.yml:4:{shifted[0]}:{shifted[1]}"]
+def test_a_wrong_schema_is_told_with_its_place(text, expected):
+    assert parsing(text) == [f"s.yml:{problem}" for problem in expected]
+
+
+def test_a_role_that_cannot_be_read_may_be_the_one_that_lacks():
+    assert len(parsing(with_columns(AGE, "job: {role: complimentary}"))) == 1
+
+
+def test_python_sees_a_path_instead_of_a_place():
+    columns = {"age": {"role": "ordinary", "type": "numerc"}, "job": {}, "new\nline": None, 3: 4}
+    assert problems(Schema, columns=columns, foo=1) == [
+        "columns.age.type: unknown type 'numerc' for an ordinary column (did you mean 'numeric'?)",
+        "columns.job: 'role' is missing (ordinary, complementary or ignore)",
+        "columns.new\\nline: expected a mapping (key: value), found nothing",
+        "columns.3: expected text, found 3",
+        "columns.3: expected a mapping (key: value), found 4",
+        "foo: unknown key 'foo' (version, missing, on_missing, columns or settings)",
+    ]
+    assert problems(Schema) == ["'columns' is missing"]
+    assert problems(Schema, columns=5) == ["columns: expected a mapping (key: value), found 5"]
+    assert problems(Ordinary) == ["'type' is missing (numeric, binary or categorical)"]
+    assert problems(Settings, k=0) == ["k: expected at least 1, found 0"]
+
+
+def test_a_set_has_no_order_and_is_refused():
+    assert problems(Complementary, values={"a"}) == [
+        "values: expected a list such as [a, b], found {'a'}"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("k", 0), ("k", True), ("k", 2.0), ("k", "2.0"), ("k", "1_0"), ("k", " 2"),
+        ("k", "2" * 5000), ("iterations", 0), ("gamma", -0.1), ("gamma", float("nan")),
+        ("gamma", "inf"), ("gamma", "1e999"),
+        ("ridge", 0), ("ridge", float("inf")), ("seed", -1), ("seed", 2**63),
+        ("correction", 1), ("correction", "on"), ("mode", "HARD"), ("jobs", 0), ("report", ""),
+    ],
+)  # fmt: skip
+def test_a_setting_out_of_range_is_refused(name, value):
+    [problem] = problems(Settings, **{name: value})
+    assert problem.startswith(f"{name}: ")
+    assert len(problem) < 150
+
+
+def test_the_command_line_wins_and_none_is_not_given():
+    settings = Settings(k=5, gamma=0.5)
+    assert settings.override(k=10, gamma=None, mode="both") == Settings(
+        k=10, gamma=0.5, mode="both"
+    )
+    assert settings == Settings(k=5, gamma=0.5)
+
+
+def test_a_wrong_option_is_called_by_its_name_on_the_command_line():
+    with pytest.raises(UsageError) as caught:
+        Settings().override(k=0, mode="hrd", keep_flaged=True, fail_on_flag=3)
+    assert sorted(caught.value.problems) == [
+        "--fail-on-flag: expected true or false, found 3",
+        "--k: expected at least 1, found 0",
+        "--keep-flaged: unknown key 'keep_flaged' (did you mean 'keep_flagged'?)",
+        "--mode: unknown mode 'hrd' (did you mean 'hard'?)",
+    ]
+
+
+def test_a_long_value_is_cut():
+    [problem] = parsing(with_columns(AGE, JOB, f"x: {{role: {'o' * 10_000}}}"))
+    assert len(problem) < 150
+    assert "…" in problem
+
+
+def test_no_message_speaks_of_pydantic():
+    text = with_columns("a: {}", "b: {role: ordinary, type: 1, values: {}}", "c: []", head="[]: {}")
+    for message in parsing(text):
+        assert "pydantic" not in message
+        assert "Input" not in message
+
+
+def test_the_json_schema_accepts_the_example_and_refuses_unknown_keys():
+    schema = json.loads(json.dumps(json_schema()))
+    validator = jsonschema.Draft202012Validator(schema)
+    validator.check_schema(schema)
+    example = yaml.safe_load(EXAMPLE)
+    assert example["columns"]["housing"]["values"] == [False, True]
+    assert validator.is_valid(example)
+    assert validator.is_valid({"version": 1, "columns": GOOD})
+    for wrong in (
+        {"columns": GOOD},
+        {"version": 1},
+        {"version": 2, "columns": GOOD},
+        {"version": 1, "columns": {}},
+        {"version": 1, "columns": GOOD, "colums": {}},
+        {"version": 1, "columns": GOOD, "settings": {"kk": 3}},
+        {"version": 1, "columns": GOOD, "settings": {"k": 0}},
+        {"version": 1, "columns": GOOD, "settings": {"jobs": None}},
+        {"version": 1, "columns": GOOD, "settings": {"mode": "hrd"}},
+        {"version": 1, "columns": {**GOOD, "x": {"type": "numeric"}}},
+        {"version": 1, "columns": {**GOOD, "x": {"role": "ordinary"}}},
+        {"version": 1, "columns": {**GOOD, "x": {"role": "complementary", "values": None}}},
+        {"version": 1, "columns": {**GOOD, "x": {"role": "complementary", "values": ["a"]}}},
+        {"version": 1, "columns": {**GOOD, "x": {"role": "ignore", "type": "numeric"}}},
+    ):
+        assert not validator.is_valid(wrong), wrong
+
+
+def test_the_json_schema_describes_itself_and_every_setting():
+    schema = json_schema()
+    assert schema["$schema"] == "https://json-schema.org/draft/2020-12/schema"
+    assert schema["title"] == "cfl schema"
+    assert schema["description"]
+    settings = schema["$defs"]["Settings"]["properties"]
+    assert list(settings) == list(Settings.model_fields)
+    assert all(setting["description"].endswith(".") for setting in settings.values())
+
+
+def test_importing_the_schema_imports_no_table_library():
+    code = "import sys, cfl_cli.schema; print({'numpy', 'polars', 'scipy'} & set(sys.modules))"
+    answer = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True)
+    assert answer.stdout.strip() == b"set()"
+
+
+def only_schema_errors(text):
+    with suppress(SchemaError):
+        Schema.parse(text)
+
+
+@given(st.text())
+def test_any_text_is_a_schema_or_a_schema_error(text):
+    only_schema_errors(text)
+
+
+KEYS = ["version", "missing", "columns", "settings", "role", "type", "values", "separator", "k"]
+WORDS = st.sampled_from(
+    [*KEYS, "ordinary", "complementary", "ignore", "numeric", "binary", "1", "-1", "true", ""]
+)
+NODES = st.recursive(
+    WORDS,
+    lambda nodes: st.lists(nodes, max_size=4) | st.dictionaries(WORDS, nodes, max_size=6),
+    max_leaves=30,
+)
+
+
+@given(st.dictionaries(WORDS, NODES))
+def test_any_tree_of_the_right_words_is_a_schema_or_a_schema_error(tree):
+    only_schema_errors(yaml.safe_dump(tree))
+    with suppress(SchemaError):
+        Schema(**tree)
+
+
+@given(st.lists(st.text(st.characters(codec="utf-8"), min_size=1), min_size=2, unique=True))
+def test_any_values_survive_the_file(values):
+    listed = ", ".join(json.dumps(value, ensure_ascii=False) for value in values)
+    quoted = "".join(c if c.isprintable() else f"\\U{ord(c):08x}" for c in listed)
+    schema = Schema.parse(with_columns(AGE, f"x: {{role: complementary, values: [{quoted}]}}"))
+    assert schema.complementary["x"].values == tuple(values)
