@@ -41,13 +41,12 @@ class Display:
             self.stage, self.stage_began = stage, now
         if self.quiet or now - self.began < PATIENCE:
             return
-        speed = _speed(stage, done, now - self.stage_began)
+        seconds = now - self.stage_began
         if sys.stderr.isatty():
-            self._redraw(stage, done, total, speed)
+            self._redraw(stage, done, total, _speed(stage, done, seconds))
         elif done == total or now - self.spoke >= INTERVAL:
             self.spoke = now
-            left = (now - self.stage_began) * (total - done) / done if done else None
-            print(_line(stage, done, total, speed, left), file=sys.stderr, flush=True)  # noqa: T201
+            print(_line(stage, done, total, seconds), file=sys.stderr, flush=True)  # noqa: T201
 
     def _redraw(self, stage: str, done: int, total: int, speed: str) -> None:
         if self.bar is None:
@@ -72,8 +71,10 @@ def _speed(stage: str, done: int, seconds: float) -> str:
     return f"{done / seconds:,.0f} {unit}/s" if done and seconds > 0 else ""
 
 
-def _line(stage: str, done: int, total: int, speed: str, left: float | None) -> str:
-    facts = [f"{done:,} of {total:,}"]
-    facts += [speed] if speed else []
-    facts += [f"{left:.0f} s left"] if left is not None else []
-    return f"{stage}: {', '.join(facts)}"
+def _line(stage: str, done: int, total: int, seconds: float) -> str:
+    if done == total:
+        facts = [f"{total:,} in {seconds:.1f} s"]
+    else:
+        facts = [f"{done:,} of {total:,}"]
+        facts += [f"{seconds * (total - done) / done:.0f} s left"] if done else []
+    return f"{stage}: {', '.join(filter(None, [*facts, _speed(stage, done, seconds)]))}"

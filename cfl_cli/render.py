@@ -3,7 +3,7 @@
 import csv
 import io
 from collections.abc import Callable
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 
 from rich.console import Console
 from rich.table import Table
@@ -14,33 +14,68 @@ from cfl_cli.words import printable
 
 BAR = 12
 PIPE_WIDTH = 120  # where there is no terminal whose width could be asked
+ROOMY = 100  # from this width on there is room for numbers beside the bar
 
-Row = list[str]
-HEADINGS = ["CF", "values", "entropy", "", "reduction", "confidence", "flags", "action"]
+
+@dataclass(frozen=True)
+class Field:
+    """A column of the table: its heading and what it shows of a CF."""
+
+    heading: str
+    show: Callable[[ColumnReport], str]
+    right: bool = False
+
+
+def _bar(column: ColumnReport) -> str:
+    """Draw the entropy that is left as █ and the entropy that went as ░; the start is the whole."""
+    left = round(BAR * (1 - column.entropy_reduction))
+    return "█" * left + "░" * (BAR - left)
+
+
+NAME = Field("CF", lambda column: printable(column.name))
+NUMBERS = Field("entropy", lambda column: f"{column.entropy_start:.2f} → {column.entropy_end:.2f}")
+BARS = Field("", _bar)
+FLAGS = Field("flags", lambda column: ", ".join(column.flags) or "-")
+FIELDS = [
+    NAME,
+    Field("values", lambda column: str(column.domain_size), right=True),
+    NUMBERS,
+    BARS,
+    Field("reduction", lambda column: f"{column.entropy_reduction:.0%}", right=True),
+    Field("conf.", lambda column: f"{column.mean_confidence:.2f}", right=True),
+    FLAGS,
+    Field("action", lambda column: column.action),
+]
+NARROW = [Field("entropy", _bar) if field is NUMBERS else field for field in FIELDS]
+NARROW.remove(BARS)
 
 
 def table(report: Report, *, color: bool, width: int | None) -> str:
     """Return the report for a terminal: one line per CF, then what its flags mean."""
+    width = width or PIPE_WIDTH
     console = Console(
         file=io.StringIO(),
         force_terminal=color,
         no_color=not color,
-        width=width or PIPE_WIDTH,
+        width=width,
         highlight=False,
     )
-    lines = Table(box=None, pad_edge=False, header_style="bold")
-    for number, heading in enumerate(HEADINGS):
+    roomy = width >= ROOMY
+    fields = FIELDS if roomy else NARROW
+    lines = Table(
+        box=None, pad_edge=False, padding=(0, 1 if roomy else 0, 0, 1), header_style="bold"
+    )
+    for field in fields:
+        folds = field in (NAME, FLAGS)
         lines.add_column(
-            heading,
-            justify="right" if number in (1, 4, 5) else "left",
-            overflow="fold" if number in (0, 6) else "crop",
-            no_wrap=number not in (0, 6),
+            field.heading,
+            justify="right" if field.right else "left",
+            overflow="fold" if folds else "crop",
+            no_wrap=not folds,
         )
     for column in report.columns:
-        cells = [Text(cell) for cell in _cells(column)]
-        cells[0].stylize("bold")
-        cells[6].stylize("yellow" if column.flagged else "dim")
-        lines.add_row(*cells)
+        styles = {NAME: "bold", FLAGS: "yellow" if column.flagged else "dim"}
+        lines.add_row(*(Text(field.show(column), styles.get(field, "")) for field in fields))
     console.print(Text(_title(report)))
     console.print()
     console.print(lines)
@@ -53,14 +88,16 @@ def table(report: Report, *, color: bool, width: int | None) -> str:
 
 def markdown(report: Report) -> str:
     """Return the report as a Markdown table."""
-
-    def line(cells: Row) -> str:
-        return f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in cells)} |"
-
-    kept = [0, 1, 2, 4, 5, 6, 7]  # all but the bar
-    rows = [HEADINGS, ["---", "---:", "---", "", "---:", "---:", "---", "---"]]
-    rows += [_cells(column) for column in report.columns]
-    body = "\n".join(line([row[number] for number in kept]) for row in rows)
+    fields = [field for field in FIELDS if field is not BARS]
+    rows = [
+        [field.heading for field in fields],
+        ["---:" if field.right else "---" for field in fields],
+        *(
+            [field.show(column).replace("|", r"\|") for field in fields]
+            for column in report.columns
+        ),
+    ]
+    body = "\n".join(f"| {' | '.join(row)} |" for row in rows)
     notes = "".join(f"\n{note}\n" for note in _notes(report))
     return f"{_title(report)}\n\n{body}\n{notes}"
 
@@ -92,25 +129,6 @@ def _title(report: Report) -> str:
     flagged = sum(column.flagged for column in report.columns)
     verdict = f"{flagged} flagged" if flagged else "none flagged"
     return f"{report.rows:,} rows, {len(report.columns)} CFs, {verdict}"
-
-
-def _cells(column: ColumnReport) -> Row:
-    return [
-        printable(column.name),
-        str(column.domain_size),
-        f"{column.entropy_start:.2f} → {column.entropy_end:.2f}",
-        _bar(column),
-        f"{column.entropy_reduction:.0%}",
-        f"{column.mean_confidence:.2f}",
-        ", ".join(column.flags) or "-",
-        column.action,
-    ]
-
-
-def _bar(column: ColumnReport) -> str:
-    """Draw the entropy that is left as █ and the entropy that went as ░; the start is the whole."""
-    left = round(BAR * (1 - column.entropy_reduction))
-    return "█" * left + "░" * (BAR - left)
 
 
 def _notes(report: Report) -> list[str]:
