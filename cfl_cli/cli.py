@@ -15,7 +15,7 @@ import typer
 from typer.core import TyperGroup
 
 from cfl_cli import __version__
-from cfl_cli.errors import CflError, UsageError
+from cfl_cli.errors import PROBLEMS_SHOWN, CflError, UsageError
 
 if TYPE_CHECKING:
     from cfl_cli.report import Report
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 FLAGGED = 3
 RESOURCES = 4
 INTERRUPTED = 130
-PROBLEMS_SHOWN = 20
 
 
 class Commands(TyperGroup):
@@ -60,6 +59,13 @@ class Mode(StrEnum):
     both = "both"
 
 
+class OnBadRow(StrEnum):
+    """What happens to records of a text table that do not fit."""
+
+    refuse = "refuse"
+    reject = "reject"
+
+
 class Format(StrEnum):
     """How a report is written."""
 
@@ -85,6 +91,16 @@ def show_version(value: bool) -> None:  # noqa: FBT001 — Typer's signature
 Data = Annotated[Path, typer.Argument(metavar="DATA", help="Table: .csv, .tsv or .parquet.")]
 SchemaFile = Annotated[
     Path, typer.Option("--schema", "-s", metavar="FILE", help="Schema file (YAML).")
+]
+Delimiter = Annotated[
+    str | None,
+    typer.Option(metavar="SIGN", help="Between a text table's cells. Default: comma; .tsv: tab."),
+]
+Quote = Annotated[
+    str | None, typer.Option(metavar="SIGN", help="Around a text table's cells. Default: \".")
+]
+Encoding = Annotated[
+    str | None, typer.Option(metavar="NAME", help="Of a text table. Default: UTF-8.")
 ]
 Overwrite = Annotated[
     bool | None, typer.Option("--overwrite/--no-overwrite", help="Replace files that exist.")
@@ -152,6 +168,13 @@ def impute(
         bool | None,
         typer.Option("--fail-on-flag/--no-fail-on-flag", help="Exit with 3 if a CF is flagged."),
     ] = None,
+    on_bad_row: Annotated[
+        OnBadRow,
+        typer.Option(help="Refuse a text table with bad records, or put them in OUT.rejects.csv."),
+    ] = OnBadRow.refuse,
+    delimiter: Delimiter = None,
+    quote: Quote = None,
+    encoding: Encoding = None,
     overwrite: Overwrite = None,
     report: Annotated[
         Path | None,
@@ -191,21 +214,31 @@ def impute(
     beside = Path(settings.report) if settings.report else None
     if beside is None and not tables.embeds_report(out):
         beside = tables.report_path(out)
+    aside = tables.rejects_path(out) if on_bad_row is OnBadRow.reject else None
     check_targets(
-        [out] if beside is None else [out, beside],
+        [target for target in (out, beside, aside) if target is not None],
         sources=[data, schema],
         overwrite=settings.overwrite,
     )
-    frame = tables.read(data)
+    table = tables.read(
+        data,
+        reject=on_bad_row is OnBadRow.reject,
+        delimiter=delimiter,
+        quote=quote,
+        encoding=encoding,
+    )
     with Display(quiet=settings.quiet) as display:
         result = impute_frame(
-            frame, loaded, name=str(data), progress=display, **settings.model_dump()
+            table.frame, loaded, name=str(data), progress=display, **settings.model_dump()
         )
     # Time and memory differ from run to run; the table's bytes must not.
     embedded = replace(result.report, timings={}, peak_memory_mb=None)
     tables.write(result.frame, out, report=embedded.to_json())
     if beside is not None:
         tables.write_text(result.report.to_json() + "\n", beside)
+    if aside is not None and table.rejects:
+        tables.write_rejects(table.rejects, aside)
+        note(f"{aside}: {len(table.rejects):,} bad records of {data} set aside")
     if not settings.quiet:
         summarise(result.report, out)
     if settings.fail_on_flag and any(column.flagged for column in result.report.columns):
@@ -249,6 +282,9 @@ def check(
     data: Data,
     schema: SchemaFile,
     *,
+    delimiter: Delimiter = None,
+    quote: Quote = None,
+    encoding: Encoding = None,
     verbose: Verbose = False,  # noqa: ARG001 — its callback does the work
 ) -> None:
     """Find every problem in schema and data, and foretell the memory and time of a run."""
@@ -256,7 +292,8 @@ def check(
     from cfl_cli.schema import Schema  # noqa: PLC0415
 
     loaded = Schema.load(schema)
-    typer.echo(plan.describe(plan.plan(tables.read(data), loaded, name=str(data))))
+    table = tables.read(data, delimiter=delimiter, quote=quote, encoding=encoding)
+    typer.echo(plan.describe(plan.plan(table.frame, loaded, name=str(data))))
 
 
 @app.command(context_settings=TWINS)
@@ -273,13 +310,17 @@ def init(
     out: Annotated[
         Path | None, typer.Option("--out", "-o", metavar="FILE", help="Default: standard output.")
     ] = None,
+    delimiter: Delimiter = None,
+    quote: Quote = None,
+    encoding: Encoding = None,
     overwrite: Overwrite = None,
     verbose: Verbose = False,  # noqa: ARG001 — its callback does the work
 ) -> None:
     """Draft a schema from a table, with comments that say what to check."""
     from cfl_cli import draft, tables  # noqa: PLC0415
 
-    text = draft.draft(tables.read(data), cfs=cf or [], ignored=ignore or [])
+    table = tables.read(data, delimiter=delimiter, quote=quote, encoding=encoding)
+    text = draft.draft(table.frame, cfs=cf or [], ignored=ignore or [])
     deliver(text, out, sources=[data], overwrite=bool(overwrite))
 
 

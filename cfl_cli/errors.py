@@ -11,6 +11,8 @@ Logic raises these; `cli.py` is the only place that prints them and picks the ex
 
 from typing import ClassVar
 
+PROBLEMS_SHOWN = 20  # of one kind, spelled out; the rest is counted
+
 
 class CflError(Exception):
     """Some problems, each a sentence that names the place, the value and the way out.

@@ -3,20 +3,21 @@
 Cells of a CSV or TSV file are text and stay what they are; only the schema gives them a type.
 """
 
-import csv
 import io
 import os
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
 import polars as pl
 from polars.exceptions import PolarsError
 
+from cfl_cli import separated
 from cfl_cli.errors import DataError, ResourceError, UsageError
-from cfl_cli.words import quote
+from cfl_cli.separated import Dialect, Reject
 
 REPORT_KEY = "cfl.report"
 SEPARATORS = {".csv": ",", ".tsv": "\t"}
@@ -33,43 +34,29 @@ def suffix_of(path: Path) -> str:
     return suffix
 
 
-def read(path: Path) -> pl.DataFrame:
-    """Return the table in a CSV, TSV or Parquet file."""
+@dataclass(frozen=True)
+class Table:
+    """What a file holds, and the records of it that were set aside."""
+
+    frame: pl.DataFrame
+    rejects: list[Reject]
+
+
+def read(path: Path, *, reject: bool = False, **signs: str | None) -> Table:
+    """Return the table in a CSV, TSV or Parquet file.
+
+    `signs` are the delimiter, quote and encoding of a text table, where they are not the usual
+    ones. With `reject`, its records that do not fit are set aside; without, they are refused.
+    """
     suffix = suffix_of(path)
     with _readable(path):
         data = path.read_bytes()
     with _well_formed(path):
         if suffix == ".parquet":
-            return pl.read_parquet(io.BytesIO(data))
-        return _read_separated(data, SEPARATORS[suffix], path)
-
-
-def _read_separated(data: bytes, separator: str, path: Path) -> pl.DataFrame:
-    """Read the header ourselves, because polars leaves doubled quotes in it; then the records."""
-    data = data.removeprefix(b"\xef\xbb\xbf")
-    try:
-        text = data.decode("utf-8")
-    except UnicodeDecodeError as error:
-        line = data.count(b"\n", 0, error.start) + 1
-        raise DataError(f"{path}: line {line}: not UTF-8: save the file as UTF-8") from None
-    lines = io.StringIO(text, newline="")
-    reader = csv.reader(lines, delimiter=separator, strict=True)
-    try:
-        header = next(reader, [])
-    except csv.Error as error:
-        raise DataError(f"{path}: line 1: the header cannot be read: {error}") from None
-    if not any(header):
-        raise DataError(f"{path}: line 1: there is no header with the columns' names")
-    doubled = sorted({name for name in header if header.count(name) > 1})
-    if doubled:
-        raise DataError(*(f"{path}: column {quote(name)} stands twice" for name in doubled))
-    schema = dict.fromkeys(header, pl.String)
-    records = lines.read().encode()
-    if not records.strip():
-        return pl.DataFrame(schema=schema)
-    return pl.read_csv(
-        records, has_header=False, schema=schema, separator=separator, infer_schema=False
-    )
+            return Table(pl.read_parquet(io.BytesIO(data)), [])
+        given = {name: sign for name, sign in signs.items() if sign is not None}
+        dialect = Dialect(**{"delimiter": SEPARATORS[suffix], **given})
+        return Table(*separated.read(data, name=str(path), dialect=dialect, reject=reject))
 
 
 def read_report(path: Path) -> bytes:
@@ -107,6 +94,19 @@ def write(frame: pl.DataFrame, path: Path, *, report: str) -> None:
             frame.write_parquet(file, metadata={REPORT_KEY: report})
         else:
             frame.write_csv(file, separator=SEPARATORS[suffix])
+
+
+def rejects_path(out: Path) -> Path:
+    """Return where the records that were set aside go."""
+    return out.with_name(f"{out.name}.rejects.csv")
+
+
+def write_rejects(rejects: list[Reject], path: Path) -> None:
+    """Write records that were set aside: the line, the cause and the text of each."""
+    columns = [[reject[place] for reject in rejects] for place in range(3)]
+    frame = pl.DataFrame(dict(zip(("line", "cause", "record"), columns, strict=True)))
+    with replacing(path) as file:
+        frame.write_csv(file)
 
 
 def write_text(text: str, path: Path) -> None:
