@@ -5,6 +5,7 @@ that `cfl --help` answers at once.
 """
 
 import os
+import signal
 import sys
 import traceback
 from enum import StrEnum
@@ -23,6 +24,11 @@ if TYPE_CHECKING:
 FLAGGED = 3
 RESOURCES = 4
 INTERRUPTED = 130
+TERMINATED = 143
+
+
+class Terminated(BaseException):
+    """The process was told to end."""
 
 
 class Commands(TyperGroup):
@@ -32,7 +38,7 @@ class Commands(TyperGroup):
         """Run the command that was asked for."""
         try:
             return super().invoke(ctx)
-        except (CflError, MemoryError, KeyboardInterrupt) as error:
+        except (CflError, MemoryError, KeyboardInterrupt, Terminated) as error:
             code = explain(error)
             if ctx.meta.get("verbose"):
                 traceback.print_exception(error)
@@ -376,8 +382,11 @@ def summarise(report: "Report", out: Path) -> None:
 def explain(error: BaseException) -> int:
     """Say on stderr what went wrong, and return the exit code."""
     if isinstance(error, KeyboardInterrupt):
-        complain("interrupted; nothing was written")
+        complain("interrupted; files are whole or not there")
         return INTERRUPTED
+    if isinstance(error, Terminated):
+        complain("terminated; files are whole or not there")
+        return TERMINATED
     if not isinstance(error, CflError):
         complain("out of memory: use fewer rows or columns, or a machine with more of it")
         return RESOURCES
@@ -401,8 +410,14 @@ def complain(*problems: str) -> None:
         note(f"cfl: {problem}")
 
 
+def terminate(_number: int, _frame: object) -> None:
+    """End the run as an error would: clean up, then leave."""
+    raise Terminated
+
+
 def main() -> None:
     """Run `cfl`."""
+    signal.signal(signal.SIGTERM, terminate)
     for stream in (sys.stdout, sys.stderr):
         stream.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
     app()

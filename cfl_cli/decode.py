@@ -27,7 +27,7 @@ def check_names(existing: Sequence[str], blocks: Sequence[Block], *, mode: str) 
             if name in taken:
                 problems.append(
                     f"column {quote(name)}, which the output adds for {quote(block.name)}, "
-                    "exists already: rename or drop the one in the table"
+                    "would stand there twice: rename a column of the table"
                 )
             taken.add(name)
     if problems:

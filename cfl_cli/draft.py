@@ -1,19 +1,20 @@
 """Drafts a schema from a table: types guessed from the cells, doubts left as comments."""
 
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 import polars as pl
 
+from cfl_cli.encode import has_text
 from cfl_cli.errors import UsageError
-from cfl_cli.words import did_you_mean, quote
+from cfl_cli.words import did_you_mean, printable, quote
 
 MISSING = ("", "NA", "N/A", "NaN", "nan", "null", "NULL", "None", "?", "-")
 CATEGORIES = 50  # more different texts than this look like names or notes
 DOMAIN = 200  # more different values than this are too many to list
 SEPARATORS = (";", "|", ",", "/")
 EXACT = "="
+LONG_KEY = 1000  # YAML reads a key of up to 1024 characters by its colon alone
 
 HEADER = """\
 # A draft: read every line. The comments say what to check; delete them as you go.
@@ -35,17 +36,19 @@ class Guess:
 def draft(frame: pl.DataFrame, *, cfs: Sequence[str], ignored: Sequence[str]) -> str:
     """Return the text of a schema for the table."""
     _check_columns(frame, cfs, ignored)
-    missing = ["", *_missing_tokens(frame, cfs)]
+    missing = ["", *_missing_tokens(frame.drop({*cfs, *ignored}))]
     lines = [HEADER + f"missing: {_flow(missing)}  # cells that hold nothing", "columns:"]
     for column in frame.get_columns():
         if column.name in ignored:
             guess = Guess("{role: ignore}")
+        elif not has_text(column.dtype):
+            guess = Guess("{role: ignore}", f"holds {column.dtype}, which cfl does not compare")
         elif column.name in cfs:
-            guess = _complementary(column, missing)
+            guess = _complementary(_text(column, missing), missing)
         else:
-            guess = _ordinary(column, missing)
+            guess = _ordinary(column, _text(column, missing))
         comment = f"  # {guess.comment}" if guess.comment else ""
-        lines.append(f"  {_scalar(column.name)}: {guess.entry}{comment}")
+        lines.append(f"  {_key(column.name)}: {guess.entry}{comment}")
     if not cfs:
         lines.append("# No CF yet: run again with --cf COLUMN, or change a role above.")
     return "\n".join(lines) + "\n"
@@ -58,16 +61,21 @@ def _check_columns(frame: pl.DataFrame, cfs: Sequence[str], ignored: Sequence[st
         for name in names
         if name not in frame.columns
     ]
+    problems += [
+        f"--cf {quote(name)}: the column holds {frame[name].dtype}, not text or numbers"
+        for name in cfs
+        if name in frame.columns and not has_text(frame[name].dtype)
+    ]
     problems += [f"{quote(name)} is both --cf and --ignore" for name in cfs if name in ignored]
     if problems:
         raise UsageError(*problems)
 
 
-def _missing_tokens(frame: pl.DataFrame, cfs: Sequence[str]) -> list[str]:
+def _missing_tokens(frame: pl.DataFrame) -> list[str]:
     """Return the tokens that keep an otherwise numeric column from being one."""
     found = set()
     for column in frame.get_columns():
-        if column.dtype == pl.String and column.name not in cfs:
+        if column.dtype == pl.String:
             texts = column.drop_nulls().unique()
             others = texts.filter(~texts.is_in(MISSING))
             if len(others) and _all_numbers(others):
@@ -80,16 +88,20 @@ def _all_numbers(texts: pl.Series) -> bool:
     return bool(numbers.is_finite().fill_null(value=False).all())
 
 
-def _ordinary(column: pl.Series, missing: Sequence[str]) -> Guess:
-    if column.dtype.is_nested() or column.dtype in (pl.Binary, pl.Object):
-        return Guess("{role: ignore}", f"holds {column.dtype}, which cfl does not compare")
-    text = column.cast(pl.String)
-    text = text.filter(text.is_not_null() & ~text.is_in(missing))
+def _text(column: pl.Series, missing: Sequence[str]) -> pl.Series:
+    """Return the cells that hold something, as text."""
+    if column.dtype.is_float():
+        column = column.fill_nan(None)
+    text = column.cast(pl.String).drop_nulls()
+    return text.filter(~text.is_in(missing))
+
+
+def _ordinary(column: pl.Series, text: pl.Series) -> Guess:
     values = sorted(text.unique().to_list())
-    if not values:
-        return Guess("{role: ignore}", "every cell is missing")
-    if len(values) == 1:
-        return Guess("{role: ignore}", "the same in every row")
+    if len(values) < 2:  # noqa: PLR2004
+        return Guess(
+            "{role: ignore}", "the same in every row" if values else "every cell is missing"
+        )
     if len(values) == 2:  # noqa: PLR2004
         return Guess(f"{{role: ordinary, type: binary, values: {_flow(values)}}}")
     numeric = column.dtype.is_numeric() or _all_numbers(text)
@@ -114,14 +126,15 @@ def _counts_up(text: pl.Series) -> bool:
     return bool((numbers.diff().drop_nulls() == 1).all()) and not numbers.has_nulls()
 
 
-def _complementary(column: pl.Series, missing: Sequence[str]) -> Guess:
-    text = column.cast(pl.String)
-    cells = set(text.filter(text.is_not_null() & ~text.is_in(missing)).to_list())
-    marked = any(cell.startswith(EXACT) for cell in cells)
+def _complementary(text: pl.Series, missing: Sequence[str]) -> Guess:
+    cells = set(text.to_list())
+    known = [cell.removeprefix(EXACT) for cell in cells if cell.startswith(EXACT)]
+    marked = bool(known) and not any(value in missing or value.startswith(EXACT) for value in known)
     plain = {cell.removeprefix(EXACT) for cell in cells} if marked else cells
     separator = _separator(plain)
+    parts = {part for cell in plain for part in (cell.split(separator) if separator else [cell])}
     values = sorted(
-        {part for cell in plain for part in (cell.split(separator) if separator else [cell])}
+        part for part in parts if part not in missing and not (marked and part.startswith(EXACT))
     )
     marks = (f', separator: "{separator}"' if separator else "") + (
         f', exact: "{EXACT}"' if marked else ""
@@ -147,6 +160,12 @@ def _separator(cells: set[str]) -> str | None:
     return None
 
 
+def _key(name: str) -> str:
+    """Return the column's name as a YAML key, up to its colon."""
+    scalar = _scalar(name)
+    return scalar if len(scalar) < LONG_KEY else f"? {scalar}\n  "
+
+
 def _flow(values: Sequence[str]) -> str:
     return f"[{', '.join(_scalar(value) for value in values)}]"
 
@@ -155,4 +174,7 @@ def _scalar(text: str) -> str:
     """Return the text as a YAML scalar: bare where that is safe, in double quotes otherwise."""
     bare = text.replace("_", "").replace("-", "").replace(".", "")
     safe = bare.isascii() and bare.isalnum() and text[0].isalnum()
-    return text if safe else json.dumps(text)
+    if safe:
+        return text
+    escaped = text.replace("\\", "\\\\").replace('"', '\\"')
+    return f'"{printable(escaped)}"'

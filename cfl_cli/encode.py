@@ -6,7 +6,7 @@ Numeric OF → min-max to [0, 1]. Binary OF → 0/1. Categorical OF with K ≥ 3
 Every cell that does not fit the schema is found before anything is refused.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -14,12 +14,11 @@ import numpy as np
 import polars as pl
 
 from cfl_cli.arrays import Floats, Ints, Mask
-from cfl_cli.errors import DataError
+from cfl_cli.errors import PROBLEMS_SHOWN, DataError
 from cfl_cli.schema import Complementary, Ordinary, Schema
 from cfl_cli.words import did_you_mean, quote
 
-PROBLEMS_SHOWN = 20
-CATEGORIES = 1000  # a categorical OF becomes this many columns at most
+CATEGORIES = 1000  # values that an OF may have, and a CF whose domain is not listed
 
 
 @dataclass(frozen=True)
@@ -70,7 +69,10 @@ def encode(frame: pl.DataFrame, schema: Schema, *, name: str = "table") -> Encod
     candidates, blocks, warnings = [], [], []
     start = 0
     for column, cf in schema.complementary.items():
-        mask, block = _encode_cf(Cells.of(frame[column], schema), cf, start, problems)
+        found = _encode_cf(Cells.of(frame[column], schema), cf, schema, start, problems)
+        if found is None:
+            continue
+        mask, block = found
         if cf.values is None:
             warnings.append(
                 f"column {quote(column)}: the schema gives no values, so the {len(block.values)} "
@@ -79,7 +81,7 @@ def encode(frame: pl.DataFrame, schema: Schema, *, name: str = "table") -> Encod
         candidates.append(mask)
         blocks.append(block)
         start += len(block.values)
-    if features and not any(np.ptp(column) for column in features):
+    if not problems.shown and not any(np.ptp(column) for column in features):
         problems.add(
             "all ordinary columns are constant, so no row is nearer than another: "
             "mark a column that varies as ordinary"
@@ -106,14 +108,14 @@ class Problems:
         """Note a problem of the whole table."""
         self._note(f"{self.name}: {message}")
 
-    def add_cells(self, cells: "Cells", wrong: Mask, what: str) -> None:
-        """Note a problem of every cell of a column that `wrong` marks; `what` follows the value."""
+    def add_cells(self, cells: "Cells", wrong: Mask, what: Callable[[str], str]) -> None:
+        """Note a problem of every cell of a column that `wrong` marks; `what(text)` follows it."""
         rows = np.flatnonzero(wrong)
         for row in rows[:PROBLEMS_SHOWN]:
-            value = cells.text[int(row)]
+            text = cells.raw.slice(row, 1).cast(pl.String).item() or ""
             self._note(
                 f"{self.name}: row {row + 1}, column {quote(cells.name)}: "
-                f"{'an empty cell' if value is None else quote(value)} {what}"
+                f"{quote(text) if text else 'an empty cell'} {what(text)}"
             )
         self.more += max(0, len(rows) - PROBLEMS_SHOWN)
 
@@ -165,6 +167,11 @@ class Cells:
         return places.fill_null(-1).to_numpy()
 
 
+def has_text(kind: pl.DataType) -> bool:
+    """Return whether cells of a Parquet type can be read as text."""
+    return not kind.is_nested() and kind not in (pl.Binary, pl.Duration, pl.Object)
+
+
 def _check_shape(frame: pl.DataFrame, schema: Schema, problems: Problems) -> None:
     """Note columns that the schema lists and the table lacks or holds in no usable type."""
     for column in (*schema.ordinary, *schema.complementary):
@@ -173,7 +180,7 @@ def _check_shape(frame: pl.DataFrame, schema: Schema, problems: Problems) -> Non
                 f"there is no column {quote(column)}, which the schema lists"
                 f"{did_you_mean(column, frame.columns)}"
             )
-        elif frame[column].dtype.is_nested() or frame[column].dtype in (pl.Binary, pl.Object):
+        elif not has_text(frame[column].dtype):
             problems.add(
                 f"column {quote(column)} holds {frame[column].dtype}, not text or numbers: "
                 "mark it `role: ignore`"
@@ -190,7 +197,7 @@ def _encode_of(
     missing = int(cells.missing.sum())
     if missing and not schema.fills_missing(cells.name):
         problems.add_cells(
-            cells, cells.missing, "in an ordinary column that has `on_missing: error`"
+            cells, cells.missing, lambda _: "is missing in a column that has `on_missing: error`"
         )
     if missing == len(cells.missing):
         problems.add(f"column {quote(cells.name)}: every cell is missing: mark it `role: ignore`")
@@ -207,14 +214,18 @@ def _numeric(cells: Cells, problems: Problems) -> list[Floats]:
     words = known & np.isnan(numbers)
     endless = known & np.isinf(numbers)
     problems.add_cells(
-        cells, words, "is not a number: correct it, list it under `missing`, or change the type"
+        cells,
+        words,
+        lambda _: "is not a number: correct it, list it under `missing`, or change the type",
     )
-    problems.add_cells(cells, endless, "is not finite: correct it or list it under `missing`")
+    problems.add_cells(
+        cells, endless, lambda _: "is not finite: correct it or list it under `missing`"
+    )
     if words.any() or endless.any():
         return []
+    _, exponent = np.frexp(np.abs(numbers[known]).max())
+    numbers = np.ldexp(numbers, -exponent)  # sums of huge numbers must not overflow
     numbers = np.where(known, numbers, np.median(numbers[known]))
-    _, exponent = np.frexp(np.abs(numbers).max())
-    numbers = np.ldexp(numbers, -exponent)  # a difference of huge numbers must not overflow
     low, high = numbers.min(), numbers.max()
     return [(numbers - low) / (high - low) if high > low else np.zeros(len(numbers))]
 
@@ -237,7 +248,14 @@ def _coded(cells: Cells, of: Ordinary, problems: Problems) -> list[Floats]:
         )
         return []
     outside = known & (codes < 0)
-    problems.add_cells(cells, outside, "is not among the column's `values` in the schema")
+    problems.add_cells(
+        cells,
+        outside,
+        lambda text: (
+            f"is not among the column's `values`{did_you_mean(text, values)}: correct it "
+            "or add it there"
+        ),
+    )
     if outside.any():
         return []
     codes = np.where(known, codes, np.bincount(codes[known]).argmax())
@@ -247,26 +265,25 @@ def _coded(cells: Cells, of: Ordinary, problems: Problems) -> list[Floats]:
 
 
 def _encode_cf(
-    cells: Cells, cf: Complementary, start: int, problems: Problems
-) -> tuple[Mask, Block]:
-    """Return a CF's candidate mask, n × K, and its block."""
+    cells: Cells, cf: Complementary, schema: Schema, start: int, problems: Problems
+) -> tuple[Mask, Block] | None:
+    """Return a CF's candidate mask, n × K, and its block; None if it has no sensible domain."""
     texts = cells.seen
     rulings = [Ruling.read(text, cf) for text in texts]
-    values = cf.values or tuple(sorted({value for ruling in rulings for value in ruling.values}))
-    if len(values) < 2:  # noqa: PLR2004
+    named = {value for ruling in rulings for value in ruling.values}
+    values = cf.values or tuple(sorted(named.difference(schema.missing)))
+    if cf.values is None and not 2 <= len(values) <= CATEGORIES:  # noqa: PLR2004
         problems.add(
-            f"column {quote(cells.name)}: the cells name {len(values)} value(s), but a domain has "
-            "at least two: list them under `values`"
+            f"column {quote(cells.name)}: {len(values):,} different values seen, but a domain that "
+            f"is left out must show 2 to {CATEGORIES:,}: list all possible ones under `values`"
         )
-        values = (*values, "", "")[:2]
+        return None
     codes = cells.codes(texts)
+    wrong = np.array([not ruling.fits(values) for ruling in rulings] + [False])[codes]
+    problems.add_cells(cells, wrong, lambda text: Ruling.read(text, cf).fault(values))
     masks = np.ones((len(texts) + 1, len(values)), dtype=bool)  # the last one is the empty cell's
     for code, ruling in enumerate(rulings):
-        fault = ruling.fault(values)
-        if fault:
-            problems.add_cells(cells, codes == code, fault)
-        else:
-            masks[code] = ruling.candidates(values)
+        masks[code] = ruling.candidates(values)
     lists = np.array([not ruling.exact for ruling in rulings] + [False])
     excluded = (~masks).sum(axis=1)[codes][lists[codes]]
     candidates = masks[codes]
@@ -300,8 +317,12 @@ class Ruling:
         """Return which domain values the cell leaves possible."""
         return [(value in self.values) == self.exact for value in values]
 
-    def fault(self, values: Sequence[str]) -> str | None:
-        """Return what is wrong with the cell, to follow its text in a message, or None."""
+    def fits(self, values: Sequence[str]) -> bool:
+        """Return whether the cell names values of the domain only, and leaves one possible."""
+        return all(value in values for value in self.values) and any(self.candidates(values))
+
+    def fault(self, values: Sequence[str]) -> str:
+        """Return why the cell does not fit, to follow its text in a message."""
         for value in self.values:
             if value not in values:
                 alone = self.values == (value,) and not self.exact
@@ -309,6 +330,4 @@ class Ruling:
                     f"{'is' if alone else f'names {quote(value)}, which is'} not in the domain"
                     f"{did_you_mean(value, values)}: correct it or add it to the column's `values`"
                 )
-        if not any(self.candidates(values)):
-            return "rules out the whole domain: leave at least one value"
-        return None
+        return "rules out the whole domain: leave at least one value"

@@ -2,7 +2,8 @@
 
 import csv
 import io
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Iterable
 from dataclasses import asdict, dataclass
 
 from rich.console import Console
@@ -15,6 +16,8 @@ from cfl_cli.words import printable
 BAR = 12
 PIPE_WIDTH = 120  # where there is no terminal whose width could be asked
 ROOMY = 100  # from this width on there is room for numbers beside the bar
+# What Markdown would take for markup; an underscore within a word is none.
+MARKUP = re.compile(r"[\\`|*<&\[~]|(?<![^\W_])_|_(?![^\W_])")
 
 
 @dataclass(frozen=True)
@@ -35,7 +38,7 @@ def _bar(column: ColumnReport) -> str:
 NAME = Field("CF", lambda column: printable(column.name))
 NUMBERS = Field("entropy", lambda column: f"{column.entropy_start:.2f} → {column.entropy_end:.2f}")
 BARS = Field("", _bar)
-FLAGS = Field("flags", lambda column: ", ".join(column.flags) or "-")
+FLAGS = Field("flags", lambda column: printable(", ".join(column.flags)) or "-")
 FIELDS = [
     NAME,
     Field("values", lambda column: str(column.domain_size), right=True),
@@ -44,7 +47,7 @@ FIELDS = [
     Field("reduction", lambda column: f"{column.entropy_reduction:.0%}", right=True),
     Field("conf.", lambda column: f"{column.mean_confidence:.2f}", right=True),
     FLAGS,
-    Field("action", lambda column: column.action),
+    Field("action", lambda column: printable(column.action)),
 ]
 NARROW = [Field("entropy", _bar) if field is NUMBERS else field for field in FIELDS]
 NARROW.remove(BARS)
@@ -92,25 +95,24 @@ def markdown(report: Report) -> str:
     rows = [
         [field.heading for field in fields],
         ["---:" if field.right else "---" for field in fields],
-        *(
-            [field.show(column).replace("|", r"\|") for field in fields]
-            for column in report.columns
-        ),
+        *([_escape(field.show(column)) for field in fields] for column in report.columns),
     ]
     body = "\n".join(f"| {' | '.join(row)} |" for row in rows)
-    notes = "".join(f"\n{note}\n" for note in _notes(report))
+    notes = "".join(f"\n{_escape(note)}\n" for note in _notes(report))
     return f"{_title(report)}\n\n{body}\n{notes}"
 
 
 def comma_separated(report: Report) -> str:
     """Return one CSV record per CF, with every fact of the JSON report."""
+
+    def line(cells: Iterable[object]) -> str:
+        text = io.StringIO()
+        csv.writer(text).writerow(cells)
+        # Told to end lines in \n, csv would leave a \r in a name unquoted before Python 3.13.
+        return text.getvalue().removesuffix("\r\n") + "\n"
+
     rows = [_flat(column) for column in report.columns]
-    text = io.StringIO()
-    names = list(rows[0]) if rows else []
-    writer = csv.DictWriter(text, names, lineterminator="\n")
-    writer.writeheader()
-    writer.writerows(rows)
-    return text.getvalue()
+    return "".join([line(rows[0]) if rows else "", *(line(row.values()) for row in rows)])
 
 
 def json_text(report: Report) -> str:
@@ -123,6 +125,10 @@ FORMATS: dict[str, Callable[[Report], str]] = {
     "csv": comma_separated,
     "md": markdown,
 }
+
+
+def _escape(text: str) -> str:
+    return MARKUP.sub(r"\\\g<0>", text)
 
 
 def _title(report: Report) -> str:

@@ -5,16 +5,20 @@ A report is plain data: it never holds a cell of the table, nor a domain value.
 
 import json
 from dataclasses import asdict, dataclass, field
-from typing import Any
+from typing import Annotated, ClassVar, TypeAlias
 
 import numpy as np
-from pydantic import TypeAdapter, ValidationError
+from pydantic import ConfigDict, Field, TypeAdapter, ValidationError
 
 from cfl_cli.arrays import Floats, Mask
 from cfl_cli.decode import best
 from cfl_cli.encode import Block, Encoded
 from cfl_cli.errors import DataError
 from cfl_cli.estimate import Estimate
+
+# A report may come from a file that anybody wrote: what is read must be printable.
+STRICT = ConfigDict(strict=True, allow_inf_nan=False)
+Setting: TypeAlias = bool | int | float | str | None
 
 SMALL_REDUCTION = 0.25
 FLAGGING = {"small-entropy-reduction", "no-better-than-commonest"}
@@ -34,6 +38,8 @@ ADVICE = {
 class ColumnReport:
     """The facts and the verdict of one CF. None: not known."""
 
+    __pydantic_config__: ClassVar = STRICT
+
     name: str
     domain_size: int
     exclusions_per_cell: float
@@ -41,7 +47,7 @@ class ColumnReport:
     empty_cells: int
     entropy_start: float
     entropy_end: float
-    entropy_reduction: float
+    entropy_reduction: Annotated[float, Field(ge=0, le=1)]
     entropy_reduction_null: float | None
     mean_confidence: float
     commonest_share: float | None
@@ -58,9 +64,11 @@ class ColumnReport:
 class Report:
     """The facts of one run."""
 
+    __pydantic_config__: ClassVar = STRICT
+
     cfl_version: str
     rows: int
-    settings: dict[str, Any]
+    settings: dict[str, Setting]
     columns: tuple[ColumnReport, ...]
     warnings: tuple[str, ...] = ()
     rescued_rows: int = 0  # whose weights OSQP did not settle and an exact solver did
@@ -98,7 +106,7 @@ def build(
     estimate: Estimate,
     *,
     cfl_version: str,
-    settings: dict[str, Any],
+    settings: dict[str, Setting],
     keep_flagged: bool,
 ) -> Report:
     """Return the report of one run, without its timings and memory."""
@@ -158,7 +166,8 @@ def _column(
 def entropy(confidences: Floats) -> Floats:
     """Return the Shannon entropy of every row, natural log; 0 log 0 is 0."""
     logs = np.log(confidences, out=np.zeros_like(confidences), where=confidences > 0)
-    return np.asarray(-(confidences * logs).sum(axis=1))
+    # The absolute value and not −Σ: rounding may leave a hair on the wrong side of 0.
+    return np.asarray(abs((confidences * logs).sum(axis=1)))
 
 
 def commonest_share(candidates: Mask) -> float | None:

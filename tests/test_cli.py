@@ -266,8 +266,8 @@ def test_schema_prints_a_json_schema(folder):
     assert json.loads(cfl("schema").stdout)["$schema"].startswith("https://json-schema.org/")
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT])
-def test_an_interrupt_ends_a_run_within_seconds_and_leaves_nothing(folder, number):
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_an_interrupt_ends_a_run_within_seconds_and_leaves_nothing(folder, number, code):
     rows = ["x,y,cf", *(f"{n * 37 % 9973},{n * 91 % 9967},{'abc'[n % 3]}" for n in range(30_000))]
     (folder / "data.csv").write_text("\n".join(rows) + "\n")
     command = [sys.executable, "-m", "cfl_cli", "impute", "data.csv", "--schema", "schema.yml"]
@@ -281,6 +281,6 @@ def test_an_interrupt_ends_a_run_within_seconds_and_leaves_nothing(folder, numbe
     began = time.monotonic()
     _, stderr = process.communicate(timeout=30)
     assert time.monotonic() - began < 10
-    assert process.returncode == 130
+    assert process.returncode == code
     assert "Traceback" not in stderr
     assert sorted(path.name for path in folder.iterdir()) == ["data.csv", "schema.yml"]

@@ -1,0 +1,234 @@
+"""A draft is a schema: whatever the table holds, it can be read back, and mostly it fits."""
+
+import datetime as dt
+
+import polars as pl
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from cfl_cli.draft import draft
+from cfl_cli.encode import encode
+from cfl_cli.errors import DataError, UsageError
+from cfl_cli.schema import Complementary, Ignored, Ordinary, Schema
+
+NUMERIC = Ordinary(type="numeric")
+OF = ["1.5", "2", "7", "2"]
+
+
+def drafted(table, *cfs, ignored=()):
+    """Return the schema that a draft is read back as."""
+    return Schema.parse(draft(pl.DataFrame(table), cfs=cfs, ignored=ignored))
+
+
+def guess(cells):
+    """Return what a draft makes of an ordinary column."""
+    table = {"it": cells, "of": OF * (len(cells) // 4), "cf": ["a", "b"] * (len(cells) // 2)}
+    return drafted(table, "cf").columns["it"]
+
+
+def cf(cells):
+    """Return what a draft makes of a complementary column."""
+    return drafted({"of": OF * (len(cells) // 4), "cf": cells}, "cf").columns["cf"]
+
+
+def test_the_sample_is_drafted_as_its_own_schema_says(sample):
+    frame = pl.read_csv(sample / "triage.csv", infer_schema=False)
+    found = drafted(frame, "diagnosis", "ward", "coat_rack")
+    written = Schema.load(sample / "triage.yml")
+    assert list(found.columns) == list(frame.columns)
+    for name, column in written.columns.items():
+        guessed = found.columns[name]
+        if isinstance(column, Complementary):
+            assert sorted(column.values) == list(guessed.values)
+            assert (guessed.separator, guessed.exact) == (column.separator, column.exact)
+        else:
+            assert guessed == column
+    assert encode(frame, found).features.shape == encode(frame, written).features.shape
+
+
+def test_a_draft_without_cfs_says_how_to_go_on():
+    text = draft(pl.DataFrame({"of": OF}), cfs=[], ignored=[])
+    assert text.splitlines()[-1] == (
+        "# No CF yet: run again with --cf COLUMN, or change a role above."
+    )
+
+
+def test_a_column_to_ignore_is_ignored_whatever_it_holds():
+    table = {"of": OF, "cf": ["a", "b"] * 2, "x": OF}
+    assert drafted(table, "cf", ignored=["x"]).columns["x"] == Ignored()
+
+
+@pytest.mark.parametrize(
+    ("cells", "expected"),
+    [
+        (["1", "2", "3", "2"], NUMERIC),
+        ([" 1", "2.5 ", "-3e2", "2"], NUMERIC),
+        ([1, 2, 3, 2], NUMERIC),
+        ([1.5, None, 3.0, 2.0], NUMERIC),
+        (["no", "yes", "no", "no"], Ordinary(type="binary", values=["no", "yes"])),
+        (["0", "1", "1", "0"], Ordinary(type="binary", values=["0", "1"])),
+        ([True, False, None, True], Ordinary(type="binary", values=["false", "true"])),
+        (["n", "s", "e", "n"], Ordinary(type="categorical")),
+        (["1", "2", "x", "2"], Ordinary(type="categorical")),
+        (["1", "2", "inf", "2"], Ordinary(type="categorical")),
+        (["x", "x", "x", "x"], Ignored()),
+        (["x", "x", "", None], Ignored()),
+        (["", "", None, ""], Ignored()),
+        ([None] * 4, Ignored()),
+        ([float("nan"), 1.0, 1.0, 1.0], Ignored()),
+        (["p1", "p2", "p3", "p4"], Ignored()),  # an id
+        (["7", "8", "9", "10"], Ignored()),  # row numbers
+        ([7, 8, 9, 10], Ignored()),
+        (["8", "7", "9", "10"], NUMERIC),  # all different, but not in order
+        ([7, 9, 11, 13], NUMERIC),
+        ([1.5, 2.5, 3.5, 4.5], NUMERIC),
+        ([[1], [2], [3], [3]], Ignored()),
+        ([{"a\nb": 1}] * 4, Ignored()),
+        ([b"\xff", b"a", b"b", b"b"], Ignored()),
+        ([dt.timedelta(1)] * 4, Ignored()),
+        (pl.Series([object()] * 4, dtype=pl.Object), Ignored()),
+        ([dt.date(2024, 5, day) for day in (1, 2, 3, 3)], Ordinary(type="categorical")),
+        (pl.Series(["p", "q", "r", "p"], dtype=pl.Categorical), Ordinary(type="categorical")),
+    ],
+)
+def test_the_cells_say_what_a_column_is(cells, expected):
+    assert guess(cells) == expected
+
+
+def test_many_different_texts_are_taken_for_names():
+    assert guess([f"town {number % 50}" for number in range(100)]) == Ordinary(type="categorical")
+    assert guess([f"town {number % 51}" for number in range(104)]) == Ignored()
+
+
+def test_tokens_that_spoil_a_number_are_listed_as_missing():
+    table = {"x": ["1", "NA", "3", "?"], "y": ["", "-", "2", "5"], "cf": ["a", "b", "NA", "c"]}
+    found = drafted(table, "cf")
+    assert found.missing == ("", "NA", "?", "-")
+    assert found.columns["x"].type == found.columns["y"].type == "binary"
+    assert found.columns["cf"].values == ("a", "b", "c")
+
+
+def test_a_token_in_text_or_in_a_column_to_ignore_is_no_missing_one():
+    table = {"x": ["NA", "b", "c", "b"], "y": ["1", "?", "2", "1"], "of": OF, "cf": [*"abc", "-"]}
+    found = drafted(table, "cf", ignored=["y"])
+    assert found.missing == ("",)
+    assert found.columns["cf"].values == ("-", "a", "b", "c")
+
+
+@pytest.mark.parametrize(
+    ("cells", "values", "separator", "exact"),
+    [
+        (["a", "b", "c", "a"], "abc", None, None),
+        (["a", "b", "a;b", "c"], "abc", ";", None),
+        (["a", "b", "b|a", "c"], "abc", "|", None),
+        (["a", "b", "b,a", "c"], "abc", ",", None),
+        (["a", "b", "b/a", "c"], "abc", "/", None),
+        (["a", "=b", "c", "a"], "abc", None, "="),
+        (["a", "=b", "a;c", "c"], "abc", ";", "="),
+        (["a", "", None, "b"], "ab", None, None),
+        (["and/or", "either", "both", "both"], ["and/or", "both", "either"], None, None),
+        (["a", "b", "a;", "c"], ["a", "a;", "b", "c"], None, None),
+        (["=", "<", ">", "<"], "<=>", None, None),  # a comparison, no exact mark
+        (["==", "=", ">", "<"], ["<", "=", "==", ">"], None, None),
+        ([1, 2, None, 3], "123", None, None),
+        ([1.0, float("nan"), 2.0, 1.0], ["1.0", "2.0"], None, None),
+        (["a", "a", "a", "a"], None, None, None),
+        (["", "", "", ""], None, None, None),
+    ],
+)
+def test_the_cells_say_how_a_cf_is_written(cells, values, separator, exact):
+    values = None if values is None else list(values)
+    assert cf(cells) == Complementary(values=values, separator=separator, exact=exact)
+
+
+def test_a_missing_token_between_separators_is_no_value():
+    table = {"of": ["1", "2", "3", "NA"], "cf": ["a", "b", "a;NA", "b;a"]}
+    assert drafted(table, "cf").columns["cf"] == Complementary(values=["a", "b"], separator=";")
+
+
+def test_more_than_200_values_are_not_listed():
+    assert len(cf([f"v{number}" for number in range(200)]).values) == 200
+    assert cf([f"v{number}" for number in range(204)]) == Complementary()
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["-", "- a", "{", "}", "[a]", "#", "a #b", "a: b", ":", "'", '"', '"a"', "\\", "\\n", "&a",
+     "*a", "!a", "|", ">", "%", "@", "`", "?", "? a", "a\nb", "a\r", "\t", " ", " a ", "~", "null",
+     "no", "01", "1e3", "12:30", "<<", "---", "...", "=", "é", "日本", "😀", "\0", "\x1b", "\x7f",
+     "\x85", "\u2028", "\ufeff", "\ufffe", "\u202e", "x" * 1000, "x" * 1030, "é" * 5000],
+)  # fmt: skip
+def test_any_name_and_any_value_comes_back_to_the_letter(text):
+    table = {text: [text, "b", "c", "b"], "it": [text, "b", "b", "b"], "of": OF}
+    found = drafted(table, text)
+    assert list(found.columns) == [text, "it", "of"]
+    assert set(found.columns["it"].values) == {text, "b"}
+    assert text == "=" or set(found.columns[text].values) == {text, "b", "c"}
+    assert encode(pl.DataFrame(table), found).candidates.shape == (4, 3)
+
+
+NAMES = st.lists(st.text(max_size=5), min_size=2, max_size=4, unique=True)
+CELLS = st.lists(
+    st.none() | st.text(max_size=4) | st.text(alphabet="ab;=|,/- 1", max_size=4),
+    min_size=6,
+    max_size=6,
+)
+
+
+@given(
+    names=NAMES.filter(lambda names: "of" not in names),
+    columns=st.lists(CELLS, min_size=4, max_size=4),
+    numbers=st.lists(st.sampled_from(["NA", "-", "?", "3"]), min_size=2, max_size=2),
+)
+@example(["cf", "a"], [["=A;B", "A", "B", "C;A", "=", "A;=B"], ["1"] * 6, [], []], ["NA", "-"])
+@example(["cf", "a"], [["==A", "=B", "A", "B", "A;NA", "=NA"], ["1"] * 6, [], []], ["NA", "NA"])
+def test_any_table_with_an_of_and_a_cf_has_a_draft_that_can_be_read_back(names, columns, numbers):
+    table = dict(zip(names, columns, strict=False)) | {"of": ["1", "2", "4", "2", *numbers]}
+    frame = pl.DataFrame(table, schema=dict.fromkeys(table, pl.String))
+    found = drafted(frame, names[0])
+    assert list(found.columns) == list(table)
+    assert isinstance(found.columns[names[0]], Complementary)
+    assert found.columns["of"] == NUMERIC
+    problems = ()
+    try:
+        encode(frame, found)
+    except DataError as error:
+        problems = error.problems
+    # A guess may be wrong about cells of the CF, and about nothing else.
+    assert all(f"column {names[0]!r}" in problem for problem in problems)
+
+
+@pytest.mark.parametrize(
+    ("cfs", "ignored", "said"),
+    [
+        (["Of"], [], ["--cf 'Of': the table has no such column (did you mean 'of'?)"]),
+        ([], ["xyz"], ["--ignore 'xyz': the table has no such column"]),
+        (["of"], ["of"], ["'of' is both --cf and --ignore"]),
+        (["tags"], [], ["--cf 'tags': the column holds List(String), not text or numbers"]),
+        (
+            ["gone", "tags"],
+            ["go"],
+            [
+                "--cf 'gone': the table has no such column",
+                "--ignore 'go': the table has no such column",
+                "--cf 'tags': the column holds List(String), not text or numbers",
+            ],
+        ),
+    ],
+)
+def test_a_column_that_cannot_be_meant_is_a_wrong_call(cfs, ignored, said):
+    frame = pl.DataFrame({"of": OF, "tags": [["a"]] * 4})
+    with pytest.raises(UsageError) as caught:
+        draft(frame, cfs=cfs, ignored=ignored)
+    assert list(caught.value.problems) == said
+
+
+def test_a_cf_may_be_named_twice():
+    table = {"of": OF, "cf": ["a", "b", "a", "b"]}
+    assert drafted(table, "cf", "cf") == drafted(table, "cf")
+
+
+def test_a_table_without_rows_can_be_drafted():
+    text = draft(pl.DataFrame({"of": [], "cf": []}), cfs=["cf"], ignored=[])
+    assert "of: {role: ignore}  # every cell is missing" in text

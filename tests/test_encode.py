@@ -1,0 +1,581 @@
+"""Cells become what a plain loop makes of them; whatever does not fit is named with its place."""
+
+import datetime as dt
+import math
+import statistics
+import time
+from decimal import Decimal
+from fractions import Fraction
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from cfl_cli.encode import encode
+from cfl_cli.errors import DataError
+from cfl_cli.schema import Complementary, Ordinary, Schema
+
+NUMERIC = Ordinary(type="numeric")
+ABC = Complementary(values=["a", "b", "c"])
+FINITE = st.floats(allow_nan=False, allow_infinity=False)
+HUGE = 1.7e308
+TINY = 5e-324  # the smallest number above 0
+
+
+def features(cells, of, **schema):
+    """Return the columns that one OF becomes; another OF that varies stands beside it."""
+    frame = pl.DataFrame({"of": cells, "row": range(len(cells)), "cf": ["a"] * len(cells)})
+    found = encode(frame, Schema(columns={"of": of, "row": NUMERIC, "cf": ABC}, **schema))
+    return found.features[:, :-1].T.tolist()
+
+
+def encoded(cells, cf, **schema):
+    """Return what becomes of a table with one CF."""
+    frame = pl.DataFrame({"of": range(len(cells)), "cf": cells})
+    return encode(frame, Schema(columns={"of": NUMERIC, "cf": cf}, **schema))
+
+
+def candidates(cells, cf, **schema):
+    """Return a string per row, 1 for a candidate and 0 for an exclusion, in the domain's order."""
+    mask = encoded(cells, cf, **schema).candidates
+    return ["".join("01"[possible] for possible in row) for row in mask.tolist()]
+
+
+def problems(call):
+    with pytest.raises(DataError) as caught:
+        call()
+    return list(caught.value.problems)
+
+
+# Ordinary features
+
+
+def test_numbers_go_from_0_at_the_least_to_1_at_the_greatest():
+    assert features(["10", "20", "15", "30"], NUMERIC) == [[0.0, 0.5, 0.25, 1.0]]
+    assert features([-1.0, 1.0, 0.5], NUMERIC) == [[0.0, 1.0, 0.75]]
+
+
+def test_a_constant_number_becomes_0():
+    assert features(["7", "7", "7"], NUMERIC) == [[0.0, 0.0, 0.0]]
+
+
+@given(st.lists(FINITE, min_size=2))
+@example([HUGE, -HUGE, 0.0])
+@example([TINY, 0.0, 2 * TINY])
+@example([HUGE, TINY, -TINY])
+@example([1e308, 1e308])
+@example([1.0, math.nextafter(1.0, 2.0)])
+def test_any_finite_numbers_go_where_exact_arithmetic_puts_them(numbers):
+    [found] = features(numbers, NUMERIC)
+    exact = [Fraction(number) for number in numbers]
+    low, width = min(exact), max(exact) - min(exact)
+    expected = [float((number - low) / width) if width else 0.0 for number in exact]
+    np.testing.assert_allclose(found, expected, rtol=0, atol=1e-15)
+    assert min(found) >= 0
+    assert max(found) <= 1
+    assert features([repr(number) for number in numbers], NUMERIC) == [found]
+
+
+@given(st.lists(FINITE | st.none(), min_size=2).filter(lambda cells: set(cells) != {None}))
+@example([1e308, HUGE, None])
+@example([-HUGE, -1e308, None, None])
+def test_a_missing_number_becomes_the_median(numbers):
+    exact = [Fraction(number) for number in numbers if number is not None]
+    low, width = min(exact), max(exact) - min(exact) or 1
+    median = (statistics.median(exact) - low) / width
+    rounding = Fraction(math.ulp(max(map(abs, exact)))) / width  # of the median as a double
+    [found] = features(pl.Series(numbers, dtype=pl.Float64), NUMERIC)
+    for number, feature in zip(numbers, found, strict=True):
+        assert number is not None or abs(Fraction(feature) - median) <= rounding + Fraction(1e-15)
+
+
+@pytest.mark.parametrize("cell", [" 12", "12 ", "\t12\n", "12.", "+12", "012", "1.2e1", "1.2E+01"])
+def test_a_number_may_be_written_in_many_ways(cell):
+    assert features(["10", cell, "14"], NUMERIC) == [[0.0, 0.5, 1.0]]
+
+
+@pytest.mark.parametrize("cell", ["x", "1,5", "1_000", "0x10", "nan", "12 kg", "--1", "١٢"])
+def test_text_that_is_no_number_is_named(cell):
+    assert problems(lambda: features(["1", cell, "2"], NUMERIC)) == [
+        (
+            f"table: row 2, column 'of': {cell!r} is not a number: correct it, list it under "
+            "`missing`, or change the type"
+        )
+    ]
+
+
+@pytest.mark.parametrize("cell", ["inf", "-inf", "Infinity", "1e400", "-1e400", "9" * 400])
+def test_a_number_that_is_not_finite_is_named(cell):
+    [problem] = problems(lambda: features(["1", cell, "2"], NUMERIC))
+    assert problem.startswith(f"table: row 2, column 'of': '{cell[:40]}")
+    assert problem.endswith("is not finite: correct it or list it under `missing`")
+
+
+def test_infinity_in_a_column_of_floats_is_named():
+    [problem] = problems(lambda: features([1.0, math.inf], NUMERIC))
+    assert problem.startswith("table: row 2, column 'of': 'inf' is not finite")
+
+
+def test_an_outlaw_may_be_listed_as_missing():
+    assert features(["1", "inf", "?", "3"], NUMERIC, missing=["inf", "?"]) == [[0, 0.5, 0.5, 1]]
+
+
+def test_nan_among_floats_is_missing_whatever_the_missing_tokens_are():
+    assert features([1.0, math.nan, 2.0, 4.0], NUMERIC, missing=["?"]) == [[0, 1 / 3, 1 / 3, 1]]
+
+
+def test_a_null_is_missing_whatever_the_missing_tokens_are():
+    assert features(["1", None, "2"], NUMERIC, missing=[]) == [[0.0, 0.5, 1.0]]
+
+
+def test_a_binary_is_0_or_1_by_the_order_of_its_values():
+    cells = ["yes", "no", "yes"]
+    assert features(cells, Ordinary(type="binary", values=["no", "yes"])) == [[1, 0, 1]]
+    assert features(cells, Ordinary(type="binary", values=["yes", "no"])) == [[0, 1, 0]]
+    assert features(cells, Ordinary(type="binary")) == [[1, 0, 1]]  # sorted
+
+
+def test_a_binary_with_a_third_value_is_refused():
+    assert problems(lambda: features(["a", "b", "c"], Ordinary(type="binary"))) == [
+        (
+            "table: column 'of': 3 different values, but a binary column has two: "
+            "make it categorical, or list other tokens under `missing`"
+        )
+    ]
+
+
+def test_a_category_is_one_hot_over_the_root_of_their_number():
+    root = 1 / math.sqrt(3)
+    assert features(["n", "s", "e", "s"], Ordinary(type="categorical")) == [
+        [0, 0, root, 0],  # e
+        [root, 0, 0, 0],  # n
+        [0, root, 0, root],  # s
+    ]
+
+
+def test_given_values_decide_how_many_categories_there_are_and_their_order():
+    of = Ordinary(type="categorical", values=["s", "w", "n", "e"])
+    assert features(["n", "s"], of) == [[0, 0.5], [0, 0], [0.5, 0], [0, 0]]
+
+
+def test_two_categories_are_a_binary():
+    assert features(["n", "s", "n"], Ordinary(type="categorical")) == [[0, 1, 0]]
+    of = Ordinary(type="categorical", values=["s", "n"])
+    assert features(["n", "s", "n"], of) == [[1, 0, 1]]
+
+
+def test_a_single_category_becomes_0():
+    assert features(["n", "n"], Ordinary(type="categorical")) == [[0, 0]]
+
+
+def test_a_missing_category_becomes_the_commonest():
+    of = Ordinary(type="categorical", values=["x", "y", "z"])
+    root = 1 / math.sqrt(3)
+    assert features(["z", "x", "", "z"], of) == [[0, root, 0, 0], [0] * 4, [root, 0, root, root]]
+    assert features(["b", "NA", "b", "a"], Ordinary(type="binary"), missing=["NA"]) == [
+        [1, 1, 1, 0]
+    ]
+
+
+def test_a_value_outside_the_given_ones_is_named_with_the_nearest():
+    of = Ordinary(type="binary", values=["no", "yes"])
+    assert problems(lambda: features(["no", "Yes", "yes", "maybe"], of)) == [
+        (
+            "table: row 2, column 'of': 'Yes' is not among the column's `values` "
+            "(did you mean 'yes'?): correct it or add it there"
+        ),
+        (
+            "table: row 4, column 'of': 'maybe' is not among the column's `values`: "
+            "correct it or add it there"
+        ),
+    ]
+
+
+def test_more_than_a_thousand_categories_are_refused():
+    cells = [f"id {number}" for number in range(1001)]
+    assert len(features(cells[:1000], Ordinary(type="categorical"))) == 1000
+    assert problems(lambda: features(cells, Ordinary(type="categorical"))) == [
+        (
+            "table: column 'of': 1,001 different values, but a categorical column has at most "
+            "1,000: mark it `role: ignore`, or group its values"
+        )
+    ]
+
+
+def test_filled_cells_are_counted_and_told_per_column():
+    frame = pl.DataFrame({"x": ["1", "", "NA", "4"], "y": ["p", "q", "p", "q"], "cf": ["a"] * 4})
+    schema = Schema(
+        missing=["", "NA"], columns={"x": NUMERIC, "y": Ordinary(type="binary"), "cf": ABC}
+    )
+    found = encode(frame, schema)
+    assert found.filled == {"x": 2}
+    assert found.warnings == ("column 'x': 2 missing cells filled in",)
+
+
+@pytest.mark.parametrize(
+    ("everywhere", "here", "refused"),
+    [
+        ("fill", None, False),
+        ("error", None, True),
+        ("fill", "error", True),
+        ("error", "fill", False),
+    ],
+)
+def test_on_missing_of_the_column_wins_over_the_schemas(everywhere, here, refused):
+    def call():
+        of = Ordinary(type="numeric", on_missing=here)
+        return features(["1", "NA", "", None], of, missing=["", "NA"], on_missing=everywhere)
+
+    if refused:
+        why = "is missing in a column that has `on_missing: error`"
+        assert problems(call) == [
+            f"table: row 2, column 'of': 'NA' {why}",
+            f"table: row 3, column 'of': an empty cell {why}",
+            f"table: row 4, column 'of': an empty cell {why}",
+        ]
+    else:
+        assert call() == [[0, 0, 0, 0]]
+
+
+def test_a_column_of_missing_cells_is_refused():
+    assert problems(lambda: features(["", None], NUMERIC)) == [
+        "table: column 'of': every cell is missing: mark it `role: ignore`"
+    ]
+
+
+DAYS = [dt.date(2024, 5, 2), dt.date(2024, 5, 1)]
+
+
+@pytest.mark.parametrize(
+    ("cells", "of", "expected"),
+    [
+        (pl.Series([3, 1, None], dtype=pl.Int8), NUMERIC, [1, 0, 0.5]),
+        (pl.Series([3, 1, 2], dtype=pl.UInt64), NUMERIC, [1, 0, 0.5]),
+        (pl.Series([3, 1, 2], dtype=pl.Float32), NUMERIC, [1, 0, 0.5]),
+        (pl.Series([Decimal("0.3"), Decimal("0.1"), Decimal("0.1")]), NUMERIC, [1, 0, 0]),
+        (pl.Series([True, False, None]), Ordinary(type="binary"), [1, 0, 0]),
+        (
+            pl.Series([True, False, None]),
+            Ordinary(type="binary", values=["true", "false"]),
+            [0, 1, 0],
+        ),
+        (pl.Series([7, 5, 7]), Ordinary(type="binary", values=["7", "5"]), [0, 1, 0]),
+        (pl.Series(["p", "q", "p"], dtype=pl.Categorical), Ordinary(type="binary"), [0, 1, 0]),
+        (pl.Series(["p", "q", "p"], dtype=pl.Enum(["q", "p"])), Ordinary(type="binary"), [0, 1, 0]),
+        (pl.Series([*DAYS, None]), Ordinary(type="categorical"), [1, 0, 0]),
+        (
+            pl.Series([*DAYS, None]),
+            Ordinary(type="binary", values=["2024-05-02", "2024-05-01"]),
+            [0, 1, 0],
+        ),
+    ],
+)
+def test_a_typed_column_is_read_as_its_text_says(cells, of, expected):
+    [found] = features(cells, of)
+    assert found == pytest.approx(expected)
+
+
+@pytest.mark.parametrize(
+    ("cells", "kind"),
+    [
+        ([["a"], ["b"]], "List(String)"),
+        ([{"a": 1}, {"a": 2}], "Struct({'a': Int64})"),
+        ([b"a", b"\xff"], "Binary"),
+        ([dt.timedelta(1), dt.timedelta(2)], "Duration(time_unit='us')"),
+        (pl.Series([object(), object()], dtype=pl.Object), "Object"),
+    ],
+)
+def test_a_column_of_anything_but_text_and_numbers_is_refused(cells, kind):
+    expected = [f"table: column 'cf' holds {kind}, not text or numbers: mark it `role: ignore`"]
+    assert problems(lambda: encoded(cells, ABC)) == expected
+    ignored = pl.DataFrame({"of": [1, 2], "cf": ["a", "b"], "note": cells})
+    assert encode(ignored, Schema(columns={"of": NUMERIC, "cf": ABC})).features.shape == (2, 1)
+
+
+# Complementary features
+
+
+def test_a_cell_rules_out_one_value():
+    assert candidates(["a", "c", "b"], ABC) == ["011", "110", "101"]
+
+
+def test_a_cell_may_rule_out_several_values_in_any_order():
+    cf = Complementary(values=["a", "b", "c", "d"], separator=";")
+    assert candidates(["d;a", "b", "a;b;a"], cf) == ["0110", "1011", "0011"]
+
+
+def test_a_separator_may_be_longer_than_a_character():
+    cf = Complementary(values=["a", "b", "or"], separator=" or ")
+    assert candidates(["a or b", "or", "or or a"], cf) == ["001", "110", "010"]
+
+
+def test_without_a_separator_nothing_is_split():
+    cf = Complementary(values=["a;b", "a", "b"])
+    assert candidates(["a;b", "b"], cf) == ["011", "110"]
+
+
+def test_an_exact_cell_leaves_its_value_only():
+    cf = Complementary(values=["a", "b", "c"], exact="=")
+    assert candidates(["=b", "b", "=a"], cf) == ["010", "101", "100"]
+
+
+def test_an_exact_cell_is_not_split():
+    cf = Complementary(values=["a", "b", "c"], separator=";", exact="=")
+    assert problems(lambda: candidates(["=a;b", "a"], cf)) == [
+        (
+            "table: row 1, column 'cf': '=a;b' names 'a;b', which is not in the domain: "
+            "correct it or add it to the column's `values`"
+        )
+    ]
+
+
+def test_an_empty_cell_says_nothing():
+    assert candidates(["", None, "NA", "a"], ABC, missing=["", "NA"]) == ["111"] * 3 + ["011"]
+
+
+def test_a_cf_of_empty_cells_leaves_everything_open():
+    found = encoded(["", None], ABC)
+    assert found.candidates.all()
+    assert found.blocks[0].empty_cells == 2
+    assert found.blocks[0].exclusions_per_cell == 0
+
+
+def test_whole_numbers_name_values_by_their_digits():
+    assert candidates([2, 1, None, 3], Complementary(values=["1", "2", "3"])) == [
+        "101",
+        "011",
+        "111",
+        "110",
+    ]
+
+
+def test_values_left_out_are_those_seen_sorted_with_a_warning():
+    cf = Complementary(separator=";", exact="=")
+    found = encoded(["b", "ä;B", "", "=c"], cf)
+    assert found.blocks[0].values == ("B", "b", "c", "ä")  # by code point
+    assert found.warnings == (
+        (
+            "column 'cf': the schema gives no values, so the 4 seen are taken for the whole "
+            "domain; list them under `values`"
+        ),
+    )
+    assert encoded(["a", "b"], ABC).warnings == ()
+
+
+@pytest.mark.parametrize("cells", [["", None], ["a", "a"], ["=a", "a"]])
+def test_values_left_out_must_show_two_at_least(cells):
+    [problem] = problems(lambda: encoded(cells, Complementary(exact="=")))
+    assert problem.startswith("table: column 'cf': ")
+    assert problem.endswith("list all possible ones under `values`")
+
+
+def test_names_or_notes_are_not_taken_for_a_domain():
+    cells = [f"note {number}" for number in range(50_000)]
+    began = time.perf_counter()
+    [problem] = problems(lambda: encoded(cells, Complementary()))
+    assert "50,000 different values seen" in problem
+    assert time.perf_counter() - began < 5  # and not a mask of 50,000 × 50,000
+
+
+@pytest.mark.parametrize("known", [True, False])
+@pytest.mark.parametrize("cell", ["a;", ";a", "a;;b", "=", ";", "a;NA", "=NA"])
+def test_nothing_is_no_value_whether_the_domain_is_given_or_seen(cell, known):
+    values = ["a", "b", "c"] if known else None
+    cf = Complementary(values=values, separator=";", exact="=")
+    nothing = "NA" if "NA" in cell else ""
+    [problem] = problems(lambda: encoded(["a;b", cell, "c"], cf, missing=["", "NA"]))
+    assert problem.startswith(
+        f"table: row 2, column 'cf': {cell!r} names {nothing!r}, which is not in the domain"
+    )
+
+
+def test_a_value_outside_the_domain_is_named_with_the_nearest():
+    cf = Complementary(values=["nurse", "teacher"], separator=";", exact="=")
+    way_out = "correct it or add it to the column's `values`"
+    cells = ["nurse", "Nurse ", "teacher;nurce", "=teachers", "x"]
+    assert problems(lambda: encoded(cells, cf)) == [
+        "table: row 2, column 'cf': 'Nurse ' is not in the domain (did you mean 'nurse'?): "
+        + way_out,
+        "table: row 3, column 'cf': 'teacher;nurce' names 'nurce', which is not in the domain "
+        "(did you mean 'nurse'?): " + way_out,
+        "table: row 4, column 'cf': '=teachers' names 'teachers', which is not in the domain "
+        "(did you mean 'teacher'?): " + way_out,
+        "table: row 5, column 'cf': 'x' is not in the domain: " + way_out,
+    ]
+
+
+def test_a_cell_that_rules_out_the_whole_domain_is_refused():
+    cf = Complementary(values=["a", "b", "c"], separator=";")
+    assert problems(lambda: encoded(["a;b", "c;b;a"], cf)) == [
+        "table: row 2, column 'cf': 'c;b;a' rules out the whole domain: leave at least one value"
+    ]
+
+
+CELL = st.one_of(
+    st.tuples(st.just("exclusions"), st.sets(st.sampled_from("abcd"), min_size=1, max_size=3)),
+    st.tuples(st.just("exact"), st.sets(st.sampled_from("abcd"), min_size=1, max_size=1)),
+    st.tuples(st.just("empty"), st.just(set())),
+)
+
+
+@given(st.lists(CELL, min_size=2))
+def test_candidates_and_counts_are_those_of_a_plain_loop(cells):
+    texts, expected, listed, exact, empty = [], [], [], 0, 0
+    for kind, values in cells:
+        texts.append(("=" if kind == "exact" else "") + ";".join(values))
+        if kind == "exact":
+            expected.append([value in values for value in "dcba"])
+        else:
+            expected.append([value not in values for value in "dcba"])
+        exact += sum(expected[-1]) == 1
+        empty += kind == "empty"
+        listed += [len(values)] if kind == "exclusions" else []
+    found = encoded(texts, Complementary(values=[*"dcba"], separator=";", exact="="))
+    assert found.candidates.tolist() == expected
+    [block] = found.blocks
+    assert (block.exact_cells, block.empty_cells) == (exact, empty)
+    assert block.exclusions_per_cell == pytest.approx(statistics.mean(listed) if listed else 0)
+
+
+# The whole table
+
+
+def test_columns_stand_in_the_schemas_order_whatever_the_tables():
+    frame = pl.DataFrame({"q": ["b", "a"], "y": [1, 2], "p": ["u", "v"], "x": [4, 3], "other": 0})
+    columns = {
+        "p": Complementary(values=["u", "v"]),
+        "x": NUMERIC,
+        "q": ABC,
+        "y": NUMERIC,
+    }
+    found = encode(frame, Schema(columns=columns))
+    assert found.features.tolist() == [[1, 0], [0, 1]]
+    assert found.candidates.tolist() == [[0, 1, 1, 0, 1], [1, 0, 0, 1, 1]]
+    assert [(block.name, block.columns) for block in found.blocks] == [
+        ("p", slice(0, 2)),
+        ("q", slice(2, 5)),
+    ]
+    assert found.starts.tolist() == [0, 2]
+
+
+def test_everything_wrong_is_told_at_once():
+    frame = pl.DataFrame(
+        {
+            "age": ["1", "x", "inf"],
+            "sex": ["f", "m", "q"],
+            "gone": ["", "", ""],
+            "job": ["a", "d", "b"],
+            "ward": ["a;b;c", "a", "a;"],
+        }
+    )
+    columns = {
+        "age": NUMERIC,
+        "sex": Ordinary(type="binary"),
+        "gone": NUMERIC,
+        "job": ABC,
+        "ward": Complementary(values=["a", "b", "c"], separator=";"),
+    }
+    found = problems(lambda: encode(frame, Schema(columns=columns), name="data.csv"))
+    assert [problem.split(": ")[:2] for problem in found] == [
+        ["data.csv", "row 2, column 'age'"],
+        ["data.csv", "row 3, column 'age'"],
+        ["data.csv", "column 'sex'"],
+        ["data.csv", "column 'gone'"],
+        ["data.csv", "row 2, column 'job'"],
+        ["data.csv", "row 1, column 'ward'"],
+        ["data.csv", "row 3, column 'ward'"],
+    ]
+
+
+@pytest.mark.parametrize(("first", "second"), [(19, 0), (20, 0), (21, 0), (15, 15), (30, 500)])
+def test_twenty_problems_are_spelled_out_and_the_rest_counted(first, second):
+    rows = max(first, second) + 1
+    frame = pl.DataFrame(
+        {
+            "of": ["1"] + ["x"] * first + ["2"] * (rows - 1 - first),
+            "cf": ["a"] + [f"d{row}" for row in range(second)] + ["b"] * (rows - 1 - second),
+        }
+    )
+    with pytest.raises(DataError) as caught:
+        encode(frame, Schema(columns={"of": NUMERIC, "cf": ABC}))
+    total = first + second
+    assert len(caught.value.problems) == min(total, 20)
+    assert caught.value.more == max(total - 20, 0)
+    expected = [f"table: row {row}, column 'of'" for row in range(2, 2 + first)]
+    expected += [f"table: row {row}, column 'cf'" for row in range(2, 2 + second)]
+    found = [problem.split(":")[0:2] for problem in caught.value.problems]
+    assert [":".join(place) for place in found] == expected[:20]
+
+
+def test_a_message_never_shows_another_cell():
+    frame = pl.DataFrame(
+        {
+            "id": ["secret-1", "secret-2", "secret-3"],
+            "age": ["1111", "wrong-1", "3333"],
+            "sex": ["fff", "mmm", "wrong-2"],
+            "job": ["clerk", "wrong-3", "baker"],
+        }
+    )
+    columns = {
+        "age": NUMERIC,
+        "sex": Ordinary(type="binary", values=["fff", "mmmm"]),
+        "job": Complementary(values=["clerk", "farmer"]),
+    }
+    said = "\n".join(problems(lambda: encode(frame, Schema(columns=columns))))
+    for shown in ("wrong-1", "wrong-2", "wrong-3", "mmm", "baker"):
+        assert shown in said
+    for hidden in ("secret", "1111", "3333", "fff", "clerk"):
+        assert hidden not in said
+
+
+def test_a_long_cell_is_cut_and_control_characters_are_escaped():
+    [problem] = problems(lambda: encoded(["a", "\x1b[31m" + "x" * 10_000], ABC))
+    assert "\x1b" not in problem
+    assert len(problem) < 300
+
+
+def test_many_wrong_cells_are_told_at_once_and_soon():
+    cells = [f"person {number}, of {number * 7919 % 100}" for number in range(30_000)]
+    cf = Complementary(values=[f"person of kind {number}" for number in range(100)])
+    began = time.perf_counter()
+    assert len(problems(lambda: encoded(cells, cf))) == 20
+    assert time.perf_counter() - began < 5
+
+
+def test_columns_that_the_table_lacks_are_named_with_the_nearest():
+    frame = pl.DataFrame({"Age": [1, 2], "jobs": ["a", "b"]})
+    columns = {"age": NUMERIC, "job": ABC, "ward": ABC}
+    assert problems(lambda: encode(frame, Schema(columns=columns))) == [
+        "table: there is no column 'age', which the schema lists (did you mean 'Age'?)",
+        "table: there is no column 'job', which the schema lists (did you mean 'jobs'?)",
+        "table: there is no column 'ward', which the schema lists",
+    ]
+
+
+@pytest.mark.parametrize(("rows", "said"), [(0, "no rows"), (1, "one row")])
+def test_a_table_needs_two_rows(rows, said):
+    frame = pl.DataFrame({"of": ["1"], "cf": ["a"]}).head(rows)
+    assert problems(lambda: encode(frame, Schema(columns={"of": NUMERIC, "cf": ABC}))) == [
+        f"table: the table has {said}; neighbors need at least two"
+    ]
+
+
+def test_ofs_that_are_all_constant_are_refused():
+    frame = pl.DataFrame({"x": [3, 3], "y": ["p", "p"], "cf": ["a", "b"]})
+    columns = {"x": NUMERIC, "y": Ordinary(type="categorical", values=["p", "q", "r"]), "cf": ABC}
+    assert problems(lambda: encode(frame, Schema(columns=columns))) == [
+        (
+            "table: all ordinary columns are constant, so no row is nearer than another: "
+            "mark a column that varies as ordinary"
+        )
+    ]
+
+
+def test_an_of_with_a_problem_is_not_taken_for_constant():
+    frame = pl.DataFrame({"x": ["3", "wrong"], "y": ["1", "1"], "cf": ["a", "b"]})
+    [problem] = problems(
+        lambda: encode(frame, Schema(columns={"x": NUMERIC, "y": NUMERIC, "cf": ABC}))
+    )
+    assert "row 2, column 'x'" in problem

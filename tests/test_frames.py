@@ -1,0 +1,213 @@
+"""A pandas frame gets the same answer as a polars frame, and keeps what it had."""
+
+import datetime as dt
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from cfl_cli import Schema, impute
+from cfl_cli.errors import DataError, UsageError
+from cfl_cli.frames import append, as_polars
+from cfl_cli.schema import Complementary, Ordinary
+
+SCHEMA = Schema(
+    columns={
+        "age": Ordinary(type="numeric"),
+        "sex": Ordinary(type="binary"),
+        "job": Complementary(values=["1", "2", "3"]),
+    },
+    settings={"k": 2, "iterations": 5},
+)
+TABLE = {
+    "id": ["p", "q", "r", "s"],
+    "age": [31.0, 58.0, 33.0, None],
+    "sex": ["f", "m", None, "m"],
+    "job": ["1", "2", None, "3"],
+}
+
+
+def cells(column):
+    """Return a pandas column's cells as the text that the schema will see."""
+    found = as_polars(pd.DataFrame({"c": column}), ["c"])["c"]
+    return [None if cell == "NaN" else cell for cell in found.cast(pl.String)]
+
+
+def test_pandas_in_is_pandas_out_with_its_own_columns_untouched():
+    frame = pd.DataFrame(TABLE | {"note": [1, "x", None, 2.5], "when": pd.Timestamp("2024-05-01")})
+    frame.index = pd.Index([7, 7, 3, 1], name="key")
+    frame.attrs["from"] = "clinic"
+    before = frame.copy()
+    result = impute(frame, SCHEMA, mode="both").frame
+    pd.testing.assert_frame_equal(frame, before)
+    pd.testing.assert_frame_equal(result[before.columns], before)
+    assert result.attrs == {"from": "clinic"}
+    assert list(result.columns[len(before.columns) :]) == [
+        "job_imputed",
+        "job_confidence",
+        "job__1",
+        "job__2",
+        "job__3",
+    ]
+
+
+def test_the_result_is_a_copy():
+    frame = pd.DataFrame(TABLE)
+    result = impute(frame, SCHEMA).frame
+    result.loc[0, "age"] = -1.0
+    assert frame.loc[0, "age"] == 31.0
+
+
+def test_pandas_and_polars_get_the_same_answer():
+    ours = impute(pl.DataFrame(TABLE), SCHEMA, mode="both")
+    theirs = impute(pd.DataFrame(TABLE), SCHEMA, mode="both")
+    for name in ours.frame.columns[len(TABLE) :]:
+        assert theirs.frame[name].tolist() == ours.frame[name].to_list()
+    np.testing.assert_array_equal(theirs.confidences["job"], ours.confidences["job"])
+    assert theirs.report.columns == ours.report.columns
+
+
+@pytest.mark.parametrize(
+    "job",
+    [
+        pd.Series(["1", "2", None, "3"]),
+        pd.Series(["1", "2", None, "3"], dtype="str"),
+        pd.Series(["1", "2", None, "3"], dtype="string"),
+        pd.Series(["1", "2", None, "3"], dtype="category"),
+        pd.Series(["1", "2", np.nan, "3"], dtype=object),
+        pd.Series([1, 2, None, 3], dtype=object),
+        pd.Series([1, 2, pd.NA, 3], dtype="Int64"),
+        pd.Series([1, 2, None, 3], dtype="Int64").astype("category"),
+    ],
+)
+def test_a_cf_may_have_any_type_that_says_the_same(job):
+    expected = impute(pl.DataFrame(TABLE), SCHEMA).frame["job_imputed"].to_list()
+    found = impute(pd.DataFrame(TABLE | {"job": job}), SCHEMA).frame
+    assert found["job_imputed"].tolist() == expected
+    pd.testing.assert_series_equal(found["job"], job, check_names=False)
+
+
+@pytest.mark.parametrize(
+    ("column", "expected"),
+    [
+        (pd.Series([1, 2]), ["1", "2"]),
+        (pd.Series([1, 2], dtype="Int64"), ["1", "2"]),
+        (pd.Series([1, None], dtype="Int64"), ["1", None]),
+        (pd.Series([1.5, None]), ["1.5", None]),
+        (pd.Series([1.5, None], dtype="Float64"), ["1.5", None]),
+        (pd.Series([True, False]), ["true", "false"]),
+        (pd.Series([True, False], dtype="boolean"), ["true", "false"]),
+        (pd.Series([True, None], dtype="boolean"), ["true", None]),
+        (pd.Series([True, None], dtype=object), ["true", None]),
+        (pd.Series([np.True_, None], dtype=object), ["true", None]),
+        (pd.Series(["x", None]), ["x", None]),
+        (pd.Series(["x", float("nan"), None, pd.NA], dtype=object), ["x", None, None, None]),
+        (pd.Series(["x", 1, 2.5], dtype=object), ["x", "1", "2.5"]),
+        (pd.Series(["x", None, "x"], dtype="category"), ["x", None, "x"]),
+        (pd.Series([dt.date(2024, 5, 1), None]), ["2024-05-01", None]),
+        (pd.Series(pd.to_datetime(["2024-05-01", None])), ["2024-05-01 00:00:00", None]),
+        (pd.Series([], dtype="int64"), []),
+    ],
+)
+def test_cells_are_read_as_text_whatever_holds_them(column, expected):
+    assert cells(column) == expected
+
+
+@given(st.lists(st.none() | st.booleans(), min_size=1))
+def test_a_missing_truth_value_does_not_change_how_the_others_are_written(values):
+    expected = pl.Series(values, dtype=pl.Boolean).cast(pl.String).to_list()
+    assert cells(pd.Series(values, dtype="boolean")) == expected
+    assert cells(pd.Series(values, dtype=object)) == expected
+
+
+def test_numbers_stay_numbers():
+    frame = as_polars(pd.DataFrame({"x": [1, 2], "y": [0.1, 1e308]}), ["x", "y"])
+    assert frame["x"].dtype == pl.Int64
+    assert frame["y"].to_list() == [0.1, 1e308]
+
+
+def test_a_column_that_the_frame_lacks_is_named_with_the_nearest_of_either_kind():
+    for kind in (pl.DataFrame, pd.DataFrame):
+        frame = kind({name: TABLE[name] for name in ("id", "sex", "job")} | {"Age": [1, 2, 3, 4]})
+        with pytest.raises(DataError) as caught:
+            impute(frame, SCHEMA)
+        assert caught.value.problems == (
+            "table: there is no column 'age', which the schema lists (did you mean 'Age'?)",
+        )
+
+
+@pytest.mark.parametrize("kind", [pl.DataFrame, pd.DataFrame])
+def test_a_frame_without_any_of_the_columns_still_has_its_rows(kind):
+    with pytest.raises(DataError) as caught:
+        impute(kind({"x": [1, 2, 3]}), SCHEMA)
+    assert [problem.split(",")[0] for problem in caught.value.problems] == [
+        "table: there is no column 'age'",
+        "table: there is no column 'sex'",
+        "table: there is no column 'job'",
+    ]
+
+
+def test_columns_without_a_role_may_hold_anything():
+    odd = pd.DataFrame(TABLE)
+    odd["things"] = [object(), [1], {"a": 1}, None]
+    odd[5] = 1
+    odd["cut"] = pd.arrays.IntervalArray.from_breaks(range(5))
+    found = impute(odd, SCHEMA).frame
+    pd.testing.assert_frame_equal(found[odd.columns], odd)
+
+
+def test_a_column_name_that_stands_twice_is_refused():
+    frame = pd.DataFrame([[1, "f", "1", 2], [2, "m", "2", 3]], columns=["age", "sex", "job", "age"])
+    with pytest.raises(DataError, match="column 'age' stands twice in the table"):
+        impute(frame, SCHEMA)
+
+
+@pytest.mark.parametrize("kind", [pl.DataFrame, pd.DataFrame])
+def test_a_new_name_that_the_frame_has_is_refused(kind):
+    with pytest.raises(DataError, match="column 'job_imputed'"):
+        impute(kind(TABLE | {"job_imputed": [1, 2, 3, 4]}), SCHEMA)
+
+
+@pytest.mark.parametrize(
+    ("thing", "name"),
+    [
+        (TABLE, "builtins.dict"),
+        (None, "builtins.NoneType"),
+        ("data.csv", "builtins.str"),
+        (np.zeros((2, 2)), "numpy.ndarray"),
+        (pd.Series([1]), "pandas.Series"),
+        (pl.LazyFrame(TABLE), "polars.lazyframe.frame.LazyFrame"),
+    ],
+)
+def test_anything_but_a_data_frame_is_a_wrong_call(thing, name):
+    with pytest.raises(UsageError) as caught:
+        impute(thing, SCHEMA)
+    assert str(caught.value) == f"a polars or pandas DataFrame is needed, not {name}"
+
+
+def test_a_subclass_of_the_pandas_frame_is_one():
+    class Patients(pd.DataFrame):
+        @property
+        def _constructor(self):
+            return Patients
+
+    result = impute(Patients(TABLE), SCHEMA).frame
+    assert type(result) is Patients
+    assert "job_imputed" in result
+
+
+def test_hundreds_of_new_columns_are_added_without_a_warning():
+    frame = pd.DataFrame({"x": [1, 2]}, index=["p", "p"])
+    new = [pl.Series(f"n{number}", [number, -number]) for number in range(300)]
+    result = append(frame, new)
+    assert result.shape == (2, 301)
+    assert result["n299"].tolist() == [299, -299]
+    assert result.index.tolist() == ["p", "p"]
+
+
+def test_values_that_are_kept_are_missing_in_pandas_too():
+    result = append(pd.DataFrame({"x": [1, 2]}), [pl.Series("y", [None, None], dtype=pl.String)])
+    assert result["y"].isna().all()

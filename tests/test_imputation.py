@@ -1,0 +1,303 @@
+"""The main job from end to end, on tables that fit on a screen."""
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from polars.testing import assert_frame_equal
+
+from cfl_cli import Settings, __version__, impute
+from cfl_cli.errors import DataError, UsageError
+from cfl_cli.schema import Complementary, Ordinary, Schema
+
+SIZES = {"two": 2, "three": 3, "five": 5}
+DOMAINS = {name: [f"{name[0]}{number}" for number in range(size)] for name, size in SIZES.items()}
+SCHEMA = Schema(
+    columns={
+        "x": Ordinary(type="numeric"),
+        "y": Ordinary(type="categorical"),
+        **{
+            name: Complementary(values=values, separator=";", exact="=")
+            for name, values in DOMAINS.items()
+        },
+    }
+)
+
+
+def cell(values):
+    """Draw a cell: nothing, some exclusions but not all, or the value itself."""
+    some = st.sets(st.sampled_from(values), max_size=len(values) - 1)
+    return some.map(lambda out: ";".join(sorted(out))) | st.sampled_from(values).map("={}".format)
+
+
+@st.composite
+def tables(draw):
+    """Draw a table of 2 to 12 rows whose OFs are not all constant."""
+    rows = draw(st.integers(2, 12))
+
+    def column(cells):
+        return draw(st.lists(cells, min_size=rows, max_size=rows))
+
+    return pl.DataFrame(
+        {
+            "five": column(cell(DOMAINS["five"])),
+            "note": column(st.none() | st.text(max_size=3)),
+            "x": [0, *column(st.integers(0, 3))[1:-1], 9],
+            "two": column(cell(DOMAINS["two"])),
+            "y": column(st.sampled_from("pqr")),
+            "three": column(cell(DOMAINS["three"])),
+        }
+    )
+
+
+def possible(text, values):
+    """Return the candidates of a cell, by a plain loop."""
+    if text.startswith("="):
+        return [value for value in values if value == text[1:]]
+    return [value for value in values if value not in text.split(";")]
+
+
+@settings(max_examples=60)
+@given(
+    table=tables(),
+    gamma=st.sampled_from([0.0, 0.25, 4.0]),
+    iterations=st.integers(1, 30),
+    data=st.data(),
+)
+def test_confidences_are_distributions_over_the_candidates_and_the_table_stays_as_it_was(
+    table, gamma, iterations, data
+):
+    k = data.draw(st.integers(1, table.height - 1), label="k")
+    before = table.clone()
+    result = impute(table, SCHEMA, mode="both", k=k, gamma=gamma, iterations=iterations)
+    assert_frame_equal(table, before)
+    assert_frame_equal(result.frame.select(table.columns), before)
+    assert result.frame.columns[: table.width] == table.columns
+    for name, values in DOMAINS.items():
+        confidences = result.confidences[name]
+        soft = result.frame.select(f"{name}__{value}" for value in values).to_numpy()
+        np.testing.assert_array_equal(confidences, soft)
+        np.testing.assert_allclose(confidences.sum(axis=1), 1, atol=1e-12)
+        assert (confidences >= 0).all()
+        hard = zip(
+            table[name],
+            confidences.tolist(),
+            result.frame[f"{name}_imputed"],
+            result.frame[f"{name}_confidence"],
+            strict=True,
+        )
+        for text, row, imputed, confidence in hard:
+            candidates = possible(text, values)
+            of = dict(zip(values, row, strict=True))
+            assert all(of[value] == 0 for value in values if value not in candidates)
+            assert imputed == max(candidates, key=of.__getitem__)  # of equals, the first
+            assert confidence == of[imputed]
+            if len(candidates) == 1:
+                assert confidence == 1
+
+
+@settings(max_examples=30)
+@given(table=tables())
+def test_without_correction_the_imputed_value_is_still_a_candidate(table):
+    result = impute(table, SCHEMA, mode="both", k=1, correction=False)
+    for name, values in DOMAINS.items():
+        np.testing.assert_allclose(result.confidences[name].sum(axis=1), 1, atol=1e-9)
+        for text, imputed in zip(table[name], result.frame[f"{name}_imputed"], strict=True):
+            assert imputed in possible(text, values)
+    assert all(0 <= column.entropy_reduction <= 1 for column in result.report.columns)
+
+
+def test_without_correction_exclusions_come_back():
+    table = pl.DataFrame({"x": [0, 1], "y": "p", "two": "", "three": ["t0", "t1"], "five": ""})
+    result = impute(table, SCHEMA, k=1, iterations=1, gamma=0, correction=False)
+    # Each row takes over what the other one's cell leaves possible.
+    assert result.confidences["three"].tolist() == [[0.5, 0, 0.5], [0, 0.5, 0.5]]
+    corrected = impute(table, SCHEMA, k=1, iterations=1, gamma=0)
+    assert corrected.confidences["three"].tolist() == [[0, 0, 1], [0, 0, 1]]
+
+
+GROUPS = pl.DataFrame(
+    {
+        "x": [0.0, 0.1, 0.2, 5.0, 5.1, 5.2],
+        "job": ["nurse", "clerk", "nurse", "farmer", "clerk", "farmer"],
+        "sex": ["f", "f", "m", "m", "f", "m"],
+    }
+)
+TWO_CFS = Schema(
+    columns={
+        "x": Ordinary(type="numeric"),
+        "job": Complementary(values=["clerk", "nurse", "farmer"]),
+        "sex": Complementary(values=["f", "m"]),
+    },
+    settings={"k": 2, "iterations": 50},
+)
+
+
+def test_the_value_that_no_neighbor_rules_out_is_found():
+    result = impute(GROUPS, TWO_CFS)
+    # Rows 1 to 3 rule out nurse and clerk among them, rows 4 to 6 farmer and clerk.
+    assert result.frame["job_imputed"].to_list() == ["farmer"] * 3 + ["nurse"] * 3
+    assert result.frame.columns == [
+        "x", "job", "sex", "job_imputed", "job_confidence", "sex_imputed", "sex_confidence",
+    ]  # fmt: skip
+    assert result.report.rows == 6
+    assert result.report.cfl_version == __version__
+
+
+def test_a_cf_of_two_values_comes_out_certain():
+    result = impute(GROUPS, TWO_CFS)
+    assert result.frame["sex_imputed"].to_list() == ["m", "m", "f", "f", "m", "f"]
+    assert result.frame["sex_confidence"].to_list() == [1.0] * 6
+    sex = result.report.columns[1]
+    assert (sex.name, sex.entropy_reduction, sex.mean_confidence) == ("sex", 1.0, 1.0)
+    assert not sex.flagged
+
+
+def test_two_rows_are_enough():
+    result = impute(GROUPS.head(2), TWO_CFS, k=1)
+    assert result.frame["job_imputed"].to_list() == ["farmer", "farmer"]
+
+
+@pytest.mark.parametrize("k", [6, 7, 10_000])
+def test_more_neighbors_than_other_rows_are_refused(k):
+    with pytest.raises(DataError) as caught:
+        impute(GROUPS, TWO_CFS, k=k, name="data.csv")
+    assert caught.value.problems == (
+        (
+            f"data.csv: k = {k} needs more than {k} rows, and the table has 6: "
+            "set k (--k) to 5 or less"
+        ),
+    )
+    impute(GROUPS, TWO_CFS, k=5)
+
+
+def test_keywords_win_over_the_schema_and_the_rest_stays():
+    used = impute(GROUPS, TWO_CFS, iterations=3, mode="soft", seed=None).report.settings
+    assert used == {
+        "k": 2,
+        "iterations": 3,
+        "gamma": 0.25,
+        "ridge": 0.3,
+        "seed": 0,
+        "correction": True,
+        "mode": "soft",
+        "keep_flagged": False,
+    }
+
+
+def test_settings_change_the_answer():
+    def answer(**chosen):
+        return impute(GROUPS, TWO_CFS, **chosen).confidences["job"].tolist()
+
+    usual = answer()
+    assert answer(iterations=1) != usual
+    assert answer(k=5) != usual
+    assert answer(k=5, ridge=100.0) != answer(k=5)
+    assert answer(k=4, gamma=0.0) != answer(k=4, gamma=10.0)
+
+
+def test_threads_do_not_change_the_answer_or_stand_in_the_report():
+    one, three = impute(GROUPS, TWO_CFS, jobs=1), impute(GROUPS, TWO_CFS, jobs=3)
+    assert_frame_equal(one.frame, three.frame, check_exact=True)
+    assert one.report.settings == three.report.settings
+    assert one.report.columns == three.report.columns
+    assert "jobs" not in one.report.settings
+
+
+@pytest.mark.parametrize(
+    ("wrong", "said"),
+    [
+        ({"neighbors": 5}, "--neighbors: unknown key 'neighbors'"),
+        ({"k": 0}, "--k: expected at least 1, found 0"),
+        ({"mode": "harder"}, "--mode: unknown mode 'harder' (did you mean 'hard'?)"),
+        ({"keep_flaged": True}, "--keep-flaged: unknown key 'keep_flaged' (did you mean"),
+    ],
+)
+def test_a_setting_that_there_is_not_is_a_wrong_call(wrong, said):
+    with pytest.raises(UsageError) as caught:
+        impute(GROUPS, TWO_CFS, **wrong)
+    assert str(caught.value).startswith(said)
+
+
+def test_every_wrong_setting_is_told_at_once():
+    with pytest.raises(UsageError) as caught:
+        impute(GROUPS, TWO_CFS, k=0, gamma=-1.0)
+    assert len(caught.value.problems) == 2
+
+
+def noise():
+    """Return a table whose CF follows from nothing, with as many rows as it takes to show."""
+    rng = np.random.default_rng(0)
+    rows = 300
+    return pl.DataFrame({"x": rng.random(rows), "job": rng.choice(["a", "b", "c", "d"], rows)})
+
+
+NOISE = Schema(
+    columns={
+        "x": Ordinary(type="numeric"),
+        "job": Complementary(values=["a", "b", "c", "d"]),
+    },
+    settings={"k": 100, "iterations": 5, "gamma": 0.0, "ridge": 10.0},
+)
+
+
+def test_a_flagged_cf_is_imputed_unless_it_should_be_kept():
+    table = noise()
+    usual = impute(table, NOISE, mode="both")
+    kept = impute(table, NOISE, mode="both", keep_flagged=True)
+    [before], [after] = usual.report.columns, kept.report.columns
+    assert before.flags == ("small-entropy-reduction",)
+    assert (before.flagged, before.action) == (True, "imputed")
+    assert (after.flagged, after.action) == (True, "kept")
+    assert usual.frame["job_imputed"].null_count() == 0
+    assert kept.frame["job_imputed"].null_count() == table.height
+    assert kept.frame["job_imputed"].dtype == pl.String
+    assert_frame_equal(kept.frame.drop("job_imputed"), usual.frame.drop("job_imputed"))
+
+
+def test_a_cf_that_is_not_flagged_is_never_kept():
+    result = impute(GROUPS, TWO_CFS, keep_flagged=True)
+    assert result.frame["job_imputed"].null_count() == 0
+    assert [column.action for column in result.report.columns] == ["imputed", "imputed"]
+
+
+def test_every_stage_is_timed_and_told():
+    heard = []
+    result = impute(GROUPS, TWO_CFS, progress=lambda stage, *_: heard.append(stage))
+    rounds = [
+        f"round {number}: {step}"
+        for number in (1, 2)
+        for step in ("neighbors", "weights", "propagation")
+    ]
+    assert list(result.report.timings) == ["encode", *rounds, "decode"]
+    assert list(dict.fromkeys(heard)) == list(result.report.timings)
+    assert all(seconds >= 0 for seconds in result.report.timings.values())
+    assert result.report.peak_memory_mb is None or result.report.peak_memory_mb > 10
+
+
+def test_what_was_filled_in_or_guessed_stands_in_the_warnings():
+    table = GROUPS.with_columns(x=pl.Series([0.0, None, 0.2, 5.0, None, 5.2]))
+    schema = Schema(columns={"x": Ordinary(type="numeric"), "job": Complementary()})
+    warnings = impute(table, schema, k=2).report.warnings
+    assert [warning.split(",")[0] for warning in warnings] == [
+        "column 'job': the schema gives no values",
+        "column 'x': 2 missing cells filled in",
+    ]
+
+
+@pytest.mark.parametrize(("mode", "taken"), [("hard", "job_imputed"), ("soft", "job__nurse")])
+def test_a_new_name_that_is_taken_is_refused_in_the_mode_that_adds_it(mode, taken):
+    table = GROUPS.with_columns(pl.lit(1).alias(taken))
+    with pytest.raises(DataError, match=f"column '{taken}', which the output adds for 'job'"):
+        impute(table, TWO_CFS, mode=mode)
+    other = {"hard": "soft", "soft": "hard"}[mode]
+    assert impute(table, TWO_CFS, mode=other).frame[taken].to_list() == [1] * 6
+
+
+def test_the_schemas_own_settings_are_used():
+    schema = TWO_CFS.model_copy(update={"settings": Settings(k=1, mode="soft", iterations=1)})
+    result = impute(GROUPS, schema)
+    assert "job__clerk" in result.frame.columns
+    assert "job_imputed" not in result.frame.columns
+    assert result.report.settings["k"] == 1

@@ -1,0 +1,153 @@
+"""What a run would take: its sizes to the letter, its memory and time to a factor."""
+
+import json
+import subprocess
+import sys
+
+import numpy as np
+import polars as pl
+import pytest
+
+from cfl_cli.errors import DataError
+from cfl_cli.parallel import available_cores
+from cfl_cli.plan import Plan, describe, plan
+from cfl_cli.schema import Complementary, Ordinary, Schema
+
+COLUMNS = {
+    "x": Ordinary(type="numeric"),
+    "y": Ordinary(type="binary"),
+    "z": Ordinary(type="categorical", values=["p", "q", "r", "s"]),
+    "job": Complementary(values=["a", "b", "c"]),
+    "ward": Complementary(),
+}
+TABLE = pl.DataFrame(
+    {
+        "x": [1, 1, 2, None, 2],
+        "y": ["n", "n", "n", "n", "y"],
+        "z": ["p", "p", "p", "q", "p"],
+        "job": ["a", "b", "a", "", "c"],
+        "ward": ["u", "v", "w", "t", "u"],
+    }
+)
+
+
+def test_the_sizes_are_those_counted_by_hand():
+    found = plan(TABLE, Schema(columns=COLUMNS, settings={"k": 2}), name="t")
+    assert (found.rows, found.distinct_rows) == (5, 4)  # the first two rows are alike
+    assert (found.ofs, found.features) == (3, 1 + 1 + 4)
+    assert (found.cfs, found.confidences) == (2, 3 + 4)
+    assert len(found.warnings) == 2  # a cell was filled in, a domain guessed
+    assert found.seconds > 0
+
+
+def test_two_rows_with_one_neighbor_can_be_planned():
+    found = plan(TABLE.tail(2), Schema(columns=COLUMNS, settings={"k": 1}), name="t")
+    assert found.rows == 2
+    assert found.seconds >= 0
+
+
+@pytest.mark.parametrize(("k", "tried"), [(5, 3000), (3500, 3501)])
+def test_of_a_large_table_a_part_is_tried_that_has_rows_enough_for_k(monkeypatch, k, tried):
+    seen = []
+
+    def run(encoded, settings, *, progress):
+        seen.append(encoded)
+        progress("a stage", settings.k, settings.k)
+
+    monkeypatch.setattr("cfl_cli.plan.run", run)
+    rows = 20_000
+    table = pl.DataFrame({"x": range(rows), "job": ["a", "b"] * (rows // 2)})
+    schema = Schema(columns={name: COLUMNS[name] for name in ("x", "job")}, settings={"k": k})
+    assert plan(table, schema, name="t").rows == rows
+    [part] = seen
+    assert len(part.features) == len(part.candidates) == tried
+    gaps = np.diff(part.features[:, 0]) * (rows - 1)  # evenly spaced over the whole
+    assert gaps.max() - gaps.min() < 1.5
+    assert (part.features[0, 0], part.features[-1, 0]) == (0, 1)
+
+
+def test_more_neighbors_than_rows_are_refused():
+    with pytest.raises(DataError, match="t: k = 5 needs more than 5 rows"):
+        plan(TABLE, Schema(columns=COLUMNS, settings={"k": 5}), name="t")
+
+
+def test_what_would_stop_a_run_stops_the_plan():
+    wrong = TABLE.with_columns(job=pl.lit("d"), x=pl.lit("?"))
+    with pytest.raises(DataError) as caught:
+        plan(wrong, Schema(columns=COLUMNS, settings={"k": 2}), name="t")
+    assert len(caught.value.problems) == 10
+    taken = TABLE.with_columns(job_imputed=1)
+    with pytest.raises(DataError, match="job_imputed"):
+        plan(taken, Schema(columns=COLUMNS, settings={"k": 2}), name="t")
+
+
+MEASURE = """
+import json, resource, sys
+import numpy as np, polars as pl
+from cfl_cli import Schema, impute
+from cfl_cli.plan import plan
+
+rng = np.random.default_rng(0)
+values = [f"value {number}" for number in range(100)]
+table = {f"x{number}": rng.random(20_000) for number in range(5)}
+table["cf"] = rng.choice(values, 20_000)
+table = pl.DataFrame(table).cast(pl.String)
+columns = {name: {"role": "ordinary", "type": "numeric"} for name in table.columns[:-1]}
+columns["cf"] = {"role": "complementary", "values": values}
+schema = Schema(columns=columns, settings={"iterations": 3, "mode": "both", "jobs": 2})
+if sys.argv[1] == "plan":
+    print(json.dumps(plan(table, schema, name="t").memory_mb))
+else:
+    impute(table, schema)
+    unit = 1 if sys.platform == "darwin" else 1024
+    print(json.dumps(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit / 1e6))
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="nothing tells the peak there")
+def test_memory_is_foretold_within_a_factor_of_two():
+    def ask(what):
+        run = [sys.executable, "-c", MEASURE, what]
+        return json.loads(subprocess.run(run, capture_output=True, text=True, check=True).stdout)
+
+    foretold, measured = ask("plan"), ask("run")
+    assert measured > 300  # most of it is the run's own, not the packages'
+    assert measured / 2 < foretold < measured * 2
+
+
+def test_more_of_anything_takes_more_memory():
+    def memory(rows=5, columns=("x", "job"), **settings):
+        table = pl.concat([TABLE] * (rows // 5))
+        chosen = {"k": 2, "jobs": 1, "iterations": 1} | settings
+        schema = Schema(columns={name: COLUMNS[name] for name in columns}, settings=chosen)
+        return plan(table, schema, name="t").memory_mb
+
+    few = memory()
+    assert memory(rows=5000) > few
+    assert memory(k=4) > few
+    assert memory(columns=("x", "job", "ward")) > few
+    assert memory(columns=("x", "y", "z", "job")) > few
+    assert memory(jobs=8) > few
+    assert memory(gamma=0) < few
+    assert memory(jobs=None) == memory(jobs=available_cores())
+
+
+def test_a_plan_in_words_says_every_number_and_warning():
+    words = describe(Plan(12_345, 678, 3, 9, 2, 17, 1234.5, 98.76, ("column 'x': odd",)))
+    assert words.splitlines() == [
+        "rows           12,345 (678 distinct by their OFs)",
+        "OFs            3 in 9 features",
+        "CFs            2 with 17 domain values",
+        "memory, about  1,200 MB",
+        "time, about    99 s with this schema's settings",
+        "warning: column 'x': odd",
+        "no problems found",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("seconds", "said"), [(0.0, "0 s"), (0.0123, "0.012 s"), (59.9, "60 s"), (7654.0, "7,700 s")]
+)
+def test_a_time_is_said_to_two_digits(seconds, said):
+    words = describe(Plan(2, 2, 1, 1, 1, 2, 170.0, seconds, ()))
+    assert f"time, about    {said} with" in words
