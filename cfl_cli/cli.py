@@ -192,12 +192,12 @@ def impute(
     verbose: Verbose = False,
 ) -> None:
     """Estimate the value behind every exclusion and write the table with new columns."""
-    from dataclasses import replace  # noqa: PLC0415
+    from dataclasses import replace
 
-    from cfl_cli import tables  # noqa: PLC0415
-    from cfl_cli.imputation import impute as impute_frame  # noqa: PLC0415
-    from cfl_cli.progress import Display  # noqa: PLC0415
-    from cfl_cli.schema import Schema  # noqa: PLC0415
+    from cfl_cli import tables
+    from cfl_cli.imputation import impute as impute_frame
+    from cfl_cli.progress import Display
+    from cfl_cli.schema import Schema
 
     loaded = Schema.load(schema)
     settings = loaded.settings.override(
@@ -264,11 +264,11 @@ def report(
         Path | None, typer.Option("--out", "-o", metavar="FILE", help="Default: standard output.")
     ] = None,
     overwrite: Overwrite = None,
-    verbose: Verbose = False,  # noqa: ARG001 — its callback does the work
+    verbose: Verbose = False,
 ) -> None:
     """Show how far each CF's entropy fell, and which CFs can be trusted."""
-    from cfl_cli import render, tables  # noqa: PLC0415
-    from cfl_cli.report import Report  # noqa: PLC0415
+    from cfl_cli import render, tables
+    from cfl_cli.report import Report
 
     facts = Report.from_json(tables.read_report(source), name=str(source))
     if format is Format.table:
@@ -291,11 +291,11 @@ def check(
     delimiter: Delimiter = None,
     quote: Quote = None,
     encoding: Encoding = None,
-    verbose: Verbose = False,  # noqa: ARG001 — its callback does the work
+    verbose: Verbose = False,
 ) -> None:
     """Find every problem in schema and data, and foretell the memory and time of a run."""
-    from cfl_cli import plan, tables  # noqa: PLC0415
-    from cfl_cli.schema import Schema  # noqa: PLC0415
+    from cfl_cli import plan, tables
+    from cfl_cli.schema import Schema
 
     loaded = Schema.load(schema)
     table = tables.read(data, delimiter=delimiter, quote=quote, encoding=encoding)
@@ -320,10 +320,10 @@ def init(
     quote: Quote = None,
     encoding: Encoding = None,
     overwrite: Overwrite = None,
-    verbose: Verbose = False,  # noqa: ARG001 — its callback does the work
+    verbose: Verbose = False,
 ) -> None:
     """Draft a schema from a table, with comments that say what to check."""
-    from cfl_cli import draft, tables  # noqa: PLC0415
+    from cfl_cli import draft, tables
 
     table = tables.read(data, delimiter=delimiter, quote=quote, encoding=encoding)
     text = draft.draft(table.frame, cfs=cf or [], ignored=ignore or [])
@@ -333,9 +333,9 @@ def init(
 @app.command(context_settings=TWINS)
 def schema() -> None:
     """Print the JSON Schema of schema files, for editors."""
-    import json  # noqa: PLC0415
+    import json
 
-    from cfl_cli.schema import json_schema  # noqa: PLC0415
+    from cfl_cli.schema import json_schema
 
     typer.echo(json.dumps(json_schema(), indent=2, ensure_ascii=False))
 
@@ -361,7 +361,7 @@ def _same(one: Path, other: Path) -> bool:
 
 def deliver(text: str, out: Path | None, *, sources: list[Path], overwrite: bool) -> None:
     """Write `text` to the file `out`, or to standard output if there is none."""
-    from cfl_cli import tables  # noqa: PLC0415
+    from cfl_cli import tables
 
     if out is None:
         typer.echo(text, nl=False)
@@ -399,7 +399,7 @@ def explain(error: BaseException) -> int:
 
 def note(message: str) -> None:
     """Print a message on stderr."""
-    from cfl_cli.words import printable  # noqa: PLC0415
+    from cfl_cli.words import printable
 
     typer.echo(printable(message), err=True)
 
