@@ -16,7 +16,7 @@ import typer
 from typer.core import TyperGroup
 
 from cfl_cli import __version__
-from cfl_cli.errors import PROBLEMS_SHOWN, CflError, UsageError
+from cfl_cli.errors import PROBLEMS_SHOWN, CflError, ResourceError, UsageError
 
 if TYPE_CHECKING:
     from cfl_cli.report import Report
@@ -98,6 +98,17 @@ Data = Annotated[Path, typer.Argument(metavar="DATA", help="Table: .csv, .tsv or
 SchemaFile = Annotated[
     Path, typer.Option("--schema", "-s", metavar="FILE", help="Schema file (YAML).")
 ]
+ModeOption = Annotated[
+    Mode | None,
+    typer.Option("--mode", help="Imputed values, confidences per value, or both. Default: hard."),
+]
+K = Annotated[int | None, typer.Option("--k", help="Neighbors of a row. Default: 20.")]
+Iterations = Annotated[int | None, typer.Option(help="Steps of propagation. Default: 100.")]
+Gamma = Annotated[
+    float | None,
+    typer.Option(help="Weight of the first round in the second; 0: no second. Default: 0.25."),
+]
+Jobs = Annotated[int | None, typer.Option("--jobs", "-j", help="Threads. Default: all cores.")]
 Delimiter = Annotated[
     str | None,
     typer.Option(metavar="SIGN", help="Between a text table's cells. Default: comma; .tsv: tab."),
@@ -138,18 +149,10 @@ def impute(
         Path, typer.Option("--out", "-o", metavar="OUT", help="Table to write, like DATA.")
     ],
     *,
-    mode: Annotated[
-        Mode | None,
-        typer.Option(help="Imputed values, confidences per value, or both. Default: hard."),
-    ] = None,
-    k: Annotated[int | None, typer.Option(help="Neighbors of a row. Default: 20.")] = None,
-    iterations: Annotated[
-        int | None, typer.Option(help="Steps of propagation. Default: 100.")
-    ] = None,
-    gamma: Annotated[
-        float | None,
-        typer.Option(help="Weight of the first round in the second; 0: no second. Default: 0.25."),
-    ] = None,
+    mode: ModeOption = None,
+    k: K = None,
+    iterations: Iterations = None,
+    gamma: Gamma = None,
     ridge: Annotated[
         float | None, typer.Option(help="How evenly neighbors count. Default: 0.3.")
     ] = None,
@@ -163,9 +166,7 @@ def impute(
     seed: Annotated[
         int | None, typer.Option(help="Draws among equal distances. Default: 0.")
     ] = None,
-    jobs: Annotated[
-        int | None, typer.Option("--jobs", "-j", help="Threads. Default: all cores.")
-    ] = None,
+    jobs: Jobs = None,
     keep_flagged: Annotated[
         bool | None,
         typer.Option("--keep-flagged/--impute-flagged", help="Leave flagged CFs as observed."),
@@ -233,20 +234,24 @@ def impute(
         quote=quote,
         encoding=encoding,
     )
+    tables.check_holds(table.frame, out)
     with Display(quiet=settings.quiet) as display:
         result = impute_frame(
             table.frame, loaded, name=str(data), progress=display, **settings.model_dump()
         )
     # Time and memory differ from run to run; the table's bytes must not.
     embedded = replace(result.report, timings={}, peak_memory_mb=None)
-    tables.write(result.frame, out, report=embedded.to_json())
-    if beside is not None:
-        tables.write_text(result.report.to_json() + "\n", beside)
+    texts = {beside: result.report.to_json() + "\n"} if beside else {}
     if aside is not None and table.rejects:
-        tables.write_rejects(table.rejects, aside)
-        note(f"{aside}: {len(table.rejects):,} bad records of {data} set aside")
+        texts[aside] = tables.rejects_text(table.rejects)
+    tables.write(result.frame, out, report=embedded.to_json(), beside=texts)
+    stale = tables.report_path(out)
+    if stale != beside and not tables.embeds_report(out):
+        stale.unlink(missing_ok=True)  # the report of the table that was here before
     if not settings.quiet:
-        summarise(result.report, out)
+        if table.rejects:
+            note(f"{aside}: {len(table.rejects):,} bad records of {data} set aside")
+        summarise(result.report, out, beside or out)
     if settings.fail_on_flag and any(column.flagged for column in result.report.columns):
         raise typer.Exit(FLAGGED)
 
@@ -288,6 +293,11 @@ def check(
     data: Data,
     schema: SchemaFile,
     *,
+    mode: ModeOption = None,
+    k: K = None,
+    iterations: Iterations = None,
+    gamma: Gamma = None,
+    jobs: Jobs = None,
     delimiter: Delimiter = None,
     quote: Quote = None,
     encoding: Encoding = None,
@@ -298,8 +308,11 @@ def check(
     from cfl_cli.schema import Schema
 
     loaded = Schema.load(schema)
+    settings = loaded.settings.override(
+        mode=mode and mode.value, k=k, iterations=iterations, gamma=gamma, jobs=jobs
+    )
     table = tables.read(data, delimiter=delimiter, quote=quote, encoding=encoding)
-    typer.echo(plan.describe(plan.plan(table.frame, loaded, name=str(data))))
+    typer.echo(plan.describe(plan.plan(table.frame, loaded, settings, name=str(data))))
 
 
 @app.command(context_settings=TWINS)
@@ -343,14 +356,21 @@ def schema() -> None:
 def check_targets(targets: list[Path], *, sources: list[Path], overwrite: bool) -> None:
     """Raise unless every target can be written without harm to a source or to another target."""
     for number, target in enumerate(targets):
-        if any(_same(target, other) for other in [*sources, *targets[:number]]):
-            raise UsageError(f"{target}: would be read and written, or written twice: name another")
-        if not target.parent.is_dir():
-            raise UsageError(f"{target}: there is no folder {target.parent}: make it first")
-        if target.is_dir():
-            raise UsageError(f"{target}: is a folder: name a file in it")
-        if target.exists() and not overwrite:
-            raise UsageError(f"{target}: exists already: add --overwrite, or name another file")
+        try:
+            _check_target(target, [*sources, *targets[:number]], overwrite=overwrite)
+        except (OSError, RuntimeError) as error:  # a name too long, links in a circle
+            raise UsageError(f"{target}: cannot be written: {error}") from error
+
+
+def _check_target(target: Path, others: list[Path], *, overwrite: bool) -> None:
+    if any(_same(target, other) for other in others):
+        raise UsageError(f"{target}: would be read and written, or written twice: name another")
+    if not target.parent.is_dir():
+        raise UsageError(f"{target}: there is no folder {target.parent}: make it first")
+    if target.exists() and not target.is_file():
+        raise UsageError(f"{target}: is no regular file: name another")
+    if target.exists() and not overwrite:
+        raise UsageError(f"{target}: exists already: add --overwrite, or name another file")
 
 
 def _same(one: Path, other: Path) -> bool:
@@ -364,19 +384,28 @@ def deliver(text: str, out: Path | None, *, sources: list[Path], overwrite: bool
     from cfl_cli import tables
 
     if out is None:
-        typer.echo(text, nl=False)
+        try:
+            typer.echo(text, nl=False)
+            sys.stdout.flush()
+        except BrokenPipeError:
+            raise  # the reader went away; Typer ends quietly
+        except OSError as error:
+            raise ResourceError(f"standard output: {error.strerror or error}") from error
         return
     check_targets([out], sources=sources, overwrite=overwrite)
     tables.write_text(text, out)
 
 
-def summarise(report: "Report", out: Path) -> None:
-    """Say in one or two lines on stderr what was done."""
+def summarise(report: "Report", out: Path, source: Path) -> None:
+    """Say on stderr what was done and what to look at; `source` is where the report is."""
     flagged = [column.name for column in report.columns if column.flagged]
-    seconds = sum(report.timings.values())
-    note(f"{out}: {report.rows:,} rows, {len(report.columns)} CFs imputed in {seconds:.1f} s")
+    cfs = f"{len(report.columns)} CF{'s' if len(report.columns) > 1 else ''}"
+    for warning in report.warnings:
+        note(f"warning: {warning}")
+    note(f"{out}: {report.rows:,} rows, {cfs} in {sum(report.timings.values()):.1f} s")
     if flagged:
-        note(f"flagged, do not trust without a look: {', '.join(flagged)}; see `cfl report {out}`")
+        what = "kept as observed" if report.kept else "do not trust without a look"
+        note(f"flagged, {what}: {', '.join(flagged)}; see `cfl report {source}`")
 
 
 def explain(error: BaseException) -> int:

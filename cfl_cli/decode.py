@@ -18,18 +18,20 @@ def new_names(block: Block, mode: str) -> list[str]:
     return {"hard": hard, "soft": soft, "both": hard + soft}[mode]
 
 
-def check_names(existing: Sequence[str], blocks: Sequence[Block], *, mode: str) -> None:
+def check_names(
+    existing: Sequence[str], blocks: Sequence[Block], *, mode: str, name: str = "table"
+) -> None:
     """Raise unless all new columns' names are free and differ from each other."""
     taken = set(existing)
     problems = []
     for block in blocks:
-        for name in new_names(block, mode):
-            if name in taken:
+        for new in new_names(block, mode):
+            if new in taken:
                 problems.append(
-                    f"column {quote(name)}, which the output adds for {quote(block.name)}, "
+                    f"{name}: column {quote(new)}, which the output adds for {quote(block.name)}, "
                     "would stand there twice: rename a column of the table"
                 )
-            taken.add(name)
+            taken.add(new)
     if problems:
         raise DataError(*problems)
 

@@ -57,11 +57,11 @@ class Encoded:
 def encode(frame: pl.DataFrame, schema: Schema, *, name: str = "table") -> Encoded:
     """Return the encoded table, or raise one DataError with all its problems."""
     problems = Problems(name)
-    _check_shape(frame, schema, problems)
-    problems.raise_if_any()
-
+    usable = _usable(frame, schema, problems)
     features, filled = [], {}
     for column, of in schema.ordinary.items():
+        if column not in usable:
+            continue
         encoded, missing = _encode_of(Cells.of(frame[column], schema), of, schema, problems)
         features.extend(encoded)
         if missing:
@@ -69,6 +69,8 @@ def encode(frame: pl.DataFrame, schema: Schema, *, name: str = "table") -> Encod
     candidates, blocks, warnings = [], [], []
     start = 0
     for column, cf in schema.complementary.items():
+        if column not in usable:
+            continue
         found = _encode_cf(Cells.of(frame[column], schema), cf, schema, start, problems)
         if found is None:
             continue
@@ -146,6 +148,8 @@ class Cells:
         missing = text.is_in(list(schema.missing)) | text.is_null()
         if column.dtype.is_float():
             missing |= column.is_nan()  # how pandas writes a missing number
+            tokens = pl.Series(schema.missing).cast(pl.Float64, strict=False).drop_nulls()
+            missing |= column.is_in(tokens)  # "-999" stands for -999.0 too
         blank = pl.Series(column.name, [None], dtype=pl.String)
         return cls(column.name, column, text.zip_with(~missing.fill_null(value=True), blank))
 
@@ -172,8 +176,9 @@ def has_text(kind: pl.DataType) -> bool:
     return not kind.is_nested() and kind not in (pl.Binary, pl.Duration, pl.Object)
 
 
-def _check_shape(frame: pl.DataFrame, schema: Schema, problems: Problems) -> None:
-    """Note columns that the schema lists and the table lacks or holds in no usable type."""
+def _usable(frame: pl.DataFrame, schema: Schema, problems: Problems) -> set[str]:
+    """Return the columns that can be encoded, having noted those that cannot."""
+    usable = set()
     for column in (*schema.ordinary, *schema.complementary):
         if column not in frame.columns:
             problems.add(
@@ -185,9 +190,13 @@ def _check_shape(frame: pl.DataFrame, schema: Schema, problems: Problems) -> Non
                 f"column {quote(column)} holds {frame[column].dtype}, not text or numbers: "
                 "mark it `role: ignore`"
             )
+        else:
+            usable.add(column)
     if frame.height < 2:  # noqa: PLR2004 — a row needs another one
         rows = "one row" if frame.height else "no rows"
         problems.add(f"the table has {rows}; neighbors need at least two")
+        return set()
+    return usable
 
 
 def _encode_of(

@@ -64,16 +64,19 @@ def impute(
 
 def prepare(frame: Any, schema: Schema, *, k: int, mode: str, name: str) -> Encoded:
     """Return the encoded table, or raise with everything that would keep a run from working."""
-    encoded = encode(
-        frames.as_polars(frame, [*schema.ordinary, *schema.complementary]), schema, name=name
+    table = frames.as_polars(frame, [*schema.ordinary, *schema.complementary])
+    too_many = (
+        f"{name}: k = {k} needs more than {k} rows, and the table has {table.height}: "
+        f"set k (--k) to {table.height - 1} or less"
     )
-    rows = len(encoded.features)
-    if k >= rows:
-        raise DataError(
-            f"{name}: k = {k} needs more than {k} rows, and the table has {rows}: "
-            f"set k (--k) to {rows - 1} or less"
-        )
-    check_names(list(frame.columns), encoded.blocks, mode=mode)
+    small = [too_many] if 1 < table.height <= k else []
+    try:
+        encoded = encode(table, schema, name=name)
+    except DataError as error:
+        raise DataError(*error.problems, *small, more=error.more) from None
+    if small:
+        raise DataError(*small)
+    check_names(list(frame.columns), encoded.blocks, mode=mode, name=name)
     return encoded
 
 

@@ -9,12 +9,14 @@ distance, and the neighbors still wanting are drawn from its rows. The draw of r
 the seed, on i and on the rows it draws from. So the rows of a large group lean on different
 neighbors, and the answer depends on neither block size nor thread count.
 
-Two searchers give the same, exact answer: a k-d tree in few dimensions, matrix products beyond.
-The tree costs about n log n; the products n² d, in single precision and cache-sized blocks.
+Two searchers give the same, exact answer: a k-d tree, which costs about n log n where points lie
+in few dimensions, and matrix products, which cost n² d in single precision wherever they lie.
 """
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from operator import itemgetter
+from time import perf_counter
 from typing import Self
 
 import numpy as np
@@ -26,8 +28,11 @@ from cfl_cli.parallel import Workers, slices
 
 Search = Callable[[Ints, int], tuple[Ints, Floats]]
 
-TREE_DIMENSIONS = 15  # beyond this a k-d tree visits most of its leaves
+TREE_DIMENSIONS = 10  # up to this a k-d tree is always the faster one
+PILOT = 64  # points that both searchers answer for, to see which is faster
+SAFE = 1e10 * np.finfo(float).eps  # rounding of products that stays well below TIE
 TIE = 1e-9  # distances closer than this, relatively, are one distance
+WIDEN = 8  # how many times more groups are asked for when a shell is not seen whole
 GROUPS_AT_ONCE = 512
 CELLS_AT_ONCE = 1 << 22  # how many numbers one temporary array may hold
 
@@ -45,8 +50,7 @@ def nearest(
     Needs 1 ≤ k < n. `progress` is told how many rows are done.
     """
     groups = Groups.of(features)
-    few = features.shape[1] <= TREE_DIMENSIONS
-    search = tree_search(groups.points) if few else product_search(groups.points)
+    search = searcher(groups.points, wanted=min(k + 2, len(groups.points)))
     neighbors = np.empty((len(features), k), dtype=np.int64)
 
     def settle(part: slice) -> int:
@@ -113,7 +117,7 @@ def _rankings(search: Search, groups: Groups, asked: Ints, *, k: int) -> Iterato
             yield ranking
             still_open.append(asked[part][~closed])
         asked = np.concatenate(still_open)
-        wanted = min(4 * wanted, total)
+        wanted = min(WIDEN * wanted, total)
 
 
 def _rank(
@@ -209,13 +213,37 @@ def _hash_rows(features: Floats) -> npt.NDArray[np.uint64]:
     return keys
 
 
+def searcher(points: Floats, *, wanted: int) -> Search:
+    """Return the searcher that suits the points; either gives the same answer to the last bit.
+
+    In many dimensions it depends on the points which one is faster: the tree where they lie in
+    clusters or near a surface, products where they fill the space. So both answer for a few.
+    """
+    total, dimensions = points.shape
+    if dimensions <= TREE_DIMENSIONS:
+        return tree_search(points)
+    if total <= PILOT * PILOT:
+        return product_search(points)
+    some = np.linspace(0, total - 1, PILOT).astype(np.int64)
+    times = []
+    for search in (tree_search(points), product_search(points)):
+        began = perf_counter()
+        search(some, wanted)
+        times.append((perf_counter() - began, search))
+    return min(times, key=itemgetter(0))[1]
+
+
 def tree_search(points: Floats) -> Search:
     """Search with a k-d tree."""
     tree = cKDTree(points)
+    products = product_search(points)
 
     def search(asked: Ints, wanted: int) -> tuple[Ints, Floats]:
-        distance, order = tree.query(points[asked], k=np.arange(1, wanted + 1))
-        return np.asarray(order), np.asarray(distance)
+        if 4 * wanted > len(points):
+            return products(asked, wanted)
+        _, found = tree.query(points[asked], k=np.arange(1, wanted + 1))
+        row = np.repeat(np.arange(len(asked)), wanted)
+        return _closest(points, asked, row, np.asarray(found).reshape(-1), wanted)
 
     return search
 
@@ -253,19 +281,36 @@ def product_search(points: Floats) -> Search:
         return _closest(points, asked, row[pair], layer * heaps + heap[pair], wanted)
 
     def everything(asked: Ints, wanted: int, _: int) -> tuple[Ints, Floats]:
-        row = np.repeat(np.arange(len(asked)), total)
-        return _closest(points, asked, row, np.tile(np.arange(total), len(asked)), wanted)
+        # Products in double precision do where a distance is not small beside the norms.
+        norms = norm[asked, None] + norm
+        square = np.maximum(norms - 2 * (centred[asked] @ centred.T), 0)
+        row, candidate = np.nonzero(square < norms * (dimensions + 4) * SAFE)
+        square[row, candidate] = _measure(points, asked[row], candidate) ** 2
+        nearest = np.argpartition(square, wanted - 1, axis=1)[:, :wanted]
+        nearest.sort(axis=1)
+        square = np.take_along_axis(square, nearest, axis=1)
+        by = np.argsort(square, axis=1, kind="stable")
+        order = np.take_along_axis(nearest, by, axis=1)
+        return order, np.sqrt(np.take_along_axis(square, by, axis=1))
 
     return search
+
+
+def _measure(points: Floats, one: Ints, other: Ints) -> Floats:
+    """Return the distances between pairs of points."""
+    distance = np.empty(len(one))
+    for part in slices(len(one), max(1, CELLS_AT_ONCE // points.shape[1])):
+        difference = points[one[part]] - points[other[part]]
+        distance[part] = np.sqrt((difference * difference).sum(axis=1))
+    return distance
 
 
 def _closest(
     points: Floats, asked: Ints, row: Ints, candidate: Ints, wanted: int
 ) -> tuple[Ints, Floats]:
     """Return the `wanted` nearest candidates of each asked point; `row` ascends."""
-    difference = points[asked[row]] - points[candidate]
-    distance = np.sqrt((difference * difference).sum(axis=1))
-    by = np.lexsort((distance, row))
+    distance = _measure(points, asked[row], candidate)
+    by = np.lexsort((candidate, distance, row))
     begin = np.searchsorted(row, np.arange(len(asked)))
     best = by[begin[:, None] + np.arange(wanted)]
     return candidate[best], distance[best]

@@ -14,7 +14,7 @@ from cfl_cli.imputation import Stages, prepare, run
 from cfl_cli.neighbors import TREE_DIMENSIONS
 from cfl_cli.parallel import available_cores
 from cfl_cli.schema import Schema, Settings
-from cfl_cli.weights import ROWS_AT_ONCE
+from cfl_cli.weights import rows_at_once
 
 PILOT_ROWS = 3000
 PACKAGES = 170e6  # what Python and its packages hold before there is any table
@@ -35,9 +35,11 @@ class Plan:
     warnings: tuple[str, ...]
 
 
-def plan(frame: Any, schema: Schema, *, name: str) -> Plan:
+def plan(
+    frame: Any, schema: Schema, settings: Settings | None = None, *, name: str = "table"
+) -> Plan:
     """Return the plan of a run, or raise with everything that would keep it from working."""
-    settings = schema.settings
+    settings = settings or schema.settings
     encoded = prepare(frame, schema, k=settings.k, mode=settings.mode, name=name)
     return Plan(
         rows=len(encoded.features),
@@ -60,7 +62,9 @@ def peak_bytes(encoded: Encoded, settings: Settings, *, table: int) -> float:
     features = 8 * n * (d + points)
     graph = n * k * (8 + 8 + 16)  # neighbors, weights, and both again as a sparse matrix
     confidences = n * width * (1 + 4 * 8)  # the mask; before, after, round one's, the output's
-    thread = 8 * ROWS_AT_ONCE * k * (2 * points + 6 * k)  # differences, and matrices on the way
+    thread = (
+        8 * rows_at_once(k, points) * k * (2 * points + 6 * k)
+    )  # differences, and matrices on the way
     jobs = settings.jobs or available_cores()
     return float(PACKAGES + 3 * table + features + graph + confidences + jobs * thread)
 
@@ -90,7 +94,7 @@ def describe(plan: Plan) -> str:
         f"OFs            {plan.ofs} in {plan.features} features",
         f"CFs            {plan.cfs} with {plan.confidences} domain values",
         f"memory, about  {_round(plan.memory_mb):,.0f} MB",
-        f"time, about    {_round(plan.seconds):,g} s with this schema's settings",
+        f"time, about    {_round(plan.seconds):,g} s with these settings",
         *(f"warning: {warning}" for warning in plan.warnings),
         "no problems found",
     ]

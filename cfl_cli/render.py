@@ -15,6 +15,7 @@ from cfl_cli.words import printable
 
 BAR = 12
 PIPE_WIDTH = 120  # where there is no terminal whose width could be asked
+NARROWEST = 72  # below, the terminal may wrap lines rather than we drop facts
 ROOMY = 100  # from this width on there is room for numbers beside the bar
 # What Markdown would take for markup; an underscore within a word is none.
 MARKUP = re.compile(r"[\\`|*<&\[~]|(?<![^\W_])_|_(?![^\W_])")
@@ -55,7 +56,7 @@ NARROW.remove(BARS)
 
 def table(report: Report, *, color: bool, width: int | None) -> str:
     """Return the report for a terminal: one line per CF, then what its flags mean."""
-    width = width or PIPE_WIDTH
+    width = max(width or PIPE_WIDTH, NARROWEST)
     console = Console(
         file=io.StringIO(),
         force_terminal=color,

@@ -68,7 +68,7 @@ class Settings(Model):
     gamma: Number = Field(0.25, ge=0, allow_inf_nan=False)
     """How much the first round's confidences count in the second; 0 means no second round."""
     # Below, the weights are not unique in double precision.
-    ridge: Number = Field(0.3, ge=1e-6, allow_inf_nan=False)
+    ridge: Number = Field(0.3, ge=1e-6, le=1e6, allow_inf_nan=False)
     """How evenly a row's neighbors count."""
     seed: Integer = Field(0, ge=0, lt=2**63)
     """The seed of the draws among equal distances."""

@@ -295,6 +295,11 @@ def _header(
         raise DataError(f"{name}: line 1: the header cannot be read: {error}") from None
     if not any(header):
         raise DataError(f"{name}: line 1: there is no header with the columns' names")
+    if len(header) == 1 and (sign := next((one for one in ";\t|" if one in header[0]), None)):
+        raise DataError(
+            f"{name}: line 1: a single column: if {quote(sign)} stands between cells, add "
+            f"--delimiter {quote(sign)}"
+        )
     problems = [
         f"{name}: line 1: column {number} has no name"
         for number, column in enumerate(header, start=1)

@@ -6,8 +6,8 @@ Cells of a CSV or TSV file are text and stay what they are; only the schema give
 import io
 import os
 import tempfile
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
@@ -18,6 +18,7 @@ from polars.exceptions import PolarsError
 from cfl_cli import separated
 from cfl_cli.errors import DataError, ResourceError, UsageError
 from cfl_cli.separated import Dialect, Reject
+from cfl_cli.words import quote
 
 REPORT_KEY = "cfl.report"
 SEPARATORS = {".csv": ",", ".tsv": "\t"}
@@ -86,14 +87,30 @@ def embeds_report(path: Path) -> bool:
     return suffix_of(path) not in SEPARATORS
 
 
-def write(frame: pl.DataFrame, path: Path, *, report: str) -> None:
-    """Write the table whole or not at all; formats that can embed `report` do."""
+def check_holds(frame: pl.DataFrame, path: Path) -> None:
+    """Raise if the table has columns that the format of `path` cannot hold."""
+    if suffix_of(path) in SEPARATORS:
+        problems = [
+            f"column {quote(column.name)} holds {column.dtype}, which {path} cannot: write Parquet"
+            for column in frame.get_columns()
+            if column.dtype.is_nested() or column.dtype in (pl.Binary, pl.Duration, pl.Object)
+        ]
+        if problems:
+            raise DataError(*problems)
+
+
+def write(
+    frame: pl.DataFrame, path: Path, *, report: str, beside: Mapping[Path, str] | None = None
+) -> None:
+    """Write the table, and texts `beside` it, whole or not at all; embed `report` if possible."""
     suffix = suffix_of(path)
-    with replacing(path) as file:
+    with replacing(path) as file, ExitStack() as others:
         if suffix == ".parquet":
             frame.write_parquet(file, metadata={REPORT_KEY: report})
         else:
             frame.write_csv(file, separator=SEPARATORS[suffix])
+        for other, text in (beside or {}).items():
+            others.enter_context(replacing(other)).write(text.encode())
 
 
 def rejects_path(out: Path) -> Path:
@@ -101,12 +118,9 @@ def rejects_path(out: Path) -> Path:
     return out.with_name(f"{out.name}.rejects.csv")
 
 
-def write_rejects(rejects: list[Reject], path: Path) -> None:
-    """Write records that were set aside: the line, the cause and the text of each."""
-    columns = [[reject[place] for reject in rejects] for place in range(3)]
-    frame = pl.DataFrame(dict(zip(("line", "cause", "record"), columns, strict=True)))
-    with replacing(path) as file:
-        frame.write_csv(file)
+def rejects_text(rejects: list[Reject]) -> str:
+    """Return records that were set aside as CSV: the line, the cause and the text of each."""
+    return pl.DataFrame(rejects, schema=["line", "cause", "record"], orient="row").write_csv()
 
 
 def write_text(text: str, path: Path) -> None:

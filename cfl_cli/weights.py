@@ -33,7 +33,7 @@ PRECISION = 1e-5  # OSQP's; only the support is read off its answer
 SUPPORT = 1e-5  # weights below this are taken as zero before sharpening
 CORRECTIONS = 6  # of a misjudged support, before the active-set solver takes over
 OPTIMAL = 1e-9  # slack allowed in the optimality conditions, relative to the objective
-ROWS_AT_ONCE = 20 * STACK
+CELLS_AT_ONCE = 1 << 22  # how many numbers a block of neighbor differences may hold
 
 
 @dataclass(frozen=True)
@@ -65,13 +65,18 @@ def solve(
         return rescued
 
     rescued = 0
-    parts = slices(n, ROWS_AT_ONCE)
+    parts = slices(n, rows_at_once(k, features.shape[1]))
     for part, more in zip(parts, workers.map(settle, parts), strict=True):
         rescued += more
         progress(part.stop)
     _take_back_interrupts()
     check(values)
     return Weights(values, rescued)
+
+
+def rows_at_once(k: int, dimensions: int) -> int:
+    """Return how many rows go together: whole stacks, and no more than memory should hold."""
+    return STACK * min(max(CELLS_AT_ONCE // (STACK * k * max(k, dimensions)), 1), 20)
 
 
 def gram(features: Floats, rows: slice, neighbors: Ints, *, ridge: float) -> Floats:

@@ -1,4 +1,5 @@
 import json
+import os
 import signal
 import subprocess
 import sys
@@ -249,6 +250,64 @@ def test_check_finds_all_problems_at_once(folder):
     assert result.exit_code == 1
     assert "'many'" in result.stderr
     assert "'d'" in result.stderr
+
+
+def test_check_names_bad_cells_absent_columns_and_k_together(folder):
+    (folder / "data.csv").write_text("x,z,cf\nmany,1,a\n2,3,d\n3,4,b\n")
+    result = cfl("check", "data.csv", "--schema", "schema.yml")
+    for word in ("no column 'y'", "'many'", "'d'", "k = 3"):
+        assert word in result.stderr
+    assert cfl("check", "data.csv", "-s", "schema.yml", "--k", "2").stderr.count("k = ") == 0
+
+
+def test_warnings_are_told(folder):
+    (folder / "schema.yml").write_text(SCHEMA.replace(", values: [a, b, c]", ""))
+    assert "warning: column 'cf'" in impute().stderr
+
+
+def test_columns_that_csv_cannot_hold_are_refused_before_the_work(folder):
+    pl.read_csv("data.csv").with_columns(deep=[[1, 2]] * 12).write_parquet("data.parquet")
+    refused(impute(data="data.parquet"), 1, "'deep'", "Parquet")
+
+
+def test_a_report_that_cannot_be_written_leaves_no_table(folder):
+    refused(impute("--report", "/proc/report.json"), 4, "/proc/report.json")
+
+
+def test_only_regular_files_are_replaced(folder):
+    os.mkfifo("pipe")
+    refused(impute("--report", "pipe", "--overwrite"), 2, "pipe", "regular file")
+    assert (folder / "pipe").is_fifo()
+    (folder / "loop.csv").symlink_to("loop.csv")
+    refused(impute(out="loop.csv"), 2, "loop.csv")
+    refused(impute(out=f"{'n' * 300}.csv"), 2, "too long")
+
+
+def test_a_table_written_anew_does_not_keep_an_old_report_beside_it(folder):
+    impute()
+    assert impute("--overwrite", "--report", "elsewhere.json").exit_code == 0
+    assert cfl("report", "out.csv").exit_code == 1
+    assert cfl("report", "elsewhere.json").exit_code == 0
+
+
+def test_bad_records_are_set_aside_when_asked(folder):
+    (folder / "data.csv").write_text("\n".join([*ROWS, "13", '14,1,"a" b']) + "\n")
+    refused(impute(), 1, "line 14: 1 cells", "line 15")
+    assert impute("--on-bad-row", "reject").exit_code == 0
+    aside = pl.read_csv("out.csv.rejects.csv")
+    assert aside["line"].to_list() == [14, 15]
+    assert aside["record"].to_list() == ["13", '14,1,"a" b']
+    assert pl.read_csv("out.csv").height == 12
+
+
+def test_a_full_disk_behind_standard_output_is_said(folder):
+    impute()
+    with Path("/dev/full").open("w") as full:
+        command = [sys.executable, "-m", "cfl_cli", "report", "out.csv"]
+        run = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, check=False)
+    assert run.returncode == 4
+    assert "standard output" in run.stderr
+    assert "Traceback" not in run.stderr
 
 
 def test_init_drafts_a_schema_that_works(folder):

@@ -105,15 +105,10 @@ def clash(existing, *blocks, mode="both"):
 
 
 def test_a_new_name_that_the_table_has_is_refused():
+    way_out = "would stand there twice: rename a column of the table"
     assert clash(["job", "ward", "job_confidence", "ward__A"], JOB, WARD) == [
-        (
-            "column 'job_confidence', which the output adds for 'job', would stand there twice: "
-            "rename a column of the table"
-        ),
-        (
-            "column 'ward__A', which the output adds for 'ward', would stand there twice: "
-            "rename a column of the table"
-        ),
+        f"table: column 'job_confidence', which the output adds for 'job', {way_out}",
+        f"table: column 'ward__A', which the output adds for 'ward', {way_out}",
     ]
 
 

@@ -128,7 +128,8 @@ def test_a_token_in_text_or_in_a_column_to_ignore_is_no_missing_one():
         (["a", "=b", "a;c", "c"], "abc", ";", "="),
         (["a", "", None, "b"], "ab", None, None),
         (["and/or", "either", "both", "both"], ["and/or", "both", "either"], None, None),
-        (["a", "b", "a;", "c"], ["a", "a;", "b", "c"], None, None),
+        (["a", "b", "a;b;", "c"], ["a", "a;b;", "b", "c"], None, None),
+        (["=a", "a", "c", "a;c;=b"], "ac", ";", "="),  # the last cell is for `cfl check` to refuse
         (["=", "<", ">", "<"], "<=>", None, None),  # a comparison, no exact mark
         (["==", "=", ">", "<"], ["<", "=", "==", ">"], None, None),
         ([1, 2, None, 3], "123", None, None),

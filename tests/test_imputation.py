@@ -172,6 +172,13 @@ def test_more_neighbors_than_other_rows_are_refused(k):
     impute(GROUPS, TWO_CFS, k=5)
 
 
+def test_too_many_neighbors_are_told_together_with_what_else_is_wrong():
+    with pytest.raises(DataError) as caught:
+        impute(GROUPS.with_columns(sex=pl.lit("d")), TWO_CFS, k=6)
+    assert len(caught.value.problems) == 7
+    assert caught.value.problems[-1].startswith("table: k = 6 needs more than 6 rows")
+
+
 def test_keywords_win_over_the_schema_and_the_rest_stays():
     used = impute(GROUPS, TWO_CFS, iterations=3, mode="soft", seed=None).report.settings
     assert used == {
@@ -195,6 +202,16 @@ def test_settings_change_the_answer():
     assert answer(k=5) != usual
     assert answer(k=5, ridge=100.0) != answer(k=5)
     assert answer(k=4, gamma=0.0) != answer(k=4, gamma=10.0)
+
+
+def test_the_seed_decides_among_equal_distances():
+    alike = pl.concat([GROUPS.with_columns(x=pl.lit(x)) for x in (0.0, 1.0)])
+
+    def answer(seed):
+        return impute(alike, TWO_CFS, seed=seed, iterations=2).confidences["job"].tolist()
+
+    assert answer(7) == answer(7)
+    assert len({str(answer(seed)) for seed in range(5)}) > 1
 
 
 def test_threads_do_not_change_the_answer_or_stand_in_the_report():

@@ -1,3 +1,5 @@
+import tracemalloc
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -128,6 +130,20 @@ def test_distances_equal_but_for_rounding_count_as_equal(workers):
     )
     left = (features[chosen, 0] < 0.2).sum()
     assert 10 < left < 50
+
+
+def test_thousands_of_ties_in_many_dimensions_need_little_memory(workers):
+    # All rows with other values are equally far. The differences of all pairs of distinct rows
+    # would be 1,000 × 1,000 × 500 numbers, 4 GB.
+    features = np.repeat(np.eye(500), 2, axis=0)
+    features[::2, 0] += 0.25
+    tracemalloc.start()
+    neighbors = nearest(features, k=20, workers=workers)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < 400e6
+    assert_nearest(features[::10], nearest(features[::10], k=20, workers=workers))
+    assert neighbors.shape == (1000, 20)
 
 
 def test_minus_zero_is_zero():

@@ -139,7 +139,7 @@ def test_a_plan_in_words_says_every_number_and_warning():
         "OFs            3 in 9 features",
         "CFs            2 with 17 domain values",
         "memory, about  1,200 MB",
-        "time, about    99 s with this schema's settings",
+        "time, about    99 s with these settings",
         "warning: column 'x': odd",
         "no problems found",
     ]

@@ -401,12 +401,20 @@ def test_color_is_only_there_when_asked_for():
     assert "\x1b[" not in render.table(TWO, color=False, width=None)
 
 
-@pytest.mark.parametrize("width", [60, 80, 99, 100, 120, 200])
+@pytest.mark.parametrize("width", [72, 80, 99, 100, 120, 200])
 def test_a_long_name_is_folded_within_the_width_and_nothing_of_it_is_lost(width):
     text = render.table(report(column("q" * 500), column("ward")), color=False, width=width)
     assert text.count("q") == 500
     assert max(map(len, text.splitlines())) <= width
     assert "imputed" in text
+
+
+@pytest.mark.parametrize("width", [1, 20, 71])
+def test_a_terminal_that_is_too_narrow_gets_the_narrowest_table_there_is(width):
+    narrowest = render.table(TWO, color=False, width=72)
+    assert render.table(TWO, color=False, width=width) == narrowest
+    for fact in ("67%", "0.90", "kept", "imputed"):
+        assert fact in narrowest
 
 
 def cells_of_markdown(text):
@@ -474,6 +482,12 @@ def test_csv_holds_every_fact_of_every_cf(facts):
         assert row["commonest_share"] == ("" if share is None else repr(share))
         accuracy = one.estimated_accuracy
         assert row["estimated_accuracy_low"] == ("" if accuracy is None else repr(accuracy["low"]))
+
+
+def test_csv_is_a_line_for_every_cf_that_ends_as_lines_do_here():
+    text = render.comma_separated(TWO)
+    assert "\r" not in text
+    assert [line.split(",")[0] for line in text.split("\n")] == ["name", "job", "ward", ""]
 
 
 def test_json_is_the_report_and_ends_its_line():

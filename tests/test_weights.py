@@ -113,7 +113,8 @@ def test_row_order_block_size_and_threads_do_not_change_the_answer(workers, monk
     shuffled = solve(features[order], place[neighbors[order]], ridge=RIDGE, workers=workers).values
     assert np.abs(shuffled - expected[order]).max() < 1e-9
 
-    monkeypatch.setattr(module, "ROWS_AT_ONCE", 7)
+    monkeypatch.setattr(module, "CELLS_AT_ONCE", 7)
+    monkeypatch.setattr(module, "STACK", 7)
     with Workers(1) as alone:
         others = solve(features, neighbors, ridge=RIDGE, workers=alone).values
     assert np.abs(others - expected).max() < 1e-9
