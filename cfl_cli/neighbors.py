@@ -29,6 +29,7 @@ from cfl_cli.parallel import Workers, slices
 Search = Callable[[Ints, int], tuple[Ints, Floats]]
 
 TREE_DIMENSIONS = 10  # up to this a k-d tree is always the faster one
+HEAPS = 256  # into which points are dealt to find a bound
 PILOT = 64  # points that both searchers answer for, to see which is faster
 SAFE = 1e10 * np.finfo(float).eps  # rounding of products that stays well below TIE
 TIE = 1e-9  # distances closer than this, relatively, are one distance
@@ -233,13 +234,18 @@ def searcher(points: Floats, *, wanted: int) -> Search:
     return min(times, key=itemgetter(0))[1]
 
 
+def most(wanted: int, total: int) -> bool:
+    """Return whether so many points are wanted that it is best to look at all of them."""
+    return 4 * max(HEAPS, 2 * wanted) > total
+
+
 def tree_search(points: Floats) -> Search:
     """Search with a k-d tree."""
     tree = cKDTree(points)
     products = product_search(points)
 
     def search(asked: Ints, wanted: int) -> tuple[Ints, Floats]:
-        if 4 * wanted > len(points):
+        if most(wanted, len(points)):
             return products(asked, wanted)
         _, found = tree.query(points[asked], k=np.arange(1, wanted + 1))
         row = np.repeat(np.arange(len(asked)), wanted)
@@ -263,13 +269,13 @@ def product_search(points: Floats) -> Search:
     right = np.vstack([-2 * centred.T, norm]).astype(np.float32)
 
     def search(asked: Ints, wanted: int) -> tuple[Ints, Floats]:
-        heaps = max(256, 2 * wanted)
-        some = everything if 4 * heaps > total else within_bound
+        some = everything if most(wanted, total) else within_bound
         at_once = max(1, CELLS_AT_ONCE // total)
-        parts = [some(asked[part], wanted, heaps) for part in slices(len(asked), at_once)]
+        parts = [some(asked[part], wanted) for part in slices(len(asked), at_once)]
         return np.concatenate([o for o, _ in parts]), np.concatenate([d for _, d in parts])
 
-    def within_bound(asked: Ints, wanted: int, heaps: int) -> tuple[Ints, Floats]:
+    def within_bound(asked: Ints, wanted: int) -> tuple[Ints, Floats]:
+        heaps = max(HEAPS, 2 * wanted)
         depth = -(-total // heaps)
         rough = np.full((len(asked), depth * heaps), np.inf, dtype=np.float32)
         np.matmul(left[asked], right, out=rough[:, :total])
@@ -280,7 +286,7 @@ def product_search(points: Floats) -> Search:
         pair, layer = np.nonzero(piled[row, :, heap] <= bound[row])
         return _closest(points, asked, row[pair], layer * heaps + heap[pair], wanted)
 
-    def everything(asked: Ints, wanted: int, _: int) -> tuple[Ints, Floats]:
+    def everything(asked: Ints, wanted: int) -> tuple[Ints, Floats]:
         # Products in double precision do where a distance is not small beside the norms.
         norms = norm[asked, None] + norm
         square = np.maximum(norms - 2 * (centred[asked] @ centred.T), 0)
