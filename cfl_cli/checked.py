@@ -39,6 +39,7 @@ _EXPECTED = {
     "greater_than_equal": "at least {ge:g}",
     "int_type": "a whole number",
     "less_than": "less than {lt}",
+    "less_than_equal": "at most {le:g}",
     "model_attributes_type": "a mapping (key: value)",
     "model_type": "a mapping (key: value)",
     "string_too_short": "at least one character",
