@@ -149,7 +149,7 @@ class Cells:
         if column.dtype.is_float():
             missing |= column.is_nan()  # how pandas writes a missing number
             tokens = pl.Series(schema.missing).cast(pl.Float64, strict=False).drop_nulls()
-            missing |= column.is_in(tokens)  # "-999" stands for -999.0 too
+            missing |= column.is_in(tokens.to_list())  # "-999" stands for -999.0 too
         blank = pl.Series(column.name, [None], dtype=pl.String)
         return cls(column.name, column, text.zip_with(~missing.fill_null(value=True), blank))
 

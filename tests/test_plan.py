@@ -40,6 +40,13 @@ def test_the_sizes_are_those_counted_by_hand():
     assert found.seconds > 0
 
 
+def test_settings_win_over_the_schemas():
+    schema = Schema(columns=COLUMNS, settings={"k": 100})
+    assert plan(TABLE, schema, schema.settings.override(k=2), name="t").rows == 5
+    with pytest.raises(DataError, match="k = 100"):
+        plan(TABLE, schema, name="t")
+
+
 def test_two_rows_with_one_neighbor_can_be_planned():
     found = plan(TABLE.tail(2), Schema(columns=COLUMNS, settings={"k": 1}), name="t")
     assert found.rows == 2
