@@ -1,7 +1,7 @@
 """Estimates the values behind exclusions: columns that only say what a value is not.
 
     schema.py       YAML → Schema: which columns are OFs, which are CFs
-    tables.py       file ↔ table
+    tables.py       file ↔ table; separated.py reads CSV and TSV strictly
     encode.py       step 1  table + schema → features, candidates, blocks
     neighbors.py    step 2  features → k nearest rows
     weights.py      step 3  a small quadratic programme per row → weights
