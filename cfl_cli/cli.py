@@ -447,6 +447,7 @@ def terminate(_number: int, _frame: object) -> None:
 def main() -> None:
     """Run `cfl`."""
     signal.signal(signal.SIGTERM, terminate)
+    # Typed as TextIO, which a program may have put there; at a start they are TextIOWrappers.
     for stream in (sys.stdout, sys.stderr):
         stream.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
     app()

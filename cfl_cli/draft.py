@@ -98,11 +98,11 @@ def _text(column: pl.Series, missing: Sequence[str]) -> pl.Series:
 
 def _ordinary(column: pl.Series, text: pl.Series) -> Guess:
     values = sorted(text.unique().to_list())
-    if len(values) < 2:  # noqa: PLR2004
+    if len(values) < 2:
         return Guess(
             "{role: ignore}", "the same in every row" if values else "every cell is missing"
         )
-    if len(values) == 2:  # noqa: PLR2004
+    if len(values) == 2:
         return Guess(f"{{role: ordinary, type: binary, values: {_flow(values)}}}")
     numeric = column.dtype.is_numeric() or _all_numbers(text)
     unique = len(values) == len(column)
@@ -139,7 +139,7 @@ def _complementary(text: pl.Series, missing: Sequence[str]) -> Guess:
     marks = (f', separator: "{separator}"' if separator else "") + (
         f', exact: "{EXACT}"' if marked else ""
     )
-    if not 2 <= len(values) <= DOMAIN:  # noqa: PLR2004
+    if not 2 <= len(values) <= DOMAIN:
         return Guess(
             f"{{role: complementary{marks}}}",
             f"{len(values):,} different values seen: list all possible ones as values: [...]",

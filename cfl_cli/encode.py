@@ -192,7 +192,7 @@ def _usable(frame: pl.DataFrame, schema: Schema, problems: Problems) -> set[str]
             )
         else:
             usable.add(column)
-    if frame.height < 2:  # noqa: PLR2004 — a row needs another one
+    if frame.height < 2:
         rows = "one row" if frame.height else "no rows"
         problems.add(f"the table has {rows}; neighbors need at least two")
         return set()
@@ -244,7 +244,7 @@ def _coded(cells: Cells, of: Ordinary, problems: Problems) -> list[Floats]:
     values = of.values or tuple(cells.seen)
     codes = cells.codes(values)
     known = ~cells.missing
-    if of.type == "binary" and len(values) > 2:  # noqa: PLR2004
+    if of.type == "binary" and len(values) > 2:
         problems.add(
             f"column {quote(cells.name)}: {len(values):,} different values, but a binary column "
             "has two: make it categorical, or list other tokens under `missing`"
@@ -268,7 +268,7 @@ def _coded(cells: Cells, of: Ordinary, problems: Problems) -> list[Floats]:
     if outside.any():
         return []
     codes = np.where(known, codes, np.bincount(codes[known]).argmax())
-    if len(values) <= 2:  # noqa: PLR2004
+    if len(values) <= 2:
         return [codes.astype(float)]
     return [(codes == code) / np.sqrt(len(values)) for code in range(len(values))]
 
@@ -281,7 +281,7 @@ def _encode_cf(
     rulings = [Ruling.read(text, cf) for text in texts]
     named = {value for ruling in rulings for value in ruling.values}
     values = cf.values or tuple(sorted(named.difference(schema.missing)))
-    if cf.values is None and not 2 <= len(values) <= CATEGORIES:  # noqa: PLR2004
+    if cf.values is None and not 2 <= len(values) <= CATEGORIES:
         problems.add(
             f"column {quote(cells.name)}: {len(values):,} different values seen, but a domain that "
             f"is left out must show 2 to {CATEGORIES:,}: list all possible ones under `values`"

@@ -138,7 +138,7 @@ def _rank(
     within = np.where(inner, np.arange(wanted), order)
     by = np.lexsort((within, part), axis=1)
     order = np.take_along_axis(order, by, axis=1)
-    reach = np.cumsum(np.take_along_axis(others * (part < 2), by, axis=1), axis=1)  # noqa: PLR2004
+    reach = np.cumsum(np.take_along_axis(others * (part < 2), by, axis=1), axis=1)
     inside = (others * inner).sum(axis=1)
     return Ranking(asked[closed], order[closed], reach[closed], inside[closed]), closed
 

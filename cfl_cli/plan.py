@@ -62,9 +62,8 @@ def peak_bytes(encoded: Encoded, settings: Settings, *, table: int) -> float:
     features = 8 * n * (d + points)
     graph = n * k * (8 + 8 + 16)  # neighbors, weights, and both again as a sparse matrix
     confidences = n * width * (1 + 4 * 8)  # the mask; before, after, round one's, the output's
-    thread = (
-        8 * rows_at_once(k, points) * k * (2 * points + 6 * k)
-    )  # differences, and matrices on the way
+    # Every thread holds differences to neighbors, and k × k matrices on the way to the weights.
+    thread = 8 * rows_at_once(k, points) * k * (2 * points + 6 * k)
     jobs = settings.jobs or available_cores()
     return float(PACKAGES + 3 * table + features + graph + confidences + jobs * thread)
 

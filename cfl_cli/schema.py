@@ -341,7 +341,7 @@ def _repeated(values: Texts) -> Iterator[InitErrorDetails]:
 def _domain_problems(values: Texts | None, *, binary: bool = False) -> Iterator[InitErrorDetails]:
     if values is not None:
         yield from _repeated(values)
-        if len(values) < 2 or (binary and len(values) > 2):  # noqa: PLR2004
+        if len(values) < 2 or (binary and len(values) > 2):
             number = "exactly 2 values for a binary column" if binary else "at least 2 values"
             yield problem(f"expected {number}, found {len(values)}")
 

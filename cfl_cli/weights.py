@@ -217,5 +217,5 @@ def _take_back_interrupts() -> None:
 
 def check(weights: Floats) -> None:
     """Raise unless every row's weights are ≥ 0 and sum to 1."""
-    if not ((weights >= 0).all() and (np.abs(weights.sum(axis=1) - 1) <= 1e-9).all()):  # noqa: PLR2004
+    if not ((weights >= 0).all() and (np.abs(weights.sum(axis=1) - 1) <= 1e-9).all()):
         raise ResourceError("the solvers gave weights that are negative or do not sum to 1")

@@ -69,8 +69,8 @@ def _wards(diagnosis: np.ndarray, age: np.ndarray, oxygen: np.ndarray) -> np.nda
     """Return where each patient goes, by rule."""
     conditions = [
         diagnosis == "appendicitis",
-        oxygen < 91,  # noqa: PLR2004
-        (diagnosis == "pneumonia") | (age > 70),  # noqa: PLR2004
+        oxygen < 91,
+        (diagnosis == "pneumonia") | (age > 70),
     ]
     return np.select(conditions, ["surgery", "intensive", "general"], "day clinic")
 
