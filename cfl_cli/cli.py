@@ -8,9 +8,11 @@ import os
 import signal
 import sys
 import traceback
+from contextlib import suppress
 from enum import StrEnum
+from io import TextIOWrapper
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, TextIO
 
 import typer
 from typer.core import TyperGroup
@@ -38,6 +40,10 @@ class Commands(TyperGroup):
         """Run the command that was asked for."""
         try:
             return super().invoke(ctx)
+        except BrokenPipeError as error:
+            # The reader has seen enough. Nothing more may be sent to it, not even at the exit.
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            raise typer.Exit from error
         except (CflError, MemoryError, KeyboardInterrupt, Terminated) as error:
             code = explain(error)
             if ctx.meta.get("verbose"):
@@ -94,9 +100,19 @@ def show_version(value: bool) -> None:  # noqa: FBT001 — Typer's signature
         raise typer.Exit
 
 
-Data = Annotated[Path, typer.Argument(metavar="DATA", help="Table: .csv, .tsv or .parquet.")]
+Data = Annotated[
+    str,
+    typer.Argument(
+        metavar="DATA",
+        help="Table: .csv, .tsv, .jsonl (also .gz, .zst), .parquet, .arrow; - is standard input.",
+    ),
+]
+InputFormat = Annotated[
+    str | None,
+    typer.Option(metavar="NAME", help="Format of DATA, such as csv.gz. Default: by its name."),
+]
 SchemaFile = Annotated[
-    Path, typer.Option("--schema", "-s", metavar="FILE", help="Schema file (YAML).")
+    str, typer.Option("--schema", "-s", metavar="FILE", help="Schema file (YAML).")
 ]
 ModeOption = Annotated[
     Mode | None,
@@ -146,9 +162,17 @@ def impute(
     data: Data,
     schema: SchemaFile,
     out: Annotated[
-        Path, typer.Option("--out", "-o", metavar="OUT", help="Table to write, like DATA.")
+        str,
+        typer.Option(
+            "--out", "-o", metavar="OUT", help="Table to write, like DATA; - is standard output."
+        ),
     ],
     *,
+    input_format: InputFormat = None,
+    output_format: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", help="Format of OUT, such as jsonl. Default: by its name."),
+    ] = None,
     mode: ModeOption = None,
     k: K = None,
     iterations: Iterations = None,
@@ -184,23 +208,25 @@ def impute(
     encoding: Encoding = None,
     overwrite: Overwrite = None,
     report: Annotated[
-        Path | None,
+        str | None,
         typer.Option(
-            metavar="FILE", help="Report to write, as JSON. Default for CSV: OUT.report.json."
+            metavar="FILE",
+            help="Report to write, as JSON. Default for CSV and JSONL: OUT.report.json.",
         ),
     ] = None,
     quiet: Quiet = None,
     verbose: Verbose = False,
 ) -> None:
     """Estimate the value behind every exclusion and write the table with new columns."""
-    from dataclasses import replace
+    from contextlib import ExitStack
 
-    from cfl_cli import tables
+    from cfl_cli import files, tables
     from cfl_cli.imputation import impute as impute_frame
+    from cfl_cli.outputs import Outputs
     from cfl_cli.progress import Display
     from cfl_cli.schema import Schema
 
-    loaded = Schema.load(schema)
+    loaded = Schema.load(tables.local(schema))
     settings = loaded.settings.override(
         mode=mode and mode.value,
         k=k,
@@ -213,45 +239,38 @@ def impute(
         keep_flagged=keep_flagged,
         fail_on_flag=fail_on_flag,
         overwrite=overwrite,
-        report=report and str(report),
+        report=report,
         quiet=quiet,
         verbose=verbose or None,
     )
     be_verbose(ctx, settings.verbose)
-    beside = Path(settings.report) if settings.report else None
-    if beside is None and not tables.embeds_report(out):
-        beside = tables.report_path(out)
-    aside = tables.rejects_path(out) if on_bad_row is OnBadRow.reject else None
-    check_targets(
-        [target for target in (out, beside, aside) if target is not None],
-        sources=[data, schema],
-        overwrite=settings.overwrite,
-    )
-    table = tables.read(
-        data,
-        reject=on_bad_row is OnBadRow.reject,
-        delimiter=delimiter,
-        quote=quote,
-        encoding=encoding,
-    )
-    tables.check_holds(table.frame, out)
-    with Display(quiet=settings.quiet) as display:
-        result = impute_frame(
-            table.frame, loaded, name=str(data), progress=display, **settings.model_dump()
+    source = tables.Place.to_read(data, input_format)
+    target = tables.Place.to_write(out, output_format)
+    outputs = Outputs.of(target, settings.report, reject=on_bad_row is OnBadRow.reject)
+    if target.path is None and target.format.embeds_report and is_terminal(sys.stdout):
+        raise UsageError(f"{target.format} is nothing for a terminal: name a file, or pipe it on")
+    check_targets(outputs.paths, sources=[source.path, Path(schema)], overwrite=settings.overwrite)
+    with ExitStack() as stack:
+        stream = stack.enter_context(files.standard_output()) if outputs.streams else None
+        table = tables.read(
+            source,
+            reject=on_bad_row is OnBadRow.reject,
+            delimiter=delimiter,
+            quote=quote,
+            encoding=encoding,
         )
-    # Time and memory differ from run to run; the table's bytes must not.
-    embedded = replace(result.report, timings={}, peak_memory_mb=None)
-    texts = {beside: result.report.to_json() + "\n"} if beside else {}
-    if aside is not None and table.rejects:
-        texts[aside] = tables.rejects_text(table.rejects)
-    tables.write(result.frame, out, report=embedded.to_json(), beside=texts)
-    stale = tables.report_path(out)
-    if stale != beside and not tables.embeds_report(out):
-        stale.unlink(missing_ok=True)  # the report of the table that was here before
+        tables.check_holds(table, target)
+        with Display(quiet=settings.quiet) as display:
+            result = impute_frame(
+                table.frame, loaded, name=source.name, progress=display, **settings.model_dump()
+            )
+        outputs.write(result, table, stream=stream, overwrite=settings.overwrite)
     if not settings.quiet:
         if table.rejects:
-            note(f"{aside}: {len(table.rejects):,} bad records of {data} set aside")
-        summarise(result.report, out, beside or out)
+            note(
+                f"{outputs.rejects}: {len(table.rejects):,} bad records of {source.name} set aside"
+            )
+        summarise(result.report, target.name, outputs.readable)
     if settings.fail_on_flag and any(column.flagged for column in result.report.columns):
         raise typer.Exit(FLAGGED)
 
@@ -259,15 +278,18 @@ def impute(
 @app.command(context_settings=TWINS)
 def report(
     source: Annotated[
-        Path, typer.Argument(metavar="OUT_OR_REPORT", help="What `cfl impute` wrote.")
+        str,
+        typer.Argument(
+            metavar="OUT_OR_REPORT", help="What `cfl impute` wrote; - is standard input."
+        ),
     ],
     *,
     format: Annotated[  # noqa: A002 — the option's name
         Format, typer.Option("--format", "-f", help="How to show it.")
     ] = Format.table,
     out: Annotated[
-        Path | None, typer.Option("--out", "-o", metavar="FILE", help="Default: standard output.")
-    ] = None,
+        str, typer.Option("--out", "-o", metavar="FILE", help="Default: -, standard output.")
+    ] = "-",
     overwrite: Overwrite = None,
     verbose: Verbose = False,
 ) -> None:
@@ -275,9 +297,9 @@ def report(
     from cfl_cli import render, tables
     from cfl_cli.report import Report
 
-    facts = Report.from_json(tables.read_report(source), name=str(source))
+    facts = Report.from_json(tables.read_report(source), name=source)
     if format is Format.table:
-        terminal = out is None and sys.stdout.isatty()
+        terminal = out == "-" and is_terminal(sys.stdout)
         text = render.table(
             facts,
             color=terminal and "NO_COLOR" not in os.environ,
@@ -285,7 +307,7 @@ def report(
         )
     else:
         text = render.FORMATS[format.value](facts)
-    deliver(text, out, sources=[source], overwrite=bool(overwrite))
+    deliver(text, out, source=source, overwrite=bool(overwrite))
 
 
 @app.command(context_settings=TWINS)
@@ -293,6 +315,7 @@ def check(
     data: Data,
     schema: SchemaFile,
     *,
+    input_format: InputFormat = None,
     mode: ModeOption = None,
     k: K = None,
     iterations: Iterations = None,
@@ -307,18 +330,21 @@ def check(
     from cfl_cli import plan, tables
     from cfl_cli.schema import Schema
 
-    loaded = Schema.load(schema)
+    loaded = Schema.load(tables.local(schema))
     settings = loaded.settings.override(
         mode=mode and mode.value, k=k, iterations=iterations, gamma=gamma, jobs=jobs
     )
-    table = tables.read(data, delimiter=delimiter, quote=quote, encoding=encoding)
-    typer.echo(plan.describe(plan.plan(table.frame, loaded, settings, name=str(data))))
+    source = tables.Place.to_read(data, input_format)
+    table = tables.read(source, delimiter=delimiter, quote=quote, encoding=encoding)
+    found = plan.plan(table.frame, loaded, settings, name=source.name)
+    deliver(plan.describe(found) + "\n", "-", source=data, overwrite=False)
 
 
 @app.command(context_settings=TWINS)
 def init(
     data: Data,
     *,
+    input_format: InputFormat = None,
     cf: Annotated[
         list[str] | None,
         typer.Option("--cf", metavar="COLUMN", help="A column that says what a value is not."),
@@ -327,8 +353,8 @@ def init(
         list[str] | None, typer.Option("--ignore", metavar="COLUMN", help="A column to leave out.")
     ] = None,
     out: Annotated[
-        Path | None, typer.Option("--out", "-o", metavar="FILE", help="Default: standard output.")
-    ] = None,
+        str, typer.Option("--out", "-o", metavar="FILE", help="Default: -, standard output.")
+    ] = "-",
     delimiter: Delimiter = None,
     quote: Quote = None,
     encoding: Encoding = None,
@@ -336,11 +362,12 @@ def init(
     verbose: Verbose = False,
 ) -> None:
     """Draft a schema from a table, with comments that say what to check."""
-    from cfl_cli import draft, tables
+    from cfl_cli import draft, frames, tables
 
-    table = tables.read(data, delimiter=delimiter, quote=quote, encoding=encoding)
-    text = draft.draft(table.frame, cfs=cf or [], ignored=ignore or [])
-    deliver(text, out, sources=[data], overwrite=bool(overwrite))
+    source = tables.Place.to_read(data, input_format)
+    table = tables.read(source, delimiter=delimiter, quote=quote, encoding=encoding)
+    text = draft.draft(frames.as_polars(table.frame), cfs=cf or [], ignored=ignore or [])
+    deliver(text, out, source=data, overwrite=bool(overwrite))
 
 
 @app.command(context_settings=TWINS)
@@ -350,27 +377,31 @@ def schema() -> None:
 
     from cfl_cli.schema import json_schema
 
-    typer.echo(json.dumps(json_schema(), indent=2, ensure_ascii=False))
+    text = json.dumps(json_schema(), indent=2, ensure_ascii=False)
+    deliver(f"{text}\n", "-", source="", overwrite=False)
 
 
-def check_targets(targets: list[Path], *, sources: list[Path], overwrite: bool) -> None:
+def check_targets(targets: list[Path], *, sources: list[Path | None], overwrite: bool) -> None:
     """Raise unless every target can be written without harm to a source or to another target."""
+    known = [source for source in sources if source is not None]
     for number, target in enumerate(targets):
         try:
-            _check_target(target, [*sources, *targets[:number]], overwrite=overwrite)
+            _check_target(target, [*known, *targets[:number]], overwrite=overwrite)
         except (OSError, RuntimeError) as error:  # a name too long, links in a circle
             raise UsageError(f"{target}: cannot be written: {error}") from error
 
 
 def _check_target(target: Path, others: list[Path], *, overwrite: bool) -> None:
+    from cfl_cli import files
+
     if any(_same(target, other) for other in others):
         raise UsageError(f"{target}: would be read and written, or written twice: name another")
     if not target.parent.is_dir():
         raise UsageError(f"{target}: there is no folder {target.parent}: make it first")
     if target.exists() and not target.is_file():
-        raise UsageError(f"{target}: is no regular file: name another")
-    if target.exists() and not overwrite:
-        raise UsageError(f"{target}: exists already: add --overwrite, or name another file")
+        raise UsageError(f"{target}: is no regular file: name another, or - for standard output")
+    if not overwrite:
+        files.refuse_existing([target])
 
 
 def _same(one: Path, other: Path) -> bool:
@@ -379,24 +410,32 @@ def _same(one: Path, other: Path) -> bool:
     return one.resolve() == other.resolve()
 
 
-def deliver(text: str, out: Path | None, *, sources: list[Path], overwrite: bool) -> None:
-    """Write `text` to the file `out`, or to standard output if there is none."""
+def deliver(text: str, out: str, *, source: str, overwrite: bool) -> None:
+    """Write `text` to the file `out`, or to standard output."""
     from cfl_cli import tables
 
-    if out is None:
-        try:
-            typer.echo(text, nl=False)
-            sys.stdout.flush()
-        except BrokenPipeError:
-            raise  # the reader went away; Typer ends quietly
-        except OSError as error:
-            raise ResourceError(f"standard output: {error.strerror or error}") from error
+    if out != tables.STANDARD:
+        path = tables.local(out)
+        check_targets([path], sources=[Path(source)], overwrite=overwrite)
+        tables.write_text(text, path, overwrite=overwrite)
         return
-    check_targets([out], sources=sources, overwrite=overwrite)
-    tables.write_text(text, out)
+    if sys.stdout is None:
+        raise ResourceError("standard output: it is closed")
+    try:
+        typer.echo(text, nl=False)
+        sys.stdout.flush()
+    except BrokenPipeError:
+        raise  # the reader went away, which is no failure
+    except OSError as error:
+        raise ResourceError(f"standard output: {error.strerror or error}") from error
 
 
-def summarise(report: "Report", out: Path, source: Path) -> None:
+def is_terminal(stream: TextIO | None) -> bool:
+    """Return whether a person reads this stream; None is a stream that the caller has closed."""
+    return stream is not None and stream.isatty()
+
+
+def summarise(report: "Report", out: str, source: Path | None) -> None:
     """Say on stderr what was done and what to look at; `source` is where the report is."""
     flagged = [column.name for column in report.columns if column.flagged]
     cfs = f"{len(report.columns)} CF{'s' if len(report.columns) > 1 else ''}"
@@ -405,7 +444,8 @@ def summarise(report: "Report", out: Path, source: Path) -> None:
     note(f"{out}: {report.rows:,} rows, {cfs} in {sum(report.timings.values()):.1f} s")
     if flagged:
         what = "kept as observed" if report.kept else "do not trust without a look"
-        note(f"flagged, {what}: {', '.join(flagged)}; see `cfl report {source}`")
+        see = f"; see `cfl report {source}`" if source else ""
+        note(f"flagged, {what}: {', '.join(flagged)}{see}")
 
 
 def explain(error: BaseException) -> int:
@@ -427,10 +467,11 @@ def explain(error: BaseException) -> int:
 
 
 def note(message: str) -> None:
-    """Print a message on stderr."""
+    """Print a message on stderr, if anybody listens there."""
     from cfl_cli.words import printable
 
-    typer.echo(printable(message), err=True)
+    with suppress(OSError):
+        typer.echo(printable(message), err=True)
 
 
 def complain(*problems: str) -> None:
@@ -446,8 +487,26 @@ def terminate(_number: int, _frame: object) -> None:
 
 def main() -> None:
     """Run `cfl`."""
+    open_streams()
     signal.signal(signal.SIGTERM, terminate)
-    # Typed as TextIO, which a program may have put there; at a start they are TextIOWrappers.
+    try:
+        app()
+    except SystemExit as end:
+        if end.code in {INTERRUPTED, TERMINATED}:
+            # Threads may be at work on something long, which nobody wants any more.
+            os._exit(end.code)
+        raise
+
+
+def open_streams() -> None:
+    """Make the standard streams fit for use, whatever the caller has closed."""
+    for handle in (0, 1, 2):
+        try:
+            os.fstat(handle)
+        except OSError:
+            os.open(os.devnull, os.O_RDWR)  # or the next file that is opened would be this one
+    if sys.stderr is None:
+        sys.stderr = Path(os.devnull).open("w", encoding="utf-8")  # noqa: SIM115 — to the end
     for stream in (sys.stdout, sys.stderr):
-        stream.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
-    app()
+        if isinstance(stream, TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")

@@ -1,6 +1,6 @@
-"""Data frames of either kind, polars or pandas, without importing pandas."""
+"""Data frames of any kind, polars, pandas or pyarrow, without importing the latter two."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 
 import numpy as np
@@ -9,36 +9,66 @@ import polars as pl
 from cfl_cli.errors import DataError, UsageError
 from cfl_cli.words import quote
 
+PORTABLE = pl.CompatLevel.oldest()  # Arrow types that every reader knows
 
-def as_polars(frame: Any, columns: Sequence[str]) -> pl.DataFrame:
-    """Return `frame` as a polars frame; only `columns` need hold their cells."""
+
+def names(frame: Any) -> list[Any]:
+    """Return the names of the columns."""
+    return list(frame.column_names if is_arrow(frame) else frame.columns)
+
+
+def as_polars(frame: Any, columns: Collection[str] | None = None) -> pl.DataFrame:
+    """Return `frame` as a polars frame; only `columns`, if given, need hold their cells."""
     if isinstance(frame, pl.DataFrame):
         return frame
-    if not _is_pandas(frame):
+    if not (is_arrow(frame) or _is_pandas(frame)):
         raise UsageError(
-            f"a polars or pandas DataFrame is needed, not {type(frame).__module__}."
-            f"{type(frame).__qualname__}"
+            "a polars, pandas or pyarrow table is needed, not "
+            f"{type(frame).__module__}.{type(frame).__qualname__}"
         )
-    doubled = frame.columns[frame.columns.duplicated()]
-    if len(doubled):
-        raise DataError(f"column {quote(str(doubled[0]))} stands twice in the table")
+    found = names(frame)
+    if len(set(found)) < len(found):
+        doubled = next(name for name in found if found.count(name) > 1)
+        raise DataError(f"column {quote(str(doubled))} stands twice in the table")
+    convert = _from_arrow if is_arrow(frame) else _from_pandas
     return pl.DataFrame(
         [
-            _series(frame[name]) if name in columns else pl.Series(name, [None] * len(frame))
-            for name in frame.columns
+            convert(frame, name)
+            if columns is None or name in columns
+            else pl.Series(name, [None]).new_from_index(0, len(frame))
+            for name in found
             if isinstance(name, str)
         ]
     )
+
+
+def as_arrow(frame: Any) -> Any:
+    """Return a polars frame, or what is one already, as a pyarrow table."""
+    return frame if is_arrow(frame) else frame.to_arrow(compat_level=PORTABLE)
 
 
 def append(frame: Any, columns: Sequence[pl.Series]) -> Any:
     """Return a copy of `frame` with `columns` after its own; its own stay as they are."""
     if isinstance(frame, pl.DataFrame):
         return frame.with_columns(columns)
+    if is_arrow(frame):
+        for column in columns:
+            frame = frame.append_column(column.name, [column.to_arrow(compat_level=PORTABLE)])
+        return frame
     extended = frame.reindex(columns=[*frame.columns, *(column.name for column in columns)])
     for column in columns:
         extended[column.name] = column.to_numpy()
     return extended
+
+
+def size(frame: Any) -> int:
+    """Return about how many bytes a polars or pyarrow table takes."""
+    return int(frame.nbytes if is_arrow(frame) else frame.estimated_size())
+
+
+def is_arrow(frame: Any) -> bool:
+    """Return whether this is a pyarrow table."""
+    return f"{type(frame).__module__}.{type(frame).__qualname__}" == "pyarrow.lib.Table"
 
 
 def _is_pandas(frame: Any) -> bool:
@@ -48,8 +78,17 @@ def _is_pandas(frame: Any) -> bool:
     )
 
 
-def _series(column: Any) -> pl.Series:
+def _from_arrow(table: Any, name: str) -> pl.Series:
+    """Return a pyarrow column; one of a type that polars lacks has no cells to show."""
+    try:
+        return pl.Series(name, pl.from_arrow(table.column(name)))
+    except Exception:  # noqa: BLE001 — polars raises what it likes
+        return pl.Series(name, [None], dtype=pl.Object).new_from_index(0, len(table))
+
+
+def _from_pandas(frame: Any, name: str) -> pl.Series:
     """Return a pandas column as numbers if it holds numbers, and as text otherwise."""
+    column = frame[name]
     if isinstance(column.dtype, np.dtype) and column.dtype.kind in "biuf":
         return pl.Series(column.name, column.to_numpy())
     cells = column.astype(object).where(column.notna(), None)

@@ -21,7 +21,7 @@ DECISIVE = {"mode", "k", "iterations", "gamma", "ridge", "seed", "correction", "
 class Result:
     """The table with its new columns, the confidences behind them, and the report."""
 
-    frame: Any  # of the kind that was given: polars or pandas
+    frame: Any  # of the kind that was given: polars, pandas or pyarrow
     confidences: dict[str, Floats]  # per CF: n × K, columns in the domain's order
     report: report.Report
 
@@ -34,7 +34,7 @@ def impute(
     progress: Progress = lambda *_: None,
     **settings: Any,
 ) -> Result:
-    """Estimate the value behind every exclusion in `frame`, a polars or pandas data frame.
+    """Estimate the value behind every exclusion in `frame`, a polars, pandas or pyarrow table.
 
     `settings` win over the schema's; they are the fields of `Settings`. `name` is what errors call
     the table. `progress` is told a stage, how much of it is done and how much there is.
@@ -76,7 +76,7 @@ def prepare(frame: Any, schema: Schema, *, k: int, mode: str, name: str) -> Enco
         raise DataError(*error.problems, *small, more=error.more) from None
     if small:
         raise DataError(*small)
-    check_names(list(frame.columns), encoded.blocks, mode=mode, name=name)
+    check_names(frames.names(frame), encoded.blocks, mode=mode, name=name)
     return encoded
 
 

@@ -1,5 +1,6 @@
-"""How much memory this process used at its peak."""
+"""How much memory there is, and how much of it this process used at its peak."""
 
+import os
 import sys
 
 
@@ -11,3 +12,8 @@ def peak_mb() -> float | None:
         return None
     unit = 1 if sys.platform == "darwin" else 1024
     return round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit / 1e6, 1)
+
+
+def available() -> int:
+    """Return how many bytes of memory the machine has."""
+    return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")

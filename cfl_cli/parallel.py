@@ -41,7 +41,8 @@ class Workers:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        self._pool.shutdown(wait=True, cancel_futures=True)
+        # After an error or an interrupt nobody waits for the items that are still being computed.
+        self._pool.shutdown(wait=kind is None, cancel_futures=True)
         self._limits.restore_original_limits()
 
     def map(self, function: Callable[[Item], Result], items: Iterable[Item]) -> Iterator[Result]:

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from cfl_cli import frames
 from cfl_cli.encode import Encoded
 from cfl_cli.imputation import Stages, prepare, run
 from cfl_cli.neighbors import TREE_DIMENSIONS
@@ -48,7 +49,7 @@ def plan(
         features=encoded.features.shape[1],
         cfs=len(encoded.blocks),
         confidences=encoded.candidates.shape[1],
-        memory_mb=peak_bytes(encoded, settings, table=frame.estimated_size()) / 1e6,
+        memory_mb=peak_bytes(encoded, settings, table=frames.size(frame)) / 1e6,
         seconds=seconds(encoded, settings),
         warnings=encoded.warnings,
     )

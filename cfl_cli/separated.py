@@ -6,7 +6,6 @@ stands beside each quote, how wide each record is. What passes is parsed by pola
 of records is compared with the scan's.
 """
 
-import codecs
 import csv
 import io
 import sys
@@ -20,6 +19,7 @@ import polars as pl
 
 from cfl_cli.arrays import Ints, Mask
 from cfl_cli.errors import PROBLEMS_SHOWN, DataError, UsageError
+from cfl_cli.utf8 import check_encoding, line_of, to_utf8
 from cfl_cli.words import quote
 
 Bytes = npt.NDArray[np.uint8]
@@ -28,7 +28,6 @@ Words = npt.NDArray[np.uint64]  # 64 yes-or-no answers each, the first in the lo
 
 NEWLINE, RETURN = ord("\n"), ord("\r")
 BLOCKS = [1 << power for power in range(16, 23)]  # bytes scanned at once: more and more
-UTF_16 = (b"\xff\xfe", b"\xfe\xff")
 
 WITHIN = "a quote within a field: put the whole field in quotes and write this one twice"
 BEHIND = "text behind a closing quote: write quotes within a field twice"
@@ -52,10 +51,7 @@ class Dialect:
                 raise UsageError(f"{option}: {quote(sign)} is not one ASCII character")
         if self.delimiter == self.quote:
             raise UsageError(f"--delimiter and --quote are both {quote(self.quote)}")
-        try:
-            codecs.lookup(self.encoding)
-        except LookupError:
-            raise UsageError(f"--encoding: {quote(self.encoding)} is not known") from None
+        check_encoding(self.encoding)
 
 
 @dataclass(frozen=True)
@@ -87,7 +83,7 @@ def read(
 
     Records that do not fit are refused or, with `reject`, set aside.
     """
-    data = to_utf8(data, name=name, dialect=dialect)
+    data = to_utf8(data, name=name, encoding=dialect.encoding)
     records, flaws = find_records(data, dialect, go_on=reject)
     header = _header(data, records, flaws, name=name, dialect=dialect)
     body = records[1:]
@@ -106,7 +102,7 @@ def read(
     if flaws and not reject:
         shown, more = flaws[:PROBLEMS_SHOWN], len(flaws[PROBLEMS_SHOWN:])
         raise DataError(
-            *(f"{name}: line {_line(data, flaw.position)}: {flaw.message}" for flaw in shown),
+            *(f"{name}: line {line_of(data, flaw.position)}: {flaw.message}" for flaw in shown),
             more=more,
         )
     frame = _parse(_good(data, body, flaws), header, dialect)
@@ -116,33 +112,6 @@ def read(
             "the file cannot be read reliably"
         )
     return frame, list(_set_aside(data, flaws))
-
-
-def to_utf8(data: bytes, *, name: str, dialect: Dialect) -> bytes:
-    """Return the text as UTF-8 without a byte-order mark."""
-    if codecs.lookup(dialect.encoding).name != "utf-8":
-        try:
-            data = data.decode(dialect.encoding).encode()
-        except UnicodeError:
-            raise DataError(f"{name}: not {dialect.encoding}: name another --encoding") from None
-    elif data.startswith(UTF_16):
-        raise DataError(f"{name}: this is UTF-16: add --encoding utf-16")
-    data = data.removeprefix(codecs.BOM_UTF8)
-    nul = data.find(b"\0")
-    if nul >= 0:
-        raise DataError(
-            f"{name}: line {_line(data, nul)}: a NUL byte: no text, or text whose encoding "
-            "--encoding should name"
-        )
-    try:
-        if not data.isascii():
-            data.decode()
-    except UnicodeDecodeError as error:
-        raise DataError(
-            f"{name}: line {_line(data, error.start)}: not UTF-8: name the encoding, for example "
-            "--encoding latin-1"
-        ) from None
-    return data
 
 
 def find_records(data: bytes, dialect: Dialect, *, go_on: bool) -> tuple[Records, list[Flaw]]:
@@ -284,7 +253,7 @@ def _header(
 ) -> list[str]:
     """Return the columns' names, or raise if they cannot be told or used."""
     if flaws and (not len(records.starts) or flaws[0].start < records.starts[0]):
-        raise DataError(f"{name}: line {_line(data, flaws[0].position)}: {flaws[0].message}")
+        raise DataError(f"{name}: line {line_of(data, flaws[0].position)}: {flaws[0].message}")
     text = data[: records.ends[0]].decode() if len(records.ends) else ""
     reader = csv.reader(
         io.StringIO(text, newline=""), delimiter=dialect.delimiter, quotechar=dialect.quote
@@ -356,7 +325,3 @@ def _set_aside(data: bytes, flaws: list[Flaw]) -> Iterator[Reject]:
         line += data.count(b"\n", counted, flaw.start)
         counted = flaw.start
         yield line, flaw.message, data[flaw.start : flaw.stop].decode().rstrip("\r\n")
-
-
-def _line(data: bytes, position: int) -> int:
-    return data.count(b"\n", 0, position) + 1

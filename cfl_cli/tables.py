@@ -1,116 +1,201 @@
-"""Files and tables: strict reading, atomic writing, nothing else.
+"""Tables in and out: a place and its format ↔ a data frame.
 
-Cells of a CSV or TSV file are text and stay what they are; only the schema gives them a type.
+Cells of a text table are text and stay what they are; only the schema gives them a type. Parquet
+and Arrow columns keep theirs.
 """
 
-import io
-import os
-import tempfile
-from collections.abc import Iterator, Mapping
-from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import IO
+from typing import IO, Any, Self
 
 import polars as pl
-from polars.exceptions import PolarsError
+from polars.exceptions import PanicException, PolarsError
 
-from cfl_cli import separated
-from cfl_cli.errors import DataError, ResourceError, UsageError
+from cfl_cli import columnar, files, formats, frames, jsonl, memory, packing, separated
+from cfl_cli.errors import DataError, UsageError
+from cfl_cli.formats import Format
 from cfl_cli.separated import Dialect, Reject
 from cfl_cli.words import quote
 
 REPORT_KEY = "cfl.report"
-SEPARATORS = {".csv": ",", ".tsv": "\t"}
-SUFFIXES = (*SEPARATORS, ".parquet")
+STANDARD = "-"
+REMOTE = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:/")
+PARQUET, ARROW = b"PAR1", b"ARROW1"
 
 
-def suffix_of(path: Path) -> str:
-    """Return the path's suffix, which says its format, or raise if there is no such format."""
-    suffix = path.suffix.lower()
-    if suffix not in SUFFIXES:
+@dataclass(frozen=True)
+class Place:
+    """Where a table is or will be, and its format."""
+
+    path: Path | None  # None: a standard stream
+    name: str  # what messages call it
+    format: Format
+
+    @classmethod
+    def to_read(cls, name: str, form: str | None = None) -> Self:
+        """Return the place of a table that the user names, `-` for standard input."""
+        return cls._of(name, form, stream="standard input", option="--input-format")
+
+    @classmethod
+    def to_write(cls, name: str, form: str | None = None) -> Self:
+        """Return the place that the user names for a table, `-` for standard output."""
+        return cls._of(name, form, stream="standard output", option="--output-format")
+
+    @classmethod
+    def _of(cls, name: str, form: str | None, *, stream: str, option: str) -> Self:
+        given = formats.by_name(form, option=option) if form else None
+        if name == STANDARD:
+            return cls(None, stream, given or Format("csv"))
+        path = local(name)
+        return cls(path, name, given or formats.of_path(path, option=option))
+
+
+def local(name: str) -> Path:
+    """Return the path of a file on this machine, or raise if the name is an address elsewhere."""
+    if REMOTE.match(name):
         raise UsageError(
-            f"{path}: the name says no format that cfl knows: end it in {', '.join(SUFFIXES)}"
+            f"{name}: only files of this machine are opened: fetch it first, or pipe it in as "
+            f"{STANDARD}"
         )
-    return suffix
+    return Path(name)
 
 
 @dataclass(frozen=True)
 class Table:
-    """What a file holds, and the records of it that were set aside."""
+    """What a place holds, and the records of it that were set aside."""
 
-    frame: pl.DataFrame
-    rejects: list[Reject]
+    frame: Any  # polars for text, pyarrow for Parquet and Arrow
+    rejects: list[Reject] = field(default_factory=list)
+    lines: jsonl.Lines | None = None  # of JSON Lines
 
 
-def read(path: Path, *, reject: bool = False, **signs: str | None) -> Table:
-    """Return the table in a CSV, TSV or Parquet file.
+def read(place: Place, *, reject: bool = False, **signs: str | None) -> Table:
+    """Return the table at a place.
 
     `signs` are the delimiter, quote and encoding of a text table, where they are not the usual
     ones. With `reject`, its records that do not fit are set aside; without, they are refused.
     """
-    suffix = suffix_of(path)
-    with _readable(path):
-        data = path.read_bytes()
-    with _well_formed(path):
-        if suffix == ".parquet":
-            return Table(pl.read_parquet(io.BytesIO(data)), [])
-        given = {name: sign for name, sign in signs.items() if sign is not None}
-        dialect = Dialect(**{"delimiter": SEPARATORS[suffix], **given})
-        return Table(*separated.read(data, name=str(path), dialect=dialect, reject=reject))
+    kind, name = place.format.kind, place.name
+    given = {option: sign for option, sign in signs.items() if sign is not None}
+    _check_signs(place, given)
+    data = _unpacked(files.read(place.path), place)
+    if place.format.embeds_report:
+        return Table(columnar.read(data, kind, name=name))
+    if kind == "jsonl":
+        lines = jsonl.read(data, name=name, reject=reject, **given)
+        return Table(lines.frame, lines.rejects, lines)
+    dialect = Dialect(**{"delimiter": formats.DELIMITERS[kind], **given})
+    try:
+        return Table(*separated.read(data, name=name, dialect=dialect, reject=reject))
+    except (PolarsError, PanicException) as error:  # whose texts quote cells of the table
+        raise DataError(f"{name}: not a well-formed {kind.upper()} file") from error
 
 
-def read_report(path: Path) -> bytes:
-    """Return the JSON text of a report: embedded in a table, or a file of its own."""
-    if path.suffix.lower() == ".parquet":
-        with _readable(path), _well_formed(path), path.open("rb") as file:
-            metadata = pl.read_parquet_metadata(file)
-        if REPORT_KEY not in metadata:
-            raise DataError(f"{path}: no report inside: `cfl impute` did not write this file")
-        return metadata[REPORT_KEY].encode()
-    if path.suffix.lower() in SEPARATORS:
+def _check_signs(place: Place, given: Mapping[str, str]) -> None:
+    """Raise if a sign was given for a table that is not written with such signs."""
+    allowed = {"delimiter", "quote", "encoding"} if place.format.separated else set()
+    if place.format.kind == "jsonl":
+        allowed = {"encoding"}
+    for option in given:
+        if option not in allowed:
+            raise UsageError(f"--{option} says nothing about {place.name}, which is {place.format}")
+
+
+def _unpacked(data: bytes, place: Place) -> bytes:
+    form = place.format
+    if form.packing is not None:
+        limit = memory.available()
+        return packing.unpack(data, form.packing, name=place.name, limit=limit)
+    if form.embeds_report:
+        return data
+    found = packing.packing_of(data)
+    if found:
+        inside = f"{form.kind}.{found}"
+    elif data.startswith((PARQUET, ARROW)):
+        inside = "parquet" if data.startswith(PARQUET) else "arrow"
+    else:
+        return data
+    raise DataError(f"{place.name}: this is no {form.kind.upper()}: add --input-format {inside}")
+
+
+def check_holds(table: Table, place: Place) -> None:
+    """Raise if the table has columns that the format of `place` cannot hold."""
+    kind = place.format.kind
+    if table.lines is not None and kind != "jsonl":
+        problems = [
+            f"column {quote(column)} holds {what}, which {place.name} cannot: write .jsonl"
+            for column, what in table.lines.mixed.items()
+        ]
+    elif frames.is_arrow(table.frame) and place.format.embeds_report:
+        problems = columnar.misfits(table.frame, kind, name=place.name)
+    elif place.format.embeds_report or table.lines is not None:
+        problems = []
+    else:
+        problems = _misfits_of_text(frames.as_polars(table.frame), place)
+    if problems:
+        raise DataError(*problems)
+
+
+def _misfits_of_text(frame: pl.DataFrame, place: Place) -> list[str]:
+    """Return what a text format cannot say."""
+    problems = []
+    for column in frame.get_columns():
+        what = _unsayable(column, json=place.format.kind == "jsonl")
+        if what:
+            title = quote(column.name)
+            problems.append(
+                f"column {title} holds {what}, which {place.name} cannot: write Parquet"
+            )
+        if place.format.separated and not column.name:
+            problems.append(f"a column has no name, which {place.name} needs: write Parquet")
+    return problems
+
+
+def _unsayable(column: pl.Series, *, json: bool) -> str:
+    """Return what in a column has no form in JSON or between delimiters, if anything has none."""
+    kind = column.dtype
+    if kind in (pl.Binary, pl.Duration, pl.Object) or (kind.is_nested() and not json):
+        return str(kind)
+    if isinstance(kind, pl.List | pl.Array):
+        return _unsayable(column.explode(), json=json)
+    if isinstance(kind, pl.Struct):
+        inner = (_unsayable(column.struct.field(part.name), json=json) for part in kind.fields)
+        return next(filter(None, inner), "")
+    if json and kind.is_float() and not column.is_finite().all():
+        return "NaN or infinity"
+    return ""
+
+
+def read_report(name: str) -> bytes:
+    """Return the JSON text of a report: embedded in a table, beside it, or a file of its own."""
+    path = None if name == STANDARD else local(name)
+    title = name if path else "standard input"
+    if path is not None and path.name.lower().endswith(tuple(_without_report())):
         beside = report_path(path)
         if not beside.exists():
             raise DataError(f"{path}: there is no {beside.name} beside it: name the report itself")
-        path = beside
-    with _readable(path):
-        return path.read_bytes()
+        path, title = beside, str(beside)
+    data = files.read(path)
+    for kind, magic in (("parquet", PARQUET), ("arrow", ARROW)):
+        if data.startswith(magic):
+            text = columnar.read_metadata(data, kind, name=title).get(REPORT_KEY.encode())
+            if text is None:
+                raise DataError(f"{title}: no report inside: `cfl impute` did not write this file")
+            return text
+    return data
+
+
+def _without_report() -> list[str]:
+    """Return the endings of tables whose report lies beside them."""
+    names = [name for name, form in formats.FORMATS.items() if not form.embeds_report]
+    return [f".{name}" for name in names] + [".ndjson", ".ndjson.gz", ".ndjson.zst"]
 
 
 def report_path(out: Path) -> Path:
     """Return where the report of a table that cannot embed one goes."""
     return out.with_name(f"{out.name}.report.json")
-
-
-def embeds_report(path: Path) -> bool:
-    """Return whether the format of `path` carries a report inside."""
-    return suffix_of(path) not in SEPARATORS
-
-
-def check_holds(frame: pl.DataFrame, path: Path) -> None:
-    """Raise if the table has columns that the format of `path` cannot hold."""
-    if suffix_of(path) in SEPARATORS:
-        problems = [
-            f"column {quote(column.name)} holds {column.dtype}, which {path} cannot: write Parquet"
-            for column in frame.get_columns()
-            if column.dtype.is_nested() or column.dtype in (pl.Binary, pl.Duration, pl.Object)
-        ]
-        if problems:
-            raise DataError(*problems)
-
-
-def write(
-    frame: pl.DataFrame, path: Path, *, report: str, beside: Mapping[Path, str] | None = None
-) -> None:
-    """Write the table, and texts `beside` it, whole or not at all; embed `report` if possible."""
-    suffix = suffix_of(path)
-    with replacing(path) as file, ExitStack() as others:
-        if suffix == ".parquet":
-            frame.write_parquet(file, metadata={REPORT_KEY: report})
-        else:
-            frame.write_csv(file, separator=SEPARATORS[suffix])
-        for other, text in (beside or {}).items():
-            others.enter_context(replacing(other)).write(text.encode())
 
 
 def rejects_path(out: Path) -> Path:
@@ -123,64 +208,51 @@ def rejects_text(rejects: list[Reject]) -> str:
     return pl.DataFrame(rejects, schema=["line", "cause", "record"], orient="row").write_csv()
 
 
-def write_text(text: str, path: Path) -> None:
+def write(
+    frame: Any,
+    place: Place,
+    *,
+    report: str,
+    source: Table | None = None,
+    beside: Mapping[Path, str] | None = None,
+    stream: IO[bytes] | None = None,
+    overwrite: bool = True,
+) -> None:
+    """Write the table, and texts `beside` it, whole or not at all; embed `report` if possible.
+
+    `source` is the table that `frame` extends, `stream` is standard output if the place is that.
+    """
+    with files.Staging(overwrite=overwrite) as staging:
+        for other, text in (beside or {}).items():
+            with staging.file(other) as file:
+                file.write(text.encode())
+        if place.path is None:
+            if stream is None:
+                raise ValueError("standard output is wanted and not given")
+            _write(frame, stream, place.format, report=report, source=source)
+            stream.flush()
+        else:
+            with staging.file(place.path) as file:
+                _write(frame, file, place.format, report=report, source=source)
+
+
+def _write(frame: Any, file: IO[bytes], form: Format, *, report: str, source: Table | None) -> None:
+    if form.embeds_report:
+        table = frames.as_arrow(frame)
+        columnar.write(table, file, form.kind, metadata={REPORT_KEY: report})
+        return
+    with packing.packed(file, form.packing) as inner:
+        if form.separated:
+            delimiter = formats.DELIMITERS[form.kind]
+            frames.as_polars(frame).write_csv(inner, separator=delimiter)
+        elif source is not None and source.lines is not None:
+            new = frame.select(frame.columns[source.frame.width :])
+            inner.write(jsonl.append(source.lines.texts, new))
+        else:
+            frames.as_polars(frame).write_ndjson(inner)
+
+
+def write_text(text: str, path: Path, *, overwrite: bool = True) -> None:
     """Write a text file whole or not at all."""
-    with replacing(path) as file:
+    with files.Staging(overwrite=overwrite) as staging, staging.file(path) as file:
         file.write(text.encode())
-
-
-@contextmanager
-def replacing(path: Path) -> Iterator[IO[bytes]]:
-    """Give a new file that takes the place of `path` when all went well, and vanishes if not."""
-    target = path.resolve()
-    temporary = None
-    try:
-        handle, temporary = tempfile.mkstemp(prefix=".cfl-", dir=target.parent)
-        with os.fdopen(handle, "wb") as file:
-            yield file
-            file.flush()
-            os.fchmod(file.fileno(), _mode(target))
-            os.fsync(file.fileno())
-        Path(temporary).replace(target)
-        temporary = None
-        _sync_folder(target.parent)
-    except OSError as error:
-        raise ResourceError(f"{path}: cannot be written: {error.strerror or error}") from error
-    finally:
-        if temporary is not None:
-            Path(temporary).unlink(missing_ok=True)
-
-
-def _mode(target: Path) -> int:
-    """Return the permissions of the file that is replaced, or those a new file gets."""
-    if target.exists():
-        return target.stat().st_mode & 0o777
-    mask = os.umask(0)
-    os.umask(mask)
-    return 0o666 & ~mask
-
-
-def _sync_folder(folder: Path) -> None:
-    handle = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
-
-
-@contextmanager
-def _readable(path: Path) -> Iterator[None]:
-    try:
-        yield
-    except OSError as error:
-        raise DataError(f"{path}: cannot be read: {error.strerror or error}") from error
-
-
-@contextmanager
-def _well_formed(path: Path) -> Iterator[None]:
-    """Turn polars' errors, which quote cells of the table, into one that does not."""
-    try:
-        yield
-    except (PolarsError, pl.exceptions.PanicException) as error:
-        kind = path.suffix.lower().removeprefix(".").upper()
-        raise DataError(f"{path}: not a well-formed {kind} file") from error

@@ -168,7 +168,7 @@ def test_files_that_cannot_be_read_are_refused(folder):
     (folder / "folder.csv").mkdir()
     refused(impute(data="folder.csv"), 1, "folder.csv")
     (folder / "data.parquet").write_bytes(b"PAR1 not really PAR1")
-    refused(impute(data="data.parquet"), 1, "data.parquet", "PARQUET")
+    refused(impute(data="data.parquet"), 1, "data.parquet", "Parquet")
 
 
 def test_a_wrong_command_line_is_refused(folder):

@@ -185,7 +185,7 @@ def test_a_new_name_that_the_frame_has_is_refused(kind):
 def test_anything_but_a_data_frame_is_a_wrong_call(thing, name):
     with pytest.raises(UsageError) as caught:
         impute(thing, SCHEMA)
-    assert str(caught.value) == f"a polars or pandas DataFrame is needed, not {name}"
+    assert str(caught.value) == f"a polars, pandas or pyarrow table is needed, not {name}"
 
 
 def test_a_subclass_of_the_pandas_frame_is_one():

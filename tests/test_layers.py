@@ -13,13 +13,13 @@ ARRAYS_ONLY = {"numpy", "scipy", "osqp", "threadpoolctl"}
 LAYERS = [
     {"arrays", "errors", "words", "memory", "parallel"},
     {"yamltext", "checked", "neighbors", "weights", "propagate"},
-    {"schema", "estimate"},
-    {"separated", "encode", "frames"},
+    {"schema", "estimate", "utf8", "formats", "files", "columnar"},
+    {"separated", "jsonl", "packing", "encode", "frames"},
     {"tables"},
     {"decode"},
     {"report"},
     {"render", "progress", "imputation", "draft"},
-    {"plan"},
+    {"plan", "outputs"},
     {"cli"},
     {"__main__"},
 ]

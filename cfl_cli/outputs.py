@@ -1,0 +1,80 @@
+"""What a run of `cfl impute` leaves behind: the table, its report, the records set aside."""
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import IO, Self
+
+from cfl_cli import tables
+from cfl_cli.errors import UsageError
+from cfl_cli.imputation import Result
+from cfl_cli.tables import STANDARD, Place, Table
+
+
+@dataclass(frozen=True)
+class Outputs:
+    """Where everything goes."""
+
+    table: Place
+    report: Path | None  # the report's own file, if it gets one
+    printed: bool  # the report goes to standard output
+    rejects: Path | None  # for records that do not fit, if they are to be set aside
+
+    @classmethod
+    def of(cls, table: Place, report: str | None, *, reject: bool) -> Self:
+        """Return where everything goes when the user says so much."""
+        printed = report == STANDARD
+        if printed and table.path is None:
+            raise UsageError("OUT and --report are both standard output: name a file for one")
+        if reject and table.path is None:
+            raise UsageError("--on-bad-row reject puts records beside OUT: name a file, not -")
+        path = tables.local(report) if report and not printed else None
+        if report is None and table.path is not None and not table.format.embeds_report:
+            path = tables.report_path(table.path)
+        rejects = tables.rejects_path(table.path) if reject and table.path is not None else None
+        return cls(table, path, printed, rejects)
+
+    @property
+    def paths(self) -> list[Path]:
+        """The files that a run may write."""
+        return [path for path in (self.table.path, self.report, self.rejects) if path is not None]
+
+    @property
+    def streams(self) -> bool:
+        """Whether standard output carries data."""
+        return self.printed or self.table.path is None
+
+    @property
+    def readable(self) -> Path | None:
+        """What `cfl report` can read."""
+        return self.report or (self.table.path if self.table.format.embeds_report else None)
+
+    def write(
+        self, result: Result, source: Table, *, stream: IO[bytes] | None, overwrite: bool
+    ) -> None:
+        """Write everything, whole or not at all."""
+        # Time and memory differ from run to run; the table's bytes must not.
+        embedded = replace(result.report, timings={}, peak_memory_mb=None)
+        text = result.report.to_json() + "\n"
+        beside = {self.report: text} if self.report else {}
+        if self.rejects and source.rejects:
+            beside[self.rejects] = tables.rejects_text(source.rejects)
+        tables.write(
+            result.frame,
+            self.table,
+            report=embedded.to_json(),
+            source=source,
+            beside=beside,
+            stream=stream,
+            overwrite=overwrite,
+        )
+        for path in self._stale(beside):
+            path.unlink(missing_ok=True)
+        if self.printed and stream is not None:
+            stream.write(text.encode())
+
+    def _stale(self, written: dict[Path, str]) -> list[Path]:
+        """Return files that the table which was here before may have left beside it."""
+        if self.table.path is None:
+            return []
+        usual = [] if self.table.format.embeds_report else [tables.report_path(self.table.path)]
+        return [path for path in (*usual, self.rejects) if path and path not in written]

@@ -1,0 +1,51 @@
+"""Text of any encoding as UTF-8, or a refusal that says what would help."""
+
+import codecs
+import io
+
+from cfl_cli.errors import DataError, UsageError
+from cfl_cli.words import quote
+
+UTF_16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
+DEFAULT = "utf-8"
+
+
+def check_encoding(encoding: str) -> None:
+    """Raise unless Python knows the encoding, as one of text."""
+    try:
+        io.TextIOWrapper(io.BytesIO(), encoding=encoding)
+    except (LookupError, ValueError):
+        raise UsageError(f"--encoding: {quote(encoding)} is not known") from None
+
+
+def to_utf8(data: bytes, *, name: str, encoding: str = DEFAULT) -> bytes:
+    """Return the text as UTF-8 without a byte-order mark."""
+    check_encoding(encoding)
+    if codecs.lookup(encoding).name != DEFAULT:
+        try:
+            data = data.decode(encoding).encode()
+        except UnicodeError:
+            raise DataError(f"{name}: not {encoding}: name another --encoding") from None
+    elif data.startswith(UTF_16):
+        raise DataError(f"{name}: this is UTF-16: add --encoding utf-16")
+    data = data.removeprefix(codecs.BOM_UTF8)
+    nul = data.find(b"\0")
+    if nul >= 0:
+        raise DataError(
+            f"{name}: line {line_of(data, nul)}: a NUL byte: no text, or text whose encoding "
+            "--encoding should name"
+        )
+    try:
+        if not data.isascii():
+            data.decode()
+    except UnicodeDecodeError as error:
+        raise DataError(
+            f"{name}: line {line_of(data, error.start)}: not UTF-8: name the encoding, for example "
+            "--encoding latin-1"
+        ) from None
+    return data
+
+
+def line_of(data: bytes, position: int) -> int:
+    """Return the number of the line, from 1, on which a byte stands."""
+    return data.count(b"\n", 0, position) + 1
