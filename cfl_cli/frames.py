@@ -32,13 +32,13 @@ def as_polars(frame: Any, columns: Collection[str] | None = None) -> pl.DataFram
         raise DataError(f"column {quote(str(doubled))} stands twice in the table")
     convert = _from_arrow if is_arrow(frame) else _from_pandas
     return pl.DataFrame(
-        [
-            convert(frame, name)
+        {
+            name: convert(frame, name)
             if columns is None or name in columns
-            else pl.Series(name, [None]).new_from_index(0, len(frame))
+            else pl.Series([None]).new_from_index(0, len(frame))
             for name in found
             if isinstance(name, str)
-        ]
+        }
     )
 
 
@@ -80,10 +80,40 @@ def _is_pandas(frame: Any) -> bool:
 
 def _from_arrow(table: Any, name: str) -> pl.Series:
     """Return a pyarrow column; one of a type that polars lacks has no cells to show."""
-    try:
-        return pl.Series(name, pl.from_arrow(table.column(name)))
-    except Exception:  # noqa: BLE001 — polars raises what it likes
+    column = table.column(name)
+    if not _shared(column.type):
         return pl.Series(name, [None], dtype=pl.Object).new_from_index(0, len(table))
+    return pl.Series(name, pl.from_arrow(column))
+
+
+def _shared(kind: Any) -> bool:
+    """Return whether polars, which panics at the others, has this Arrow type."""
+    from pyarrow import types  # noqa: PLC0415 — it is there if a table of it is
+
+    inner = [kind.field(number).type for number in range(kind.num_fields)]
+    if types.is_dictionary(kind):
+        inner = [kind.value_type]
+    if types.is_interval(kind):
+        return False
+    simple = (
+        types.is_primitive,  # numbers, truth values, dates, times
+        types.is_null,
+        types.is_string,
+        types.is_large_string,
+        types.is_string_view,
+        types.is_binary,
+        types.is_large_binary,
+        types.is_binary_view,
+        types.is_fixed_size_binary,
+        types.is_decimal128,
+        types.is_dictionary,
+        types.is_list,
+        types.is_large_list,
+        types.is_fixed_size_list,
+        types.is_struct,
+        types.is_map,
+    )
+    return any(is_one(kind) for is_one in simple) and all(_shared(one) for one in inner)
 
 
 def _from_pandas(frame: Any, name: str) -> pl.Series:

@@ -73,7 +73,7 @@ def read(data: bytes, *, name: str, encoding: str = utf8.DEFAULT, reject: bool =
         raise DataError(f"{name}: there is no line with an object: no columns")
     typed = {column: _typed(column, cells) for column, cells in columns.items()}
     return Lines(
-        pl.DataFrame([series for series, _ in typed.values()]),
+        pl.DataFrame({column: series for column, (series, _) in typed.items()}),
         list(compress(texts, good)),
         {column: what for column, (_, what) in typed.items() if what},
         flaws,

@@ -1,18 +1,27 @@
+import datetime as dt
+import gzip
 import json
-import os
-import stat
+import math
 from pathlib import Path
 
 import polars as pl
+import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from cfl_cli import tables
-from cfl_cli.errors import CflError, ResourceError
+from cfl_cli.errors import CflError, DataError, UsageError
+from cfl_cli.tables import Place, Table, read, write
 
 BAD = Path(__file__).parent / "bad_tables"
 EXPECTED = json.loads((BAD / "expected.json").read_text(encoding="utf-8"))
+TEXT_FORMATS = ["csv", "tsv", "jsonl", "csv.gz", "tsv.zst", "jsonl.gz"]
+FORMATS = [*TEXT_FORMATS, "parquet", "arrow", "feather"]
+
+
+def as_polars(frame):
+    return frame if isinstance(frame, pl.DataFrame) else pl.DataFrame(frame)
 
 
 def test_every_bad_table_has_its_message():
@@ -23,7 +32,7 @@ def test_every_bad_table_has_its_message():
 @pytest.mark.parametrize("name", EXPECTED)
 def test_a_bad_table_is_refused_with_file_line_and_cause(name):
     with pytest.raises(CflError) as error:
-        tables.read(BAD / name)
+        read(Place.to_read(str(BAD / name)))
     assert error.value.problems[0].startswith(f"{BAD / name}: {EXPECTED[name]}")
 
 
@@ -31,44 +40,118 @@ TEXT = st.text(st.characters(codec="utf-8", exclude_characters="\0"), max_size=8
 
 
 @given(
-    rows=st.lists(st.tuples(TEXT, TEXT), max_size=8),
+    rows=st.lists(st.tuples(TEXT, TEXT), min_size=1, max_size=8),
     names=st.lists(TEXT.filter(bool), min_size=2, max_size=2, unique=True),
 )
-def test_nasty_text_survives_csv_and_parquet(tmp_path_factory, rows, names):
-    folder = tmp_path_factory.mktemp("t")
+@pytest.mark.parametrize("form", FORMATS)
+def test_nasty_text_survives_every_format(tmp_path_factory, form, rows, names):
+    place = Place.to_write(str(tmp_path_factory.mktemp("t") / f"a.{form}"))
     frame = pl.DataFrame(rows, schema=dict.fromkeys(names, pl.String), orient="row")
-    for name in ("a.csv", "a.tsv", "a.parquet"):
-        tables.write(frame, folder / name, report="{}")
-        assert tables.read(folder / name).frame.equals(frame)
+    write(frame, place, report="{}")
+    assert as_polars(read(place).frame).equals(frame)
 
 
-def test_a_failed_write_leaves_the_old_file_and_no_rubbish(tmp_path):
-    target = tmp_path / "out.csv"
-    target.write_text("old")
-
-    def broken():
-        with tables.replacing(target) as file:
-            file.write(b"half")
-            raise OSError(28, "No space left on device")
-
-    with pytest.raises(ResourceError, match="No space left"):
-        broken()
-    assert target.read_text() == "old"
-    assert os.listdir(tmp_path) == ["out.csv"]  # noqa: PTH208 — names are all we want
+@pytest.mark.parametrize("form", FORMATS)
+def test_the_same_table_gives_the_same_bytes(tmp_path, form):
+    frame = pl.DataFrame({"a": ["x", None], "b": [0.1, 1e300]})
+    for name in ("one", "two"):
+        write(frame, Place.to_write(str(tmp_path / f"{name}.{form}")), report="{}")
+    assert (tmp_path / f"one.{form}").read_bytes() == (tmp_path / f"two.{form}").read_bytes()
 
 
-def test_permissions_of_a_replaced_file_are_kept(tmp_path):
-    target = tmp_path / "out.csv"
-    target.write_text("old")
-    target.chmod(0o640)
-    tables.write_text("new", target)
-    assert stat.S_IMODE(target.stat().st_mode) == 0o640
+@pytest.mark.parametrize(
+    ("content", "name", "way_out"),
+    [
+        (gzip.compress(b"a,b\n1,2\n"), "a.csv", "csv.gz"),
+        (b"\x28\xb5\x2f\xfd\x04\x00", "a.jsonl", "jsonl.zst"),
+        (b"PAR1....PAR1", "a.csv", "parquet"),
+        (b"ARROW1\0\0", "a.tsv", "arrow"),
+    ],
+)
+def test_a_file_that_is_something_else_is_refused_with_the_option_that_helps(
+    tmp_path, content, name, way_out
+):
+    (tmp_path / name).write_bytes(content)
+    with pytest.raises(DataError, match=f"add --input-format {way_out}$"):
+        read(Place.to_read(str(tmp_path / name)))
 
 
-def test_a_link_stays_a_link_to_the_new_content(tmp_path):
-    target, link = tmp_path / "real.csv", tmp_path / "link.csv"
-    target.write_text("old")
-    link.symlink_to(target)
-    tables.write_text("new", link)
-    assert link.is_symlink()
-    assert target.read_text() == "new"
+def test_a_given_format_wins_over_the_name(tmp_path):
+    (tmp_path / "data.txt").write_text("a\tb\n1\t2\n")
+    frame = read(Place.to_read(str(tmp_path / "data.txt"), "tsv")).frame
+    assert frame.rows() == [("1", "2")]
+
+
+@pytest.mark.parametrize("name", ["s3://b/x.csv", "https://h/x.csv", "gs:/x.csv", "file:///x.csv"])
+def test_addresses_elsewhere_are_refused(name):
+    with pytest.raises(UsageError, match="only files of this machine"):
+        Place.to_read(name)
+
+
+@pytest.mark.parametrize("name", ["[x].csv", "*.csv", "?.csv", "{a,b}.csv", "~.csv", "a:b.csv", "$A.csv"])
+def test_signs_in_a_name_mean_nothing(tmp_path, name):
+    (tmp_path / name).write_text("a,b\n1,2\n")
+    (tmp_path / "x.csv").write_text("another\n")
+    assert read(Place.to_read(str(tmp_path / name))).frame.rows() == [("1", "2")]
+
+
+@pytest.mark.parametrize(
+    ("name", "option"), [("a.jsonl", "delimiter"), ("a.parquet", "encoding"), ("a.arrow", "quote")]
+)
+def test_signs_for_a_format_without_them_are_refused(name, option):
+    with pytest.raises(UsageError, match=f"--{option} says nothing about {name}"):
+        read(Place.to_read(name), **{option: ";"})
+
+
+def problems(columns, name, kind=pa.table):
+    with pytest.raises(DataError) as error:
+        tables.check_holds(Table(kind(columns)), Place.to_write(name))
+    return error.value.problems
+
+
+@pytest.mark.parametrize("name", ["o.csv", "o.jsonl"])
+def test_what_a_text_format_cannot_say_is_refused_column_by_column(name):
+    columns = {"fine": [1.5], "bytes": [b"x"], "span": [dt.timedelta(1)]}
+    assert [text.split(" holds")[0] for text in problems(columns, name)] == [
+        "column 'bytes'",
+        "column 'span'",
+    ]
+
+
+def test_nested_columns_are_nothing_for_csv_and_fine_for_json():
+    columns = {"list": [[1, None]], "object": [{"a": [1.5]}]}
+    assert len(problems(columns, "o.csv")) == 2
+    tables.check_holds(Table(pa.table(columns)), Place.to_write("o.jsonl"))
+
+
+@pytest.mark.parametrize("cell", [math.nan, [math.inf], {"a": [math.nan]}])
+def test_json_has_no_nan_however_deep(cell):
+    assert "holds NaN or infinity" in problems({"a": [cell]}, "o.jsonl")[0]
+
+
+def test_a_column_without_a_name_is_nothing_for_csv():
+    assert "has no name" in problems({"": [1]}, "o.csv")[0]
+
+
+@pytest.mark.parametrize("out", ["o.csv", "o.parquet"])
+def test_mixed_columns_of_json_lines_stay_json_lines(tmp_path, out):
+    (tmp_path / "a.jsonl").write_text('{"a":1,"b":[1]}\n{"a":"x","b":null}\n')
+    table = read(Place.to_read(str(tmp_path / "a.jsonl")))
+    tables.check_holds(table, Place.to_write("o.jsonl.gz"))
+    with pytest.raises(DataError) as error:
+        tables.check_holds(table, Place.to_write(out))
+    assert error.value.problems == (
+        f"column 'a' holds cells of different kinds, which {out} cannot: write .jsonl",
+        f"column 'b' holds objects or lists, which {out} cannot: write .jsonl",
+    )
+
+
+def test_dates_decimals_and_nested_columns_can_leave_parquet_as_json(tmp_path):
+    table = pa.table({"d": [dt.date(2024, 1, 1)], "n": [{"a": [1]}], "s": ['"\n\u2028']})
+    place = Place.to_write(str(tmp_path / "o.jsonl"))
+    write(table, place, report="{}")
+    assert json.loads((tmp_path / "o.jsonl").read_text(encoding="utf-8")) == {
+        "d": "2024-01-01",
+        "n": {"a": [1]},
+        "s": '"\n\u2028',
+    }

@@ -1,0 +1,152 @@
+import datetime as dt
+from decimal import Decimal
+
+import polars as pl
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from cfl_cli import columnar, frames, tables
+from cfl_cli.errors import CflError, DataError
+
+DAY = dt.date(2024, 2, 29)
+TABLE = pa.table(
+    {
+        "date": pa.array([DAY, None]),
+        "moment": pa.array([1, None], pa.timestamp("ns", "Europe/Paris")),
+        "time": pa.array([1, None], pa.time64("ns")),
+        "span": pa.array([1, None], pa.duration("us")),
+        "price": pa.array([Decimal("1.10"), None], pa.decimal128(10, 2)),
+        "long price": pa.array([Decimal("1.10"), None], pa.decimal256(60, 2)),
+        "category": pa.array(["a", None]).dictionary_encode(),
+        "list": pa.array([[1], None], pa.list_(pa.int8())),
+        "pair": pa.array([[1, 2], None], pa.list_(pa.int8(), 2)),
+        "object": pa.array([{"a": 1, "b": None}, None]),
+        "map": pa.array([[("k", 1)], None], pa.map_(pa.string(), pa.int32())),
+        "bytes": pa.array([b"\xff\x00", None]),
+        "code": pa.array([b"ab", None], pa.binary(2)),
+        "half": pa.array([1.5, None], pa.float16()),
+        "nothing": pa.nulls(2),
+        "small": pa.array([255, None], pa.uint8()),
+        "uuid": pa.array([b"0123456789abcdef", None], pa.uuid()),
+        "": pa.array(["no name", ""]),
+    },
+    metadata={"owner": "clinic"},
+)
+KINDS = pytest.mark.parametrize("kind", ["parquet", "arrow"])
+
+
+def written(table, kind, **metadata):
+    sink = pa.BufferOutputStream()
+    columnar.write(table, sink, kind, metadata=metadata)
+    return sink.getvalue().to_pybytes()
+
+
+@KINDS
+def test_types_values_and_metadata_of_every_column_survive(kind):
+    data = written(TABLE, kind, **{"cfl.report": "{}"})
+    found = columnar.read(data, kind, name="t")
+    assert found.replace_schema_metadata(None).equals(TABLE.replace_schema_metadata(None))
+    assert found.schema.metadata == {b"owner": b"clinic", b"cfl.report": b"{}"}
+    assert columnar.read_metadata(data, kind, name="t")[b"cfl.report"] == b"{}"
+
+
+@KINDS
+def test_the_bytes_are_the_same_every_time(kind):
+    assert written(TABLE, kind) == written(TABLE, kind)
+
+
+def test_enums_and_categories_of_polars_are_enums_and_categories_again(tmp_path):
+    frame = pl.DataFrame(
+        {
+            "enum": pl.Series(["b", None], dtype=pl.Enum(["b", "a"])),
+            "category": pl.Series(["x", "y"], dtype=pl.Categorical),
+            "nested": [[{"d": DAY}], []],
+        }
+    )
+    frame.write_parquet(tmp_path / "in.parquet")
+    table = tables.read(tables.Place.to_read(str(tmp_path / "in.parquet")))
+    tables.write(table.frame, tables.Place.to_write(str(tmp_path / "out.parquet")), report="{}")
+    assert pl.read_parquet(tmp_path / "out.parquet").equals(frame)
+    assert pl.read_parquet(tmp_path / "out.parquet").schema == frame.schema
+
+
+def test_a_stream_of_arrow_batches_is_read_like_a_file():
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_stream(sink, TABLE.schema) as writer:
+        writer.write_table(TABLE)
+    assert columnar.read(sink.getvalue().to_pybytes(), "arrow", name="t").equals(TABLE)
+
+
+@KINDS
+@given(data=st.data())
+def test_a_damaged_file_is_refused_or_read_and_never_raises_anything_else(kind, data):
+    good = written(TABLE.slice(0, 2), kind)
+    bad = bytearray(good)
+    for _ in range(data.draw(st.integers(1, 3))):
+        place = data.draw(st.integers(0, len(good) - 1))
+        bad[place] ^= data.draw(st.integers(1, 255))
+    bad = bytes(bad[: data.draw(st.sampled_from([len(good), len(good) // 2, len(good) - 3]))])
+    try:
+        columnar.read(bad, kind, name="t")
+    except CflError as error:
+        assert str(error).startswith("t: ")
+
+
+@pytest.mark.parametrize(
+    ("data", "cause"),
+    [
+        (b"", "not a well-formed"),
+        (b"PAR1", "not a well-formed"),
+        (b"a,b\n1,2\n", "not a well-formed"),
+        (b"PARE" + bytes(20), "encrypted"),
+        (b"FEA1" + bytes(20), "Feather version 1"),
+    ],
+)
+@KINDS
+def test_what_is_no_such_file_is_refused(data, cause, kind):
+    with pytest.raises(DataError, match=f"^t: .*{cause}"):
+        columnar.read(data, kind, name="t")
+
+
+def test_a_page_whose_checksum_is_wrong_is_refused():
+    sink = pa.BufferOutputStream()
+    table = pa.table({"a": ["text that is stored as it is"] * 3})
+    plain = {"compression": None, "use_dictionary": False, "write_statistics": False}
+    pq.write_table(table, sink, write_page_checksum=True, **plain)
+    data = sink.getvalue().to_pybytes()
+    place = data.index(b"stored")
+    with pytest.raises(DataError, match="not a well-formed"):
+        columnar.read(data[:place] + b"S" + data[place + 1 :], "parquet", name="t")
+
+
+@KINDS
+def test_text_that_is_not_utf_8_is_refused(kind):
+    bad = pa.Array.from_buffers(
+        pa.string(), 1, [None, pa.array([0, 1], pa.int32()).buffers()[1], pa.py_buffer(b"\xe9")]
+    )
+    with pytest.raises(DataError, match="not a well-formed"):
+        columnar.read(written(pa.table({"a": bad}), kind), kind, name="t")
+
+
+@KINDS
+def test_a_column_that_stands_twice_is_refused(kind):
+    table = pa.table([pa.array([1]), pa.array([2])], names=["a", "a"])
+    with pytest.raises(DataError, match="t: column 'a' stands twice"):
+        columnar.read(written(table, kind), kind, name="t")
+
+
+def test_columns_that_a_format_cannot_hold_are_named_before_the_work_begins():
+    union = pa.UnionArray.from_sparse(pa.array([0, 0], pa.int8()), [pa.array([1, 2])])
+    table = pa.table({"a": [1, 2], "u": union})
+    (problem,) = columnar.misfits(table, "parquet", name="out.parquet")
+    assert problem.startswith("column 'u' holds sparse_union")
+    assert not columnar.misfits(table, "arrow", name="out.arrow")
+
+
+def test_types_that_polars_lacks_become_columns_without_text():
+    frame = frames.as_polars(TABLE)
+    assert frame.columns == TABLE.column_names
+    assert frame.schema["uuid"] == frame.schema["long price"] == pl.Object

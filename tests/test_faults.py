@@ -1,0 +1,189 @@
+"""Whatever happens to a run, its files hold the old bytes or the complete new ones."""
+
+import base64
+import json
+import os
+import random
+import resource
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+FAULTY = Path(__file__).parent / "faulty.py"
+SCHEMA = """\
+version: 1
+columns:
+  age: {role: ordinary, type: numeric}
+  job: {role: complementary, values: [a, b, c]}
+settings: {k: 2, iterations: 3, jobs: 1, overwrite: true, quiet: true}
+"""
+ROWS = "".join(f"{age},{'abc'[age % 3]}\n" for age in range(40))
+FORMATS = ["csv", "parquet", "jsonl.gz"]
+UNHARMED = 99
+OLD = b"what was here before"
+
+
+@pytest.fixture
+def folder(tmp_path):
+    (tmp_path / "in").mkdir()
+    (tmp_path / "out").mkdir()
+    (tmp_path / "in" / "data.csv").write_text(f"age,job\n{ROWS}")
+    (tmp_path / "in" / "schema.yml").write_text(SCHEMA)
+    return tmp_path
+
+
+def arguments(folder, form, *options):
+    data, schema, out = (
+        str(folder / name) for name in ("in/data.csv", "in/schema.yml", f"out/o.{form}")
+    )
+    report = str(folder / "out" / "report.json")
+    return ["impute", data, "--schema", schema, "--out", out, "--report", report, *options]
+
+
+def command(folder, form, *options):
+    return [sys.executable, "-m", "cfl_cli", *arguments(folder, form, *options)]
+
+
+def contents(folder):
+    return {path.name: path.read_bytes() for path in (folder / "out").iterdir()}
+
+
+def settings_of(report):
+    return json.loads(report)["settings"]
+
+
+def prepared(folder, form):
+    """Return what a run writes, having put old files in its way."""
+    subprocess.run(command(folder, form), check=True)
+    new = contents(folder)[f"o.{form}"]
+    for name in (f"o.{form}", "report.json"):
+        (folder / "out" / name).write_bytes(OLD)
+    return new
+
+
+def check_whole(found, form, new):
+    """Return the names of rubbish, having checked that each file is the old or the new one."""
+    assert found[f"o.{form}"] in {OLD, new}
+    assert found["report.json"] == OLD or settings_of(found["report.json"])["k"] == 2
+    return set(found) - {f"o.{form}", "report.json"}
+
+
+@pytest.mark.parametrize("form", FORMATS)
+def test_a_call_that_fails_or_kills_leaves_old_or_new(folder, form):
+    new = prepared(folder, form)
+    given = [sys.executable, FAULTY, folder / "out", "--", *arguments(folder, form)]
+    output = subprocess.run(given, check=True, capture_output=True)
+    runs = [json.loads(line) for line in output.stdout.splitlines()]
+    for run in runs:
+        found = {name: base64.b64decode(data) for name, data in run["files"].items()}
+        rubbish = check_whole(found, form, new)
+        if run["code"] == UNHARMED:
+            assert found[f"o.{form}"] == new
+            assert not rubbish
+        elif run["fault"] == "kill":
+            assert run["code"] == -signal.SIGKILL
+            # A file that has a name of its own cannot take it along.
+            assert run["way"] == "named" or len(rubbish) <= (run["call"] == "replace")
+        else:
+            assert run["code"] == 4, run["stderr"]
+            assert run["stderr"].count("\n") == 1
+            assert "cannot be written: No space left on device" in run["stderr"]
+            assert not rubbish
+    harmed = {(run["call"], run["way"]) for run in runs if run["code"] != UNHARMED}
+    assert len(harmed) == 9  # five calls, two ways; a file with a name is not linked
+
+
+@pytest.mark.parametrize("form", FORMATS)
+def test_a_limit_on_file_sizes_leaves_the_old_files(folder, form):
+    new = prepared(folder, form)
+    limit = len(new) - 1
+    run = subprocess.run(
+        command(folder, form),
+        check=False,
+        capture_output=True,
+        text=True,
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit)),  # noqa: PLW1509
+    )
+    assert run.returncode == 4
+    assert "File too large" in run.stderr
+    assert contents(folder) == {f"o.{form}": OLD, "report.json": OLD}
+
+
+@pytest.mark.parametrize("form", FORMATS)
+def test_a_full_disk_leaves_the_old_files(folder, form):
+    mount = ["mount", "-t", "tmpfs", "-o", "size=4k", "tmpfs", str(folder / "out")]
+    if os.geteuid() != 0 or subprocess.run(mount, check=False, capture_output=True).returncode:
+        pytest.skip("only root can mount a small disk")
+    try:
+        (folder / "out" / f"o.{form}").write_bytes(OLD)
+        run = subprocess.run(command(folder, form), check=False, capture_output=True, text=True)
+        assert run.returncode == 4
+        assert "No space left on device" in run.stderr
+        assert contents(folder) == {f"o.{form}": OLD}
+    finally:
+        subprocess.run(["umount", str(folder / "out")], check=True)
+
+
+def kill_at_random(folder, form, times, *, seed):
+    """Kill runs at random moments and return how many of them had placed the table by then."""
+    new = prepared(folder, form)
+    began = time.monotonic()
+    subprocess.run(command(folder, form), check=True)
+    lasting = time.monotonic() - began
+    rng = random.Random(seed)  # noqa: S311 — any moments will do
+    placed = 0
+    for _ in range(times):
+        for name in (f"o.{form}", "report.json"):
+            (folder / "out" / name).write_bytes(OLD)
+        process = subprocess.Popen(command(folder, form), stderr=subprocess.PIPE)
+        time.sleep(rng.uniform(0.5, 1.1) * lasting)
+        process.send_signal(rng.choice([signal.SIGKILL, signal.SIGTERM, signal.SIGINT]))
+        process.communicate()
+        assert not check_whole(contents(folder), form, new)
+        placed += contents(folder)[f"o.{form}"] == new
+    return placed
+
+
+def test_a_kill_at_any_moment_leaves_old_or_new(folder):
+    kill_at_random(folder, "csv", 12, seed=0)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("form", FORMATS)
+def test_hundreds_of_kills_leave_old_or_new(folder, form):
+    assert 0 < kill_at_random(folder, form, 200, seed=1) < 200
+
+
+@pytest.mark.parametrize("form", ["csv", "parquet"])
+def test_runs_to_the_same_table_never_mix(folder, form):
+    expected = {}
+    for k in (2, 3, 4):
+        subprocess.run(command(folder, form, "--k", str(k)), check=True)
+        expected[k] = contents(folder)[f"o.{form}"]
+    for _ in range(3):
+        runs = [subprocess.Popen(command(folder, form, "--k", str(k))) for k in expected]
+        assert [run.wait() for run in runs] == [0, 0, 0]
+        found = contents(folder)
+        k = settings_of(found.pop("report.json"))["k"]
+        assert found == {f"o.{form}": expected[k]}
+
+
+def test_of_two_runs_that_may_not_overwrite_one_is_refused(folder):
+    runs = [subprocess.Popen(command(folder, "csv", "--no-overwrite")) for _ in range(2)]
+    assert sorted(run.wait() for run in runs) == [0, 2]
+    assert set(contents(folder)) == {"o.csv", "report.json"}
+
+
+@pytest.mark.parametrize("form", ["csv", "parquet", "jsonl", "arrow", "csv.zst"])
+def test_a_reader_that_goes_away_ends_the_run_quietly(folder, form):
+    given = command(folder, "csv", "--out", "-", "--output-format", form)
+    run = subprocess.Popen(given, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    run.stdout.close()
+    assert run.stderr.read() == b""
+    assert run.wait() == 0
+    run.stderr.close()
+    assert not contents(folder)

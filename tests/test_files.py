@@ -1,0 +1,99 @@
+import os
+import stat
+
+import pytest
+
+from cfl_cli import files, tables
+from cfl_cli.errors import DataError, ResourceError, UsageError
+from cfl_cli.files import Staging
+
+
+@pytest.fixture(params=["nameless", "named"], autouse=True)
+def way(request, monkeypatch):
+    """Both ways of making a new file: without a name where Linux allows it, and with one."""
+    if request.param == "named":
+        monkeypatch.delattr(os, "O_TMPFILE")
+    return request.param
+
+
+def names(folder):
+    return sorted(os.listdir(folder))  # noqa: PTH208 — names are all we want
+
+
+def test_files_appear_together_at_the_end(tmp_path):
+    with Staging(overwrite=False) as staging:
+        for name in ("one", "two"):
+            with staging.file(tmp_path / name) as file:
+                file.write(name.encode())
+        assert not any(name in names(tmp_path) for name in ("one", "two"))
+    assert names(tmp_path) == ["one", "two"]
+    assert (tmp_path / "one").read_bytes() == b"one"
+
+
+def test_an_error_leaves_the_old_files_and_no_rubbish(tmp_path):
+    target = tmp_path / "out.csv"
+    target.write_text("old")
+
+    def broken():
+        with Staging(overwrite=True) as staging:
+            with staging.file(tmp_path / "report") as file:
+                file.write(b"whole")
+            with staging.file(target) as file:
+                file.write(b"half")
+                raise OSError(28, "No space left on device")
+
+    with pytest.raises(ResourceError, match=r"out\.csv: cannot be written: No space left"):
+        broken()
+    assert target.read_text() == "old"
+    assert names(tmp_path) == ["out.csv"]
+
+
+def test_a_file_that_appeared_meanwhile_is_not_replaced_unasked(tmp_path):
+    target = tmp_path / "out.csv"
+
+    def late():
+        with Staging(overwrite=False) as staging, staging.file(target) as file:
+            file.write(b"ours")
+            target.write_text("theirs")
+
+    with pytest.raises(UsageError, match="exists already"):
+        late()
+    assert target.read_text() == "theirs"
+    assert names(tmp_path) == ["out.csv"]
+
+
+def test_permissions_of_a_replaced_file_are_kept(tmp_path):
+    target = tmp_path / "out.csv"
+    target.write_text("old")
+    target.chmod(0o640)
+    tables.write_text("new", target)
+    assert target.read_text() == "new"
+    assert stat.S_IMODE(target.stat().st_mode) == 0o640
+
+
+def test_a_new_file_has_the_permissions_of_any_new_file(tmp_path):
+    (tmp_path / "other").touch()
+    tables.write_text("new", tmp_path / "new")
+    assert (tmp_path / "new").stat().st_mode == (tmp_path / "other").stat().st_mode
+
+
+def test_a_link_stays_a_link_to_the_new_content(tmp_path):
+    target, link = tmp_path / "real.csv", tmp_path / "link.csv"
+    target.write_text("old")
+    link.symlink_to(target)
+    tables.write_text("new", link)
+    assert link.is_symlink()
+    assert target.read_text() == "new"
+
+
+def test_another_run_that_is_placing_files_is_waited_for(tmp_path, monkeypatch):
+    monkeypatch.setattr(files, "PATIENCE", 0.1)
+    with files._locked(tmp_path):  # noqa: SLF001 — as another run would hold it
+        tables.write_text("new", tmp_path / "a")  # and not for ever
+    assert (tmp_path / "a").read_text() == "new"
+
+
+def test_what_cannot_be_read_is_refused_with_its_name(tmp_path):
+    for name in ("missing", ".", "x" * 300, "nul\0"):
+        with pytest.raises(DataError, match="cannot be read: "):
+            files.read(tmp_path / name)

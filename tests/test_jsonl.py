@@ -1,0 +1,137 @@
+import json
+
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from cfl_cli import jsonl
+from cfl_cli.errors import DataError
+
+
+def load(text, **options):
+    data = text if isinstance(text, bytes) else text.encode()
+    return jsonl.read(data, name="t.jsonl", **options)
+
+
+TEXTS = st.text(st.characters(codec="utf-8", exclude_characters="\0"), max_size=6)
+SCALARS = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False)
+VALUES = st.recursive(
+    SCALARS | TEXTS, lambda inner: st.lists(inner) | st.dictionaries(TEXTS, inner), max_leaves=5
+)
+ROWS = st.lists(
+    st.dictionaries(TEXTS.filter(lambda key: key != "new"), VALUES, min_size=1, max_size=4), min_size=1, max_size=6)
+
+
+@given(rows=ROWS, ascii_only=st.booleans())
+def test_whatever_goes_in_comes_out_with_new_members_behind_it(rows, ascii_only):
+    text = "\n".join(json.dumps(row, ensure_ascii=ascii_only) for row in rows)
+    lines = load(text)
+    new = pl.DataFrame({"new": range(len(rows))})
+    out = jsonl.append(lines.texts, new).decode().split("\n")
+    assert out.pop() == ""
+    for number, (before, after) in enumerate(zip(rows, out, strict=True)):
+        assert list(json.loads(after).items()) == [*before.items(), ("new", number)]
+
+
+@given(rows=ROWS)
+def test_columns_that_are_not_mixed_hold_exactly_the_values(rows):
+    lines = load("\n".join(map(json.dumps, rows)))
+    for column in lines.frame.columns:
+        if column not in lines.mixed:
+            assert lines.frame[column].to_list() == [row.get(column) for row in rows]
+
+
+@pytest.mark.parametrize(
+    ("cells", "kind"),
+    [
+        (["1", "null", "-3"], pl.Int64),
+        (["1", "18446744073709551615"], pl.UInt64),
+        (["1", "2.5"], pl.Float64),
+        (["1e5", "-0.0"], pl.Float64),
+        (["true", "null"], pl.Boolean),
+        (['"a"', "null"], pl.String),
+        (["null", "null"], pl.String),
+    ],
+)
+def test_a_column_of_one_kind_gets_its_type(cells, kind):
+    lines = load("\n".join(f'{{"a":{cell}}}' for cell in cells))
+    assert lines.frame.schema == {"a": kind}
+    assert not lines.mixed
+
+
+@pytest.mark.parametrize(
+    "cells",
+    [
+        ["1", '"1"'],
+        ["true", "1"],
+        ["[1]", "[2]"],
+        ['{"b":1}', "null"],
+        ["18446744073709551616"],
+        ["-1", "9223372036854775808"],
+        ["-0"],
+        ["1e400"],
+        ["1e-400"],
+        ["0.12345678901234567890"],
+        ["9007199254740993", "0.5"],
+        ["1" * 5000],
+    ],
+)
+def test_what_a_type_would_change_stays_text(cells):
+    lines = load("\n".join(f'{{"a":{cell}}}' for cell in cells))
+    assert list(lines.mixed) == ["a"]
+    assert lines.frame.schema == {"a": pl.String}
+
+
+def test_keys_may_be_missing_and_columns_come_in_order_of_appearance():
+    frame = load('{"b":1}\n{"a":"x","b":2}\n{}\n').frame
+    assert frame.columns == ["b", "a"]
+    assert frame.rows() == [(1, None), (2, "x"), (None, None)]
+
+
+@pytest.mark.parametrize(
+    ("text", "cause"),
+    [
+        ('{"a":1}\n{"a":1', "line 2: not JSON: "),
+        ('{"a":1}\n\n{"a":2}', "line 2: a blank line"),
+        ('{"a":1}\n[1]', "line 2: not a JSON object"),
+        ('{"a":1,"a":2}', "line 1: the key 'a' stands twice"),
+        ('{"a":{"b":1,"b":2}}', "line 1: the key 'b' stands twice"),
+        ('{"a":NaN}', "line 1: NaN is not JSON: write null"),
+        ('{"a":-Infinity}', "line 1: -Infinity is not JSON"),
+        ('{"a":"\\ud800"}', "line 1: half of a surrogate pair"),
+        ('{"a":' + "[" * 100_000, "line 1: nested too deeply"),
+        ('{"a":1} {"a":2}', "line 1: not JSON"),
+        ("{'a':1}", "line 1: not JSON"),
+        ('{"a":01}', "line 1: not JSON"),
+        ('{"a":"\t"}', "line 1: not JSON"),
+        (b'{"a":"\xe9"}', "line 1: not UTF-8"),
+        ('{"a":1}'.encode("utf-16"), "this is UTF-16"),
+        ("", "there is no line with an object"),
+        ("{}\n{}", "there is no line with an object"),
+    ],
+)
+def test_what_is_no_table_is_refused_with_line_and_cause(text, cause):
+    with pytest.raises(DataError) as error:
+        load(text)
+    assert error.value.problems[0].startswith(f"t.jsonl: {cause}")
+
+
+def test_bad_lines_are_set_aside_with_number_cause_and_text():
+    lines = load('{"a":1}\nrubbish\r\n\n{"a":2}\n', reject=True)
+    assert lines.frame["a"].to_list() == [1, 2]
+    assert [(number, text) for number, _, text in lines.rejects] == [(2, "rubbish"), (3, "")]
+
+
+def test_a_byte_order_mark_line_ends_of_windows_and_other_encodings_are_accepted():
+    text = '{"a":"é"}\r\n{"a":"b"}\r\n\r\n'
+    assert load(text.encode("utf-8-sig")).frame["a"].to_list() == ["é", "b"]
+    assert load(text.encode("latin-1"), encoding="latin-1").frame["a"].to_list() == ["é", "b"]
+    out = jsonl.append(load(text).texts, pl.DataFrame({"n": [1, 2]}))
+    assert out.decode() == '{"a":"é","n":1}\n{"a":"b","n":2}\n'
+
+
+def test_an_empty_object_gets_its_first_members():
+    lines = load('{"a":1}\n { } \n')
+    out = jsonl.append(lines.texts, pl.DataFrame({"n": [1, 2]}))
+    assert [json.loads(line) for line in out.split(b"\n")[:-1]] == [{"a": 1, "n": 1}, {"n": 2}]
