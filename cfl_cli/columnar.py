@@ -44,11 +44,16 @@ def read_metadata(data: bytes, kind: str, *, name: str) -> Mapping[bytes, bytes]
 def write(table: pa.Table, file: IO[bytes], kind: str, *, metadata: Mapping[str, str]) -> None:
     """Write the table, with `metadata` added to its own."""
     table = table.replace_schema_metadata({**(table.schema.metadata or {}), **metadata})
-    if kind == "parquet":
-        pq.write_table(table, file, compression="zstd")
-    else:
-        with pa.ipc.new_file(file, table.schema) as writer:
-            writer.write_table(table)
+    try:
+        if kind == "parquet":
+            pq.write_table(table, file, compression="zstd")
+        else:
+            with pa.ipc.new_file(file, table.schema) as writer:
+                writer.write_table(table)
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
+        raise DataError(
+            f"the table holds something that has no form in {TITLES[kind]}: write another format"
+        ) from error
 
 
 def misfits(table: pa.Table, kind: str, *, name: str) -> list[str]:
@@ -57,7 +62,7 @@ def misfits(table: pa.Table, kind: str, *, name: str) -> list[str]:
     for field in table.schema:
         try:
             write(table.select([field.name])[:0], pa.BufferOutputStream(), kind, metadata={})
-        except pa.ArrowException:
+        except (DataError, OSError):
             problems.append(
                 f"column {quote(field.name)} holds {field.type}, which {name} cannot: "
                 "write another format"

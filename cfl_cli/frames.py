@@ -5,10 +5,12 @@ from typing import Any
 
 import numpy as np
 import polars as pl
+from polars.exceptions import PolarsError
 
 from cfl_cli.errors import DataError, UsageError
 from cfl_cli.words import quote
 
+FIRST_DAY, LAST_DAY = -719162, 2932896  # of the years 1 and 9999, counted from 1970
 PORTABLE = pl.CompatLevel.oldest()  # Arrow types that every reader knows
 
 
@@ -79,11 +81,39 @@ def _is_pandas(frame: Any) -> bool:
 
 
 def _from_arrow(table: Any, name: str) -> pl.Series:
-    """Return a pyarrow column; one of a type that polars lacks has no cells to show."""
+    """Return a pyarrow column, as text if polars lacks its type, or without cells to show."""
     column = table.column(name)
-    if not _shared(column.type):
-        return pl.Series(name, [None], dtype=pl.Object).new_from_index(0, len(table))
-    return pl.Series(name, pl.from_arrow(column))
+    try:
+        if _shared(column.type) and _in_calendar(column):
+            return pl.Series(name, pl.from_arrow(column))
+        if _has_text(column.type):
+            return pl.Series(name, column.cast("string").to_pylist(), dtype=pl.String)
+    except (PolarsError, ValueError, NotImplementedError):  # pyarrow's errors are kinds of these
+        pass
+    return pl.Series(name, [None], dtype=pl.Object).new_from_index(0, len(table))
+
+
+def _has_text(kind: Any) -> bool:
+    """Return whether pyarrow writes an Arrow type that polars lacks as a reader would."""
+    from pyarrow import types  # noqa: PLC0415 — it is there if a table of it is
+
+    return bool(types.is_decimal(kind) or types.is_date(kind) or types.is_timestamp(kind))
+
+
+def _in_calendar(column: Any) -> bool:
+    """Return whether dates and moments lie in the years 1 to 9999; polars panics at others."""
+    from pyarrow import compute, types  # noqa: PLC0415 — it is there if a table of it is
+
+    kind = column.type
+    if not (types.is_date(kind) or types.is_timestamp(kind)):
+        return True
+    unit = {"day": 1, "s": 86400, "ms": 86400e3, "us": 86400e6, "ns": 86400e9}
+    days = unit["day" if types.is_date32(kind) else "ms" if types.is_date64(kind) else kind.unit]
+    numbers = column.cast("int32" if types.is_date32(kind) else "int64")
+    extremes = compute.min_max(numbers).as_py()
+    return all(
+        number is None or FIRST_DAY <= number / days < LAST_DAY + 1 for number in extremes.values()
+    )
 
 
 def _shared(kind: Any) -> bool:

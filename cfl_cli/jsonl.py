@@ -198,6 +198,15 @@ def _is_double(cell: str) -> bool:
 
 
 def _text(cell: Any) -> str | None:
-    if cell is None or isinstance(cell, str):
-        return cell
-    return json.dumps(cell, ensure_ascii=False)
+    """Return a cell of a mixed column: text as it is, all else as JSON."""
+    return cell if cell is None or isinstance(cell, str) else _json(cell)
+
+
+def _json(value: Any) -> str:
+    if isinstance(value, Whole | Broken):
+        return value
+    if isinstance(value, dict):
+        return f"{{{', '.join(f'{_json(key)}: {_json(one)}' for key, one in value.items())}}}"
+    if isinstance(value, list):
+        return f"[{', '.join(map(_json, value))}]"
+    return json.dumps(value, ensure_ascii=False)

@@ -18,6 +18,7 @@ from cfl_cli.schema import Schema, Settings
 from cfl_cli.weights import rows_at_once
 
 PILOT_ROWS = 3000
+PILOT_STEPS = 20  # of propagation
 PACKAGES = 170e6  # what Python and its packages hold before there is any table
 
 
@@ -75,7 +76,8 @@ def seconds(encoded: Encoded, settings: Settings) -> float:
     rows = np.unique(np.linspace(0, n - 1, max(PILOT_ROWS, settings.k + 1)).astype(int))
     stages = Stages(lambda *_: None)
     some = replace(encoded, features=encoded.features[rows], candidates=encoded.candidates[rows])
-    run(some, settings, progress=stages)
+    steps = min(settings.iterations, PILOT_STEPS)
+    run(some, settings.override(iterations=steps), progress=stages)
     points = encoded.features.shape[1] + encoded.candidates.shape[1]
     growth = n / len(rows)
     # From 3,000 to 45,000 rows; in the long run products grow with the square of the rows.
@@ -83,7 +85,12 @@ def seconds(encoded: Encoded, settings: Settings) -> float:
     if encoded.features.shape[1] > TREE_DIMENSIONS:
         power["round 1: neighbors"] = 1.6
     return float(
-        sum(time * growth ** power.get(stage, 1.0) for stage, time in stages.seconds().items())
+        sum(
+            time
+            * growth ** power.get(stage, 1.0)
+            * (settings.iterations / steps if stage.endswith("propagation") else 1)
+            for stage, time in stages.seconds().items()
+        )
     )
 
 

@@ -215,9 +215,12 @@ class _Reading:
 
     def scalar(self, event: yaml.ScalarEvent) -> str:
         """Return the text of a scalar, whatever else YAML would take it for."""
-        if any("\ud800" <= character <= "\udfff" for character in event.value):
+        try:
+            # JSON, which is YAML, escapes characters beyond 16 bits in two halves.
+            return event.value.encode("utf-16", "surrogatepass").decode("utf-16")
+        except UnicodeDecodeError:
             self.refuse(event, "an escape here is half a character; write the character itself")
-        return event.value
+            return event.value
 
     def until(self, end: type[yaml.Event]) -> Iterator[Any]:
         """Yield the events that come before `end`, and take that one too."""

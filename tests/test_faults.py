@@ -72,7 +72,9 @@ def check_whole(found, form, new):
     return set(found) - {f"o.{form}", "report.json"}
 
 
-@pytest.mark.parametrize("form", FORMATS)
+@pytest.mark.parametrize(
+    "form", ["csv", "parquet", pytest.param("jsonl.gz", marks=pytest.mark.slow)]
+)
 def test_a_call_that_fails_or_kills_leaves_old_or_new(folder, form):
     new = prepared(folder, form)
     given = [sys.executable, FAULTY, folder / "out", "--", *arguments(folder, form)]
@@ -106,7 +108,7 @@ def test_a_limit_on_file_sizes_leaves_the_old_files(folder, form):
         check=False,
         capture_output=True,
         text=True,
-        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit)),  # noqa: PLW1509
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit)),
     )
     assert run.returncode == 4
     assert "File too large" in run.stderr
@@ -125,7 +127,7 @@ def test_a_full_disk_leaves_the_old_files(folder, form):
         assert "No space left on device" in run.stderr
         assert contents(folder) == {f"o.{form}": OLD}
     finally:
-        subprocess.run(["umount", str(folder / "out")], check=True)
+        subprocess.run(["umount", str(folder / "out")], check=True)  # noqa: S607 — like mount
 
 
 def kill_at_random(folder, form, times, *, seed):
@@ -149,7 +151,7 @@ def kill_at_random(folder, form, times, *, seed):
 
 
 def test_a_kill_at_any_moment_leaves_old_or_new(folder):
-    kill_at_random(folder, "csv", 12, seed=0)
+    kill_at_random(folder, "csv", 8, seed=0)
 
 
 @pytest.mark.slow

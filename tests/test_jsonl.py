@@ -15,12 +15,17 @@ def load(text, **options):
 
 
 TEXTS = st.text(st.characters(codec="utf-8", exclude_characters="\0"), max_size=6)
-SCALARS = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False)
+SCALARS = (
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False)
+)
 VALUES = st.recursive(
     SCALARS | TEXTS, lambda inner: st.lists(inner) | st.dictionaries(TEXTS, inner), max_leaves=5
 )
 ROWS = st.lists(
-    st.dictionaries(TEXTS.filter(lambda key: key != "new"), VALUES, min_size=1, max_size=4), min_size=1, max_size=6)
+    st.dictionaries(TEXTS.filter(lambda key: key != "new"), VALUES, min_size=1, max_size=4),
+    min_size=1,
+    max_size=6,
+)
 
 
 @given(rows=ROWS, ascii_only=st.booleans())

@@ -41,7 +41,7 @@ def test_parts_one_after_the_other_are_read_as_one(packing):
 @given(cut=st.integers(1, 100))
 def test_a_file_that_is_cut_short_is_refused(packing, cut):
     data = pack(bytes(range(256)) * 4, packing)
-    with pytest.raises(DataError, match="^t: the .* is cut short|^t: not a well-formed"):
+    with pytest.raises(DataError, match=r"^t: the .* is cut short|^t: not a well-formed"):
         unpack(data[: -min(cut, len(data))], packing, name="t", limit=10_000)
 
 

@@ -88,7 +88,9 @@ def test_addresses_elsewhere_are_refused(name):
         Place.to_read(name)
 
 
-@pytest.mark.parametrize("name", ["[x].csv", "*.csv", "?.csv", "{a,b}.csv", "~.csv", "a:b.csv", "$A.csv"])
+@pytest.mark.parametrize(
+    "name", ["[x].csv", "*.csv", "?.csv", "{a,b}.csv", "~.csv", "a:b.csv", "$A.csv"]
+)
 def test_signs_in_a_name_mean_nothing(tmp_path, name):
     (tmp_path / name).write_text("a,b\n1,2\n")
     (tmp_path / "x.csv").write_text("another\n")

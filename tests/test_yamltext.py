@@ -222,3 +222,7 @@ def test_a_file_above_the_limit_is_refused_before_it_is_parsed(tmp_path: Path):
     path = tmp_path / "s.yml"
     path.write_bytes(b"[" * (1 << 20))
     assert loading(path) == f"{path}: larger than 256 KiB, the most that is read"
+
+
+def test_json_may_escape_a_character_in_two_halves():
+    assert read('{"a": "\\ud83d\\udc4d"}', name="s").data == {"a": "👍"}
