@@ -6,6 +6,10 @@
 H is the n × n matrix of weights, kept as n × k arrays; M marks the candidates. A block whose mass
 is all masked away falls back to its start, M / (number of candidates). Under uniform exclusions
 each step is a step of EM. It costs n k ΣK, and all CFs go at once.
+
+A step waits for memory more than for arithmetic: every row reads the confidences of its neighbors.
+So the rows are laid out beside the neighbors they lean on while they propagate, and neighbors
+without weight are left out. Neither changes a bit of the answer.
 """
 
 from collections.abc import Callable
@@ -13,11 +17,13 @@ from dataclasses import dataclass
 
 import numpy as np
 import scipy.sparse as sp
+from scipy.sparse.csgraph import reverse_cuthill_mckee
 
 from cfl_cli.arrays import Floats, Ints, Mask
 from cfl_cli.parallel import Workers, slices
 
-CELLS_AT_ONCE = 1 << 19  # a block of confidences that stays in a core's cache
+CELLS_AT_ONCE = 1 << 18  # a block of confidences that stays in a core's cache
+POPULAR = 10  # times k: a row with more followers is in the cache wherever it lies
 
 
 @dataclass(frozen=True)
@@ -30,7 +36,9 @@ class Propagation:
 
 def start(candidates: Mask, blocks: Ints) -> Floats:
     """Return Q0: every candidate of a cell alike, n × ΣK. `blocks` says where each CF begins."""
-    return _normalise(candidates.astype(float), blocks)[0]
+    even = candidates.astype(float)
+    _normalise(even, blocks, out=even)
+    return even
 
 
 def propagate(
@@ -48,10 +56,11 @@ def propagate(
 
     Without `correction` a row's own exclusions are not applied again after the start.
     """
-    n, k = neighbors.shape
-    graph = sp.csr_array(
-        (weights.reshape(-1), neighbors.reshape(-1), np.arange(0, n * k + 1, k)), shape=(n, n)
-    )
+    n = len(neighbors)
+    order = beside_neighbors(neighbors, weights)
+    place = np.argsort(order)
+    graph = _graph(place[neighbors[order]], weights[order])
+    candidates = candidates[order]
     parts = slices(n, max(1, CELLS_AT_ONCE // candidates.shape[1]))
     rows = [graph[part] for part in parts]
     current = start(candidates, blocks)
@@ -64,7 +73,8 @@ def propagate(
         if not correction:
             following[part] = prior
             return
-        following[part], empty = _normalise(prior * candidates[part], blocks)
+        prior *= candidates[part]
+        empty = _normalise(prior, blocks, out=following[part])
         if empty.any():
             fell_back[part] |= empty
             lost = np.repeat(empty, _sizes(blocks, current.shape[1]), axis=1)
@@ -75,15 +85,39 @@ def propagate(
             pass
         current, following = following, current
         progress(done)
-    return Propagation(current, fell_back)
+    return Propagation(current[place], fell_back[place])
 
 
-def _normalise(mass: Floats, blocks: Ints) -> tuple[Floats, Mask]:
-    """Return `mass` scaled to sum to 1 in every block, and which blocks (n × CFs) had none."""
+def beside_neighbors(neighbors: Ints, weights: Floats) -> Ints:
+    """Return the rows in an order in which most lie near the neighbors they lean on.
+
+    Popular rows have no say in it: they are near everyone or no one, and the time to find the
+    order would grow with the square of their followers.
+    """
+    n, k = neighbors.shape
+    followers = np.bincount(neighbors[weights > 0], minlength=n)
+    near = np.where(followers[neighbors] > POPULAR * k, 0, weights)
+    return np.asarray(reverse_cuthill_mckee(_graph(neighbors, near)))
+
+
+def _graph(neighbors: Ints, weights: Floats) -> sp.csr_array:
+    """Return H, n × n, without the neighbors of weight 0."""
+    n, k = neighbors.shape
+    # Copies (flatten), because zeros are eliminated in place.
+    graph = sp.csr_array(
+        (weights.flatten(), neighbors.flatten(), np.arange(0, n * k + 1, k)), shape=(n, n)
+    )
+    graph.eliminate_zeros()
+    return graph
+
+
+def _normalise(mass: Floats, blocks: Ints, *, out: Floats) -> Mask:
+    """Write `mass`, scaled to sum to 1 in every block, to `out`; return which blocks had none."""
     total = np.add.reduceat(mass, blocks, axis=1)
     empty = total == 0
-    width = mass.shape[1]
-    return mass / np.repeat(np.where(empty, 1, total), _sizes(blocks, width), axis=1), empty
+    total[empty] = 1
+    np.divide(mass, np.repeat(total, _sizes(blocks, mass.shape[1]), axis=1), out=out)
+    return np.asarray(empty)
 
 
 def _sizes(blocks: Ints, width: int) -> Ints:

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from cfl_cli import propagate as module
 from cfl_cli.parallel import Workers
-from cfl_cli.propagate import propagate, start
+from cfl_cli.propagate import beside_neighbors, propagate, start
 
 
 def case(seed, n=30, k=4, sizes=(3, 4), exact=0.1, empty=0.1):
@@ -138,3 +138,56 @@ def test_the_start_is_even_over_the_candidates():
     np.testing.assert_allclose(
         start(candidates, np.array([0, 2])), [[0.5, 0.5, 0, 1], [0, 1, 0.5, 0.5]]
     )
+
+
+@pytest.mark.parametrize("kind", [np.int32, np.int64])
+def test_neighbors_without_weight_do_not_matter_and_the_graph_stays_as_it_was(kind, workers):
+    neighbors, weights, candidates, blocks = case(2, n=40, k=6)
+    weights[weights < 0.15] = 0
+    weights /= weights.sum(axis=1, keepdims=True)
+    given = neighbors.astype(kind), weights.copy()
+    found = propagate(*given, candidates, blocks, iterations=9, workers=workers)
+    expected, _ = dense(neighbors, weights, candidates, blocks, iterations=9)
+    np.testing.assert_allclose(found.confidences, expected, atol=1e-12)
+    np.testing.assert_array_equal(given[0], neighbors)
+    np.testing.assert_array_equal(given[1], weights)
+
+
+def test_the_order_of_the_rows_does_not_change_a_bit(workers):
+    neighbors, weights, candidates, blocks = case(5, n=200, k=5)
+    order = np.random.default_rng(0).permutation(200)
+    place = np.argsort(order)
+    one = propagate(neighbors, weights, candidates, blocks, iterations=15, workers=workers)
+    other = propagate(
+        place[neighbors[order]],
+        weights[order],
+        candidates[order],
+        blocks,
+        iterations=15,
+        workers=workers,
+    )
+    np.testing.assert_array_equal(other.confidences, one.confidences[order])
+    np.testing.assert_array_equal(other.fell_back, one.fell_back[order])
+
+
+def test_rows_of_a_shuffled_line_are_laid_out_along_it():
+    n = 500
+    line = np.random.default_rng(4).permutation(n)  # which place on the line each row has
+    row = np.argsort(line)
+    neighbors = np.column_stack([row[(line - 1) % n], row[(line + 1) % n]])  # closed to a ring
+    order = beside_neighbors(neighbors, np.full((n, 2), 0.5))
+    assert sorted(order) == list(range(n))
+    assert np.abs(np.argsort(order)[neighbors] - np.argsort(order)[:, None]).max() <= 2
+
+
+def test_a_row_that_everyone_leans_on_has_no_say_in_the_order(monkeypatch):
+    neighbors, weights, _, _ = case(6, n=300, k=3)
+    neighbors[1:, 0] = 0
+    seen = []
+    find = module.reverse_cuthill_mckee
+    monkeypatch.setattr(
+        module, "reverse_cuthill_mckee", lambda graph: seen.append(graph) or find(graph)
+    )
+    assert sorted(beside_neighbors(neighbors, weights)) == list(range(300))
+    assert seen[0][:, [0]].nnz == 0
+    assert seen[0].nnz > 300
