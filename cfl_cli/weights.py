@@ -5,12 +5,13 @@ For every row i with neighbor differences D (k × d), G = D Dᵀ and τ = trace(
     minimise  wᵀ (G/τ + λ I) w    subject to   Σw = 1,  w ≥ 0
 
 OSQP finds which neighbors count, many rows at a time: rows are stacked block-diagonally in a
-workspace of fixed size and pattern, and only the numbers change from stack to stack. Scaling,
-adaptive steps and warm starts are off, because each would let a row's answer depend on the rows
-beside it. OSQP's answer is then sharpened: on its support S the optimum is w ∝ (G/τ + λI)_S⁻¹ 1,
-exact to rounding, and the optimality conditions are checked over all k neighbors. A row that
-fails the check has its support corrected and, should that not settle it, goes to an active-set
-solver; such rows, and those that OSQP gave up on, are counted.
+workspace of fixed size and pattern, and only the numbers change from stack to stack. Scaling and
+adaptive steps are off and every solve starts from uniform weights, because otherwise a row's answer
+would depend on the rows beside or before it. OSQP stops early and only its support S is read, off
+the multipliers, which tell zeros from small weights long before the weights do. On S the optimum
+is w ∝ (G/τ + λI)_S⁻¹ 1, exact to rounding, and the optimality conditions are checked over all k
+neighbors. A row that fails the check has its support corrected and, should that not settle it,
+goes to an active-set solver; such rows, and those that OSQP gave up on, are counted.
 """
 
 import signal
@@ -29,11 +30,10 @@ from cfl_cli.errors import ResourceError
 from cfl_cli.parallel import Workers, slices
 
 STACK = 100  # rows per OSQP problem: fewer pay more overhead, more wait for the slowest row
-PRECISION = 1e-5  # OSQP's; only the support is read off its answer
-SUPPORT = 1e-5  # weights below this are taken as zero before sharpening
-CORRECTIONS = 6  # of a misjudged support, before the active-set solver takes over
+PRECISION = 1e-2  # OSQP's; only the support is read off its answer
+CORRECTIONS = 10  # of a misjudged support, before the active-set solver takes over
 OPTIMAL = 1e-9  # slack allowed in the optimality conditions, relative to the objective
-CELLS_AT_ONCE = 1 << 22  # how many numbers a block of neighbor differences may hold
+CELLS_AT_ONCE = 1 << 18  # a block of neighbor differences that stays in a core's cache
 
 
 @dataclass(frozen=True)
@@ -75,7 +75,7 @@ def solve(
 
 
 def rows_at_once(k: int, dimensions: int) -> int:
-    """Return how many rows go together: whole stacks, and no more than memory should hold."""
+    """Return how many rows go together: whole stacks, and no more than a cache should hold."""
     return STACK * min(max(CELLS_AT_ONCE // (STACK * k * max(k, dimensions)), 1), 20)
 
 
@@ -85,7 +85,8 @@ def gram(features: Floats, rows: slice, neighbors: Ints, *, ridge: float) -> Flo
     A row that equals all its neighbors gets λI, whose optimum is uniform weights.
     """
     k = neighbors.shape[1]
-    difference = features[neighbors] - features[rows, None, :]
+    difference = features[neighbors]
+    difference -= features[rows, None, :]
     largest = np.abs(difference).max(axis=(1, 2), keepdims=True, initial=0)
     difference /= np.where(largest > 0, largest, 1)  # so that squares neither over- nor underflow
     grams = difference @ difference.transpose(0, 2, 1)
@@ -98,6 +99,7 @@ class Workspace:
     """One OSQP problem of STACK rows whose numbers are replaced again and again."""
 
     solver: osqp.OSQP
+    rho: float
     k: int
     upper: tuple[Ints, Ints]  # the upper triangle of a k × k matrix, column by column
 
@@ -108,6 +110,9 @@ class Workspace:
         eye = sp.identity(STACK)
         pattern = sp.kron(eye, np.triu(np.ones((k, k))), format="csc")
         sums = sp.kron(eye, np.ones((1, k)))
+        # The eigenvalues of 2(G/τ + λI) lie in [2λ, 2(k + λ)] and the largest is seldom above half
+        # of that. Steps near their geometric mean converge fastest.
+        rho = 2 * float(np.sqrt(ridge * (k / 2 + ridge)))
         solver = osqp.OSQP()
         solver.setup(
             pattern,
@@ -115,55 +120,59 @@ class Workspace:
             sp.vstack([sums, sp.identity(STACK * k)], format="csc"),
             np.concatenate([np.ones(STACK), np.zeros(STACK * k)]),
             np.concatenate([np.ones(STACK), np.full(STACK * k, np.inf)]),
-            # The eigenvalues of 2(G/τ + λI) lie in [2λ, 2(k + λ)]. Steps near their geometric
-            # mean converge fastest.
-            rho=2 * float(np.sqrt(ridge * (k + ridge))),
+            rho=rho,
             adaptive_rho=False,
             scaling=0,
-            warm_starting=False,
+            warm_starting=True,  # from where `_solve` says, never from the stack before
             polishing=False,
             eps_abs=PRECISION,
             eps_rel=0.0,
-            check_termination=10,
+            check_termination=5,
             max_iter=4000,
             verbose=False,
         )
-        return cls(solver, k, (row, column))
+        return cls(solver, rho, k, (row, column))
 
     def solve(self, grams: Floats) -> Floats:
-        """Return OSQP's weights, b × k, not yet cleaned up; NaN for rows it did not solve."""
+        """Return for each neighbor, b × k, a number above 0 if it counts; NaN for unsolved rows."""
         return np.concatenate([self._solve(grams[part]) for part in slices(len(grams), STACK)])
 
     def _solve(self, grams: Floats) -> Floats:
-        stack = np.broadcast_to(np.eye(self.k), (STACK, self.k, self.k)).copy()
-        stack[: len(grams)] = grams
+        rows = np.arange(STACK) % len(grams)  # a short stack repeats its rows
+        numbers = 2 * grams[rows[:, None], *self.upper]
         # OSQP reads raw memory: a C-contiguous float64 array, or it solves another problem.
-        numbers = np.ascontiguousarray(2 * stack[:, *self.upper], dtype=np.float64).reshape(-1)
-        self.solver.update(Px=numbers)
+        self.solver.update(Px=np.ascontiguousarray(numbers, dtype=np.float64).reshape(-1))
+        multipliers = -2 * grams.mean(axis=(1, 2))[rows]  # of Σw = 1, at uniform weights
+        self.solver.warm_start(
+            x=np.full(STACK * self.k, 1 / self.k),
+            y=np.concatenate([multipliers, np.zeros(STACK * self.k)]),
+        )
         answer = self.solver.solve(raise_error=False)
         if answer.info.status_val == osqp.SolverStatus.OSQP_SIGINT:
             raise KeyboardInterrupt
         if answer.info.status_val != osqp.SolverStatus.OSQP_SOLVED:
             return np.full(grams.shape[:2], np.nan)
-        return np.asarray(answer.x).reshape(STACK, self.k)[: len(grams)]
+        # A step of OSQP ends by projecting this on w ≥ 0: what is below 0 it holds at 0.
+        projected = np.asarray(answer.x) + np.asarray(answer.y)[STACK:] / self.rho
+        return projected.reshape(STACK, self.k)[: len(grams)]
 
 
 def sharpen(grams: Floats, rough: Floats) -> tuple[Floats, int]:
     """Return the optimal weights, exact to rounding, and how many rows OSQP did not settle.
 
-    Where the support of `rough` turns out not to be the optimum's, neighbors whose weight came
-    out negative leave it and neighbors that deserve weight enter, a few times over.
+    Neighbors whose number in `rough` is above 0 are the first support. Where it turns out not to
+    be the optimum's, neighbors whose weight came out negative leave it and neighbors that deserve
+    weight enter, a few times over.
     """
     weights = np.empty_like(rough)
-    support = rough > SUPPORT
-    todo = np.arange(len(grams))
+    todo, unsettled, support = np.arange(len(grams)), grams, rough > 0
     for _ in range(CORRECTIONS):
-        weights[todo] = on_support(grams[todo], support[todo])
-        right, deserving = optimal(grams[todo], weights[todo])
-        support[todo] = (weights[todo] > 0) | deserving
-        todo = todo[~right]
+        weights[todo] = attempt = on_support(unsettled, support)
+        right, deserving = optimal(unsettled, attempt)
+        todo, unsettled = todo[~right], unsettled[~right]
         if not len(todo):
             break
+        support = ((attempt > 0) | deserving)[~right]
     for row in todo:
         weights[row] = active_set(grams[row])
     gave_up = np.flatnonzero(np.isnan(rough).any(axis=1))

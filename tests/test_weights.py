@@ -8,7 +8,7 @@ from cfl_cli import weights as module
 from cfl_cli.errors import ResourceError
 from cfl_cli.neighbors import nearest
 from cfl_cli.parallel import Workers
-from cfl_cli.weights import active_set, check, gram, sharpen, solve
+from cfl_cli.weights import Workspace, active_set, check, gram, sharpen, solve
 
 RIDGE = 0.3
 
@@ -118,6 +118,23 @@ def test_row_order_block_size_and_threads_do_not_change_the_answer(workers, monk
     with Workers(1) as alone:
         others = solve(features, neighbors, ridge=RIDGE, workers=alone).values
     assert np.abs(others - expected).max() < 1e-9
+
+
+def test_osqp_tells_the_neighbors_that_count(workers):
+    features = np.random.default_rng(5).random((300, 5))
+    neighbors = nearest(features, k=20, workers=workers)
+    grams = gram(features, slice(0, 300), neighbors, ridge=RIDGE)
+    told = Workspace.set_up(20, ridge=RIDGE).solve(grams) > 0
+    truth = np.array([by_nnls(features, neighbors, row, RIDGE) > 0 for row in range(300)])
+    assert (told == truth).all(axis=1).mean() > 0.95  # the rest is what corrections are for
+
+
+def test_a_workspace_forgets_the_stack_before():
+    half = np.random.default_rng(2).normal(size=(2, 100, 8, 3))
+    first, second = half @ half.transpose(0, 1, 3, 2) + 0.1 * np.eye(8)
+    used, fresh = Workspace.set_up(8, ridge=0.1), Workspace.set_up(8, ridge=0.1)
+    used.solve(first * 50)
+    np.testing.assert_array_equal(used.solve(second), fresh.solve(second))
 
 
 def test_rows_that_osqp_gives_up_on_are_solved_and_counted(workers, monkeypatch):
