@@ -1,7 +1,9 @@
 """Estimates the values behind exclusions: columns that only say what a value is not.
 
     schema.py       YAML → Schema: which columns are OFs, which are CFs
-    tables.py       file ↔ table; separated.py reads CSV and TSV strictly
+    tables.py       file or stream ↔ table, with a module for each kind of format:
+                    separated.py (CSV, TSV), jsonl.py, columnar.py (Parquet, Arrow), packing.py
+    files.py        bytes in, and out whole or not at all
     encode.py       step 1  table + schema → features, candidates, blocks
     neighbors.py    step 2  features → k nearest rows
     weights.py      step 3  a small quadratic programme per row → weights
@@ -10,6 +12,7 @@
     decode.py       step 5  confidences → columns
     report.py       which CFs can be trusted
     imputation.py   all of it, for a data frame: `impute`
+    outputs.py      what a run leaves behind: the table, its report, records set aside
     cli.py          all of it, for the command line: `cfl`
 
 OF: ordinary feature. CF: complementary feature.

@@ -11,7 +11,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-NASTY = """
+NASTY = r"""
 007 1e5 -0.0 +1 0x1F 1_000 .5 5. 1,5 ∞ NaN nan inf -inf NA N/A null NULL None nil true FALSE yes no
 on off ~ ? - -- = == =1+1 @x +x -x ' '' " "" ` \ \\ \n \0 ; | & && $HOME ${x} $(x) %s %n {0} {{x}}
 <b> &amp; [x] *.csv # #x !x a:b a: :b 2024-01-01 12:30 01:00 1/2 3E 1E309 9007199254740993 ½ ² ٣ Ⅷ
