@@ -4,6 +4,7 @@ pyarrow and not polars, because columns that nobody asked about pass through unc
 it checks what it reads, and because it keeps the report inside an Arrow file.
 """
 
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import IO
@@ -14,7 +15,8 @@ import pyarrow.parquet as pq
 from cfl_cli.errors import DataError, ResourceError
 from cfl_cli.words import quote
 
-ARROW, FEATHER_1, ENCRYPTED = b"ARROW1", b"FEA1", b"PARE"
+PARQUET, ENCRYPTED = b"PAR1", b"PARE"
+ARROW, FEATHER_1 = b"ARROW1", b"FEA1"
 TITLES = {"parquet": "Parquet", "arrow": "Arrow"}
 
 
@@ -26,11 +28,36 @@ def read(data: bytes, kind: str, *, name: str) -> pa.Table:
             table = pq.ParquetFile(source, page_checksum_verification=True).read()
         else:
             table = _open(data).read_all()
-        table.validate(full=True)
-    doubled = {column for column in table.column_names if table.column_names.count(column) > 1}
-    if doubled:
-        raise DataError(*(f"{name}: column {quote(one)} stands twice" for one in sorted(doubled)))
+    problems = [
+        f"{name}: column {quote(column)} stands twice"
+        for column, count in Counter(table.column_names).items()
+        if count > 1
+    ]
+    problems += [
+        f"{name}: column {quote(field.name)} holds what no {field.type} can be: text that is not "
+        "UTF-8, a number out of range, or damage"
+        for field, column in zip(table.schema, table.columns, strict=True)
+        if not _is_valid(column)
+    ]
+    if problems:
+        raise DataError(*problems)
     return table
+
+
+def _is_valid(column: pa.ChunkedArray) -> bool:
+    """Return whether every cell is what its type allows."""
+    try:
+        column.validate(full=True)
+    except pa.ArrowInvalid:
+        return False
+    return True
+
+
+def kind_of(data: bytes) -> str | None:
+    """Return the format that the first bytes tell, if they tell one of these."""
+    if data.startswith((PARQUET, ENCRYPTED)):
+        return "parquet"
+    return "arrow" if data.startswith((ARROW, FEATHER_1)) else None
 
 
 def read_metadata(data: bytes, kind: str, *, name: str) -> Mapping[bytes, bytes]:
@@ -80,6 +107,8 @@ def _open(data: bytes) -> pa.ipc.RecordBatchFileReader | pa.ipc.RecordBatchStrea
 @contextmanager
 def _well_formed(data: bytes, kind: str, *, name: str) -> Iterator[None]:
     """Turn pyarrow's errors, which may quote cells of the table, into ones that do not."""
+    if not data:
+        raise DataError(f"{name}: the file is empty")
     if data.startswith(ENCRYPTED):
         raise DataError(f"{name}: this Parquet file is encrypted: decrypt it first")
     if data.startswith(FEATHER_1):
@@ -96,4 +125,6 @@ def _well_formed(data: bytes, kind: str, *, name: str) -> Iterator[None]:
             "not read"
         ) from error
     except (pa.ArrowException, OSError, UnicodeError, ValueError, KeyError) as error:
+        if "decrypt" in str(error):
+            raise DataError(f"{name}: has encrypted columns: decrypt them first") from error
         raise DataError(f"{name}: not a well-formed {TITLES[kind]} file") from error

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from cfl_cli.encode import has_text
+from cfl_cli.encode import has_text, type_name
 from cfl_cli.errors import UsageError
 from cfl_cli.words import did_you_mean, printable, quote
 
@@ -42,7 +42,9 @@ def draft(frame: pl.DataFrame, *, cfs: Sequence[str], ignored: Sequence[str]) ->
         if column.name in ignored:
             guess = Guess("{role: ignore}")
         elif not has_text(column.dtype):
-            guess = Guess("{role: ignore}", f"holds {column.dtype}, which cfl does not compare")
+            guess = Guess(
+                "{role: ignore}", f"holds {type_name(column.dtype)}, which cfl does not compare"
+            )
         elif column.name in cfs:
             guess = _complementary(_text(column, missing), missing)
         else:
@@ -62,7 +64,7 @@ def _check_columns(frame: pl.DataFrame, cfs: Sequence[str], ignored: Sequence[st
         if name not in frame.columns
     ]
     problems += [
-        f"--cf {quote(name)}: the column holds {frame[name].dtype}, not text or numbers"
+        f"--cf {quote(name)}: the column holds {type_name(frame[name].dtype)}, not text or numbers"
         for name in cfs
         if name in frame.columns and not has_text(frame[name].dtype)
     ]

@@ -176,6 +176,11 @@ def has_text(kind: pl.DataType) -> bool:
     return not kind.is_nested() and kind not in (pl.Binary, pl.Duration, pl.Object)
 
 
+def type_name(kind: pl.DataType) -> str:
+    """Return what to call a type in a message."""
+    return "a type that cfl does not know" if kind == pl.Object else str(kind)
+
+
 def _usable(frame: pl.DataFrame, schema: Schema, problems: Problems) -> set[str]:
     """Return the columns that can be encoded, having noted those that cannot."""
     usable = set()
@@ -186,9 +191,9 @@ def _usable(frame: pl.DataFrame, schema: Schema, problems: Problems) -> set[str]
                 f"{did_you_mean(column, frame.columns)}"
             )
         elif not has_text(frame[column].dtype):
+            kind = type_name(frame[column].dtype)
             problems.add(
-                f"column {quote(column)} holds {frame[column].dtype}, not text or numbers: "
-                "mark it `role: ignore`"
+                f"column {quote(column)} holds {kind}, not text or numbers: mark it `role: ignore`"
             )
         else:
             usable.add(column)

@@ -20,6 +20,7 @@ from cfl_cli.errors import PROBLEMS_SHOWN, DataError
 from cfl_cli.words import quote
 
 DIGITS = 17  # what a double holds; a number with more of them is not read as one
+LONE_RETURN = "a carriage return without a line feed: let lines end in LF or CRLF"
 EXACT = 1 << 53  # whole numbers beyond this are not read as doubles
 
 
@@ -62,6 +63,8 @@ def read(data: bytes, *, name: str, encoding: str = utf8.DEFAULT, reject: bool =
         except UnfitError as error:
             rows.append(None)
             flaws.append((number, str(error), text.decode().rstrip("\r")))
+    if flaws and _is_document(texts):
+        raise DataError(f"{name}: one JSON document over many lines: write one object a line")
     if flaws and not reject:
         raise DataError(
             *(f"{name}: line {line}: {cause}" for line, cause, _ in flaws[:PROBLEMS_SHOWN]),
@@ -100,6 +103,8 @@ def _parse(text: bytes) -> dict[str, Any]:
     except json.JSONDecodeError as error:
         if not text.strip():
             raise UnfitError("a blank line") from None
+        if b"\r" in text[:-1]:
+            raise UnfitError(LONE_RETURN) from None
         raise UnfitError(f"not JSON: {error.msg}, at character {error.pos + 1}") from None
     except RecursionError:
         raise UnfitError("nested too deeply") from None
@@ -111,6 +116,17 @@ def _parse(text: bytes) -> dict[str, Any]:
         except UnicodeEncodeError:
             raise UnfitError("half of a surrogate pair, which is no character") from None
     return row
+
+
+def _is_document(texts: Sequence[bytes]) -> bool:
+    """Return whether the lines, of which some are no JSON, are JSON all together."""
+    if len(texts) == 1:
+        return False
+    try:
+        json.loads(b"\n".join(texts))
+    except (ValueError, RecursionError):
+        return False
+    return True
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

@@ -18,7 +18,7 @@ else:
 
 CHUNK = 1 << 20
 MAGIC: dict[Packing, bytes] = {"gz": b"\x1f\x8b", "zst": b"\x28\xb5\x2f\xfd"}
-NAMES: dict[Packing, str] = {"gz": "gzip", "zst": "Zstandard"}
+NAMES: dict[str, str] = {"gz": "gzip", "zst": "Zstandard"}
 
 
 def unpack(data: bytes, packing: Packing, *, name: str, limit: int) -> bytes:

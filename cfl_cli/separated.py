@@ -6,10 +6,12 @@ stands beside each quote, how wide each record is. What passes is parsed by pola
 of records is compared with the scan's.
 """
 
+import codecs
 import csv
 import io
 import sys
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain, repeat
 
@@ -44,6 +46,7 @@ class Dialect:
     delimiter: str = ","
     quote: str = '"'
     encoding: str = "utf-8"
+    certain: bool = False  # the delimiter is what the user said, and no question to ask
 
     def __post_init__(self) -> None:
         for option, sign in (("--delimiter", self.delimiter), ("--quote", self.quote)):
@@ -264,7 +267,10 @@ def _header(
         raise DataError(f"{name}: line 1: the header cannot be read: {error}") from None
     if not any(header):
         raise DataError(f"{name}: line 1: there is no header with the columns' names")
-    if len(header) == 1 and (sign := next((one for one in ";\t|" if one in header[0]), None)):
+    if text.lower().strip("\r").rstrip(";,\t|") == "sep=":
+        raise DataError(f"{name}: line 1: {quote(text)} names no columns: delete this line")
+    sign = next((one for one in ";\t|" if one in header[0]), None)
+    if len(header) == 1 and sign and not dialect.certain:
         raise DataError(
             f"{name}: line 1: a single column: if {quote(sign)} stands between cells, add "
             f"--delimiter {quote(sign)}"
@@ -274,11 +280,30 @@ def _header(
         for number, column in enumerate(header, start=1)
         if not column
     ]
-    doubled = {column: None for column in header if column and header.count(column) > 1}
-    problems += [f"{name}: line 1: column {quote(column)} stands twice" for column in doubled]
+    problems += [
+        f"{name}: line 1: column {quote(column)} stands twice"
+        for column, count in Counter(header).items()
+        if column and count > 1
+    ]
     if problems:
         raise DataError(*problems)
     return header
+
+
+def header_text(names: Sequence[str], delimiter: str) -> str:
+    """Return the first line of a table.
+
+    A name that begins like a byte-order mark goes in quotes too, or it would be taken for one.
+    """
+    signs = {delimiter, '"', "\r", "\n"}
+    doubled = [name.replace('"', '""') for name in names]
+    return (
+        delimiter.join(
+            f'"{name}"' if signs & set(name) or name.startswith("\ufeff") else name
+            for name in doubled
+        )
+        + "\n"
+    )
 
 
 def _blank(data: bytes, records: Records) -> Mask:
@@ -309,7 +334,7 @@ def _parse(data: bytes, header: list[str], dialect: Dialect) -> pl.DataFrame:
     if not data.strip(b"\r\n"):
         return pl.DataFrame(schema=schema)
     return pl.read_csv(
-        data,
+        codecs.BOM_UTF8 + data,  # polars takes one away, and a cell may begin with its own
         has_header=False,
         schema=schema,
         separator=dialect.delimiter,

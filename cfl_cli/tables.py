@@ -14,6 +14,7 @@ import polars as pl
 from polars.exceptions import PanicException, PolarsError
 
 from cfl_cli import columnar, files, formats, frames, jsonl, memory, packing, separated
+from cfl_cli.encode import type_name
 from cfl_cli.errors import DataError, UsageError
 from cfl_cli.formats import Format
 from cfl_cli.separated import Dialect, Reject
@@ -22,7 +23,6 @@ from cfl_cli.words import quote
 REPORT_KEY = "cfl.report"
 STANDARD = "-"
 REMOTE = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:/")
-PARQUET, ARROW = b"PAR1", b"ARROW1"
 
 
 @dataclass(frozen=True)
@@ -86,7 +86,8 @@ def read(place: Place, *, reject: bool = False, **signs: str | None) -> Table:
     if kind == "jsonl":
         lines = jsonl.read(data, name=name, reject=reject, **given)
         return Table(lines.frame, lines.rejects, lines)
-    dialect = Dialect(**{"delimiter": formats.DELIMITERS[kind], **given})
+    certain = "delimiter" in given
+    dialect = Dialect(**{"delimiter": formats.DELIMITERS[kind], **given}, certain=certain)
     try:
         return Table(*separated.read(data, name=name, dialect=dialect, reject=reject))
     except (PolarsError, PanicException) as error:  # whose texts quote cells of the table
@@ -104,20 +105,31 @@ def _check_signs(place: Place, given: Mapping[str, str]) -> None:
 
 
 def _unpacked(data: bytes, place: Place) -> bytes:
-    form = place.format
-    if form.packing is not None:
-        limit = memory.available()
-        return packing.unpack(data, form.packing, name=place.name, limit=limit)
+    """Return the table's own bytes, or raise if they are those of another format."""
+    form, name = place.format, place.name
+    found = _sniffed(data)
+    if found not in {None, form.packing or form.kind}:
+        raise DataError(f"{name}: this is no {form.packing or form.kind}: {_way_out(form, found)}")
+    if form.packing is None:
+        return data
+    limit = memory.available() // 4  # what is made of the text needs room too
+    data = packing.unpack(data, form.packing, name=name, limit=limit)
+    if _sniffed(data):
+        raise DataError(f"{name}: there is {_sniffed(data)} inside: unpack it first")
+    return data
+
+
+def _sniffed(data: bytes) -> str | None:
+    """Return the packing or the format that the first bytes give away, if they do."""
+    return packing.packing_of(data) or columnar.kind_of(data)
+
+
+def _way_out(form: Format, found: str | None) -> str:
+    if found not in packing.NAMES:
+        return f"add --input-format {found}"
     if form.embeds_report:
-        return data
-    found = packing.packing_of(data)
-    if found:
-        inside = f"{form.kind}.{found}"
-    elif data.startswith((PARQUET, ARROW)):
-        inside = "parquet" if data.startswith(PARQUET) else "arrow"
-    else:
-        return data
-    raise DataError(f"{place.name}: this is no {form.kind.upper()}: add --input-format {inside}")
+        return f"it is packed with {packing.NAMES[found]}: unpack it first"
+    return f"add --input-format {form.kind}.{found}"
 
 
 def check_holds(table: Table, place: Place) -> None:
@@ -157,7 +169,7 @@ def _unsayable(column: pl.Series, *, json: bool) -> str:
     """Return what in a column has no form in JSON or between delimiters, if anything has none."""
     kind = column.dtype
     if kind in (pl.Binary, pl.Duration, pl.Object) or (kind.is_nested() and not json):
-        return str(kind)
+        return type_name(kind)
     if isinstance(kind, pl.List | pl.Array):
         return _unsayable(column.explode(), json=json)
     if isinstance(kind, pl.Struct):
@@ -165,6 +177,8 @@ def _unsayable(column: pl.Series, *, json: bool) -> str:
         return next(filter(None, inner), "")
     if json and kind.is_float() and not column.is_finite().all():
         return "NaN or infinity"
+    if not json and kind == pl.String and column.str.contains("\0", literal=True).any():
+        return "a NUL character"
     return ""
 
 
@@ -178,13 +192,13 @@ def read_report(name: str) -> bytes:
             raise DataError(f"{path}: there is no {beside.name} beside it: name the report itself")
         path, title = beside, str(beside)
     data = files.read(path)
-    for kind, magic in (("parquet", PARQUET), ("arrow", ARROW)):
-        if data.startswith(magic):
-            text = columnar.read_metadata(data, kind, name=title).get(REPORT_KEY.encode())
-            if text is None:
-                raise DataError(f"{title}: no report inside: `cfl impute` did not write this file")
-            return text
-    return data
+    kind = columnar.kind_of(data)
+    if kind is None:
+        return data
+    text = columnar.read_metadata(data, kind, name=title).get(REPORT_KEY.encode())
+    if text is None:
+        raise DataError(f"{title}: no report inside: `cfl impute` did not write this file")
+    return text
 
 
 def _without_report() -> list[str]:
@@ -244,7 +258,8 @@ def _write(frame: Any, file: IO[bytes], form: Format, *, report: str, source: Ta
     with packing.packed(file, form.packing) as inner:
         if form.separated:
             delimiter = formats.DELIMITERS[form.kind]
-            frames.as_polars(frame).write_csv(inner, separator=delimiter)
+            inner.write(separated.header_text(frames.names(frame), delimiter).encode())
+            frames.as_polars(frame).write_csv(inner, separator=delimiter, include_header=False)
         elif source is not None and source.lines is not None:
             new = frame.select(frame.columns[source.frame.width :])
             inner.write(jsonl.append(source.lines.texts, new))

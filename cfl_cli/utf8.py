@@ -6,7 +6,12 @@ import io
 from cfl_cli.errors import DataError, UsageError
 from cfl_cli.words import quote
 
-UTF_16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
+MARKS = {
+    codecs.BOM_UTF32_LE: "UTF-32",
+    codecs.BOM_UTF32_BE: "UTF-32",
+    codecs.BOM_UTF16_LE: "UTF-16",  # which begins like the first one here
+    codecs.BOM_UTF16_BE: "UTF-16",
+}
 DEFAULT = "utf-8"
 
 
@@ -26,8 +31,8 @@ def to_utf8(data: bytes, *, name: str, encoding: str = DEFAULT) -> bytes:
             data = data.decode(encoding).encode()
         except UnicodeError:
             raise DataError(f"{name}: not {encoding}: name another --encoding") from None
-    elif data.startswith(UTF_16):
-        raise DataError(f"{name}: this is UTF-16: add --encoding utf-16")
+    elif found := next((found for mark, found in MARKS.items() if data.startswith(mark)), None):
+        raise DataError(f"{name}: this is {found}: add --encoding {found.lower()}")
     data = data.removeprefix(codecs.BOM_UTF8)
     nul = data.find(b"\0")
     if nul >= 0:

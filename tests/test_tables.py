@@ -66,6 +66,8 @@ def test_the_same_table_gives_the_same_bytes(tmp_path, form):
         (b"\x28\xb5\x2f\xfd\x04\x00", "a.jsonl", "jsonl.zst"),
         (b"PAR1....PAR1", "a.csv", "parquet"),
         (b"ARROW1\0\0", "a.tsv", "arrow"),
+        (b"ARROW1\0\0", "a.parquet", "arrow"),
+        (b"\x28\xb5\x2f\xfd\x04\x00", "a.csv.gz", "csv.zst"),
     ],
 )
 def test_a_file_that_is_something_else_is_refused_with_the_option_that_helps(
@@ -74,6 +76,37 @@ def test_a_file_that_is_something_else_is_refused_with_the_option_that_helps(
     (tmp_path / name).write_bytes(content)
     with pytest.raises(DataError, match=f"add --input-format {way_out}$"):
         read(Place.to_read(str(tmp_path / name)))
+
+
+def test_a_file_that_is_packed_twice_or_around_its_own_packing_is_refused(tmp_path):
+    (tmp_path / "a.csv.gz").write_bytes(gzip.compress(gzip.compress(b"a,b\n1,2\n")))
+    with pytest.raises(DataError, match="there is gz inside: unpack it first"):
+        read(Place.to_read(str(tmp_path / "a.csv.gz")))
+    (tmp_path / "a.parquet").write_bytes(gzip.compress(b"PAR1"))
+    with pytest.raises(DataError, match="packed with gzip: unpack it first"):
+        read(Place.to_read(str(tmp_path / "a.parquet")))
+
+
+def test_a_byte_order_mark_within_the_table_is_text(tmp_path):
+    for text in ("a,b\n\ufeff1,2\n", '"\ufeffa",b\n1,\ufeff2\n'):
+        (tmp_path / "a.csv").write_text(text, encoding="utf-8")
+        table = read(Place.to_read(str(tmp_path / "a.csv")))
+        write(table.frame, Place.to_write(str(tmp_path / "o.csv")), report="{}")
+        assert (tmp_path / "o.csv").read_text(encoding="utf-8") == text
+
+
+def test_a_delimiter_that_is_given_is_not_doubted(tmp_path):
+    (tmp_path / "a.csv").write_text("a|b\n1\n")
+    assert read(Place.to_read(str(tmp_path / "a.csv")), delimiter=",").frame.rows() == [("1",)]
+
+
+def test_thousands_of_columns_are_read_at_once(tmp_path):
+    (tmp_path / "a.csv").write_text(",".join(f"c{n}" for n in range(20_000)) + "\n")
+    table = pa.table({f"c{n}": [1] for n in range(3_000)})
+    write(table, Place.to_write(str(tmp_path / "a.arrow")), report="{}")
+    for name, width in (("a.csv", 20_000), ("a.arrow", 3_000)):
+        frame = read(Place.to_read(str(tmp_path / name))).frame
+        assert frame.shape[1] == width
 
 
 def test_a_given_format_wins_over_the_name(tmp_path):
@@ -129,6 +162,10 @@ def test_nested_columns_are_nothing_for_csv_and_fine_for_json():
 @pytest.mark.parametrize("cell", [math.nan, [math.inf], {"a": [math.nan]}])
 def test_json_has_no_nan_however_deep(cell):
     assert "holds NaN or infinity" in problems({"a": [cell]}, "o.jsonl")[0]
+
+
+def test_a_nul_is_nothing_for_csv():
+    assert "holds a NUL character" in problems({"a": ["x\0y"]}, "o.csv")[0]
 
 
 def test_a_column_without_a_name_is_nothing_for_csv():
