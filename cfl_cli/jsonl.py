@@ -74,7 +74,10 @@ def read(data: bytes, *, name: str, encoding: str = utf8.DEFAULT, reject: bool =
     columns = _columns([row for row in rows if row is not None])
     if not columns:
         raise DataError(f"{name}: there is no line with an object: no columns")
-    typed = {column: _typed(column, cells) for column, cells in columns.items()}
+    try:
+        typed = {column: _typed(column, cells) for column, cells in columns.items()}
+    except RecursionError:
+        raise DataError(f"{name}: there is a cell that is nested too deeply") from None
     return Lines(
         pl.DataFrame({column: series for column, (series, _) in typed.items()}),
         list(compress(texts, good)),

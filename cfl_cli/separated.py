@@ -108,7 +108,8 @@ def read(
             *(f"{name}: line {line_of(data, flaw.position)}: {flaw.message}" for flaw in shown),
             more=more,
         )
-    frame = _parse(_good(data, body, flaws), header, dialect)
+    good = _good(data, body, flaws) if fits.any() else b""
+    frame = _parse(good, header, dialect)
     if frame.height != int(fits.sum()):
         raise DataError(
             f"{name}: {int(fits.sum()):,} records, of which polars finds {frame.height:,}: "
@@ -331,10 +332,12 @@ def _good(data: bytes, body: Records, flaws: list[Flaw]) -> bytes:
 
 def _parse(data: bytes, header: list[str], dialect: Dialect) -> pl.DataFrame:
     schema = dict.fromkeys(header, pl.String)
-    if not data.strip(b"\r\n"):
+    if not data:
         return pl.DataFrame(schema=schema)
+    if data.startswith(codecs.BOM_UTF8):  # a cell that begins so: polars takes one such mark away
+        data = codecs.BOM_UTF8 + data
     return pl.read_csv(
-        codecs.BOM_UTF8 + data,  # polars takes one away, and a cell may begin with its own
+        data,
         has_header=False,
         schema=schema,
         separator=dialect.delimiter,

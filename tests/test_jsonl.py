@@ -106,6 +106,7 @@ def test_keys_may_be_missing_and_columns_come_in_order_of_appearance():
         ('{"a":-Infinity}', "line 1: -Infinity is not JSON"),
         ('{"a":"\\ud800"}', "line 1: half of a surrogate pair"),
         ('{"a":' + "[" * 100_000, "line 1: nested too deeply"),
+        ('{"a":' + "[" * 900 + "]" * 900 + "}", "there is a cell that is nested too deeply"),
         ('{"a":1} {"a":2}', "line 1: not JSON"),
         ("{'a':1}", "line 1: not JSON"),
         ('{"a":01}', "line 1: not JSON"),
