@@ -53,6 +53,7 @@ def standard_output() -> Iterator[IO[bytes]]:
     try:
         yield stream
         stream.flush()
+        raw.check()
     except OSError as error:
         if isinstance(raw.failure, BrokenPipeError):
             raise raw.failure from error  # the reader went away, which is nobody's fault
@@ -91,6 +92,11 @@ class Raw(io.RawIOBase):
             os.close(self.handle)
         super().close()
 
+    def check(self) -> None:
+        """Raise if any write has failed, also one whose error was swallowed on the way."""
+        if self.failure is not None:
+            raise self.failure
+
     def cause(self, error: Exception) -> str:
         """Return in a few words why it could not be written."""
         return _cause(self.failure or error)
@@ -125,6 +131,7 @@ class Staged:
     def finish(self) -> None:
         """Bring everything to the disk, with the permissions that the file will have."""
         self.file.flush()
+        self.raw.check()
         handle = self.raw.handle
         if self.target.exists():
             old = self.target.stat()
