@@ -5,7 +5,7 @@
                     separated.py (CSV, TSV), jsonl.py, columnar.py (Parquet, Arrow), packing.py
     files.py        bytes in, and out whole or not at all
     encode.py       step 1  table + schema → features, candidates, blocks
-    neighbors.py    step 2  features → k nearest rows
+    neighbors.py    step 2  features → k nearest rows; index.py finds what is near
     weights.py      step 3  a small quadratic programme per row → weights
     propagate.py    step 4  confidences flow along the weights
     estimate.py     steps 2 to 4, twice: the paper's Algorithm 1

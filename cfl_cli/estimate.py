@@ -25,6 +25,7 @@ class Estimate:
     confidences: Floats  # n × ΣK
     fell_back: Mask  # n × CFs
     rescued_rows: int  # rows whose weights OSQP could not settle, over all rounds
+    recall: float  # share of the true neighbors that were found, in the round that found fewest
 
 
 def estimate(
@@ -39,32 +40,37 @@ def estimate(
     seed: int,
     correction: bool,
     jobs: int,
+    exact: bool = False,
     progress: Progress = lambda *_: None,
 ) -> Estimate:
-    """Return the confidences of all CFs. `blocks` says at which column each CF begins."""
+    """Return the confidences of all CFs. `blocks` says at which column each CF begins.
+
+    `exact` forbids a search of neighbors that may miss some.
+    """
 
     def stage(name: str, total: int) -> Callable[[int], None]:
         progress(name, 0, total)
         return lambda done: progress(name, done, total)
 
-    def one_round(number: int, points: Floats) -> tuple[Propagation, int]:
+    def one_round(number: int, points: Floats) -> tuple[Propagation, int, float]:
         n = len(points)
         neighbors = nearest(
             points,
             k=k,
             seed=seed,
+            exact=exact,
             workers=workers,
             progress=stage(f"round {number}: neighbors", n),
         )
         weights = solve(
             points,
-            neighbors,
+            neighbors.rows,
             ridge=ridge,
             workers=workers,
             progress=stage(f"round {number}: weights", n),
         )
         propagation = propagate(
-            neighbors,
+            neighbors.rows,
             weights.values,
             candidates,
             blocks,
@@ -73,15 +79,15 @@ def estimate(
             workers=workers,
             progress=stage(f"round {number}: propagation", iterations),
         )
-        return propagation, weights.rescued_rows
+        return propagation, weights.rescued_rows, neighbors.recall
 
     with Workers(jobs) as workers:
-        answer, rescued = one_round(1, features)
+        answer, rescued, recall = one_round(1, features)
         if gamma > 0:
             estimated = scale_by_domain(answer.confidences, blocks, gamma=gamma)
-            answer, more = one_round(2, np.hstack([features, estimated]))
-            rescued += more
-    return Estimate(answer.confidences, answer.fell_back, rescued)
+            answer, more, again = one_round(2, np.hstack([features, estimated]))
+            rescued, recall = rescued + more, min(recall, again)
+    return Estimate(answer.confidences, answer.fell_back, rescued, recall)
 
 
 def scale_by_domain(confidences: Floats, blocks: Ints, *, gamma: float) -> Floats:

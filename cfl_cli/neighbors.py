@@ -9,33 +9,31 @@ distance, and the neighbors still wanting are drawn from its rows. The draw of r
 the seed, on i and on the rows it draws from. So the rows of a large group lean on different
 neighbors, and the answer depends on neither block size nor thread count.
 
-Two searchers give the same, exact answer: a k-d tree, which costs about n log n where points lie
-in few dimensions, and matrix products, which cost n² d in single precision wherever they lie.
+How near groups are found is told in index.py. A searcher that may miss some is given up where
+it matters most: a shell of several groups, which must be seen whole, is searched exactly.
 """
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from operator import itemgetter
-from time import perf_counter
+from functools import partial
 from typing import Self
 
 import numpy as np
 import numpy.typing as npt
-from scipy.spatial import cKDTree
 
-from cfl_cli.arrays import Floats, Ints, Mask
+from cfl_cli.arrays import Floats, Ints
+from cfl_cli.index import TIE, Found, Index, Stage
 from cfl_cli.parallel import Workers, slices
 
-Search = Callable[[Ints, int], tuple[Ints, Floats]]
+ROWS_AT_ONCE = 1 << 16  # whose draws are made at once
 
-TREE_DIMENSIONS = 10  # up to this a k-d tree is always the faster one
-HEAPS = 256  # into which points are dealt to find a bound
-PILOT = 64  # points that both searchers answer for, to see which is faster
-SAFE = 1e10 * np.finfo(float).eps  # rounding of products that stays well below TIE
-TIE = 1e-9  # distances closer than this, relatively, are one distance
-WIDEN = 8  # how many times more groups are asked for when a shell is not seen whole
-GROUPS_AT_ONCE = 512
-CELLS_AT_ONCE = 1 << 22  # how many numbers one temporary array may hold
+
+@dataclass(frozen=True)
+class Neighbors:
+    """The neighbors, and how many of the true ones they are."""
+
+    rows: Ints  # n × k: the numbers of every row's neighbors, nearest first
+    recall: float  # measured on some rows of this table; 1.0 when the search was exact
 
 
 def nearest(
@@ -44,28 +42,34 @@ def nearest(
     k: int,
     workers: Workers,
     seed: int = 0,
+    exact: bool = False,
     progress: Callable[[int], None] = lambda _: None,
-) -> Ints:
-    """Return an n × k array: the numbers of every row's neighbors, nearest first.
+) -> Neighbors:
+    """Return every row's k neighbors; `exact` forbids a search that may miss some.
 
     Needs 1 ≤ k < n. `progress` is told how many rows are done.
     """
     groups = Groups.of(features)
-    search = searcher(groups.points, wanted=min(k + 2, len(groups.points)))
+    wanted = min(k + 1, len(groups.points))  # itself and k more: enough rows in any case
+    index = Index.of(groups.points, wanted=wanted, exact=exact, workers=workers)
     neighbors = np.empty((len(features), k), dtype=np.int64)
 
-    def settle(part: slice) -> int:
-        asked = np.arange(part.start, part.stop)
-        for ranking in _rankings(search, groups, asked, k=k):
-            for rows, chosen in _draws(ranking, groups, k=k, seed=seed):
-                neighbors[rows] = chosen
-        return int(groups.size[part].sum())
+    def settle(stage: Stage, asked: Ints) -> tuple[int, Ints]:
+        ranking = rank(stage.search(asked), groups, asked, k=k, whole=stage.whole)
+        for rows, chosen in _draws(ranking, groups, k=k, seed=seed):
+            neighbors[rows] = chosen
+        return int(groups.size[ranking.asked].sum()), asked[~np.isin(asked, ranking.asked)]
 
-    done = 0
-    for rows in workers.map(settle, slices(len(groups.points), GROUPS_AT_ONCE)):
-        done += rows
-        progress(done)
-    return neighbors
+    done, asked = 0, index.order
+    for stage in index.stages:
+        parts = [asked[part] for part in slices(len(asked), stage.at_once)]
+        left = [asked[:0]]
+        for rows, rest in workers.map(partial(settle, stage), parts):
+            done += rows
+            progress(done)
+            left.append(rest)
+        asked = np.concatenate(left)
+    return Neighbors(neighbors, index.recall)
 
 
 @dataclass(frozen=True)
@@ -99,59 +103,52 @@ class Groups:
 
 @dataclass(frozen=True)
 class Ranking:
-    """For each of some groups, the groups that hold its rows' neighbors: inner ones, then shell."""
+    """For each of some groups, the groups that hold its rows' neighbors: inner ones, then shell.
+
+    Equally far groups go by their numbers, whatever order a searcher found them in.
+    """
 
     asked: Ints  # g: the groups
-    order: Ints  # g × m: the groups they lean on
-    reach: Ints  # g × m: other rows in these groups, added up from the left
+    owner: Ints  # p: places in `asked`, ascending
+    order: Ints  # p: the groups that the owner leans on, nearest first
+    reach: Ints  # p: other rows in the owner's groups, added up from the nearest
     inner: Ints  # g: how many rows the inner groups hold, always below k
+    pool: Ints  # g: how many rows the shell holds
 
 
-def _rankings(search: Search, groups: Groups, asked: Ints, *, k: int) -> Iterator[Ranking]:
-    """Ask for more and more groups until every shell is seen whole."""
-    total = len(groups.points)
-    wanted = min(k + 2, total)  # itself, k more, and one beyond them to close the shell
-    while len(asked):
-        still_open = []
-        for part in slices(len(asked), max(1, CELLS_AT_ONCE // wanted)):
-            ranking, closed = _rank(search, groups, asked[part], k=k, wanted=wanted)
-            yield ranking
-            still_open.append(asked[part][~closed])
-        asked = np.concatenate(still_open)
-        wanted = min(WIDEN * wanted, total)
+def rank(found: Found, groups: Groups, asked: Ints, *, k: int, whole: bool) -> Ranking:
+    """Rank what was found. Unless shells were seen `whole`, those of several groups are left."""
+    by = np.lexsort((found.distance, found.row))
+    row, order, distance = found.row[by], found.point[by], found.distance[by]
+    new = np.diff(row, prepend=-1) > 0
+    level = np.cumsum(new | (distance > np.roll(distance, 1) * (1 + TIE)))
+    by = np.lexsort((order, level))
+    order = order[by]
 
+    asked = asked[row[new]]
+    owner = np.cumsum(new) - 1
+    others = groups.size[order] - (order == asked[owner])  # a row is no neighbor of its own
+    reach = np.cumsum(others)
+    reach -= (reach - others)[new][owner]
+    begin = np.flatnonzero(new)
+    kth = begin + np.bincount(owner, weights=reach < k).astype(np.int64)
+    inside, shell = level < level[kth][owner], level == level[kth][owner]
+    inner = np.bincount(owner, weights=others * inside).astype(np.int64)
+    pool = np.bincount(owner, weights=others * shell).astype(np.int64)
 
-def _rank(
-    search: Search, groups: Groups, asked: Ints, *, k: int, wanted: int
-) -> tuple[Ranking, Mask]:
-    """Return the ranking of those asked groups whose shell is closed, and which ones these are."""
-    order, distance = search(asked, wanted)
-    others = groups.size[order] - (order == asked[:, None])  # a row is no neighbor of its own
-    kth = np.argmax(np.cumsum(others, axis=1) >= k, axis=1)
-    radius = np.take_along_axis(distance, kth[:, None], axis=1)
-    inner = distance < radius * (1 - TIE)
-    shell = ~inner & (distance <= radius * (1 + TIE))
-    closed = ~shell[:, -1] | (wanted == len(groups.points))
-
-    # The searcher's order within the shell is its own affair, so the shell goes by group number.
-    part = np.where(inner, 0, np.where(shell, 1, 2))
-    within = np.where(inner, np.arange(wanted), order)
-    by = np.lexsort((within, part), axis=1)
-    order = np.take_along_axis(order, by, axis=1)
-    reach = np.cumsum(np.take_along_axis(others * (part < 2), by, axis=1), axis=1)
-    inside = (others * inner).sum(axis=1)
-    return Ranking(asked[closed], order[closed], reach[closed], inside[closed]), closed
+    settled = whole | (np.bincount(owner, weights=shell) == 1)
+    kept = settled[owner] & (inside | shell)
+    owner = (np.cumsum(settled) - 1)[owner[kept]]
+    return Ranking(asked[settled], owner, order[kept], reach[kept], inner[settled], pool[settled])
 
 
 def _draws(ranking: Ranking, groups: Groups, *, k: int, seed: int) -> Iterator[tuple[Ints, Ints]]:
     """Yield row numbers and their neighbors, for all rows of the ranked groups."""
-    owner = np.repeat(np.arange(len(ranking.asked)), groups.size[ranking.asked])
-    first = np.repeat(groups.start[ranking.asked], groups.size[ranking.asked])
     count = groups.size[ranking.asked]
-    rows = groups.members[
-        first + np.arange(len(owner)) - np.repeat(np.cumsum(count) - count, count)
-    ]
-    for part in slices(len(rows), max(1, CELLS_AT_ONCE // (k * ranking.order.shape[1]))):
+    owner = np.repeat(np.arange(len(ranking.asked)), count)
+    first = np.repeat(groups.start[ranking.asked] - (np.cumsum(count) - count), count)
+    rows = groups.members[first + np.arange(len(owner))]
+    for part in slices(len(rows), max(1, ROWS_AT_ONCE // k)):
         yield rows[part], _neighbors_of(rows[part], owner[part], ranking, groups, k=k, seed=seed)
 
 
@@ -159,16 +156,17 @@ def _neighbors_of(
     rows: Ints, owner: Ints, ranking: Ranking, groups: Groups, *, k: int, seed: int
 ) -> Ints:
     """Return the neighbors of `rows`, which belong to the ranked groups `owner`."""
-    inner, reach = ranking.inner[owner, None], ranking.reach[owner]
+    inner = ranking.inner[owner, None]
     # Places count the other rows from the nearest group on: every inner one, and drawn shell ones.
-    drawn = sample(rows, pool=reach[:, -1] - inner[:, 0], wanted=k - inner[:, 0], k=k, seed=seed)
+    drawn = sample(rows, pool=ranking.pool[owner], wanted=k - inner[:, 0], k=k, seed=seed)
     slot = np.arange(k)
     place = np.where(slot < inner, slot, inner + _shift(drawn, inner))
-    column = (reach[:, None, :] <= place[:, :, None]).sum(axis=2)
-    before = np.where(column > 0, np.take_along_axis(reach, np.maximum(column - 1, 0), axis=1), 0)
-    group = np.take_along_axis(ranking.order[owner], column, axis=1)
-    offset = place - before
+    stride = len(groups.members) + 1  # longer than any reach, so that one search serves all rows
+    reach = ranking.owner * stride + ranking.reach
+    found = np.searchsorted(reach, owner[:, None] * stride + place, side="right")
+    group = ranking.order[found]
     own = group == ranking.asked[owner, None]
+    offset = place - (ranking.reach[found] - groups.size[group] + own)
     offset += own & (offset >= groups.place[rows, None])  # step over the row itself
     chosen: Ints = groups.members[groups.start[group] + offset]
     return chosen
@@ -212,111 +210,3 @@ def _hash_rows(features: Floats) -> npt.NDArray[np.uint64]:
     for column in features.T:
         keys = _mix(keys * np.uint64(3) + np.ascontiguousarray(column).view(np.uint64))
     return keys
-
-
-def searcher(points: Floats, *, wanted: int) -> Search:
-    """Return the searcher that suits the points; either gives the same answer to the last bit.
-
-    In many dimensions it depends on the points which one is faster: the tree where they lie in
-    clusters or near a surface, products where they fill the space. So both answer for a few.
-    """
-    total, dimensions = points.shape
-    if dimensions <= TREE_DIMENSIONS:
-        return tree_search(points)
-    if total <= PILOT * PILOT:
-        return product_search(points)
-    some = np.linspace(0, total - 1, PILOT).astype(np.int64)
-    times = []
-    for search in (tree_search(points), product_search(points)):
-        began = perf_counter()
-        search(some, wanted)
-        times.append((perf_counter() - began, search))
-    return min(times, key=itemgetter(0))[1]
-
-
-def most(wanted: int, total: int) -> bool:
-    """Return whether so many points are wanted that it is best to look at all of them."""
-    return 4 * max(HEAPS, 2 * wanted) > total
-
-
-def tree_search(points: Floats) -> Search:
-    """Search with a k-d tree."""
-    tree = cKDTree(points)
-    products = product_search(points)
-
-    def search(asked: Ints, wanted: int) -> tuple[Ints, Floats]:
-        if most(wanted, len(points)):
-            return products(asked, wanted)
-        _, found = tree.query(points[asked], k=np.arange(1, wanted + 1))
-        row = np.repeat(np.arange(len(asked)), wanted)
-        return _closest(points, asked, row, np.asarray(found).reshape(-1), wanted)
-
-    return search
-
-
-def product_search(points: Floats) -> Search:
-    """Search with matrix products: rough distances in single precision, then exact ones.
-
-    The points are dealt into heaps. At least `wanted` points lie within the `wanted`-th smallest
-    of the heaps' minima. So only heaps whose minimum is within this bound are looked at again,
-    and only points within it, allowing for single precision's rounding, are measured exactly.
-    """
-    total, dimensions = points.shape
-    centred = points - points.mean(axis=0)
-    norm = (centred * centred).sum(axis=1)
-    rounding = np.float32(4 * (dimensions + 4) * np.finfo(np.float32).eps * norm.max())
-    left = np.hstack([centred, np.ones((total, 1))]).astype(np.float32)
-    right = np.vstack([-2 * centred.T, norm]).astype(np.float32)
-
-    def search(asked: Ints, wanted: int) -> tuple[Ints, Floats]:
-        some = everything if most(wanted, total) else within_bound
-        at_once = max(1, CELLS_AT_ONCE // total)
-        parts = [some(asked[part], wanted) for part in slices(len(asked), at_once)]
-        return np.concatenate([o for o, _ in parts]), np.concatenate([d for _, d in parts])
-
-    def within_bound(asked: Ints, wanted: int) -> tuple[Ints, Floats]:
-        heaps = max(HEAPS, 2 * wanted)
-        depth = -(-total // heaps)
-        rough = np.full((len(asked), depth * heaps), np.inf, dtype=np.float32)
-        np.matmul(left[asked], right, out=rough[:, :total])
-        piled = rough.reshape(len(asked), depth, heaps)
-        lowest = piled.min(axis=1)
-        bound = np.partition(lowest, wanted - 1, axis=1)[:, wanted - 1, None] + rounding
-        row, heap = np.nonzero(lowest <= bound)
-        pair, layer = np.nonzero(piled[row, :, heap] <= bound[row])
-        return _closest(points, asked, row[pair], layer * heaps + heap[pair], wanted)
-
-    def everything(asked: Ints, wanted: int) -> tuple[Ints, Floats]:
-        # Products in double precision do where a distance is not small beside the norms.
-        norms = norm[asked, None] + norm
-        square = np.maximum(norms - 2 * (centred[asked] @ centred.T), 0)
-        row, candidate = np.nonzero(square < norms * (dimensions + 4) * SAFE)
-        square[row, candidate] = _measure(points, asked[row], candidate) ** 2
-        nearest = np.argpartition(square, wanted - 1, axis=1)[:, :wanted]
-        nearest.sort(axis=1)
-        square = np.take_along_axis(square, nearest, axis=1)
-        by = np.argsort(square, axis=1, kind="stable")
-        order = np.take_along_axis(nearest, by, axis=1)
-        return order, np.sqrt(np.take_along_axis(square, by, axis=1))
-
-    return search
-
-
-def _measure(points: Floats, one: Ints, other: Ints) -> Floats:
-    """Return the distances between pairs of points."""
-    distance = np.empty(len(one))
-    for part in slices(len(one), max(1, CELLS_AT_ONCE // points.shape[1])):
-        difference = points[one[part]] - points[other[part]]
-        distance[part] = np.sqrt((difference * difference).sum(axis=1))
-    return distance
-
-
-def _closest(
-    points: Floats, asked: Ints, row: Ints, candidate: Ints, wanted: int
-) -> tuple[Ints, Floats]:
-    """Return the `wanted` nearest candidates of each asked point; `row` ascends."""
-    distance = _measure(points, asked[row], candidate)
-    by = np.lexsort((candidate, distance, row))
-    begin = np.searchsorted(row, np.arange(len(asked)))
-    best = by[begin[:, None] + np.arange(wanted)]
-    return candidate[best], distance[best]

@@ -12,7 +12,7 @@ import numpy as np
 from cfl_cli import frames
 from cfl_cli.encode import Encoded
 from cfl_cli.imputation import Stages, prepare, run
-from cfl_cli.neighbors import TREE_DIMENSIONS
+from cfl_cli.index import TREE_DIMENSIONS
 from cfl_cli.parallel import available_cores
 from cfl_cli.schema import Schema, Settings
 from cfl_cli.weights import rows_at_once

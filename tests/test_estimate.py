@@ -35,7 +35,7 @@ def table(seed, n=80):
 def test_gamma_zero_is_one_round(workers):
     features, candidates = table(0)
     found = estimate(features, candidates, BLOCKS, **{**DEFAULTS, "gamma": 0.0}).confidences
-    neighbors = nearest(features, k=5, seed=0, workers=workers)
+    neighbors = nearest(features, k=5, seed=0, workers=workers).rows
     weights = solve(features, neighbors, ridge=0.3, workers=workers).values
     once = propagate(neighbors, weights, candidates, BLOCKS, iterations=20, workers=workers)
     np.testing.assert_array_equal(found, once.confidences)

@@ -8,13 +8,13 @@ from pathlib import Path
 import pytest
 
 PACKAGE = Path(__file__).parent.parent / "cfl_cli"
-CORE = {"arrays", "parallel", "neighbors", "weights", "propagate", "estimate"}
+CORE = {"arrays", "parallel", "index", "neighbors", "weights", "propagate", "estimate"}
 ARRAYS_ONLY = {"numpy", "scipy", "osqp", "threadpoolctl"}
 LAYERS = [
     {"arrays", "errors", "words", "memory", "parallel"},
-    {"yamltext", "checked", "neighbors", "weights", "propagate"},
-    {"schema", "estimate", "utf8", "formats", "files", "columnar"},
-    {"separated", "jsonl", "packing", "encode", "frames"},
+    {"yamltext", "checked", "index", "weights", "propagate", "utf8", "formats", "columnar"},
+    {"schema", "neighbors", "files", "jsonl", "packing"},
+    {"separated", "encode", "frames", "estimate"},
     {"tables"},
     {"decode"},
     {"report"},

@@ -6,8 +6,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
+from cfl_cli import index
 from cfl_cli import neighbors as module
-from cfl_cli.neighbors import Groups, nearest, product_search, sample, tree_search
+from cfl_cli.neighbors import Groups, nearest, sample
 from cfl_cli.parallel import Workers
 
 
@@ -46,7 +47,7 @@ def tables():
 def test_neighbors_are_the_nearest_other_rows(name, k, workers):
     features = tables()[name]
     k = min(k, len(features) - 1)
-    assert_nearest(features, nearest(features, k=k, workers=workers))
+    assert_nearest(features, nearest(features, k=k, workers=workers).rows)
 
 
 @given(
@@ -60,43 +61,50 @@ def test_neighbors_are_the_nearest_other_rows(name, k, workers):
 )
 def test_neighbors_are_exact_on_any_small_grid(features, k, seed):
     with Workers(1) as workers:
-        chosen = nearest(features, k=min(k, len(features) - 1), seed=seed, workers=workers)
+        chosen = nearest(features, k=min(k, len(features) - 1), seed=seed, workers=workers).rows
     assert_nearest(features, chosen)
 
 
+def ways(monkeypatch):
+    """Settle for one searcher after the other, whatever suits the table."""
+    for name, dense, dimensions, points in (
+        ("dense", 10**9, 0, 0),
+        ("tree", 0, 1000, 0),
+        ("lists", 0, 0, 10**9),
+        ("hasty lists", 0, 0, 0),
+    ):
+        monkeypatch.setattr(index, "DENSE_POINTS", dense)
+        monkeypatch.setattr(index, "TREE_DIMENSIONS", dimensions)
+        monkeypatch.setattr(index, "EXACT_POINTS", points)
+        yield name
+
+
 @pytest.mark.parametrize("name", tables())
-def test_tree_and_products_give_the_same_answer(name, workers, monkeypatch):
+def test_all_searchers_give_the_same_answer(name, workers, monkeypatch):
     features = tables()[name]
     k = min(7, len(features) - 1)
-    answers = []
-    for dimensions in (0, 1000):
-        monkeypatch.setattr(module, "TREE_DIMENSIONS", dimensions)
-        answers.append(nearest(features, k=k, workers=workers))
-    np.testing.assert_array_equal(*answers)
-
-
-def test_products_and_tree_agree_where_most_points_are_ruled_out_by_the_bound():
-    points = np.random.default_rng(2).random((6000, 20))
-    asked = np.arange(0, 6000, 17)
-    by_tree, by_products = tree_search(points)(asked, 22), product_search(points)(asked, 22)
-    np.testing.assert_array_equal(by_tree[0], by_products[0])
-    np.testing.assert_allclose(by_tree[1], by_products[1], rtol=1e-12)
+    monkeypatch.setattr(index, "RECALL", 1.0)
+    dense, *others = (nearest(features, k=k, workers=workers).rows for _ in ways(monkeypatch))
+    for answer in others:
+        np.testing.assert_array_equal(answer, dense)
 
 
 @pytest.mark.parametrize("name", tables())
 def test_block_size_and_threads_do_not_change_the_answer(name, workers, monkeypatch):
     features = tables()[name]
     k = min(7, len(features) - 1)
-    expected = nearest(features, k=k, workers=workers)
-    monkeypatch.setattr(module, "GROUPS_AT_ONCE", 3)
-    monkeypatch.setattr(module, "CELLS_AT_ONCE", 50)
-    with Workers(1) as alone:
-        np.testing.assert_array_equal(nearest(features, k=k, workers=alone), expected)
+    for _ in ways(monkeypatch):
+        expected = nearest(features, k=k, workers=workers).rows
+        with monkeypatch.context() as small, Workers(1) as alone:
+            small.setattr(index, "AT_ONCE", 50)
+            small.setattr(index, "CELLS_AT_ONCE", 5000)
+            small.setattr(module, "ROWS_AT_ONCE", 50)
+            np.testing.assert_array_equal(nearest(features, k=k, workers=alone).rows, expected)
 
 
 def test_rows_of_a_tied_group_draw_different_neighbors(workers):
     features = np.repeat([[0.0], [1.0]], 500, axis=0)
-    chosen = nearest(features, k=20, workers=workers)
+    chosen = nearest(features, k=20, workers=workers).rows
     drawn = np.bincount(chosen[:500].reshape(-1), minlength=1000)
     assert drawn[500:].sum() == 0, "no row of the other group is as near"
     assert drawn[:500].max() < 50, "a fair draw picks each about 20 times"
@@ -106,7 +114,7 @@ def test_rows_of_a_tied_group_draw_different_neighbors(workers):
 def test_ties_across_groups_are_drawn_from_all_of_them(workers):
     # One row in the middle, 50 on each side at the same distance.
     features = np.array([[0.5]] + [[0.0]] * 50 + [[1.0]] * 50)
-    draws = [nearest(features, k=10, seed=seed, workers=workers)[0] for seed in range(40)]
+    draws = [nearest(features, k=10, seed=seed, workers=workers).rows[0] for seed in range(40)]
     left = sum((row <= 50).sum() for row in draws)
     assert 140 < left < 260, "about half of 400 come from each side"
 
@@ -114,11 +122,13 @@ def test_ties_across_groups_are_drawn_from_all_of_them(workers):
 def test_seed_changes_the_draw_and_nothing_else(workers):
     tied = np.zeros((200, 1))
     assert (
-        nearest(tied, k=5, seed=1, workers=workers) != nearest(tied, k=5, seed=2, workers=workers)
+        nearest(tied, k=5, seed=1, workers=workers).rows
+        != nearest(tied, k=5, seed=2, workers=workers).rows
     ).any()
     free = np.random.default_rng(0).random((200, 2))
     np.testing.assert_array_equal(
-        nearest(free, k=5, seed=1, workers=workers), nearest(free, k=5, seed=2, workers=workers)
+        nearest(free, k=5, seed=1, workers=workers).rows,
+        nearest(free, k=5, seed=2, workers=workers).rows,
     )
 
 
@@ -126,7 +136,7 @@ def test_distances_equal_but_for_rounding_count_as_equal(workers):
     # 0.3 − 0.2 and 0.2 − 0.1 differ in the last digit.
     features = np.array([[0.2], [0.1], [0.3]] + [[0.1], [0.3]] * 30)
     chosen = np.concatenate(
-        [nearest(features, k=1, seed=seed, workers=workers)[0] for seed in range(60)]
+        [nearest(features, k=1, seed=seed, workers=workers).rows[0] for seed in range(60)]
     )
     left = (features[chosen, 0] < 0.2).sum()
     assert 10 < left < 50
@@ -138,11 +148,11 @@ def test_thousands_of_ties_in_many_dimensions_need_little_memory(workers):
     features = np.repeat(np.eye(500), 2, axis=0)
     features[::2, 0] += 0.25
     tracemalloc.start()
-    neighbors = nearest(features, k=20, workers=workers)
+    neighbors = nearest(features, k=20, workers=workers).rows
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     assert peak < 400e6
-    assert_nearest(features[::10], nearest(features[::10], k=20, workers=workers))
+    assert_nearest(features[::10], nearest(features[::10], k=20, workers=workers).rows)
     assert neighbors.shape == (1000, 20)
 
 

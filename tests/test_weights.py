@@ -59,7 +59,7 @@ def tables():
 @pytest.mark.parametrize("name", tables())
 def test_weights_agree_with_nnls(name, ridge, workers):
     features, k = tables()[name]
-    neighbors = nearest(features, k=k, workers=workers)
+    neighbors = nearest(features, k=k, workers=workers).rows
     found = solve(features, neighbors, ridge=ridge, workers=workers).values
     for row in range(0, len(features), 3):
         expected = by_nnls(
@@ -70,7 +70,7 @@ def test_weights_agree_with_nnls(name, ridge, workers):
 
 def test_weights_are_the_best_over_all_supports(workers):
     features = np.random.default_rng(8).random((60, 3))
-    neighbors = nearest(features, k=6, workers=workers)
+    neighbors = nearest(features, k=6, workers=workers).rows
     found = solve(features, neighbors, ridge=RIDGE, workers=workers).values
     for row in range(60):
         matrix = gram(features, slice(row, row + 1), neighbors[row : row + 1], ridge=RIDGE)[0]
@@ -80,7 +80,9 @@ def test_weights_are_the_best_over_all_supports(workers):
 @pytest.mark.parametrize("name", tables())
 def test_weights_are_not_negative_and_sum_to_one(name, workers):
     features, k = tables()[name]
-    found = solve(features, nearest(features, k=k, workers=workers), ridge=RIDGE, workers=workers)
+    found = solve(
+        features, nearest(features, k=k, workers=workers).rows, ridge=RIDGE, workers=workers
+    )
     assert (found.values >= 0).all()
     assert np.abs(found.values.sum(axis=1) - 1).max() <= 1e-9
     assert found.rescued_rows == 0
@@ -88,7 +90,7 @@ def test_weights_are_not_negative_and_sum_to_one(name, workers):
 
 def test_equal_rows_get_uniform_weights(workers):
     features = np.ones((30, 2))
-    neighbors = nearest(features, k=5, workers=workers)
+    neighbors = nearest(features, k=5, workers=workers).rows
     np.testing.assert_allclose(
         solve(features, neighbors, ridge=RIDGE, workers=workers).values, 0.2, atol=1e-12
     )
@@ -96,7 +98,7 @@ def test_equal_rows_get_uniform_weights(workers):
 
 def test_units_of_the_features_cancel(workers):
     features = np.random.default_rng(1).random((200, 4))
-    neighbors = nearest(features, k=10, workers=workers)
+    neighbors = nearest(features, k=10, workers=workers).rows
     one = solve(features, neighbors, ridge=RIDGE, workers=workers).values
     other = solve(features * 1000, neighbors, ridge=RIDGE, workers=workers).values
     np.testing.assert_allclose(one, other, atol=1e-9)
@@ -105,7 +107,7 @@ def test_units_of_the_features_cancel(workers):
 def test_row_order_block_size_and_threads_do_not_change_the_answer(workers, monkeypatch):
     rng = np.random.default_rng(4)
     features = rng.random((500, 4))
-    neighbors = nearest(features, k=12, workers=workers)
+    neighbors = nearest(features, k=12, workers=workers).rows
     expected = solve(features, neighbors, ridge=RIDGE, workers=workers).values
 
     order = rng.permutation(500)
@@ -139,7 +141,7 @@ def test_a_workspace_forgets_the_stack_before():
 
 def test_rows_that_osqp_gives_up_on_are_solved_and_counted(workers, monkeypatch):
     features = np.random.default_rng(6).random((150, 4))
-    neighbors = nearest(features, k=10, workers=workers)
+    neighbors = nearest(features, k=10, workers=workers).rows
     expected = solve(features, neighbors, ridge=RIDGE, workers=workers).values
 
     class Impatient(module.osqp.OSQP):
