@@ -32,23 +32,24 @@ from cfl_cli.parallel import Workers, slices
 
 Singles = npt.NDArray[np.float32]
 
-TREE_DIMENSIONS = 6  # up to this a k-d tree is quick however the points lie
+TREE_DIMENSIONS = 5  # up to this a k-d tree is quick however the points lie
 DENSE_POINTS = 2048  # up to this there is nothing to be saved
 TIE = 1e-9  # distances closer than this, relatively, are one distance
 SAFE = 1e10 * np.finfo(float).eps  # rounding of products that stays well below TIE
 EPSILON = float(np.finfo(np.float32).eps)
 WIDEN = 8  # how many times more points a tree is asked for when ties are not seen whole
 AT_ONCE = 2048  # points asked for at once
-CELLS_AT_ONCE = 1 << 22  # how many numbers one temporary array may hold
+CELLS_AT_ONCE = 1 << 20  # how many numbers one temporary array may hold
 PRODUCTS_AT_ONCE = 1 << 32  # how many multiplications one batch may take: about a second
+MEASURED_AT_ONCE = 1 << 28  # how many differences: about a second, too
 LISTS = 1.0  # times the root of the number of points: how many lists
 SAMPLE_PER_LIST = 16  # points from which the centers are found
 FITTINGS = 6  # how often a center moves to the mean of its points
 FIRST_POINTS = 512  # among which a first bound of r_i is found
 CROWD = 8  # times the points wanted: with more in reach, Dense is the better searcher
 PILOT = 1024  # points on which cost and recall are measured
-PILOT_AT_ONCE = 64
-EXACT_POINTS = 1 << 15  # looking at up to so many points for each is quick enough to be exact
+PILOT_AT_ONCE = 64  # so that threads share the work
+EXACT_POINTS = 1 << 16  # looking at so many for each point takes no longer than all the rest
 EFFORTS = (0.5, 0.6, 0.7, 0.8, 0.9)
 RECALL = 0.9995  # on the pilot; leaves room for chance above the 0.999 that is promised
 
@@ -94,11 +95,12 @@ class Index:
             tree = Tree(points, cKDTree(points), wanted)
             return cls((Stage(tree.search, AT_ONCE, whole=True), last), np.arange(total), 1.0)
         lists = Lists.of(points, wanted=wanted, workers=workers)
-        stages: tuple[Stage, ...] = (Stage(lists.search, AT_ONCE, whole=True), last)
+        most = max(1, min(AT_ONCE, MEASURED_AT_ONCE // (CROWD * wanted * dimensions)))
+        stages: tuple[Stage, ...] = (Stage(lists.search, most, whole=True), last)
         effort, recall = (1.0, 1.0) if exact else _effort(lists, workers)
         if effort < 1:
             hasty = partial(lists.search, effort=effort)
-            stages = (Stage(hasty, AT_ONCE, whole=False), *stages)
+            stages = (Stage(hasty, most, whole=False), *stages)
         return cls(stages, lists.members, recall)
 
 
@@ -282,7 +284,6 @@ class Lists:
             parts = [self._between(points, b) for b in first.tolist()]
             high = np.hstack([rough + (shift + error) for rough, shift, error in parts])
             bound[row] = np.partition(high, self.wanted - 1, axis=1)[:, self.wanted - 1]
-            # Along the line of centers, seen from b: towards is the direction from a to b.
             along = (points - self.centers[a]).astype(np.float32) @ towards.T
             gap = (apart - self.slack).astype(np.float32) - self.reach[a] - along
             visits[row] = gap <= np.float32(effort) * np.sqrt(bound[row, None])
