@@ -17,6 +17,7 @@ from pydantic import (
     Strict,
     ValidationError,
     ValidatorFunctionWrapHandler,
+    WithJsonSchema,
 )
 from pydantic_core import ErrorDetails, InitErrorDetails, PydanticCustomError
 
@@ -103,6 +104,30 @@ Number = Annotated[
     float, Strict(), from_text(float, r"[-+]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][-+]?[0-9]+)?")
 ]
 Switch = Annotated[bool, Strict(), from_text(lambda text: text[0] in "Tt", "[Tt]rue|[Ff]alse")]
+
+_UNITS = {"": 1, "kb": 1e3, "mb": 1e6, "gb": 1e9, "tb": 1e12}
+_UNITS |= {"kib": 1 << 10, "mib": 1 << 20, "gib": 1 << 30, "tib": 1 << 40}
+
+
+def _bytes(value: object) -> object:
+    """Return a size given as text in bytes; leave all else to the strict check."""
+    if not isinstance(value, str):
+        return value
+    found = re.fullmatch("([0-9]+(?:[.][0-9]+)?) ?([a-z]*)", value.lower())
+    if found is None or found[2] not in _UNITS:
+        said = "expected a size such as 500MB or 2GB, found {found}"
+        raise PydanticCustomError("said", said, {"found": _seen(value)})
+    return int(float(found[1]) * _UNITS[found[2]])
+
+
+Size = Annotated[
+    int,
+    Strict(),
+    Field(ge=1),
+    BeforeValidator(_bytes),
+    WithJsonSchema({"type": ["string", "integer"]}),
+]
+"""A number of bytes, also as `500MB` or `1.5 GiB`."""
 
 
 def problem(message: str, *loc: int | str, kind: str = "said") -> InitErrorDetails:

@@ -71,6 +71,13 @@ class Mode(StrEnum):
     both = "both"
 
 
+class Search(StrEnum):
+    """How neighbors are searched for."""
+
+    auto = "auto"
+    exact = "exact"
+
+
 class OnBadRow(StrEnum):
     """What happens to records of a text table that do not fit."""
 
@@ -125,6 +132,16 @@ Gamma = Annotated[
     typer.Option(help="Weight of the first round in the second; 0: no second. Default: 0.25."),
 ]
 Jobs = Annotated[int | None, typer.Option("--jobs", "-j", help="Threads. Default: all cores.")]
+NeighborsOption = Annotated[
+    Search | None,
+    typer.Option(
+        "--neighbors", help="May the search miss a few (recall is measured)? Default: auto."
+    ),
+]
+MaxMemory = Annotated[
+    str | None,
+    typer.Option(metavar="SIZE", help="Refuse a run that needs more, such as 2GB."),
+]
 Delimiter = Annotated[
     str | None,
     typer.Option(metavar="SIGN", help="Between a text table's cells. Default: comma; .tsv: tab."),
@@ -190,7 +207,12 @@ def impute(
     seed: Annotated[
         int | None, typer.Option(help="Draws among equal distances. Default: 0.")
     ] = None,
+    folds: Annotated[
+        int | None, typer.Option(help="Folds to judge the answer by; so far only 0, none.")
+    ] = None,
+    neighbors: NeighborsOption = None,
     jobs: Jobs = None,
+    max_memory: MaxMemory = None,
     keep_flagged: Annotated[
         bool | None,
         typer.Option("--keep-flagged/--impute-flagged", help="Leave flagged CFs as observed."),
@@ -235,7 +257,10 @@ def impute(
         ridge=ridge,
         correction=correction,
         seed=seed,
+        folds=folds,
+        neighbors=neighbors and neighbors.value,
         jobs=jobs,
+        max_memory=max_memory,
         keep_flagged=keep_flagged,
         fail_on_flag=fail_on_flag,
         overwrite=overwrite,
@@ -320,7 +345,9 @@ def check(
     k: K = None,
     iterations: Iterations = None,
     gamma: Gamma = None,
+    neighbors: NeighborsOption = None,
     jobs: Jobs = None,
+    max_memory: MaxMemory = None,
     delimiter: Delimiter = None,
     quote: Quote = None,
     encoding: Encoding = None,
@@ -332,7 +359,13 @@ def check(
 
     loaded = Schema.load(tables.local(schema))
     settings = loaded.settings.override(
-        mode=mode and mode.value, k=k, iterations=iterations, gamma=gamma, jobs=jobs
+        mode=mode and mode.value,
+        k=k,
+        iterations=iterations,
+        gamma=gamma,
+        neighbors=neighbors and neighbors.value,
+        jobs=jobs,
+        max_memory=max_memory,
     )
     source = tables.Place.to_read(data, input_format)
     table = tables.read(source, delimiter=delimiter, quote=quote, encoding=encoding)

@@ -26,6 +26,7 @@ class Estimate:
     fell_back: Mask  # n × CFs
     rescued_rows: int  # rows whose weights OSQP could not settle, over all rounds
     recall: float  # share of the true neighbors that were found, in the round that found fewest
+    steps: tuple[int, ...]  # of propagation, in each round
 
 
 def estimate(
@@ -83,11 +84,13 @@ def estimate(
 
     with Workers(jobs) as workers:
         answer, rescued, recall = one_round(1, features)
+        steps = [answer.steps]
         if gamma > 0:
             estimated = scale_by_domain(answer.confidences, blocks, gamma=gamma)
             answer, more, again = one_round(2, np.hstack([features, estimated]))
             rescued, recall = rescued + more, min(recall, again)
-    return Estimate(answer.confidences, answer.fell_back, rescued, recall)
+            steps.append(answer.steps)
+    return Estimate(answer.confidences, answer.fell_back, rescued, recall, tuple(steps))
 
 
 def scale_by_domain(confidences: Floats, blocks: Ints, *, gamma: float) -> Floats:

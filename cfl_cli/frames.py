@@ -64,8 +64,10 @@ def append(frame: Any, columns: Sequence[pl.Series]) -> Any:
 
 
 def size(frame: Any) -> int:
-    """Return about how many bytes a polars or pyarrow table takes."""
-    return int(frame.nbytes if is_arrow(frame) else frame.estimated_size())
+    """Return about how many bytes the table takes."""
+    if isinstance(frame, pl.DataFrame):
+        return int(frame.estimated_size())
+    return int(frame.nbytes if is_arrow(frame) else frame.memory_usage(deep=False).sum())
 
 
 def is_arrow(frame: Any) -> bool:

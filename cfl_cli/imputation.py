@@ -4,7 +4,7 @@ from dataclasses import dataclass, replace
 from time import perf_counter
 from typing import Any
 
-from cfl_cli import __version__, frames, memory, report
+from cfl_cli import __version__, footprint, frames, memory, report
 from cfl_cli.arrays import Floats
 from cfl_cli.decode import check_names, decode
 from cfl_cli.encode import Encoded, encode
@@ -14,7 +14,18 @@ from cfl_cli.parallel import available_cores
 from cfl_cli.schema import Schema, Settings
 
 # The settings that decide the answer, and so stand in the report; the number of threads does not.
-DECISIVE = {"mode", "k", "iterations", "gamma", "ridge", "seed", "correction", "keep_flagged"}
+DECISIVE = {
+    "mode",
+    "k",
+    "iterations",
+    "gamma",
+    "ridge",
+    "seed",
+    "folds",
+    "neighbors",
+    "correction",
+    "keep_flagged",
+}
 
 
 @dataclass(frozen=True)
@@ -43,6 +54,7 @@ def impute(
     stages = Stages(progress)
     stages("encode", 0, 1)
     encoded = prepare(frame, schema, k=chosen.k, mode=chosen.mode, name=name)
+    footprint.check(encoded, chosen, table=frames.size(frame))
     found = run(encoded, chosen, progress=stages)
     stages("decode", 0, 1)
     facts = report.build(
@@ -92,6 +104,7 @@ def run(encoded: Encoded, settings: Settings, *, progress: Progress) -> Estimate
         ridge=settings.ridge,
         seed=settings.seed,
         correction=settings.correction,
+        exact=settings.neighbors == "exact",
         jobs=settings.jobs or available_cores(),
         progress=progress,
     )

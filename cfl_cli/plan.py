@@ -1,6 +1,6 @@
 """What a run would take, foretold without running it.
 
-Memory is added up from the arrays that live at the same time. Time is measured: a few thousand
+How much memory it takes is told in footprint.py. Time is measured: a few thousand
 rows, evenly spaced, go through the whole method, and each stage is scaled by how it grows.
 """
 
@@ -9,16 +9,13 @@ from typing import Any
 
 import numpy as np
 
-from cfl_cli import frames
+from cfl_cli import footprint, frames
 from cfl_cli.encode import Encoded
 from cfl_cli.imputation import Stages, prepare, run
-from cfl_cli.parallel import available_cores
 from cfl_cli.schema import Schema, Settings
-from cfl_cli.weights import rows_at_once
 
 PILOT_ROWS = 3000
 PILOT_STEPS = 20  # of propagation
-PACKAGES = 170e6  # what Python and its packages hold before there is any table
 
 
 @dataclass(frozen=True)
@@ -42,6 +39,8 @@ def plan(
     """Return the plan of a run, or raise with everything that would keep it from working."""
     settings = settings or schema.settings
     encoded = prepare(frame, schema, k=settings.k, mode=settings.mode, name=name)
+    table = frames.size(frame)
+    footprint.check(encoded, settings, table=table)
     return Plan(
         rows=len(encoded.features),
         distinct_rows=len(np.unique(encoded.features, axis=0)),
@@ -49,24 +48,10 @@ def plan(
         features=encoded.features.shape[1],
         cfs=len(encoded.blocks),
         confidences=encoded.candidates.shape[1],
-        memory_mb=peak_bytes(encoded, settings, table=frames.size(frame)) / 1e6,
+        memory_mb=footprint.peak_bytes(encoded, settings, table=table) / 1e6,
         seconds=seconds(encoded, settings),
         warnings=encoded.warnings,
     )
-
-
-def peak_bytes(encoded: Encoded, settings: Settings, *, table: int) -> float:
-    """Return about how many bytes a run holds at its peak."""
-    n, d = encoded.features.shape
-    width, k = encoded.candidates.shape[1], settings.k
-    points = d + (width if settings.gamma > 0 else 0)
-    features = 8 * n * (d + points)
-    graph = n * k * (8 + 8 + 16)  # neighbors, weights, and both again as a sparse matrix
-    confidences = n * width * (1 + 4 * 8)  # the mask; before, after, round one's, the output's
-    # Every thread holds differences to neighbors, and k × k matrices on the way to the weights.
-    thread = 8 * rows_at_once(k, points) * k * (2 * points + 6 * k)
-    jobs = settings.jobs or available_cores()
-    return float(PACKAGES + 3 * table + features + graph + confidences + jobs * thread)
 
 
 def seconds(encoded: Encoded, settings: Settings) -> float:

@@ -23,6 +23,8 @@ from cfl_cli.arrays import Floats, Ints, Mask
 from cfl_cli.parallel import Workers, slices
 
 CELLS_AT_ONCE = 1 << 18  # a block of confidences that stays in a core's cache
+WATCH = 10  # steps from one look at how much still moves to the next
+STILL = 1e-10  # when no confidence moves by more than this in a step, nothing does
 POPULAR = 10  # times k: a row with more followers is in the cache wherever it lies
 
 
@@ -32,6 +34,7 @@ class Propagation:
 
     confidences: Floats  # n × ΣK
     fell_back: Mask  # n × CFs: did this row's block ever fall back?
+    steps: int  # how many were taken
 
 
 def start(candidates: Mask, blocks: Ints) -> Floats:
@@ -52,17 +55,18 @@ def propagate(
     correction: bool = True,
     progress: Callable[[int], None] = lambda _: None,
 ) -> Propagation:
-    """Return the confidences after `iterations` steps from Q0.
+    """Return the confidences after `iterations` steps from Q0, or when nothing moves any more.
 
     Without `correction` a row's own exclusions are not applied again after the start.
     """
     n = len(neighbors)
     order = beside_neighbors(neighbors, weights)
     place = np.argsort(order)
-    graph = _graph(place[neighbors[order]], weights[order])
     candidates = candidates[order]
     parts = slices(n, max(1, CELLS_AT_ONCE // candidates.shape[1]))
+    graph = _graph(place[neighbors[order]], weights[order])
     rows = [graph[part] for part in parts]
+    del graph
     current = start(candidates, blocks)
     following = np.empty_like(current)
     fell_back = np.zeros((n, len(blocks)), dtype=bool)
@@ -80,12 +84,18 @@ def propagate(
             lost = np.repeat(empty, _sizes(blocks, current.shape[1]), axis=1)
             following[part] = np.where(lost, start(candidates[part], blocks), following[part])
 
-    for done in range(1, iterations + 1):
+    def motion(part: slice) -> float:
+        return float(np.abs(following[part] - current[part]).max())
+
+    done, moving = 0, True
+    while moving and done < iterations:
         for _ in workers.map(step, range(len(parts))):
             pass
+        done += 1
+        moving = done % WATCH != 0 or max(workers.map(motion, parts)) > STILL
         current, following = following, current
         progress(done)
-    return Propagation(current[place], fell_back[place])
+    return Propagation(current[place], fell_back[place], done)
 
 
 def beside_neighbors(neighbors: Ints, weights: Floats) -> Ints:

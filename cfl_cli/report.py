@@ -72,6 +72,8 @@ class Report:
     columns: tuple[ColumnReport, ...]
     warnings: tuple[str, ...] = ()
     rescued_rows: int = 0  # whose weights OSQP did not settle and an exact solver did
+    neighbor_recall: float = 1.0  # share of the true neighbors that were found, measured
+    steps: tuple[int, ...] = ()  # of propagation, in each round
     timings: dict[str, float] = field(default_factory=dict)
     peak_memory_mb: float | None = None
     version: int = 1
@@ -121,6 +123,8 @@ def build(
         columns,
         warnings=encoded.warnings,
         rescued_rows=estimate.rescued_rows,
+        neighbor_recall=estimate.recall,
+        steps=estimate.steps,
     )
 
 

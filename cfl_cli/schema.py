@@ -35,6 +35,7 @@ from cfl_cli.checked import (
     Loc,
     Model,
     Number,
+    Size,
     Switch,
     flaws,
     lacking,
@@ -72,6 +73,10 @@ class Settings(Model):
     """How evenly a row's neighbors count."""
     seed: Integer = Field(0, ge=0, lt=2**63)
     """The seed of the draws among equal distances."""
+    folds: Integer = Field(0, ge=0, le=0)
+    """How many folds are hidden to judge the answer; 0, none, is all that there is so far."""
+    neighbors: Literal["auto", "exact"] = "auto"
+    """Whether a search of neighbors that may miss a few is allowed where it is much faster."""
     correction: Switch = True
     """Whether a row's own exclusions are applied at every step; off only to see what it does."""
     mode: Literal["hard", "soft", "both"] = "hard"
@@ -82,6 +87,8 @@ class Settings(Model):
     """Whether a flagged column makes the command exit with code 3."""
     jobs: Count | None = None
     """How many threads work at once; all cores if left out."""
+    max_memory: Size | None = None
+    """How much memory a run may take, such as 2GB; all that the machine has if left out."""
     overwrite: Switch = False
     """Whether files that exist may be replaced."""
     report: Annotated[str, Strict(), Field(min_length=1)] | None = None

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from polars.testing import assert_frame_equal
 
 from cfl_cli import Settings, __version__, impute
-from cfl_cli.errors import DataError, UsageError
+from cfl_cli.errors import DataError, ResourceError, UsageError
 from cfl_cli.schema import Complementary, Ordinary, Schema
 
 SIZES = {"two": 2, "three": 3, "five": 5}
@@ -187,6 +187,8 @@ def test_keywords_win_over_the_schema_and_the_rest_stays():
         "gamma": 0.25,
         "ridge": 0.3,
         "seed": 0,
+        "folds": 0,
+        "neighbors": "auto",
         "correction": True,
         "mode": "soft",
         "keep_flagged": False,
@@ -225,7 +227,7 @@ def test_threads_do_not_change_the_answer_or_stand_in_the_report():
 @pytest.mark.parametrize(
     ("wrong", "said"),
     [
-        ({"neighbors": 5}, "--neighbors: unknown key 'neighbors'"),
+        ({"neighbours": 5}, "--neighbours: unknown key 'neighbours'"),
         ({"k": 0}, "--k: expected at least 1, found 0"),
         ({"mode": "harder"}, "--mode: unknown mode 'harder' (did you mean 'hard'?)"),
         ({"keep_flaged": True}, "--keep-flaged: unknown key 'keep_flaged' (did you mean"),
@@ -318,3 +320,16 @@ def test_the_schemas_own_settings_are_used():
     assert "job__clerk" in result.frame.columns
     assert "job_imputed" not in result.frame.columns
     assert result.report.settings["k"] == 1
+
+
+def test_a_run_that_needs_more_memory_than_it_may_have_is_refused_with_a_number():
+    with pytest.raises(ResourceError, match=r"about \d+ MB of memory are needed, and --max-memory"):
+        impute(GROUPS, TWO_CFS, max_memory="1MB")
+    assert impute(GROUPS, TWO_CFS, max_memory="1 GiB").report.rows == len(GROUPS)
+
+
+def test_the_report_tells_how_many_neighbors_were_found_and_how_many_steps_were_taken():
+    report = impute(GROUPS, TWO_CFS, iterations=3).report
+    assert report.neighbor_recall == 1.0
+    assert report.steps == (3, 3)
+    assert impute(GROUPS, TWO_CFS, iterations=3, gamma=0.0).report.steps == (3,)

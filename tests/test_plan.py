@@ -64,7 +64,8 @@ def test_of_a_large_table_a_part_is_tried_that_has_rows_enough_for_k(monkeypatch
     monkeypatch.setattr("cfl_cli.plan.run", run)
     rows = 20_000
     table = pl.DataFrame({"x": range(rows), "job": ["a", "b"] * (rows // 2)})
-    schema = Schema(columns={name: COLUMNS[name] for name in ("x", "job")}, settings={"k": k})
+    settings = {"k": k, "max_memory": "1TB"}
+    schema = Schema(columns={name: COLUMNS[name] for name in ("x", "job")}, settings=settings)
     assert plan(table, schema, name="t").rows == rows
     [part] = seen
     assert len(part.features) == len(part.candidates) == tried

@@ -191,3 +191,18 @@ def test_a_row_that_everyone_leans_on_has_no_say_in_the_order(monkeypatch):
     assert sorted(beside_neighbors(neighbors, weights)) == list(range(300))
     assert seen[0][:, [0]].nnz == 0
     assert seen[0].nnz > 300
+
+
+def test_propagation_stops_when_nothing_moves_any_more(workers):
+    graph = case(0, exact=0.5)
+    found = propagate(*graph, iterations=100_000, workers=workers)
+    assert found.steps < 5000
+    assert found.steps % module.WATCH == 0
+    expected, _ = dense(*graph, iterations=found.steps)
+    np.testing.assert_allclose(found.confidences, expected, atol=1e-12)
+    further = propagate(*graph, iterations=found.steps + 7, workers=workers)
+    np.testing.assert_allclose(further.confidences, found.confidences, atol=1e-8)
+
+
+def test_as_many_steps_are_taken_as_were_asked_for_while_something_moves(workers):
+    assert propagate(*case(1), iterations=37, workers=workers).steps == 37

@@ -60,7 +60,7 @@ def built(candidates, confidences, *, fell_back=None, keep_flagged=False):
     fell = np.zeros((rows, 1), dtype=bool) if fell_back is None else np.array(fell_back)[:, None]
     found = build(
         encoded,
-        Estimate(np.array(confidences), fell, 4, 1.0),
+        Estimate(np.array(confidences), fell, 4, 1.0, (9, 8)),
         cfl_version="9",
         settings={"k": 1},
         keep_flagged=keep_flagged,

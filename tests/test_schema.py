@@ -423,3 +423,17 @@ def test_any_values_survive_the_file(values):
     quoted = "".join(c if c.isprintable() else f"\\U{ord(c):08x}" for c in listed)
     schema = Schema.parse(with_columns(AGE, f"x: {{role: complementary, values: [{quoted}]}}"))
     assert schema.complementary["x"].values == tuple(values)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [("1000", 1000), ("2GB", 2 * 10**9), ("1.5 GiB", 3 * 2**29), ("500mb", 5 * 10**8), (7, 7)],
+)
+def test_a_size_of_memory_may_have_a_unit(text, expected):
+    assert Settings(max_memory=text).max_memory == expected
+
+
+@pytest.mark.parametrize("text", ["", "GB", "-1GB", "2 XB", "1e9", "0", "two"])
+def test_a_size_that_is_none_is_refused(text):
+    with pytest.raises(SchemaError, match="max_memory: expected"):
+        Settings(max_memory=text)
