@@ -20,7 +20,7 @@ Where points fill the space of many dimensions no gap is wide, and a lower effor
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
+from functools import cached_property, partial
 from typing import Self
 
 import numpy as np
@@ -88,7 +88,7 @@ class Index:
         """Build what suits the points; sizes and positions decide, never the clock."""
         total, dimensions = points.shape
         rows = max(1, min(CELLS_AT_ONCE // total, PRODUCTS_AT_ONCE // (total * dimensions)))
-        last = Stage(Dense.of(points, wanted=wanted).search, rows, whole=True)
+        last = Stage(Dense(points, wanted).search, rows, whole=True)
         if total <= max(DENSE_POINTS, 4 * wanted):
             return cls((last,), np.arange(total), 1.0)
         if dimensions <= TREE_DIMENSIONS:
@@ -167,15 +167,18 @@ class Dense:
     """All distances from products in double precision, measured anew where these would cancel."""
 
     points: Floats
-    centred: Floats
-    norm: Floats
     wanted: int
 
-    @classmethod
-    def of(cls, points: Floats, *, wanted: int) -> Self:
-        """Centre the points, which keeps rounding small."""
-        centred = points - points.mean(axis=0)
-        return cls(points, centred, _squares(centred), wanted)
+    @cached_property  # which many runs never ask for
+    def centred(self) -> Floats:
+        """The points around their mean, which keeps rounding small."""
+        centred: Floats = self.points - self.points.mean(axis=0)
+        return centred
+
+    @cached_property
+    def norm(self) -> Floats:
+        """The squared length of every centred point."""
+        return _squares(self.centred)
 
     def search(self, asked: Ints) -> Found:
         """Find the points near the asked ones, all of them."""
