@@ -4,6 +4,7 @@ Pydantic checks, and words its findings for programmers. Here its errors become 
 user wrote it, and a sentence with the way out.
 """
 
+import operator
 import re
 import reprlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -98,8 +99,16 @@ def from_text(convert: Callable[[str], object], pattern: str) -> BeforeValidator
 # A file holds text, Python may give the type itself. Pydantic's own reading of text is too kind:
 # 1_000, " 20 " and "on" would pass, and so would True for 1.
 _Digits = from_text(int, "[-+]?[0-9]{1,4000}")
-Integer = Annotated[int, Strict(), _Digits]
-Count = Annotated[int, Strict(), Field(ge=1), _Digits]
+# NumPy's whole numbers are no `int`, but say that they stand for one; so does a bool, which is one.
+_Whole = BeforeValidator(
+    lambda value: (
+        operator.index(value)
+        if hasattr(value, "__index__") and not isinstance(value, bool)
+        else value
+    )
+)
+Integer = Annotated[int, Strict(), _Digits, _Whole]
+Count = Annotated[int, Strict(), Field(ge=1), _Digits, _Whole]
 Number = Annotated[
     float, Strict(), from_text(float, r"[-+]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][-+]?[0-9]+)?")
 ]

@@ -1,39 +1,40 @@
 """Step 5: confidences become columns."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 import numpy as np
 import polars as pl
 
 from cfl_cli.arrays import Floats, Ints, Mask
 from cfl_cli.encode import Block
-from cfl_cli.errors import DataError
 from cfl_cli.words import quote
 
 
-def new_names(block: Block, mode: str) -> list[str]:
+def new_names(cf: str, values: Sequence[str], mode: str) -> list[str]:
     """Return the names of the columns that a CF gets, in order."""
-    hard = [f"{block.name}_imputed", f"{block.name}_confidence"]
-    soft = [f"{block.name}__{value}" for value in block.values]
+    hard = [f"{cf}_imputed", f"{cf}_confidence"]
+    soft = [f"{cf}__{value}" for value in values]
     return {"hard": hard, "soft": soft, "both": hard + soft}[mode]
 
 
-def check_names(
-    existing: Sequence[str], blocks: Sequence[Block], *, mode: str, name: str = "table"
-) -> None:
-    """Raise unless all new columns' names are free and differ from each other."""
+def clashes(
+    existing: Sequence[str], domains: Mapping[str, Sequence[str]], *, mode: str, name: str
+) -> list[str]:
+    """Return which new columns' names are taken, by the table or by each other.
+
+    `domains` holds the values of every CF; `name` is what messages call the table.
+    """
     taken = set(existing)
     problems = []
-    for block in blocks:
-        for new in new_names(block, mode):
+    for cf, values in domains.items():
+        for new in new_names(cf, values, mode):
             if new in taken:
                 problems.append(
-                    f"{name}: column {quote(new)}, which the output adds for {quote(block.name)}, "
+                    f"{name}: column {quote(new)}, which the output adds for {quote(cf)}, "
                     "would stand there twice: rename a column of the table"
                 )
             taken.add(new)
-    if problems:
-        raise DataError(*problems)
+    return problems
 
 
 def best(confidences: Floats, candidates: Mask) -> Ints:
@@ -64,6 +65,6 @@ def decode(
             columns += [pl.Series(np.ascontiguousarray(column)) for column in own.T]
         series += [
             column.rename(name)
-            for column, name in zip(columns, new_names(block, mode), strict=True)
+            for column, name in zip(columns, new_names(block.name, block.values, mode), strict=True)
         ]
     return series

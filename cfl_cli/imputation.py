@@ -6,7 +6,7 @@ from typing import Any
 
 from cfl_cli import __version__, footprint, frames, memory, report
 from cfl_cli.arrays import Floats
-from cfl_cli.decode import check_names, decode
+from cfl_cli.decode import clashes, decode
 from cfl_cli.encode import Encoded, encode
 from cfl_cli.errors import DataError
 from cfl_cli.estimate import Estimate, Progress, estimate
@@ -81,14 +81,18 @@ def prepare(frame: Any, schema: Schema, *, k: int, mode: str, name: str) -> Enco
         f"{name}: k = {k} needs more than {k} rows, and the table has {table.height}: "
         f"set k (--k) to {table.height - 1} or less"
     )
-    small = [too_many] if 1 < table.height <= k else []
+    problems = [too_many] if 1 < table.height <= k else []
+    taken = frames.names(frame)
     try:
         encoded = encode(table, schema, name=name)
     except DataError as error:
-        raise DataError(*error.problems, *small, more=error.more) from None
-    if small:
-        raise DataError(*small)
-    check_names(frames.names(frame), encoded.blocks, mode=mode, name=name)
+        listed = {cf: column.values or () for cf, column in schema.complementary.items()}
+        problems += clashes(taken, listed, mode=mode, name=name)
+        raise DataError(*error.problems, *problems, more=error.more) from None
+    domains = {block.name: block.values for block in encoded.blocks}
+    problems += clashes(taken, domains, mode=mode, name=name)
+    if problems:
+        raise DataError(*problems)
     return encoded
 
 

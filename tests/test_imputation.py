@@ -333,3 +333,18 @@ def test_the_report_tells_how_many_neighbors_were_found_and_how_many_steps_were_
     assert report.neighbor_recall == 1.0
     assert report.steps == (3, 3)
     assert impute(GROUPS, TWO_CFS, iterations=3, gamma=0.0).report.steps == (3,)
+
+
+def test_names_that_clash_are_told_together_with_bad_cells():
+    table = GROUPS.with_columns(job=pl.lit("nobody"), job_imputed=pl.lit("x"))
+    with pytest.raises(DataError) as error:
+        impute(table, TWO_CFS)
+    problems = "\n".join(error.value.problems)
+    assert "nobody" in problems
+    assert "'job_imputed', which the output adds" in problems
+
+
+def test_whole_numbers_of_numpy_are_whole_numbers():
+    assert impute(GROUPS, TWO_CFS, k=np.int64(2), seed=np.uint8(1)).report.settings["k"] == 2
+    with pytest.raises(UsageError, match="--k: expected a whole number"):
+        impute(GROUPS, TWO_CFS, k=True)
