@@ -419,28 +419,36 @@ def check_targets(targets: list[Path], *, sources: list[Path | None], overwrite:
     known = [source for source in sources if source is not None]
     for number, target in enumerate(targets):
         try:
-            _check_target(target, [*known, *targets[:number]], overwrite=overwrite)
+            _check_target(target, [*sources, *targets[:number]], overwrite=overwrite)
         except (OSError, RuntimeError) as error:  # a name too long, links in a circle
             raise UsageError(f"{target}: cannot be written: {error}") from error
 
 
-def _check_target(target: Path, others: list[Path], *, overwrite: bool) -> None:
+def _check_target(target: Path, others: list[Path | None], *, overwrite: bool) -> None:
     from cfl_cli import files
 
+    folder = target.resolve().parent
     if any(_same(target, other) for other in others):
         raise UsageError(f"{target}: would be read and written, or written twice: name another")
-    if not target.parent.is_dir():
-        raise UsageError(f"{target}: there is no folder {target.parent}: make it first")
+    if not folder.is_dir():
+        raise UsageError(f"{target}: there is no folder {folder}: make it first")
     if target.exists() and not target.is_file():
         raise UsageError(f"{target}: is no regular file: name another, or - for standard output")
     if not overwrite:
         files.refuse_existing([target])
 
 
-def _same(one: Path, other: Path) -> bool:
-    if one.exists() and other.exists():
-        return one.samefile(other)
-    return one.resolve() == other.resolve()
+def _same(target: Path, other: Path | None) -> bool:
+    try:
+        if other is None:
+            return sys.stdin is not None and os.path.samestat(
+                target.stat(), os.fstat(sys.stdin.fileno())
+            )
+        if target.exists() and other.exists():
+            return target.samefile(other)
+        return target.resolve() == other.resolve()
+    except (OSError, RuntimeError):  # the other one is broken, which its reader will say
+        return False
 
 
 def deliver(text: str, out: str, *, source: str, overwrite: bool) -> None:
@@ -522,8 +530,14 @@ def main() -> None:
     """Run `cfl`."""
     open_streams()
     signal.signal(signal.SIGTERM, terminate)
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     try:
         app()
+    except (KeyboardInterrupt, Terminated) as error:  # before a command began
+        os._exit(explain(error))
+    except OSError as error:
+        complain(f"standard output: cannot be written: {error.strerror or error}")
+        os._exit(RESOURCES)
     except SystemExit as end:
         if end.code in {INTERRUPTED, TERMINATED}:
             # Threads may be at work on something long, which nobody wants any more.

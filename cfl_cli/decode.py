@@ -20,7 +20,7 @@ def new_names(cf: str, values: Sequence[str], mode: str) -> list[str]:
 def clashes(
     existing: Sequence[str], domains: Mapping[str, Sequence[str]], *, mode: str, name: str
 ) -> list[str]:
-    """Return which new columns' names are taken, by the table or by each other.
+    """Return which new columns' names are taken, by the table or by each other, or impossible.
 
     `domains` holds the values of every CF; `name` is what messages call the table.
     """
@@ -34,6 +34,11 @@ def clashes(
                     "would stand there twice: rename a column of the table"
                 )
             taken.add(new)
+        problems += [
+            f"{name}: {quote(text)} holds a NUL character, which cannot stand in a column's name"
+            for text in (cf, *values)
+            if "\0" in text
+        ]
     return problems
 
 

@@ -9,8 +9,10 @@ import fcntl
 import io
 import os
 import secrets
+import signal
 import sys
 import tempfile
+import threading
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
@@ -22,6 +24,8 @@ from typing import IO, Any, Self
 from cfl_cli.errors import DataError, ResourceError, UsageError
 
 PREFIX = ".cfl-"
+PLACING = ".cfl-placing-"  # for an instant, and only while the folder is locked
+SIGNALS = (signal.SIGINT, signal.SIGTERM)
 PATIENCE = 10.0  # seconds to wait for another run that is placing its files
 OPEN_FILES = Path("/proc/self/fd")  # where Linux lets a nameless file be named
 
@@ -33,9 +37,18 @@ def read(path: Path | None) -> bytes:
             return path.read_bytes()
         if sys.stdin is None:
             raise DataError("standard input: it is closed")
+        os.set_blocking(sys.stdin.fileno(), True)
         return sys.stdin.buffer.read()
     except (OSError, ValueError) as error:  # ValueError: a NUL in the name
         raise DataError(f"{path or 'standard input'}: cannot be read: {_cause(error)}") from error
+
+
+def exists(path: Path) -> bool:
+    """Return whether the file is there; one that cannot be is not."""
+    try:
+        return path.exists()
+    except OSError:
+        return False
 
 
 @contextmanager
@@ -48,6 +61,7 @@ def standard_output() -> Iterator[IO[bytes]]:
         raise ResourceError("standard output: it is closed")
     sys.stdout.flush()
     raw = Raw(os.dup(1))
+    os.set_blocking(raw.handle, True)
     stream = io.BufferedWriter(raw)
     os.dup2(2, 1)
     try:
@@ -150,7 +164,7 @@ class Staged:
             self._link(self.target)
             return
         if self.name is None:
-            name = self.target.parent / f"{PREFIX}{secrets.token_hex(8)}"
+            name = self.target.parent / f"{PLACING}{secrets.token_hex(8)}"
             self._link(name)
             self.name = name
         self.name.replace(self.target)
@@ -206,6 +220,7 @@ class Staging:
     def _place(self) -> None:
         folders = sorted({staged.target.parent for staged in self.staged})
         with ExitStack() as stack:
+            stack.enter_context(undisturbed())
             handles = [stack.enter_context(_locked(folder)) for folder in folders]
             if not self.overwrite:
                 refuse_existing([staged.path for staged in self.staged])
@@ -215,6 +230,25 @@ class Staging:
             for folder, handle in zip(folders, handles, strict=True):
                 with _writing(folder):
                     os.fsync(handle)
+
+
+@contextmanager
+def undisturbed() -> Iterator[None]:
+    """Hold back interrupts until the block ends."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    held: list[int] = []
+    before = {number: signal.getsignal(number) for number in SIGNALS}
+    for number in SIGNALS:
+        signal.signal(number, lambda number, _: held.append(number))
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+        if held:
+            signal.raise_signal(held[0])
 
 
 def refuse_existing(paths: list[Path]) -> None:
@@ -239,10 +273,18 @@ def _locked(folder: Path) -> Iterator[int]:
             except OSError:  # a file system without locks
                 break
             else:
+                _sweep(folder)
                 break
         yield handle
     finally:
         os.close(handle)
+
+
+def _sweep(folder: Path) -> None:
+    """Remove what a run left that was killed in the instant of placing a file."""
+    for path in folder.glob(f"{PLACING}*"):
+        with suppress(OSError):
+            path.unlink()
 
 
 @contextmanager

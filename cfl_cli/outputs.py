@@ -1,12 +1,14 @@
 """What a run of `cfl impute` leaves behind: the table, its report, the records set aside."""
 
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import IO, Self
 
-from cfl_cli import tables
-from cfl_cli.errors import UsageError
+from cfl_cli import files, tables
+from cfl_cli.errors import CflError, UsageError
 from cfl_cli.imputation import Result
+from cfl_cli.report import Report
 from cfl_cli.tables import STANDARD, Place, Table
 
 
@@ -67,14 +69,18 @@ class Outputs:
             stream=stream,
             overwrite=overwrite,
         )
-        for path in self._stale(beside):
-            path.unlink(missing_ok=True)
+        if overwrite:
+            self._tidy(beside)
         if self.printed and stream is not None:
             stream.write(text.encode())
 
-    def _stale(self, written: dict[Path, str]) -> list[Path]:
-        """Return files that the table which was here before may have left beside it."""
-        if self.table.path is None:
-            return []
-        usual = [] if self.table.format.embeds_report else [tables.report_path(self.table.path)]
-        return [path for path in (*usual, self.rejects) if path and path not in written]
+    def _tidy(self, written: dict[Path, str]) -> None:
+        """Remove what an earlier run left beside the table and what is no longer true of it."""
+        places = {path.resolve() for path in written}
+        old = self.table.path and tables.report_path(self.table.path)
+        if old and old.resolve() not in places and not self.table.format.embeds_report:
+            with suppress(CflError, OSError):  # it is no report of ours: let it be
+                Report.from_json(files.read(old), name=str(old))
+                old.unlink()
+        if self.rejects and self.rejects.resolve() not in places and self.rejects.is_file():
+            self.rejects.unlink()

@@ -22,6 +22,7 @@ from cfl_cli.words import quote
 
 REPORT_KEY = "cfl.report"
 STANDARD = "-"
+ESCAPES = {"\\t": "\t"}  # a sign that is hard to type
 REMOTE = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:/")
 
 
@@ -78,7 +79,7 @@ def read(place: Place, *, reject: bool = False, **signs: str | None) -> Table:
     ones. With `reject`, its records that do not fit are set aside; without, they are refused.
     """
     kind, name = place.format.kind, place.name
-    given = {option: sign for option, sign in signs.items() if sign is not None}
+    given = {option: ESCAPES.get(sign, sign) for option, sign in signs.items() if sign is not None}
     _check_signs(place, given)
     data = _unpacked(files.read(place.path), place)
     if place.format.embeds_report:
@@ -134,18 +135,22 @@ def _way_out(form: Format, found: str | None) -> str:
 
 def check_holds(table: Table, place: Place) -> None:
     """Raise if the table has columns that the format of `place` cannot hold."""
-    kind = place.format.kind
-    if table.lines is not None and kind != "jsonl":
+    kind, problems = place.format.kind, []
+    if table.lines is not None:
         problems = [
             f"column {quote(column)} holds {what}, which {place.name} cannot: write .jsonl"
             for column, what in table.lines.mixed.items()
+            if kind != "jsonl"
         ]
-    elif frames.is_arrow(table.frame) and place.format.embeds_report:
-        problems = columnar.misfits(table.frame, kind, name=place.name)
-    elif place.format.embeds_report or table.lines is not None:
-        problems = []
-    else:
-        problems = _misfits_of_text(frames.as_polars(table.frame), place)
+    if frames.is_arrow(table.frame) and place.format.embeds_report:
+        problems += columnar.misfits(table.frame, kind, name=place.name)
+    elif place.format.separated or (kind == "jsonl" and table.lines is None):
+        problems += _misfits_of_text(frames.as_polars(table.frame), place)
+    problems += [
+        f"the name {quote(name)} holds a NUL character, which {place.name} cannot"
+        for name in frames.names(table.frame)
+        if "\0" in name and not (kind == "jsonl" and table.lines is not None)
+    ]
     if problems:
         raise DataError(*problems)
 
@@ -168,13 +173,13 @@ def _misfits_of_text(frame: pl.DataFrame, place: Place) -> list[str]:
 def _unsayable(column: pl.Series, *, json: bool) -> str:
     """Return what in a column has no form in JSON or between delimiters, if anything has none."""
     kind = column.dtype
-    if kind in (pl.Binary, pl.Duration, pl.Object) or (kind.is_nested() and not json):
-        return type_name(kind)
-    if isinstance(kind, pl.List | pl.Array):
+    if json and isinstance(kind, pl.List | pl.Array):
         return _unsayable(column.explode(), json=json)
-    if isinstance(kind, pl.Struct):
+    if json and isinstance(kind, pl.Struct):
         inner = (_unsayable(column.struct.field(part.name), json=json) for part in kind.fields)
         return next(filter(None, inner), "")
+    if kind.is_nested() or kind in (pl.Binary, pl.Duration, pl.Object):
+        return type_name(kind)
     if json and kind.is_float() and not column.is_finite().all():
         return "NaN or infinity"
     if not json and kind == pl.String and column.str.contains("\0", literal=True).any():
@@ -188,7 +193,7 @@ def read_report(name: str) -> bytes:
     title = name if path else "standard input"
     if path is not None and path.name.lower().endswith(tuple(_without_report())):
         beside = report_path(path)
-        if not beside.exists():
+        if not files.exists(beside):
             raise DataError(f"{path}: there is no {beside.name} beside it: name the report itself")
         path, title = beside, str(beside)
     data = files.read(path)

@@ -141,3 +141,9 @@ def test_new_names_that_equal_each_other_are_refused(blocks):
 
 def test_a_value_that_looks_like_a_suffix_is_no_clash():
     assert not clash(["a"], block("a", ["_imputed", "imputed", "confidence"]))
+
+
+def test_a_nul_in_a_name_or_a_value_is_refused():
+    for each in (block("a\0", ["x", "y"]), block("a", ["x\0", "y"])):
+        [problem] = clash(["a"], each)
+        assert problem.endswith("holds a NUL character, which cannot stand in a column's name")

@@ -1,4 +1,5 @@
 import os
+import signal
 import stat
 
 import pytest
@@ -97,3 +98,24 @@ def test_what_cannot_be_read_is_refused_with_its_name(tmp_path):
     for name in ("missing", ".", "x" * 300, "nul\0"):
         with pytest.raises(DataError, match="cannot be read: "):
             files.read(tmp_path / name)
+
+
+def test_an_interrupt_waits_until_all_files_are_in_place(tmp_path):
+    def interrupted():
+        with Staging(overwrite=True) as staging:
+            for name in ("one", "two"):
+                with staging.file(tmp_path / name) as file:
+                    file.write(b"new")
+            place = staging.staged[0].place
+            staging.staged[0].place = lambda: (signal.raise_signal(signal.SIGINT), place())
+
+    with pytest.raises(KeyboardInterrupt):
+        interrupted()
+    assert names(tmp_path) == ["one", "two"]
+
+
+def test_what_a_killed_run_left_in_the_instant_of_placing_is_swept(tmp_path):
+    (tmp_path / f"{files.PLACING}0123").touch()
+    (tmp_path / ".cfl-of-another-run").touch()
+    tables.write_text("new", tmp_path / "a")
+    assert names(tmp_path) == [".cfl-of-another-run", "a"]

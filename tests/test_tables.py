@@ -168,6 +168,35 @@ def test_a_nul_is_nothing_for_csv():
     assert "holds a NUL character" in problems({"a": ["x\0y"]}, "o.csv")[0]
 
 
+@pytest.mark.parametrize("out", ["o.csv", "o.tsv.gz", "o.parquet", "o.arrow"])
+@pytest.mark.parametrize("row", ['{"a\\u0000b":1}', '{"a":"\\u0000"}', '{"":1}'])
+def test_what_json_lines_hold_and_another_format_cannot_is_refused(tmp_path, row, out):
+    (tmp_path / "a.jsonl").write_text(row)
+    table = read(Place.to_read(str(tmp_path / "a.jsonl")))
+    tables.check_holds(table, Place.to_write("o.jsonl"))
+    if out.startswith(("o.c", "o.t")) or "u0000b" in row:
+        with pytest.raises(DataError, match=r"NUL character|no name"):
+            tables.check_holds(table, Place.to_write(out))
+    else:
+        tables.check_holds(table, Place.to_write(out))
+
+
+@pytest.mark.parametrize("key", [1, "text"])
+def test_a_map_is_nothing_for_json(key):
+    kind = pa.map_(pa.int64() if key == 1 else pa.string(), pa.int64())
+    with pytest.raises(DataError, match="column 'm' holds Map"):
+        tables.check_holds(
+            Table(pa.table({"m": pa.array([[(key, 1), (key, 2)]], kind)})),
+            Place.to_write("o.jsonl"),
+        )
+
+
+def test_a_tab_may_be_written_as_its_escape(tmp_path):
+    (tmp_path / "a.csv").write_text("a\tb\n1\t2\n")
+    place = Place.to_read(str(tmp_path / "a.csv"))
+    assert read(place, delimiter="\\t").frame.rows() == [("1", "2")]
+
+
 def test_a_column_without_a_name_is_nothing_for_csv():
     assert "has no name" in problems({"": [1]}, "o.csv")[0]
 
