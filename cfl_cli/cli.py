@@ -415,8 +415,10 @@ def schema() -> None:
 
 
 def check_targets(targets: list[Path], *, sources: list[Path | None], overwrite: bool) -> None:
-    """Raise unless every target can be written without harm to a source or to another target."""
-    known = [source for source in sources if source is not None]
+    """Raise unless every target can be written without harm to a source or to another target.
+
+    A source of None is standard input.
+    """
     for number, target in enumerate(targets):
         try:
             _check_target(target, [*sources, *targets[:number]], overwrite=overwrite)
