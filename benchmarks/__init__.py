@@ -1,0 +1,1 @@
+"""How long `cfl` takes, beside the paper's recipe done plainly and other tools one knows."""

@@ -1,0 +1,126 @@
+"""What was measured, kept in a file after every measurement, and what follows from it."""
+
+import json
+import math
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+Facts = dict[str, Any]
+
+GROWN = 10_000  # rows; below this the time to start hides how the work grows
+
+
+@dataclass
+class Results:
+    """Facts by the name of their measurement; one that was skipped holds only the reason."""
+
+    path: Path
+    machine: Facts
+    measurements: dict[str, Facts] = field(default_factory=dict)
+
+    @classmethod
+    def resume(cls, path: Path, machine: Facts) -> "Results":
+        """Return what the file holds, or raise if another machine or other code wrote it."""
+        if not path.exists():
+            return cls(path, machine)
+        held = json.loads(path.read_text())
+        changed = [key for key, value in machine.items() if held["machine"].get(key) != value]
+        if changed:
+            raise ValueError(
+                f"{path} was measured with another {', '.join(changed)}: "
+                "start again with --fresh, or choose another --out"
+            )
+        return cls(path, machine, held["measurements"])
+
+    def save(self) -> None:
+        """Write everything, whole or not at all."""
+        facts = {
+            "machine": self.machine,
+            "measurements": self.measurements,
+            "comparisons": [vars(each) for each in self.comparisons()],
+        }
+        draft = self.path.with_suffix(".part")
+        draft.write_text(json.dumps(facts, indent=1) + "\n")
+        draft.replace(self.path)
+
+    def of(self, tool: str, table: str | None = None) -> list[Facts]:
+        """Return the measurements of a tool that were done, by rows."""
+        found = [
+            facts
+            for facts in self.measurements.values()
+            if facts["tool"] == tool and table in (None, facts["table"]) and "skipped" not in facts
+        ]
+        return sorted(found, key=lambda facts: facts["rows"])
+
+    def foresee(self, tool: str, rows: int, what: str) -> float | None:
+        """Return a tool's seconds or memory by the line through its two longest tables, log-log."""
+        known = {facts["rows"]: facts[what] for facts in self.of(tool)}
+        if len(known) < 2:
+            return None
+        (few, less), (many, more) = sorted(known.items())[-2:]
+        return float(more * (rows / many) ** exponent(few, less, many, more))
+
+    def comparisons(self) -> "list[Comparison]":
+        """Return every ratio and exponent that the measurements allow."""
+        return [*self._by_tree(), *self._by_plain(), *self._by_slsqp(), *self._growth()]
+
+    def _by_tree(self) -> "list[Comparison]":
+        wanted = {"bank": "≤ 12", "adult": "≤ 24"}
+        return [
+            Comparison(
+                f"`cfl` against one k-d tree query, {tree['table']}, {tree['rows']:,} rows",
+                ours["seconds"] / tree["seconds"],
+                wanted.get(tree["table"], ""),
+            )
+            for tree in self.of("tree")
+            for ours in self.of("cfl", tree["table"])
+            if ours["rows"] == tree["rows"]
+        ]
+
+    def _by_plain(self) -> "list[Comparison]":
+        return [
+            Comparison(
+                f"the plain recipe against `cfl`, {plain['table']}, {plain['rows']:,} rows",
+                plain["seconds"] / ours["seconds"],
+                "≥ 60" if (plain["table"], plain["rows"]) == ("bank", 2000) else "",
+            )
+            for plain in self.of("plain")
+            for ours in self.of("cfl", plain["table"])
+            if ours["rows"] == plain["rows"]
+        ]
+
+    def _by_slsqp(self) -> "list[Comparison]":
+        found = []
+        for facts in self.of("weights"):
+            per_row = facts["per_row"]
+            place = f"weights on one core, {facts['table']}, {facts['rows']:,} rows"
+            for solver, wanted in (("SLSQP", "≥ 100"), ("SLSQP, gradient given", "")):
+                ratio = per_row[solver] / per_row["cfl, one thread"]
+                found.append(Comparison(f"{solver} against `cfl`, {place}", ratio, wanted))
+        return found
+
+    def _growth(self) -> "list[Comparison]":
+        found = []
+        for table in ("bank", "generated"):
+            long = [facts for facts in self.of("cfl", table) if facts["rows"] >= GROWN]
+            if len(long) > 1:
+                few, many = long[0], long[-1]
+                power = exponent(few["rows"], few["seconds"], many["rows"], many["seconds"])
+                name = f"growth exponent of `cfl`, {table}, {few['rows']:,} → {many['rows']:,} rows"
+                found.append(Comparison(name, power, ""))
+        return found
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """One number that follows from others, and what the project wants of it."""
+
+    name: str
+    value: float
+    wanted: str
+
+
+def exponent(few: int, less: float, many: int, more: float) -> float:
+    """Return a, where the cost grows as rows to the power of a."""
+    return math.log(more / less) / math.log(many / few)
