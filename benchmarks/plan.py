@@ -8,7 +8,7 @@ ALTERNATIVES = ("spreading", "imputer")  # scikit-learn's
 
 @dataclass(frozen=True)
 class Measurement:
-    """A tool on a table of some length; of several repeats the quickest counts."""
+    """A tool on a table of some length; what is repeated takes turns with what it is beside."""
 
     tool: str
     table: str

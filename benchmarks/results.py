@@ -4,6 +4,7 @@ import json
 import math
 from dataclasses import dataclass, field
 from pathlib import Path
+from statistics import median
 from typing import Any
 
 Facts = dict[str, Any]
@@ -44,6 +45,19 @@ class Results:
         draft.write_text(json.dumps(facts, indent=1) + "\n")
         draft.replace(self.path)
 
+    def turns(self, name: str) -> float:
+        """Return how often a measurement was taken; what was skipped needs no more turns."""
+        facts = self.measurements.get(name, {"runs": []})
+        return math.inf if "skipped" in facts else len(facts["runs"])
+
+    def add(self, name: str, facts: Facts) -> None:
+        """Keep one more turn of a measurement; the quickest one's facts count."""
+        held = self.measurements.get(name)
+        runs = [*(held["runs"] if held else []), facts.get("seconds")]
+        best = held if held and held["seconds"] < facts["seconds"] else facts
+        self.measurements[name] = best if "skipped" in best else best | {"runs": runs}
+        self.save()
+
     def of(self, tool: str, table: str | None = None) -> list[Facts]:
         """Return the measurements of a tool that were done, by rows."""
         found = [
@@ -54,11 +68,16 @@ class Results:
         return sorted(found, key=lambda facts: facts["rows"])
 
     def foresee(self, tool: str, rows: int, what: str) -> float | None:
-        """Return a tool's seconds or memory by the line through its two longest tables, log-log."""
+        """Return a tool's seconds or memory by a line through two tables it was run on, log-log.
+
+        They are the longest, and the longest of at most half its rows: nearer ones say little.
+        """
         known = {facts["rows"]: facts[what] for facts in self.of(tool)}
-        if len(known) < 2:
+        many = max(known, default=0)
+        few = max((each for each in known if each <= many / 2), default=0)
+        if not few:
             return None
-        (few, less), (many, more) = sorted(known.items())[-2:]
+        less, more = known[few], known[many]
         return float(more * (rows / many) ** exponent(few, less, many, more))
 
     def comparisons(self) -> "list[Comparison]":
@@ -66,11 +85,12 @@ class Results:
         return [*self._by_tree(), *self._by_plain(), *self._by_slsqp(), *self._growth()]
 
     def _by_tree(self) -> "list[Comparison]":
+        """Compare turn by turn, since a busy machine slows what runs at the same time."""
         wanted = {"bank": "≤ 12", "adult": "≤ 24"}
         return [
             Comparison(
                 f"`cfl` against one k-d tree query, {tree['table']}, {tree['rows']:,} rows",
-                ours["seconds"] / tree["seconds"],
+                median(one / other for one, other in zip(ours["runs"], tree["runs"], strict=False)),
                 wanted.get(tree["table"], ""),
             )
             for tree in self.of("tree")

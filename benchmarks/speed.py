@@ -44,19 +44,23 @@ def main() -> None:
     except ValueError as error:
         sys.exit(str(error))
     chosen = plan.choose(plan.QUICK if asked.quick else plan.FULL, asked.only)
-    todo = [one for one in chosen if one.name not in results.measurements]
+    if not chosen:
+        sys.exit(f"nothing is called {' or '.join(asked.only)}: see benchmarks/plan.py for names")
+    todo = [one for one in chosen if results.turns(one.name) < one.repeats]
     data = asked.data.resolve() if asked.data else None
     for (table, rows), group in groupby(todo, key=lambda one: (one.table, one.rows)):
         if table != "generated" and not (data and (data / f"{table}.csv").exists()):
             say(f"{table}: no {table}.csv in --data, left out")
             continue
         with made(table, rows, data) as folder:
-            for one in group:
+            for turn, one in in_turns(list(group)):
+                if results.turns(one.name) > turn:
+                    continue
                 if one.tool in plan.ALTERNATIVES and not importlib.util.find_spec("sklearn"):
                     say(f"{one.name}: scikit-learn is not installed (extra [bench]), left out")
                     continue
-                results.measurements[one.name] = facts = take(one, folder, results)
-                results.save()
+                facts = take(one, folder, results)
+                results.add(one.name, facts)
                 (asked.out / "speed.md").write_text(show.page(results))
                 say(f"{one.name}: {brief(facts)}")
     results.save()
@@ -82,6 +86,14 @@ def arguments() -> argparse.Namespace:
     return parser.parse_args()
 
 
+def in_turns(group: list[Measurement]) -> Iterator[tuple[int, Measurement]]:
+    """Yield every measurement as often as it is repeated, all once before any twice."""
+    for turn in range(max(one.repeats for one in group)):
+        for one in group:
+            if turn < one.repeats:
+                yield turn, one
+
+
 @contextmanager
 def made(table: str, rows: int, data: Path | None) -> Iterator[Path]:
     """Give a folder with the table, for a while."""
@@ -101,13 +113,9 @@ def take(one: Measurement, folder: Path, results: Results) -> Facts:
     if reason:
         return facts | {"skipped": reason}
     try:
-        runs = [
-            command(folder) if one.tool == "cfl" else task(one, folder) for _ in range(one.repeats)
-        ]
+        return facts | (command(folder) if one.tool == "cfl" else task(one, folder))
     except TimeoutError as error:
         return facts | {"skipped": str(error)}
-    quickest = min(runs, key=lambda run: run["seconds"])
-    return facts | quickest | {"runs": [run["seconds"] for run in runs]}
 
 
 def too_much(one: Measurement, results: Results) -> str | None:

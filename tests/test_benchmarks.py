@@ -22,7 +22,7 @@ MACHINE = {
 
 def facts(tool, table, rows, seconds, **more):
     known = {"tool": tool, "table": table, "rows": rows, "seconds": seconds, "peak_mb": 10.0}
-    return {f"{tool}-{table}-{rows}": known | {"stages": {}} | more}
+    return {f"{tool}-{table}-{rows}": known | {"stages": {}, "runs": [seconds]} | more}
 
 
 @pytest.fixture
@@ -110,8 +110,12 @@ def test_measurements_are_chosen_by_pattern():
     assert len({one.name for one in plan.FULL + plan.QUICK}) == len(plan.FULL + plan.QUICK)
 
 
-def test_what_a_tool_will_take_follows_the_line_through_its_longest_tables(tmp_path):
-    known = facts("imputer", "bank", 1000, 1.0) | facts("imputer", "bank", 2000, 4.0)
+def test_what_a_tool_will_take_follows_a_line_through_tables_of_clearly_different_length(tmp_path):
+    known = (
+        facts("imputer", "bank", 1000, 1.0)
+        | facts("imputer", "adult", 1900, 1.0)
+        | facts("imputer", "bank", 2000, 4.0)
+    )
     results = Results(tmp_path / "speed.json", MACHINE, known)
     assert results.foresee("imputer", 4000, "seconds") == pytest.approx(16)
     assert results.foresee("spreading", 4000, "seconds") is None
@@ -128,6 +132,17 @@ def test_ratios_compare_the_same_rows_of_the_same_table(tmp_path):
     )
     found = Results(tmp_path / "speed.json", MACHINE, known).comparisons()
     assert [(each.value, each.wanted) for each in found] == [(9.0, "≤ 12"), (75.0, "≥ 60")]
+
+
+def test_of_several_turns_the_quickest_counts_and_ratios_go_turn_by_turn(tmp_path):
+    results = Results(tmp_path / "speed.json", MACHINE)
+    for tree, ours in ((2.0, 20.0), (1.0, 30.0), (3.0, 33.0)):
+        for tool, seconds in (("tree", tree), ("cfl", ours)):
+            ((name, fact),) = facts(tool, "adult", 9, seconds).items()
+            results.add(name, fact)
+    assert results.of("cfl")[0]["seconds"] == 20.0
+    assert results.turns("cfl-adult-9") == 3
+    assert [each.value for each in results.comparisons()] == [11.0]
 
 
 def test_results_of_another_machine_are_not_mixed_in(tmp_path):
