@@ -99,16 +99,21 @@ class Results:
         ]
 
     def _by_plain(self) -> "list[Comparison]":
-        return [
-            Comparison(
-                f"the plain recipe against `cfl`, {plain['table']}, {plain['rows']:,} rows",
-                plain["seconds"] / ours["seconds"],
-                "≥ 60" if (plain["table"], plain["rows"]) == ("bank", 2000) else "",
-            )
-            for plain in self.of("plain")
-            for ours in self.of("cfl", plain["table"])
-            if ours["rows"] == plain["rows"]
-        ]
+        """Compare with the whole command, and with its rounds alone, as the recipe is timed."""
+        found = []
+        for plain in self.of("plain"):
+            for ours in self.of("cfl", plain["table"]):
+                if ours["rows"] != plain["rows"]:
+                    continue
+                place = f"{plain['table']}, {plain['rows']:,} rows"
+                wanted = "≥ 60" if (plain["table"], plain["rows"]) == ("bank", 2000) else ""
+                for what, seconds in (
+                    ("`cfl`", ours["seconds"]),
+                    ("`cfl` once started", rounds(ours)),
+                ):
+                    name = f"the plain recipe against {what}, {place}"
+                    found.append(Comparison(name, plain["seconds"] / seconds, wanted))
+        return found
 
     def _by_slsqp(self) -> "list[Comparison]":
         found = []
@@ -139,6 +144,12 @@ class Comparison:
     name: str
     value: float
     wanted: str
+
+
+def rounds(facts: Facts) -> float:
+    """Return the seconds of both rounds, without starting, reading, reporting and writing."""
+    stages = facts["stages"].items()
+    return float(sum(seconds for stage, seconds in stages if stage.startswith("round ")))
 
 
 def exponent(few: int, less: float, many: int, more: float) -> float:
