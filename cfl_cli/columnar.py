@@ -13,10 +13,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from cfl_cli.errors import DataError, ResourceError
+from cfl_cli.formats import ARROW, ENCRYPTED, FEATHER_1
 from cfl_cli.words import quote
 
-PARQUET, ENCRYPTED = b"PAR1", b"PARE"
-ARROW, FEATHER_1 = b"ARROW1", b"FEA1"
 TITLES = {"parquet": "Parquet", "arrow": "Arrow"}
 
 
@@ -51,13 +50,6 @@ def _is_valid(column: pa.ChunkedArray) -> bool:
     except pa.ArrowInvalid:
         return False
     return True
-
-
-def kind_of(data: bytes) -> str | None:
-    """Return the format that the first bytes tell, if they tell one of these."""
-    if data.startswith((PARQUET, ENCRYPTED)):
-        return "parquet"
-    return "arrow" if data.startswith((ARROW, FEATHER_1)) else None
 
 
 def read_metadata(data: bytes, kind: str, *, name: str) -> Mapping[bytes, bytes]:

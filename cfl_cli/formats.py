@@ -12,6 +12,9 @@ Kind = Literal["csv", "tsv", "jsonl", "parquet", "arrow"]
 Packing = Literal["gz", "zst"]
 
 DELIMITERS = {"csv": ",", "tsv": "\t"}
+# How files begin.
+PARQUET, ENCRYPTED = b"PAR1", b"PARE"
+ARROW, FEATHER_1 = b"ARROW1", b"FEA1"
 ALIASES: dict[str, Kind] = {"feather": "arrow", "ndjson": "jsonl"}
 
 
@@ -70,6 +73,13 @@ def of_path(path: Path, *, option: str) -> Format:
         f"{path}: the name says no format that cfl knows: end it in .{', .'.join(FORMATS)}, "
         f"or give {option}"
     )
+
+
+def kind_of(data: bytes) -> Kind | None:
+    """Return the format that the first bytes of a table give away, if they do."""
+    if data.startswith((PARQUET, ENCRYPTED)):
+        return "parquet"
+    return "arrow" if data.startswith((ARROW, FEATHER_1)) else None
 
 
 def _without_alias(parts: Sequence[str]) -> list[str]:

@@ -21,14 +21,16 @@ Where points fill the space of many dimensions no gap is wide, and a lower effor
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property, partial
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
 import numpy as np
 import numpy.typing as npt
-from scipy.spatial import cKDTree
 
 from cfl_cli.arrays import Floats, Ints, Mask
 from cfl_cli.parallel import Workers, slices
+
+if TYPE_CHECKING:
+    from scipy.spatial import cKDTree
 
 Singles = npt.NDArray[np.float32]
 
@@ -92,7 +94,7 @@ class Index:
         if total <= max(DENSE_POINTS, 4 * wanted):
             return cls((last,), np.arange(total), 1.0)
         if dimensions <= TREE_DIMENSIONS:
-            tree = Tree(points, cKDTree(points), wanted)
+            tree = Tree.of(points, wanted=wanted)
             return cls((Stage(tree.search, AT_ONCE, whole=True), last), np.arange(total), 1.0)
         lists = Lists.of(points, wanted=wanted, workers=workers)
         most = max(1, min(AT_ONCE, MEASURED_AT_ONCE // (CROWD * wanted * dimensions)))
@@ -141,8 +143,15 @@ class Tree:
     """A k-d tree, asked for some more points than wanted, until one lies beyond the ties."""
 
     points: Floats
-    tree: cKDTree
+    tree: "cKDTree"
     wanted: int
+
+    @classmethod
+    def of(cls, points: Floats, *, wanted: int) -> Self:
+        """Plant the tree."""
+        from scipy.spatial import cKDTree  # noqa: PLC0415 — slow to import, of use in few tables
+
+        return cls(points, cKDTree(points), wanted)
 
     def search(self, asked: Ints) -> Found:
         """Find the points near the asked ones; larger crowds than a wide query's are left over."""

@@ -3,10 +3,10 @@
 import sys
 from time import monotonic
 from types import TracebackType
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
-from rich.console import Console
-from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
+if TYPE_CHECKING:
+    from rich.progress import Progress, TaskID
 
 PATIENCE = 1.0  # seconds of work before anything is shown
 INTERVAL = 5.0  # seconds between plain lines within one stage
@@ -49,6 +49,15 @@ class Display:
             print(_line(stage, done, total, seconds), file=sys.stderr, flush=True)  # noqa: T201
 
     def _redraw(self, stage: str, done: int, total: int, speed: str) -> None:
+        # Rich is wanted on a terminal only, and by then there is time for it.
+        from rich.console import Console  # noqa: PLC0415
+        from rich.progress import (  # noqa: PLC0415
+            BarColumn,
+            Progress,
+            TextColumn,
+            TimeRemainingColumn,
+        )
+
         if self.bar is None:
             self.bar = Progress(
                 TextColumn("{task.description}"),

@@ -13,7 +13,7 @@ from typing import IO, Any, Self
 import polars as pl
 from polars.exceptions import PanicException, PolarsError
 
-from cfl_cli import columnar, files, formats, frames, jsonl, memory, packing, separated
+from cfl_cli import files, formats, frames, jsonl, memory, packing, separated
 from cfl_cli.encode import type_name
 from cfl_cli.errors import DataError, UsageError
 from cfl_cli.formats import Format
@@ -83,6 +83,8 @@ def read(place: Place, *, reject: bool = False, **signs: str | None) -> Table:
     _check_signs(place, given)
     data = _unpacked(files.read(place.path), place)
     if place.format.embeds_report:
+        from cfl_cli import columnar
+
         return Table(columnar.read(data, kind, name=name))
     if kind == "jsonl":
         lines = jsonl.read(data, name=name, reject=reject, **given)
@@ -122,7 +124,7 @@ def _unpacked(data: bytes, place: Place) -> bytes:
 
 def _sniffed(data: bytes) -> str | None:
     """Return the packing or the format that the first bytes give away, if they do."""
-    return packing.packing_of(data) or columnar.kind_of(data)
+    return packing.packing_of(data) or formats.kind_of(data)
 
 
 def _way_out(form: Format, found: str | None) -> str:
@@ -143,6 +145,8 @@ def check_holds(table: Table, place: Place) -> None:
             if kind != "jsonl"
         ]
     if frames.is_arrow(table.frame) and place.format.embeds_report:
+        from cfl_cli import columnar
+
         problems += columnar.misfits(table.frame, kind, name=place.name)
     elif place.format.separated or (kind == "jsonl" and table.lines is None):
         problems += _misfits_of_text(frames.as_polars(table.frame), place)
@@ -197,9 +201,11 @@ def read_report(name: str) -> bytes:
             raise DataError(f"{path}: there is no {beside.name} beside it: name the report itself")
         path, title = beside, str(beside)
     data = files.read(path)
-    kind = columnar.kind_of(data)
+    kind = formats.kind_of(data)
     if kind is None:
         return data
+    from cfl_cli import columnar
+
     text = columnar.read_metadata(data, kind, name=title).get(REPORT_KEY.encode())
     if text is None:
         raise DataError(f"{title}: no report inside: `cfl impute` did not write this file")
@@ -257,6 +263,8 @@ def write(
 
 def _write(frame: Any, file: IO[bytes], form: Format, *, report: str, source: Table | None) -> None:
     if form.embeds_report:
+        from cfl_cli import columnar
+
         table = frames.as_arrow(frame)
         columnar.write(table, file, form.kind, metadata={REPORT_KEY: report})
         return

@@ -22,7 +22,6 @@ from typing import Self
 
 import numpy as np
 import osqp
-import scipy.optimize
 import scipy.sparse as sp
 
 from cfl_cli.arrays import Floats, Ints, Mask
@@ -205,11 +204,11 @@ def active_set(gram: Floats) -> Floats:
 
     Minimising ‖Lᵀw‖² + (Σw − 1)² over w ≥ 0 gives the optimum up to a factor.
     """
+    from scipy.optimize import nnls  # noqa: PLC0415 — slow to import and seldom needed
+
     root = np.linalg.cholesky(gram).T
     k = len(gram)
-    weights, _ = scipy.optimize.nnls(
-        np.vstack([root, np.ones(k)]), np.append(np.zeros(k), 1.0), maxiter=100 * k
-    )
+    weights, _ = nnls(np.vstack([root, np.ones(k)]), np.append(np.zeros(k), 1.0), maxiter=100 * k)
     return np.asarray(weights / weights.sum())
 
 

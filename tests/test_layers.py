@@ -12,8 +12,8 @@ CORE = {"arrays", "parallel", "index", "neighbors", "weights", "propagate", "est
 ARRAYS_ONLY = {"numpy", "scipy", "osqp", "threadpoolctl"}
 LAYERS = [
     {"arrays", "errors", "words", "memory", "parallel"},
-    {"yamltext", "checked", "index", "weights", "propagate", "utf8", "formats", "columnar"},
-    {"schema", "neighbors", "files", "jsonl", "packing"},
+    {"yamltext", "checked", "index", "weights", "propagate", "utf8", "formats"},
+    {"schema", "neighbors", "files", "jsonl", "packing", "columnar"},
     {"separated", "encode", "frames", "estimate"},
     {"tables"},
     {"decode"},
