@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cfl_cli import index
-from cfl_cli.index import Dense, Found, Index, Lists, Tree, cKDTree, share
+from cfl_cli.index import Dense, Found, Index, Lists, Tree, share
 from cfl_cli.neighbors import nearest
 from cfl_cli.parallel import Workers
 
@@ -30,7 +30,7 @@ def near(points, row, wanted):
 
 def searchers(points, wanted, workers):
     return {
-        "tree": Tree(points, cKDTree(points), wanted).search,
+        "tree": Tree.of(points, wanted=wanted).search,
         "dense": Dense(points, wanted).search,
         "lists": Lists.of(points, wanted=wanted, workers=workers).search,
     }
@@ -73,7 +73,7 @@ def test_a_crowd_of_ties_is_left_to_the_dense_searcher(workers):
 
 def test_ties_that_a_tree_cannot_see_whole_are_left_over():
     points = np.vstack([np.zeros(2), [[np.cos(t), np.sin(t)] for t in np.arange(300) / 50]])
-    found = Tree(points, cKDTree(points), 4).search(np.arange(2))
+    found = Tree.of(points, wanted=4).search(np.arange(2))
     assert set(found.row.tolist()) == {1}
 
 
