@@ -17,7 +17,6 @@ from dataclasses import dataclass
 
 import numpy as np
 import scipy.sparse as sp
-from scipy.sparse.csgraph import reverse_cuthill_mckee
 
 from cfl_cli.arrays import Floats, Ints, Mask
 from cfl_cli.parallel import Workers, slices
@@ -60,7 +59,9 @@ def propagate(
     Without `correction` a row's own exclusions are not applied again after the start.
     """
     n = len(neighbors)
-    order = beside_neighbors(neighbors, weights)
+    # A small table is in the cache as it is, and need not wait for the import of a package.
+    small = candidates.size <= CELLS_AT_ONCE
+    order = np.arange(n) if small else beside_neighbors(neighbors, weights)
     place = np.argsort(order)
     candidates = candidates[order]
     parts = slices(n, max(1, CELLS_AT_ONCE // candidates.shape[1]))
@@ -104,6 +105,8 @@ def beside_neighbors(neighbors: Ints, weights: Floats) -> Ints:
     Popular rows have no say in it: they are near everyone or no one, and the time to find the
     order would grow with the square of their followers.
     """
+    from scipy.sparse.csgraph import reverse_cuthill_mckee  # noqa: PLC0415 — see `propagate`
+
     n, k = neighbors.shape
     followers = np.bincount(neighbors[weights > 0], minlength=n)
     near = np.where(followers[neighbors] > POPULAR * k, 0, weights)

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy.sparse import csgraph
 
 from cfl_cli import propagate as module
 from cfl_cli.parallel import Workers
@@ -153,7 +154,9 @@ def test_neighbors_without_weight_do_not_matter_and_the_graph_stays_as_it_was(ki
     np.testing.assert_array_equal(given[1], weights)
 
 
-def test_the_order_of_the_rows_does_not_change_a_bit(workers):
+@pytest.mark.parametrize("at_once", [50, 1 << 18], ids=["laid out", "small"])
+def test_the_order_of_the_rows_does_not_change_a_bit(workers, monkeypatch, at_once):
+    monkeypatch.setattr(module, "CELLS_AT_ONCE", at_once)
     neighbors, weights, candidates, blocks = case(5, n=200, k=5)
     order = np.random.default_rng(0).permutation(200)
     place = np.argsort(order)
@@ -184,9 +187,9 @@ def test_a_row_that_everyone_leans_on_has_no_say_in_the_order(monkeypatch):
     neighbors, weights, _, _ = case(6, n=300, k=3)
     neighbors[1:, 0] = 0
     seen = []
-    find = module.reverse_cuthill_mckee
+    find = csgraph.reverse_cuthill_mckee
     monkeypatch.setattr(
-        module, "reverse_cuthill_mckee", lambda graph: seen.append(graph) or find(graph)
+        csgraph, "reverse_cuthill_mckee", lambda graph: seen.append(graph) or find(graph)
     )
     assert sorted(beside_neighbors(neighbors, weights)) == list(range(300))
     assert seen[0][:, [0]].nnz == 0
