@@ -124,7 +124,7 @@ def test_row_order_block_size_and_threads_do_not_change_the_answer(workers, monk
 
 def test_osqp_tells_the_neighbors_that_count(workers):
     features = np.random.default_rng(5).random((300, 5))
-    neighbors = nearest(features, k=20, workers=workers)
+    neighbors = nearest(features, k=20, workers=workers).rows
     grams = gram(features, slice(0, 300), neighbors, ridge=RIDGE)
     told = Workspace.set_up(20, ridge=RIDGE).solve(grams) > 0
     truth = np.array([by_nnls(features, neighbors, row, RIDGE) > 0 for row in range(300)])
