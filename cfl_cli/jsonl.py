@@ -20,7 +20,6 @@ from cfl_cli.errors import PROBLEMS_SHOWN, DataError
 from cfl_cli.words import quote
 
 DIGITS = 17  # what a double holds; a number with more of them is not read as one
-LONE_RETURN = "a carriage return without a line feed: let lines end in LF or CRLF"
 EXACT = 1 << 53  # whole numbers beyond this are not read as doubles
 
 
@@ -107,7 +106,7 @@ def _parse(text: bytes) -> dict[str, Any]:
         if not text.strip():
             raise UnfitError("a blank line") from None
         if b"\r" in text[:-1]:
-            raise UnfitError(LONE_RETURN) from None
+            raise UnfitError(utf8.LONE_RETURN) from None
         raise UnfitError(f"not JSON: {error.msg}, at character {error.pos + 1}") from None
     except RecursionError:
         raise UnfitError("nested too deeply") from None

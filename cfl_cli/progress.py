@@ -46,12 +46,11 @@ class Display:
             self._redraw(stage, done, total, _speed(stage, done, seconds))
         elif done == total or now - self.spoke >= INTERVAL:
             self.spoke = now
-            print(_line(stage, done, total, seconds), file=sys.stderr, flush=True)  # noqa: T201
+            print(_line(stage, done, total, seconds), file=sys.stderr, flush=True)  # noqa: T201 — its job
 
     def _redraw(self, stage: str, done: int, total: int, speed: str) -> None:
-        # Rich is wanted on a terminal only, and by then there is time for it.
-        from rich.console import Console  # noqa: PLC0415
-        from rich.progress import (  # noqa: PLC0415
+        from rich.console import Console  # noqa: PLC0415 — on a terminal only, and then there is time
+        from rich.progress import (  # noqa: PLC0415 — the same
             BarColumn,
             Progress,
             TextColumn,

@@ -327,7 +327,7 @@ class _ForEditors(GenerateJsonSchema):
         left_out = schema.get("default", ...) is None
         return self.generate_inner(schema["schema"]) if left_out else super().default_schema(schema)
 
-    def field_title_should_be_set(self, schema: object) -> bool:  # noqa: ARG002
+    def field_title_should_be_set(self, schema: object) -> bool:  # noqa: ARG002 — pydantic's signature
         return False
 
 

@@ -21,7 +21,7 @@ import polars as pl
 
 from cfl_cli.arrays import Ints, Mask
 from cfl_cli.errors import PROBLEMS_SHOWN, DataError, UsageError
-from cfl_cli.utf8 import check_encoding, line_of, to_utf8
+from cfl_cli.utf8 import LONE_RETURN, check_encoding, line_of, to_utf8
 from cfl_cli.words import quote
 
 Bytes = npt.NDArray[np.uint8]
@@ -34,7 +34,6 @@ BLOCKS = [1 << power for power in range(16, 23)]  # bytes scanned at once: more 
 WITHIN = "a quote within a field: put the whole field in quotes and write this one twice"
 BEHIND = "text behind a closing quote: write quotes within a field twice"
 OPEN = "a quote is opened here and never closed"
-LONE_RETURN = "a carriage return without a line feed: let lines end in LF or CRLF"
 BLANK = "a blank line"
 NEVER = sys.maxsize  # the place of what is nowhere
 

@@ -195,7 +195,7 @@ def read_report(name: str) -> bytes:
     """Return the JSON text of a report: embedded in a table, beside it, or a file of its own."""
     path = None if name == STANDARD else local(name)
     title = name if path else "standard input"
-    if path is not None and path.name.lower().endswith(tuple(_without_report())):
+    if path is not None and _report_is_beside(path):
         beside = report_path(path)
         if not files.exists(beside):
             raise DataError(f"{path}: there is no {beside.name} beside it: name the report itself")
@@ -212,10 +212,12 @@ def read_report(name: str) -> bytes:
     return text
 
 
-def _without_report() -> list[str]:
-    """Return the endings of tables whose report lies beside them."""
-    names = [name for name, form in formats.FORMATS.items() if not form.embeds_report]
-    return [f".{name}" for name in names] + [".ndjson", ".ndjson.gz", ".ndjson.zst"]
+def _report_is_beside(path: Path) -> bool:
+    """Return whether this is a table of a format that cannot carry its report."""
+    try:
+        return not formats.of_path(path, option="").embeds_report
+    except UsageError:  # no table at all: the report itself, perhaps
+        return False
 
 
 def report_path(out: Path) -> Path:
