@@ -12,7 +12,7 @@ import numpy as np
 from cfl_cli.arrays import Floats, Ints, Mask
 from cfl_cli.neighbors import nearest
 from cfl_cli.parallel import Workers
-from cfl_cli.propagate import Propagation, propagate
+from cfl_cli.propagate import Graph, Propagation, propagate
 from cfl_cli.weights import solve
 
 Progress = Callable[[str, int, int], None]  # stage, done, total
@@ -71,8 +71,7 @@ def estimate(
             progress=stage(f"round {number}: weights", n),
         )
         propagation = propagate(
-            neighbors.rows,
-            weights.values,
+            Graph(neighbors.rows, weights.values),
             candidates,
             blocks,
             iterations=iterations,

@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 
 from cfl_cli.estimate import estimate, scale_by_domain
 from cfl_cli.neighbors import nearest
-from cfl_cli.propagate import propagate
+from cfl_cli.propagate import Graph, propagate
 from cfl_cli.weights import solve
 
 DEFAULTS = {
@@ -37,7 +37,7 @@ def test_gamma_zero_is_one_round(workers):
     found = estimate(features, candidates, BLOCKS, **{**DEFAULTS, "gamma": 0.0}).confidences
     neighbors = nearest(features, k=5, seed=0, workers=workers).rows
     weights = solve(features, neighbors, ridge=0.3, workers=workers).values
-    once = propagate(neighbors, weights, candidates, BLOCKS, iterations=20, workers=workers)
+    once = propagate(Graph(neighbors, weights), candidates, BLOCKS, iterations=20, workers=workers)
     np.testing.assert_array_equal(found, once.confidences)
 
 

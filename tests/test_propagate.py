@@ -8,7 +8,7 @@ from scipy.sparse import csgraph
 
 from cfl_cli import propagate as module
 from cfl_cli.parallel import Workers
-from cfl_cli.propagate import beside_neighbors, propagate, start
+from cfl_cli.propagate import Graph, beside_neighbors, start
 
 
 def case(seed, n=30, k=4, sizes=(3, 4), exact=0.1, empty=0.1):
@@ -29,6 +29,10 @@ def case(seed, n=30, k=4, sizes=(3, 4), exact=0.1, empty=0.1):
         masks.append(mask)
     blocks = np.cumsum([0, *sizes[:-1]])
     return neighbors, weights, np.hstack(masks), blocks
+
+
+def propagate(neighbors, weights, *arguments, **settings):
+    return module.propagate(Graph(neighbors, weights), *arguments, **settings)
 
 
 def dense(neighbors, weights, candidates, blocks, *, iterations, correction=True):
@@ -125,7 +129,9 @@ def test_confidences_that_vanish_over_many_steps_leave_no_nan(workers):
     np.testing.assert_allclose(found.sum(axis=1), 1)
 
 
-def test_block_size_and_threads_do_not_change_a_bit(workers, monkeypatch):
+@pytest.mark.parametrize("small", [0, 4000], ids=["single precision", "double precision"])
+def test_block_size_and_threads_do_not_change_a_bit(workers, monkeypatch, small):
+    monkeypatch.setattr(module, "SMALL", small)
     arguments = case(1, n=80)
     expected = propagate(*arguments, iterations=20, workers=workers).confidences
     monkeypatch.setattr(module, "CELLS_AT_ONCE", 50)
@@ -154,9 +160,10 @@ def test_neighbors_without_weight_do_not_matter_and_the_graph_stays_as_it_was(ki
     np.testing.assert_array_equal(given[1], weights)
 
 
-@pytest.mark.parametrize("at_once", [50, 1 << 18], ids=["laid out", "small"])
-def test_the_order_of_the_rows_does_not_change_a_bit(workers, monkeypatch, at_once):
-    monkeypatch.setattr(module, "CELLS_AT_ONCE", at_once)
+@pytest.mark.parametrize("small", [0, 4000], ids=["laid out, single precision", "small"])
+def test_the_order_of_the_rows_does_not_change_a_bit(workers, monkeypatch, small):
+    monkeypatch.setattr(module, "SMALL", small)
+    monkeypatch.setattr(module, "CELLS_AT_ONCE", 50)
     neighbors, weights, candidates, blocks = case(5, n=200, k=5)
     order = np.random.default_rng(0).permutation(200)
     place = np.argsort(order)
@@ -173,7 +180,8 @@ def test_the_order_of_the_rows_does_not_change_a_bit(workers, monkeypatch, at_on
     np.testing.assert_array_equal(other.fell_back, one.fell_back[order])
 
 
-def test_rows_of_a_shuffled_line_are_laid_out_along_it():
+def test_rows_of_a_shuffled_line_are_laid_out_along_it(monkeypatch):
+    monkeypatch.setattr(module, "SMALL", 0)
     n = 500
     line = np.random.default_rng(4).permutation(n)  # which place on the line each row has
     row = np.argsort(line)
@@ -184,6 +192,7 @@ def test_rows_of_a_shuffled_line_are_laid_out_along_it():
 
 
 def test_a_row_that_everyone_leans_on_has_no_say_in_the_order(monkeypatch):
+    monkeypatch.setattr(module, "SMALL", 0)
     neighbors, weights, _, _ = case(6, n=300, k=3)
     neighbors[1:, 0] = 0
     seen = []
@@ -209,3 +218,57 @@ def test_propagation_stops_when_nothing_moves_any_more(workers):
 
 def test_as_many_steps_are_taken_as_were_asked_for_while_something_moves(workers):
     assert propagate(*case(1), iterations=37, workers=workers).steps == 37
+
+
+@pytest.mark.parametrize("correction", [True, False])
+@pytest.mark.parametrize("seed", range(5))
+def test_single_precision_agrees_with_the_double_loop(seed, correction, workers, monkeypatch):
+    monkeypatch.setattr(module, "SMALL", 0)
+    arguments = case(seed)
+    found = propagate(*arguments, iterations=50, correction=correction, workers=workers)
+    expected, fell_back = dense(*arguments, iterations=50, correction=correction)
+    np.testing.assert_allclose(found.confidences, expected, atol=5e-6)
+    assert np.abs(found.confidences - expected).max() > 1e-12  # it was single precision
+    np.testing.assert_allclose(
+        np.add.reduceat(found.confidences, arguments[3], axis=1), 1, atol=1e-15
+    )
+    np.testing.assert_array_equal(found.fell_back, fell_back)
+
+
+def vanishing():
+    """Row 1 rules out all that rows 0 and 2 end up with, and hardly anyone says anything else."""
+    neighbors = np.array([[2, 3], [0, 2], [0, 3], [0, 2]])
+    weights = np.array([[1 - 1e-6, 1e-6], [0.5, 0.5], [1 - 1e-6, 1e-6], [0.5, 0.5]])
+    candidates = np.array([[True, True], [False, True], [True, True], [True, False]])
+    return neighbors, weights, candidates, np.array([0])
+
+
+def test_mass_too_faint_for_single_precision_is_followed_in_double(workers, monkeypatch):
+    neighbors, weights, candidates, blocks = vanishing()
+    # Every step leaves less of the second value; only in single precision does it come to nothing.
+    weights[0] = weights[2] = [0.5, 0.5]
+    monkeypatch.setattr(module, "SMALL", 0)
+    monkeypatch.setattr(module, "WATCH", 1000)  # it would stop early: these are small steps
+    found = propagate(neighbors, weights, candidates, blocks, iterations=300, workers=workers)
+    expected, fell_back = dense(neighbors, weights, candidates, blocks, iterations=300)
+    assert 0 < expected[0, 1] < 1e-50
+    np.testing.assert_array_equal(found.fell_back, fell_back)
+    assert not fell_back.any()
+    np.testing.assert_allclose(found.confidences, expected, rtol=1e-9)
+
+
+def test_many_steps_are_taken_in_double_precision(workers, monkeypatch):
+    monkeypatch.setattr(module, "SMALL", 0)
+    graph = case(3)
+    found = propagate(*graph, iterations=module.SINGLE_STEPS + 1, workers=workers)
+    expected, _ = dense(*graph, iterations=found.steps)
+    np.testing.assert_allclose(found.confidences, expected, atol=1e-12)
+
+
+def test_a_weight_too_faint_for_single_precision_is_not_lost(workers, monkeypatch):
+    monkeypatch.setattr(module, "SMALL", 0)
+    neighbors, weights, candidates, blocks = vanishing()
+    weights[1] = [1 - 1e-16, 1e-16]
+    found = propagate(neighbors, weights, candidates, blocks, iterations=3, workers=workers)
+    expected, _ = dense(neighbors, weights, candidates, blocks, iterations=3)
+    np.testing.assert_allclose(found.confidences, expected, rtol=1e-12)
