@@ -33,7 +33,7 @@ from cfl_cli.arrays import Ints, Mask
 from cfl_cli.encode import Encoded
 from cfl_cli.imputation import Stages
 from cfl_cli.parallel import Workers, available_cores
-from cfl_cli.schema import Settings
+from cfl_cli.schema import DEFAULT_GAMMA, Settings
 from cfl_cli.weights import solve
 
 Facts = dict[str, Any]
@@ -41,6 +41,7 @@ Facts = dict[str, Any]
 TOLD = 0.2  # the share of rows whose exact values the others are told
 SLSQP_ROWS = 200
 SETTINGS = Settings()
+ITERATIONS = 100  # as by default
 
 
 def run_plain(folder: Path) -> Facts:
@@ -52,8 +53,8 @@ def run_plain(folder: Path) -> Facts:
         encoded.candidates,
         encoded.starts,
         k=SETTINGS.k,
-        iterations=SETTINGS.iterations,
-        gamma=SETTINGS.gamma,
+        iterations=ITERATIONS,
+        gamma=DEFAULT_GAMMA,
         ridge=SETTINGS.ridge,
         progress=stages,
     )

@@ -8,14 +8,16 @@ import operator
 import re
 import reprlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, NamedTuple, TypeAlias, get_args
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, NamedTuple, TypeAlias, get_args
 
 from pydantic import (
     BaseModel,
     BeforeValidator,
     ConfigDict,
+    Discriminator,
     Field,
     Strict,
+    Tag,
     ValidationError,
     ValidatorFunctionWrapHandler,
     WithJsonSchema,
@@ -114,6 +116,16 @@ Number = Annotated[
 ]
 Switch = Annotated[bool, Strict(), from_text(lambda text: text[0] in "Tt", "[Tt]rue|[Ff]alse")]
 
+# A number, or `auto`: the error of one that is neither tells of the number, at this place.
+_OR_AUTO = "or auto"
+_Auto = Annotated[Literal["auto"], Tag("auto")]
+_auto_or_number = Discriminator(lambda value: "auto" if value == "auto" else _OR_AUTO)
+AutoCount = Annotated[_Auto | Annotated[Count, Tag(_OR_AUTO)], _auto_or_number]
+AutoNumber = Annotated[
+    _Auto | Annotated[Number, Field(ge=0, allow_inf_nan=False), Tag(_OR_AUTO)], _auto_or_number
+]
+AutoFolds = Annotated[_Auto | Annotated[Integer, Field(ge=0), Tag(_OR_AUTO)], _auto_or_number]
+
 _UNITS = {"": 1, "kb": 1e3, "mb": 1e6, "gb": 1e9, "tb": 1e12}
 _UNITS |= {"kib": 1 << 10, "mib": 1 << 20, "gib": 1 << 30, "tib": 1 << 40}
 
@@ -171,13 +183,16 @@ def _again(detail: ErrorDetails) -> InitErrorDetails:
 def flaws(error: ValidationError, model: type[Model]) -> Iterator[Flaw]:
     """Yield every error that pydantic found in `model` as the user should read it."""
     for detail in error.errors(include_url=False):
+        loc = detail["loc"]
+        if loc and loc[-1] == _OR_AUTO:
+            detail["loc"] = loc[:-1]
         path, owner = model.locate(detail["loc"])
         kind = detail["type"]
-        message = _in_plain_words(detail, owner)
+        message = _in_plain_words(detail, owner, " or auto" if detail["loc"] != loc else "")
         yield Flaw(path[:-1] if kind == "missing" else path, message, kind in _ABOUT_A_KEY)
 
 
-def _in_plain_words(detail: ErrorDetails, owner: type[Model]) -> str:
+def _in_plain_words(detail: ErrorDetails, owner: type[Model], otherwise: str = "") -> str:
     """Return what is wrong with an entry of `owner`, and the way out."""
     kind, value = detail["type"], detail["input"]
     key = str(detail["loc"][-1]) if detail["loc"] else ""
@@ -189,7 +204,7 @@ def _in_plain_words(detail: ErrorDetails, owner: type[Model]) -> str:
         return lacking(key, _choices(owner, key))
     if kind in _EXPECTED:
         expected = _EXPECTED[kind].format_map(detail.get("ctx", {}))
-        return f"expected {expected}, found {_seen(value)}"
+        return f"expected {expected}{otherwise}, found {_seen(value)}"
     return detail["msg"]
 
 

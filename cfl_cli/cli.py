@@ -126,10 +126,26 @@ ModeOption = Annotated[
     typer.Option("--mode", help="Imputed values, confidences per value, or both. Default: hard."),
 ]
 K = Annotated[int | None, typer.Option("--k", help="Neighbors of a row. Default: 20.")]
-Iterations = Annotated[int | None, typer.Option(help="Steps of propagation. Default: 100.")]
+Iterations = Annotated[
+    str | None,
+    typer.Option(
+        metavar="N|auto", help="Steps of propagation; auto: as hidden cells favor. Default: 100."
+    ),
+]
 Gamma = Annotated[
-    float | None,
-    typer.Option(help="Weight of the first round in the second; 0: no second. Default: 0.25."),
+    str | None,
+    typer.Option(
+        metavar="X|auto",
+        help="Weight of the first round in the second; 0: no second; auto: where hidden cells "
+        "favor it. Default: 0.25.",
+    ),
+]
+Folds = Annotated[
+    str | None,
+    typer.Option(
+        metavar="N|auto",
+        help="Parts of the rows to hide in turn, to judge the answers; 0: none. Default: auto.",
+    ),
 ]
 Jobs = Annotated[int | None, typer.Option("--jobs", "-j", help="Threads. Default: all cores.")]
 NeighborsOption = Annotated[
@@ -207,12 +223,14 @@ def impute(
     seed: Annotated[
         int | None, typer.Option(help="Draws among equal distances. Default: 0.")
     ] = None,
-    folds: Annotated[
-        int | None, typer.Option(help="Folds to judge the answer by; so far only 0, none.")
-    ] = None,
+    folds: Folds = None,
     neighbors: NeighborsOption = None,
     jobs: Jobs = None,
     max_memory: MaxMemory = None,
+    min_confidence: Annotated[
+        float | None,
+        typer.Option(metavar="P", help="Impute no value below this confidence. Default: 0."),
+    ] = None,
     keep_flagged: Annotated[
         bool | None,
         typer.Option("--keep-flagged/--impute-flagged", help="Leave flagged CFs as observed."),
@@ -261,6 +279,7 @@ def impute(
         neighbors=neighbors and neighbors.value,
         jobs=jobs,
         max_memory=max_memory,
+        min_confidence=min_confidence,
         keep_flagged=keep_flagged,
         fail_on_flag=fail_on_flag,
         overwrite=overwrite,
@@ -345,6 +364,7 @@ def check(
     k: K = None,
     iterations: Iterations = None,
     gamma: Gamma = None,
+    folds: Folds = None,
     neighbors: NeighborsOption = None,
     jobs: Jobs = None,
     max_memory: MaxMemory = None,
@@ -363,6 +383,7 @@ def check(
         k=k,
         iterations=iterations,
         gamma=gamma,
+        folds=folds,
         neighbors=neighbors and neighbors.value,
         jobs=jobs,
         max_memory=max_memory,

@@ -54,18 +54,25 @@ def decode(
     *,
     mode: str,
     kept: Collection[str] = (),
+    min_confidence: float = 0.0,
 ) -> list[pl.Series]:
-    """Return the new columns, CF by CF. CFs in `kept` get null for an imputed value."""
+    """Return the new columns, CF by CF.
+
+    All cells of CFs in `kept`, and those of less than `min_confidence`, get null for a value.
+    """
     series = []
     for block in blocks:
         own = confidences[:, block.columns]
         columns: list[pl.Series] = []
         if mode != "soft":
             place = best(own, candidates[:, block.columns])
+            confidence = own[np.arange(len(own)), place]
             values = pl.Series(block.values, dtype=pl.String).gather(place)
             if block.name in kept:
                 values = pl.Series([None], dtype=pl.String).new_from_index(0, len(own))
-            columns += [values, pl.Series(own[np.arange(len(own)), place])]
+            elif min_confidence > 0:
+                values = values.set(pl.Series(confidence < min_confidence), None)
+            columns += [values, pl.Series(confidence)]
         if mode != "hard":
             columns += [pl.Series(np.ascontiguousarray(column)) for column in own.T]
         series += [

@@ -15,6 +15,7 @@ import polars as pl
 
 from cfl_cli.arrays import Floats, Ints, Mask
 from cfl_cli.errors import PROBLEMS_SHOWN, DataError
+from cfl_cli.exclusions import Mechanism
 from cfl_cli.schema import Complementary, Ordinary, Schema
 from cfl_cli.words import did_you_mean, quote
 
@@ -31,6 +32,12 @@ class Block:
     exclusions_per_cell: float  # mean over the cells that list exclusions
     exact_cells: int
     empty_cells: int
+    rates: Floats | None = None  # of the mechanism, where the schema tells one
+
+    @cached_property
+    def mechanism(self) -> Mechanism:
+        """Return how the CF's exclusions arise."""
+        return Mechanism(len(self.values), self.rates)
 
     @property
     def columns(self) -> slice:
@@ -47,6 +54,15 @@ class Encoded:
     blocks: tuple[Block, ...]
     filled: dict[str, int]  # missing cells filled in, per OF
     warnings: tuple[str, ...]
+
+    @cached_property
+    def evidence(self) -> Floats | Mask:
+        """Return how likely each cell is under each value, n × ΣK, up to a factor of its own."""
+        if all(block.rates is None for block in self.blocks):
+            return self.candidates
+        return np.hstack(
+            [block.mechanism.likelihood(self.candidates[:, block.columns]) for block in self.blocks]
+        )
 
     @cached_property
     def starts(self) -> Ints:

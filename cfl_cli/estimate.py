@@ -1,21 +1,74 @@
-"""The whole method: the paper's Algorithm 1.
+"""The whole method: the paper's Algorithm 1, and what its hidden cells say of it.
 
 round one   neighbors and weights from the OFs; confidences propagated along them
 round two   the same, with round one's confidences as further features, weighted by γ
+
+To judge the answer without the truth, the rounds run again with the cells of some rows hidden, all
+CFs at once: every value becomes a candidate. What they say of a hidden row is then a prediction
+that none of its cells has touched, neither in the features nor in the weights, and the cells are
+its test. By the same test every CF can choose after how many steps it stops, and in which round.
+
+Cells shuffled over the rows tell what the rounds make of a CF that nothing can be known of. That is
+a fair comparison in round one only, whose graph depends on the OFs alone; it is shared by all runs.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from cfl_cli.arrays import Floats, Ints, Mask
+from cfl_cli.blocks import columns, entropies, sizes, totals
+from cfl_cli.draws import shuffled
 from cfl_cli.neighbors import nearest
 from cfl_cli.parallel import Workers
-from cfl_cli.propagate import Graph, Propagation, propagate
+from cfl_cli.propagate import Graph, Propagation, Watch, propagate
 from cfl_cli.weights import solve
 
 Progress = Callable[[str, int, int], None]  # stage, done, total
+
+# The numbers of steps to choose from.
+STOPS = (1, 2, 3, 5, 7, 10, 14, 20, 30, 40, 50, 70, 100, 140, 200, 280, 400)
+LEAST_MASS = 1e-12  # of a hidden cell's candidates: one impossible cell must not decide everything
+
+
+@dataclass(frozen=True)
+class Method:
+    """How the method is run."""
+
+    k: int
+    iterations: int | None  # None: as hidden cells favor, CF by CF
+    gamma: float  # 0: no second round
+    ridge: float
+    seed: int
+    choose_round: bool = False  # does every CF take the round that its hidden cells favor?
+    correction: bool = True
+    exact: bool = False  # is a search of neighbors that may miss some forbidden?
+
+
+@dataclass(frozen=True)
+class Choice:
+    """The round whose answer each CF takes, and after how many steps it stops in each round."""
+
+    rounds: Ints  # per CF: 1 or 2
+    stops: tuple[Ints, ...]  # per round, per CF
+
+
+@dataclass(frozen=True)
+class Hidden:
+    """What the rounds say of rows whose cells were hidden."""
+
+    rows: Ints  # m; none twice
+    priors: Floats  # m × ΣK
+
+
+@dataclass(frozen=True)
+class Null:
+    """What round one makes of the cells, and of the same cells shuffled over the rows."""
+
+    entropy: Floats  # per CF, mean over the rows
+    shuffled: Floats
 
 
 @dataclass(frozen=True)
@@ -24,76 +77,232 @@ class Estimate:
 
     confidences: Floats  # n × ΣK
     fell_back: Mask  # n × CFs
+    mass: Floats  # n × CFs: how much of what its neighbors say a row's cell allows
     rescued_rows: int  # rows whose weights OSQP could not settle, over all rounds
     recall: float  # share of the true neighbors that were found, in the round that found fewest
     steps: tuple[int, ...]  # of propagation, in each round
+    choice: Choice
+    hidden: Hidden | None = None
+    null: Null | None = None
 
 
 def estimate(
     features: Floats,
-    candidates: Mask,
+    evidence: Floats | Mask,
     blocks: Ints,
+    method: Method,
     *,
-    k: int,
-    iterations: int,
-    gamma: float,
-    ridge: float,
-    seed: int,
-    correction: bool,
     jobs: int,
-    exact: bool = False,
+    folds: Sequence[Ints] = (),
     progress: Progress = lambda *_: None,
 ) -> Estimate:
     """Return the confidences of all CFs. `blocks` says at which column each CF begins.
 
-    `exact` forbids a search of neighbors that may miss some.
+    `evidence` says how likely a cell is under each value, up to a factor of its own; for uniform
+    exclusions it marks the candidates. The rows of each of the `folds` are hidden in turn.
     """
+    with Workers(jobs) as workers:
+        rounds = Rounds(features, evidence, blocks, method, workers, progress)
+        choice, hidden = _judge(rounds, folds) if folds else (rounds.unjudged(), None)
+        first = rounds.walk("round 1", rounds.first, evidence, choice.stops[0])
+        walks, null = [first], None
+        if folds:
+            mixed = shuffled(evidence, blocks, method.seed)
+            walk = rounds.walk("shuffled", rounds.first, mixed, choice.stops[0])
+            null = Null(*(entropies(at.confidences, blocks).mean(axis=0) for at in (first, walk)))
+        if (choice.rounds == 2).any():
+            graph = rounds.second("round 2", first.confidences)
+            walks.append(rounds.walk("round 2", graph, evidence, choice.stops[1]))
+    favored = choice.rounds - 1
+    return Estimate(
+        _pick([walk.confidences for walk in walks], favored, sizes(blocks, evidence.shape[1])),
+        _pick([walk.fell_back for walk in walks], favored),
+        _pick([walk.mass for walk in walks], favored),
+        rounds.rescued,
+        rounds.recall,
+        tuple(walk.steps for walk in walks),
+        choice,
+        hidden,
+        null,
+    )
 
-    def stage(name: str, total: int) -> Callable[[int], None]:
-        progress(name, 0, total)
-        return lambda done: progress(name, done, total)
 
-    def one_round(number: int, points: Floats) -> tuple[Propagation, int, float]:
-        n = len(points)
+class Rounds:
+    """The rounds of one table, whatever cells they are given."""
+
+    def __init__(
+        self,
+        features: Floats,
+        evidence: Floats | Mask,
+        blocks: Ints,
+        method: Method,
+        workers: Workers,
+        progress: Progress,
+    ) -> None:
+        self.features, self.evidence, self.blocks = features, evidence, blocks
+        self.method, self.workers, self.progress = method, workers, progress
+        self.rescued, self.recall = 0, 1.0
+        self.first = self._graph("round 1", features)
+
+    def second(self, name: str, confidences: Floats) -> Graph:
+        """Return round two's graph, given round one's confidences."""
+        estimated = scale_by_domain(confidences, self.blocks, gamma=self.method.gamma)
+        return self._graph(name, np.hstack([self.features, estimated]))
+
+    def walk(
+        self,
+        name: str,
+        graph: Graph,
+        evidence: Floats | Mask,
+        stops: Ints,
+        watch: Watch | None = None,
+    ) -> Propagation:
+        """Propagate along a graph; `name` is what the progress calls it."""
+        return propagate(
+            graph,
+            evidence,
+            self.blocks,
+            iterations=stops,
+            correction=self.method.correction,
+            workers=self.workers,
+            watch=watch,
+            progress=self._stage(f"{name}: propagation", int(stops.max())),
+        )
+
+    def unjudged(self) -> Choice:
+        """Return what is done when there is nothing to choose by."""
+        count = 2 if self.method.gamma > 0 else 1
+        return Choice(np.full(len(self.blocks), count), (self.all_alike(),) * count)
+
+    def all_alike(self) -> Ints:
+        """Return the number of steps that was asked for, for every CF."""
+        return np.full(len(self.blocks), self.method.iterations or STOPS[-1])
+
+    def _graph(self, name: str, points: Floats) -> Graph:
         neighbors = nearest(
             points,
-            k=k,
-            seed=seed,
-            exact=exact,
-            workers=workers,
-            progress=stage(f"round {number}: neighbors", n),
+            k=self.method.k,
+            seed=self.method.seed,
+            exact=self.method.exact,
+            workers=self.workers,
+            progress=self._stage(f"{name}: neighbors", len(points)),
         )
         weights = solve(
             points,
             neighbors.rows,
-            ridge=ridge,
-            workers=workers,
-            progress=stage(f"round {number}: weights", n),
+            ridge=self.method.ridge,
+            workers=self.workers,
+            progress=self._stage(f"{name}: weights", len(points)),
         )
-        propagation = propagate(
-            Graph(neighbors.rows, weights.values),
-            candidates,
-            blocks,
-            iterations=iterations,
-            correction=correction,
-            workers=workers,
-            progress=stage(f"round {number}: propagation", iterations),
-        )
-        return propagation, weights.rescued_rows, neighbors.recall
+        self.rescued += weights.rescued_rows
+        self.recall = min(self.recall, neighbors.recall)
+        return Graph(neighbors.rows, weights.values)
 
-    with Workers(jobs) as workers:
-        answer, rescued, recall = one_round(1, features)
-        steps = [answer.steps]
-        if gamma > 0:
-            estimated = scale_by_domain(answer.confidences, blocks, gamma=gamma)
-            answer, more, again = one_round(2, np.hstack([features, estimated]))
-            rescued, recall = rescued + more, min(recall, again)
-            steps.append(answer.steps)
-    return Estimate(answer.confidences, answer.fell_back, rescued, recall, tuple(steps))
+    def _stage(self, name: str, total: int) -> Callable[[int], None]:
+        self.progress(name, 0, total)
+        return lambda done: self.progress(name, done, total)
+
+
+class Trace:
+    """What one round says of hidden rows, step by step."""
+
+    def __init__(
+        self, evidence: Floats | Mask, blocks: Ints, folds: Sequence[Ints], steps: Sequence[int]
+    ) -> None:
+        self.evidence, self.blocks, self.folds, self.steps = evidence, blocks, folds, steps
+        self.priors: list[dict[int, Floats]] = [{} for _ in folds]
+        self.scores: list[dict[int, Floats]] = [{} for _ in folds]  # sums over a fold, per CF
+
+    def watch(self, fold: int) -> Watch:
+        """Return the watch over one fold's rows."""
+
+        def see(step: int, priors: Floats) -> bool:
+            self.priors[fold][step] = priors.astype(np.float32) if len(self.steps) > 1 else priors
+            self.scores[fold][step] = self._logs(priors, self.folds[fold]).sum(axis=0)
+            return len(self.steps) > 1 and bool((2 * _best(self.scores[fold]) <= step).all())
+
+        return Watch(self.folds[fold], self.steps, see)
+
+    def best(self) -> Ints:
+        """Return the number of steps after which each CF's hidden cells are told best."""
+        common = set.intersection(*(set(scores) for scores in self.scores))
+        return _best(
+            {step: np.sum([scores[step] for scores in self.scores], 0) for step in sorted(common)}
+        )
+
+    def at(self, stops: Ints) -> Floats:
+        """Return what is said of all hidden rows when each CF stops after its number of steps."""
+        width = self.evidence.shape[1]
+        parts = []
+        for priors in self.priors:
+            last = [max(step for step in priors if step <= stop) for stop in stops]
+            blocks = zip(last, columns(self.blocks, width), strict=True)
+            parts.append(np.hstack([priors[step][:, block] for step, block in blocks]))
+        return np.vstack(parts).astype(float, copy=False)
+
+    def score(self, priors: Floats) -> Floats:
+        """Return how well the hidden cells are told, per CF."""
+        return np.asarray(self._logs(priors, np.concatenate(self.folds)).mean(axis=0))
+
+    def _logs(self, priors: Floats, rows: Ints) -> Floats:
+        mass = totals(priors * self.evidence[rows], self.blocks)
+        return np.log(np.maximum(mass, LEAST_MASS))
+
+
+def _best(scores: Mapping[int, Floats]) -> Ints:
+    """Return the step with the best score for each CF, the first of equals."""
+    return np.asarray(np.array([*scores])[np.argmax([*scores.values()], axis=0)])
+
+
+def _judge(rounds: Rounds, folds: Sequence[Ints]) -> tuple[Choice, Hidden]:
+    """Hide the rows of each fold in turn, and choose by them what is left open."""
+    method, evidence, blocks = rounds.method, rounds.evidence, rounds.blocks
+    choosing = method.iterations is None
+    stops = [*rounds.unjudged().stops]
+    steps = STOPS if method.iterations is None else (method.iterations,)
+    traces = [Trace(evidence, blocks, folds, steps) for _ in stops]
+    if choosing:  # round two needs to know what round one has come to
+        for number, fold in enumerate(folds):
+            name, cells = f"fold {number + 1}, round 1", _hide(evidence, fold)
+            rounds.walk(name, rounds.first, cells, stops[0], traces[0].watch(number))
+        stops[0] = traces[0].best()
+    for number, fold in enumerate(folds):
+        name, cells = f"fold {number + 1}", _hide(evidence, fold)
+        watch = None if choosing else traces[0].watch(number)
+        first = rounds.walk(f"{name}, round 1", rounds.first, cells, stops[0], watch)
+        if len(traces) > 1:
+            graph = rounds.second(f"{name}, round 2", first.confidences)
+            rounds.walk(f"{name}, round 2", graph, cells, stops[1], traces[1].watch(number))
+    if choosing and len(traces) > 1:
+        stops[1] = traces[1].best()
+    priors = [trace.at(stop) for trace, stop in zip(traces, stops, strict=True)]
+    favored = np.full(len(blocks), len(traces))
+    if method.choose_round:
+        favored = 1 + np.argmax(
+            [trace.score(prior) for trace, prior in zip(traces, priors, strict=True)], axis=0
+        )
+    chosen = _pick(priors, favored - 1, sizes(blocks, evidence.shape[1]))
+    return Choice(favored, tuple(stops)), Hidden(np.concatenate(folds), chosen)
+
+
+def _hide(evidence: Floats | Mask, rows: Ints) -> Floats | Mask:
+    """Return the cells with those of some rows hidden: any value may be theirs."""
+    hidden = evidence.copy()
+    hidden[rows] = 1
+    return hidden
+
+
+def _pick(of_rounds: Sequence[Any], favored: Ints, widths: Ints | int = 1) -> Any:
+    """Return each CF's columns from the round it favors."""
+    which = np.repeat(favored, widths)
+    picked = of_rounds[0]
+    for number, other in enumerate(of_rounds[1:], start=1):
+        picked = np.where(which == number, other, picked)
+    return picked
 
 
 def scale_by_domain(confidences: Floats, blocks: Ints, *, gamma: float) -> Floats:
     """Return sqrt(γ/K) · Q for each CF's block, so that every CF weighs alike in a distance."""
-    sizes = np.diff(blocks, append=confidences.shape[1])
-    scaled: Floats = confidences * np.repeat(np.sqrt(gamma / sizes), sizes)
+    widths = sizes(blocks, confidences.shape[1])
+    scaled: Floats = confidences * np.repeat(np.sqrt(gamma / widths), widths)
     return scaled

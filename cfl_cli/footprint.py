@@ -14,7 +14,7 @@ def peak_bytes(encoded: Encoded, settings: Settings, *, table: int) -> float:
     """Return about how many bytes a run holds at its peak; `table` is the size of the table."""
     n, d = encoded.features.shape
     width, k = encoded.candidates.shape[1], settings.k
-    points = d + (width if settings.gamma > 0 else 0)
+    points = d + (width if settings.gamma else 0)
     features = 8 * n * (d + 2 * points)  # the OFs'; the last round's, and its distinct rows
     index = 4 * n * points + 8 * n + 4 * n  # offsets from the centers; members; centers' reach
     graph = n * k * (8 + 8 + 16)  # neighbors, weights, and both again as a sparse matrix

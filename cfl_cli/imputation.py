@@ -1,17 +1,19 @@
 """The main job: a table and a schema in, the table with imputed columns and a report out."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from time import perf_counter
 from typing import Any
 
-from cfl_cli import __version__, footprint, frames, memory, report
-from cfl_cli.arrays import Floats
+from cfl_cli import __version__, draws, footprint, frames, memory, verdict
+from cfl_cli.arrays import Floats, Ints
 from cfl_cli.decode import clashes, decode
 from cfl_cli.encode import Encoded, encode
 from cfl_cli.errors import DataError
-from cfl_cli.estimate import Estimate, Progress, estimate
+from cfl_cli.estimate import Estimate, Method, Progress, estimate
 from cfl_cli.parallel import available_cores
-from cfl_cli.schema import Schema, Settings
+from cfl_cli.report import Report
+from cfl_cli.schema import DEFAULT_GAMMA, Schema, Settings
 
 # The settings that decide the answer, and so stand in the report; the number of threads does not.
 DECISIVE = {
@@ -24,8 +26,12 @@ DECISIVE = {
     "folds",
     "neighbors",
     "correction",
+    "min_confidence",
     "keep_flagged",
 }
+
+PARTS = 5  # folds, where their number is not given; so many are hidden in turn …
+LARGE = 20_000  # … unless there are more rows than this: then one part is enough
 
 
 @dataclass(frozen=True)
@@ -34,7 +40,7 @@ class Result:
 
     frame: Any  # of the kind that was given: polars, pandas or pyarrow
     confidences: dict[str, Floats]  # per CF: n × K, columns in the domain's order
-    report: report.Report
+    report: Report
 
 
 def impute(
@@ -55,17 +61,25 @@ def impute(
     stages("encode", 0, 1)
     encoded = prepare(frame, schema, k=chosen.k, mode=chosen.mode, name=name)
     footprint.check(encoded, chosen, table=frames.size(frame))
-    found = run(encoded, chosen, progress=stages)
-    stages("decode", 0, 1)
-    facts = report.build(
+    folds = hidden_together(len(encoded.features), chosen)
+    found = run(encoded, chosen, folds=folds, progress=stages)
+    stages("judge", 0, 1)
+    facts = verdict.build(
         encoded,
         found,
         cfl_version=__version__,
         settings=chosen.model_dump(include=DECISIVE),
         keep_flagged=chosen.keep_flagged,
+        min_confidence=chosen.min_confidence,
     )
+    stages("decode", 0, 1)
     columns = decode(
-        found.confidences, encoded.candidates, encoded.blocks, mode=chosen.mode, kept=facts.kept
+        found.confidences,
+        encoded.candidates,
+        encoded.blocks,
+        mode=chosen.mode,
+        kept=facts.kept,
+        min_confidence=chosen.min_confidence,
     )
     return Result(
         frames.append(frame, columns),
@@ -96,22 +110,41 @@ def prepare(frame: Any, schema: Schema, *, k: int, mode: str, name: str) -> Enco
     return encoded
 
 
-def run(encoded: Encoded, settings: Settings, *, progress: Progress) -> Estimate:
+def run(
+    encoded: Encoded, settings: Settings, *, folds: Sequence[Ints], progress: Progress
+) -> Estimate:
     """Run the method on an encoded table."""
     return estimate(
         encoded.features,
-        encoded.candidates,
+        encoded.evidence,
         encoded.starts,
+        method(settings),
+        folds=folds,
+        jobs=settings.jobs or available_cores(),
+        progress=progress,
+    )
+
+
+def method(settings: Settings) -> Method:
+    """Return what the settings say of the method."""
+    return Method(
         k=settings.k,
-        iterations=settings.iterations,
-        gamma=settings.gamma,
+        iterations=None if settings.iterations == "auto" else settings.iterations,
+        gamma=DEFAULT_GAMMA if settings.gamma == "auto" else settings.gamma,
+        choose_round=settings.gamma == "auto",
         ridge=settings.ridge,
         seed=settings.seed,
         correction=settings.correction,
         exact=settings.neighbors == "exact",
-        jobs=settings.jobs or available_cores(),
-        progress=progress,
     )
+
+
+def hidden_together(n: int, settings: Settings) -> list[Ints]:
+    """Return the rows that are hidden together, fold by fold."""
+    if settings.folds != "auto":
+        return draws.folds(n, settings.folds, settings.seed)
+    dealt = draws.folds(n, PARTS, settings.seed)
+    return dealt[:1] if n > LARGE else dealt
 
 
 class Stages:
@@ -130,7 +163,7 @@ class Stages:
     def seconds(self) -> dict[str, float]:
         """Return how long each stage took; the last one ends now."""
         ends = [*(moment for _, moment in self.began[1:]), perf_counter()]
-        return {
-            stage: round(end - moment, 3)
-            for (stage, moment), end in zip(self.began, ends, strict=True)
-        }
+        times: dict[str, float] = {}
+        for (stage, moment), end in zip(self.began, ends, strict=True):
+            times[stage] = times.get(stage, 0.0) + end - moment
+        return {stage: round(time, 3) for stage, time in times.items()}

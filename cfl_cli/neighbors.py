@@ -19,9 +19,9 @@ from functools import partial
 from typing import Self
 
 import numpy as np
-import numpy.typing as npt
 
 from cfl_cli.arrays import Floats, Ints
+from cfl_cli.draws import Bits, draw, mix
 from cfl_cli.index import TIE, Found, Index, Stage
 from cfl_cli.parallel import Workers, slices
 
@@ -186,27 +186,15 @@ def sample(rows: Ints, *, pool: Ints, wanted: Ints, k: int, seed: int) -> Ints:
     drawn = np.full((len(rows), k), -1, dtype=np.int64)
     for step in range(k):
         last = np.maximum(pool - wanted + step, 0)
-        pick = (_hash(rows, step, seed) % (last + 1).astype(np.uint64)).astype(np.int64)
+        pick = (draw(rows, step, seed) % (last + 1).astype(np.uint64)).astype(np.int64)
         taken = (drawn[:, :step] == pick[:, None]).any(axis=1)
         drawn[:, step] = np.where(taken, last, pick)
     return drawn
 
 
-def _mix(bits: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:
-    """Return the splitmix64 finaliser of 64-bit numbers: every bit depends on all bits."""
-    bits = (bits ^ (bits >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    bits = (bits ^ (bits >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return bits ^ (bits >> np.uint64(31))
-
-
-def _hash(rows: Ints, step: int, seed: int) -> npt.NDArray[np.uint64]:
-    key = _mix(np.array([seed, step], dtype=np.uint64) + np.uint64(0x9E3779B97F4A7C15))
-    return _mix(_mix(rows.astype(np.uint64) + key[0]) ^ key[1])
-
-
-def _hash_rows(features: Floats) -> npt.NDArray[np.uint64]:
+def _hash_rows(features: Floats) -> Bits:
     """Return one key per row; equal rows have equal keys, and unequal rows nearly always not."""
     keys = np.zeros(len(features), dtype=np.uint64)
     for column in features.T:
-        keys = _mix(keys * np.uint64(3) + np.ascontiguousarray(column).view(np.uint64))
+        keys = mix(keys * np.uint64(3) + np.ascontiguousarray(column).view(np.uint64))
     return keys

@@ -9,9 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from cfl_cli import footprint, frames
+from cfl_cli import draws, footprint, frames
 from cfl_cli.encode import Encoded
-from cfl_cli.imputation import Stages, prepare, run
+from cfl_cli.estimate import STOPS
+from cfl_cli.imputation import PARTS, Stages, hidden_together, prepare, run
 from cfl_cli.schema import Schema, Settings
 
 PILOT_ROWS = 3000
@@ -60,17 +61,18 @@ def seconds(encoded: Encoded, settings: Settings) -> float:
     rows = np.unique(np.linspace(0, n - 1, max(PILOT_ROWS, settings.k + 1)).astype(int))
     stages = Stages(lambda *_: None)
     some = replace(encoded, features=encoded.features[rows], candidates=encoded.candidates[rows])
-    steps = min(settings.iterations, PILOT_STEPS)
-    run(some, settings.override(iterations=steps), progress=stages)
+    walked = STOPS[-1] if settings.iterations == "auto" else settings.iterations
+    steps = min(walked, PILOT_STEPS)
+    folds = draws.folds(len(rows), PARTS, settings.seed)[: len(hidden_together(n, settings))]
+    run(some, settings.override(iterations=steps), folds=folds, progress=stages)
     growth = n / len(rows)
     # Measured from 11,000 to 45,000 rows of real tables (0.9 to 1.0), and to a million rows that
     # fill ten dimensions evenly (1.2).
-    power = {"round 1: neighbors": 1.1, "round 2: neighbors": 1.1}
     return float(
         sum(
             time
-            * growth ** power.get(stage, 1.0)
-            * (settings.iterations / steps if stage.endswith("propagation") else 1)
+            * growth ** (1.1 if stage.endswith("neighbors") else 1.0)
+            * (walked / steps if stage.endswith("propagation") else 1)
             for stage, time in stages.seconds().items()
         )
     )

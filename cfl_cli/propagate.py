@@ -1,11 +1,12 @@
 """Step 4: confidences flow along the weights.
 
     P = H Q                                     prior: what a row's neighbors say
-    Q = normalise_per_block(P ⊙ M)              the row's own exclusions applied
+    Q = normalise_per_block(P ⊙ M)              the row's own cell applied
 
-H is the n × n matrix of weights; M marks the candidates. A block whose mass is all masked away
-falls back to its start, M / (number of candidates). Under uniform exclusions each step is a step
-of EM. It costs n k ΣK, and all CFs go at once.
+H is the n × n matrix of weights. M is the evidence of the cells: how likely a cell is under each
+value, up to a factor of its own; under uniform exclusions 1 for every candidate and 0 otherwise. A
+block whose mass is all masked away falls back to its start, M scaled to sum to 1. Each step is a
+step of EM. It costs n k ΣK, and all CFs go at once.
 
 A step waits for memory more than for arithmetic: every row reads the confidences of its neighbors.
 So the rows are laid out beside the neighbors they lean on, neighbors without weight are left out
@@ -16,7 +17,7 @@ walks are in double precision from the start, because steps may get too small fo
 to see and yet add up.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -24,6 +25,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from cfl_cli.arrays import Floats, Ints, Mask
+from cfl_cli.blocks import columns, normalise, spread
 from cfl_cli.parallel import Workers, slices
 
 CELLS_AT_ONCE = 1 << 18  # a block of confidences that stays in a core's cache
@@ -41,7 +43,17 @@ class Propagation:
 
     confidences: Floats  # n × ΣK
     fell_back: Mask  # n × CFs: did this row's block ever fall back?
+    mass: Floats  # n × CFs: how much of the prior the row's cell left, in the last step
     steps: int  # how many were taken
+
+
+@dataclass(frozen=True)
+class Watch:
+    """Looks at some rows' confidences after some steps and the last, and may call it enough."""
+
+    rows: Ints
+    steps: Collection[int]
+    see: Callable[[int, Floats], bool]  # told the step and the confidences; is it enough?
 
 
 class Graph:
@@ -80,43 +92,53 @@ class Graph:
         ]
 
 
-def start(candidates: Mask, blocks: Ints) -> Floats:
+def start(evidence: Floats | Mask, blocks: Ints) -> Floats:
     """Return Q0: every candidate of a cell alike, n × ΣK. `blocks` says where each CF begins."""
-    even = candidates.astype(float)
-    _normalise(even, blocks, out=even)
+    even = evidence.astype(float)
+    normalise(even, blocks, out=even)
     return even
 
 
 def propagate(
     graph: Graph,
-    candidates: Mask,
+    evidence: Floats | Mask,
     blocks: Ints,
     *,
-    iterations: int,
+    iterations: int | Ints,
     workers: Workers,
     correction: bool = True,
+    watch: Watch | None = None,
     progress: Callable[[int], None] = lambda _: None,
 ) -> Propagation:
     """Return the confidences after `iterations` steps from Q0, or when nothing moves any more.
 
-    Without `correction` a row's own exclusions are not applied again after the start.
+    `iterations` may differ from CF to CF. Without `correction` a row's own cell is not applied
+    again after the start.
     """
+    stops = np.broadcast_to(iterations, len(blocks))
     single = (
         len(graph) > SMALL
-        and iterations <= SINGLE_STEPS
+        and stops.max() <= SINGLE_STEPS
         and graph.faintest * FAINT > np.finfo(np.float32).tiny
     )
-    walk = Walk(
-        graph, candidates, blocks, np.float32 if single else np.float64, correction=correction
-    )
-    done = walk.go(iterations, workers, progress)
-    if walk.faint:
-        walk = Walk(graph, candidates, blocks, np.float64, correction=correction)
-        done = walk.go(iterations, workers, progress)
-    confidences = walk.current[graph.place].astype(float, copy=False)
+
+    def walk(kind: type[np.floating]) -> Walk:
+        return Walk(graph, evidence, blocks, kind, stops=stops, correction=correction, watch=watch)
+
+    walked = walk(np.float32 if single else np.float64)
+    walked.go(workers, progress)
+    if walked.faint:
+        walked = walk(np.float64)
+        walked.go(workers, progress)
+    confidences = walked.current[graph.place].astype(float, copy=False)
     if single:  # to the last digit of double precision
-        _normalise(confidences, blocks, out=confidences)
-    return Propagation(confidences, walk.fell_back[graph.place], done)
+        normalise(confidences, blocks, out=confidences)
+    return Propagation(
+        confidences,
+        walked.fell_back[graph.place],
+        walked.mass[graph.place].astype(float, copy=False),
+        walked.done,
+    )
 
 
 class Walk:
@@ -125,34 +147,50 @@ class Walk:
     def __init__(
         self,
         graph: Graph,
-        candidates: Mask,
+        evidence: Floats | Mask,
         blocks: Ints,
         kind: type[np.floating],
         *,
+        stops: Ints,
         correction: bool,
+        watch: Watch | None,
     ) -> None:
-        n, width = candidates.shape
-        self.blocks, self.correction = blocks, correction
-        self.candidates = candidates[graph.order]
+        n, width = evidence.shape
+        self.blocks, self.stops, self.correction = blocks, stops, correction
+        self.watch, self.watched = watch, graph.place[watch.rows] if watch else None
+        self.columns = columns(blocks, width)
+        self.evidence = evidence[graph.order]
         self.parts = graph.parts(max(1, CELLS_AT_ONCE // width), kind)
-        self.current = start(self.candidates, blocks).astype(kind, copy=False)
+        self.current = start(self.evidence, blocks).astype(kind, copy=False)
         self.following = np.empty_like(self.current)
         self.fell_back = np.zeros((n, len(blocks)), dtype=bool)
+        self.mass = np.ones((n, len(blocks)), dtype=kind)
         self.least = FAINT if kind is np.float32 else 0.0
         self.still = max(STILL, float(np.finfo(kind).eps))
         self.faint = False  # has a row next to no mass, too little for this precision?
+        self.done = 0
 
-    def go(self, iterations: int, workers: Workers, progress: Callable[[int], None]) -> int:
-        """Take up to `iterations` steps, as long as something moves; return how many."""
-        done, moving = 0, True
-        while moving and done < iterations and not self.faint:
+    def go(self, workers: Workers, progress: Callable[[int], None]) -> None:
+        """Take steps until every CF stops, nothing moves or whoever watches has seen enough."""
+        stopped: list[tuple[int, Floats, Mask, Floats]] = []
+        moving = True
+        while moving and self.done < self.stops.max() and not self.faint:
             for faint in workers.map(self._step, self.parts):
                 self.faint |= faint
-            done += 1
-            moving = done % WATCH != 0 or max(workers.map(self._motion, self.parts)) > self.still
+            self.done += 1
+            moving = self.done % WATCH != 0 or self._motion(workers) > self.still
             self.current, self.following = self.following, self.current
-            progress(done)
-        return done
+            last = not moving or self.done == self.stops.max()
+            if self.watch and not self.faint and (last or self.done in self.watch.steps):
+                moving &= not self.watch.see(self.done, self.current[self.watched].astype(float))
+            if self.done < self.stops.max():
+                stopped += [
+                    self._state(cf) for cf, stop in enumerate(self.stops) if stop == self.done
+                ]
+            progress(self.done)
+        for cf, confidences, fell_back, mass in stopped:
+            self.current[:, self.columns[cf]] = confidences
+            self.fell_back[:, cf], self.mass[:, cf] = fell_back, mass
 
     def _step(self, part: tuple[slice, sp.csr_array]) -> bool:
         """Take one step for a part of the rows; return whether a block has next to no mass."""
@@ -161,20 +199,30 @@ class Walk:
         if not self.correction:
             self.following[rows] = prior
             return False
-        prior *= self.candidates[rows]
-        total = _normalise(prior, self.blocks, out=self.following[rows])
+        prior *= self.evidence[rows]
+        total = normalise(prior, self.blocks, out=self.following[rows])
+        self.mass[rows] = total
         empty = total == 0
         if empty.any():
             self.fell_back[rows] |= empty
-            lost = np.repeat(empty, _sizes(self.blocks, prior.shape[1]), axis=1)
-            even = start(self.candidates[rows], self.blocks)
+            lost = spread(empty, self.blocks, prior.shape[1])
+            even = start(self.evidence[rows], self.blocks)
             self.following[rows] = np.where(lost, even, self.following[rows])
         return bool(((total < self.least) & ~empty).any())
 
-    def _motion(self, part: tuple[slice, sp.csr_array]) -> float:
+    def _motion(self, workers: Workers) -> float:
         """Return how far the last step moved a confidence, at most."""
-        rows, _ = part
-        return float(np.abs(self.following[rows] - self.current[rows]).max())
+
+        def motion(part: tuple[slice, sp.csr_array]) -> float:
+            rows, _ = part
+            return float(np.abs(self.following[rows] - self.current[rows]).max())
+
+        return max(workers.map(motion, self.parts))
+
+    def _state(self, cf: int) -> tuple[int, Floats, Mask, Floats]:
+        """Return a copy of where a CF stands."""
+        confidences = self.current[:, self.columns[cf]].copy()
+        return cf, confidences, self.fell_back[:, cf].copy(), self.mass[:, cf].copy()
 
 
 def beside_neighbors(neighbors: Ints, weights: Floats) -> Ints:
@@ -202,16 +250,3 @@ def _matrix(neighbors: Ints, weights: Floats) -> sp.csr_array:
     matrix = sp.csr_array((weights.flatten(), neighbors.astype(kind).ravel(), places), shape=(n, n))
     matrix.eliminate_zeros()
     return matrix
-
-
-def _normalise(mass: Floats, blocks: Ints, *, out: Floats) -> Floats:
-    """Write `mass`, scaled to sum to 1 in every block that has any, to `out`; return the sums."""
-    total = np.add.reduceat(mass, blocks, axis=1)
-    divisor = np.where(total == 0, np.ones_like(total), total)
-    np.divide(mass, np.repeat(divisor, _sizes(blocks, mass.shape[1]), axis=1), out=out)
-    return total
-
-
-def _sizes(blocks: Ints, width: int) -> Ints:
-    """Return how many columns each block has."""
-    return np.diff(blocks, append=width)

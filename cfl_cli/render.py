@@ -3,20 +3,26 @@
 import csv
 import io
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import asdict, dataclass
 
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from cfl_cli.report import ADVICE, ColumnReport, Report
+from cfl_cli.report import ADVICE, ColumnReport, Estimated, Report
 from cfl_cli.words import printable
 
 BAR = 12
 PIPE_WIDTH = 120  # where there is no terminal whose width could be asked
 NARROWEST = 72  # below, the terminal may wrap lines rather than we drop facts
 ROOMY = 100  # from this width on there is room for numbers beside the bar
+ESTIMATED = (
+    "estimated_accuracy",
+    "commonest_share_interval",
+    "commonest_accuracy",
+    "gain",
+)
 # What Markdown would take for markup; an underscore within a word is none.
 MARKUP = re.compile(r"[\\`|*<&\[~]|(?<![^\W_])_|_(?![^\W_])")
 
@@ -40,18 +46,38 @@ NAME = Field("CF", lambda column: printable(column.name))
 NUMBERS = Field("entropy", lambda column: f"{column.entropy_start:.2f} → {column.entropy_end:.2f}")
 BARS = Field("", _bar)
 FLAGS = Field("flags", lambda column: printable(", ".join(column.flags)) or "-")
-FIELDS = [
-    NAME,
-    Field("values", lambda column: str(column.domain_size), right=True),
-    NUMBERS,
-    BARS,
-    Field("reduction", lambda column: f"{column.entropy_reduction:.0%}", right=True),
-    Field("conf.", lambda column: f"{column.mean_confidence:.2f}", right=True),
-    FLAGS,
-    Field("action", lambda column: printable(column.action)),
-]
-NARROW = [Field("entropy", _bar) if field is NUMBERS else field for field in FIELDS]
-NARROW.remove(BARS)
+VALUES = Field("values", lambda column: str(column.domain_size), right=True)
+REDUCTION = Field("reduction", lambda column: f"{column.entropy_reduction:.0%}", right=True)
+SHUFFLED = Field(
+    "shuffled",
+    lambda column: (
+        "-" if column.entropy_reduction_null is None else f"{column.entropy_reduction_null:.0%}"
+    ),
+    right=True,
+)
+CONFIDENCE = Field("conf.", lambda column: f"{column.mean_confidence:.2f}", right=True)
+ACCURACY = Field("accuracy", lambda column: _interval(column.estimated_accuracy))
+COMMONEST = Field(
+    "commonest",
+    lambda column: f"{column.commonest_accuracy.value:.2f}" if column.commonest_accuracy else "-",
+    right=True,
+)
+ACTION = Field("action", lambda column: printable(column.action))
+# Of a CF that was judged by hidden cells, and of one that was not.
+JUDGED = [NAME, VALUES, BARS, REDUCTION, SHUFFLED, ACCURACY, COMMONEST, FLAGS, ACTION]
+UNJUDGED = [NAME, VALUES, NUMBERS, BARS, REDUCTION, CONFIDENCE, FLAGS, ACTION]
+NARROW = {VALUES, NUMBERS, BARS}  # what there is no room for
+
+
+def _fields(report: Report) -> list[Field]:
+    judged = any(column.estimated_accuracy for column in report.columns)
+    return JUDGED if judged else UNJUDGED
+
+
+def _interval(estimated: Estimated | None) -> str:
+    if estimated is None:
+        return "-"
+    return f"{estimated.value:.2f} ({estimated.low:.2f}–{estimated.high:.2f})"
 
 
 def table(report: Report, *, color: bool, width: int | None) -> str:
@@ -65,10 +91,8 @@ def table(report: Report, *, color: bool, width: int | None) -> str:
         highlight=False,
     )
     roomy = width >= ROOMY
-    fields = FIELDS if roomy else NARROW
-    lines = Table(
-        box=None, pad_edge=False, padding=(0, 1 if roomy else 0, 0, 1), header_style="bold"
-    )
+    fields = [field for field in _fields(report) if roomy or field not in NARROW]
+    lines = Table(box=None, pad_edge=False, padding=(0, 0, 0, 1), header_style="bold")
     for field in fields:
         folds = field in (NAME, FLAGS)
         lines.add_column(
@@ -92,7 +116,7 @@ def table(report: Report, *, color: bool, width: int | None) -> str:
 
 def markdown(report: Report) -> str:
     """Return the report as a Markdown table."""
-    fields = [field for field in FIELDS if field is not BARS]
+    fields = [field for field in _fields(report) if field is not BARS]
     rows = [
         [field.heading for field in fields],
         ["---:" if field.right else "---" for field in fields],
@@ -139,12 +163,27 @@ def _title(report: Report) -> str:
 
 
 def _notes(report: Report) -> list[str]:
-    """Return a sentence for every kind of flag that fired, then the run's warnings."""
+    """Return a sentence for every kind of flag that fired, then what else to know."""
     fired = [flag for flag in ADVICE if any(flag in column.flags for column in report.columns)]
     return [
         *(f"{flag}: {ADVICE[flag]}." for flag in fired),
+        *(note for column in report.columns for note in _of_column(column, report)),
         *(f"warning: {printable(warning)}." for warning in report.warnings),
     ]
+
+
+def _of_column(column: ColumnReport, report: Report) -> Iterator[str]:
+    """Yield a sentence for everything about a CF that the table does not show."""
+    name = printable(column.name)
+    if column.impossible_values:
+        places = ", ".join(map(str, column.impossible_values))
+        yield f"{name}: ruled out too often, by place in the domain: {places}."
+    if column.confident and column.low_confidence_cells:
+        least, right = report.settings.get("min_confidence"), column.confident.accuracy
+        rest = f"; the others are right in about {_interval(right)}" if right else ""
+        yield f"{name}: {column.low_confidence_cells:,} cells below {least} left empty{rest}."
+    if column.suspect_cells:
+        yield f"{name}: {column.suspect_cells:,} cells that the neighbors all but contradict."
 
 
 def _flat(column: ColumnReport) -> dict[str, object]:
@@ -152,7 +191,16 @@ def _flat(column: ColumnReport) -> dict[str, object]:
     facts = asdict(column)
     facts["flags"] = ";".join(column.flags)
     facts["flagged"] = str(column.flagged).lower()
-    accuracy = facts.pop("estimated_accuracy") or {}
+    facts["impossible_values"] = ";".join(map(str, column.impossible_values))
+    for name in ESTIMATED:
+        estimated = facts.pop(name) or {}
+        for part in ("value", "low", "high"):
+            facts[f"{name}_{part}"] = estimated.get(part)
+    confident = facts.pop("confident") or {}
+    facts["confident_share"] = confident.get("share")
     for part in ("value", "low", "high"):
-        facts[f"estimated_accuracy_{part}"] = accuracy.get(part)
+        facts[f"confident_accuracy_{part}"] = (confident.get("accuracy") or {}).get(part)
+    calibration = facts.pop("calibration") or {}
+    facts["calibration_error"] = calibration.get("error")
+    facts["calibration_plot"] = calibration.get("plot")
     return {name: "" if fact is None else fact for name, fact in facts.items()}

@@ -1,37 +1,85 @@
-"""What happened, per CF, and which CFs can be trusted.
+"""What a run tells of itself, as plain data: facts and verdicts per CF, to JSON and back.
 
-A report is plain data: it never holds a cell of the table, nor a domain value.
+A report never holds a cell of the table, nor a domain value: values are named by their place.
 """
 
 import json
 from dataclasses import asdict, dataclass, field
 from typing import Annotated, ClassVar, TypeAlias
 
-import numpy as np
 from pydantic import ConfigDict, Field, TypeAdapter, ValidationError
 
-from cfl_cli.arrays import Floats, Mask
-from cfl_cli.decode import best
-from cfl_cli.encode import Block, Encoded
 from cfl_cli.errors import DataError
-from cfl_cli.estimate import Estimate
 
 # A report may come from a file that anybody wrote: what is read must be printable.
 STRICT = ConfigDict(strict=True, allow_inf_nan=False)
 Setting: TypeAlias = bool | int | float | str | None
 
-SMALL_REDUCTION = 0.25
 FLAGGING = {"small-entropy-reduction", "no-better-than-commonest"}
 ADVICE = {
     "small-entropy-reduction": (
-        "the neighbors say little about this CF: keep it as observed (--keep-flagged), "
-        "or add OFs that bear on it"
+        "the neighbors say little about this CF, or no more than they say of its cells when these "
+        "are shuffled: keep it as observed (--keep-flagged), or add OFs that bear on it"
+    ),
+    "no-better-than-commonest": (
+        "the answers are not clearly better than always answering the commonest candidate: keep "
+        "the CF as observed (--keep-flagged), add OFs that bear on it, or add rows"
+    ),
+    "exclusions-not-uniform": (
+        "some value is ruled out more often than chance allows, so the cells were not filled in as "
+        "the method assumes: tell how under `mechanism`, or do not rely on this CF's figures"
     ),
     "fallback-rows": (
         "in some rows the neighbors rule out every candidate, and all candidates count alike "
         "there: look for wrong exclusions or a missing domain value"
     ),
 }
+
+
+@dataclass(frozen=True)
+class Estimated:
+    """A number estimated from hidden cells, with its 95 % interval."""
+
+    __pydantic_config__: ClassVar = STRICT
+
+    value: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True)
+class Bin:
+    """Hidden cells whose answers are about as confident."""
+
+    __pydantic_config__: ClassVar = STRICT
+
+    low: float  # confidence
+    high: float
+    cells: int
+    confidence: float  # mean
+    accuracy: Estimated
+
+
+@dataclass(frozen=True)
+class Calibration:
+    """Whether answers are right as often as their confidence says."""
+
+    __pydantic_config__: ClassVar = STRICT
+
+    error: float  # root mean square of accuracy − confidence over the cells, noise subtracted
+    overconfidence: Estimated  # mean confidence − accuracy
+    bins: tuple[Bin, ...]
+    plot: str  # a sign for each tenth of confidence, as high as its accuracy; blank: no cells
+
+
+@dataclass(frozen=True)
+class Confident:
+    """The answers that `min_confidence` leaves."""
+
+    __pydantic_config__: ClassVar = STRICT
+
+    share: float  # of all cells
+    accuracy: Estimated | None
 
 
 @dataclass(frozen=True)
@@ -52,12 +100,22 @@ class ColumnReport:
     mean_confidence: float
     commonest_share: float | None
     heldout_score: float | None
-    estimated_accuracy: dict[str, float] | None
+    estimated_accuracy: Estimated | None
     flags: tuple[str, ...]
     flagged: bool
     action: str
     fallback_rows: int
     low_confidence_cells: int
+    hidden_cells: int = 0  # that the estimates stand on
+    commonest_share_interval: Estimated | None = None
+    commonest_accuracy: Estimated | None = None  # of always answering the commonest candidate
+    gain: Estimated | None = None  # estimated_accuracy over commonest_accuracy, on the same cells
+    confident: Confident | None = None  # None: no min_confidence
+    calibration: Calibration | None = None
+    suspect_cells: int = 0  # whose candidates the neighbors all but rule out
+    impossible_values: tuple[int, ...] = ()  # places in the domain, from 1: ruled out too often
+    round: int = 1  # whose answer was taken
+    iterations: int = 0  # after which it stopped
 
 
 @dataclass(frozen=True)
@@ -101,88 +159,3 @@ class Report:
                 f"{name}: a report of version {report.version}; this cfl reads version 1"
             )
         return report
-
-
-def build(
-    encoded: Encoded,
-    estimate: Estimate,
-    *,
-    cfl_version: str,
-    settings: dict[str, Setting],
-    keep_flagged: bool,
-) -> Report:
-    """Return the report of one run, without its timings and memory."""
-    columns = tuple(
-        _column(block, encoded, estimate, number, keep_flagged=keep_flagged)
-        for number, block in enumerate(encoded.blocks)
-    )
-    return Report(
-        cfl_version,
-        len(encoded.features),
-        settings,
-        columns,
-        warnings=encoded.warnings,
-        rescued_rows=estimate.rescued_rows,
-        neighbor_recall=estimate.recall,
-        steps=estimate.steps,
-    )
-
-
-def _column(
-    block: Block, encoded: Encoded, estimate: Estimate, number: int, *, keep_flagged: bool
-) -> ColumnReport:
-    candidates = encoded.candidates[:, block.columns]
-    confidences = estimate.confidences[:, block.columns]
-    # Confidence starts out even over a cell's candidates: its entropy is the log of their number.
-    before = float(np.log(candidates.sum(axis=1)).mean())
-    after = float(entropy(confidences).mean())
-    reduction = min(max(1 - after / before, 0.0), 1.0) if before > 0 else 1.0
-    fallback_rows = int(estimate.fell_back[:, number].sum())
-    flags = []
-    if reduction < SMALL_REDUCTION:
-        flags.append("small-entropy-reduction")
-    if fallback_rows:
-        flags.append("fallback-rows")
-    flagged = not FLAGGING.isdisjoint(flags)
-    place = best(confidences, candidates)
-    return ColumnReport(
-        name=block.name,
-        domain_size=len(block.values),
-        exclusions_per_cell=block.exclusions_per_cell,
-        exact_cells=block.exact_cells,
-        empty_cells=block.empty_cells,
-        entropy_start=before,
-        entropy_end=after,
-        entropy_reduction=reduction,
-        entropy_reduction_null=None,
-        mean_confidence=float(confidences[np.arange(len(place)), place].mean()),
-        commonest_share=commonest_share(candidates),
-        heldout_score=None,
-        estimated_accuracy=None,
-        flags=tuple(flags),
-        flagged=flagged,
-        action="kept" if flagged and keep_flagged else "imputed",
-        fallback_rows=fallback_rows,
-        low_confidence_cells=0,
-    )
-
-
-def entropy(confidences: Floats) -> Floats:
-    """Return the Shannon entropy of every row, natural log; 0 log 0 is 0."""
-    logs = np.log(confidences, out=np.zeros_like(confidences), where=confidences > 0)
-    # The absolute value and not −Σ: rounding may leave a hair on the wrong side of 0.
-    return np.asarray(abs((confidences * logs).sum(axis=1)))
-
-
-def commonest_share(candidates: Mask) -> float | None:
-    """Return the estimated share of the commonest value, None when no cell says anything.
-
-    Under uniform exclusions a cell that rules out s values rules out value c, where c is not the
-    true one, with probability s/(K−1). So (1 − share of c) · Σs/(K−1) cells are expected to rule
-    out c. An exact cell is one with s = K−1.
-    """
-    excluded = (~candidates).sum(axis=0)
-    if not excluded.any():
-        return None
-    shares = 1 - (candidates.shape[1] - 1) * excluded / excluded.sum()
-    return float(np.clip(shares.max(), 0, 1))

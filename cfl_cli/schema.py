@@ -24,12 +24,16 @@ from pydantic import (
     ValidatorFunctionWrapHandler,
     WithJsonSchema,
     field_validator,
+    model_validator,
 )
 from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
 from pydantic_core import InitErrorDetails, core_schema
 
 from cfl_cli import yamltext
 from cfl_cli.checked import (
+    AutoCount,
+    AutoFolds,
+    AutoNumber,
     Count,
     Integer,
     Loc,
@@ -56,6 +60,7 @@ Texts = Annotated[
     BeforeValidator(lambda value: tuple(value) if isinstance(value, list) else value),
 ]
 NonEmpty = Annotated[Text, Field(min_length=1)]
+DEFAULT_GAMMA = 0.25
 OnMissing: TypeAlias = Literal["fill", "error"]
 
 
@@ -64,23 +69,27 @@ class Settings(Model):
 
     k: Count = 20
     """How many neighbors a row has."""
-    iterations: Count = 100
-    """How many times confidences flow along the weights."""
-    gamma: Number = Field(0.25, ge=0, allow_inf_nan=False)
-    """How much the first round's confidences count in the second; 0 means no second round."""
+    iterations: AutoCount = 100
+    """How many times confidences flow along the weights; auto: as hidden cells favor, by column."""
+    gamma: AutoNumber = DEFAULT_GAMMA
+    """How much the first round's confidences count in the second; 0 means no second round; auto
+    takes the second only for the columns whose hidden cells favor it."""
     # Below, the weights are not unique in double precision.
     ridge: Number = Field(0.3, ge=1e-6, le=1e6, allow_inf_nan=False)
     """How evenly a row's neighbors count."""
     seed: Integer = Field(0, ge=0, lt=2**63)
     """The seed of the draws among equal distances."""
-    folds: Integer = Field(0, ge=0, le=0)
-    """How many folds are hidden to judge the answer; 0, none, is all that there is so far."""
+    folds: AutoFolds = "auto"
+    """In how many parts rows are hidden to judge the answer by their cells; 0 means not at all;
+    auto hides five parts in turn, or one of five if the table is large."""
     neighbors: Literal["auto", "exact"] = "auto"
     """Whether a search of neighbors that may miss a few is allowed where it is much faster."""
     correction: Switch = True
     """Whether a row's own exclusions are applied at every step; off only to see what it does."""
     mode: Literal["hard", "soft", "both"] = "hard"
     """What is written: imputed values, confidences per value, or both."""
+    min_confidence: Number = Field(0.0, ge=0, le=1, allow_inf_nan=False)
+    """Below this confidence no value is imputed."""
     keep_flagged: Switch = False
     """Whether flagged columns are left as observed."""
     fail_on_flag: Switch = False
@@ -97,6 +106,22 @@ class Settings(Model):
     """Whether only problems are told."""
     verbose: Switch = False
     """Whether errors come with a traceback."""
+
+    @field_validator("folds")
+    @classmethod
+    def _more_than_one(cls, folds: int | str) -> int | str:
+        if folds == 1:
+            refuse([problem("one fold would hide every row: expected 0, 2 or more, or auto")])
+        return folds
+
+    @model_validator(mode="after")
+    def _something_to_choose_by(self) -> Self:
+        refuse(
+            problem("auto chooses by hidden cells: it needs folds other than 0", name)
+            for name in ("iterations", "gamma")
+            if getattr(self, name) == "auto" and self.folds == 0
+        )
+        return self
 
     def override(self, **given: object) -> Self:
         """Return these settings with those given in their place; None means not given."""

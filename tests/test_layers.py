@@ -8,16 +8,19 @@ from pathlib import Path
 import pytest
 
 PACKAGE = Path(__file__).parent.parent / "cfl_cli"
-CORE = {"arrays", "parallel", "index", "neighbors", "weights", "propagate", "estimate"}
+CORE = {
+    *("arrays", "parallel", "blocks", "draws", "index", "neighbors", "weights", "propagate"),
+    *("estimate", "exclusions", "heldout"),
+}
 ARRAYS_ONLY = {"numpy", "scipy", "osqp", "threadpoolctl"}
 LAYERS = [
     {"arrays", "errors", "words", "memory", "parallel"},
-    {"yamltext", "checked", "index", "weights", "propagate", "utf8", "formats"},
-    {"schema", "neighbors", "files", "jsonl", "packing", "columnar"},
-    {"separated", "encode", "frames", "estimate"},
-    {"tables"},
-    {"decode"},
-    {"report"},
+    {"yamltext", "checked", "index", "weights", "blocks", "exclusions", "utf8", "formats"},
+    {"schema", "draws", "propagate", "heldout", "files", "jsonl", "packing", "columnar"},
+    {"separated", "encode", "frames", "neighbors"},
+    {"tables", "estimate"},
+    {"decode", "report"},
+    {"verdict"},
     {"render", "progress", "footprint", "draft"},
     {"imputation"},
     {"plan", "outputs"},

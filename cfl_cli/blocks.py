@@ -1,0 +1,49 @@
+"""Arithmetic within the blocks of a confidence matrix: n rows, one block of columns per CF.
+
+`blocks` holds the first column of every block.
+"""
+
+from typing import TypeVar
+
+import numpy as np
+
+from cfl_cli.arrays import Floats, Ints, Mask
+
+Cells = TypeVar("Cells", Floats, Mask)
+
+
+def sizes(blocks: Ints, width: int) -> Ints:
+    """Return how many columns each block has."""
+    return np.diff(blocks, append=width)
+
+
+def columns(blocks: Ints, width: int) -> list[slice]:
+    """Return the columns of each block."""
+    ends = np.append(blocks[1:], width)
+    return [slice(int(low), int(high)) for low, high in zip(blocks, ends, strict=True)]
+
+
+def totals(mass: Floats, blocks: Ints) -> Floats:
+    """Return the sum of every row's every block, n × CFs."""
+    return np.add.reduceat(mass, blocks, axis=1)
+
+
+def spread(values: Cells, blocks: Ints, width: int) -> Cells:
+    """Return n × CFs values as n × ΣK, each repeated over its block."""
+    repeated: Cells = np.repeat(values, sizes(blocks, width), axis=1)
+    return repeated
+
+
+def normalise(mass: Floats, blocks: Ints, *, out: Floats) -> Floats:
+    """Write `mass`, scaled to sum to 1 in every block that has any, to `out`; return the sums."""
+    total = totals(mass, blocks)
+    divisor = np.where(total == 0, np.ones_like(total), total)
+    np.divide(mass, spread(divisor, blocks, mass.shape[1]), out=out)
+    return total
+
+
+def entropies(confidences: Floats, blocks: Ints) -> Floats:
+    """Return the Shannon entropy of every row's every block, natural log; 0 log 0 is 0."""
+    logs = np.log(confidences, out=np.zeros_like(confidences), where=confidences > 0)
+    # The absolute value and not −Σ: rounding may leave a hair on the wrong side of 0.
+    return np.abs(totals(confidences * logs, blocks))

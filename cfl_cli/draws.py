@@ -1,0 +1,49 @@
+"""Pseudo-random draws that depend on a seed and on row numbers alone.
+
+Not on how many threads run, on the order in which rows are asked for, or on the version of a
+package.
+"""
+
+import numpy as np
+import numpy.typing as npt
+
+from cfl_cli.arrays import Floats, Ints, Mask
+from cfl_cli.blocks import columns
+
+# The streams; a row's draws among equal distances take those from 0, one per neighbor.
+FOLDS = 1 << 40
+SHUFFLES = 1 << 41
+
+Bits = npt.NDArray[np.uint64]
+
+
+def mix(bits: Bits) -> Bits:
+    """Return the splitmix64 finaliser of 64-bit numbers: every bit depends on all bits."""
+    bits = (bits ^ (bits >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    bits = (bits ^ (bits >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return bits ^ (bits >> np.uint64(31))
+
+
+def draw(rows: Ints, stream: int, seed: int) -> Bits:
+    """Return 64 bits for every row; each `stream` of a seed gives others."""
+    key = mix(np.array([seed, stream], dtype=np.uint64) + np.uint64(0x9E3779B97F4A7C15))
+    return mix(mix(rows.astype(np.uint64) + key[0]) ^ key[1])
+
+
+def order(n: int, stream: int, seed: int) -> Ints:
+    """Return the numbers below n in a random order."""
+    return np.argsort(draw(np.arange(n), stream, seed), kind="stable")
+
+
+def folds(n: int, parts: int, seed: int) -> list[Ints]:
+    """Deal n rows into `parts` folds of equal size, or nearly; none is empty."""
+    dealt = order(n, FOLDS, seed)
+    return [np.sort(dealt[part::parts]) for part in range(min(parts, n))]
+
+
+def shuffled(cells: Floats | Mask, blocks: Ints, seed: int) -> Floats | Mask:
+    """Return every CF's cells, shuffled over the rows, each CF by itself."""
+    mixed = np.empty_like(cells)
+    for cf, block in enumerate(columns(blocks, cells.shape[1])):
+        mixed[:, block] = cells[order(len(cells), SHUFFLES + cf, seed)][:, block]
+    return mixed

@@ -1,0 +1,347 @@
+"""How exclusions arise: what a cell says about the value behind it.
+
+A cell rules out a set S of s domain values, never the true one, v. By default exclusions are
+uniform: every set of s wrong values is equally likely. A mechanism generalises this by rates
+R[v, c], the probability that an exclusion is c when the value is v. Several exclusions are drawn
+one by one and happen to be distinct:
+
+    P(S | v, s) = Π_{c ∈ S} R[v, c] / e_s(R[v, ·])      e_s: the elementary symmetric polynomial
+
+How many a cell rules out is taken to be independent of v. With Π_s[v, c] = P(c ∈ S | v, s),
+
+    f(S, t) = Σ_{c ∈ S} (Π_s⁻¹)[c, t]      has the expectation 1[v = t], whatever v is
+
+and so tells without bias, if noisily, where the true value is: on it stand the estimates that need
+no truth. Under uniform exclusions f(S, t) = 1 − (K−1)/s · 1[t ∈ S]. An exact cell has s = K−1 and
+says what its value is under any mechanism; an empty cell says nothing.
+"""
+
+from dataclasses import dataclass
+from functools import cached_property
+from math import lgamma, log
+from typing import Self
+
+import numpy as np
+
+from cfl_cli.arrays import Floats, Ints, Mask
+
+CONDITION = 1e8  # of Π_s, beyond which its inverse is taken to be noise
+LEVEL = 0.001  # how often all honest cells of a CF together may look as if they were not
+
+
+@dataclass(frozen=True, eq=False)
+class Shares:
+    """Estimated domain shares, and how far off each may be; they sum to 1, and may be negative."""
+
+    values: Floats  # K
+    errors: Floats  # K: standard errors
+
+    @cached_property
+    def prior(self) -> Floats:
+        """Return the shares as a distribution: what is below 0 can only be 0."""
+        above = np.clip(self.values, 0, None)
+        return np.asarray(above / above.sum())
+
+
+@dataclass(frozen=True, eq=False)
+class TooOften:
+    """Values that are ruled out more often than any domain shares allow."""
+
+    values: Ints  # places in the domain
+    seen: Floats  # share of the cells that rule the value out
+    possible: Floats  # the largest share that the mechanism can explain
+    z: Floats  # how far beyond, in standard errors
+
+    @property
+    def shares(self) -> Floats:
+        """Return the values' domain shares as uniform exclusions would have it: all negative."""
+        return np.asarray(1 - self.seen / self.possible)
+
+
+@dataclass(frozen=True, eq=False)
+class Mechanism:
+    """How exclusions arise in a domain of `size` values; without `rates`, uniformly.
+
+    `rates` is K × K: in row v, the probabilities that an exclusion is c when the value is v.
+    """
+
+    size: int
+    rates: Floats | None = None
+
+    def __post_init__(self) -> None:
+        if self.size < 2:
+            raise ValueError("a domain has at least two values")
+        if self.rates is None:
+            return
+        if self.rates.shape != (self.size, self.size):
+            raise ValueError(f"rates must be {self.size} × {self.size}, one row for each value")
+        if not np.isfinite(self.rates).all() or (self.rates < 0).any():
+            raise ValueError("rates must be probabilities, 0 or more")
+        if self.rates.diagonal().any():
+            raise ValueError("a value never rules itself out: the diagonal of the rates must be 0")
+        if (np.abs(self.rates.sum(axis=1) - 1) > 1e-6).any():
+            raise ValueError("the rates of each value must sum to 1")
+
+    @classmethod
+    def of(cls, rates: Floats) -> Self:
+        """Return the mechanism with these rates, scaled to sum to 1; uniform ones are known."""
+        rates = np.asarray(rates, dtype=float)
+        size = len(rates)
+        uniform = (1 - np.eye(size)) / max(size - 1, 1)
+        if rates.shape == uniform.shape and np.allclose(rates, uniform, rtol=0, atol=1e-9):
+            return cls(size)
+        cls(size, rates)  # what is not even nearly a mechanism must not be scaled to look like one
+        return cls(size, rates / rates.sum(axis=1, keepdims=True))
+
+    @property
+    def tells_values_apart(self) -> bool:
+        """Return whether cells of one exclusion determine the domain shares.
+
+        They do not if, say, a value is never ruled out, or two values are ruled out alike and rule
+        out alike. Such a mechanism has likelihoods, but nothing unbiased can be said of it.
+        """
+        return self.inverse(1) is not None
+
+    def likelihood(self, candidates: Mask) -> Floats:
+        """Return how likely each row's cell is given each value, n × K, the largest of a row 1.
+
+        Under uniform exclusions these are the candidates. A cell that is impossible under the
+        mechanism, whatever the value, counts like a uniform one: its candidates are all alike.
+        """
+        return self.scaled(candidates)[0]
+
+    def scaled(self, candidates: Mask) -> tuple[Floats, Floats]:
+        """Return the likelihood, n × K, and the log of the factor, n, that makes it P(S | v, s).
+
+        The factor of a cell that is impossible whatever the value is 0: its log is −inf.
+        """
+        first, places = distinct(candidates)
+        values, logs = self._scaled(candidates[first])
+        return values[places], logs[places]
+
+    def _scaled(self, candidates: Mask) -> tuple[Floats, Floats]:
+        excluded = ~candidates
+        sizes = excluded.sum(axis=1)
+        values = candidates.astype(float)
+        if self.rates is None:
+            return values, -_log_choose(self.size - 1)[sizes]
+        uses = excluded.astype(float)
+        never = self.rates == 0
+        logs = uses @ np.log(np.where(never, 1, self.rates)).T
+        possible = (uses @ never.T.astype(float) == 0) & self.possible[:, sizes].T
+        logs = np.where(possible, logs - self._log_sums[:, sizes].T, -np.inf)
+        exact = sizes == self.size - 1
+        logs[exact] = np.where(candidates[exact], 0.0, -np.inf)
+        largest = logs.max(axis=1, keepdims=True)
+        known = np.isfinite(largest)
+        scaled = np.exp(np.where(known, logs, 0) - np.where(known, largest, 0))
+        return np.where(known, scaled, values), largest[:, 0]
+
+    def inclusion(self, exclusions: int) -> Floats:
+        """Return Π_s, K × K: how probable it is for a cell of value v to rule out c.
+
+        The row of a value that cannot have so many exclusions is 0.
+        """
+        if self.rates is None:
+            return np.asarray((1 - np.eye(self.size)) * exclusions / (self.size - 1))
+        with_c = self._relative * self._without[:, :, exclusions - 1]
+        total = self._sums[:, exclusions, None]
+        return np.asarray(np.divide(with_c, total, out=np.zeros_like(with_c), where=total > 0))
+
+    def inverse(self, exclusions: int) -> Floats | None:
+        """Return Π_s⁻¹, K × K, or None where there is none that is more than noise.
+
+        That of an exact cell is known under any mechanism: all other values are ruled out.
+        """
+        if exclusions not in self._inverses:
+            exact = exclusions == self.size - 1
+            inclusion = (Mechanism(self.size) if exact else self).inclusion(exclusions)
+            sound = np.linalg.cond(inclusion) < CONDITION
+            self._inverses[exclusions] = np.asarray(np.linalg.inv(inclusion)) if sound else None
+        return self._inverses[exclusions]
+
+    def worth(self, measure: Floats, exclusions: int) -> Floats:
+        """Return what each exclusion of a cell contributes to `measure`, both b × K.
+
+        A row of `measure` says what each value would count. Summed over the cell's exclusions the
+        contributions are, in expectation, what the true value counts.
+        """
+        if self.rates is None:
+            total = measure.sum(axis=1, keepdims=True)
+            return np.asarray((total - (self.size - 1) * measure) / exclusions)
+        inverse = self.inverse(exclusions)
+        if inverse is None:
+            raise ValueError(f"cells of {exclusions:,} exclusions do not tell the values apart")
+        return measure @ inverse.T
+
+    def unbiased(self, candidates: Mask) -> Floats:
+        """Return f(S, t) for every row and value, n × K; 0 for cells without weight."""
+        first, places = distinct(candidates)
+        cells = candidates[first]
+        sizes = (~cells).sum(axis=1)
+        found = np.zeros(cells.shape)
+        if self.rates is None:
+            found = 1 - (self.size - 1) / np.maximum(sizes, 1)[:, None] * ~cells
+            found[sizes == 0] = 0
+            return np.asarray(found[places])
+        for size in np.unique(sizes[sizes > 0]):
+            inverse = self.inverse(int(size))
+            if inverse is not None:
+                found[sizes == size] = (~cells[sizes == size]).astype(float) @ inverse
+        return found[places]
+
+    def weights(self, candidates: Mask) -> Floats:
+        """Return how much each row's f counts when rows are pooled, n: its exclusions.
+
+        Under uniform exclusions the variance of f is about (K−1)/s where the true value is seldom
+        t or nearly always t, an exact cell being one of K−1 exclusions. Empty cells, and numbers
+        of exclusions that do not tell the values apart, weigh 0.
+        """
+        sizes = (~candidates).sum(axis=1)
+        weights: Floats = sizes.astype(float)
+        if self.rates is not None:
+            for size in np.unique(sizes[sizes > 0]):
+                if self.inverse(int(size)) is None:
+                    weights[sizes == size] = 0
+        return weights
+
+    def shares(self, candidates: Mask) -> Shares | None:
+        """Return the estimated domain shares, or None if no cell tells anything."""
+        weights = self.weights(candidates)
+        total = weights.sum()
+        if total == 0:
+            return None
+        first, places = distinct(candidates)
+        cells, counts = candidates[first], np.bincount(places)
+        estimates, weights = self.unbiased(cells), weights[first]
+        values = (counts * weights) @ estimates / total
+        # A ratio of sums: what a row adds to the error is its weighted distance from the answer.
+        distances = weights[:, None] * (estimates - values)
+        rows = counts[weights > 0].sum()
+        variance = counts @ distances**2 / total**2 * rows / max(rows - 1, 1)
+        return Shares(values, np.sqrt(variance))
+
+    def too_often(self, candidates: Mask, *, level: float = LEVEL) -> TooOften:
+        """Return the values that so many cells rule out that the mechanism cannot be true.
+
+        Whatever the values behind the cells, a cell of s exclusions rules out c with probability
+        max_v Π_s[v, c] at most; under uniform exclusions this is s/(K−1), reached when no row
+        has the value c, and to be beyond it is to have a negative share. The number of such cells
+        exceeds n·q with a probability of at most exp(−n·KL(q ‖ p)), p the mean of these bounds
+        (Chernoff and Hoeffding). This holds for any n, so honest rows that are independent are
+        accused with a probability below `level`, over all values of the domain together.
+        """
+        sizes = (~candidates).sum(axis=1)
+        telling = (sizes > 0) & (sizes < self.size - 1)
+        counts = np.bincount(sizes[telling], minlength=self.size)
+        n = counts.sum()
+        seen = (~candidates[telling]).sum(axis=0) / max(n, 1)
+        possible = np.zeros(self.size)
+        for size in np.flatnonzero(counts):
+            possible += counts[size] / n * self.inclusion(int(size)).max(axis=0)
+        possible = np.minimum(possible, 1)
+        surprise = n * np.where(seen > possible, divergence(seen, possible), 0)
+        values = np.flatnonzero(surprise > log(self.size / level))
+        return TooOften(values, seen[values], possible[values], np.sqrt(2 * surprise[values]))
+
+    def draw(self, values: Ints, exclusions: Ints, chances: Floats) -> Mask:
+        """Return the candidates of a random cell for each of `values`, n × K.
+
+        `chances` holds a random number from [0, 1) for every row and domain value. One value after
+        the other is ruled out or not, with the probability that it is in S given what went before.
+        """
+        need = exclusions.copy()
+        candidates = np.ones(chances.shape, dtype=bool)
+        for c in range(self.size):
+            chosen = chances[:, c] < self._next(values, c, need)
+            candidates[chosen, c] = False
+            need -= chosen
+        return candidates
+
+    def _next(self, values: Ints, c: int, need: Ints) -> Floats:
+        """Return how probable it is that c is ruled out if `need` of c and the later ones are."""
+        if self.rates is None:
+            left = self.size - c - (values >= c)
+            return np.where(values == c, 0.0, need / np.maximum(left, 1))
+        others = self._tails[c + 1][values, np.maximum(need - 1, 0)]
+        total = self._tails[c][values, need]
+        chance = self._relative[values, c] * others
+        return np.where((need > 0) & (total > 0), chance / np.where(total > 0, total, 1), 0.0)
+
+    @cached_property
+    def possible(self) -> Mask:
+        """Return which values can have cells of how many exclusions, K × K (0 to K−1)."""
+        if self.rates is None:
+            return np.ones((self.size, self.size), dtype=bool)
+        return np.asarray(self._sums > 0)
+
+    @cached_property
+    def _inverses(self) -> dict[int, Floats | None]:
+        return {}
+
+    @cached_property
+    def _relative(self) -> Floats:
+        """Return the rates relative to uniform ones, so that their products stay near 1."""
+        return np.asarray(self.rates) * (self.size - 1)
+
+    @cached_property
+    def _tails(self) -> list[Floats]:
+        """Return e_s of `_relative` from column c on, for c from 0 to K, each K × K (v, s)."""
+        tails = [np.eye(1, self.size).repeat(self.size, axis=0)]
+        for c in reversed(range(self.size)):
+            tails.append(_with(tails[-1], self._relative[:, c]))
+        return tails[::-1]
+
+    @property
+    def _sums(self) -> Floats:
+        """Return e_s of `_relative`, K × K (v, s)."""
+        return self._tails[0]
+
+    @cached_property
+    def _log_sums(self) -> Floats:
+        """Return the logs of e_s of the rates, K × K (v, s); 0 where e_s is 0."""
+        logs = np.log(np.where(self._sums > 0, self._sums, 1))
+        return np.asarray(logs - np.arange(self.size) * log(self.size - 1))
+
+    @cached_property
+    def _without(self) -> Floats:
+        """Return e_s of `_relative` with c left out, K × K × K (v, c, s)."""
+        sums = np.zeros((self.size, self.size, self.size))
+        sums[:, :, 0] = 1
+        for c in range(self.size):
+            others = np.arange(self.size) != c
+            sums = _with(sums, self._relative[:, c, None] * others)
+        return sums
+
+
+def _with(sums: Floats, rates: Floats) -> Floats:
+    """Return elementary symmetric polynomials, … × s, with one more variable for each: `rates`."""
+    more = sums.copy()
+    more[..., 1:] += rates[..., None] * sums[..., :-1]
+    return more
+
+
+def distinct(candidates: Mask) -> tuple[Ints, Ints]:
+    """Return a row for each distinct cell, and for every row the place of its cell among them."""
+    bits = np.packbits(candidates, axis=1)
+    words = np.zeros((len(bits), -(-bits.shape[1] // 8) * 8), dtype=np.uint8)
+    words[:, : bits.shape[1]] = bits
+    numbers = words.view(np.uint64)  # sorted as whole words, much faster than bit by bit
+    keys = numbers[:, 0] if numbers.shape[1] == 1 else numbers
+    _, first, places = np.unique(keys, axis=0, return_index=True, return_inverse=True)
+    return first, places.reshape(-1)
+
+
+def divergence(seen: Floats, expected: Floats) -> Floats:
+    """Return the Kullback-Leibler divergence of probabilities; infinite for the impossible."""
+
+    def part(one: Floats, other: Floats) -> Floats:
+        ratio = np.divide(one, other, out=np.full_like(one, np.inf), where=other > 0)
+        return one * np.log(ratio, out=np.zeros_like(one), where=one > 0)
+
+    return part(seen, expected) + part(1 - seen, 1 - expected)
+
+
+def _log_choose(n: int) -> Floats:
+    """Return the logs of the binomial coefficients of n, from 0 to n chosen."""
+    return np.array([lgamma(n + 1) - lgamma(s + 1) - lgamma(n - s + 1) for s in range(n + 1)])

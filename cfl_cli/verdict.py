@@ -1,0 +1,225 @@
+"""Which CFs can be trusted: the report of a run, from its estimate and its hidden cells."""
+
+import numpy as np
+
+from cfl_cli.arrays import Floats
+from cfl_cli.blocks import entropies
+from cfl_cli.decode import best
+from cfl_cli.encode import Encoded
+from cfl_cli.estimate import Estimate
+from cfl_cli.exclusions import Shares
+from cfl_cli.heldout import BINS, NORMAL, HeldOut, Interval, judge
+from cfl_cli.report import (
+    FLAGGING,
+    Bin,
+    Calibration,
+    ColumnReport,
+    Confident,
+    Estimated,
+    Report,
+    Setting,
+)
+
+SMALL_REDUCTION = 0.25
+# Entropy that is left counts as less than the shuffled cells' if it is less by this share, and by
+# so much more in a small table, where chance has its say.
+CLEARLY_LESS = 0.05
+CHANCE = 1.5  # over the square root of the rows
+HEIGHTS = "▁▂▃▄▅▆▇█"
+SUSPECT = 0.01  # of what the neighbors say, left to a cell's candidates
+
+
+def build(
+    encoded: Encoded,
+    estimate: Estimate,
+    *,
+    cfl_version: str,
+    settings: dict[str, Setting],
+    keep_flagged: bool = False,
+    min_confidence: float = 0.0,
+) -> Report:
+    """Return the report of one run, without its timings and memory."""
+    columns = tuple(
+        _column(
+            Cells(encoded, estimate, number),
+            keep_flagged=keep_flagged,
+            min_confidence=min_confidence,
+        )
+        for number in range(len(encoded.blocks))
+    )
+    return Report(
+        cfl_version,
+        len(encoded.features),
+        settings,
+        columns,
+        warnings=encoded.warnings,
+        rescued_rows=estimate.rescued_rows,
+        neighbor_recall=estimate.recall,
+        steps=estimate.steps,
+    )
+
+
+class Cells:
+    """All that is known of one CF's cells."""
+
+    def __init__(self, encoded: Encoded, estimate: Estimate, number: int) -> None:
+        self.number, self.estimate = number, estimate
+        self.block = encoded.blocks[number]
+        self.candidates = encoded.candidates[:, self.block.columns]
+        self.confidences = estimate.confidences[:, self.block.columns]
+        self.answers = best(self.confidences, self.candidates)
+        # Confidence starts out even over a cell's candidates: its entropy is their number's log.
+        self.entropy_start = float(np.log(self.candidates.sum(axis=1)).mean())
+        self.entropy_end = float(entropies(self.confidences, np.array([0])).mean())
+
+    @property
+    def reduction(self) -> float:
+        """Return the share of the entropy that went."""
+        return self._reduction(self.entropy_end)
+
+    @property
+    def reduction_null(self) -> float | None:
+        """Return the share that would have gone had the cells been shuffled over the rows.
+
+        It is measured in round one, whose graph knows nothing of the cells, and is carried over
+        to the final answer in proportion.
+        """
+        null = self.estimate.null
+        if null is None:
+            return None
+        own, shuffled = null.entropy[self.number], null.shuffled[self.number]
+        return self._reduction(shuffled * (self.entropy_end / own if own > 0 else 1))
+
+    @property
+    def like_shuffled(self) -> bool:
+        """Return whether no less entropy is left, clearly, than had the cells been shuffled."""
+        null = self.estimate.null
+        if null is None or self.entropy_start == 0:
+            return False
+        least = 1 - CLEARLY_LESS - CHANCE / np.sqrt(len(self.candidates))
+        return bool(null.entropy[self.number] > least * null.shuffled[self.number])
+
+    @property
+    def answer_confidences(self) -> Floats:
+        """Return how confident the answers are."""
+        return self.confidences[np.arange(len(self.answers)), self.answers]
+
+    def judged(self, min_confidence: float) -> HeldOut | None:
+        """Return what the hidden cells tell, None if nothing."""
+        hidden = self.estimate.hidden
+        if hidden is None:
+            return None
+        # All rows are hidden in turn where there are several folds: then the shares are of all.
+        seen = np.ones(len(self.candidates), dtype=bool)
+        seen[hidden.rows] = len(hidden.rows) == len(seen)
+        mechanism = self.block.mechanism
+        shares = mechanism.shares(self.candidates[seen])
+        if shares is None:
+            return None
+        return judge(
+            hidden.priors[:, self.block.columns],
+            self.candidates[hidden.rows],
+            self.candidates,
+            mechanism,
+            shares=shares.prior,
+            min_confidence=min_confidence or None,
+        )
+
+    def _reduction(self, left: float) -> float:
+        if self.entropy_start == 0:
+            return 1.0
+        return min(max(1 - left / self.entropy_start, 0.0), 1.0)
+
+
+def _column(cells: Cells, *, keep_flagged: bool, min_confidence: float) -> ColumnReport:
+    block, number, estimate = cells.block, cells.number, cells.estimate
+    judged = cells.judged(min_confidence)
+    shares = block.mechanism.shares(cells.candidates)
+    impossible = block.mechanism.too_often(cells.candidates).values
+    fallback_rows = int(estimate.fell_back[:, number].sum())
+    fired = {
+        "small-entropy-reduction": cells.reduction < SMALL_REDUCTION or cells.like_shuffled,
+        "no-better-than-commonest": judged is not None
+        and judged.accuracy.low <= judged.commonest.value,
+        "exclusions-not-uniform": len(impossible) > 0,
+        "fallback-rows": fallback_rows > 0,
+    }
+    flags = tuple(flag for flag, so in fired.items() if so)
+    flagged = not FLAGGING.isdisjoint(flags)
+    chosen = int(estimate.choice.rounds[number])
+    return ColumnReport(
+        name=block.name,
+        domain_size=len(block.values),
+        exclusions_per_cell=block.exclusions_per_cell,
+        exact_cells=block.exact_cells,
+        empty_cells=block.empty_cells,
+        entropy_start=cells.entropy_start,
+        entropy_end=cells.entropy_end,
+        entropy_reduction=cells.reduction,
+        entropy_reduction_null=cells.reduction_null,
+        mean_confidence=float(cells.answer_confidences.mean()),
+        commonest_share=None if shares is None else float(np.clip(shares.values.max(), 0, 1)),
+        heldout_score=judged.score if judged else None,
+        estimated_accuracy=_estimated(judged.accuracy) if judged else None,
+        flags=flags,
+        flagged=flagged,
+        action="kept" if flagged and keep_flagged else "imputed",
+        fallback_rows=fallback_rows,
+        low_confidence_cells=int((cells.answer_confidences < min_confidence).sum()),
+        hidden_cells=judged.cells if judged else 0,
+        commonest_share_interval=_share(shares) if shares else None,
+        commonest_accuracy=_estimated(judged.commonest) if judged else None,
+        gain=_estimated(judged.gain) if judged else None,
+        confident=_confident(cells, judged, min_confidence) if min_confidence else None,
+        calibration=_calibration(judged),
+        suspect_cells=int((estimate.mass[:, number] < SUSPECT).sum()),
+        impossible_values=tuple(int(place) + 1 for place in impossible),
+        round=chosen,
+        iterations=int(estimate.choice.stops[chosen - 1][number]),
+    )
+
+
+def _confident(cells: Cells, judged: HeldOut | None, min_confidence: float) -> Confident:
+    share = float((cells.answer_confidences >= min_confidence).mean())
+    above = judged.above if judged else None
+    return Confident(share, _estimated(above.accuracy) if above else None)
+
+
+def _calibration(judged: HeldOut | None) -> Calibration | None:
+    found = judged.calibration if judged else None
+    if found is None:
+        return None
+    bins = tuple(
+        Bin(
+            part.low,
+            part.high,
+            part.cells,
+            part.confidence,
+            _within(part.accuracy, part.error),
+        )
+        for part in found.bins
+    )
+    return Calibration(found.error, _estimated(found.overconfidence), bins, _plot(bins))
+
+
+def _plot(bins: tuple[Bin, ...]) -> str:
+    heights = {round(part.low * BINS): part.accuracy.value for part in bins}
+    return "".join(
+        HEIGHTS[round(heights[place] * (len(HEIGHTS) - 1))] if place in heights else " "
+        for place in range(BINS)
+    )
+
+
+def _share(shares: Shares) -> Estimated:
+    place = int(shares.values.argmax())
+    return _within(float(shares.values[place]), float(shares.errors[place]))
+
+
+def _within(value: float, error: float) -> Estimated:
+    """Return a share with its interval, none of it beyond 0 and 1."""
+    value, low, high = np.clip([value, value - NORMAL * error, value + NORMAL * error], 0, 1)
+    return Estimated(float(value), float(low), float(high))
+
+
+def _estimated(interval: Interval) -> Estimated:
+    return Estimated(interval.value, interval.low, interval.high)
