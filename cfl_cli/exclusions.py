@@ -193,9 +193,10 @@ class Mechanism:
     def weights(self, candidates: Mask) -> Floats:
         """Return how much each row's f counts when rows are pooled, n: its exclusions.
 
-        Under uniform exclusions the variance of f is about (K−1)/s where the true value is seldom
-        t or nearly always t, an exact cell being one of K−1 exclusions. Empty cells, and numbers
-        of exclusions that do not tell the values apart, weigh 0.
+        Under uniform exclusions the variance of f is (1 − A)·((K−1)/s − (1 − A)), A being how
+        often t is true. So s is nearly the best weight for a large A: the standard error is within
+        6 % of the least from A = 0.5 on, and up to 70 % above it at A = 0.1 with some cells exact.
+        Empty cells, and numbers of exclusions that do not tell the values apart, weigh 0.
         """
         sizes = (~candidates).sum(axis=1)
         weights: Floats = sizes.astype(float)

@@ -29,10 +29,11 @@ from cfl_cli.parallel import slices
 
 NORMAL = 1.96  # standard errors to either side, for 95 %
 LEAST = 1e-12  # mass that a prior is taken to leave a cell: one surprise must not decide a score
+LEAST_CELLS = 1  # a share of the answers that is estimated at less than this tells nothing
 BINS = 10  # of confidence, equally wide
 LISTED = 128  # possible cells of a row, at most, that are gone through one by one
 DRAWN = 8  # cells, at least, that are drawn at random for each row otherwise …
-NUMBERS_DRAWN = 1 << 21  # … and, with few rows, as many as this: rows × cells × values
+NUMBERS_DRAWN = 1 << 20  # … and, with few rows, as many as this: rows × cells × values
 NUMBERS_AT_ONCE = 1 << 20  # rows × cells × values
 
 
@@ -53,7 +54,7 @@ class Bin:
     low: float
     high: float
     cells: int  # hidden cells whose final answer falls here
-    confidence: float  # their mean
+    confidence: float  # the mean of such answers
     accuracy: float  # estimated; unbiased, so that chance may carry it out of 0 to 1
     error: float  # standard error of accuracy − confidence
 
@@ -72,7 +73,8 @@ class Above:
     """The final answers that are at least so confident, exact cells among them."""
 
     confidence: float
-    share: float  # of all cells
+    cells: int  # hidden ones with such an answer
+    share: float  # of all rows, estimated from these
     accuracy: Interval
 
 
@@ -85,7 +87,7 @@ class HeldOut:
     accuracy: Interval  # of the final answer
     commonest: Interval  # of always answering the commonest candidate
     gain: Interval  # of the one over the other, on the same rows
-    calibration: Calibration | None  # None: all cells are exact
+    calibration: Calibration | None  # None: all hidden cells are exact
     above: Above | None  # None: not asked for, or no answer is so confident
 
 
@@ -117,32 +119,32 @@ def judge(
     *,
     shares: Floats,
     min_confidence: float | None = None,
+    mutual: bool = False,
     seed: int = 0,
 ) -> HeldOut | None:
     """Return what the hidden cells (m × K) tell of the priors (m × K) that were made without them.
 
     `candidates` are those of all rows, n × K, from which comes how many exclusions cells have.
     `shares` is the prior of a row of which nothing is known, K, from rows that are not hidden.
-    None is returned if no hidden cell tells the values apart.
+    `mutual` says that rows were hidden in turn, so that each helped to judge the others. What
+    chance makes of two folds' cells then counts twice, once in each one's judgement of the other,
+    and the variance of an estimate is up to twice that of as many independent cells: so much is
+    allowed for. None is returned if no hidden cell tells the values apart.
     """
+    reach = NORMAL * np.sqrt(2) if mutual else NORMAL
     weights = mechanism.weights(hidden)
     if not weights.any():
         return None
     finals = Finals.of(candidates, mechanism)
     evidence = _look(prior, hidden, weights, finals, shares, min_confidence or 0.0, seed)
-    kept = evidence.confidences >= (min_confidence or 0.0)
-    above = None
-    if min_confidence is not None and kept.any():
-        accuracy = evidence.above.of_those(kept)
-        above = Above(min_confidence, float(kept.mean()), accuracy)
     return HeldOut(
         cells=int((~hidden.all(axis=1)).sum()),
         score=float(scores(prior, hidden, mechanism).mean()),
-        accuracy=evidence.accuracy.interval(),
-        commonest=evidence.commonest.interval(),
-        gain=evidence.gain.symmetric(),
-        calibration=_calibrate(evidence, weights, open_cells=hidden.sum(axis=1) > 1),
-        above=above,
+        accuracy=evidence.accuracy.interval(reach),
+        commonest=evidence.commonest.interval(NORMAL),
+        gain=evidence.gain.symmetric(reach),
+        calibration=None if evidence.exact.all() else _calibrate(evidence, reach),
+        above=None if min_confidence is None else _above(evidence, min_confidence, reach),
     )
 
 
@@ -152,12 +154,12 @@ class Answers:
 
     values: Ints  # b × c
     confidences: Floats  # b × c
-    chances: Floats  # b × c: P(cell | the answer is the true value), summing to keep
+    if_true: Floats  # b × c: P(cell | the answer is the true value)
+    seen: Floats  # b × c: P(cell), estimated without bias
 
     def keep(self, size: int, *, min_confidence: float = 0.0) -> Floats:
         """Return how probably each value is answered, at least so confidently, if true, b × K."""
-        chances = np.where(self.confidences >= min_confidence, self.chances, 0)
-        return _sums(chances, self.values, size)
+        return _sums(self.if_true * (self.confidences >= min_confidence), self.values, size)
 
 
 @dataclass(frozen=True, eq=False)
@@ -193,20 +195,32 @@ class Finals:
             return 0
         return max(NUMBERS_DRAWN // (rows * self.mechanism.size), DRAWN)
 
-    def answers(self, prior: Floats, draws: int, random: np.random.Generator) -> Answers:
-        """Return the final answers of rows with these priors, b × K."""
-        values, confidences = _most_confident(prior[:, None, :] * self.listed, self.listed)
-        answers = Answers(values, confidences, self.listed[np.arange(len(self.listed)), values])
+    def answers(
+        self, prior: Floats, is_true: Floats, draws: int, random: np.random.Generator
+    ) -> Answers:
+        """Return the final answers of rows with these priors, b × K.
+
+        `is_true` estimates without bias, b × K, which value is true.
+        """
+        if self.mechanism.rates is None:
+            values, confidences = _highest_ranked(prior, self.listed > 0)
+        else:
+            values, confidences = _most_confident(prior[:, None, :] * self.listed, self.listed)
+        if_true = self.listed[np.arange(len(self.listed)), values]
+        listed = Answers(values, confidences, if_true, is_true @ self.listed.T)
         if not draws:
-            return answers
-        more = self._drawn(prior, draws, random)
+            return listed
+        drawn = self._drawn(prior, is_true, draws, random)
         return Answers(
-            np.hstack([answers.values, more.values]),
-            np.hstack([answers.confidences, more.confidences]),
-            np.hstack([answers.chances, more.chances]),
+            np.hstack([listed.values, drawn.values]),
+            np.hstack([listed.confidences, drawn.confidences]),
+            np.hstack([listed.if_true, drawn.if_true]),
+            np.hstack([listed.seen, drawn.seen]),
         )
 
-    def _drawn(self, prior: Floats, draws: int, random: np.random.Generator) -> Answers:
+    def _drawn(
+        self, prior: Floats, is_true: Floats, draws: int, random: np.random.Generator
+    ) -> Answers:
         """Return the answers to random cells, b × draws.
 
         They are drawn for values that come half from the prior and half from anywhere, so that
@@ -225,9 +239,9 @@ class Finals:
         )
         likelihood = self.mechanism.likelihood(cells).reshape(b, draws, size)
         answers, confidences = _most_confident(prior[:, None, :] * likelihood, likelihood)
-        given_answer = np.take_along_axis(likelihood, answers[:, :, None], axis=2)[:, :, 0]
-        density = np.einsum("bdk,bdk->bd", source, likelihood)
-        return Answers(answers, confidences, total / draws * given_answer / density)
+        likelihood *= total / draws / np.einsum("bdk,bdk->bd", source, likelihood)[:, :, None]
+        if_true = np.take_along_axis(likelihood, answers[:, :, None], axis=2)[:, :, 0]
+        return Answers(answers, confidences, if_true, np.einsum("bdk,bk->bd", likelihood, is_true))
 
 
 @dataclass(frozen=True)
@@ -247,7 +261,7 @@ class Pooled:
         for size in np.unique(sizes[weights > 0]):
             rows = np.flatnonzero((sizes == size) & (weights > 0))
             worth = mechanism.worth(measure[rows], int(size))
-            found[0, rows] = np.einsum("ij,ij->i", worth, ~hidden[rows])
+            found[0, rows] = np.where(hidden[rows], 0, worth).sum(axis=1)
             worth.sort(axis=1)
             found[1, rows] = worth[:, -size:].sum(axis=1)
             found[2, rows] = worth[:, :size].sum(axis=1)
@@ -280,17 +294,16 @@ class Pooled:
         """Return how far one row could move the pooled estimate at most."""
         return float((self.weights * (self.tops - self.bottoms)).max() / self.weights.sum())
 
-    def interval(self) -> Interval:
-        """Return the pooled estimate of a probability."""
-        return self._interval(self.influence, 1.0)
+    def interval(self, reach: float) -> Interval:
+        """Return the pooled estimate of a probability, `reach` standard errors to either side."""
+        return self._interval(self.influence, 1.0, reach)
 
-    def of_those(self, kept: Mask) -> Interval:
-        """Return the estimate, which must be of answers that are kept, relative to their share."""
-        share = float(kept.mean())
-        away = self.mean / share * (kept - share) / len(kept)
-        return self._interval(self.influence - away, share)
+    def relative_to(self, whole: Self, reach: float) -> Interval:
+        """Return the estimate as a share of another one, of which it is a part."""
+        ratio = self.mean / whole.mean
+        return self._interval(self.influence - ratio * whole.influence, whole.mean, reach)
 
-    def _interval(self, influence: Floats, share: float) -> Interval:
+    def _interval(self, influence: Floats, share: float, reach: float) -> Interval:
         """Return Wilson's interval, for estimates that fall short of their top by rare large steps.
 
         With d the distance from the mean top, each row's squared distance from it is expected to
@@ -307,29 +320,32 @@ class Pooled:
         step = self.largest
         rho = variance + squares * observed**2 + step**2
         rho /= observed + step if observed + step > 0 else 1.0
-        a, b = 1 + NORMAL**2 * squares, observed + NORMAL**2 * rho / 2
+        a, b = 1 + reach**2 * squares, observed + reach**2 * rho / 2
         root = np.sqrt(max(b**2 - a * observed**2, 0.0))
         top = self.mean + observed
         low, high = top - (b + root) / a, top - (b - root) / a
         value, low, high = np.clip(np.array([self.mean, low, high]) / share, 0, 1).tolist()
         return Interval(value, low, high, float(np.sqrt(variance)) / share)
 
-    def symmetric(self) -> Interval:
+    def symmetric(self, reach: float) -> Interval:
         """Return the pooled estimate of a difference, one largest step added to its variance."""
         variance = self.influence @ self.influence + self.largest**2
-        return _symmetric(self.mean, float(np.sqrt(variance)))
+        return _symmetric(self.mean, float(np.sqrt(variance)), reach)
 
 
 @dataclass(frozen=True)
 class _Evidence:
-    """What is looked up for each of the m hidden rows."""
+    """What the hidden rows tell, put together."""
 
     accuracy: Pooled
     commonest: Pooled
     gain: Pooled
-    above: Pooled
-    right: Floats  # m × BINS: unbiased estimates of being right, with a confidence in the bin
-    confidences: Floats  # m: of the final answer to the row's own cell
+    above: Pooled  # being right and confident enough
+    kept: Pooled  # being confident enough
+    bins: Floats  # 3 × BINS: pooled shares of answers that are right, claimed to be, and there
+    squares: Floats  # 3·BINS × 3·BINS: the rows' sums of squares and products behind them
+    confidences: Floats  # m: of the final answers to the rows' own cells
+    exact: Mask  # m
 
 
 def _look(
@@ -344,62 +360,87 @@ def _look(
     """Go through the hidden rows, some at a time; how many at a time does not matter."""
     mechanism, random = finals.mechanism, np.random.default_rng(seed)
     size, draws = mechanism.size, finals.draws(len(prior))
-    common = finals.exact + finals.answers(shares[None], finals.draws(1), random).keep(size)
-    pooled: dict[str, list[Pooled]] = {"accuracy": [], "commonest": [], "gain": [], "above": []}
-    right, confidences = np.empty((len(prior), BINS)), np.empty(len(prior))
+    common = finals.answers(shares[None], shares[None], finals.draws(1), random).keep(size)
+    relative = weights / weights.sum()
+    pooled: dict[str, list[Pooled]] = {}
+    bins, squares = np.zeros(3 * BINS), np.zeros((3 * BINS, 3 * BINS))
+    confidences = np.empty(len(prior))
     at_once = max(NUMBERS_AT_ONCE // ((len(finals.listed) + draws + 1) * size), 1)
     for part in slices(len(prior), at_once):
-        answers = finals.answers(prior[part], draws, random)
-        keep = finals.exact + answers.keep(size)
+        is_true = mechanism.unbiased(hidden[part])
+        answers = finals.answers(prior[part], is_true, draws, random)
+        keep = answers.keep(size)
         baseline = np.broadcast_to(common, keep.shape)
         measures = {
-            "accuracy": keep,
-            "commonest": baseline,
+            "accuracy": finals.exact + keep,
+            "commonest": finals.exact + baseline,
             "gain": keep - baseline,
             "above": finals.exact + answers.keep(size, min_confidence=min_confidence),
         }
         for name, measure in measures.items():
-            pooled[name].append(Pooled.of(measure, hidden[part], weights[part], mechanism))
-        is_true = np.take_along_axis(mechanism.unbiased(hidden[part]), answers.values, axis=1)
-        right[part] = _sums(answers.chances * is_true, _bin(answers.confidences), BINS)
+            found = Pooled.of(measure, hidden[part], weights[part], mechanism)
+            pooled.setdefault(name, []).append(found)
+        kept = finals.exact + (answers.seen * (answers.confidences >= min_confidence)).sum(axis=1)
+        pooled.setdefault("kept", []).append(Pooled(kept, kept, kept, weights[part]))
+        rows = relative[part, None] * _by_confidence(answers, is_true)
+        bins += rows.sum(axis=0)
+        squares += rows.T @ rows
         likelihood = mechanism.likelihood(hidden[part])
-        confidences[part] = _most_confident(prior[part] * likelihood, likelihood)[1]
+        _, confidences[part] = _most_confident(prior[part] * likelihood, likelihood)
     return _Evidence(
         **{name: Pooled.together(parts) for name, parts in pooled.items()},
-        right=right,
+        bins=bins.reshape(3, BINS),
+        squares=squares,
         confidences=confidences,
+        exact=hidden.sum(axis=1) == 1,
     )
 
 
-def _calibrate(evidence: _Evidence, weights: Floats, *, open_cells: Mask) -> Calibration | None:
-    """Return how often answers are right, by the confidence that hidden rows end up with.
+def _by_confidence(answers: Answers, is_true: Floats) -> Floats:
+    """Return each row's shares of answers right, claimed to be right, and there, b × 3·BINS."""
+    places = _bin(answers.confidences)
+    right = answers.if_true * np.take_along_axis(is_true, answers.values, axis=1)
+    claimed = answers.seen * answers.confidences
+    return np.hstack([_sums(numbers, places, BINS) for numbers in (right, claimed, answers.seen)])
 
-    A row's own cell says how many answers there are in a bin and how confident they are; how many
-    are right comes from all cells that it might have, because its own cannot tell both.
-    """
-    if not open_cells.any():
+
+def _above(evidence: _Evidence, min_confidence: float, reach: float) -> Above | None:
+    """Return how often the answers that are confident enough are right."""
+    cells = int((evidence.confidences >= min_confidence).sum())
+    share = evidence.kept.mean
+    if not cells or share * len(evidence.confidences) < LEAST_CELLS:
         return None
-    inside = (_bin(evidence.confidences)[:, None] == np.arange(BINS)) & open_cells[:, None]
+    accuracy = evidence.above.relative_to(evidence.kept, reach)
+    return Above(min_confidence, cells, min(share, 1.0), accuracy)
+
+
+def _calibrate(evidence: _Evidence, reach: float) -> Calibration:
+    """Return how often answers are right, by their confidence.
+
+    Shares are over the cells that rows might have, their own being one: a row's own cell alone
+    cannot tell both how confident its answer is and whether it is right.
+    """
+    there = evidence.bins[2]
+    counts = np.bincount(_bin(evidence.confidences[~evidence.exact]), minlength=BINS)
+    found = np.flatnonzero((counts > 0) & (there * len(evidence.exact) >= LEAST_CELLS))
     bins, squares = [], 0.0
-    for place in np.flatnonzero(inside.any(axis=0)):
-        own = inside[:, place]
-        gap, error = _gap(evidence.right[:, place], weights, evidence.confidences, own)
-        confidence = float(evidence.confidences[own].mean())
+    for place in found:
+        right, claimed, share = evidence.bins[:, place]
+        gap, error = _gap(evidence, np.arange(BINS) == place)
         edges = float(place / BINS), float((place + 1) / BINS)
-        bins.append(Bin(*edges, int(own.sum()), confidence, confidence + gap, error))
-        squares += own.sum() / open_cells.sum() * (gap**2 - error**2)
-    gap, error = _gap(evidence.right.sum(axis=1), weights, evidence.confidences, open_cells)
-    return Calibration(tuple(bins), float(np.sqrt(max(squares, 0))), _symmetric(-gap, error))
+        bins.append(Bin(*edges, int(counts[place]), claimed / share, right / share, error))
+        squares += counts[place] / counts[found].sum() * (gap**2 - error**2)
+    gap, error = _gap(evidence, np.ones(BINS, dtype=bool))
+    error = float(np.hypot(error, evidence.accuracy.largest / there.sum()))
+    return Calibration(tuple(bins), float(np.sqrt(max(squares, 0))), _symmetric(-gap, error, reach))
 
 
-def _gap(right: Floats, weights: Floats, confidences: Floats, own: Mask) -> tuple[float, float]:
-    """Return accuracy − confidence of the answers in `own`, and its standard error."""
-    m, share = len(own), own.mean()
-    pooled = Pooled(right, right, right, weights)
-    claimed = np.where(own, confidences, 0)
-    gap = (pooled.mean - claimed.mean()) / share
-    away = (claimed - claimed.mean() + gap * (own - share)) / m
-    return float(gap), float(np.linalg.norm(pooled.influence - away) / share)
+def _gap(evidence: _Evidence, bins: Mask) -> tuple[float, float]:
+    """Return accuracy − confidence of the answers in some bins, and its standard error."""
+    right, claimed, share = evidence.bins[:, bins].sum(axis=1)
+    gap = (right - claimed) / share
+    turn = np.concatenate([1.0 * bins, -1.0 * bins, -gap * bins])
+    return float(gap), float(np.sqrt(max(turn @ evidence.squares @ turn, 0)) / share)
 
 
 def _most_confident(joint: Floats, likelihood: Floats) -> tuple[Ints, Floats]:
@@ -415,6 +456,22 @@ def _most_confident(joint: Floats, likelihood: Floats) -> tuple[Ints, Floats]:
     best = np.take_along_axis(joint, answers[..., None], axis=-1)
     confidences = np.divide(best, total, out=np.zeros_like(best), where=total > 0)
     return np.asarray(answers), np.asarray(confidences[..., 0])
+
+
+def _highest_ranked(prior: Floats, cells: Mask) -> tuple[Ints, Floats]:
+    """Return the same under uniform exclusions, b × c: the candidate that ranks first in the prior.
+
+    It is among the first s + 1, so that most of a large domain need not be looked at.
+    """
+    deepest = int((~cells).sum(axis=1).max(initial=0)) + 1
+    order = np.argsort(-prior, axis=1, kind="stable")[:, :deepest]
+    ranks = cells.T[order].argmax(axis=1)
+    answers = np.take_along_axis(order, ranks, axis=1)
+    mass = prior @ cells.T
+    left = np.take_along_axis(prior, answers, axis=1)
+    some = mass > 0
+    evenly = 1 / np.maximum(cells.sum(axis=1), 1)
+    return answers, np.where(some, np.minimum(left / np.where(some, mass, 1), 1), evenly)
 
 
 def _cells(size: int, exclusions: int) -> Mask:
@@ -438,5 +495,5 @@ def _bin(confidences: Floats) -> Ints:
     return np.asarray(np.minimum((confidences * BINS).astype(int), BINS - 1))
 
 
-def _symmetric(value: float, error: float) -> Interval:
-    return Interval(value, value - NORMAL * error, value + NORMAL * error, error)
+def _symmetric(value: float, error: float, reach: float = NORMAL) -> Interval:
+    return Interval(value, value - reach * error, value + reach * error, error)

@@ -71,6 +71,7 @@ def impute(
         settings=chosen.model_dump(include=DECISIVE),
         keep_flagged=chosen.keep_flagged,
         min_confidence=chosen.min_confidence,
+        jobs=chosen.jobs or available_cores(),
     )
     stages("decode", 0, 1)
     columns = decode(

@@ -44,7 +44,7 @@ class Display:
         seconds = now - self.stage_began
         if sys.stderr.isatty():
             self._redraw(stage, done, total, _speed(stage, done, seconds))
-        elif done == total or now - self.spoke >= INTERVAL:
+        elif now - self.spoke >= INTERVAL or (done == total and seconds >= PATIENCE):
             self.spoke = now
             print(_line(stage, done, total, seconds), file=sys.stderr, flush=True)  # noqa: T201 — its job
 

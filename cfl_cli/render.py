@@ -2,6 +2,7 @@
 
 import csv
 import io
+import json
 import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import asdict, dataclass
@@ -22,6 +23,8 @@ ESTIMATED = (
     "commonest_share_interval",
     "commonest_accuracy",
     "gain",
+    "confident_accuracy",
+    "calibration_overconfidence",
 )
 # What Markdown would take for markup; an underscore within a word is none.
 MARKUP = re.compile(r"[\\`|*<&\[~]|(?<![^\W_])_|_(?![^\W_])")
@@ -192,15 +195,16 @@ def _flat(column: ColumnReport) -> dict[str, object]:
     facts["flags"] = ";".join(column.flags)
     facts["flagged"] = str(column.flagged).lower()
     facts["impossible_values"] = ";".join(map(str, column.impossible_values))
+    confident = facts.pop("confident") or {}
+    facts["confident_share"] = confident.get("share")
+    facts["confident_accuracy"] = confident.get("accuracy")
+    calibration = facts.pop("calibration") or {}
+    for name in ("error", "overconfidence", "plot", "bins"):
+        facts[f"calibration_{name}"] = calibration.get(name)
     for name in ESTIMATED:
         estimated = facts.pop(name) or {}
         for part in ("value", "low", "high"):
             facts[f"{name}_{part}"] = estimated.get(part)
-    confident = facts.pop("confident") or {}
-    facts["confident_share"] = confident.get("share")
-    for part in ("value", "low", "high"):
-        facts[f"confident_accuracy_{part}"] = (confident.get("accuracy") or {}).get(part)
-    calibration = facts.pop("calibration") or {}
-    facts["calibration_error"] = calibration.get("error")
-    facts["calibration_plot"] = calibration.get("plot")
+    if calibration:
+        facts["calibration_bins"] = json.dumps(calibration["bins"])
     return {name: "" if fact is None else fact for name, fact in facts.items()}

@@ -9,6 +9,7 @@ from cfl_cli.encode import Encoded
 from cfl_cli.estimate import Estimate
 from cfl_cli.exclusions import Shares
 from cfl_cli.heldout import BINS, NORMAL, HeldOut, Interval, judge
+from cfl_cli.parallel import Workers
 from cfl_cli.report import (
     FLAGGING,
     Bin,
@@ -37,21 +38,21 @@ def build(
     settings: dict[str, Setting],
     keep_flagged: bool = False,
     min_confidence: float = 0.0,
+    jobs: int = 1,
 ) -> Report:
     """Return the report of one run, without its timings and memory."""
-    columns = tuple(
-        _column(
-            Cells(encoded, estimate, number),
-            keep_flagged=keep_flagged,
-            min_confidence=min_confidence,
-        )
-        for number in range(len(encoded.blocks))
-    )
+
+    def column(number: int) -> ColumnReport:
+        cells = Cells(encoded, estimate, number)
+        return _column(cells, keep_flagged=keep_flagged, min_confidence=min_confidence)
+
+    with Workers(jobs) as workers:
+        columns = list(workers.map(column, range(len(encoded.blocks))))
     return Report(
         cfl_version,
         len(encoded.features),
         settings,
-        columns,
+        tuple(columns),
         warnings=encoded.warnings,
         rescued_rows=estimate.rescued_rows,
         neighbor_recall=estimate.recall,
@@ -109,11 +110,11 @@ class Cells:
         hidden = self.estimate.hidden
         if hidden is None:
             return None
-        # All rows are hidden in turn where there are several folds: then the shares are of all.
         seen = np.ones(len(self.candidates), dtype=bool)
-        seen[hidden.rows] = len(hidden.rows) == len(seen)
+        seen[hidden.rows] = False
+        in_turn = not seen.any()  # then the shares can only be of all rows
         mechanism = self.block.mechanism
-        shares = mechanism.shares(self.candidates[seen])
+        shares = mechanism.shares(self.candidates[seen | in_turn])
         if shares is None:
             return None
         return judge(
@@ -123,6 +124,7 @@ class Cells:
             mechanism,
             shares=shares.prior,
             min_confidence=min_confidence or None,
+            mutual=in_turn,
         )
 
     def _reduction(self, left: float) -> float:
@@ -139,7 +141,9 @@ def _column(cells: Cells, *, keep_flagged: bool, min_confidence: float) -> Colum
     fallback_rows = int(estimate.fell_back[:, number].sum())
     fired = {
         "small-entropy-reduction": cells.reduction < SMALL_REDUCTION or cells.like_shuffled,
+        # Where every cell is exact there is nothing to be better at.
         "no-better-than-commonest": judged is not None
+        and cells.entropy_start > 0
         and judged.accuracy.low <= judged.commonest.value,
         "exclusions-not-uniform": len(impossible) > 0,
         "fallback-rows": fallback_rows > 0,

@@ -8,7 +8,7 @@ import pytest
 
 from benchmarks import measure, plain, plan, show, tables, tasks
 from benchmarks.results import Results, exponent
-from cfl_cli.estimate import estimate
+from cfl_cli.estimate import Method, estimate
 
 MACHINE = {
     "cores": 2,
@@ -36,7 +36,7 @@ def test_cfl_and_the_plain_recipe_agree_to_a_hundred_thousandth(tmp_path):
     encoded, _ = tables.load(tmp_path)
     arrays = encoded.features, encoded.candidates, encoded.starts
     settings = {"k": 6, "iterations": 50, "gamma": 0.25, "ridge": 0.3}
-    ours = estimate(*arrays, **settings, seed=0, correction=True, jobs=2).confidences
+    ours = estimate(*arrays, Method(**settings, seed=0), jobs=2).confidences
     plainly = plain.estimate(*arrays, **settings, gradient=True, ftol=1e-10)
     np.testing.assert_allclose(ours, plainly, atol=1e-5)
 

@@ -115,7 +115,8 @@ def test_flagged_cfs_are_kept_as_observed_and_fail_the_run_when_asked(folder):
     assert out["cf_imputed"].null_count() == 30
     assert out["cf_confidence"].null_count() == 0
     column = json.loads((folder / "out.csv.report.json").read_text())["columns"][0]
-    assert (column["flags"], column["action"]) == (["small-entropy-reduction"], "kept")
+    assert "small-entropy-reduction" in column["flags"]
+    assert column["action"] == "kept"
 
 
 def test_quiet_prints_nothing(folder):
@@ -339,7 +340,7 @@ def test_an_interrupt_ends_a_run_within_seconds_and_leaves_nothing(folder, numbe
     (folder / "data.csv").write_text("\n".join(rows) + "\n")
     command = [sys.executable, "-m", "cfl_cli", "impute", "data.csv", "--schema", "schema.yml"]
     with subprocess.Popen(
-        [*command, "--out", "out.csv", "--iterations", "100000"],
+        [*command, "--out", "out.csv", "--iterations", "100000", "--folds", "0"],
         stderr=subprocess.PIPE,
         text=True,
     ) as process:

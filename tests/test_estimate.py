@@ -3,21 +3,22 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cfl_cli.estimate import estimate, scale_by_domain
+from cfl_cli import estimate as module
+from cfl_cli.draws import folds
+from cfl_cli.estimate import Method, scale_by_domain
 from cfl_cli.neighbors import nearest
 from cfl_cli.propagate import Graph, propagate
 from cfl_cli.weights import solve
 
-DEFAULTS = {
-    "k": 5,
-    "iterations": 20,
-    "gamma": 0.25,
-    "ridge": 0.3,
-    "seed": 0,
-    "correction": True,
-    "jobs": 2,
-}
+DEFAULTS = {"k": 5, "iterations": 20, "gamma": 0.25, "ridge": 0.3, "seed": 0}
 BLOCKS = np.array([0, 3])
+
+
+def estimate(features, evidence, *, jobs=2, folds=(), progress=lambda *_: None, **method):
+    method = Method(**{**DEFAULTS, **method})
+    return module.estimate(
+        features, evidence, BLOCKS, method, jobs=jobs, folds=folds, progress=progress
+    )
 
 
 def table(seed, n=80):
@@ -34,7 +35,7 @@ def table(seed, n=80):
 
 def test_gamma_zero_is_one_round(workers):
     features, candidates = table(0)
-    found = estimate(features, candidates, BLOCKS, **{**DEFAULTS, "gamma": 0.0}).confidences
+    found = estimate(features, candidates, gamma=0.0).confidences
     neighbors = nearest(features, k=5, seed=0, workers=workers).rows
     weights = solve(features, neighbors, ridge=0.3, workers=workers).values
     once = propagate(Graph(neighbors, weights), candidates, BLOCKS, iterations=20, workers=workers)
@@ -43,10 +44,10 @@ def test_gamma_zero_is_one_round(workers):
 
 def test_round_two_starts_anew_with_round_ones_confidences_as_features():
     features, candidates = table(0)
-    first = estimate(features, candidates, BLOCKS, **{**DEFAULTS, "gamma": 0.0}).confidences
+    first = estimate(features, candidates, gamma=0.0).confidences
     both = np.hstack([features, first[:, :3] * np.sqrt(0.25 / 3), first[:, 3:] * np.sqrt(0.25 / 4)])
-    again = estimate(both, candidates, BLOCKS, **{**DEFAULTS, "gamma": 0.0}).confidences
-    found = estimate(features, candidates, BLOCKS, **DEFAULTS).confidences
+    again = estimate(both, candidates, gamma=0.0).confidences
+    found = estimate(features, candidates).confidences
     np.testing.assert_allclose(found, again, atol=1e-9)
 
 
@@ -59,21 +60,21 @@ def test_scaling_makes_every_cf_weigh_alike():
 def test_permuting_the_rows_permutes_the_answer(seed):
     features, candidates = table(seed, n=40)
     order = np.random.default_rng(seed).permutation(40)
-    found = estimate(features, candidates, BLOCKS, **DEFAULTS).confidences
-    shuffled = estimate(features[order], candidates[order], BLOCKS, **DEFAULTS).confidences
+    found = estimate(features, candidates).confidences
+    shuffled = estimate(features[order], candidates[order]).confidences
     np.testing.assert_allclose(shuffled, found[order], atol=1e-6)
 
 
 def test_threads_do_not_change_a_bit():
     features, candidates = table(3, n=700)
-    one = estimate(features, candidates, BLOCKS, **{**DEFAULTS, "jobs": 1}).confidences
-    many = estimate(features, candidates, BLOCKS, **{**DEFAULTS, "jobs": 5}).confidences
+    one = estimate(features, candidates, jobs=1).confidences
+    many = estimate(features, candidates, jobs=5).confidences
     np.testing.assert_array_equal(one, many)
 
 
 def test_values_that_follow_from_the_ofs_are_found():
     features, candidates = table(1, n=1500)
-    found = estimate(features, candidates, BLOCKS, **{**DEFAULTS, "k": 20}).confidences
+    found = estimate(features, candidates, k=20).confidences
     assert (found[:, :3].argmax(axis=1) == (features[:, 0] * 3).astype(int)).mean() > 0.9
     assert (found[:, 3:].argmax(axis=1) == (features[:, 1] * 4).astype(int)).mean() > 0.85
 
@@ -85,11 +86,119 @@ def test_progress_tells_every_stage_from_nothing_to_all(gamma, rounds):
     estimate(
         features,
         candidates,
-        BLOCKS,
-        **{**DEFAULTS, "gamma": gamma},
+        gamma=gamma,
         progress=lambda stage, done, total: news.setdefault(stage, []).append((done, total)),
     )
     assert len(news) == 3 * rounds
     for heard in news.values():
         (first, _), (last, total) = heard[0], heard[-1]
         assert (first, last) == (0, total)
+
+
+def altered(candidates, rows):
+    """Return the candidates with other cells in some rows."""
+    other = candidates.copy()
+    other[rows, :3] = np.eye(3, dtype=bool)[rows % 3]
+    other[rows, 3:] = ~np.eye(4, dtype=bool)[(rows + 1) % 4]
+    return other
+
+
+@pytest.mark.parametrize("iterations", [20, None])
+def test_nothing_of_a_hidden_cell_reaches_what_is_said_of_its_row(iterations):
+    features, candidates = table(2, n=90)
+    fold = folds(90, 5, seed=0)[0]
+    other = altered(candidates, fold)
+    assert (other != candidates)[fold].any(axis=1).all()
+    steps = {"iterations": iterations, "folds": [fold]}
+    if iterations is None:  # by what is chosen they do differ; nothing else may
+        steps["iterations"] = 14
+    one, two = (estimate(features, cells, **steps).hidden for cells in (candidates, other))
+    np.testing.assert_array_equal(one.rows, fold)
+    np.testing.assert_array_equal(one.priors, two.priors)
+
+
+def test_hidden_rows_are_told_as_if_their_cells_were_empty():
+    features, candidates = table(4)
+    dealt = folds(80, 4, seed=1)
+    found = estimate(features, candidates, folds=dealt).hidden
+    np.testing.assert_array_equal(found.rows, np.concatenate(dealt))
+    for fold in dealt:
+        emptied = candidates.copy()
+        emptied[fold] = True
+        alone = estimate(features, emptied).confidences
+        np.testing.assert_allclose(found.priors[np.isin(found.rows, fold)], alone[fold], atol=1e-12)
+
+
+def test_being_judged_does_not_change_the_answer():
+    features, candidates = table(5)
+    judged = estimate(features, candidates, folds=folds(80, 5, seed=0))
+    alone = estimate(features, candidates)
+    np.testing.assert_array_equal(judged.confidences, alone.confidences)
+    assert (alone.hidden, alone.null) == (None, None)
+    assert judged.steps == alone.steps == (20, 20)
+
+
+def test_shuffled_cells_keep_more_entropy_than_cells_that_follow_from_the_ofs():
+    features, candidates = table(6, n=800)
+    null = estimate(features, candidates, folds=folds(800, 5, seed=0)).null
+    assert (null.entropy < 0.7 * null.shuffled).all()
+    rng = np.random.default_rng(0)
+    noise = candidates[rng.permutation(800)]
+    null = estimate(features, noise, folds=folds(800, 5, seed=0)).null
+    np.testing.assert_allclose(null.entropy, null.shuffled, rtol=0.06)
+
+
+def told(features, evidence, hidden):
+    """How well hidden cells are told, per CF."""
+    mass = np.add.reduceat(hidden.priors * evidence[hidden.rows], BLOCKS, axis=1)
+    return np.log(mass).mean(axis=0)
+
+
+@pytest.mark.parametrize("gamma", [0.0, 0.25])
+def test_every_cf_stops_where_its_hidden_cells_are_told_best(gamma):
+    features, candidates = table(7, n=400)
+    candidates[:, 3:] = candidates[np.random.default_rng(1).permutation(400), 3:]  # noise
+    dealt = folds(400, 5, seed=0)
+    chosen = estimate(features, candidates, iterations=None, gamma=gamma, folds=dealt)
+    best = told(features, candidates, chosen.hidden)
+    useful, noisy = chosen.choice.stops[-1]
+    assert noisy < useful
+    if gamma == 0:  # with two rounds, the first one's choice changes the second
+        for steps in module.STOPS:
+            fixed = estimate(features, candidates, iterations=steps, gamma=gamma, folds=dealt)
+            # It stops looking when nothing got better for as long as it took to get there.
+            assert (told(features, candidates, fixed.hidden) <= best + 1e-3).all()
+    alone = estimate(features, candidates, iterations=int(useful), gamma=0.0).confidences
+    if gamma == 0:
+        np.testing.assert_allclose(chosen.confidences[:, :3], alone[:, :3], atol=1e-9)
+
+
+def test_a_cf_takes_the_second_round_only_where_its_hidden_cells_favor_it():
+    features, candidates = table(8, n=400)
+    dealt = folds(400, 5, seed=0)
+    chosen = estimate(features, candidates, choose_round=True, folds=dealt)
+    once = estimate(features, candidates, gamma=0.0, folds=dealt)
+    twice = estimate(features, candidates, folds=dealt)
+    better = told(features, candidates, twice.hidden) > told(features, candidates, once.hidden)
+    np.testing.assert_array_equal(chosen.choice.rounds, np.where(better, 2, 1))
+    for block, second in zip((slice(0, 3), slice(3, 7)), better, strict=True):
+        expected = (twice if second else once).confidences[:, block]
+        np.testing.assert_allclose(chosen.confidences[:, block], expected, atol=1e-12)
+
+
+def test_without_a_second_round_that_pays_none_is_run():
+    features, candidates = table(9, n=300)
+    rng = np.random.default_rng(1)
+    noise = np.hstack([candidates[rng.permutation(300), :3], candidates[rng.permutation(300), 3:]])
+    heard = set()
+    chosen = estimate(
+        features,
+        noise,
+        gamma=100.0,
+        choose_round=True,
+        folds=folds(300, 5, seed=0),
+        progress=lambda stage, *_: heard.add(stage),
+    )
+    assert (chosen.choice.rounds == 1).all()
+    assert len(chosen.steps) == 1
+    assert "round 2: neighbors" not in heard

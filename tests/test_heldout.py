@@ -7,7 +7,7 @@ from test_exclusions import cells, in_full, probability, skewed
 
 from cfl_cli import heldout
 from cfl_cli.exclusions import Mechanism
-from cfl_cli.heldout import Finals, difference, judge, scores
+from cfl_cli.heldout import Finals, Interval, difference, judge, scores
 
 
 def case(mechanism, m, seed=0, *, sizes=(1,), sharpness=3.0):
@@ -45,7 +45,7 @@ def found_keep(prior, mechanism, sizes, **options):
     table = np.concatenate([cells(mechanism.size, exclusions)[0][:1] for exclusions in sizes])
     finals = Finals.of(table, mechanism)
     random = np.random.default_rng(0)
-    answers = finals.answers(prior, finals.draws(len(prior)), random)
+    answers = finals.answers(prior, prior, finals.draws(len(prior)), random)
     return finals.exact + answers.keep(mechanism.size, **options)
 
 
@@ -217,3 +217,117 @@ def test_how_many_rows_go_at_once_does_not_change_the_answer(sizes, monkeypatch)
     monkeypatch.setattr(heldout, "NUMBERS_AT_ONCE", 1)
     found = judge(prior, hidden, hidden, mechanism, **options)
     np.testing.assert_allclose(numbers(found), numbers(expected), rtol=1e-9, atol=1e-9)
+
+
+class World:
+    """Rows with priors that are surer than they should be, and what the final answers are worth.
+
+    The worth is counted on many rows whose values are known, with no formula of the module.
+    """
+
+    def __init__(self, mechanism, sizes, *, sharpness=3.0, surer=1.5, seed=0, rows=100_000):
+        self.mechanism, self.sizes = mechanism, sizes
+        self.random = np.random.default_rng(seed)
+        self.shares = np.sort(self.random.dirichlet(np.ones(mechanism.size)))[::-1]
+        self.true = self.random.dirichlet(self.shares * sharpness + 0.02, size=2000)
+        self.prior = self.true**surer / (self.true**surer).sum(axis=1, keepdims=True)
+        prior, values, self.table = self.draw(rows)
+        likelihood = mechanism.likelihood(self.table)
+        joint = prior * likelihood
+        self.confidences = joint.max(axis=1) / joint.sum(axis=1)
+        self.right = joint.argmax(axis=1) == values
+        self.open = self.table.sum(axis=1) > 1
+        commonest = (self.shares * likelihood).argmax(axis=1) == values
+        kept = self.confidences >= 0.7
+        self.truth = {
+            "accuracy": self.right.mean(),
+            "commonest": commonest.mean(),
+            "gain": self.right.mean() - commonest.mean(),
+            "above": self.right[kept].mean(),
+            "overconfidence": (self.confidences - self.right)[self.open].mean(),
+        }
+
+    def draw(self, m):
+        """Priors, values and cells of m rows, each number of exclusions equally often."""
+        rows = self.random.integers(0, len(self.true), m)
+        chances = self.random.random((m, 1))
+        values = (np.cumsum(self.true[rows], axis=1) < chances).sum(axis=1)
+        values = np.minimum(values, self.mechanism.size - 1)
+        exclusions = np.resize(self.sizes, m)
+        chances = self.random.random((m, self.mechanism.size))
+        return self.prior[rows], values, self.mechanism.draw(values, exclusions, chances)
+
+    def judge(self, m):
+        prior, _, hidden = self.draw(m)
+        return judge(
+            prior, hidden, self.table, self.mechanism, shares=self.shares, min_confidence=0.7
+        )
+
+    def study(self, m, times):
+        """Judge again and again; return the intervals' numbers, times × 4, of each estimate."""
+        found = {name: [] for name in self.truth}
+        for _ in range(times):
+            judged = self.judge(m)
+            for name in ("accuracy", "commonest", "gain"):
+                found[name].append(astuple(getattr(judged, name)))
+            above = judged.above.accuracy if judged.above else Interval(np.nan, 0, 1, np.nan)
+            found["above"].append(astuple(above))
+            found["overconfidence"].append(astuple(judged.calibration.overconfidence))
+        return {name: np.array(numbers) for name, numbers in found.items()}
+
+
+# Far enough from uniform to matter, and not so far that only crowds of rows tell anything.
+LEANING = Mechanism.of(0.6 * in_full(5).rates + 0.4 * skewed(5).rates)
+WORLDS = {
+    "one exclusion": (Mechanism(4), (1,)),
+    "mixed": (Mechanism(5), (0, 1, 1, 1, 2, 4)),
+    "large domain": (Mechanism(12), (1, 1, 1, 11)),
+    "mechanism": (LEANING, (1,)),
+    "mechanism, mixed": (LEANING, (0, 1, 2, 2, 4)),
+}
+
+
+@pytest.mark.parametrize("name", WORLDS)
+def test_estimates_are_unbiased_and_their_intervals_cover_the_truth(name):
+    world = World(*WORLDS[name])
+    times = 120
+    for estimate, numbers in world.study(1000, times).items():
+        value, low, high, _ = numbers.T
+        truth = world.truth[estimate]
+        assert abs(value.mean() - truth) < 4 * value.std() / np.sqrt(times) + 0.004, estimate
+        assert ((low <= truth + 0.003) & (truth - 0.003 <= high)).mean() > 0.9, estimate
+
+
+@pytest.mark.parametrize("name", WORLDS)
+def test_each_bin_of_confidence_is_right_as_often_as_estimated(name):
+    world = World(*WORLDS[name])
+    prior, _, hidden = world.draw(60_000)
+    found = judge(prior, hidden, world.table, world.mechanism, shares=world.shares).calibration
+    assert sum(bin_.cells for bin_ in found.bins) == (hidden.sum(axis=1) > 1).sum()
+    gaps = []
+    for bin_ in found.bins:
+        edges = (world.confidences >= bin_.low) & (world.confidences < bin_.high + (bin_.high == 1))
+        inside = edges & world.open
+        count, accuracy = inside.sum(), world.right[inside].mean()
+        chance = np.sqrt(accuracy * (1 - accuracy) / count)
+        assert abs(bin_.accuracy - accuracy) < 4 * np.hypot(bin_.error, chance) + 1e-9
+        gaps.append(count * (accuracy - world.confidences[inside].mean()) ** 2)
+    assert found.error == pytest.approx(np.sqrt(sum(gaps) / world.open.sum()), abs=0.06)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("m", [50, 300, 3000])
+@pytest.mark.parametrize("sharpness", [0.05, 1.0, 20.0], ids=["easy", "middling", "hard"])
+@pytest.mark.parametrize("size", [2, 3, 5, 12, 40])
+def test_intervals_cover_the_truth(size, sharpness, m):
+    for sizes in ((1,), (0, 1, 1, 1, size - 1), (*range(min(size, 5)), size - 1)):
+        if set(sizes) == {size - 1}:
+            continue  # all cells exact
+        world = World(Mechanism(size), sizes, sharpness=sharpness, rows=400_000)
+        found = world.study(m, 300)
+        for estimate in ("accuracy", "commonest", "above"):
+            _, low, high, _ = found[estimate].T
+            truth = world.truth[estimate]
+            slack = 3 * np.sqrt(truth * (1 - truth) / 400_000)
+            covered = ((low <= truth + slack) & (truth - slack <= high)).mean()
+            assert covered > 0.88, (sizes, estimate, covered)

@@ -16,9 +16,10 @@ from markdown_it import MarkdownIt
 from cfl_cli import impute, render
 from cfl_cli.encode import Block, Encoded
 from cfl_cli.errors import DataError
-from cfl_cli.estimate import Estimate
-from cfl_cli.report import ColumnReport, Report, build, commonest_share, entropy
+from cfl_cli.estimate import Choice, Estimate, Hidden, Null
+from cfl_cli.report import Bin, Calibration, ColumnReport, Confident, Estimated, Report
 from cfl_cli.schema import Complementary, Ordinary, Schema
+from cfl_cli.verdict import build
 
 FLAGS = ("small-entropy-reduction", "fallback-rows")
 
@@ -51,32 +52,29 @@ def report(*columns, **facts):
     return Report("0.1.0", 1234, {"k": 20}, columns, **facts)
 
 
-def built(candidates, confidences, *, fell_back=None, keep_flagged=False):
+def built(candidates, confidences, *, fell_back=None, keep_flagged=False, mass=None, **judged):
     """Return what a report says about one CF."""
     candidates = np.array(candidates, dtype=bool)
     rows, size = candidates.shape
     block = Block("cf", tuple("abcdefghijklmnop"[:size]), 0, 1.5, 2, 3)
     encoded = Encoded(np.zeros((rows, 1)), candidates, (block,), {}, ("beware",))
     fell = np.zeros((rows, 1), dtype=bool) if fell_back is None else np.array(fell_back)[:, None]
+    allowed = np.ones((rows, 1)) if mass is None else np.array(mass)[:, None]
+    choice = Choice(np.array([2]), (np.array([7]), np.array([8])))
+    min_confidence = judged.pop("min_confidence", 0.0)
     found = build(
         encoded,
-        Estimate(np.array(confidences), fell, 4, 1.0, (9, 8)),
+        Estimate(np.array(confidences), fell, allowed, 4, 1.0, (9, 8), choice, **judged),
         cfl_version="9",
         settings={"k": 1},
         keep_flagged=keep_flagged,
+        min_confidence=min_confidence,
     )
     assert (found.rows, found.warnings, found.rescued_rows) == (rows, ("beware",), 4)
     return found.columns[0]
 
 
 # The facts
-
-
-def test_entropy_is_shannons_with_the_natural_log():
-    rows = np.array([[1, 0, 0], [0.5, 0.5, 0], [1 / 3, 1 / 3, 1 / 3], [0.7, 0.2, 0.1]])
-    # −0.7 ln 0.7 − 0.2 ln 0.2 − 0.1 ln 0.1 = 0.249672 + 0.321888 + 0.230259
-    expected = [0, math.log(2), math.log(3), 0.801819]
-    np.testing.assert_allclose(entropy(rows), expected, atol=1e-6)
 
 
 def test_the_facts_of_a_cf_are_those_worked_by_hand():
@@ -133,32 +131,133 @@ def test_rows_that_fell_back_are_counted_and_do_not_flag_alone():
 
 
 def test_the_commonest_share_is_none_when_no_cell_says_anything():
-    assert commonest_share(np.ones((4, 3), dtype=bool)) is None
+    assert built([[1, 1, 1]] * 4, [[1 / 3] * 3] * 4).commonest_share is None
 
 
 def test_the_commonest_share_of_exact_cells_is_their_share():
-    exact = np.eye(3, dtype=bool)[[0, 2, 2, 1, 2]]
-    assert commonest_share(exact) == pytest.approx(3 / 5)
-
-
-def test_the_commonest_share_is_unbiased_whatever_the_cells_hold():
-    rng = np.random.default_rng(0)
-    shares, size, rows, runs = np.array([0.1, 0.55, 0.15, 0.2]), 4, 1000, 200
-    found = []
-    for _ in range(runs):
-        truth = rng.choice(size, size=rows, p=shares)
-        number = rng.choice(size, size=rows, p=[0.2, 0.5, 0.2, 0.1])  # 0: empty; 3: exact
-        order = rng.random((rows, size))
-        order[np.arange(rows), truth] = 2.0  # the true value is never among the first
-        found.append(commonest_share(order.argsort(axis=1).argsort(axis=1) >= number[:, None]))
-    error = np.std(found) / math.sqrt(runs)
-    assert error < 0.005
-    assert abs(np.mean(found) - 0.55) < 3 * error
+    exact = np.eye(3)[[0, 2, 2, 1, 2]]
+    found = built(exact, exact)
+    assert found.commonest_share == pytest.approx(3 / 5)
+    assert found.commonest_share_interval.low < 0.6 < found.commonest_share_interval.high
 
 
 def test_the_commonest_share_stays_within_0_and_1():
-    never = np.array([[True, True, False], [True, True, False]])
-    assert commonest_share(never) == 1  # 1 − 2 · 0/2; the third would be 1 − 2 · 2/2 = −1
+    never = built([[1, 1, 0], [1, 1, 0]], [[0.5, 0.5, 0.0]] * 2)
+    assert never.commonest_share == 1  # 1 − 2 · 0/2; the third would be 1 − 2 · 2/2 = −1
+
+
+def cells(rng, truth, size):
+    """One exclusion per cell, at random."""
+    excluded = (truth + rng.integers(1, size, len(truth))) % size
+    return np.arange(size) != excluded[:, None]
+
+
+def judged(right, *, n=1500, size=4, skew=0.0, entropy=0.3, shuffled=0.9, hidden=None, **options):
+    """Return the report of a CF whose priors are right with a probability, the rest by chance."""
+    rng = np.random.default_rng(0)
+    shares = np.full(size, (1 - skew) / size) + np.eye(size)[0] * skew
+    truth = rng.choice(size, n, p=shares)
+    candidates = cells(rng, truth, size)
+    top = np.where(rng.random(n) < right, truth, rng.choice(size, n, p=shares))
+    prior = 0.9 * np.eye(size)[top] + 0.1 / size
+    confidences = prior * candidates / (prior * candidates).sum(axis=1, keepdims=True)
+    rows = np.arange(n) if hidden is None else np.arange(hidden)
+    found = built(
+        candidates,
+        confidences,
+        hidden=Hidden(rows, prior[rows]),
+        null=Null(np.array([entropy]), np.array([shuffled])),
+        **options,
+    )
+    return found, (confidences.argmax(axis=1) == truth).mean()
+
+
+@pytest.mark.parametrize("hidden", [None, 300])
+def test_the_accuracy_is_estimated_from_hidden_cells(hidden):
+    found, accuracy = judged(0.7, hidden=hidden)
+    low, value, high = (getattr(found.estimated_accuracy, end) for end in ("low", "value", "high"))
+    assert low < accuracy < high
+    assert low < value < high
+    assert high - low < (0.3 if hidden else 0.15)
+    assert found.hidden_cells == (hidden or 1500)
+    assert found.heldout_score < 0
+    assert found.gain.low > 0
+    assert (found.flags, found.round, found.iterations) == ((), 2, 8)
+
+
+def test_rows_that_judged_each_other_leave_more_to_chance():
+    in_turn, _ = judged(0.7)
+    apart, _ = judged(0.7, hidden=1499)
+    widths = [
+        found.estimated_accuracy.high - found.estimated_accuracy.low for found in (in_turn, apart)
+    ]
+    assert widths[0] / widths[1] == pytest.approx(2**0.5, rel=0.02)
+
+
+def test_answers_like_the_commonest_are_flagged():
+    found, _ = judged(0.0, skew=0.6)
+    assert found.commonest_share == pytest.approx(0.7, abs=0.05)
+    assert found.commonest_accuracy.value > found.estimated_accuracy.low
+    assert found.flags == ("no-better-than-commonest",)
+    assert found.flagged
+
+
+@pytest.mark.parametrize(
+    ("entropy", "flagged"), [(0.3, False), (0.8, False), (0.88, True), (0.9, True), (1.0, True)]
+)
+def test_entropy_that_shuffled_cells_lose_too_is_flagged(entropy, flagged):
+    found, _ = judged(0.7, entropy=entropy)
+    assert ("small-entropy-reduction" in found.flags) == flagged
+    left, null = 1 - found.entropy_reduction, 1 - found.entropy_reduction_null
+    assert null == pytest.approx(min(1, left * 0.9 / entropy))
+
+
+def test_in_a_small_table_entropy_must_differ_by_more():
+    assert "small-entropy-reduction" not in judged(0.7, n=1500, entropy=0.8)[0].flags
+    assert "small-entropy-reduction" in judged(0.7, n=60, entropy=0.8)[0].flags
+
+
+def test_exclusions_that_cannot_be_uniform_are_told_by_place():
+    rng = np.random.default_rng(0)
+    truth = rng.choice(3, 600, p=[0.5, 0.3, 0.2])
+    excluded = np.where(truth == 1, 0, 1)  # the second value is ruled out wherever it can be
+    candidates = np.arange(3) != excluded[:, None]
+    found = built(candidates, candidates / 2)
+    assert "exclusions-not-uniform" in found.flags
+    assert found.impossible_values == (2,)
+
+
+def test_cells_below_the_least_confidence_are_counted_and_the_rest_is_judged():
+    found, _ = judged(0.7, min_confidence=0.5)
+    every, _ = judged(0.7)
+    assert 0 < found.low_confidence_cells < 1500
+    assert found.confident.share == pytest.approx(1 - found.low_confidence_cells / 1500)
+    assert found.confident.accuracy.low < found.confident.accuracy.value
+    assert (every.low_confidence_cells, every.confident) == (0, None)
+
+
+def test_cells_that_the_neighbors_contradict_are_counted():
+    certain = [[1.0, 0.0, 0.0]] * 3
+    assert built([[1, 1, 0]] * 3, certain, mass=[0.001, 0.5, 1.0]).suspect_cells == 1
+
+
+def test_calibration_is_told_in_bins_and_as_a_plot():
+    found, accuracy = judged(0.7)
+    calibration = found.calibration
+    assert len(calibration.plot) == 10
+    assert {place for place, sign in enumerate(calibration.plot) if sign != " "} == {
+        round(part.low * 10) for part in calibration.bins
+    }
+    assert sum(part.cells for part in calibration.bins) == pytest.approx(1500, abs=5)
+    gap = found.mean_confidence - accuracy
+    assert calibration.overconfidence.low < gap < calibration.overconfidence.high
+
+
+def test_without_hidden_cells_nothing_is_estimated():
+    found = built([[1, 1, 0]] * 3, [[1.0, 0.0, 0.0]] * 3)
+    nothing = (found.heldout_score, found.estimated_accuracy, found.entropy_reduction_null)
+    assert nothing == (None, None, None)
+    assert (found.calibration, found.gain, found.commonest_accuracy) == (None, None, None)
 
 
 # JSON
@@ -176,6 +275,7 @@ CONTRACT_COLUMN = {
 
 FINITE = st.floats(allow_nan=False, allow_infinity=False)
 COUNT = st.integers(0, 2**70)
+ESTIMATED = st.builds(Estimated, FINITE, FINITE, FINITE)
 REPORTS = st.builds(
     Report,
     cfl_version=st.text(),
@@ -198,13 +298,25 @@ REPORTS = st.builds(
             mean_confidence=FINITE,
             commonest_share=st.none() | FINITE,
             heldout_score=st.none() | FINITE,
-            estimated_accuracy=st.none()
-            | st.fixed_dictionaries({"value": FINITE, "low": FINITE, "high": FINITE}),
+            estimated_accuracy=st.none() | ESTIMATED,
             flags=st.lists(st.sampled_from(FLAGS)).map(tuple),
             flagged=st.booleans(),
             action=st.sampled_from(["imputed", "kept"]),
             fallback_rows=COUNT,
             low_confidence_cells=COUNT,
+            gain=st.none() | ESTIMATED,
+            confident=st.none() | st.builds(Confident, FINITE, st.none() | ESTIMATED),
+            calibration=st.none()
+            | st.builds(
+                Calibration,
+                FINITE,
+                ESTIMATED,
+                st.lists(st.builds(Bin, FINITE, FINITE, COUNT, FINITE, ESTIMATED), max_size=2).map(
+                    tuple
+                ),
+                st.text(),
+            ),
+            impossible_values=st.lists(COUNT, max_size=2).map(tuple),
         ),
         max_size=3,
     ).map(tuple),
@@ -242,7 +354,7 @@ def test_the_report_of_a_run_has_every_key_of_the_contract_and_no_cell_of_the_ta
     text = impute(frame, schema, k=2, mode="both").report.to_json()
     facts = json.loads(text)
     assert set(facts) >= CONTRACT
-    assert [set(one) for one in facts["columns"]] == [CONTRACT_COLUMN] * 2
+    assert all(set(one) >= CONTRACT_COLUMN for one in facts["columns"])
     assert [one["name"] for one in facts["columns"]] == ["job", "ward"]
     assert (facts["version"], facts["rows"], len(facts["warnings"])) == (1, 5, 2)
     cells = {cell for row in frame.rows() for cell in row if cell}
@@ -346,16 +458,16 @@ def test_the_table_has_a_line_for_every_cf():
         "1,234 rows, 2 CFs, 1 flagged",
         "",
         (
-            "CF    values  entropy                    reduction  conf.  "
-            "flags                                   action"
+            "CF   values entropy                  reduction conf. "
+            "flags                                  action"
         ),
         (
-            "job        3  0.69 → 0.23  ████░░░░░░░░        67%   0.90  "
-            "small-entropy-reduction, fallback-rows  kept"
+            "job       3 0.69 → 0.23 ████░░░░░░░░       67%  0.90 "
+            "small-entropy-reduction, fallback-rows kept"
         ),
         (
-            "ward      40  0.69 → 0.23  ████░░░░░░░░        67%   0.90  "
-            "-                                       imputed"
+            "ward     40 0.69 → 0.23 ████░░░░░░░░       67%  0.90 "
+            "-                                      imputed"
         ),
     ]
 
@@ -470,8 +582,11 @@ def test_csv_holds_every_fact_of_every_cf(facts):
     rows = list(csv.DictReader(io.StringIO(render.comma_separated(facts), newline="")))
     assert len(rows) == len(facts.columns)
     for row, one in zip(rows, facts.columns, strict=True):
-        assert set(row) == CONTRACT_COLUMN - {"estimated_accuracy"} | {
-            f"estimated_accuracy_{part}" for part in ("value", "low", "high")
+        assert list(row) == list(rows[0])
+        assert set(row) >= CONTRACT_COLUMN - {"estimated_accuracy"} | {
+            f"{name}_{part}"
+            for name in ("estimated_accuracy", "gain", "confident_accuracy")
+            for part in ("value", "low", "high")
         }
         assert row["name"] == one.name
         assert row["flags"] == ";".join(one.flags)
@@ -481,7 +596,7 @@ def test_csv_holds_every_fact_of_every_cf(facts):
         share = one.commonest_share
         assert row["commonest_share"] == ("" if share is None else repr(share))
         accuracy = one.estimated_accuracy
-        assert row["estimated_accuracy_low"] == ("" if accuracy is None else repr(accuracy["low"]))
+        assert row["estimated_accuracy_low"] == ("" if accuracy is None else repr(accuracy.low))
 
 
 def test_csv_is_a_line_for_every_cf_that_ends_as_lines_do_here():
