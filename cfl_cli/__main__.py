@@ -1,15 +1,22 @@
 """Where `cfl` and `python -m cfl_cli` begin."""
 
 import gc
+import os
 import signal
 
 OBJECTS = 250_000  # new ones between searches for garbage; loading makes half as many, to stay
+# What packages would do at their start and we have no use for, unless the user says otherwise.
+UNUSED = {
+    "OPENBLAS_NUM_THREADS": "1",  # threads of linear algebra: see parallel.py
+    "PYDANTIC_DISABLE_PLUGINS": "__all__",  # a search through all that is installed
+}
 
 
 def main() -> None:
     """Run `cfl`; until it is loaded, Ctrl-C ends it without a word."""
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     gc.set_threshold(OBJECTS)
+    os.environ.update(UNUSED | os.environ)
     from cfl_cli.cli import main as run  # noqa: PLC0415 — takes a moment, in which a user may tire
 
     try:
