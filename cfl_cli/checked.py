@@ -4,11 +4,24 @@ Pydantic checks, and words its findings for programmers. Here its errors become 
 user wrote it, and a sentence with the way out.
 """
 
+import ast
+import inspect
 import operator
 import re
 import reprlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, NamedTuple, TypeAlias, get_args
+from itertools import pairwise
+from typing import (
+    TYPE_CHECKING,
+    Annotated,
+    Any,
+    ClassVar,
+    Literal,
+    NamedTuple,
+    TypeAlias,
+    cast,
+    get_args,
+)
 
 from pydantic import (
     BaseModel,
@@ -16,13 +29,14 @@ from pydantic import (
     ConfigDict,
     Discriminator,
     Field,
+    GetJsonSchemaHandler,
     Strict,
     Tag,
     ValidationError,
     ValidatorFunctionWrapHandler,
     WithJsonSchema,
 )
-from pydantic_core import ErrorDetails, InitErrorDetails, PydanticCustomError
+from pydantic_core import CoreSchema, ErrorDetails, InitErrorDetails, PydanticCustomError
 
 from cfl_cli.errors import SchemaError
 from cfl_cli.words import did_you_mean, printable, quote
@@ -80,7 +94,7 @@ class _Raising(ModelMetaclass):
 class Model(BaseModel, metaclass=_Raising):
     """A frozen set of entries, each described by the text below it."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
+    model_config = ConfigDict(frozen=True, extra="forbid")
 
     where: ClassVar[str] = ""  # behind "unknown type 'numerc'": " for an ordinary column"
 
@@ -88,6 +102,33 @@ class Model(BaseModel, metaclass=_Raising):
     def locate(cls, loc: Loc) -> "tuple[Loc, type[Model]]":
         """Return where the user wrote what pydantic finds at `loc`, and the model it belongs to."""
         return loc, cls
+
+    @classmethod
+    def __get_pydantic_json_schema__(
+        cls, core: CoreSchema, handler: GetJsonSchemaHandler
+    ) -> dict[str, Any]:
+        """Return the model's JSON Schema, with the text below each entry.
+
+        Pydantic's `use_attribute_docstrings` would read the source at every import.
+        """
+        schema = handler(core)
+        entries = handler.resolve_ref_schema(schema)["properties"]
+        for name, text in _texts_below(cls):
+            entries[name]["description"] = text
+        return schema
+
+
+def _texts_below(model: type[Model]) -> Iterator[tuple[str, str]]:
+    """Yield the name of every entry that has a text below it, and the text."""
+    try:
+        source = inspect.getsource(model)
+    except OSError:  # installed without its source
+        return
+    (definition,) = ast.parse(source).body
+    for entry, below in pairwise(cast("ast.ClassDef", definition).body):
+        match entry, below:
+            case ast.AnnAssign(target=ast.Name(name)), ast.Expr(ast.Constant(str(text))):
+                yield name, text
 
 
 def from_text(convert: Callable[[str], object], pattern: str) -> BeforeValidator:
