@@ -42,6 +42,8 @@ EPSILON = float(np.finfo(np.float32).eps)
 WIDEN = 8  # how many times more points a tree is asked for when ties are not seen whole
 AT_ONCE = 2048  # points asked for at once
 CELLS_AT_ONCE = 1 << 20  # how many numbers one temporary array may hold
+CELLS_IN_CACHE = 1 << 17  # how many, where several such arrays are gone through again and again
+DENSE_ROWS = 16  # points at once below which a product of matrices is slow
 PRODUCTS_AT_ONCE = 1 << 32  # how many multiplications one batch may take: about a second
 MEASURED_AT_ONCE = 1 << 28  # how many differences: about a second, too
 LISTS = 1.0  # times the root of the number of points: how many lists
@@ -191,13 +193,24 @@ class Dense:
 
     def search(self, asked: Ints) -> Found:
         """Find the points near the asked ones, all of them."""
+        parts = slices(len(asked), max(DENSE_ROWS, CELLS_IN_CACHE // len(self.points)))
+        found = [self._search(asked[part]) for part in parts]
+        return Found(
+            np.concatenate([one.row + part.start for one, part in zip(found, parts, strict=True)]),
+            np.concatenate([one.point for one in found]),
+            np.concatenate([one.distance for one in found]),
+        )
+
+    def _search(self, asked: Ints) -> Found:
         norms = self.norm[asked, None] + self.norm
         square = np.maximum(norms - 2 * (self.centred[asked] @ self.centred.T), 0)
         unsafe = norms * ((self.points.shape[1] + 4) * SAFE)
         bound = np.partition(square, self.wanted - 1, axis=1)[:, self.wanted - 1, None]
-        row, point = np.nonzero(square <= np.maximum(bound * (1 + 4 * TIE), unsafe))
-        distance = np.sqrt(square[row, point])
-        again = np.flatnonzero(square[row, point] <= unsafe[row, point])
+        hit = np.flatnonzero(square <= np.maximum(bound * (1 + 4 * TIE), unsafe))
+        row, point = np.divmod(hit, len(self.points))
+        near = square.reshape(-1)[hit]
+        distance = np.sqrt(near)
+        again = np.flatnonzero(near <= unsafe.reshape(-1)[hit])
         distance[again] = measure(self.points, asked[row[again]], point[again])
         return Found(row, point, distance)
 
