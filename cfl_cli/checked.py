@@ -128,7 +128,7 @@ def _texts_below(model: type[Model]) -> Iterator[tuple[str, str]]:
     for entry, below in pairwise(cast("ast.ClassDef", definition).body):
         match entry, below:
             case ast.AnnAssign(target=ast.Name(name)), ast.Expr(ast.Constant(str(text))):
-                yield name, text
+                yield name, " ".join(text.split())
 
 
 def from_text(convert: Callable[[str], object], pattern: str) -> BeforeValidator:
