@@ -178,7 +178,7 @@ def _bytes(value: object) -> object:
     found = re.fullmatch("([0-9]+(?:[.][0-9]+)?) ?([a-z]*)", value.lower())
     if found is None or found[2] not in _UNITS:
         said = "expected a size such as 500MB or 2GB, found {found}"
-        raise PydanticCustomError("said", said, {"found": _seen(value)})
+        raise PydanticCustomError("said", said, {"found": seen(value)})
     return int(float(found[1]) * _UNITS[found[2]])
 
 
@@ -245,14 +245,14 @@ def _in_plain_words(detail: ErrorDetails, owner: type[Model], otherwise: str = "
         return lacking(key, _choices(owner, key))
     if kind in _EXPECTED:
         expected = _EXPECTED[kind].format_map(detail.get("ctx", {}))
-        return f"expected {expected}{otherwise}, found {_seen(value)}"
+        return f"expected {expected}{otherwise}, found {seen(value)}"
     return detail["msg"]
 
 
 def unknown(noun: str, value: object, choices: Sequence[str], *, where: str = "") -> str:
     """Return that `value` is no such noun, and the nearest choice, or all of them."""
     if not isinstance(value, str):
-        return f"unknown {noun} {_seen(value)}{where}{_either(choices)}"
+        return f"unknown {noun} {seen(value)}{where}{_either(choices)}"
     return f"unknown {noun} {quote(value)}{where}{did_you_mean(value, choices) or _either(choices)}"
 
 
@@ -276,7 +276,8 @@ def _either(choices: Sequence[str]) -> str:
     return f" ({', '.join(others)} or {last})" if others else ""
 
 
-def _seen(value: object) -> str:
+def seen(value: object) -> str:
+    """Return what was found instead, in few words."""
     match value:
         case None | "":
             return "nothing"

@@ -324,6 +324,13 @@ def _encode_cf(
         exclusions_per_cell=float(excluded.mean()) if len(excluded) else 0.0,
         exact_cells=int((candidates.sum(axis=1) == 1).sum()),
         empty_cells=int(cells.missing.sum()),
+        rates=None if cf.mechanism is None else np.array(cf.mechanism),
+    )
+    impossible = np.isneginf(block.mechanism.scaled(masks)[1])[codes]
+    problems.add_cells(
+        cells,
+        impossible & ~wrong,
+        lambda _: "is impossible under the column's `mechanism`: correct the one or the other",
     )
     return candidates, block
 

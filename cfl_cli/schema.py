@@ -29,7 +29,7 @@ from pydantic import (
 from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
 from pydantic_core import InitErrorDetails, core_schema
 
-from cfl_cli import yamltext
+from cfl_cli import rates, yamltext
 from cfl_cli.checked import (
     AutoCount,
     AutoFolds,
@@ -177,6 +177,18 @@ class Complementary(Model):
     """What a cell starts with if it says what the value is after all."""
     values: Texts | None = Field(None, json_schema_extra={"minItems": 2})
     """The domain, in order; the values seen, sorted, if left out."""
+    mechanism: Annotated[rates.Rates, WithJsonSchema(rates.JSON_SCHEMA)] | None = None
+    """How exclusions are drawn if not uniformly: a weight for each value, or P(excluded | true)."""
+
+    @field_validator("mechanism", mode="before")
+    @classmethod
+    def _in_full(cls, mechanism: object, info: ValidationInfo) -> rates.Rates | None:
+        if mechanism is None or "values" not in info.data:  # what is wrong with them is told
+            return None
+        values = info.data["values"] or ()
+        if not values:
+            refuse([problem("a mechanism needs the domain: list it under `values`")])
+        return rates.read(mechanism, values)
 
     @field_validator("exact")
     @classmethod

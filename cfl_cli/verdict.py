@@ -10,6 +10,7 @@ from cfl_cli.estimate import Estimate
 from cfl_cli.exclusions import Shares
 from cfl_cli.heldout import BINS, NORMAL, HeldOut, Interval, judge
 from cfl_cli.parallel import Workers
+from cfl_cli.propagate import start
 from cfl_cli.report import (
     FLAGGING,
     Bin,
@@ -26,6 +27,7 @@ SMALL_REDUCTION = 0.25
 # so much more in a small table, where chance has its say.
 CLEARLY_LESS = 0.05
 CHANCE = 1.5  # over the square root of the rows
+ALONE = np.array([0])  # where the only block begins
 HEIGHTS = "▁▂▃▄▅▆▇█"
 SUSPECT = 0.01  # of what the neighbors say, left to a cell's candidates
 
@@ -69,9 +71,9 @@ class Cells:
         self.candidates = encoded.candidates[:, self.block.columns]
         self.confidences = estimate.confidences[:, self.block.columns]
         self.answers = best(self.confidences, self.candidates)
-        # Confidence starts out even over a cell's candidates: its entropy is their number's log.
-        self.entropy_start = float(np.log(self.candidates.sum(axis=1)).mean())
-        self.entropy_end = float(entropies(self.confidences, np.array([0])).mean())
+        beginning = start(encoded.evidence[:, self.block.columns], ALONE)
+        self.entropy_start = float(entropies(beginning, ALONE).mean())
+        self.entropy_end = float(entropies(self.confidences, ALONE).mean())
 
     @property
     def reduction(self) -> float:

@@ -16,8 +16,9 @@ ARRAYS_ONLY = {"numpy", "scipy", "osqp", "threadpoolctl"}
 LAYERS = [
     {"arrays", "errors", "words", "memory", "parallel"},
     {"yamltext", "checked", "index", "weights", "blocks", "exclusions", "utf8", "formats"},
-    {"schema", "draws", "propagate", "heldout", "files", "jsonl", "packing", "columnar"},
-    {"separated", "encode", "frames", "neighbors"},
+    {"rates", "draws", "propagate", "heldout", "files", "jsonl", "packing", "columnar"},
+    {"schema", "separated", "neighbors"},
+    {"encode", "frames"},
     {"tables", "estimate"},
     {"decode", "report"},
     {"verdict"},

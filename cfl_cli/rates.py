@@ -1,0 +1,90 @@
+"""How a schema tells which values a cell rules out: a table, or a weight for each value.
+
+    mechanism: {a: 3, b: 1, c: 1}                      a is ruled out three times as often as b
+    mechanism: {a: {b: 0.9, c: 0.1}, b: {a: 1}, …}     P(excluded | true), by the true value
+    mechanism: [[0, 0.9, 0.1], [1, 0, 0], …]           the same, in the domain's order
+
+All become P(excluded | true), K × K in the domain's order. A list of numbers is a list of weights.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, TypeAlias
+
+from pydantic import TypeAdapter, ValidationError
+from pydantic_core import InitErrorDetails
+
+from cfl_cli.checked import Number, problem, refuse, seen, unknown
+from cfl_cli.words import quote
+
+Rates: TypeAlias = tuple[tuple[float, ...], ...]
+FAR_FROM_ONE = 1e-3  # a row of a table that was rounded to three digits still sums to 1
+
+EXPECTED = "expected a weight for each value, or a table of probabilities"
+JSON_SCHEMA: dict[str, Any] = {
+    "anyOf": [
+        {"type": "object", "additionalProperties": {"type": ["number", "object"]}},
+        {"type": "array", "items": {"type": ["number", "array"]}},
+    ]
+}
+_number = TypeAdapter(Number)
+
+
+def read(entry: object, values: Sequence[str]) -> Rates:
+    """Return P(excluded | true), or refuse with what is wrong with `entry`."""
+    lines = _by_value(entry, values)
+    if any(isinstance(line, Mapping | list | tuple) for line in lines.values()):
+        table = {value: _by_value(lines.get(value, {}), values, value) for value in values}
+        rates = [[_share(table[v].get(c, 0), v, c) for c in values] for v in values]
+        refuse(_unlike_probabilities(rates, values))
+    else:
+        refuse(
+            problem(f"{quote(c)} has no weight", kind="lacking") for c in values if c not in lines
+        )
+        weights = {c: _share(lines[c], c) for c in values}
+        rates = [[0.0 if c == v else weights[c] for c in values] for v in values]
+        refuse(_unable(rates, values))
+    return tuple(tuple(rate / sum(row) for rate in row) for row in rates)
+
+
+def _by_value(entry: object, values: Sequence[str], *place: str) -> dict[str, object]:
+    """Return what an entry says of each value."""
+    if isinstance(entry, Mapping):
+        refuse(
+            problem(unknown("value", name, values), *place, str(name))
+            for name in entry
+            if name not in values
+        )
+        return dict(entry)
+    if not isinstance(entry, list | tuple):
+        refuse([problem(f"{EXPECTED}, found {seen(entry)}", *place)])
+    elif len(entry) != len(values):
+        wanted = f"expected {len(values)} entries, as many as there are values"
+        refuse([problem(f"{wanted}, found {len(entry)}", *place)])
+    return dict(zip(values, entry, strict=True))  # type: ignore[call-overload]  # a list by now
+
+
+def _share(entry: object, *place: str) -> float:
+    """Return a number that is not negative."""
+    try:
+        number = _number.validate_python(entry)
+    except ValidationError:
+        number = -1.0
+    if not 0 <= number < float("inf"):
+        refuse([problem(f"expected a number, 0 or more, found {seen(entry)}", *place)])
+    return number
+
+
+def _unlike_probabilities(
+    rates: list[list[float]], values: Sequence[str]
+) -> Iterator[InitErrorDetails]:
+    for place, (value, row) in enumerate(zip(values, rates, strict=True)):
+        if row[place] > 0:
+            yield problem(f"{quote(value)} cannot rule itself out: make that 0", value)
+        elif abs(sum(row) - 1) > FAR_FROM_ONE:
+            yield problem(f"expected probabilities that sum to 1, found {sum(row):g}", value)
+
+
+def _unable(rates: list[list[float]], values: Sequence[str]) -> Iterator[InitErrorDetails]:
+    for value, row in zip(values, rates, strict=True):
+        if sum(row) == 0:
+            yield problem(f"only {quote(value)} has a weight, and it cannot rule itself out", value)

@@ -1,0 +1,146 @@
+"""How a schema tells which values a cell rules out, and what comes of it."""
+
+import numpy as np
+import polars as pl
+import pytest
+
+from cfl_cli import Schema, impute
+from cfl_cli.errors import DataError, SchemaError
+
+HEAD = """\
+version: 1
+columns:
+  x: {role: ordinary, type: numeric}
+  cf:
+    role: complementary
+    values: [a, b, c]
+    mechanism: """
+TABLE = ((0.0, 0.9, 0.1), (1.0, 0.0, 0.0), (0.5, 0.5, 0.0))
+
+
+def rates(text):
+    return Schema.parse(HEAD + text, "s.yml").complementary["cf"].mechanism
+
+
+@pytest.mark.parametrize("text", ["{a: 3, b: 1, c: 1}", "[3, 1, 1]", "{c: 10, a: 30.0, b: 1e1}"])
+def test_weights_say_how_often_each_value_is_ruled_out(text):
+    assert rates(text) == ((0, 0.5, 0.5), (0.75, 0, 0.25), (0.75, 0.25, 0))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "[[0, 0.9, 0.1], [1, 0, 0], [0.5, 0.5, 0]]",
+        "{a: {b: 0.9, c: 0.1}, b: {a: 1}, c: {a: 0.5, b: 0.5}}",
+        "{c: [0.5, 0.5, 0], a: {a: 0, b: 0.9, c: 0.1}, b: [1, 0, 0]}",
+    ],
+)
+def test_a_table_holds_the_chance_of_each_exclusion_by_the_true_value(text):
+    assert rates(text) == TABLE
+
+
+def test_python_gives_it_as_it_is():
+    columns = {"x": {"role": "ordinary", "type": "numeric"}}
+    cf = {"role": "complementary", "values": ["a", "b", "c"], "mechanism": TABLE}
+    assert Schema(columns={**columns, "cf": cf}).complementary["cf"].mechanism == TABLE
+
+
+def test_a_row_that_was_rounded_is_scaled():
+    assert np.sum(rates("[[0, 0.333, 0.667], [0.3333, 0, 0.6666], [0.5, 0.5, 0]]"), axis=1) == (
+        pytest.approx([1, 1, 1], abs=1e-15)
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("{a: 3, b: 1}", "s.yml:7:5: 'c' has no weight"),
+        ("{a: 3, b: 1, c: 1, d: 2}", "s.yml:7:36: unknown value 'd' (a, b or c)"),
+        ("often", "s.yml:7:16: expected a weight for each value, or a table of probabilities"),
+        ("[1, 2]", "s.yml:7:16: expected 3 entries, as many as there are values, found 2"),
+        ("[[0, 1], [1, 0], [1, 0]]", "s.yml:7:16: expected 3 entries"),
+        ("{a: {b: 1}, b: {c: 1}, c: {a: 0.7}}", "s.yml:7:42: expected probabilities that sum to 1"),
+        ("{a: {b: 1}, b: {c: 1}, c: {c: 1}}", "s.yml:7:42: 'c' cannot rule itself out"),
+        ("{a: {b: 1}, b: {c: 1}}", "s.yml:7:5: expected probabilities that sum to 1, found 0"),
+        ("{a: 0, b: 0, c: 1}", "s.yml:7:32: only 'c' has a weight"),
+        ("{a: -1, b: 1, c: 1}", "s.yml:7:20: expected a number, 0 or more, found '-1'"),
+        ("{a: {b: often}, b: {a: 1}, c: {a: 1}}", "s.yml:7:24: expected a number, 0 or more"),
+        ("{a: nan, b: 1, c: 1}", "s.yml:7:20: expected a number, 0 or more, found 'nan'"),
+    ],
+)
+def test_what_is_no_mechanism_is_refused_with_its_place(text, said):
+    with pytest.raises(SchemaError) as caught:
+        rates(text)
+    assert str(caught.value).startswith(said)
+
+
+def test_a_mechanism_needs_a_domain():
+    with pytest.raises(SchemaError, match="list it under `values`"):
+        Schema.parse(HEAD.replace("    values: [a, b, c]\n", "") + "[1, 2, 3]")
+
+
+def skewed(n=2500, seed=0):
+    """A CF that follows from the OFs, its cells, and the mechanism that drew them."""
+    rng = np.random.default_rng(seed)
+    x = rng.random((n, 2))
+    latent = 2 * x[:, 0] + x[:, 1] + rng.normal(0, 0.25, n)
+    truth = np.digitize(latent, np.quantile(latent, [0.4, 0.65, 0.85]))
+    table = np.array(
+        [[0, 0.7, 0.2, 0.1], [0.8, 0, 0.1, 0.1], [0.3, 0.3, 0, 0.4], [0.1, 0.1, 0.8, 0]]
+    )
+    drawn = (np.cumsum(table[truth], axis=1) > rng.random(n)[:, None]).argmax(axis=1)
+    names = np.array(list("abcd"))
+    frame = pl.DataFrame({"x": x[:, 0], "y": x[:, 1], "cf": names[drawn]})
+    return frame, names[truth], table
+
+
+def run(frame, **told):
+    numeric = {"role": "ordinary", "type": "numeric"}
+    cf = {"role": "complementary", "values": list("abcd"), **told}
+    return impute(frame, Schema(columns={"x": numeric, "y": numeric, "cf": cf}))
+
+
+def test_a_mechanism_that_is_told_makes_the_answers_better_and_the_estimates_honest():
+    frame, truth, table = skewed()
+    told, untold = run(frame, mechanism=table.tolist()), run(frame)
+    right, wrong = ((r.frame["cf_imputed"].to_numpy() == truth).mean() for r in (told, untold))
+    assert right > wrong + 0.1
+    accuracy = told.report.columns[0].estimated_accuracy
+    assert accuracy.low < right < accuracy.high
+    assert untold.report.columns[0].estimated_accuracy.low > wrong  # nobody could know
+    assert told.report.columns[0].commonest_share == pytest.approx(0.4, abs=0.05)
+
+
+def test_a_uniform_mechanism_changes_nothing():
+    frame, _, _ = skewed(300)
+    uniform = ((1 - np.eye(4)) / 3).tolist()
+    one, other = run(frame, mechanism=uniform), run(frame)
+    np.testing.assert_allclose(one.confidences["cf"], other.confidences["cf"], atol=1e-9)
+    for column in (one.report.columns[0], other.report.columns[0]):
+        assert column.estimated_accuracy.value == pytest.approx(
+            other.report.columns[0].estimated_accuracy.value, abs=1e-9
+        )
+
+
+def test_a_cell_that_the_mechanism_cannot_explain_is_an_error():
+    frame, _, _ = skewed(300)
+    never = [[0, 1, 0, 0], [1, 0, 0, 0], [0.5, 0.5, 0, 0], [0.5, 0.5, 0, 0]]
+    with pytest.raises(DataError) as caught:
+        run(frame, mechanism=never)
+    first = int(np.isin(frame["cf"].to_numpy(), ["c", "d"]).argmax())
+    assert str(caught.value.problems[0]) == (
+        f"table: row {first + 1}, column 'cf': '{frame['cf'][first]}' is impossible under the "
+        "column's `mechanism`: correct the one or the other"
+    )
+
+
+def test_a_mechanism_that_tells_nothing_leaves_the_estimates_out():
+    rng = np.random.default_rng(0)
+    frame = pl.DataFrame(
+        {"x": rng.random(200), "y": rng.random(200), "cf": rng.choice(["a", "b"], 200)}
+    )
+    alike = [[0, 1, 0, 0], [1, 0, 0, 0], [0.5, 0.5, 0, 0], [0.5, 0.5, 0, 0]]
+    [column] = run(frame, mechanism=alike).report.columns
+    assert column.estimated_accuracy is None
+    assert column.commonest_share is None
+    assert column.heldout_score is None
