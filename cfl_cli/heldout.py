@@ -32,7 +32,7 @@ LEAST = 1e-12  # mass that a prior is taken to leave a cell: one surprise must n
 LEAST_CELLS = 1  # a share of the answers that is estimated at less than this tells nothing
 BINS = 10  # of confidence, equally wide
 LISTED = 128  # possible cells of a row, at most, that are gone through one by one
-DRAWN = 8  # cells, at least, that are drawn at random for each row otherwise …
+DRAWN = 16  # cells, at least, that are drawn at random for each row otherwise …
 NUMBERS_DRAWN = 1 << 20  # … and, with few rows, as many as this: rows × cells × values
 NUMBERS_AT_ONCE = 1 << 20  # rows × cells × values
 
@@ -83,6 +83,7 @@ class HeldOut:
     """What the hidden cells of one CF tell."""
 
     cells: int  # hidden ones that are not empty
+    confidence: float  # mean, of the final answers to the hidden cells
     score: float
     accuracy: Interval  # of the final answer
     commonest: Interval  # of always answering the commonest candidate
@@ -139,6 +140,7 @@ def judge(
     evidence = _look(prior, hidden, weights, finals, shares, min_confidence or 0.0, seed)
     return HeldOut(
         cells=int((~hidden.all(axis=1)).sum()),
+        confidence=float(evidence.confidences.mean()),
         score=float(scores(prior, hidden, mechanism).mean()),
         accuracy=evidence.accuracy.interval(reach),
         commonest=evidence.commonest.interval(NORMAL),
@@ -239,7 +241,10 @@ class Finals:
         )
         likelihood = self.mechanism.likelihood(cells).reshape(b, draws, size)
         answers, confidences = _most_confident(prior[:, None, :] * likelihood, likelihood)
-        likelihood *= total / draws / np.einsum("bdk,bdk->bd", source, likelihood)[:, :, None]
+        likelihood /= np.einsum("bdk,bdk->bd", source, likelihood)[:, :, None]
+        # What the cells of a value amount to is known: only how they divide is left to chance.
+        found = likelihood.sum(axis=1, keepdims=True)
+        likelihood *= (self.mechanism.possible @ self.drawn) / np.where(found > 0, found, 1)
         if_true = np.take_along_axis(likelihood, answers[:, :, None], axis=2)[:, :, 0]
         return Answers(answers, confidences, if_true, np.einsum("bdk,bk->bd", likelihood, is_true))
 
@@ -307,11 +312,12 @@ class Pooled:
         """Return Wilson's interval, for estimates that fall short of their top by rare large steps.
 
         With d the distance from the mean top, each row's squared distance from it is expected to
-        be in proportion to d (as with counts), which gives the variance V(d) = ρ·d − σ·d², σ the
-        sum of the squared relative weights. ρ is such that V is the observed variance at the
-        observed distance, one step of the largest kind added to both: if none was seen, some may
-        still be possible. The interval holds those d whose own standard error reaches the
-        observed one.
+        be in proportion to d (as with counts), which gives the variance V(d) = ρ·d − σ·d² + δ²/4,
+        σ the sum of the squared relative weights and δ the largest step. ρ is such that the first
+        two make up the observed variance at the observed distance, one step of the largest kind
+        added to both: if none was seen, some may still be possible. The quarter of a squared step
+        makes up for steps being whole. The interval holds those d whose own standard error
+        reaches the observed distance.
         """
         weights = self.weights / self.weights.sum()
         variance = float(influence @ influence)
@@ -321,7 +327,7 @@ class Pooled:
         rho = variance + squares * observed**2 + step**2
         rho /= observed + step if observed + step > 0 else 1.0
         a, b = 1 + reach**2 * squares, observed + reach**2 * rho / 2
-        root = np.sqrt(max(b**2 - a * observed**2, 0.0))
+        root = np.sqrt(max(b**2 - a * (observed**2 - reach**2 * step**2 / 4), 0.0))
         top = self.mean + observed
         low, high = top - (b + root) / a, top - (b - root) / a
         value, low, high = np.clip(np.array([self.mean, low, high]) / share, 0, 1).tolist()

@@ -129,6 +129,19 @@ class Cells:
             mutual=in_turn,
         )
 
+    def stretched(self, accuracy: Interval, confidence: float) -> Estimated:
+        """Return the estimate of the answers, from that of the answers to hidden cells.
+
+        What was judged has seen fewer cells, and none of its own row, than the answers that are
+        given. How much these are more or less confident tells in which direction, and about how
+        far, they may be more or less accurate: so far the interval reaches further.
+        """
+        hidden = self.estimate.hidden
+        rows = slice(None) if hidden is None else hidden.rows
+        more = float(self.answer_confidences[rows].mean()) - confidence
+        low, high = accuracy.low + min(more, 0), accuracy.high + max(more, 0)
+        return Estimated(accuracy.value, max(low, 0.0), min(high, 1.0))
+
     def _reduction(self, left: float) -> float:
         if self.entropy_start == 0:
             return 1.0
@@ -138,6 +151,7 @@ class Cells:
 def _column(cells: Cells, *, keep_flagged: bool, min_confidence: float) -> ColumnReport:
     block, number, estimate = cells.block, cells.number, cells.estimate
     judged = cells.judged(min_confidence)
+    accuracy = cells.stretched(judged.accuracy, judged.confidence) if judged else None
     shares = block.mechanism.shares(cells.candidates)
     impossible = block.mechanism.too_often(cells.candidates).values
     fallback_rows = int(estimate.fell_back[:, number].sum())
@@ -145,8 +159,9 @@ def _column(cells: Cells, *, keep_flagged: bool, min_confidence: float) -> Colum
         "small-entropy-reduction": cells.reduction < SMALL_REDUCTION or cells.like_shuffled,
         # Where every cell is exact there is nothing to be better at.
         "no-better-than-commonest": judged is not None
+        and accuracy is not None
         and cells.entropy_start > 0
-        and judged.accuracy.low <= judged.commonest.value,
+        and accuracy.low <= judged.commonest.value,
         "exclusions-not-uniform": len(impossible) > 0,
         "fallback-rows": fallback_rows > 0,
     }
@@ -166,7 +181,7 @@ def _column(cells: Cells, *, keep_flagged: bool, min_confidence: float) -> Colum
         mean_confidence=float(cells.answer_confidences.mean()),
         commonest_share=None if shares is None else float(np.clip(shares.values.max(), 0, 1)),
         heldout_score=judged.score if judged else None,
-        estimated_accuracy=_estimated(judged.accuracy) if judged else None,
+        estimated_accuracy=accuracy,
         flags=flags,
         flagged=flagged,
         action="kept" if flagged and keep_flagged else "imputed",

@@ -324,10 +324,10 @@ def test_intervals_cover_the_truth(size, sharpness, m):
         if set(sizes) == {size - 1}:
             continue  # all cells exact
         world = World(Mechanism(size), sizes, sharpness=sharpness, rows=400_000)
-        found = world.study(m, 300)
+        found = world.study(m, 100)
         for estimate in ("accuracy", "commonest", "above"):
             _, low, high, _ = found[estimate].T
             truth = world.truth[estimate]
             slack = 3 * np.sqrt(truth * (1 - truth) / 400_000)
             covered = ((low <= truth + slack) & (truth - slack <= high)).mean()
-            assert covered > 0.88, (sizes, estimate, covered)
+            assert covered > 0.86, (sizes, estimate, covered)
