@@ -8,9 +8,11 @@
     neighbors.py    step 2  features → k nearest rows; index.py finds what is near
     weights.py      step 3  a small quadratic programme per row → weights
     propagate.py    step 4  confidences flow along the weights
-    estimate.py     steps 2 to 4, twice: the paper's Algorithm 1
+    estimate.py     steps 2 to 4, twice: the paper's Algorithm 1; and again with cells hidden
+    exclusions.py   how exclusions arise: what a cell says about the value behind it
+    heldout.py      what hidden cells tell about the answers
     decode.py       step 5  confidences → columns
-    report.py       which CFs can be trusted
+    verdict.py      which CFs can be trusted → report.py
     imputation.py   all of it, for a data frame: `impute`
     outputs.py      what a run leaves behind: the table, its report, records set aside
     cli.py          all of it, for the command line: `cfl`

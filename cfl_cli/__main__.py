@@ -13,8 +13,11 @@ UNUSED = {
 
 
 def main() -> None:
-    """Run `cfl`; until it is loaded, Ctrl-C ends it without a word."""
-    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    """Run `cfl`; a Ctrl-C waits until it is loaded.
+
+    Threads that packages start meanwhile leave Ctrl-C to the main one for good: see `listen`.
+    """
+    signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
     gc.set_threshold(OBJECTS)
     os.environ.update(UNUSED | os.environ)
     from cfl_cli.cli import main as run  # noqa: PLC0415 — takes a moment, in which a user may tire

@@ -266,6 +266,7 @@ def impute(
     from cfl_cli.progress import Display
     from cfl_cli.schema import Schema
 
+    listen()
     loaded = Schema.load(tables.local(schema))
     settings = loaded.settings.override(
         mode=mode and mode.value,
@@ -341,6 +342,7 @@ def report(
     from cfl_cli import render, tables
     from cfl_cli.report import Report
 
+    listen()
     facts = Report.from_json(tables.read_report(source), name=source)
     if format is Format.table:
         terminal = out == "-" and is_terminal(sys.stdout)
@@ -377,6 +379,7 @@ def check(
     from cfl_cli import plan, tables
     from cfl_cli.schema import Schema
 
+    listen()
     loaded = Schema.load(tables.local(schema))
     settings = loaded.settings.override(
         mode=mode and mode.value,
@@ -418,6 +421,7 @@ def init(
     """Draft a schema from a table, with comments that say what to check."""
     from cfl_cli import draft, frames, tables
 
+    listen()
     source = tables.Place.to_read(data, input_format)
     table = tables.read(source, delimiter=delimiter, quote=quote, encoding=encoding)
     text = draft.draft(frames.as_polars(table.frame), cfs=cf or [], ignored=ignore or [])
@@ -431,6 +435,7 @@ def schema() -> None:
 
     from cfl_cli.schema import json_schema
 
+    listen()
     text = json.dumps(json_schema(), indent=2, ensure_ascii=False)
     deliver(f"{text}\n", "-", source="", overwrite=False)
 
@@ -544,16 +549,27 @@ def complain(*problems: str) -> None:
         note(f"cfl: {problem}")
 
 
+def listen() -> None:
+    """From now on end as an error would when told to: clean up, then leave.
+
+    Until its packages are loaded a command has nothing to clean up, and an error raised within the
+    import of a package may be lost there. So it simply dies of SIGTERM before, and SIGINT waits.
+    """
+    if "polars" in sys.modules:
+        sys.modules["polars"].read_csv(b"a")  # its threads start now, and leave SIGINT to us
+    signal.signal(signal.SIGTERM, terminate)
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGINT])
+
+
 def terminate(_number: int, _frame: object) -> None:
-    """End the run as an error would: clean up, then leave."""
+    """Answer SIGTERM."""
     raise Terminated
 
 
 def main() -> None:
     """Run `cfl`."""
     open_streams()
-    signal.signal(signal.SIGTERM, terminate)
-    signal.signal(signal.SIGINT, signal.default_int_handler)
     try:
         app()
     except (KeyboardInterrupt, Terminated) as error:  # before a command began

@@ -14,6 +14,7 @@ import pyarrow.parquet as pq
 
 from cfl_cli.errors import DataError, ResourceError
 from cfl_cli.formats import ARROW, ENCRYPTED, FEATHER_1
+from cfl_cli.parallel import interrupts_wait
 from cfl_cli.words import quote
 
 TITLES = {"parquet": "Parquet", "arrow": "Arrow"}
@@ -21,7 +22,7 @@ TITLES = {"parquet": "Parquet", "arrow": "Arrow"}
 
 def read(data: bytes, kind: str, *, name: str) -> pa.Table:
     """Return the table in the bytes of a Parquet or Arrow file, checked to the last cell."""
-    with _well_formed(data, kind, name=name):
+    with _well_formed(data, kind, name=name), interrupts_wait():  # pyarrow starts threads
         if kind == "parquet":
             source = pa.BufferReader(data)
             table = pq.ParquetFile(source, page_checksum_verification=True).read()

@@ -12,7 +12,8 @@ from cfl_cli.blocks import columns
 
 # The streams; a row's draws among equal distances take those from 0, one per neighbor.
 FOLDS = 1 << 40
-SHUFFLES = 1 << 41
+SAMPLE = 1 << 41
+SHUFFLES = 1 << 42
 
 Bits = npt.NDArray[np.uint64]
 

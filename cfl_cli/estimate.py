@@ -9,7 +9,8 @@ that none of its cells has touched, neither in the features nor in the weights, 
 its test. By the same test every CF can choose after how many steps it stops, and in which round.
 
 Cells shuffled over the rows tell what the rounds make of a CF that nothing can be known of. That is
-a fair comparison in round one only, whose graph depends on the OFs alone; it is shared by all runs.
+a fair comparison in round one only, whose graph depends on the OFs alone. It is found once and
+shared by all runs; of a large table, a part of the rows is enough for this comparison.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -20,7 +21,7 @@ import numpy as np
 
 from cfl_cli.arrays import Floats, Ints, Mask
 from cfl_cli.blocks import columns, entropies, sizes, totals
-from cfl_cli.draws import shuffled
+from cfl_cli.draws import SAMPLE, order, shuffled
 from cfl_cli.neighbors import nearest
 from cfl_cli.parallel import Workers
 from cfl_cli.propagate import Graph, Propagation, Watch, propagate
@@ -30,6 +31,7 @@ Progress = Callable[[str, int, int], None]  # stage, done, total
 
 # The numbers of steps to choose from.
 STOPS = (1, 2, 3, 5, 7, 10, 14, 20, 30, 40, 50, 70, 100, 140, 200, 280, 400)
+LARGE = 20_000  # rows; half as many are enough to compare cells with shuffled ones
 LEAST_MASS = 1e-12  # of a hidden cell's candidates: one impossible cell must not decide everything
 
 
@@ -69,6 +71,7 @@ class Null:
 
     entropy: Floats  # per CF, mean over the rows
     shuffled: Floats
+    rows: int  # that were compared
 
 
 @dataclass(frozen=True)
@@ -102,14 +105,11 @@ def estimate(
     exclusions it marks the candidates. The rows of each of the `folds` are hidden in turn.
     """
     with Workers(jobs) as workers:
-        rounds = Rounds(features, evidence, blocks, method, workers, progress)
+        rounds = Rounds("round 1", features, evidence, blocks, method, workers, progress)
         choice, hidden = _judge(rounds, folds) if folds else (rounds.unjudged(), None)
         first = rounds.walk("round 1", rounds.first, evidence, choice.stops[0])
-        walks, null = [first], None
-        if folds:
-            mixed = shuffled(evidence, blocks, method.seed)
-            walk = rounds.walk("shuffled", rounds.first, mixed, choice.stops[0])
-            null = Null(*(entropies(at.confidences, blocks).mean(axis=0) for at in (first, walk)))
+        walks = [first]
+        null = _null(rounds, first, choice.stops[0]) if folds else None
         if (choice.rounds == 2).any():
             graph = rounds.second("round 2", first.confidences)
             walks.append(rounds.walk("round 2", graph, evidence, choice.stops[1]))
@@ -132,6 +132,7 @@ class Rounds:
 
     def __init__(
         self,
+        name: str,
         features: Floats,
         evidence: Floats | Mask,
         blocks: Ints,
@@ -142,7 +143,19 @@ class Rounds:
         self.features, self.evidence, self.blocks = features, evidence, blocks
         self.method, self.workers, self.progress = method, workers, progress
         self.rescued, self.recall = 0, 1.0
-        self.first = self._graph("round 1", features)
+        self.first = self._graph(name, features)
+
+    def of(self, name: str, rows: Ints) -> "Rounds":
+        """Return the rounds of some of the rows."""
+        return Rounds(
+            name,
+            self.features[rows],
+            self.evidence[rows],
+            self.blocks,
+            self.method,
+            self.workers,
+            self.progress,
+        )
 
     def second(self, name: str, confidences: Floats) -> Graph:
         """Return round two's graph, given round one's confidences."""
@@ -283,6 +296,18 @@ def _judge(rounds: Rounds, folds: Sequence[Ints]) -> tuple[Choice, Hidden]:
         )
     chosen = _pick(priors, favored - 1, sizes(blocks, evidence.shape[1]))
     return Choice(favored, tuple(stops)), Hidden(np.concatenate(folds), chosen)
+
+
+def _null(rounds: Rounds, first: Propagation, stops: Ints) -> Null:
+    """Compare round one with what it makes of shuffled cells."""
+    n, seed = len(rounds.features), rounds.method.seed
+    if n > LARGE:
+        rounds = rounds.of("sample", np.sort(order(n, SAMPLE, seed)[: LARGE // 2]))
+        first = rounds.walk("sample", rounds.first, rounds.evidence, stops)
+    mixed = shuffled(rounds.evidence, rounds.blocks, seed)
+    walk = rounds.walk("shuffled", rounds.first, mixed, stops)
+    own, other = (entropies(at.confidences, rounds.blocks).mean(axis=0) for at in (first, walk))
+    return Null(own, other, len(rounds.features))
 
 
 def _hide(evidence: Floats | Mask, rows: Ints) -> Floats | Mask:

@@ -10,7 +10,7 @@ from cfl_cli.arrays import Floats, Ints
 from cfl_cli.decode import clashes, decode
 from cfl_cli.encode import Encoded, encode
 from cfl_cli.errors import DataError
-from cfl_cli.estimate import Estimate, Method, Progress, estimate
+from cfl_cli.estimate import LARGE, Estimate, Method, Progress, estimate
 from cfl_cli.parallel import available_cores
 from cfl_cli.report import Report
 from cfl_cli.schema import DEFAULT_GAMMA, Schema, Settings
@@ -30,8 +30,7 @@ DECISIVE = {
     "keep_flagged",
 }
 
-PARTS = 5  # folds, where their number is not given; so many are hidden in turn …
-LARGE = 20_000  # … unless there are more rows than this: then one part is enough
+PARTS = 5  # folds, where their number is not given; of a large table, one of them is enough
 
 
 @dataclass(frozen=True)

@@ -6,8 +6,10 @@ own splitting would both fight ours for cores and change last digits with the th
 """
 
 import os
+import signal
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from types import TracebackType
 from typing import Self, TypeVar
 
@@ -24,6 +26,21 @@ def available_cores() -> int:
     return os.cpu_count() or 1
 
 
+@contextmanager
+def interrupts_wait() -> Iterator[None]:
+    """Let a Ctrl-C wait until the block ends; threads that start within it never hear one."""
+    blocked = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, blocked)
+
+
+def leave_interrupts_to_others() -> None:
+    """Let another thread be the one that Ctrl-C interrupts."""
+    signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
+
+
 class Workers:
     """A pool of `jobs` threads, open within a `with` block."""
 
@@ -32,7 +49,7 @@ class Workers:
 
     def __enter__(self) -> Self:
         self._limits = threadpool_limits(limits=1)
-        self._pool = ThreadPoolExecutor(self.jobs, thread_name_prefix="cfl")
+        self._pool = ThreadPoolExecutor(self.jobs, "cfl", leave_interrupts_to_others)
         return self
 
     def __exit__(

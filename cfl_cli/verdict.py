@@ -25,9 +25,10 @@ from cfl_cli.report import (
 SMALL_REDUCTION = 0.25
 # Entropy that is left counts as less than the shuffled cells' if it is less by this share, and by
 # so much more in a small table, where chance has its say.
-CLEARLY_LESS = 0.05
-CHANCE = 1.5  # over the square root of the rows
+CLEARLY_LESS = 0.03
+CHANCE = 3.5  # over the square root of the rows: noise strays by a third of that, more or less
 ALONE = np.array([0])  # where the only block begins
+STRETCH = 0.05  # of an interval, at most
 HEIGHTS = "▁▂▃▄▅▆▇█"
 SUSPECT = 0.01  # of what the neighbors say, left to a cell's candidates
 
@@ -99,7 +100,7 @@ class Cells:
         null = self.estimate.null
         if null is None or self.entropy_start == 0:
             return False
-        least = 1 - CLEARLY_LESS - CHANCE / np.sqrt(len(self.candidates))
+        least = 1 - CLEARLY_LESS - CHANCE / np.sqrt(null.rows)
         return bool(null.entropy[self.number] > least * null.shuffled[self.number])
 
     @property
@@ -134,11 +135,13 @@ class Cells:
 
         What was judged has seen fewer cells, and none of its own row, than the answers that are
         given. How much these are more or less confident tells in which direction, and about how
-        far, they may be more or less accurate: so far the interval reaches further.
+        far, they may be more or less accurate: so far the interval reaches further, within what
+        was seen on tables whose truth is known.
         """
         hidden = self.estimate.hidden
         rows = slice(None) if hidden is None else hidden.rows
         more = float(self.answer_confidences[rows].mean()) - confidence
+        more = min(max(more, -STRETCH), STRETCH)
         low, high = accuracy.low + min(more, 0), accuracy.high + max(more, 0)
         return Estimated(accuracy.value, max(low, 0.0), min(high, 1.0))
 

@@ -16,7 +16,8 @@ goes to an active-set solver; such rows, and those that OSQP gave up on, are cou
 
 import signal
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Self
 
@@ -26,7 +27,7 @@ import scipy.sparse as sp
 
 from cfl_cli.arrays import Floats, Ints, Mask
 from cfl_cli.errors import ResourceError
-from cfl_cli.parallel import Workers, slices
+from cfl_cli.parallel import Workers, interrupts_wait, slices
 
 STACK = 100  # rows per OSQP problem: fewer pay more overhead, more wait for the slowest row
 PRECISION = 1e-2  # OSQP's; only the support is read off its answer
@@ -65,10 +66,12 @@ def solve(
 
     rescued = 0
     parts = slices(n, rows_at_once(k, features.shape[1]))
-    for part, more in zip(parts, workers.map(settle, parts), strict=True):
-        rescued += more
-        progress(part.stop)
-    _take_back_interrupts()
+    with interrupts_wait(), listener_kept():
+        for part, more in zip(parts, workers.map(settle, parts), strict=True):
+            rescued += more
+            progress(part.stop)
+            if signal.SIGINT in signal.sigpending():
+                break
     check(values)
     return Weights(values, rescued)
 
@@ -212,15 +215,20 @@ def active_set(gram: Floats) -> Floats:
     return np.asarray(weights / weights.sum())
 
 
-def _take_back_interrupts() -> None:
-    """Make Python listen to Ctrl-C again.
+@contextmanager
+def listener_kept() -> Iterator[None]:
+    """Let Python be the one that hears a Ctrl-C when the block has ended.
 
     Each solve of OSQP sets a listener of its own and then restores what it found. With several
-    threads it may find the other's, and restore that for good.
+    threads it may find the other's, and restore that for good. (A Ctrl-C meanwhile is lost if
+    a thread hears it that was started elsewhere and does not leave it to others; in `cfl` none is.)
     """
-    handler = signal.getsignal(signal.SIGINT)
-    if handler is not None and threading.current_thread() is threading.main_thread():
-        signal.signal(signal.SIGINT, handler)
+    try:
+        yield
+    finally:
+        handler = signal.getsignal(signal.SIGINT)
+        if handler is not None and threading.current_thread() is threading.main_thread():
+            signal.signal(signal.SIGINT, handler)
 
 
 def check(weights: Floats) -> None:

@@ -35,7 +35,9 @@ def cfl(line, folder):
         check=False,
     )
     assert run.returncode == 0, run.stdout
-    return re.sub(r"^round \d: .*\n", "", run.stdout, flags=re.MULTILINE)
+    return re.sub(
+        r"^(round|fold|sample|shuffled|judge)\b.*: .*\n", "", run.stdout, flags=re.MULTILINE
+    )
 
 
 def quick_start():
@@ -78,10 +80,14 @@ def test_the_python_example_runs(folder):
 def test_the_schema_example_is_the_one_that_loads():
     from cfl_cli import Schema  # noqa: PLC0415 — the script below needs none of it
 
-    (example,) = re.findall(
+    whole, mechanisms = re.findall(
         r"^```yaml\n(.*?)^```$", README.read_text(encoding="utf-8"), re.DOTALL | re.MULTILINE
     )
-    assert list(Schema.parse(example).complementary) == ["job", "diagnosis"]
+    assert list(Schema.parse(whole).complementary) == ["job", "diagnosis"]
+    head = "version: 1\ncolumns:\n  age: {role: ordinary, type: numeric}\n"
+    told = Schema.parse(head + mechanisms).complementary
+    assert told["job"].mechanism == ((0, 0.5, 0.5), (0.75, 0, 0.25), (0.75, 0.25, 0))
+    assert told["ward"].mechanism[0] == (0, 0.9, 0.1)
 
 
 def test_the_sample_is_what_its_script_makes(folder):

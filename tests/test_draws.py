@@ -1,0 +1,71 @@
+import numpy as np
+import pytest
+
+from cfl_cli.blocks import columns, entropies, normalise, sizes, spread, totals
+from cfl_cli.draws import draw, folds, order, shuffled
+
+BLOCKS = np.array([0, 3])
+
+
+@pytest.mark.parametrize(("n", "parts"), [(10, 5), (11, 5), (3, 5), (1, 2), (1000, 7)])
+def test_folds_hold_every_row_once_and_are_of_equal_size_or_nearly(n, parts):
+    dealt = folds(n, parts, seed=0)
+    assert sorted(np.concatenate(dealt)) == list(range(n))
+    lengths = {len(fold) for fold in dealt}
+    assert max(lengths) - min(lengths) <= 1
+    assert min(lengths) >= 1
+    assert len(dealt) == min(n, parts)
+    assert all((np.diff(fold) > 0).all() for fold in dealt)
+
+
+def test_no_folds_are_none():
+    assert folds(10, 0, seed=0) == []
+
+
+def test_a_seed_gives_the_same_draws_and_another_gives_others():
+    assert list(order(50, 1, seed=3)) == list(order(50, 1, seed=3))
+    assert list(order(50, 1, seed=3)) != list(order(50, 1, seed=4))
+    assert list(order(50, 1, seed=3)) != list(order(50, 2, seed=3))
+    one, other = folds(100, 5, seed=0)[0], folds(100, 5, seed=1)[0]
+    assert set(one) != set(other)
+
+
+def test_draws_are_those_of_any_version():
+    # splitmix64's finaliser, worked with Python's whole numbers
+    def mix(z):
+        z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9 % 2**64
+        z = (z ^ (z >> 27)) * 0x94D049BB133111EB % 2**64
+        return z ^ (z >> 31)
+
+    golden = 0x9E3779B97F4A7C15
+    seed, stream = mix((5 + golden) % 2**64), mix((7 + golden) % 2**64)
+    expected = [mix(mix((row + seed) % 2**64) ^ stream) for row in range(4)]
+    assert draw(np.arange(4), 7, 5).tolist() == expected
+
+
+def test_shuffling_keeps_every_cfs_cells_and_moves_them_apart():
+    cells = np.arange(700).reshape(100, 7)
+    mixed = shuffled(cells, BLOCKS, seed=0)
+    for block in (slice(0, 3), slice(3, 7)):
+        assert sorted(map(tuple, mixed[:, block])) == sorted(map(tuple, cells[:, block]))
+    assert (mixed[:, 0] // 7 != mixed[:, 3] // 7).mean() > 0.9  # each CF by itself
+    assert (mixed[:, 0] != cells[:, 0]).mean() > 0.9
+
+
+def test_blocks_are_summed_spread_and_scaled_one_by_one():
+    mass = np.array([[1.0, 1, 2, 0, 0, 0, 0], [0, 0, 0, 1, 2, 3, 4]])
+    assert list(sizes(BLOCKS, 7)) == [3, 4]
+    assert columns(BLOCKS, 7) == [slice(0, 3), slice(3, 7)]
+    np.testing.assert_array_equal(totals(mass, BLOCKS), [[4, 0], [0, 10]])
+    np.testing.assert_array_equal(
+        spread(np.array([[5.0, 6.0]]), BLOCKS, 7), [[5, 5, 5, 6, 6, 6, 6]]
+    )
+    np.testing.assert_array_equal(normalise(mass, BLOCKS, out=mass), [[4, 0], [0, 10]])
+    np.testing.assert_allclose(mass, [[0.25, 0.25, 0.5, 0, 0, 0, 0], [0, 0, 0, 0.1, 0.2, 0.3, 0.4]])
+
+
+def test_entropy_is_shannons_with_the_natural_log():
+    rows = np.array([[1, 0, 0, 0.25, 0.25, 0.25, 0.25], [0.7, 0.2, 0.1, 0.5, 0.5, 0, 0]])
+    # −0.7 ln 0.7 − 0.2 ln 0.2 − 0.1 ln 0.1 = 0.249672 + 0.321888 + 0.230259
+    expected = [[0, np.log(4)], [0.801819, np.log(2)]]
+    np.testing.assert_allclose(entropies(rows, BLOCKS), expected, atol=1e-6)
