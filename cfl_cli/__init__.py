@@ -14,6 +14,7 @@
     decode.py       step 5  confidences → columns
     verdict.py      which CFs can be trusted → report.py
     imputation.py   all of it, for a data frame: `impute`
+    tuning.py       which settings hidden cells favor: `tune`; rewrite.py puts them into a schema
     outputs.py      what a run leaves behind: the table, its report, records set aside
     cli.py          all of it, for the command line: `cfl`
 

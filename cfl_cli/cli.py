@@ -429,6 +429,111 @@ def init(
 
 
 @app.command(context_settings=TWINS)
+def tune(
+    ctx: typer.Context,
+    data: Data,
+    schema: SchemaFile,
+    *,
+    out: Annotated[
+        str,
+        typer.Option(
+            "--out",
+            "-o",
+            metavar="FILE",
+            help="Schema to write; with --overwrite it may be the one that is read. "
+            "Default: -, standard output.",
+        ),
+    ] = "-",
+    input_format: InputFormat = None,
+    budget: Annotated[
+        float | None,
+        typer.Option(
+            metavar="SECONDS",
+            min=0,
+            help="About how long it may take. Default: 300, or no limit with --trials.",
+        ),
+    ] = None,
+    trials: Annotated[
+        int | None,
+        typer.Option(
+            metavar="N", min=1, help="How many settings to try at most, whatever it takes."
+        ),
+    ] = None,
+    format: Annotated[  # noqa: A002 — the option's name
+        Format, typer.Option("--format", "-f", help="How to show what was tried.")
+    ] = Format.table,
+    seed: Annotated[
+        int | None,
+        typer.Option(help="Draws among equal distances, and of rows to hide. Default: 0."),
+    ] = None,
+    neighbors: NeighborsOption = None,
+    jobs: Jobs = None,
+    max_memory: MaxMemory = None,
+    delimiter: Delimiter = None,
+    quote: Quote = None,
+    encoding: Encoding = None,
+    overwrite: Overwrite = None,
+    quiet: Quiet = None,
+    verbose: Verbose = False,
+) -> None:
+    """Choose k, iterations, gamma and ridge by hidden cells, and write them into the schema."""
+    from contextlib import nullcontext
+
+    from cfl_cli import files, rewrite, tables, tried, tuning, yamltext
+    from cfl_cli.progress import Display
+    from cfl_cli.schema import Schema
+
+    text = yamltext.text_of(tables.local(schema))
+    loaded = Schema.parse(text, schema)
+    settings = loaded.settings.override(
+        seed=seed,
+        neighbors=neighbors and neighbors.value,
+        jobs=jobs,
+        max_memory=max_memory,
+        overwrite=overwrite,
+        quiet=quiet,
+        verbose=verbose or None,
+    )
+    be_verbose(ctx, settings.verbose)
+    source = tables.Place.to_read(data, input_format)
+    target = None if out == tables.STANDARD else tables.local(out)
+    if target is not None:
+        check_targets([target], sources=[source.path], overwrite=settings.overwrite)
+    # Before the work: can the settings be written at all?
+    rewrite.put(text, tuning.tuned(loaded.settings), name=schema)
+    table = tables.read(source, delimiter=delimiter, quote=quote, encoding=encoding)
+    printed = target is None or not settings.quiet
+    with (
+        files.standard_output() if printed else nullcontext(),  # which OSQP might print on
+        Display(quiet=settings.quiet) as display,
+    ):
+        found = tuning.tune(
+            table.frame,
+            loaded,
+            name=source.name,
+            budget=budget,
+            trials=trials,
+            progress=display,
+            **settings.model_dump(),
+        )
+    written = rewrite.put(text, found.chosen.settings, name=schema)
+    shown = tried.FORMATS[format.value](found)
+    if target is None:
+        print_out(written.encode())  # as it is, whatever the terminal's encoding
+    else:
+        tables.write_text(written, target, overwrite=settings.overwrite)
+    if settings.quiet:
+        return
+    if target is None:
+        for line in shown.splitlines():
+            note(line)
+    else:
+        print_out(shown)
+    for line in tried.summary(found):
+        note(line)
+
+
+@app.command(context_settings=TWINS)
 def schema() -> None:
     """Print the JSON Schema of schema files, for editors."""
     import json
@@ -487,7 +592,12 @@ def deliver(text: str, out: str, *, source: str, overwrite: bool) -> None:
         path = tables.local(out)
         check_targets([path], sources=[Path(source)], overwrite=overwrite)
         tables.write_text(text, path, overwrite=overwrite)
-        return
+    else:
+        print_out(text)
+
+
+def print_out(text: str | bytes) -> None:
+    """Write `text` to standard output."""
     if sys.stdout is None:
         raise ResourceError("standard output: it is closed")
     try:

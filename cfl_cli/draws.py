@@ -14,6 +14,7 @@ from cfl_cli.blocks import columns
 FOLDS = 1 << 40
 SAMPLE = 1 << 41
 SHUFFLES = 1 << 42
+TRIALS = 1 << 43
 
 Bits = npt.NDArray[np.uint64]
 

@@ -105,8 +105,8 @@ def estimate(
     exclusions it marks the candidates. The rows of each of the `folds` are hidden in turn.
     """
     with Workers(jobs) as workers:
-        rounds = Rounds("round 1", features, evidence, blocks, method, workers, progress)
-        choice, hidden = _judge(rounds, folds) if folds else (rounds.unjudged(), None)
+        rounds = Rounds(features, evidence, blocks, method, workers, progress)
+        choice, hidden = judge(rounds, folds) if folds else (rounds.unjudged(), None)
         first = rounds.walk("round 1", rounds.first, evidence, choice.stops[0])
         walks = [first]
         null = _null(rounds, first, choice.stops[0]) if folds else None
@@ -132,29 +132,31 @@ class Rounds:
 
     def __init__(
         self,
-        name: str,
         features: Floats,
         evidence: Floats | Mask,
         blocks: Ints,
         method: Method,
         workers: Workers,
         progress: Progress,
+        *,
+        name: str = "round 1",
+        first: Graph | None = None,
     ) -> None:
         self.features, self.evidence, self.blocks = features, evidence, blocks
         self.method, self.workers, self.progress = method, workers, progress
         self.rescued, self.recall = 0, 1.0
-        self.first = self._graph(name, features)
+        self.first = self._graph(name, features) if first is None else first
 
     def of(self, name: str, rows: Ints) -> "Rounds":
         """Return the rounds of some of the rows."""
         return Rounds(
-            name,
             self.features[rows],
             self.evidence[rows],
             self.blocks,
             self.method,
             self.workers,
             self.progress,
+            name=name,
         )
 
     def second(self, name: str, confidences: Floats) -> Graph:
@@ -181,6 +183,17 @@ class Rounds:
             watch=watch,
             progress=self._stage(f"{name}: propagation", int(stops.max())),
         )
+
+    def foretell(self, name: str, rows: Ints, choice: Choice) -> Floats:
+        """Return what is said of some rows when their cells are hidden, m × ΣK."""
+        cells = _hide(self.evidence, rows)
+        walks = [self.walk(f"{name}, round 1", self.first, cells, choice.stops[0])]
+        if (choice.rounds == 2).any():
+            graph = self.second(f"{name}, round 2", walks[0].confidences)
+            walks.append(self.walk(f"{name}, round 2", graph, cells, choice.stops[1]))
+        priors = [walk.confidences[rows] for walk in walks]
+        told: Floats = _pick(priors, choice.rounds - 1, sizes(self.blocks, cells.shape[1]))
+        return told
 
     def unjudged(self) -> Choice:
         """Return what is done when there is nothing to choose by."""
@@ -267,7 +280,7 @@ def _best(scores: Mapping[int, Floats]) -> Ints:
     return np.asarray(np.array([*scores])[np.argmax([*scores.values()], axis=0)])
 
 
-def _judge(rounds: Rounds, folds: Sequence[Ints]) -> tuple[Choice, Hidden]:
+def judge(rounds: Rounds, folds: Sequence[Ints]) -> tuple[Choice, Hidden]:
     """Hide the rows of each fold in turn, and choose by them what is left open."""
     method, evidence, blocks = rounds.method, rounds.evidence, rounds.blocks
     choosing = method.iterations is None

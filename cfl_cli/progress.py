@@ -75,6 +75,8 @@ class Display:
 
 
 def _speed(stage: str, done: int, seconds: float) -> str:
+    if stage == "trials":  # which take seconds each
+        return ""
     unit = "steps" if stage.endswith("propagation") else "rows"
     return f"{done / seconds:,.0f} {unit}/s" if done and seconds > 0 else ""
 

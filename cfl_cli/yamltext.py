@@ -102,6 +102,11 @@ class Tree:
 
 def load(path: str | os.PathLike[str]) -> Tree:
     """Return the tree of a UTF-8 file; raise `SchemaError` if it cannot be read as text."""
+    return read(text_of(path), name=os.fspath(path))
+
+
+def text_of(path: str | os.PathLike[str]) -> str:
+    """Return the text of a UTF-8 file, or raise `SchemaError`."""
     name = os.fspath(path)
     try:
         with open(path, "rb") as file:  # noqa: PTH123 - Path("") would be the folder "."
@@ -115,12 +120,11 @@ def load(path: str | os.PathLike[str]) -> Tree:
     if data.startswith((b"\xff\xfe", b"\xfe\xff")):
         raise SchemaError(f"{name}: this is UTF-16; save the file as UTF-8")
     try:
-        text = data.decode()
+        return data.decode()
     except UnicodeDecodeError as error:
         message = f"the byte 0x{data[error.start]:02x} is not UTF-8; save the file as UTF-8"
         mark = _mark_after(data[: error.start].decode())
         raise SchemaError(str(Problem(name, *mark, message))) from None
-    return read(text, name=name)
 
 
 def read(text: str, *, name: str) -> Tree:
