@@ -82,8 +82,8 @@ def _edits(text: str, new: Mapping[str, Value]) -> list[Edit]:
     if not new:
         return []
     if "settings" in root.entries:
-        return _in_settings(text, root.entries["settings"][1], new)
-    quoted = any(key.quoted for key, _ in root.entries.values())
+        return _in_settings(text, *root.entries["settings"], new)
+    quoted = all(key.quoted for key, _ in root.entries.values())
     line = f"{_key('settings', quoted=quoted)}: {{{_line(new, quoted=quoted)}}}"
     if root.flow:
         return [_behind_last(root, line)]
@@ -93,17 +93,17 @@ def _edits(text: str, new: Mapping[str, Value]) -> list[Edit]:
     return [Edit(place, place, line + _break(text) if begun else _break(text) + line)]
 
 
-def _in_settings(text: str, part: Part, new: Mapping[str, Value]) -> list[Edit]:
+def _in_settings(text: str, title: Part, part: Part, new: Mapping[str, Value]) -> list[Edit]:
     edits, missing = [], {}
     for key, value in new.items():
         if key not in part.entries:
             missing[key] = value
             continue
-        title, old = part.entries[key]
+        written, old = part.entries[key]
         said = text[old.start : old.end]
         rest = said[len(said.rstrip()) :]  # of a block scalar
-        edits.append(Edit(old.start, old.end, _spelled(value, quoted=title.quoted) + rest))
-    quoted = any(key.quoted for key, _ in part.entries.values())
+        edits.append(Edit(old.start, old.end, _spelled(value, quoted=written.quoted) + rest))
+    quoted = all(key.quoted for key in (title, *(key for key, _ in part.entries.values())))
     if missing and part.flow:
         edits.append(_behind_last(part, _line(missing, quoted=quoted)))
     elif missing:
