@@ -84,7 +84,7 @@ def summary(tuning: Tuning) -> Iterator[str]:
     if not tuning.complete:
         yield "the search was not at its end: more --budget or --trials may find better settings"
     for test in tuning.tests:
-        verdict = "clearly better" if test.passed else "not clearly better"
+        verdict = "clearly better" if test.passed else "not clearly better, or worse for a CF,"
         settings = _words(tuning.trials[test.trial].settings)
         yield (
             f"{settings}: {verdict} on cells that the search did not use, of "

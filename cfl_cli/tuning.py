@@ -9,6 +9,7 @@ the values were known, and scores rank settings as the cross entropy of the answ
 
 The search starts from the settings that the schema has. It goes through them one at a time, tries
 the others at each, and moves where the gain is more than its standard error, until nothing moves.
+No move may make a CF clearly worse, however much the others gain.
 Whatever looks best among many trials looks better than it is. So the end of the search is tested
 against the start on rows that the search did not hide. Unless it wins there too, and clearly, the
 search's last move is taken back, and so on; if nothing wins, the start stays. A large table is
@@ -38,7 +39,7 @@ from cfl_cli.propagate import Graph  # noqa: TC001 — an annotation like the ot
 from cfl_cli.schema import Schema, Settings
 
 Value: TypeAlias = int | float | str
-Score: TypeAlias = Callable[[Settings], Floats | None]  # per hidden row; None: no time for it
+Score: TypeAlias = Callable[[Settings], Floats | None]  # hidden rows × CFs; None: no time for it
 
 # What is tried, in this order; what the start says is always among it.
 CHOICES: Mapping[str, tuple[Value, ...]] = {
@@ -177,8 +178,10 @@ def confirm(
     for settings in [*reversed(path)][:TESTS]:
         if first is None or (tests and (tests[-1][2] or not may())):
             break
-        found = gain(score(settings), first, mutual=mutual)
-        tests.append((settings, found, is_clear(found, rows=len(first))))
+        scores = score(settings)
+        found = gain(scores, first, mutual=mutual)
+        passed = is_clear(found, rows=len(first)) and not harms(scores, first, mutual=mutual)
+        tests.append((settings, found, passed))
     return tests
 
 
@@ -192,17 +195,25 @@ def gain(one: Floats, other: Floats, *, mutual: bool = False) -> Interval:
 
     Where rows are hidden in turn, `mutual`, chance counts for more; see `heldout.judge`.
     """
-    found = heldout.difference(one, other)
-    if not mutual:
-        return found
-    error = float(found.error * np.sqrt(2))
-    reach = heldout.NORMAL * error
-    return Interval(found.value, found.value - reach, found.value + reach, error)
+    return _difference(one.mean(axis=1), other.mean(axis=1), mutual=mutual)
+
+
+def harms(one: Floats, other: Floats, *, mutual: bool = False) -> bool:
+    """Return whether the first of two settings is clearly worse for any CF."""
+    found = (_difference(a, b, mutual=mutual) for a, b in zip(one.T, other.T, strict=True))
+    return any(-of_cf.value > CLEAR * of_cf.error for of_cf in found)
 
 
 def is_clear(found: Interval, *, rows: int) -> bool:
     """Return whether a gain is more than noise."""
     return rows >= LEAST_ROWS and found.value > CLEAR * found.error
+
+
+def _difference(one: Floats, other: Floats, *, mutual: bool) -> Interval:
+    found = heldout.difference(one, other)
+    error = float(found.error * (np.sqrt(2) if mutual else 1))
+    reach = heldout.NORMAL * error
+    return Interval(found.value, found.value - reach, found.value + reach, error)
 
 
 @dataclass(frozen=True)
@@ -273,17 +284,17 @@ class Bench:
 
 
 def row_scores(encoded: Encoded, rows: Ints, priors: Floats) -> Floats:
-    """Return what each hidden row adds to the score, m; their mean is the score."""
-    scores, cfs = np.zeros(len(rows)), 0
+    """Return what each hidden row adds to each CF's score, m × CFs; the mean is the score."""
+    scores = []
     for block in encoded.blocks:
         cells = encoded.candidates[rows, block.columns]
         telling = ~cells.all(axis=1)
         if telling.any():
             found = heldout.scores(priors[:, block.columns], cells, block.mechanism)
             weight = (len(block.values) - 1) / (~cells[telling]).sum(axis=1).mean()
-            scores[telling] += weight * found * (len(rows) / telling.sum())
-            cfs += 1
-    return scores / max(cfs, 1)
+            scores.append(np.zeros(len(rows)))
+            scores[-1][telling] = weight * found * (len(rows) / telling.sum())
+    return np.column_stack(scores)
 
 
 @dataclass(frozen=True)
@@ -345,7 +356,8 @@ def search(
                 attempt(option, len({*options[place + 1 :], *later} - {*tried, option}))
                 for place, option in enumerate(options)
             )
-            best = max((it for it in options if it in tried), key=lambda it: tried[it].mean())
+            harmless = (it for it in options if it in tried and not harms(tried[it], tried[here]))
+            best = max(harmless, key=lambda it: tried[it].mean())
             found = gain(tried[best], tried[here])
             if found.value > MOVES * found.error:
                 here = best

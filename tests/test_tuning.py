@@ -31,7 +31,7 @@ settings:
   seed: 1
 """
 CHOICES = {"iterations": ("auto",), "k": (5, 10, 20), "gamma": (0.0, 1.0)}
-NOISE = np.random.default_rng(0).normal(size=1000)
+NOISE = np.random.default_rng(0).normal(size=(1000, 1))  # one CF
 NOISE -= NOISE.mean()
 FEW = {"iterations": ("auto",), "k": (3, 15), "gamma": (0.0, 0.25), "ridge": (0.3,)}
 
@@ -131,13 +131,27 @@ def test_chance_passes_a_test_seldom():
     random = np.random.default_rng(0)
     start, path = Settings(k=20), [Settings(k=k) for k in (5, 6, 7, 8)]
     passed = sum(
-        confirm(start, path, lambda _: random.standard_t(5, size=400))[-1][2] for _ in range(400)
+        confirm(start, path, lambda _: random.standard_t(5, size=(400, 1)))[-1][2]
+        for _ in range(400)
     )
     assert passed <= 0.04 * 400
 
 
+def test_no_cf_pays_for_the_gain_of_others():
+    def score(settings):  # a small k is good for the first CF and bad for the second
+        small = settings.k < 10
+        return np.hstack([NOISE + 3 * small, NOISE[::-1] - small])
+
+    found = search(Settings(k=20), CHOICES, score)
+    assert found.trials[2].settings["k"] == 5
+    assert found.trials[2].gain.value == pytest.approx(1)
+    assert found.path == ()
+    ((_, gained, passed),) = confirm(Settings(k=20), [Settings(k=5)], score)
+    assert (gained.value, passed) == (pytest.approx(1), False)
+
+
 def test_a_gain_on_few_rows_is_never_clear():
-    found = gain(np.ones(20), np.zeros(20))
+    found = gain(np.ones((20, 1)), np.zeros((20, 1)))
     assert found.value == 1
     assert not is_clear(found, rows=20)
     assert is_clear(found, rows=400)
