@@ -31,7 +31,7 @@ Progress = Callable[[str, int, int], None]  # stage, done, total
 
 # The numbers of steps to choose from.
 STOPS = (1, 2, 3, 5, 7, 10, 14, 20, 30, 40, 50, 70, 100, 140, 200, 280, 400)
-LARGE = 20_000  # rows; half as many are enough to compare cells with shuffled ones
+LARGE = 20_000  # rows; a quarter is enough to compare cells with shuffled ones
 LEAST_MASS = 1e-12  # of a hidden cell's candidates: one impossible cell must not decide everything
 
 
@@ -315,7 +315,7 @@ def _null(rounds: Rounds, first: Propagation, stops: Ints) -> Null:
     """Compare round one with what it makes of shuffled cells."""
     n, seed = len(rounds.features), rounds.method.seed
     if n > LARGE:
-        rounds = rounds.of("sample", np.sort(order(n, SAMPLE, seed)[: LARGE // 2]))
+        rounds = rounds.of("sample", np.sort(order(n, SAMPLE, seed)[: LARGE // 4]))
         first = rounds.walk("sample", rounds.first, rounds.evidence, stops)
     mixed = shuffled(rounds.evidence, rounds.blocks, seed)
     walk = rounds.walk("shuffled", rounds.first, mixed, stops)
