@@ -205,10 +205,10 @@ def test_without_a_second_round_that_pays_none_is_run():
 
 
 def test_of_a_large_table_a_part_is_compared_with_its_shuffled_cells(monkeypatch):
-    features, candidates = table(6, n=800)
-    monkeypatch.setattr(module, "LARGE", 600)
-    judged = estimate(features, candidates, folds=folds(800, 5, seed=0)[:1])
-    assert judged.null.rows == 150
+    features, candidates = table(6, n=1500)
+    monkeypatch.setattr(module, "LARGE", 1400)
+    judged = estimate(features, candidates, folds=folds(1500, 5, seed=0)[:1])
+    assert judged.null.rows == 350
     assert (judged.null.entropy < 0.8 * judged.null.shuffled).all()
     whole = estimate(features, candidates)
     np.testing.assert_array_equal(judged.confidences, whole.confidences)
