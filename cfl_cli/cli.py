@@ -9,7 +9,6 @@ import signal
 import sys
 import traceback
 from contextlib import suppress
-from enum import StrEnum
 from io import TextIOWrapper
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TextIO
@@ -17,8 +16,30 @@ from typing import TYPE_CHECKING, Annotated, Any, TextIO
 import typer
 from typer.core import TyperGroup
 
-from cfl_cli import __version__
 from cfl_cli.errors import PROBLEMS_SHOWN, CflError, ResourceError, UsageError
+from cfl_cli.options import (
+    Data,
+    Delimiter,
+    Encoding,
+    Folds,
+    Format,
+    Gamma,
+    InputFormat,
+    Iterations,
+    Jobs,
+    K,
+    MaxMemory,
+    ModeOption,
+    NeighborsOption,
+    OnBadRow,
+    Overwrite,
+    Quiet,
+    Quote,
+    SchemaFile,
+    Verbose,
+    be_verbose,
+    show_version,
+)
 
 if TYPE_CHECKING:
     from cfl_cli.report import Report
@@ -61,121 +82,6 @@ app = typer.Typer(
 )
 # Every option has an environment twin: --k is CFL_K.
 TWINS = {"auto_envvar_prefix": "CFL"}
-
-
-class Mode(StrEnum):
-    """Which columns a CF gets."""
-
-    hard = "hard"
-    soft = "soft"
-    both = "both"
-
-
-class Search(StrEnum):
-    """How neighbors are searched for."""
-
-    auto = "auto"
-    exact = "exact"
-
-
-class OnBadRow(StrEnum):
-    """What happens to records of a text table that do not fit."""
-
-    refuse = "refuse"
-    reject = "reject"
-
-
-class Format(StrEnum):
-    """How a report is written."""
-
-    table = "table"
-    json = "json"
-    csv = "csv"
-    md = "md"
-
-
-def be_verbose(ctx: typer.Context, value: bool) -> bool:  # noqa: FBT001 — Typer's signature
-    """Remember that errors should come with a traceback."""
-    ctx.meta["verbose"] = value
-    return value
-
-
-def show_version(value: bool) -> None:  # noqa: FBT001 — Typer's signature
-    """Print the version and stop."""
-    if value:
-        typer.echo(f"cfl {__version__}")
-        raise typer.Exit
-
-
-Data = Annotated[
-    str,
-    typer.Argument(
-        metavar="DATA",
-        help="Table: .csv, .tsv, .jsonl (also .gz, .zst), .parquet, .arrow; - is standard input.",
-    ),
-]
-InputFormat = Annotated[
-    str | None,
-    typer.Option(metavar="NAME", help="Format of DATA, such as csv.gz. Default: by its name."),
-]
-SchemaFile = Annotated[
-    str, typer.Option("--schema", "-s", metavar="FILE", help="Schema file (YAML).")
-]
-ModeOption = Annotated[
-    Mode | None,
-    typer.Option("--mode", help="Imputed values, confidences per value, or both. Default: hard."),
-]
-K = Annotated[int | None, typer.Option("--k", help="Neighbors of a row. Default: 20.")]
-Iterations = Annotated[
-    str | None,
-    typer.Option(
-        metavar="N|auto", help="Steps of propagation; auto: as hidden cells favor. Default: 100."
-    ),
-]
-Gamma = Annotated[
-    str | None,
-    typer.Option(
-        metavar="X|auto",
-        help="Weight of the first round in the second; 0: no second; auto: where hidden cells "
-        "favor it. Default: 0.25.",
-    ),
-]
-Folds = Annotated[
-    str | None,
-    typer.Option(
-        metavar="N|auto",
-        help="Parts of the rows to hide in turn, to judge the answers; 0: none. Default: auto.",
-    ),
-]
-Jobs = Annotated[int | None, typer.Option("--jobs", "-j", help="Threads. Default: all cores.")]
-NeighborsOption = Annotated[
-    Search | None,
-    typer.Option(
-        "--neighbors", help="May the search miss a few (recall is measured)? Default: auto."
-    ),
-]
-MaxMemory = Annotated[
-    str | None,
-    typer.Option(metavar="SIZE", help="Refuse a run that needs more, such as 2GB."),
-]
-Delimiter = Annotated[
-    str | None,
-    typer.Option(metavar="SIGN", help="Between a text table's cells. Default: comma; .tsv: tab."),
-]
-Quote = Annotated[
-    str | None, typer.Option(metavar="SIGN", help="Around a text table's cells. Default: \".")
-]
-Encoding = Annotated[
-    str | None, typer.Option(metavar="NAME", help="Of a text table. Default: UTF-8.")
-]
-Overwrite = Annotated[
-    bool | None, typer.Option("--overwrite/--no-overwrite", help="Replace files that exist.")
-]
-Quiet = Annotated[bool | None, typer.Option("--quiet", "-q", help="Print errors only.")]
-Verbose = Annotated[
-    bool,
-    typer.Option("--verbose", "-v", help="Show a traceback with errors.", callback=be_verbose),
-]
 
 
 @app.callback()
@@ -265,6 +171,7 @@ def impute(
     from cfl_cli.outputs import Outputs
     from cfl_cli.progress import Display
     from cfl_cli.schema import Schema
+    from cfl_cli.targets import check_targets
 
     listen()
     loaded = Schema.load(tables.local(schema))
@@ -482,7 +389,9 @@ def tune(
     from cfl_cli import files, rewrite, tables, tried, tuning, yamltext
     from cfl_cli.progress import Display
     from cfl_cli.schema import Schema
+    from cfl_cli.targets import check_targets
 
+    listen()
     text = yamltext.text_of(tables.local(schema))
     loaded = Schema.parse(text, schema)
     settings = loaded.settings.override(
@@ -545,48 +454,10 @@ def schema() -> None:
     deliver(f"{text}\n", "-", source="", overwrite=False)
 
 
-def check_targets(targets: list[Path], *, sources: list[Path | None], overwrite: bool) -> None:
-    """Raise unless every target can be written without harm to a source or to another target.
-
-    A source of None is standard input.
-    """
-    for number, target in enumerate(targets):
-        try:
-            _check_target(target, [*sources, *targets[:number]], overwrite=overwrite)
-        except (OSError, RuntimeError) as error:  # a name too long, links in a circle
-            raise UsageError(f"{target}: cannot be written: {error}") from error
-
-
-def _check_target(target: Path, others: list[Path | None], *, overwrite: bool) -> None:
-    from cfl_cli import files
-
-    folder = target.resolve().parent
-    if any(_same(target, other) for other in others):
-        raise UsageError(f"{target}: would be read and written, or written twice: name another")
-    if not folder.is_dir():
-        raise UsageError(f"{target}: there is no folder {folder}: make it first")
-    if target.exists() and not target.is_file():
-        raise UsageError(f"{target}: is no regular file: name another, or - for standard output")
-    if not overwrite:
-        files.refuse_existing([target])
-
-
-def _same(target: Path, other: Path | None) -> bool:
-    try:
-        if other is None:
-            return sys.stdin is not None and os.path.samestat(
-                target.stat(), os.fstat(sys.stdin.fileno())
-            )
-        if target.exists() and other.exists():
-            return target.samefile(other)
-        return target.resolve() == other.resolve()
-    except (OSError, RuntimeError):  # the other one is broken, which its reader will say
-        return False
-
-
 def deliver(text: str, out: str, *, source: str, overwrite: bool) -> None:
     """Write `text` to the file `out`, or to standard output."""
     from cfl_cli import tables
+    from cfl_cli.targets import check_targets
 
     if out != tables.STANDARD:
         path = tables.local(out)

@@ -25,7 +25,7 @@ LAYERS = [
     {"render", "progress", "footprint", "draft", "rewrite"},
     {"imputation"},
     {"plan", "outputs", "tuning"},
-    {"tried"},
+    {"tried", "targets", "options"},
     {"cli"},
     {"__main__"},
 ]
