@@ -326,12 +326,12 @@ def _encode_cf(
         empty_cells=int(cells.missing.sum()),
         rates=None if cf.mechanism is None else np.array(cf.mechanism),
     )
-    impossible = np.isneginf(block.mechanism.scaled(masks)[1])[codes]
-    problems.add_cells(
-        cells,
-        impossible & ~wrong,
-        lambda _: "is impossible under the column's `mechanism`: correct the one or the other",
-    )
+    if block.rates is not None and not wrong.any():
+        problems.add_cells(
+            cells,
+            np.isneginf(block.mechanism.scaled(masks)[1])[codes],
+            lambda _: "is impossible under the column's `mechanism`: correct the one or the other",
+        )
     return candidates, block
 
 
