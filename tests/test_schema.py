@@ -221,7 +221,10 @@ COMPLEMENTARY = "x: {role: complementary, "
         (COMPLEMENTARY + "separator: ^NA}", "no cell can say 'NA': it is listed under 'missing'"),
         (
             COMPLEMENTARY + "^type: numeric}",
-            "unknown key 'type' for a complementary column (role, separator, exact, values or mechanism)",
+            (
+                "unknown key 'type' for a complementary column "
+                "(role, separator, exact, values or mechanism)"
+            ),
         ),
         ("x: {role: ignore, ^type: numeric}", "unknown key 'type' for an ignored column"),
         ("x: {role: ^[a]}", "unknown role a list (ordinary, complementary or ignore)"),
