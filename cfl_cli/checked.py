@@ -165,7 +165,9 @@ AutoCount = Annotated[_Auto | Annotated[Count, Tag(_OR_AUTO)], _auto_or_number]
 AutoNumber = Annotated[
     _Auto | Annotated[Number, Field(ge=0, allow_inf_nan=False), Tag(_OR_AUTO)], _auto_or_number
 ]
-AutoFolds = Annotated[_Auto | Annotated[Integer, Field(ge=0), Tag(_OR_AUTO)], _auto_or_number]
+AutoFolds = Annotated[
+    _Auto | Annotated[Integer, Field(ge=0, le=100), Tag(_OR_AUTO)], _auto_or_number
+]
 
 _UNITS = {"": 1, "kb": 1e3, "mb": 1e6, "gb": 1e9, "tb": 1e12}
 _UNITS |= {"kib": 1 << 10, "mib": 1 << 20, "gib": 1 << 30, "tib": 1 << 40}

@@ -492,6 +492,9 @@ def summarise(report: "Report", out: str, source: Path | None) -> None:
     for warning in report.warnings:
         note(f"warning: {warning}")
     note(f"{out}: {report.rows:,} rows, {cfs} in {sum(report.timings.values()):.1f} s")
+    doubtful = [c.name for c in report.columns if "exclusions-not-uniform" in c.flags]
+    if doubtful:
+        note(f"exclusions not uniform, figures not to be relied on: {', '.join(doubtful)}")
     if flagged:
         what = "kept as observed" if report.kept else "do not trust without a look"
         see = f"; see `cfl report {source}`" if source else ""

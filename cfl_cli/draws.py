@@ -49,3 +49,11 @@ def shuffled(cells: Floats | Mask, blocks: Ints, seed: int) -> Floats | Mask:
     for cf, block in enumerate(columns(blocks, cells.shape[1])):
         mixed[:, block] = cells[order(len(cells), SHUFFLES + cf, seed)][:, block]
     return mixed
+
+
+def hash_rows(features: Floats) -> Bits:
+    """Return one key per row; equal rows have equal keys, and unequal rows nearly always not."""
+    keys = np.zeros(len(features), dtype=np.uint64)
+    for column in features.T:
+        keys = mix(keys * np.uint64(3) + np.ascontiguousarray(column).view(np.uint64))
+    return keys

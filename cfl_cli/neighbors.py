@@ -21,7 +21,7 @@ from typing import Self
 import numpy as np
 
 from cfl_cli.arrays import Floats, Ints
-from cfl_cli.draws import Bits, draw, mix
+from cfl_cli.draws import draw, hash_rows
 from cfl_cli.index import TIE, Found, Index, Stage
 from cfl_cli.parallel import Workers, slices
 
@@ -86,7 +86,7 @@ class Groups:
     def of(cls, features: Floats) -> Self:
         """Group the rows of `features`, groups in order of first appearance."""
         features = np.ascontiguousarray(features) + 0.0  # −0.0 and 0.0 are one value
-        keys = _hash_rows(features)
+        keys = hash_rows(features)
         _, first, group = np.unique(keys, return_index=True, return_inverse=True)
         if not np.array_equal(features[first][group], features):  # two keys collided
             _, first, group = np.unique(features, axis=0, return_index=True, return_inverse=True)
@@ -190,11 +190,3 @@ def sample(rows: Ints, *, pool: Ints, wanted: Ints, k: int, seed: int) -> Ints:
         taken = (drawn[:, :step] == pick[:, None]).any(axis=1)
         drawn[:, step] = np.where(taken, last, pick)
     return drawn
-
-
-def _hash_rows(features: Floats) -> Bits:
-    """Return one key per row; equal rows have equal keys, and unequal rows nearly always not."""
-    keys = np.zeros(len(features), dtype=np.uint64)
-    for column in features.T:
-        keys = mix(keys * np.uint64(3) + np.ascontiguousarray(column).view(np.uint64))
-    return keys

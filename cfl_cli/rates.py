@@ -41,7 +41,8 @@ def read(entry: object, values: Sequence[str]) -> Rates:
             problem(f"{quote(c)} has no weight", kind="lacking") for c in values if c not in lines
         )
         weights = {c: _share(lines[c], c) for c in values}
-        rates = [[0.0 if c == v else weights[c] for c in values] for v in values]
+        largest = max(weights.values()) or 1.0  # or a sum may be too large
+        rates = [[0.0 if c == v else weights[c] / largest for c in values] for v in values]
         refuse(_unable(rates, values))
     return tuple(tuple(rate / sum(row) for rate in row) for row in rates)
 
@@ -81,10 +82,14 @@ def _unlike_probabilities(
         if row[place] > 0:
             yield problem(f"{quote(value)} cannot rule itself out: make that 0", value)
         elif abs(sum(row) - 1) > FAR_FROM_ONE:
-            yield problem(f"expected probabilities that sum to 1, found {sum(row):g}", value)
+            wanted = f"expected probabilities that sum to 1 for {quote(value)}"
+            yield problem(f"{wanted}, found {sum(row):g}", value)
 
 
 def _unable(rates: list[list[float]], values: Sequence[str]) -> Iterator[InitErrorDetails]:
+    if not any(map(any, rates)):
+        yield problem("expected a weight above 0 for two values or more")
+        return
     for value, row in zip(values, rates, strict=True):
         if sum(row) == 0:
             yield problem(f"only {quote(value)} has a weight, and it cannot rule itself out", value)

@@ -17,7 +17,8 @@ from cfl_cli.words import printable
 BAR = 12
 PIPE_WIDTH = 120  # where there is no terminal whose width could be asked
 NARROWEST = 72  # below, the terminal may wrap lines rather than we drop facts
-ROOMY = 100  # from this width on there is room for numbers beside the bar
+ROOMY = 112  # from this width on there is room for everything
+FAIR = 92  # … for what else the accuracy is to be compared with
 ESTIMATED = (
     "estimated_accuracy",
     "commonest_share_interval",
@@ -69,7 +70,8 @@ ACTION = Field("action", lambda column: printable(column.action))
 # Of a CF that was judged by hidden cells, and of one that was not.
 JUDGED = [NAME, VALUES, BARS, REDUCTION, SHUFFLED, ACCURACY, COMMONEST, FLAGS, ACTION]
 UNJUDGED = [NAME, VALUES, NUMBERS, BARS, REDUCTION, CONFIDENCE, FLAGS, ACTION]
-NARROW = {VALUES, NUMBERS, BARS}  # what there is no room for
+TIGHT = {VALUES, NUMBERS, BARS}  # what there is no room for below ROOMY
+NARROW = {*TIGHT, SHUFFLED, COMMONEST}  # and below FAIR
 
 
 def _fields(report: Report) -> list[Field]:
@@ -93,8 +95,8 @@ def table(report: Report, *, color: bool, width: int | None) -> str:
         width=width,
         highlight=False,
     )
-    roomy = width >= ROOMY
-    fields = [field for field in _fields(report) if roomy or field not in NARROW]
+    dropped = NARROW if width < FAIR else TIGHT if width < ROOMY else set()
+    fields = [field for field in _fields(report) if field not in dropped]
     lines = Table(box=None, pad_edge=False, padding=(0, 0, 0, 1), header_style="bold")
     for field in fields:
         folds = field in (NAME, FLAGS)
@@ -105,8 +107,16 @@ def table(report: Report, *, color: bool, width: int | None) -> str:
             no_wrap=not folds,
         )
     for column in report.columns:
-        styles = {NAME: "bold", FLAGS: "yellow" if column.flagged else "dim"}
-        lines.add_row(*(Text(field.show(column), styles.get(field, "")) for field in fields))
+        styles = {NAME: "bold"}
+        lines.add_row(
+            *(
+                # A flag a line: folded, they would break within words.
+                Text(field.show(column).replace(", ", ",\n"), "yellow" if column.flagged else "dim")
+                if field is FLAGS
+                else Text(field.show(column), styles.get(field, ""))
+                for field in fields
+            )
+        )
     console.print(Text(_title(report)))
     console.print()
     console.print(lines)
@@ -162,7 +172,8 @@ def _escape(text: str) -> str:
 def _title(report: Report) -> str:
     flagged = sum(column.flagged for column in report.columns)
     verdict = f"{flagged} flagged" if flagged else "none flagged"
-    return f"{report.rows:,} rows, {len(report.columns)} CFs, {verdict}"
+    cfs = f"{len(report.columns)} CF{'s' if len(report.columns) != 1 else ''}"
+    return f"{report.rows:,} rows, {cfs}, {verdict}"
 
 
 def _notes(report: Report) -> list[str]:
@@ -184,9 +195,14 @@ def _of_column(column: ColumnReport, report: Report) -> Iterator[str]:
     if column.confident and column.low_confidence_cells:
         least, right = report.settings.get("min_confidence"), column.confident.accuracy
         rest = f"; the others are right in about {_interval(right)}" if right else ""
-        yield f"{name}: {column.low_confidence_cells:,} cells below {least} left empty{rest}."
+        low = _cells(column.low_confidence_cells)
+        yield f"{name}: {low} with a confidence below {least} left empty{rest}."
     if column.suspect_cells:
-        yield f"{name}: {column.suspect_cells:,} cells that the neighbors all but contradict."
+        yield f"{name}: {_cells(column.suspect_cells)} that the neighbors all but contradict."
+
+
+def _cells(count: int) -> str:
+    return f"{count:,} cell{'s' if count != 1 else ''}"
 
 
 def _flat(column: ColumnReport) -> dict[str, object]:

@@ -19,7 +19,8 @@ FLAGGING = {"small-entropy-reduction", "no-better-than-commonest"}
 ADVICE = {
     "small-entropy-reduction": (
         "the neighbors say little about this CF, or no more than they say of its cells when these "
-        "are shuffled: keep it as observed (--keep-flagged), or add OFs that bear on it"
+        "are shuffled: keep it as observed (--keep-flagged), add OFs that bear on it, or try "
+        "--gamma auto"
     ),
     "no-better-than-commonest": (
         "the answers are not clearly better than always answering the commonest candidate: keep "
@@ -27,7 +28,8 @@ ADVICE = {
     ),
     "exclusions-not-uniform": (
         "some value is ruled out more often than chance allows, so the cells were not filled in as "
-        "the method assumes: tell how under `mechanism`, or do not rely on this CF's figures"
+        "the schema says or the method assumes: tell how under `mechanism`, and until then do not "
+        "rely on this CF's figures, its accuracy least of all"
     ),
     "fallback-rows": (
         "in some rows the neighbors rule out every candidate, and all candidates count alike "

@@ -1,10 +1,13 @@
 """Which CFs can be trusted: the report of a run, from its estimate and its hidden cells."""
 
+from collections.abc import Iterator
+
 import numpy as np
 
 from cfl_cli.arrays import Floats
 from cfl_cli.blocks import entropies
 from cfl_cli.decode import best
+from cfl_cli.draws import hash_rows
 from cfl_cli.encode import Encoded
 from cfl_cli.estimate import Estimate
 from cfl_cli.exclusions import Shares
@@ -27,8 +30,10 @@ SMALL_REDUCTION = 0.25
 # so much more in a small table, where chance has its say.
 CLEARLY_LESS = 0.03
 CHANCE = 3.5  # over the square root of the rows: noise strays by a third of that, more or less
+REPEATS = 10  # rows, at least, that are like another one in all that matters …
+REPEATED = 0.8  # … and that share, at least, of the rows whose OFs are like another one's
 ALONE = np.array([0])  # where the only block begins
-STRETCH = 0.05  # of an interval, at most
+STRETCH = 0.12  # of an interval, at most
 HEIGHTS = "▁▂▃▄▅▆▇█"
 SUSPECT = 0.01  # of what the neighbors say, left to a cell's candidates
 
@@ -56,11 +61,33 @@ def build(
         len(encoded.features),
         settings,
         tuple(columns),
-        warnings=encoded.warnings,
+        warnings=(*encoded.warnings, *_doubts(encoded, settings)),
         rescued_rows=estimate.rescued_rows,
         neighbor_recall=estimate.recall,
         steps=estimate.steps,
     )
+
+
+def _doubts(encoded: Encoded, settings: dict[str, Setting]) -> Iterator[str]:
+    """Yield what makes hidden cells tell less than they seem to."""
+    ofs = hash_rows(encoded.features)
+    order = np.argsort(ofs, kind="stable")
+    twins = order[1:][ofs[order[1:]] == ofs[order[:-1]]]  # rows whose OFs another has too
+    before = order[:-1][ofs[order[1:]] == ofs[order[:-1]]]
+    same = (encoded.candidates[twins] == encoded.candidates[before]).all(axis=1)
+    undecided = any(len(block.values) > 2 for block in encoded.blocks)
+    if undecided and same.sum() >= REPEATS and same.mean() > REPEATED:
+        yield (
+            f"{int(same.sum()):,} rows repeat another row, OFs, CFs and all: a hidden cell then "
+            "has a twin that tells it, and estimated accuracies are too high; remove the repeats"
+        )
+    n, k, gamma = len(ofs), settings.get("k"), settings.get("gamma")
+    distinct = n - len(twins)
+    if isinstance(k, int) and isinstance(gamma, float) and gamma > 0 and n > k * distinct:
+        yield (
+            f"only {distinct:,} rows are distinct by their OFs, and then a second round often does "
+            "harm that hidden cells do not show: try --gamma auto, or --gamma 0"
+        )
 
 
 class Cells:
@@ -148,7 +175,7 @@ class Cells:
     def _reduction(self, left: float) -> float:
         if self.entropy_start == 0:
             return 1.0
-        return min(max(1 - left / self.entropy_start, 0.0), 1.0)
+        return float(min(max(1 - left / self.entropy_start, 0.0), 1.0))
 
 
 def _column(cells: Cells, *, keep_flagged: bool, min_confidence: float) -> ColumnReport:
@@ -246,4 +273,4 @@ def _within(value: float, error: float) -> Estimated:
 
 
 def _estimated(interval: Interval) -> Estimated:
-    return Estimated(interval.value, interval.low, interval.high)
+    return Estimated(float(interval.value), float(interval.low), float(interval.high))

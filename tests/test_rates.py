@@ -45,6 +45,10 @@ def test_python_gives_it_as_it_is():
     assert Schema(columns={**columns, "cf": cf}).complementary["cf"].mechanism == TABLE
 
 
+def test_weights_of_any_size_are_relative():
+    assert rates("{a: 3e307, b: 1e307, c: 1e307}")[0] == (0, 0.5, 0.5)
+
+
 def test_a_row_that_was_rounded_is_scaled():
     assert np.sum(rates("[[0, 0.333, 0.667], [0.3333, 0, 0.6666], [0.5, 0.5, 0]]"), axis=1) == (
         pytest.approx([1, 1, 1], abs=1e-15)
@@ -61,8 +65,12 @@ def test_a_row_that_was_rounded_is_scaled():
         ("[[0, 1], [1, 0], [1, 0]]", "s.yml:7:5: expected 3 entries"),
         ("{a: {b: 1}, b: {c: 1}, c: {a: 0.7}}", "s.yml:7:42: expected probabilities that sum to 1"),
         ("{a: {b: 1}, b: {c: 1}, c: {c: 1}}", "s.yml:7:42: 'c' cannot rule itself out"),
-        ("{a: {b: 1}, b: {c: 1}}", "s.yml:7:5: expected probabilities that sum to 1, found 0"),
+        (
+            "{a: {b: 1}, b: {c: 1}}",
+            "s.yml:7:5: expected probabilities that sum to 1 for 'c', found 0",
+        ),
         ("{a: 0, b: 0, c: 1}", "s.yml:7:32: only 'c' has a weight"),
+        ("{a: 0, b: 0, c: 0}", "s.yml:7:16: expected a weight above 0 for two values or more"),
         ("{a: -1, b: 1, c: 1}", "s.yml:7:20: expected a number, 0 or more, found '-1'"),
         ("{a: {b: often}, b: {a: 1}, c: {a: 1}}", "s.yml:7:24: expected a number, 0 or more"),
         ("{a: nan, b: 1, c: 1}", "s.yml:7:20: expected a number, 0 or more, found 'nan'"),

@@ -36,7 +36,10 @@ def cfl(line, folder):
     )
     assert run.returncode == 0, run.stdout
     return re.sub(
-        r"^(round|fold|sample|shuffled|judge)\b.*: .*\n", "", run.stdout, flags=re.MULTILINE
+        r"^(round|fold|sample|shuffled)[^:]*: (neighbors|weights|propagation): .*\n",
+        "",
+        run.stdout,
+        flags=re.MULTILINE,
     )
 
 

@@ -454,22 +454,32 @@ TWO = report(column(flags=FLAGS, flagged=True, action="kept"), column("ward", do
 
 
 def test_the_table_has_a_line_for_every_cf():
-    assert render.table(TWO, color=False, width=None).splitlines()[:5] == [
+    assert render.table(TWO, color=False, width=None).splitlines()[:6] == [
         "1,234 rows, 2 CFs, 1 flagged",
         "",
-        (
-            "CF   values entropy                  reduction conf. "
-            "flags                                  action"
-        ),
-        (
-            "job       3 0.69 → 0.23 ████░░░░░░░░       67%  0.90 "
-            "small-entropy-reduction, fallback-rows kept"
-        ),
-        (
-            "ward     40 0.69 → 0.23 ████░░░░░░░░       67%  0.90 "
-            "-                                      imputed"
-        ),
+        "CF   values entropy                  reduction conf. flags                    action",
+        "job       3 0.69 → 0.23 ████░░░░░░░░       67%  0.90 small-entropy-reduction, kept",
+        "                                                     fallback-rows",
+        "ward     40 0.69 → 0.23 ████░░░░░░░░       67%  0.90 -                        imputed",
     ]
+
+
+@pytest.mark.parametrize("width", [72, 92, 100, 112, 200])
+def test_flags_are_never_broken_and_facts_of_hidden_cells_are_shown(width):
+    told = Estimated(0.5, 0.4, 0.6)
+    facts = column(
+        flags=("small-entropy-reduction", "no-better-than-commonest"),
+        flagged=True,
+        estimated_accuracy=told,
+        commonest_accuracy=told,
+        entropy_reduction_null=0.11,
+    )
+    text = render.table(report(facts), color=False, width=width)
+    for whole in ("small-entropy-reduction", "no-better-than-commonest", "0.50 (0.40–0.60)"):
+        assert whole in text
+    assert ("11%" in text) == (width >= 92)
+    assert ("█" in text) == (width >= 112)
+    assert max(map(len, text.splitlines())) <= width
 
 
 def test_every_flag_that_fired_is_explained_once_and_warnings_follow():
