@@ -33,7 +33,8 @@ CHANCE = 3.5  # over the square root of the rows: noise strays by a third of tha
 REPEATS = 10  # rows, at least, that are like another one in all that matters …
 REPEATED = 0.8  # … and that share, at least, of the rows whose OFs are like another one's
 ALONE = np.array([0])  # where the only block begins
-STRETCH = 0.12  # of an interval, at most
+STRETCH = 0.08  # of an interval, at most
+BETTER = 0.7  # of the answers that differ from those that were judged, at most, or about
 HEIGHTS = "▁▂▃▄▅▆▇█"
 SUSPECT = 0.01  # of what the neighbors say, left to a cell's candidates
 
@@ -99,7 +100,8 @@ class Cells:
         self.candidates = encoded.candidates[:, self.block.columns]
         self.confidences = estimate.confidences[:, self.block.columns]
         self.answers = best(self.confidences, self.candidates)
-        beginning = start(encoded.evidence[:, self.block.columns], ALONE)
+        self.evidence = encoded.evidence[:, self.block.columns]
+        beginning = start(self.evidence, ALONE)
         self.entropy_start = float(entropies(beginning, ALONE).mean())
         self.entropy_end = float(entropies(self.confidences, ALONE).mean())
 
@@ -160,17 +162,23 @@ class Cells:
     def stretched(self, accuracy: Interval, confidence: float) -> Estimated:
         """Return the estimate of the answers, from that of the answers to hidden cells.
 
-        What was judged has seen fewer cells, and none of its own row, than the answers that are
-        given. How much these are more or less confident tells in which direction, and about how
-        far, they may be more or less accurate: so far the interval reaches further, within what
-        was seen on tables whose truth is known.
+        What was judged has seen fewer cells, and of its own row only what the prior does not
+        hold, than the answers that are given. These may be better for it, where they differ, and
+        better or worse where they are more or less confident. So far the interval reaches further;
+        how far was settled on tables whose truth is known.
         """
         hidden = self.estimate.hidden
-        rows = slice(None) if hidden is None else hidden.rows
+        if hidden is None:
+            return _estimated(accuracy)
+        rows = hidden.rows
+        judged = best(
+            hidden.priors[:, self.block.columns] * self.evidence[rows], self.candidates[rows]
+        )
+        differ = float((judged != self.answers[rows]).mean())
         more = float(self.answer_confidences[rows].mean()) - confidence
-        more = min(max(more, -STRETCH), STRETCH)
-        low, high = accuracy.low + min(more, 0), accuracy.high + max(more, 0)
-        return Estimated(accuracy.value, max(low, 0.0), min(high, 1.0))
+        low = accuracy.low - min(max(-more, 0.0), STRETCH)
+        high = accuracy.high + min(max(more, BETTER * differ), STRETCH)
+        return Estimated(float(accuracy.value), float(max(low, 0.0)), float(min(high, 1.0)))
 
     def _reduction(self, left: float) -> float:
         if self.entropy_start == 0:
