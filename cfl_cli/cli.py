@@ -127,7 +127,8 @@ def impute(
         ),
     ] = None,
     seed: Annotated[
-        int | None, typer.Option(help="Draws among equal distances. Default: 0.")
+        int | None,
+        typer.Option(help="Draws among equal distances, and of rows to hide. Default: 0."),
     ] = None,
     folds: Folds = None,
     neighbors: NeighborsOption = None,

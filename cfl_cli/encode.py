@@ -37,7 +37,7 @@ class Block:
     @cached_property
     def mechanism(self) -> Mechanism:
         """Return how the CF's exclusions arise."""
-        return Mechanism(len(self.values), self.rates)
+        return Mechanism(len(self.values)) if self.rates is None else Mechanism.of(self.rates)
 
     @property
     def columns(self) -> slice:

@@ -48,7 +48,8 @@ def _bar(column: ColumnReport) -> str:
 
 NAME = Field("CF", lambda column: printable(column.name))
 NUMBERS = Field("entropy", lambda column: f"{column.entropy_start:.2f} → {column.entropy_end:.2f}")
-BARS = Field("", _bar)
+BARS = Field("", _bar)  # behind the numbers, whose heading serves both
+ENTROPY = Field("entropy", _bar)
 FLAGS = Field("flags", lambda column: printable(", ".join(column.flags)) or "-")
 VALUES = Field("values", lambda column: str(column.domain_size), right=True)
 REDUCTION = Field("reduction", lambda column: f"{column.entropy_reduction:.0%}", right=True)
@@ -68,9 +69,9 @@ COMMONEST = Field(
 )
 ACTION = Field("action", lambda column: printable(column.action))
 # Of a CF that was judged by hidden cells, and of one that was not.
-JUDGED = [NAME, VALUES, BARS, REDUCTION, SHUFFLED, ACCURACY, COMMONEST, FLAGS, ACTION]
+JUDGED = [NAME, VALUES, ENTROPY, REDUCTION, SHUFFLED, ACCURACY, COMMONEST, FLAGS, ACTION]
 UNJUDGED = [NAME, VALUES, NUMBERS, BARS, REDUCTION, CONFIDENCE, FLAGS, ACTION]
-TIGHT = {VALUES, NUMBERS, BARS}  # what there is no room for below ROOMY
+TIGHT = {VALUES, NUMBERS, BARS, ENTROPY}  # what there is no room for below ROOMY
 NARROW = {*TIGHT, SHUFFLED, COMMONEST}  # and below FAIR
 
 
@@ -129,7 +130,7 @@ def table(report: Report, *, color: bool, width: int | None) -> str:
 
 def markdown(report: Report) -> str:
     """Return the report as a Markdown table."""
-    fields = [field for field in _fields(report) if field is not BARS]
+    fields = [field for field in _fields(report) if field not in (BARS, ENTROPY)]
     rows = [
         [field.heading for field in fields],
         ["---:" if field.right else "---" for field in fields],

@@ -24,6 +24,7 @@ from cfl_cli.report import (
     Report,
     Setting,
 )
+from cfl_cli.words import quote
 
 SMALL_REDUCTION = 0.25
 # Entropy that is left counts as less than the shuffled cells' if it is less by this share, and by
@@ -70,7 +71,13 @@ def build(
 
 
 def _doubts(encoded: Encoded, settings: dict[str, Setting]) -> Iterator[str]:
-    """Yield what makes hidden cells tell less than they seem to."""
+    """Yield what makes hidden cells tell less than they seem to, or nothing."""
+    for block in encoded.blocks:
+        if block.rates is not None and not block.mechanism.tells_values_apart:
+            yield (
+                f"column {quote(block.name)}: cells of its mechanism do not tell the values apart, "
+                "so that its accuracy cannot be estimated"
+            )
     ofs = hash_rows(encoded.features)
     order = np.argsort(ofs, kind="stable")
     twins = order[1:][ofs[order[1:]] == ofs[order[:-1]]]  # rows whose OFs another has too

@@ -148,7 +148,9 @@ def test_a_mechanism_that_tells_nothing_leaves_the_estimates_out():
         {"x": rng.random(200), "y": rng.random(200), "cf": rng.choice(["a", "b"], 200)}
     )
     alike = [[0, 1, 0, 0], [1, 0, 0, 0], [0.5, 0.5, 0, 0], [0.5, 0.5, 0, 0]]
-    [column] = run(frame, mechanism=alike).report.columns
+    report = run(frame, mechanism=alike).report
+    assert [text for text in report.warnings if "do not tell the values apart" in text]
+    [column] = report.columns
     assert column.estimated_accuracy is None
     assert column.commonest_share is None
     assert column.heldout_score is None
