@@ -47,3 +47,8 @@ def entropies(confidences: Floats, blocks: Ints) -> Floats:
     logs = np.log(confidences, out=np.zeros_like(confidences), where=confidences > 0)
     # The absolute value and not −Σ: rounding may leave a hair on the wrong side of 0.
     return np.abs(totals(confidences * logs, blocks))
+
+
+def best(confidences: Floats, candidates: Mask) -> Ints:
+    """Return the place of every row's most confident candidate in one block, the first of equals."""
+    return np.asarray(np.where(candidates, confidences, -1.0).argmax(axis=1))

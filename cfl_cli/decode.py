@@ -6,6 +6,7 @@ import numpy as np
 import polars as pl
 
 from cfl_cli.arrays import Floats, Ints, Mask
+from cfl_cli.blocks import best
 from cfl_cli.encode import Block
 from cfl_cli.words import quote
 
@@ -42,30 +43,28 @@ def clashes(
     return problems
 
 
-def best(confidences: Floats, candidates: Mask) -> Ints:
-    """Return the place of every row's most confident candidate, the first of equals."""
-    return np.asarray(np.where(candidates, confidences, -1.0).argmax(axis=1))
-
-
 def decode(
     confidences: Floats,
     candidates: Mask,
     blocks: Sequence[Block],
     *,
     mode: str,
+    answers: Ints | None = None,
     kept: Collection[str] = (),
     min_confidence: float = 0.0,
 ) -> list[pl.Series]:
     """Return the new columns, CF by CF.
 
+    `answers`, n × CFs, are places in the domains; left out, the most confident candidates are.
     All cells of CFs in `kept`, and those of less than `min_confidence`, get null for a value.
     """
     series = []
-    for block in blocks:
+    for cf, block in enumerate(blocks):
         own = confidences[:, block.columns]
         columns: list[pl.Series] = []
         if mode != "soft":
-            place = best(own, candidates[:, block.columns])
+            given = candidates[:, block.columns]
+            place = best(own, given) if answers is None else answers[:, cf]
             confidence = own[np.arange(len(own)), place]
             values = pl.Series(block.values, dtype=pl.String).gather(place)
             if block.name in kept:

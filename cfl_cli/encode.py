@@ -15,6 +15,7 @@ import polars as pl
 
 from cfl_cli.arrays import Floats, Ints, Mask
 from cfl_cli.errors import PROBLEMS_SHOWN, DataError
+from cfl_cli.estimators.interface import Known
 from cfl_cli.exclusions import Mechanism
 from cfl_cli.schema import Complementary, Ordinary, Schema
 from cfl_cli.words import did_you_mean, quote
@@ -56,13 +57,15 @@ class Encoded:
     warnings: tuple[str, ...]
 
     @cached_property
+    def known(self) -> Known:
+        """Return what estimators are given."""
+        mechanisms = tuple(block.mechanism for block in self.blocks)
+        return Known(self.features, self.candidates, self.starts, mechanisms)
+
+    @property
     def evidence(self) -> Floats | Mask:
         """Return how likely each cell is under each value, n × ΣK, up to a factor of its own."""
-        if all(block.rates is None for block in self.blocks):
-            return self.candidates
-        return np.hstack(
-            [block.mechanism.likelihood(self.candidates[:, block.columns]) for block in self.blocks]
-        )
+        return self.known.evidence
 
     @cached_property
     def starts(self) -> Ints:

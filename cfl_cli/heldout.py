@@ -16,6 +16,7 @@ with is taken to be independent of all else, and distributed as in the whole tab
 The possible cells of a row are listed while they are few, else drawn at random.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import combinations
 from math import comb
@@ -26,6 +27,9 @@ import numpy as np
 from cfl_cli.arrays import Floats, Ints, Mask
 from cfl_cli.exclusions import Mechanism
 from cfl_cli.parallel import slices
+
+# How rows are answered: priors and likelihoods of cells, … × K, become answers and confidences.
+Rule = Callable[[Floats, Floats], tuple[Ints, Floats]]
 
 NORMAL = 1.96  # standard errors to either side, for 95 %
 LEAST = 1e-12  # mass that a prior is taken to leave a cell: one surprise must not decide a score
@@ -121,6 +125,7 @@ def judge(
     shares: Floats,
     min_confidence: float | None = None,
     mutual: bool = False,
+    rule: Rule | None = None,
     seed: int = 0,
 ) -> HeldOut | None:
     """Return what the hidden cells (m × K) tell of the priors (m × K) that were made without them.
@@ -130,14 +135,16 @@ def judge(
     `mutual` says that rows were hidden in turn, so that each helped to judge the others. What
     chance makes of two folds' cells then counts twice, once in each one's judgement of the other,
     and the variance of an estimate is up to twice that of as many independent cells: so much is
-    allowed for. None is returned if no hidden cell tells the values apart.
+    allowed for. `rule` answers otherwise than by the most confident candidate. None is returned if
+    no hidden cell tells the values apart.
     """
     reach = NORMAL * np.sqrt(2) if mutual else NORMAL
     weights = mechanism.weights(hidden)
     if not weights.any():
         return None
     finals = Finals.of(candidates, mechanism)
-    evidence = _look(prior, hidden, weights, finals, shares, min_confidence or 0.0, seed)
+    least = min_confidence or 0.0
+    evidence = _look(prior, hidden, weights, finals, shares, least, rule or most_confident, seed)
     return HeldOut(
         cells=int((~hidden.all(axis=1)).sum()),
         confidence=float(evidence.confidences.mean()),
@@ -198,21 +205,26 @@ class Finals:
         return max(NUMBERS_DRAWN // (rows * self.mechanism.size), DRAWN)
 
     def answers(
-        self, prior: Floats, is_true: Floats, draws: int, random: np.random.Generator
+        self,
+        prior: Floats,
+        is_true: Floats,
+        draws: int,
+        random: np.random.Generator,
+        rule: Rule,
     ) -> Answers:
         """Return the final answers of rows with these priors, b × K.
 
         `is_true` estimates without bias, b × K, which value is true.
         """
-        if self.mechanism.rates is None:
+        if self.mechanism.rates is None and rule is most_confident:
             values, confidences = _highest_ranked(prior, self.listed > 0)
         else:
-            values, confidences = _most_confident(prior[:, None, :] * self.listed, self.listed)
+            values, confidences = rule(prior[:, None, :], self.listed)
         if_true = self.listed[np.arange(len(self.listed)), values]
         listed = Answers(values, confidences, if_true, is_true @ self.listed.T)
         if not draws:
             return listed
-        drawn = self._drawn(prior, is_true, draws, random)
+        drawn = self._drawn(prior, is_true, draws, random, rule)
         return Answers(
             np.hstack([listed.values, drawn.values]),
             np.hstack([listed.confidences, drawn.confidences]),
@@ -221,7 +233,12 @@ class Finals:
         )
 
     def _drawn(
-        self, prior: Floats, is_true: Floats, draws: int, random: np.random.Generator
+        self,
+        prior: Floats,
+        is_true: Floats,
+        draws: int,
+        random: np.random.Generator,
+        rule: Rule,
     ) -> Answers:
         """Return the answers to random cells, b × draws.
 
@@ -240,7 +257,7 @@ class Finals:
             values.reshape(-1), exclusions.reshape(-1), chances[:, :, 2:].reshape(-1, size)
         )
         likelihood = self.mechanism.likelihood(cells).reshape(b, draws, size)
-        answers, confidences = _most_confident(prior[:, None, :] * likelihood, likelihood)
+        answers, confidences = rule(prior[:, None, :], likelihood)
         likelihood /= np.einsum("bdk,bdk->bd", source, likelihood)[:, :, None]
         # What the cells of a value amount to is known: only how they divide is left to chance.
         found = likelihood.sum(axis=1, keepdims=True)
@@ -361,12 +378,14 @@ def _look(
     finals: Finals,
     shares: Floats,
     min_confidence: float,
+    rule: Rule,
     seed: int,
 ) -> _Evidence:
     """Go through the hidden rows, some at a time; how many at a time does not matter."""
     mechanism, random = finals.mechanism, np.random.default_rng(seed)
     size, draws = mechanism.size, finals.draws(len(prior))
-    common = finals.answers(shares[None], shares[None], finals.draws(1), random).keep(size)
+    alone, drawn = shares[None], finals.draws(1)
+    common = finals.answers(alone, alone, drawn, random, most_confident).keep(size)
     relative = weights / weights.sum()
     pooled: dict[str, list[Pooled]] = {}
     bins, squares = np.zeros(3 * BINS), np.zeros((3 * BINS, 3 * BINS))
@@ -374,7 +393,7 @@ def _look(
     at_once = max(NUMBERS_AT_ONCE // ((len(finals.listed) + draws + 1) * size), 1)
     for part in slices(len(prior), at_once):
         is_true = mechanism.unbiased(hidden[part])
-        answers = finals.answers(prior[part], is_true, draws, random)
+        answers = finals.answers(prior[part], is_true, draws, random, rule)
         keep = answers.keep(size)
         baseline = np.broadcast_to(common, keep.shape)
         measures = {
@@ -392,7 +411,7 @@ def _look(
         bins += rows.sum(axis=0)
         squares += rows.T @ rows
         likelihood = mechanism.likelihood(hidden[part])
-        _, confidences[part] = _most_confident(prior[part] * likelihood, likelihood)
+        _, confidences[part] = rule(prior[part], likelihood)
     return _Evidence(
         **{name: Pooled.together(parts) for name, parts in pooled.items()},
         bins=bins.reshape(3, BINS),
@@ -449,11 +468,12 @@ def _gap(evidence: _Evidence, bins: Mask) -> tuple[float, float]:
     return float(gap), float(np.sqrt(max(turn @ evidence.squares @ turn, 0)) / share)
 
 
-def _most_confident(joint: Floats, likelihood: Floats) -> tuple[Ints, Floats]:
+def most_confident(prior: Floats, likelihood: Floats) -> tuple[Ints, Floats]:
     """Return the answers, the first of equals, and their confidence: the last axis is gone.
 
-    `joint` is prior times likelihood; where nothing is left of it, the likelihood decides alone.
+    Where nothing is left of the prior, the likelihood decides alone.
     """
+    joint = prior * likelihood
     total = joint.sum(axis=-1, keepdims=True)
     if not total.all():
         joint = np.where(total > 0, joint, likelihood)

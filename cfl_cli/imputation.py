@@ -5,18 +5,20 @@ from dataclasses import dataclass, replace
 from time import perf_counter
 from typing import Any
 
-from cfl_cli import __version__, draws, footprint, frames, memory, verdict
+from cfl_cli import __version__, estimators, footprint, frames, memory, verdict
 from cfl_cli.arrays import Floats, Ints
 from cfl_cli.decode import clashes, decode
 from cfl_cli.encode import Encoded, encode
 from cfl_cli.errors import DataError
-from cfl_cli.estimate import LARGE, Estimate, Method, Progress, estimate
-from cfl_cli.parallel import available_cores
+from cfl_cli.estimators.interface import Estimate, Progress
+from cfl_cli.methods import hidden_together, method
+from cfl_cli.parallel import Workers, available_cores
 from cfl_cli.report import Report
-from cfl_cli.schema import DEFAULT_GAMMA, Schema, Settings
+from cfl_cli.schema import Schema, Settings
 
 # The settings that decide the answer, and so stand in the report; the number of threads does not.
 DECISIVE = {
+    "method",
     "mode",
     "k",
     "iterations",
@@ -29,8 +31,6 @@ DECISIVE = {
     "min_confidence",
     "keep_flagged",
 }
-
-PARTS = 5  # folds, where their number is not given; of a large table, one of them is enough
 
 
 @dataclass(frozen=True)
@@ -77,6 +77,7 @@ def impute(
         found.confidences,
         encoded.candidates,
         encoded.blocks,
+        answers=found.answers,
         mode=chosen.mode,
         kept=facts.kept,
         min_confidence=chosen.min_confidence,
@@ -114,37 +115,10 @@ def run(
     encoded: Encoded, settings: Settings, *, folds: Sequence[Ints], progress: Progress
 ) -> Estimate:
     """Run the method on an encoded table."""
-    return estimate(
-        encoded.features,
-        encoded.evidence,
-        encoded.starts,
-        method(settings),
-        folds=folds,
-        jobs=settings.jobs or available_cores(),
-        progress=progress,
-    )
-
-
-def method(settings: Settings) -> Method:
-    """Return what the settings say of the method."""
-    return Method(
-        k=settings.k,
-        iterations=None if settings.iterations == "auto" else settings.iterations,
-        gamma=DEFAULT_GAMMA if settings.gamma == "auto" else settings.gamma,
-        choose_round=settings.gamma == "auto",
-        ridge=settings.ridge,
-        seed=settings.seed,
-        correction=settings.correction,
-        exact=settings.neighbors == "exact",
-    )
-
-
-def hidden_together(n: int, settings: Settings) -> list[Ints]:
-    """Return the rows that are hidden together, fold by fold."""
-    if settings.folds != "auto":
-        return draws.folds(n, settings.folds, settings.seed)
-    dealt = draws.folds(n, PARTS, settings.seed)
-    return dealt[:1] if n > LARGE else dealt
+    with Workers(settings.jobs or available_cores()) as workers:
+        return estimators.load(settings.method).estimate(
+            encoded.known, method(settings), folds=folds, workers=workers, progress=progress
+        )
 
 
 class Stages:

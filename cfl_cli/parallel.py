@@ -46,6 +46,9 @@ class Workers:
 
     def __init__(self, jobs: int) -> None:
         self.jobs = jobs
+        self.stopped = (
+            False  # has an error or an interrupt ended it? Long items should then end too
+        )
 
     def __enter__(self) -> Self:
         self._limits = threadpool_limits(limits=1)
@@ -58,6 +61,7 @@ class Workers:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
+        self.stopped = kind is not None
         # After an error or an interrupt nobody waits for the items that are still being computed.
         self._pool.shutdown(wait=kind is None, cancel_futures=True)
         self._limits.restore_original_limits()

@@ -11,8 +11,9 @@ import numpy as np
 
 from cfl_cli import draws, footprint, frames
 from cfl_cli.encode import Encoded
-from cfl_cli.estimate import STOPS
-from cfl_cli.imputation import PARTS, Stages, hidden_together, prepare, run
+from cfl_cli.estimators.graph import STOPS
+from cfl_cli.imputation import Stages, prepare, run
+from cfl_cli.methods import PARTS, hidden_together
 from cfl_cli.schema import Schema, Settings
 
 PILOT_ROWS = 3000

@@ -107,13 +107,15 @@ def propagate(
     iterations: int | Ints,
     workers: Workers,
     correction: bool = True,
+    restart: float = 0.0,
     watch: Watch | None = None,
     progress: Callable[[int], None] = lambda _: None,
 ) -> Propagation:
     """Return the confidences after `iterations` steps from Q0, or when nothing moves any more.
 
     `iterations` may differ from CF to CF. Without `correction` a row's own cell is not applied
-    again after the start.
+    again after the start; the share `restart` of its confidences then comes from the start again
+    in every step.
     """
     stops = np.broadcast_to(iterations, len(blocks))
     single = (
@@ -123,7 +125,16 @@ def propagate(
     )
 
     def walk(kind: type[np.floating]) -> Walk:
-        return Walk(graph, evidence, blocks, kind, stops=stops, correction=correction, watch=watch)
+        return Walk(
+            graph,
+            evidence,
+            blocks,
+            kind,
+            stops=stops,
+            correction=correction,
+            restart=restart,
+            watch=watch,
+        )
 
     walked = walk(np.float32 if single else np.float64)
     walked.go(workers, progress)
@@ -153,10 +164,12 @@ class Walk:
         *,
         stops: Ints,
         correction: bool,
+        restart: float,
         watch: Watch | None,
     ) -> None:
         n, width = evidence.shape
-        self.blocks, self.stops, self.correction = blocks, stops, correction
+        self.blocks, self.stops = blocks, stops
+        self.correction, self.restart = correction, restart
         self.watch, self.watched = watch, graph.place[watch.rows] if watch else None
         self.columns = columns(blocks, width)
         self.evidence = evidence[graph.order]
@@ -197,6 +210,9 @@ class Walk:
         rows, weights = part
         prior = weights @ self.current
         if not self.correction:
+            if self.restart:
+                prior *= 1 - self.restart
+                prior += self.restart * start(self.evidence[rows], self.blocks)
             self.following[rows] = prior
             return False
         prior *= self.evidence[rows]

@@ -85,6 +85,17 @@ class Confident:
 
 
 @dataclass(frozen=True)
+class Part:
+    """One of the answers that a CF's answer was blended from."""
+
+    __pydantic_config__: ClassVar = STRICT
+
+    name: str
+    score: float  # of hidden cells, up to a constant that all parts share
+    weight: float  # 0: left out
+
+
+@dataclass(frozen=True)
 class ColumnReport:
     """The facts and the verdict of one CF. None: not known."""
 
@@ -116,8 +127,10 @@ class ColumnReport:
     calibration: Calibration | None = None
     suspect_cells: int = 0  # whose candidates the neighbors all but rule out
     impossible_values: tuple[int, ...] = ()  # places in the domain, from 1: ruled out too often
-    round: int = 1  # whose answer was taken
-    iterations: int = 0  # after which it stopped
+    method: str = "graph"  # that gave the answer
+    parts: tuple[Part, ...] = ()  # that it was chosen among or blended from
+    round: int | None = None  # of the graph, whose answer was taken
+    iterations: int | None = None  # after which that stopped
 
 
 @dataclass(frozen=True)

@@ -49,6 +49,7 @@ from cfl_cli.checked import (
     validate_and_refuse,
 )
 from cfl_cli.errors import SchemaError, UsageError
+from cfl_cli.estimators import Name
 from cfl_cli.words import quote
 
 # To an editor `no`, `01` and `~` are what YAML makes of them; to us they are text. Strict, because
@@ -67,6 +68,8 @@ OnMissing: TypeAlias = Literal["fill", "error"]
 class Settings(Model):
     """How the method is run; the command line wins over the schema."""
 
+    method: Name = "graph"
+    """What estimates the values: graph is the paper's method, auto the best of all or a blend."""
     k: Count = 20
     """How many neighbors a row has."""
     iterations: AutoCount = 100
@@ -94,6 +97,8 @@ class Settings(Model):
     """Whether flagged columns are left as observed."""
     fail_on_flag: Switch = False
     """Whether a flagged column makes the command exit with code 3."""
+    budget: Annotated[Number, Field(gt=0, allow_inf_nan=False)] | None = None
+    """How many seconds method auto may take; what takes longer is left out."""
     jobs: Count | None = None
     """How many threads work at once; all cores if left out."""
     max_memory: Size | None = None
@@ -118,9 +123,12 @@ class Settings(Model):
     def _something_to_choose_by(self) -> Self:
         refuse(
             problem("auto chooses by hidden cells: it needs folds other than 0", name)
-            for name in ("iterations", "gamma")
+            for name in ("iterations", "gamma", "method")
             if getattr(self, name) == "auto" and self.folds == 0
         )
+        if self.method in {"boost", "net"} and self.folds == 0:
+            told = f"{self.method} learns for as long as hidden cells gain: it needs folds"
+            refuse([problem(f"{told} other than 0", "method")])
         return self
 
     def override(self, **given: object) -> Self:

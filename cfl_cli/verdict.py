@@ -5,13 +5,12 @@ from collections.abc import Iterator
 import numpy as np
 
 from cfl_cli.arrays import Floats
-from cfl_cli.blocks import entropies
-from cfl_cli.decode import best
+from cfl_cli.blocks import best, entropies
 from cfl_cli.draws import hash_rows
 from cfl_cli.encode import Encoded
-from cfl_cli.estimate import Estimate
+from cfl_cli.estimators.interface import Estimate
 from cfl_cli.exclusions import Shares
-from cfl_cli.heldout import BINS, NORMAL, HeldOut, Interval, judge
+from cfl_cli.heldout import BINS, NORMAL, HeldOut, Interval, Rule, judge, most_confident
 from cfl_cli.parallel import Workers
 from cfl_cli.propagate import start
 from cfl_cli.report import (
@@ -21,6 +20,7 @@ from cfl_cli.report import (
     ColumnReport,
     Confident,
     Estimated,
+    Part,
     Report,
     Setting,
 )
@@ -63,7 +63,7 @@ def build(
         len(encoded.features),
         settings,
         tuple(columns),
-        warnings=(*encoded.warnings, *_doubts(encoded, settings)),
+        warnings=(*encoded.warnings, *estimate.warnings, *_doubts(encoded, settings)),
         rescued_rows=estimate.rescued_rows,
         neighbor_recall=estimate.recall,
         steps=estimate.steps,
@@ -106,7 +106,10 @@ class Cells:
         self.block = encoded.blocks[number]
         self.candidates = encoded.candidates[:, self.block.columns]
         self.confidences = estimate.confidences[:, self.block.columns]
-        self.answers = best(self.confidences, self.candidates)
+        found = estimate.answers
+        self.answers = (
+            best(self.confidences, self.candidates) if found is None else found[:, number]
+        )
         self.evidence = encoded.evidence[:, self.block.columns]
         beginning = start(self.evidence, ALONE)
         self.entropy_start = float(entropies(beginning, ALONE).mean())
@@ -144,6 +147,12 @@ class Cells:
         """Return how confident the answers are."""
         return self.confidences[np.arange(len(self.answers)), self.answers]
 
+    @property
+    def rule(self) -> Rule:
+        """Return how rows are answered."""
+        hidden = self.estimate.hidden
+        return most_confident if hidden is None or not hidden.rules else hidden.rules[self.number]
+
     def judged(self, min_confidence: float) -> HeldOut | None:
         """Return what the hidden cells tell, None if nothing."""
         hidden = self.estimate.hidden
@@ -164,6 +173,7 @@ class Cells:
             shares=shares.prior,
             min_confidence=min_confidence or None,
             mutual=in_turn,
+            rule=self.rule,
         )
 
     def stretched(self, accuracy: Interval, confidence: float) -> Estimated:
@@ -178,8 +188,8 @@ class Cells:
         if hidden is None:
             return _estimated(accuracy)
         rows = hidden.rows
-        judged = best(
-            hidden.priors[:, self.block.columns] * self.evidence[rows], self.candidates[rows]
+        judged, _ = self.rule(
+            hidden.priors[:, self.block.columns], self.evidence[rows].astype(float)
         )
         differ = float((judged != self.answers[rows]).mean())
         more = float(self.answer_confidences[rows].mean()) - confidence
@@ -212,7 +222,7 @@ def _column(cells: Cells, *, keep_flagged: bool, min_confidence: float) -> Colum
     }
     flags = tuple(flag for flag, so in fired.items() if so)
     flagged = not FLAGGING.isdisjoint(flags)
-    chosen = int(estimate.choice.rounds[number])
+    origin = estimate.origins[number]
     return ColumnReport(
         name=block.name,
         domain_size=len(block.values),
@@ -240,8 +250,10 @@ def _column(cells: Cells, *, keep_flagged: bool, min_confidence: float) -> Colum
         calibration=_calibration(judged),
         suspect_cells=int((estimate.mass[:, number] < SUSPECT).sum()),
         impossible_values=tuple(int(place) + 1 for place in impossible),
-        round=chosen,
-        iterations=int(estimate.choice.stops[chosen - 1][number]),
+        method=origin.method,
+        parts=tuple(Part(part.name, part.score, part.weight) for part in origin.parts),
+        round=origin.round,
+        iterations=origin.iterations,
     )
 
 

@@ -22,31 +22,25 @@ import numpy as np
 from cfl_cli.arrays import Floats, Ints, Mask
 from cfl_cli.blocks import columns, entropies, sizes, totals
 from cfl_cli.draws import SAMPLE, order, shuffled
+from cfl_cli.estimators.interface import (
+    LARGE,
+    LEAST_MASS,
+    Estimate,
+    Hidden,
+    Known,
+    Method,
+    Null,
+    Origin,
+    Progress,
+    Size,
+)
 from cfl_cli.neighbors import nearest
 from cfl_cli.parallel import Workers
 from cfl_cli.propagate import Graph, Propagation, Watch, propagate
-from cfl_cli.weights import solve
-
-Progress = Callable[[str, int, int], None]  # stage, done, total
+from cfl_cli.weights import rows_at_once, solve
 
 # The numbers of steps to choose from.
 STOPS = (1, 2, 3, 5, 7, 10, 14, 20, 30, 40, 50, 70, 100, 140, 200, 280, 400)
-LARGE = 20_000  # rows; a quarter is enough to compare cells with shuffled ones
-LEAST_MASS = 1e-12  # of a hidden cell's candidates: one impossible cell must not decide everything
-
-
-@dataclass(frozen=True)
-class Method:
-    """How the method is run."""
-
-    k: int
-    iterations: int | None  # None: as hidden cells favor, CF by CF
-    gamma: float  # 0: no second round
-    ridge: float
-    seed: int
-    choose_round: bool = False  # does every CF take the round that its hidden cells favor?
-    correction: bool = True
-    exact: bool = False  # is a search of neighbors that may miss some forbidden?
 
 
 @dataclass(frozen=True)
@@ -57,74 +51,52 @@ class Choice:
     stops: tuple[Ints, ...]  # per round, per CF
 
 
-@dataclass(frozen=True)
-class Hidden:
-    """What the rounds say of rows whose cells were hidden."""
-
-    rows: Ints  # m; none twice
-    priors: Floats  # m × ΣK
-
-
-@dataclass(frozen=True)
-class Null:
-    """What round one makes of the cells, and of the same cells shuffled over the rows."""
-
-    entropy: Floats  # per CF, mean over the rows
-    shuffled: Floats
-    rows: int  # that were compared
-
-
-@dataclass(frozen=True)
-class Estimate:
-    """The confidences, and what the report should know of how they came about."""
-
-    confidences: Floats  # n × ΣK
-    fell_back: Mask  # n × CFs
-    mass: Floats  # n × CFs: how much of what its neighbors say a row's cell allows
-    rescued_rows: int  # rows whose weights OSQP could not settle, over all rounds
-    recall: float  # share of the true neighbors that were found, in the round that found fewest
-    steps: tuple[int, ...]  # of propagation, in each round
-    choice: Choice
-    hidden: Hidden | None = None
-    null: Null | None = None
-
-
 def estimate(
-    features: Floats,
-    evidence: Floats | Mask,
-    blocks: Ints,
+    known: Known,
     method: Method,
     *,
-    jobs: int,
-    folds: Sequence[Ints] = (),
-    progress: Progress = lambda *_: None,
+    folds: Sequence[Ints],
+    workers: Workers,
+    progress: Progress,
 ) -> Estimate:
-    """Return the confidences of all CFs. `blocks` says at which column each CF begins.
-
-    `evidence` says how likely a cell is under each value, up to a factor of its own; for uniform
-    exclusions it marks the candidates. The rows of each of the `folds` are hidden in turn.
-    """
-    with Workers(jobs) as workers:
-        rounds = Rounds(features, evidence, blocks, method, workers, progress)
-        choice, hidden = judge(rounds, folds) if folds else (rounds.unjudged(), None)
-        first = rounds.walk("round 1", rounds.first, evidence, choice.stops[0])
-        walks = [first]
-        null = _null(rounds, first, choice.stops[0]) if folds else None
-        if (choice.rounds == 2).any():
-            graph = rounds.second("round 2", first.confidences)
-            walks.append(rounds.walk("round 2", graph, evidence, choice.stops[1]))
+    """Run both rounds, and again with the rows of each of the `folds` hidden."""
+    evidence, blocks = known.evidence, known.blocks
+    rounds = Rounds(known.features, evidence, blocks, method, workers, progress)
+    choice, hidden = judge(rounds, folds) if folds else (rounds.unjudged(), None)
+    first = rounds.walk("round 1", rounds.first, evidence, choice.stops[0])
+    walks = [first]
+    null = _null(rounds, first, choice.stops[0]) if folds else None
+    if (choice.rounds == 2).any():
+        graph = rounds.second("round 2", first.confidences)
+        walks.append(rounds.walk("round 2", graph, evidence, choice.stops[1]))
     favored = choice.rounds - 1
     return Estimate(
         _pick([walk.confidences for walk in walks], favored, sizes(blocks, evidence.shape[1])),
         _pick([walk.fell_back for walk in walks], favored),
         _pick([walk.mass for walk in walks], favored),
-        rounds.rescued,
-        rounds.recall,
-        tuple(walk.steps for walk in walks),
-        choice,
+        tuple(
+            Origin("graph", round=int(which), iterations=int(choice.stops[which - 1][cf]))
+            for cf, which in enumerate(choice.rounds)
+        ),
         hidden,
         null,
+        rescued_rows=rounds.rescued,
+        recall=rounds.recall,
+        steps=tuple(walk.steps for walk in walks),
     )
+
+
+def memory(size: Size, method: Method, *, jobs: int) -> float:
+    """Return about how many bytes are held at the peak, those of the table left aside."""
+    n, d, width, k = size.rows, size.features, size.width, method.k
+    points = d + (width if method.gamma else 0)
+    features = 8 * n * (d + 2 * points)  # the OFs'; the last round's, and its distinct rows
+    index = 4 * n * points + 8 * n + 4 * n  # offsets from the centers; members; centers' reach
+    graph = n * k * (8 + 8 + 16)  # neighbors, weights, and both again as a sparse matrix
+    confidences = n * width * (1 + 4 * 8)  # the mask; before, after, round one's, the output's
+    # Every thread holds differences to neighbors, and k × k matrices on the way to the weights.
+    thread = 8 * rows_at_once(k, points) * k * (2 * points + 6 * k)
+    return float(features + max(index, confidences) + graph + jobs * thread)
 
 
 class Rounds:
@@ -171,14 +143,20 @@ class Rounds:
         evidence: Floats | Mask,
         stops: Ints,
         watch: Watch | None = None,
+        *,
+        restart: float | None = None,
     ) -> Propagation:
-        """Propagate along a graph; `name` is what the progress calls it."""
+        """Propagate along a graph; `name` is what the progress calls it.
+
+        With `restart`, that share comes from the start in every step, and cells are not applied.
+        """
         return propagate(
             graph,
             evidence,
             self.blocks,
             iterations=stops,
-            correction=self.method.correction,
+            correction=self.method.correction and restart is None,
+            restart=restart or 0.0,
             workers=self.workers,
             watch=watch,
             progress=self._stage(f"{name}: propagation", int(stops.max())),
@@ -186,7 +164,7 @@ class Rounds:
 
     def foretell(self, name: str, rows: Ints, choice: Choice) -> Floats:
         """Return what is said of some rows when their cells are hidden, m × ΣK."""
-        cells = _hide(self.evidence, rows)
+        cells = hide(self.evidence, rows)
         walks = [self.walk(f"{name}, round 1", self.first, cells, choice.stops[0])]
         if (choice.rounds == 2).any():
             graph = self.second(f"{name}, round 2", walks[0].confidences)
@@ -202,7 +180,7 @@ class Rounds:
 
     def all_alike(self) -> Ints:
         """Return the number of steps that was asked for, for every CF."""
-        return np.full(len(self.blocks), self.method.iterations or STOPS[-1])
+        return np.full(len(self.blocks), self.method.iterations or self.method.longest)
 
     def _graph(self, name: str, points: Floats) -> Graph:
         neighbors = nearest(
@@ -285,15 +263,16 @@ def judge(rounds: Rounds, folds: Sequence[Ints]) -> tuple[Choice, Hidden]:
     method, evidence, blocks = rounds.method, rounds.evidence, rounds.blocks
     choosing = method.iterations is None
     stops = [*rounds.unjudged().stops]
-    steps = STOPS if method.iterations is None else (method.iterations,)
+    steps = tuple(stop for stop in STOPS if stop <= method.longest)
+    steps = steps if method.iterations is None else (method.iterations,)
     traces = [Trace(evidence, blocks, folds, steps) for _ in stops]
     if choosing:  # round two needs to know what round one has come to
         for number, fold in enumerate(folds):
-            name, cells = f"fold {number + 1}, round 1", _hide(evidence, fold)
+            name, cells = f"fold {number + 1}, round 1", hide(evidence, fold)
             rounds.walk(name, rounds.first, cells, stops[0], traces[0].watch(number))
         stops[0] = traces[0].best()
     for number, fold in enumerate(folds):
-        name, cells = f"fold {number + 1}", _hide(evidence, fold)
+        name, cells = f"fold {number + 1}", hide(evidence, fold)
         watch = None if choosing else traces[0].watch(number)
         first = rounds.walk(f"{name}, round 1", rounds.first, cells, stops[0], watch)
         if len(traces) > 1:
@@ -323,7 +302,7 @@ def _null(rounds: Rounds, first: Propagation, stops: Ints) -> Null:
     return Null(own, other, len(rounds.features))
 
 
-def _hide(evidence: Floats | Mask, rows: Ints) -> Floats | Mask:
+def hide(evidence: Floats | Mask, rows: Ints) -> Floats | Mask:
     """Return the cells with those of some rows hidden: any value may be theirs."""
     hidden = evidence.copy()
     hidden[rows] = 1

@@ -1,0 +1,176 @@
+"""Each CF by the best blend of several estimators, or by one of them, as hidden cells favor.
+
+    boost, net   as they are
+    graph        its first round, with up to 100 steps of propagation, as many as hidden cells favor;
+                 where that is worth a quarter of any CF's blend, both rounds with up to 400
+
+So the time goes where it pays: as a rule the graph adds little to the other two, and its second
+round takes the most time. With a budget of seconds, a part is tried on some of the rows first, and
+is not run if it would take longer than what is left. Then a slow machine may leave out what a fast
+one does not; without a budget, the clock has no say.
+"""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from time import monotonic
+
+import numpy as np
+
+from cfl_cli.arrays import Floats, Ints, Mask
+from cfl_cli.blocks import normalise
+from cfl_cli.draws import SAMPLE, folds as deal, order
+from cfl_cli.errors import UsageError
+from cfl_cli.estimators import blend, boost, commonest, graph, net
+from cfl_cli.estimators.interface import (
+    Estimate,
+    Hidden,
+    Known,
+    Method,
+    Module,
+    Null,
+    Origin,
+    Progress,
+    Size,
+)
+from cfl_cli.parallel import Workers
+
+PARTS: dict[str, Module] = {"graph": graph, "boost": boost, "net": net}
+FEW_STEPS = 100
+WORTH_IT = 0.25
+TRIED_ROWS = 2000
+
+
+def estimate(
+    known: Known,
+    method: Method,
+    *,
+    folds: Sequence[Ints],
+    workers: Workers,
+    progress: Progress,
+) -> Estimate:
+    """Run what pays, and blend what is said of each CF."""
+    chosen = replace(method, iterations=None, choose_round=True)
+    brief = replace(chosen, gamma=0.0, longest=FEW_STEPS)
+    race = Race(known, folds, workers, progress, method.budget)
+    for name in PARTS:
+        race.run(name, brief)
+    blends = race.blends()
+    if "graph" in race.found:
+        place = [*race.found].index("graph")
+        if max(of_cf.weights[place] for of_cf in blends) >= WORTH_IT:
+            race.run("graph", chosen)
+            blends = race.blends()
+    return _blended(known, folds, race, blends)
+
+
+def memory(size: Size, method: Method, *, jobs: int) -> float:
+    """Return about how many bytes are held at the peak, those of the table left aside."""
+    own = len(PARTS) * size.rows * size.width * 9.0  # what the parts have said
+    return own + max(part.memory(size, method, jobs=jobs) for part in PARTS.values())
+
+
+class Race:
+    """What the parts have said so far, and the time that is left to them."""
+
+    def __init__(
+        self,
+        known: Known,
+        folds: Sequence[Ints],
+        workers: Workers,
+        progress: Progress,
+        budget: float | None,
+    ) -> None:
+        self.known, self.folds = known, folds
+        self.workers, self.progress = workers, progress
+        self.budget, self.began = budget, monotonic()
+        self.found: dict[str, Estimate] = {}
+        self.warnings: list[str] = []
+
+    def run(self, name: str, method: Method) -> None:
+        """Run a part, if it can be run and the time allows it."""
+        try:
+            if self.budget is None or self._allows(name, method, self.budget):
+                self.found[name] = self._run(name, method, self.known, self.folds, self.progress)
+        except UsageError as error:
+            self.warnings.append(f"auto goes without {name}: {error}")
+
+    def blends(self) -> list[blend.Blend]:
+        """Return how to blend the parts, CF by CF."""
+        if not self.found:
+            self.found["commonest"] = commonest.estimate(
+                self.known,
+                Method(),
+                folds=self.folds,
+                workers=self.workers,
+                progress=self.progress,
+            )
+        told = [part.hidden.priors for part in self.found.values() if part.hidden]
+        cells = self.known.evidence[np.concatenate(self.folds)]
+        return [
+            blend.fit([priors[:, block] for priors in told], cells[:, block])
+            for block in self.known.columns
+        ]
+
+    def _allows(self, name: str, method: Method, budget: float) -> bool:
+        n = len(self.known)
+        began = monotonic()
+        expected = 0.0
+        if n > TRIED_ROWS:
+            some = self.known.some(np.sort(order(n, SAMPLE, method.seed)[:TRIED_ROWS]))
+            hidden = deal(TRIED_ROWS, len(self.folds) + 1, method.seed)[: len(self.folds)]
+            self._run(name, method, some, hidden, lambda *_: None)
+            expected = (monotonic() - began) * n / TRIED_ROWS
+        left = budget - (monotonic() - self.began)
+        if expected <= left:
+            return True
+        self.warnings.append(
+            f"auto goes without {'more of ' if name in self.found else ''}{name}: it would take "
+            f"about {expected:,.0f} s, and {max(left, 0):,.0f} s of the budget are left"
+        )
+        return False
+
+    def _run(
+        self, name: str, method: Method, known: Known, folds: Sequence[Ints], progress: Progress
+    ) -> Estimate:
+        part = PARTS[name].estimate
+        return part(known, method, folds=folds, workers=self.workers, progress=progress)
+
+
+def _blended(
+    known: Known, folds: Sequence[Ints], race: Race, blends: Sequence[blend.Blend]
+) -> Estimate:
+    names, parts = [*race.found], [*race.found.values()]
+    confidences = blend.apply([part.confidences for part in parts], blends, known.columns)
+    confidences[known.evidence == 0] = 0
+    normalise(confidences, known.blocks, out=confidences)
+    weights = np.array([of_cf.weights for of_cf in blends]).T  # parts × CFs
+    walked = race.found.get("graph")
+    return Estimate(
+        confidences,
+        _together([part.fell_back for part in parts], weights) == 1,
+        _together([part.mass for part in parts], weights),
+        tuple(Origin("auto", of_cf.parts(names)) for of_cf in blends),
+        Hidden(np.concatenate(folds), np.hstack([of_cf.prior for of_cf in blends])),
+        _null([part.null for part in parts], weights),
+        rescued_rows=walked.rescued_rows if walked else 0,
+        recall=walked.recall if walked else 1.0,
+        steps=walked.steps if walked else (),
+        warnings=tuple(race.warnings),
+    )
+
+
+def _together(values: Sequence[Floats | Mask], weights: Floats) -> Floats:
+    """Return the mean of what the parts have, n × CFs, by their weights."""
+    return np.asarray(sum(of_part * of for of_part, of in zip(values, weights, strict=True)))
+
+
+def _null(nulls: Sequence[Null | None], weights: Floats) -> Null | None:
+    """Return what the parts make of shuffled cells, by their weights."""
+    compared = [null for null in nulls if null]
+    if len(compared) < len(nulls):
+        return None
+    return Null(
+        _together([null.entropy for null in compared], weights),
+        _together([null.shuffled for null in compared], weights),
+        min(null.rows for null in compared),
+    )

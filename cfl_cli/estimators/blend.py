@@ -1,0 +1,96 @@
+"""Blends several answers into one: weighted geometric means whose weights hidden cells choose.
+
+    prior(v) ∝ Π_m prior_m(v)^w_m                                       w > 0, Σw = 1, for each CF
+    w = argmax of Σ_rows log P(hidden cell | prior) + Σ_m log w_m
+
+The last term keeps parts in that hidden cells cannot tell from the best one, as chance alone would
+often drop a part that is as good. A part that is clearly worse is left with next to no weight, and
+is dropped. The gradient of a row's log-likelihood in w_m is E[log prior_m | cell] − E[log prior_m].
+
+The same weights blend confidences: a row's cell may be applied to the blend or to its parts.
+Weights that were fitted to a hidden cell must not judge it: each half of the hidden rows is blended
+by weights from the other half.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy.optimize import minimize
+from scipy.special import softmax
+
+from cfl_cli.arrays import Floats, Mask
+from cfl_cli.estimators.interface import LEAST_MASS, Part, logs
+
+FLOOR = 1e-6  # of a prior: what one part rules out, the others may still know
+LEAST_WEIGHT = 0.02
+FARTHEST = 15.0  # of a weight's logarithm from 0
+
+
+@dataclass(frozen=True)
+class Blend:
+    """The weights of the parts for one CF, and what they make of the hidden rows."""
+
+    weights: Floats  # per part
+    scores: Floats  # per part: how well each tells the hidden cells alone
+    prior: Floats  # m × K, of hidden rows, by weights that their own cells had no say in
+
+    def parts(self, names: Sequence[str]) -> tuple[Part, ...]:
+        """Return the parts with their names."""
+        found = zip(names, self.scores.tolist(), self.weights.tolist(), strict=True)
+        return tuple(Part(*part) for part in found)
+
+
+def fit(told: Sequence[Floats], evidence: Floats | Mask) -> Blend:
+    """Return how to blend what the parts say of hidden rows, each m × K, given the rows' cells."""
+    scores = np.array([logs(prior, evidence).mean() for prior in told])
+    if len(told) == 1:
+        return Blend(np.ones(1), scores, told[0])
+    parts = np.log(np.maximum(np.stack(told), FLOOR))  # parts × m × K
+    one = np.arange(len(evidence)) % 2 == 0
+    prior = np.empty_like(told[0])
+    for half in (one, ~one):
+        prior[half] = mean(parts[:, half], _weights(parts[:, ~half], evidence[~half]))
+    return Blend(_weights(parts, evidence), scores, prior)
+
+
+def apply(parts: Sequence[Floats], blends: Sequence[Blend], columns: Sequence[slice]) -> Floats:
+    """Return the blend of distributions, n × ΣK each, CF by CF."""
+    blended = np.empty_like(parts[0])
+    for block, found in zip(columns, blends, strict=True):
+        used = np.flatnonzero(found.weights).tolist()
+        own = [parts[part][:, block] for part in used]
+        if len(used) > 1:
+            own = [mean(np.log(np.maximum(np.stack(own), FLOOR)), found.weights[used])]
+        blended[:, block] = own[0]
+    return blended
+
+
+def mean(logarithms: Floats, weights: Floats) -> Floats:
+    """Return the weighted geometric mean of distributions given by logarithms, parts × m × K."""
+    found = np.tensordot(weights, logarithms, axes=1)
+    found -= found.max(axis=1, keepdims=True)
+    np.exp(found, out=found)
+    found /= found.sum(axis=1, keepdims=True)
+    return np.asarray(found)
+
+
+def _weights(parts: Floats, evidence: Floats | Mask) -> Floats:
+    """Return the weights that tell the cells best; parts that hardly count are left out."""
+
+    def loss(scores: Any) -> tuple[float, Any]:
+        weights = softmax(scores)
+        prior = mean(parts, weights)
+        joint = prior * evidence
+        mass = joint.sum(axis=1, keepdims=True)
+        pull = np.divide(joint, mass, out=prior.copy(), where=mass > 0) - prior
+        slope = np.einsum("pmk,mk->p", parts, pull) + 1 / weights
+        told = float(np.log(np.maximum(mass, LEAST_MASS)).sum() + np.log(weights).sum())
+        return -told, -weights * (slope - weights @ slope)
+
+    bounds = [(-FARTHEST, FARTHEST)] * len(parts)
+    found = minimize(loss, np.zeros(len(parts)), jac=True, method="L-BFGS-B", bounds=bounds)
+    weights = softmax(found.x)
+    weights[weights < LEAST_WEIGHT] = 0
+    return np.asarray(weights / weights.sum())

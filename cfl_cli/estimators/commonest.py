@@ -1,0 +1,39 @@
+"""How common each value is, estimated from the cells of all rows, and nothing else of a row."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from cfl_cli.arrays import Floats, Ints
+from cfl_cli.estimators.interface import (
+    Estimate,
+    Hidden,
+    Known,
+    Method,
+    Origin,
+    Progress,
+    all_but,
+    apply_cells,
+)
+from cfl_cli.estimators.observed import memory as memory
+from cfl_cli.parallel import Workers
+
+
+def estimate(
+    known: Known,
+    method: Method,  # noqa: ARG001 — nothing to set
+    *,
+    folds: Sequence[Ints],
+    workers: Workers,  # noqa: ARG001 — the work of a moment
+    progress: Progress,  # noqa: ARG001
+) -> Estimate:
+    """Return the shares of the values, with every row's own cells applied."""
+    found = apply_cells(np.tile(np.concatenate(known.shares()), (len(known), 1)), known)
+    hidden = Hidden(np.concatenate(folds), foretold(known, folds)) if folds else None
+    return Estimate(*found, (Origin("commonest"),) * len(known.blocks), hidden)
+
+
+def foretold(known: Known, folds: Sequence[Ints]) -> Floats:
+    """Return what is said of the rows of each fold when they are hidden, m × ΣK."""
+    shares = (np.concatenate(known.shares(all_but(fold, len(known)))) for fold in folds)
+    return np.vstack([np.tile(of, (len(fold), 1)) for of, fold in zip(shares, folds, strict=True)])

@@ -1,0 +1,265 @@
+"""A small neural network that is fitted to the exclusions of all CFs at once.
+
+    features → two layers of rectified units, shared → scores of all CFs' values, softmax per CF
+
+The loss is −log Σ_v p_v e_v for every cell, and its gradient in a CF's scores is p − r with
+r = normalise(p ⊙ e), as in boosting. What helps to tell one CF thus helps to tell the others. The
+network learns by small batches of rows (Adam with decoupled weight decay, dropout, a rate that
+falls like a cosine), and answers by a running mean of its weights. It stops learning, for each CF
+by itself, where the hidden cells are told best; so it learns once with every fold hidden, and once
+from all rows. These runs go side by side, each in one thread, and each depends on the seed alone.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import ceil
+
+import numpy as np
+from scipy.special import ndtri
+
+from cfl_cli.arrays import Floats, Ints, Mask, Singles
+from cfl_cli.blocks import entropies, normalise, sizes
+from cfl_cli.estimators.interface import (
+    LEAST_MASS,
+    Estimate,
+    Hidden,
+    Known,
+    Method,
+    Null,
+    Origin,
+    Progress,
+    Size,
+    all_but,
+    apply_cells,
+)
+from cfl_cli.parallel import Workers, slices
+
+UNITS = 128
+EPOCHS = 12  # times that each row is seen, at least
+STEPS = 1500  # of learning, at least
+LOOKS = 12  # at the hidden cells, evenly spread over the steps
+BATCH = 256  # rows of a large table; of a small one, a hundredth of its rows
+LEAST_BATCH = 32
+RATE = 2e-3
+WARM_UP = 100  # steps until that is reached
+DECAY = 1e-2  # of the weights
+DROPPED = 0.1  # share of the units that are left out of a step
+MOMENTUM, SCALE = 0.9, 0.999  # of Adam's running means
+AVERAGE = 0.995  # of the weights' running mean
+SMALL = 1e-8
+RAREST = 1e-4  # a share at the start
+ROWS_AT_ONCE = 4096
+
+
+def estimate(
+    known: Known,
+    method: Method,
+    *,
+    folds: Sequence[Ints],
+    workers: Workers,
+    progress: Progress,
+) -> Estimate:
+    """Let the network learn while each of the `folds` is hidden, and from all rows."""
+    inputs = scaled(known.features)
+    told, priors = _learn(known, inputs, method.seed, folds, "network", workers, progress)
+    found = apply_cells(priors, known)
+    mixed = known.shuffled(method.seed)
+    _, others = _learn(mixed, inputs, method.seed, folds[:1], "shuffled", workers, progress)
+    shuffled, _, _ = apply_cells(others, mixed)
+    return Estimate(
+        *found,
+        (Origin("net"),) * len(known.blocks),
+        Hidden(np.concatenate(folds), told),
+        Null(
+            entropies(found[0], known.blocks).mean(axis=0),
+            entropies(shuffled, known.blocks).mean(axis=0),
+            len(known),
+        ),
+    )
+
+
+def memory(size: Size, method: Method, *, jobs: int) -> float:  # noqa: ARG001
+    """Return about how many bytes are held at the peak, those of the table left aside."""
+    n, width = size.rows, size.width
+    return float(n * (8 + 4) * size.features + n * width * (1 + 4 * 8) + jobs * 4 * n * width)
+
+
+def scaled(features: Floats) -> Singles:
+    """Return the features as the network takes them: normal scores of the ranks of numbers."""
+    columns = []
+    for column in features.T:
+        _, places, counts = np.unique(column, return_inverse=True, return_counts=True)
+        if len(counts) == 2:
+            spread = max(float(column.std()), 0.1 * float(np.ptp(column)))
+            columns.append((column - column.mean()) / spread)
+        elif len(counts) > 2:
+            ranks = ndtri((np.cumsum(counts) - counts / 2) / len(column))[places]
+            columns.append(ranks / ranks.std())
+    return np.column_stack(columns or [np.zeros(len(features))]).astype(np.float32)
+
+
+def _learn(
+    known: Known,
+    inputs: Singles,
+    seed: int,
+    folds: Sequence[Ints],
+    stage: str,
+    workers: Workers,
+    progress: Progress,
+) -> tuple[Floats, Floats]:
+    """Return what is said of the hidden rows, m × ΣK, and of all rows, n × ΣK."""
+    lessons = [Lesson(known, inputs, seed, fold, workers) for fold in (*folds, None)]
+    progress(stage, 0, len(lessons))
+    learned: list[list[Net]] = []
+    for nets in workers.map(Lesson.learn, lessons):
+        learned.append(nets)
+        progress(stage, len(learned), len(lessons))
+    hidden = list(zip(lessons, folds, learned[:-1], strict=False))
+    looks = range(len(learned[-1]))
+    scores = np.zeros((len(looks), len(known.blocks)))
+    for lesson, fold, nets in hidden:
+        scores += [lesson.score(net, fold) for net in nets]
+    best = scores.argmax(axis=0)  # per CF
+    told = [_say(nets, best, inputs[fold], known) for _, fold, nets in hidden]
+    return np.vstack(told), _say(learned[-1], best, inputs, known)
+
+
+def _say(nets: Sequence["Net"], looks: Ints, inputs: Singles, known: Known) -> Floats:
+    """Return what is said of rows, each CF as it was at its look, m × ΣK."""
+    said = np.empty((len(inputs), known.candidates.shape[1]))
+    for look in np.unique(looks):
+        for rows in slices(len(inputs), ROWS_AT_ONCE):
+            priors = nets[look].priors(inputs[rows], known.blocks)
+            for cf in np.flatnonzero(looks == look):
+                said[rows, known.columns[cf]] = priors[:, known.columns[cf]]
+    normalise(said, known.blocks, out=said)
+    return said
+
+
+@dataclass(frozen=True)
+class Net:
+    """Weights and biases, layer by layer."""
+
+    layers: tuple[Singles, ...]
+
+    def priors(self, inputs: Singles, blocks: Ints) -> Singles:
+        """Return what is said of rows, b × ΣK."""
+        one, one_bias, two, two_bias, last, last_bias = self.layers
+        first = np.maximum(inputs @ one + one_bias, 0)
+        second = np.maximum(first @ two + two_bias, 0)
+        return softmax(second @ last + last_bias, blocks)
+
+
+class Lesson:
+    """One run of learning; the rows of `fold` have no say in it."""
+
+    def __init__(
+        self, known: Known, inputs: Singles, seed: int, fold: Ints | None, workers: Workers
+    ) -> None:
+        self.known, self.inputs, self.seed, self.workers = known, inputs, seed, workers
+        self.seen = (
+            np.arange(len(known)) if fold is None else all_but(fold, len(known)).nonzero()[0]
+        )
+        self.widths = sizes(known.blocks, known.candidates.shape[1])
+
+    def learn(self) -> list[Net]:
+        """Return the network at every look."""
+        random = np.random.default_rng(self.seed)
+        n = len(self.seen)
+        batch = int(np.clip(n // 100, LEAST_BATCH, BATCH))
+        each = max(n // batch, 1)  # steps of an epoch
+        total = max(EPOCHS * each, STEPS)
+        pupil = Pupil(self._start(random), total, random)
+        nets = []
+        looks = {ceil(total * (look + 1) / LOOKS) for look in range(LOOKS)}
+        order = self.seen
+        for step in range(total):
+            if self.workers.stopped:
+                break
+            place = step % each
+            if place == 0:
+                order = random.permutation(self.seen)
+            rows = order[place * batch : (place + 1) * batch]
+            cells = self.known.evidence[rows].astype(np.float32)
+            pupil.step(self.inputs[rows], cells, self.known.blocks)
+            if step + 1 in looks:
+                nets.append(Net(tuple(layer.copy() for layer in pupil.means)))
+        return nets
+
+    def score(self, net: Net, fold: Ints) -> Floats:
+        """Return how well each CF's hidden cells are told."""
+        priors = net.priors(self.inputs[fold], self.known.blocks)
+        mass = np.add.reduceat(priors * self.known.evidence[fold], self.known.blocks, axis=1)
+        return np.asarray(np.log(np.maximum(mass, LEAST_MASS)).sum(axis=0, dtype=float))
+
+    def _start(self, random: np.random.Generator) -> list[Singles]:
+        """Return a network that says no more than how common the values are."""
+        widths = [self.inputs.shape[1], UNITS, UNITS, self.known.candidates.shape[1]]
+        seen = np.zeros(len(self.known), dtype=bool)
+        seen[self.seen] = True
+        shares = np.concatenate(self.known.shares(seen))
+        layers = []
+        for above, below in zip(widths, widths[1:], strict=False):
+            layers.append(random.standard_normal((above, below)) * np.sqrt(2 / above))
+            layers.append(np.zeros(below))
+        layers[-2] *= 0.1
+        layers[-1] = np.log(np.maximum(shares, RAREST))
+        return [layer.astype(np.float32) for layer in layers]
+
+
+class Pupil:
+    """A network that learns."""
+
+    def __init__(self, layers: list[Singles], total: int, random: np.random.Generator) -> None:
+        self.layers, self.total, self.random = layers, total, random
+        self.means = [layer.copy() for layer in layers]
+        self.first = [np.zeros_like(layer) for layer in layers]
+        self.second = [np.zeros_like(layer) for layer in layers]
+        self.done = 0
+
+    def step(self, inputs: Singles, cells: Singles, blocks: Ints) -> None:
+        """Learn from some rows."""
+        one, one_bias, two, two_bias, last, last_bias = self.layers
+        keeps = [self._keep((len(inputs), UNITS)) for _ in range(2)]
+        first = np.maximum(inputs @ one + one_bias, 0) * keeps[0]
+        second = np.maximum(first @ two + two_bias, 0) * keeps[1]
+        priors = softmax(second @ last + last_bias, blocks)
+        pull = (priors - posterior(priors, cells, blocks)) / np.float32(len(inputs))
+        into_second = pull @ last.T * keeps[1] * (second > 0)
+        into_first = into_second @ two.T * keeps[0] * (first > 0)
+        slopes = []
+        for below, above in ((inputs, into_first), (first, into_second), (second, pull)):
+            slopes += [below.T @ above, above.sum(axis=0)]
+        self._move(slopes)
+
+    def _keep(self, shape: tuple[int, int]) -> Singles:
+        kept = self.random.random(shape, dtype=np.float32) >= DROPPED
+        return kept * np.float32(1 / (1 - DROPPED))
+
+    def _move(self, slopes: Sequence[Singles]) -> None:
+        self.done += 1
+        rate = RATE * min(self.done / WARM_UP, 1) * (1 + np.cos(np.pi * self.done / self.total)) / 2
+        for number, (layer, slope) in enumerate(zip(self.layers, slopes, strict=True)):
+            first, second = self.first[number], self.second[number]
+            first += np.float32(1 - MOMENTUM) * (slope - first)
+            second += np.float32(1 - SCALE) * (slope * slope - second)
+            ahead = first / np.float32(1 - MOMENTUM**self.done)
+            ahead /= np.sqrt(second / np.float32(1 - SCALE**self.done)) + np.float32(SMALL)
+            if layer.ndim == 2:
+                ahead += np.float32(DECAY) * layer
+            layer -= np.float32(rate) * ahead
+            self.means[number] += np.float32(1 - AVERAGE) * (layer - self.means[number])
+
+
+def softmax(scores: Singles, blocks: Ints) -> Singles:
+    """Return the distributions of every row's every block."""
+    widths = sizes(blocks, scores.shape[1])
+    p = np.exp(scores - np.repeat(np.maximum.reduceat(scores, blocks, axis=1), widths, axis=1))
+    return np.asarray(p / np.repeat(np.add.reduceat(p, blocks, axis=1), widths, axis=1))
+
+
+def posterior(priors: Singles, cells: Singles, blocks: Ints) -> Singles:
+    """Return priors with the cells applied; where nothing is left, the priors."""
+    joint = priors * cells
+    mass = np.repeat(np.add.reduceat(joint, blocks, axis=1), sizes(blocks, joint.shape[1]), axis=1)
+    return np.asarray(np.divide(joint, mass, out=priors.copy(), where=mass > 0))

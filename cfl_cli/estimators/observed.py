@@ -1,0 +1,39 @@
+"""The cells alone: all candidates are alike, Q0. The paper calls it comp."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from cfl_cli.arrays import Ints
+from cfl_cli.estimators.interface import (
+    Estimate,
+    Hidden,
+    Known,
+    Method,
+    Origin,
+    Progress,
+    Size,
+    apply_cells,
+)
+from cfl_cli.parallel import Workers
+
+
+def estimate(
+    known: Known,
+    method: Method,
+    *,
+    folds: Sequence[Ints],
+    workers: Workers,  # noqa: ARG001 — the work of a moment
+    progress: Progress,  # noqa: ARG001
+) -> Estimate:
+    """Return what the cells say when nothing else is known."""
+    even = np.concatenate([np.full(how.size, 1 / how.size) for how in known.mechanisms])
+    found = apply_cells(np.broadcast_to(even, known.candidates.shape), known)
+    rows = np.concatenate(folds) if folds else None
+    hidden = None if rows is None else Hidden(rows, np.tile(even, (len(rows), 1)))
+    return Estimate(*found, (Origin(method.name),) * len(known.blocks), hidden)
+
+
+def memory(size: Size, method: Method, *, jobs: int) -> float:  # noqa: ARG001
+    """Return about how many bytes are held at the peak, those of the table left aside."""
+    return float(size.rows * (8 * size.features + 33 * size.width))
