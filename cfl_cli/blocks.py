@@ -50,5 +50,5 @@ def entropies(confidences: Floats, blocks: Ints) -> Floats:
 
 
 def best(confidences: Floats, candidates: Mask) -> Ints:
-    """Return the place of every row's most confident candidate in one block, the first of equals."""
+    """Return the place of every row's most confident candidate, in one block; ties: the first."""
     return np.asarray(np.where(candidates, confidences, -1.0).argmax(axis=1))

@@ -1,8 +1,8 @@
 """Each CF by the best blend of several estimators, or by one of them, as hidden cells favor.
 
     boost, net   as they are
-    graph        its first round, with up to 100 steps of propagation, as many as hidden cells favor;
-                 where that is worth a quarter of any CF's blend, both rounds with up to 400
+    graph        its first round, with as many steps of propagation, up to 100, as hidden cells
+                 favor; where that is worth a quarter of any CF's blend, both rounds with up to 400
 
 So the time goes where it pays: as a rule the graph adds little to the other two, and its second
 round takes the most time. With a budget of seconds, a part is tried on some of the rows first, and
@@ -18,7 +18,8 @@ import numpy as np
 
 from cfl_cli.arrays import Floats, Ints, Mask
 from cfl_cli.blocks import normalise
-from cfl_cli.draws import SAMPLE, folds as deal, order
+from cfl_cli.draws import SAMPLE, order
+from cfl_cli.draws import folds as deal
 from cfl_cli.errors import UsageError
 from cfl_cli.estimators import blend, boost, commonest, graph, net
 from cfl_cli.estimators.interface import (

@@ -54,14 +54,16 @@ from cfl_cli.estimators.interface import (
 )
 from cfl_cli.parallel import Workers
 
-MOST_ROUNDS = 400
+MOST_ROUNDS = 300
 PATIENCE = 20  # rounds without a better score
-LEAST_GAIN = 1e-3  # of the score over so many rounds, times K − 1; less is not worth the time
+LEAST_GAIN = 1e-3  # of the score over so many rounds, times (K − 1)/s; less is not worth the time
+MOST_FEATURES = 32  # that a tree sees
 HEAD_START = 0.5  # of the way to the domain shares, in logarithms
 FURTHER_START = 0.25  # of the way to what shallow trees say from the OFs alone
 RAREST = 1e-4  # a share at the start
 L2 = 5.0
 TINY = np.float32(1e-30)
+FLATTEST = np.float32(1e-6)  # curvature of a row, at least
 CERTAIN = 1e6  # c_s of an exact cell: its curvature is p (1 − p)
 CLEAR = 2.5  # standard errors of a residual's covariance with a column that tells something
 MOST_COLUMNS = 20  # of other CFs, among the features for one
@@ -95,8 +97,8 @@ def estimate(
     fits = bench.from_ofs("boosting", ["shallow", "deep"])
     blends = bench.blends(fits)
     confidences, _, _ = apply_cells(bench.priors(fits, blends), known)
-    for found, more in zip(fits, bench.from_others(confidences, fits), strict=True):
-        found += more
+    further = bench.from_others(confidences, fits)
+    fits = [found + more for found, more in zip(fits, further, strict=True)]
     blends = bench.blends(fits)
     own, _, _ = apply_cells(_beside(found[0].priors for found in fits), known)
     return Estimate(
@@ -147,6 +149,7 @@ class Target:
     cf: int
     cells: Singles  # K × n: the evidence
     factors: Singles  # n: c_s
+    telling: float  # s/(K − 1): how much of a value its cells tell, in the mean
     starts: tuple[
         Singles, ...
     ]  # K × 1 or n, where scores begin: while each fold is hidden; and last
@@ -275,16 +278,18 @@ class Bench:
 
     def _boost(self, climb: "Climb", data: Any, shape: Shape) -> None:
         size, n = climb.target.cells.shape
+        rows = max(min(shape.rows, n * shape.rows // LARGE), 1)
         booster = self.lightgbm.Booster(
             {
                 "objective": "none",
                 "num_class": size,
                 "learning_rate": shape.rate,
                 "num_leaves": shape.leaves,
-                "min_data_in_leaf": max(min(shape.rows, n * shape.rows // LARGE), 1),
-                "min_sum_hessian_in_leaf": 0,
+                "min_data_in_leaf": rows,
+                # It counts rows by their curvature, and without this might split off none at all.
+                "min_sum_hessian_in_leaf": 0.5 * rows * float(FLATTEST),
                 "lambda_l2": L2,
-                "feature_fraction": shape.columns,
+                "feature_fraction": min(shape.columns, MOST_FEATURES / data.num_feature()),
                 "boost_from_average": False,
                 "feature_pre_filter": False,
                 "seed": self.seed % 2**31,
@@ -318,7 +323,7 @@ class Climb:
         self.seen = np.ones(target.cells.shape[1], dtype=np.float32)
         if fold is not None:
             self.seen[fold] = 0
-        self.factors = target.factors * self.seen / (len(target.cells) - 1)
+        self.factors = target.factors / np.float32(len(target.cells) - 1)
         self.limit = MOST_ROUNDS
         self.scores: list[float] = []
         self.rounds = 0  # the best number of them, or the last
@@ -341,6 +346,8 @@ class Climb:
         curvature *= self.factors
         np.minimum(curvature, rest, out=curvature)
         curvature *= p
+        np.maximum(curvature, FLATTEST, out=curvature)
+        curvature *= self.seen
         return gradient.T, curvature.T
 
     def _look(self, p: Singles) -> None:
@@ -354,7 +361,7 @@ class Climb:
             if done == 0 or self.scores[-1] > self.scores[self.rounds]:
                 self.rounds, self.priors = done, p.copy()
             gain = self.scores[self.rounds] - self.scores[max(done - PATIENCE, 0)]
-            if done >= PATIENCE and gain * (len(p) - 1) < LEAST_GAIN:
+            if done >= PATIENCE and gain < LEAST_GAIN * self.target.telling:
                 raise Enough
         if done == self.limit:
             raise Enough
@@ -385,6 +392,7 @@ def _target(known: Known, cf: int, shares: Sequence[Floats]) -> Target:
         cf,
         np.ascontiguousarray(known.evidence[:, block].T, dtype=np.float32),
         np.where(exclusions == size - 1, CERTAIN, many).astype(np.float32),
+        float(exclusions.mean()) / (size - 1),
         tuple(of_run.astype(np.float32)[:, None] for of_run in starts),
     )
 

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from cfl_cli.arrays import Floats, Ints
+from cfl_cli.estimators import observed
 from cfl_cli.estimators.interface import (
     Estimate,
     Hidden,
@@ -15,8 +16,9 @@ from cfl_cli.estimators.interface import (
     all_but,
     apply_cells,
 )
-from cfl_cli.estimators.observed import memory as memory
 from cfl_cli.parallel import Workers
+
+memory = observed.memory
 
 
 def estimate(

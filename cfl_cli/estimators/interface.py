@@ -177,7 +177,8 @@ class Estimator(Protocol):
         folds: Sequence[Ints],
         workers: Workers,
         progress: Progress,
-    ) -> Estimate: ...
+    ) -> Estimate:
+        """Return the estimate."""
 
 
 class Module(Protocol):

@@ -13,8 +13,8 @@ import numpy as np
 
 from cfl_cli.arrays import Floats, Ints, Mask
 from cfl_cli.blocks import totals
+from cfl_cli.estimators import graph
 from cfl_cli.estimators.graph import Rounds, hide
-from cfl_cli.estimators.graph import memory as memory
 from cfl_cli.estimators.interface import (
     LEAST_MASS,
     Estimate,
@@ -29,6 +29,7 @@ from cfl_cli.parallel import Workers
 from cfl_cli.propagate import Propagation, start
 
 RESTART = 0.1  # 1 − α: of the confidences, what comes from the start in every step
+memory = graph.memory
 
 
 def estimate(

@@ -12,12 +12,13 @@ from all rows. These runs go side by side, each in one thread, and each depends 
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from math import ceil
 
 import numpy as np
 from scipy.special import ndtri
 
-from cfl_cli.arrays import Floats, Ints, Mask, Singles
+from cfl_cli.arrays import Floats, Ints, Singles
 from cfl_cli.blocks import entropies, normalise, sizes
 from cfl_cli.estimators.interface import (
     LEAST_MASS,
@@ -199,7 +200,7 @@ class Lesson:
         seen[self.seen] = True
         shares = np.concatenate(self.known.shares(seen))
         layers = []
-        for above, below in zip(widths, widths[1:], strict=False):
+        for above, below in pairwise(widths):
             layers.append(random.standard_normal((above, below)) * np.sqrt(2 / above))
             layers.append(np.zeros(below))
         layers[-2] *= 0.1
@@ -239,8 +240,8 @@ class Pupil:
     def _move(self, slopes: Sequence[Singles]) -> None:
         self.done += 1
         rate = RATE * min(self.done / WARM_UP, 1) * (1 + np.cos(np.pi * self.done / self.total)) / 2
-        for number, (layer, slope) in enumerate(zip(self.layers, slopes, strict=True)):
-            first, second = self.first[number], self.second[number]
+        for number, slope in enumerate(slopes):
+            layer, first, second = self.layers[number], self.first[number], self.second[number]
             first += np.float32(1 - MOMENTUM) * (slope - first)
             second += np.float32(1 - SCALE) * (slope * slope - second)
             ahead = first / np.float32(1 - MOMENTUM**self.done)
