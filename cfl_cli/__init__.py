@@ -15,6 +15,7 @@
     verdict.py      which CFs can be trusted → report.py
     imputation.py   all of it, for a data frame: `impute`
     tuning.py       which settings hidden cells favor: `tune`; rewrite.py puts them into a schema
+    masking.py      true values → exclusions, for experiments: `mask`; truth.py reads them
     outputs.py      what a run leaves behind: the table, its report, records set aside
     cli.py          all of it, for the command line: `cfl`
 
@@ -26,6 +27,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from cfl_cli.errors import CflError, DataError, ResourceError, SchemaError, UsageError
     from cfl_cli.imputation import Result, impute
+    from cfl_cli.masking import Masked, mask
     from cfl_cli.report import Report
     from cfl_cli.schema import Schema, Settings
 
@@ -33,6 +35,7 @@ __version__ = "0.1.0"
 __all__ = [
     "CflError",
     "DataError",
+    "Masked",
     "Report",
     "ResourceError",
     "Result",
@@ -42,14 +45,17 @@ __all__ = [
     "UsageError",
     "__version__",
     "impute",
+    "mask",
 ]
 
 _HOME = {
+    "Masked": "masking",
     "Report": "report",
     "Result": "imputation",
     "Schema": "schema",
     "Settings": "schema",
     "impute": "imputation",
+    "mask": "masking",
 }
 
 

@@ -32,6 +32,9 @@ from cfl_cli.options import (
     ModeOption,
     NeighborsOption,
     OnBadRow,
+    OnBadRowOption,
+    Out,
+    OutputFormat,
     Overwrite,
     Quiet,
     Quote,
@@ -42,7 +45,9 @@ from cfl_cli.options import (
 )
 
 if TYPE_CHECKING:
+    from cfl_cli.outputs import Outputs
     from cfl_cli.report import Report
+    from cfl_cli.tables import Place, Table
 
 FLAGGED = 3
 RESOURCES = 4
@@ -100,18 +105,10 @@ def impute(
     ctx: typer.Context,
     data: Data,
     schema: SchemaFile,
-    out: Annotated[
-        str,
-        typer.Option(
-            "--out", "-o", metavar="OUT", help="Table to write, like DATA; - is standard output."
-        ),
-    ],
+    out: Out,
     *,
     input_format: InputFormat = None,
-    output_format: Annotated[
-        str | None,
-        typer.Option(metavar="NAME", help="Format of OUT, such as jsonl. Default: by its name."),
-    ] = None,
+    output_format: OutputFormat = None,
     mode: ModeOption = None,
     k: K = None,
     iterations: Iterations = None,
@@ -146,10 +143,7 @@ def impute(
         bool | None,
         typer.Option("--fail-on-flag/--no-fail-on-flag", help="Exit with 3 if a CF is flagged."),
     ] = None,
-    on_bad_row: Annotated[
-        OnBadRow,
-        typer.Option(help="Refuse a text table with bad records, or put them in OUT.rejects.csv."),
-    ] = OnBadRow.refuse,
+    on_bad_row: OnBadRowOption = OnBadRow.refuse,
     delimiter: Delimiter = None,
     quote: Quote = None,
     encoding: Encoding = None,
@@ -200,8 +194,7 @@ def impute(
     source = tables.Place.to_read(data, input_format)
     target = tables.Place.to_write(out, output_format)
     outputs = Outputs.of(target, settings.report, reject=on_bad_row is OnBadRow.reject)
-    if target.path is None and target.format.embeds_report and is_terminal(sys.stdout):
-        raise UsageError(f"{target.format} is nothing for a terminal: name a file, or pipe it on")
+    refuse_terminal(target)
     check_targets(outputs.paths, sources=[source.path, Path(schema)], overwrite=settings.overwrite)
     with ExitStack() as stack:
         stream = stack.enter_context(files.standard_output()) if outputs.streams else None
@@ -217,12 +210,11 @@ def impute(
             result = impute_frame(
                 table.frame, loaded, name=source.name, progress=display, **settings.model_dump()
             )
-        outputs.write(result, table, stream=stream, overwrite=settings.overwrite)
+        outputs.write(
+            result.frame, table, result.report, stream=stream, overwrite=settings.overwrite
+        )
     if not settings.quiet:
-        if table.rejects:
-            note(
-                f"{outputs.rejects}: {len(table.rejects):,} bad records of {source.name} set aside"
-            )
+        tell_rejects(outputs, table, source)
         summarise(result.report, target.name, outputs.readable)
     if settings.fail_on_flag and any(column.flagged for column in result.report.columns):
         raise typer.Exit(FLAGGED)
@@ -444,6 +436,78 @@ def tune(
 
 
 @app.command(context_settings=TWINS)
+def mask(
+    ctx: typer.Context,
+    data: Data,
+    schema: SchemaFile,
+    out: Out,
+    *,
+    exclusions: Annotated[int, typer.Option(metavar="N", help="Values that a cell rules out.")] = 1,
+    exact_share: Annotated[
+        float, typer.Option(metavar="P", help="Share of cells that stay exact: =B.")
+    ] = 0.0,
+    empty_share: Annotated[
+        float, typer.Option(metavar="P", help="Share of cells that are left empty.")
+    ] = 0.0,
+    seed: Annotated[
+        int | None, typer.Option(help="Draws what every cell rules out. Default: 0.")
+    ] = None,
+    input_format: InputFormat = None,
+    output_format: OutputFormat = None,
+    on_bad_row: OnBadRowOption = OnBadRow.refuse,
+    delimiter: Delimiter = None,
+    quote: Quote = None,
+    encoding: Encoding = None,
+    overwrite: Overwrite = None,
+    quiet: Quiet = None,
+    verbose: Verbose = False,
+) -> None:
+    """Turn CF columns that hold true values into exclusions, for experiments."""
+    from contextlib import nullcontext
+
+    from cfl_cli import files, tables
+    from cfl_cli.masking import mask as mask_frame
+    from cfl_cli.outputs import Outputs
+    from cfl_cli.schema import Schema
+    from cfl_cli.targets import check_targets
+
+    listen()
+    loaded = Schema.load(tables.local(schema))
+    settings = loaded.settings.override(
+        seed=seed, overwrite=overwrite, quiet=quiet, verbose=verbose or None
+    )
+    be_verbose(ctx, settings.verbose)
+    source = tables.Place.to_read(data, input_format)
+    target = tables.Place.to_write(out, output_format)
+    reject = on_bad_row is OnBadRow.reject
+    outputs = Outputs.without_report(target, reject=reject)
+    refuse_terminal(target)
+    check_targets(outputs.paths, sources=[source.path, Path(schema)], overwrite=settings.overwrite)
+    with files.standard_output() if outputs.streams else nullcontext() as stream:
+        table = tables.read(
+            source, reject=reject, delimiter=delimiter, quote=quote, encoding=encoding
+        )
+        tables.check_holds(table, target)
+        masked = mask_frame(
+            table.frame,
+            loaded,
+            exclusions=exclusions,
+            exact_share=exact_share,
+            empty_share=empty_share,
+            seed=settings.seed,
+            name=source.name,
+        )
+        outputs.write(masked.frame, table, stream=stream, overwrite=settings.overwrite)
+    if not settings.quiet:
+        tell_rejects(outputs, table, source)
+        for warning in masked.warnings:
+            note(f"warning: {warning}")
+        cfs = len(loaded.complementary)
+        rows = len(masked.frame)
+        note(f"{target.name}: {rows:,} rows, {cfs} CF{'s' if cfs > 1 else ''} masked")
+
+
+@app.command(context_settings=TWINS)
 def schema() -> None:
     """Print the JSON Schema of schema files, for editors."""
     import json
@@ -484,6 +548,18 @@ def print_out(text: str | bytes) -> None:
 def is_terminal(stream: TextIO | None) -> bool:
     """Return whether a person reads this stream; None is a stream that the caller has closed."""
     return stream is not None and stream.isatty()
+
+
+def refuse_terminal(target: "Place") -> None:
+    """Raise if bytes that are no text would go to a terminal."""
+    if target.path is None and target.format.embeds_report and is_terminal(sys.stdout):
+        raise UsageError(f"{target.format} is nothing for a terminal: name a file, or pipe it on")
+
+
+def tell_rejects(outputs: "Outputs", table: "Table", source: "Place") -> None:
+    """Say on stderr where bad records went, if there are any."""
+    if table.rejects:
+        note(f"{outputs.rejects}: {len(table.rejects):,} bad records of {source.name} set aside")
 
 
 def summarise(report: "Report", out: str, source: Path | None) -> None:

@@ -4,6 +4,8 @@ Not on how many threads run, on the order in which rows are asked for, or on the
 package.
 """
 
+from hashlib import blake2b
+
 import numpy as np
 import numpy.typing as npt
 
@@ -15,6 +17,8 @@ FOLDS = 1 << 40
 SAMPLE = 1 << 41
 SHUFFLES = 1 << 42
 TRIALS = 1 << 43
+NAMED = 1 << 63  # and above: those of names
+PER_NAME = 1 << 20
 
 Bits = npt.NDArray[np.uint64]
 
@@ -30,6 +34,17 @@ def draw(rows: Ints, stream: int, seed: int) -> Bits:
     """Return 64 bits for every row; each `stream` of a seed gives others."""
     key = mix(np.array([seed, stream], dtype=np.uint64) + np.uint64(0x9E3779B97F4A7C15))
     return mix(mix(rows.astype(np.uint64) + key[0]) ^ key[1])
+
+
+def stream_of(name: str) -> int:
+    """Return the first of the `PER_NAME` streams that belong to a name, whatever names are near."""
+    number = int.from_bytes(blake2b(name.encode(), digest_size=8).digest(), "big")
+    return NAMED | number // PER_NAME * PER_NAME
+
+
+def chances(rows: Ints, stream: int, seed: int) -> Floats:
+    """Return a random number from [0, 1) for every row."""
+    return np.asarray((draw(rows, stream, seed) >> np.uint64(11)) * 2.0**-53)
 
 
 def order(n: int, stream: int, seed: int) -> Ints:

@@ -6,7 +6,7 @@ Numeric OF → min-max to [0, 1]. Binary OF → 0/1. Categorical OF with K ≥ 3
 Every cell that does not fit the schema is found before anything is refused.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -76,7 +76,11 @@ class Encoded:
 def encode(frame: pl.DataFrame, schema: Schema, *, name: str = "table") -> Encoded:
     """Return the encoded table, or raise one DataError with all its problems."""
     problems = Problems(name)
-    usable = _usable(frame, schema, problems)
+    usable = usable_columns(frame, [*schema.ordinary, *schema.complementary], problems)
+    if frame.height < 2:
+        rows = "one row" if frame.height else "no rows"
+        problems.add(f"the table has {rows}; neighbors need at least two")
+        usable = set()
     features, filled = [], {}
     for column, of in schema.ordinary.items():
         if column not in usable:
@@ -90,15 +94,12 @@ def encode(frame: pl.DataFrame, schema: Schema, *, name: str = "table") -> Encod
     for column, cf in schema.complementary.items():
         if column not in usable:
             continue
-        found = _encode_cf(Cells.of(frame[column], schema), cf, schema, start, problems)
+        found = encode_cf(Cells.of(frame[column], schema), cf, schema, start, problems)
         if found is None:
             continue
         mask, block = found
         if cf.values is None:
-            warnings.append(
-                f"column {quote(column)}: the schema gives no values, so the {len(block.values)} "
-                "seen are taken for the whole domain; list them under `values`"
-            )
+            warnings.append(taken_for_whole(column, block.values))
         candidates.append(mask)
         blocks.append(block)
         start += len(block.values)
@@ -200,10 +201,10 @@ def type_name(kind: pl.DataType) -> str:
     return "a type that cfl does not know" if kind == pl.Object else str(kind)
 
 
-def _usable(frame: pl.DataFrame, schema: Schema, problems: Problems) -> set[str]:
-    """Return the columns that can be encoded, having noted those that cannot."""
+def usable_columns(frame: pl.DataFrame, listed: Iterable[str], problems: Problems) -> set[str]:
+    """Return which of the columns that a schema lists can be read; note those that cannot."""
     usable = set()
-    for column in (*schema.ordinary, *schema.complementary):
+    for column in listed:
         if column not in frame.columns:
             problems.add(
                 f"there is no column {quote(column)}, which the schema lists"
@@ -216,11 +217,29 @@ def _usable(frame: pl.DataFrame, schema: Schema, problems: Problems) -> set[str]
             )
         else:
             usable.add(column)
-    if frame.height < 2:
-        rows = "one row" if frame.height else "no rows"
-        problems.add(f"the table has {rows}; neighbors need at least two")
-        return set()
     return usable
+
+
+def domain(
+    cells: Cells, cf: Complementary, named: Iterable[str], problems: Problems
+) -> tuple[str, ...] | None:
+    """Return a CF's domain, in lack of one the values `named`; None if these make no domain."""
+    values = cf.values or tuple(sorted(named))
+    if cf.values is None and not 2 <= len(values) <= CATEGORIES:
+        problems.add(
+            f"column {quote(cells.name)}: {len(values):,} different values seen, but a domain that "
+            f"is left out must show 2 to {CATEGORIES:,}: list all possible ones under `values`"
+        )
+        return None
+    return values
+
+
+def taken_for_whole(cf: str, values: Sequence[str]) -> str:
+    """Return the warning about a domain that the schema leaves out."""
+    return (
+        f"column {quote(cf)}: the schema gives no values, so the {len(values)} seen are taken for "
+        "the whole domain; list them under `values`"
+    )
 
 
 def _encode_of(
@@ -297,19 +316,15 @@ def _coded(cells: Cells, of: Ordinary, problems: Problems) -> list[Floats]:
     return [(codes == code) / np.sqrt(len(values)) for code in range(len(values))]
 
 
-def _encode_cf(
+def encode_cf(
     cells: Cells, cf: Complementary, schema: Schema, start: int, problems: Problems
 ) -> tuple[Mask, Block] | None:
     """Return a CF's candidate mask, n × K, and its block; None if it has no sensible domain."""
     texts = cells.seen
     rulings = [Ruling.read(text, cf) for text in texts]
     named = {value for ruling in rulings for value in ruling.values}
-    values = cf.values or tuple(sorted(named.difference(schema.missing)))
-    if cf.values is None and not 2 <= len(values) <= CATEGORIES:
-        problems.add(
-            f"column {quote(cells.name)}: {len(values):,} different values seen, but a domain that "
-            f"is left out must show 2 to {CATEGORIES:,}: list all possible ones under `values`"
-        )
+    values = domain(cells, cf, named.difference(schema.missing), problems)
+    if values is None:
         return None
     codes = cells.codes(texts)
     wrong = np.array([not ruling.fits(values) for ruling in rulings] + [False])[codes]

@@ -63,6 +63,20 @@ def append(frame: Any, columns: Sequence[pl.Series]) -> Any:
     return extended
 
 
+def replace(frame: Any, columns: Sequence[pl.Series]) -> Any:
+    """Return a copy of `frame` with columns of text in the place of those with the same names."""
+    if isinstance(frame, pl.DataFrame):
+        return frame.with_columns(columns)
+    if is_arrow(frame):
+        for column in columns:
+            frame = _replace_in_arrow(frame, column)
+        return frame
+    replaced = frame.copy()
+    for column in columns:
+        replaced[column.name] = column.to_numpy()
+    return replaced
+
+
 def size(frame: Any) -> int:
     """Return about how many bytes the table takes."""
     if isinstance(frame, pl.DataFrame):
@@ -73,6 +87,20 @@ def size(frame: Any) -> int:
 def is_arrow(frame: Any) -> bool:
     """Return whether this is a pyarrow table."""
     return f"{type(frame).__module__}.{type(frame).__qualname__}" == "pyarrow.lib.Table"
+
+
+def _replace_in_arrow(table: Any, column: pl.Series) -> Any:
+    """Return a pyarrow table with a column of text in the place of one; its metadata stays."""
+    from pyarrow import types  # noqa: PLC0415 — it is there if a table of it is
+
+    place = table.column_names.index(column.name)
+    field, cells = table.schema.field(place), column.to_arrow(compat_level=PORTABLE)
+    texts = (types.is_string, types.is_large_string, types.is_string_view)
+    kind = field.type if any(is_one(field.type) for is_one in texts) else cells.type
+    nullable = field.nullable or column.null_count() > 0
+    return table.set_column(
+        place, field.with_type(kind).with_nullable(nullable), [cells.cast(kind)]
+    )
 
 
 def _is_pandas(frame: Any) -> bool:

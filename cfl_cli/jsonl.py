@@ -8,7 +8,7 @@ lines themselves, to which new columns are appended when the table goes out as J
 import json
 import math
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import compress
 from typing import Any
@@ -83,6 +83,56 @@ def read(data: bytes, *, name: str, encoding: str = utf8.DEFAULT, reject: bool =
         {column: what for column, (_, what) in typed.items() if what},
         flaws,
     )
+
+
+def rewrite(lines: Lines, frame: pl.DataFrame) -> bytes:
+    """Return the lines with what `frame` has in their place: other cells, and further columns.
+
+    Members that did not change keep their spelling.
+    """
+    texts: Sequence[bytes] = lines.texts
+    others = {
+        column.name: frame[column.name].ne_missing(column.cast(pl.String))
+        for column in lines.frame.get_columns()
+        if not frame[column.name].equals(column)
+    }
+    if others:
+        cells = [frame[name].to_list() for name in others]
+        texts = [
+            _replaced(text, dict(compress(zip(others, row, strict=True), changed)))
+            for text, row, changed in zip(
+                texts,
+                zip(*cells, strict=True),
+                zip(*(change.to_list() for change in others.values()), strict=True),
+                strict=True,
+            )
+        ]
+    new = frame.select(frame.columns[lines.frame.width :])
+    return append(texts, new) if new.width else b"".join(text + b"\n" for text in texts)
+
+
+def _replaced(text: bytes, cells: Mapping[str, str | None]) -> bytes:
+    """Return a line with other values for some members of its object."""
+    line, pieces, copied = text.decode(), [], 0
+    at = _behind_space(line, line.index("{") + 1)
+    while line[at] != "}":
+        key, colon = DECODER.raw_decode(line, at)
+        start = _behind_space(line, _behind_space(line, colon) + 1)
+        _, end = DECODER.raw_decode(line, start)
+        if key in cells:
+            pieces += [line[copied:start], json.dumps(cells[key], ensure_ascii=False)]
+            copied = end
+        at = _behind_space(line, end)
+        if line[at] == ",":
+            at = _behind_space(line, at + 1)
+    return "".join([*pieces, line[copied:]]).encode()
+
+
+def _behind_space(line: str, at: int) -> int:
+    """Return the place of the first character from `at` on that is no blank of JSON's."""
+    while line[at] in " \t\r\n":
+        at += 1
+    return at
 
 
 def append(texts: Sequence[bytes], columns: pl.DataFrame) -> bytes:

@@ -63,6 +63,16 @@ InputFormat = Annotated[
     str | None,
     typer.Option(metavar="NAME", help="Format of DATA, such as csv.gz. Default: by its name."),
 ]
+Out = Annotated[
+    str,
+    typer.Option(
+        "--out", "-o", metavar="OUT", help="Table to write, like DATA; - is standard output."
+    ),
+]
+OutputFormat = Annotated[
+    str | None,
+    typer.Option(metavar="NAME", help="Format of OUT, such as jsonl. Default: by its name."),
+]
 SchemaFile = Annotated[
     str, typer.Option("--schema", "-s", metavar="FILE", help="Schema file (YAML).")
 ]
@@ -102,6 +112,13 @@ NeighborsOption = Annotated[
 MaxMemory = Annotated[
     str | None,
     typer.Option(metavar="SIZE", help="Refuse a run that needs more, such as 2GB."),
+]
+OnBadRowOption = Annotated[
+    OnBadRow,
+    typer.Option(
+        "--on-bad-row",
+        help="Refuse a text table with bad records, or put them in OUT.rejects.csv.",
+    ),
 ]
 Delimiter = Annotated[
     str | None,

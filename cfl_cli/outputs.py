@@ -1,13 +1,12 @@
-"""What a run of `cfl impute` leaves behind: the table, its report, the records set aside."""
+"""What a run leaves behind: the table, its report if there is one, the records set aside."""
 
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import IO, Self
+from typing import IO, Any, Self
 
 from cfl_cli import files, tables
 from cfl_cli.errors import CflError, UsageError
-from cfl_cli.imputation import Result
 from cfl_cli.report import Report
 from cfl_cli.tables import STANDARD, Place, Table
 
@@ -27,13 +26,15 @@ class Outputs:
         printed = report == STANDARD
         if printed and table.path is None:
             raise UsageError("OUT and --report are both standard output: name a file for one")
-        if reject and table.path is None:
-            raise UsageError("--on-bad-row reject puts records beside OUT: name a file, not -")
         path = tables.local(report) if report and not printed else None
         if report is None and table.path is not None and not table.format.embeds_report:
             path = tables.report_path(table.path)
-        rejects = tables.rejects_path(table.path) if reject and table.path is not None else None
-        return cls(table, path, printed, rejects)
+        return cls(table, path, printed, _rejects(table, reject=reject))
+
+    @classmethod
+    def without_report(cls, table: Place, *, reject: bool) -> Self:
+        """Return where everything goes when there is nothing to report."""
+        return cls(table, None, printed=False, rejects=_rejects(table, reject=reject))
 
     @property
     def paths(self) -> list[Path]:
@@ -51,19 +52,25 @@ class Outputs:
         return self.report or (self.table.path if self.table.format.embeds_report else None)
 
     def write(
-        self, result: Result, source: Table, *, stream: IO[bytes] | None, overwrite: bool
+        self,
+        frame: Any,
+        source: Table,
+        report: Report | None = None,
+        *,
+        stream: IO[bytes] | None,
+        overwrite: bool,
     ) -> None:
         """Write everything, whole or not at all."""
         # Time and memory differ from run to run; the table's bytes must not.
-        embedded = replace(result.report, timings={}, peak_memory_mb=None)
-        text = result.report.to_json() + "\n"
+        embedded = replace(report, timings={}, peak_memory_mb=None).to_json() if report else None
+        text = report.to_json() + "\n" if report else ""
         beside = {self.report: text} if self.report else {}
         if self.rejects and source.rejects:
             beside[self.rejects] = tables.rejects_text(source.rejects)
         tables.write(
-            result.frame,
+            frame,
             self.table,
-            report=embedded.to_json(),
+            report=embedded,
             source=source,
             beside=beside,
             stream=stream,
@@ -84,3 +91,12 @@ class Outputs:
                 old.unlink()
         if self.rejects and self.rejects.resolve() not in places and self.rejects.is_file():
             self.rejects.unlink()
+
+
+def _rejects(table: Place, *, reject: bool) -> Path | None:
+    """Return where records that do not fit go, if they are to be set aside."""
+    if not reject:
+        return None
+    if table.path is None:
+        raise UsageError("--on-bad-row reject puts records beside OUT: name a file, not -")
+    return tables.rejects_path(table.path)

@@ -239,7 +239,7 @@ def write(
     frame: Any,
     place: Place,
     *,
-    report: str,
+    report: str | None,
     source: Table | None = None,
     beside: Mapping[Path, str] | None = None,
     stream: IO[bytes] | None = None,
@@ -247,7 +247,7 @@ def write(
 ) -> None:
     """Write the table, and texts `beside` it, whole or not at all; embed `report` if possible.
 
-    `source` is the table that `frame` extends, `stream` is standard output if the place is that.
+    `source` is the table that `frame` comes from, `stream` is standard output if the place is that.
     """
     with files.Staging(overwrite=overwrite) as staging:
         for other, text in (beside or {}).items():
@@ -263,12 +263,14 @@ def write(
                 _write(frame, file, place.format, report=report, source=source)
 
 
-def _write(frame: Any, file: IO[bytes], form: Format, *, report: str, source: Table | None) -> None:
+def _write(
+    frame: Any, file: IO[bytes], form: Format, *, report: str | None, source: Table | None
+) -> None:
     if form.embeds_report:
         from cfl_cli import columnar
 
         table = frames.as_arrow(frame)
-        columnar.write(table, file, form.kind, metadata={REPORT_KEY: report})
+        columnar.write(table, file, form.kind, metadata={REPORT_KEY: report} if report else {})
         return
     with packing.packed(file, form.packing) as inner:
         if form.separated:
@@ -276,8 +278,7 @@ def _write(frame: Any, file: IO[bytes], form: Format, *, report: str, source: Ta
             inner.write(separated.header_text(frames.names(frame), delimiter).encode())
             frames.as_polars(frame).write_csv(inner, separator=delimiter, include_header=False)
         elif source is not None and source.lines is not None:
-            new = frame.select(frame.columns[source.frame.width :])
-            inner.write(jsonl.append(source.lines.texts, new))
+            inner.write(jsonl.rewrite(source.lines, frame))
         else:
             frames.as_polars(frame).write_ndjson(inner)
 

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from cfl_cli.blocks import columns, entropies, normalise, sizes, spread, totals
-from cfl_cli.draws import draw, folds, order, shuffled
+from cfl_cli.draws import NAMED, PER_NAME, chances, draw, folds, order, shuffled, stream_of
 
 BLOCKS = np.array([0, 3])
 
@@ -69,3 +69,21 @@ def test_entropy_is_shannons_with_the_natural_log():
     # −0.7 ln 0.7 − 0.2 ln 0.2 − 0.1 ln 0.1 = 0.249672 + 0.321888 + 0.230259
     expected = [[0, np.log(4)], [0.801819, np.log(2)]]
     np.testing.assert_allclose(entropies(rows, BLOCKS), expected, atol=1e-6)
+
+
+def test_names_have_streams_of_their_own_that_never_change():
+    digest = 0xAE5ED715762BCF24  # printf job | b2sum --length 64
+    assert stream_of("job") == NAMED | digest - digest % PER_NAME
+    streams = {stream_of(f"cf{number}") for number in range(1000)}
+    assert len(streams) == 1000
+    assert all(NAMED <= stream <= 2**64 - PER_NAME for stream in streams)
+
+
+def test_chances_are_spread_evenly_below_one():
+    found = chances(np.arange(100_000), stream_of("job"), seed=0)
+    assert 0 <= found.min() < 1e-3
+    assert 1 - 1e-3 < found.max() < 1
+    counts = np.histogram(found, bins=20, range=(0, 1))[0]
+    assert ((counts - 5000) ** 2 / 5000).sum() < 45.3  # chi-squared, 19 degrees: 1 in 1,500
+    other = chances(np.arange(100_000), stream_of("job") + 1, seed=0)
+    assert abs(np.corrcoef(found, other)[0, 1]) < 0.01

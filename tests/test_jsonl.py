@@ -141,3 +141,29 @@ def test_an_empty_object_gets_its_first_members():
     lines = load('{"a":1}\n { } \n')
     out = jsonl.append(lines.texts, pl.DataFrame({"n": [1, 2]}))
     assert [json.loads(line) for line in out.split(b"\n")[:-1]] == [{"a": 1, "n": 1}, {"n": 2}]
+
+
+@given(rows=ROWS, ascii_only=st.booleans(), separators=st.sampled_from([None, (",", ":")]))
+def test_cells_that_change_are_put_where_they_stood_and_all_else_keeps_its_spelling(
+    rows, ascii_only, separators
+):
+    def spelled(cells):
+        return [json.dumps(row, ensure_ascii=ascii_only, separators=separators) for row in cells]
+
+    before = [{"first": n, **row, "cf": "a\u00e9", "last": [n]} for n, row in enumerate(rows)]
+    lines = load("\n".join(spelled(before)))
+    other = pl.Series("cf", [None if n % 3 else '"}' for n in range(len(rows))], dtype=pl.String)
+    written = jsonl.rewrite(lines, lines.frame.with_columns(other)).decode().split("\n")
+    assert written.pop() == ""
+    # The new text is plain ASCII, so that spelling it takes no choice.
+    assert written == spelled(
+        row | {"cf": cell} for row, cell in zip(before, other.to_list(), strict=True)
+    )
+
+
+def test_a_line_without_the_member_or_with_blanks_in_odd_places_is_rewritten_too():
+    lines = load('{ "x" :1.50 , "cf"\t:\t"a" }\r\n{"x":2}\n{}\n{"x":3,"cf":null}\n')
+    cells = pl.Series("cf", ["=b", None, None, None])
+    assert jsonl.rewrite(lines, lines.frame.with_columns(cells)) == (
+        b'{ "x" :1.50 , "cf"\t:\t"=b" }\r\n{"x":2}\n{}\n{"x":3,"cf":null}\n'
+    )
