@@ -16,6 +16,7 @@
     imputation.py   all of it, for a data frame: `impute`
     tuning.py       which settings hidden cells favor: `tune`; rewrite.py puts them into a schema
     masking.py      true values → exclusions, for experiments: `mask`; truth.py reads them
+    evaluation.py   answers against the truth: `evaluate`; scores.py says how good they are
     outputs.py      what a run leaves behind: the table, its report, records set aside
     cli.py          all of it, for the command line: `cfl`
 
@@ -26,6 +27,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from cfl_cli.errors import CflError, DataError, ResourceError, SchemaError, UsageError
+    from cfl_cli.evaluation import Evaluation, evaluate
     from cfl_cli.imputation import Result, impute
     from cfl_cli.masking import Masked, mask
     from cfl_cli.report import Report
@@ -35,6 +37,7 @@ __version__ = "0.1.0"
 __all__ = [
     "CflError",
     "DataError",
+    "Evaluation",
     "Masked",
     "Report",
     "ResourceError",
@@ -44,16 +47,19 @@ __all__ = [
     "Settings",
     "UsageError",
     "__version__",
+    "evaluate",
     "impute",
     "mask",
 ]
 
 _HOME = {
+    "Evaluation": "evaluation",
     "Masked": "masking",
     "Report": "report",
     "Result": "imputation",
     "Schema": "schema",
     "Settings": "schema",
+    "evaluate": "evaluation",
     "impute": "imputation",
     "mask": "masking",
 }

@@ -244,16 +244,7 @@ def report(
 
     listen()
     facts = Report.from_json(tables.read_report(source), name=source)
-    if format is Format.table:
-        terminal = out == "-" and is_terminal(sys.stdout)
-        text = render.table(
-            facts,
-            color=terminal and "NO_COLOR" not in os.environ,
-            width=os.get_terminal_size(sys.stdout.fileno()).columns if terminal else None,
-        )
-    else:
-        text = render.FORMATS[format.value](facts)
-    deliver(text, out, source=source, overwrite=bool(overwrite))
+    deliver(drawn(facts, render, format, out), out, source, overwrite=bool(overwrite))
 
 
 @app.command(context_settings=TWINS)
@@ -294,7 +285,7 @@ def check(
     source = tables.Place.to_read(data, input_format)
     table = tables.read(source, delimiter=delimiter, quote=quote, encoding=encoding)
     found = plan.plan(table.frame, loaded, settings, name=source.name)
-    deliver(plan.describe(found) + "\n", "-", source=data, overwrite=False)
+    deliver(plan.describe(found) + "\n", "-", data, overwrite=False)
 
 
 @app.command(context_settings=TWINS)
@@ -325,7 +316,7 @@ def init(
     source = tables.Place.to_read(data, input_format)
     table = tables.read(source, delimiter=delimiter, quote=quote, encoding=encoding)
     text = draft.draft(frames.as_polars(table.frame), cfs=cf or [], ignored=ignore or [])
-    deliver(text, out, source=data, overwrite=bool(overwrite))
+    deliver(text, out, data, overwrite=bool(overwrite))
 
 
 @app.command(context_settings=TWINS)
@@ -508,6 +499,74 @@ def mask(
 
 
 @app.command(context_settings=TWINS)
+def evaluate(
+    ctx: typer.Context,
+    answers: Annotated[
+        str,
+        typer.Argument(
+            metavar="OUT", help="Table that `cfl impute` wrote; - is standard input, as CSV."
+        ),
+    ],
+    truth: Annotated[
+        str,
+        typer.Option(
+            "--truth", "-t", metavar="TABLE", help="True values of the CFs, row by row as in OUT."
+        ),
+    ],
+    schema: SchemaFile,
+    *,
+    format: Annotated[  # noqa: A002 — the option's name
+        Format, typer.Option("--format", "-f", help="How to show the scores.")
+    ] = Format.table,
+    out: Annotated[
+        str, typer.Option("--out", "-o", metavar="FILE", help="Default: -, standard output.")
+    ] = "-",
+    input_format: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", help="Format of OUT, such as jsonl. Default: by its name."),
+    ] = None,
+    truth_format: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", help="Format of TABLE. Default: by its name."),
+    ] = None,
+    delimiter: Annotated[
+        str | None,
+        typer.Option(metavar="SIGN", help="Between TABLE's cells. Default: comma; .tsv: tab."),
+    ] = None,
+    quote: Annotated[
+        str | None, typer.Option(metavar="SIGN", help="Around TABLE's cells. Default: \".")
+    ] = None,
+    encoding: Annotated[
+        str | None, typer.Option(metavar="NAME", help="Of TABLE. Default: UTF-8.")
+    ] = None,
+    overwrite: Overwrite = None,
+    verbose: Verbose = False,
+) -> None:
+    """Score what `cfl impute` wrote against the truth, where that is known."""
+    from cfl_cli import scored, tables
+    from cfl_cli.evaluation import evaluate as evaluate_frame
+    from cfl_cli.schema import Schema
+
+    listen()
+    loaded = Schema.load(tables.local(schema))
+    settings = loaded.settings.override(overwrite=overwrite, verbose=verbose or None)
+    be_verbose(ctx, settings.verbose)
+    source = tables.Place.to_read(answers, input_format)
+    other = tables.Place.to_read(truth, truth_format, option="--truth-format")
+    if source.path is None and other.path is None:
+        raise UsageError("OUT and --truth are both standard input: name a file for one")
+    found = evaluate_frame(
+        tables.read(source).frame,
+        tables.read(other, delimiter=delimiter, quote=quote, encoding=encoding).frame,
+        loaded,
+        name=source.name,
+        true_name=other.name,
+    )
+    text = drawn(found, scored, format, out)
+    deliver(text, out, answers, truth, schema, overwrite=settings.overwrite)
+
+
+@app.command(context_settings=TWINS)
 def schema() -> None:
     """Print the JSON Schema of schema files, for editors."""
     import json
@@ -516,17 +575,31 @@ def schema() -> None:
 
     listen()
     text = json.dumps(json_schema(), indent=2, ensure_ascii=False)
-    deliver(f"{text}\n", "-", source="", overwrite=False)
+    deliver(f"{text}\n", "-", overwrite=False)
 
 
-def deliver(text: str, out: str, *, source: str, overwrite: bool) -> None:
-    """Write `text` to the file `out`, or to standard output."""
+def drawn(facts: Any, renderer: Any, form: Format, out: str) -> str:
+    """Return facts in a format; `renderer` is their module: render.py, scored.py."""
+    if form is not Format.table:
+        return str(renderer.FORMATS[form.value](facts))
+    terminal = out == "-" and is_terminal(sys.stdout)
+    return str(
+        renderer.table(
+            facts,
+            color=terminal and "NO_COLOR" not in os.environ,
+            width=os.get_terminal_size(sys.stdout.fileno()).columns if terminal else None,
+        )
+    )
+
+
+def deliver(text: str, out: str, *sources: str, overwrite: bool) -> None:
+    """Write `text`, made of the files `sources`, to the file `out` or to standard output."""
     from cfl_cli import tables
     from cfl_cli.targets import check_targets
 
     if out != tables.STANDARD:
         path = tables.local(out)
-        check_targets([path], sources=[Path(source)], overwrite=overwrite)
+        check_targets([path], sources=[*map(Path, sources)], overwrite=overwrite)
         tables.write_text(text, path, overwrite=overwrite)
     else:
         print_out(text)

@@ -35,9 +35,12 @@ class Place:
     format: Format
 
     @classmethod
-    def to_read(cls, name: str, form: str | None = None) -> Self:
-        """Return the place of a table that the user names, `-` for standard input."""
-        return cls._of(name, form, stream="standard input", option="--input-format")
+    def to_read(cls, name: str, form: str | None = None, *, option: str = "--input-format") -> Self:
+        """Return the place of a table that the user names, `-` for standard input.
+
+        `option` is the one that `form`, the name of its format, was given with.
+        """
+        return cls._of(name, form, stream="standard input", option=option)
 
     @classmethod
     def to_write(cls, name: str, form: str | None = None) -> Self:

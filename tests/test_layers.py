@@ -10,19 +10,29 @@ import pytest
 PACKAGE = Path(__file__).parent.parent / "cfl_cli"
 CORE = {
     *("arrays", "parallel", "blocks", "draws", "index", "neighbors", "weights", "propagate"),
-    *("estimate", "exclusions", "heldout"),
+    *("estimate", "exclusions", "heldout", "scores"),
 }
 ARRAYS_ONLY = {"numpy", "scipy", "osqp", "threadpoolctl"}
 LAYERS = [
-    {"arrays", "errors", "words", "memory", "parallel"},
-    {"yamltext", "checked", "index", "weights", "blocks", "exclusions", "utf8", "formats"},
+    {"arrays", "errors", "words", "memory", "parallel", "listing"},
+    {
+        "yamltext",
+        "checked",
+        "index",
+        "weights",
+        "blocks",
+        "exclusions",
+        "utf8",
+        "formats",
+        "scores",
+    },
     {"rates", "draws", "propagate", "heldout", "files", "jsonl", "packing", "columnar"},
     {"schema", "separated", "neighbors"},
     {"encode", "frames"},
     {"tables", "estimate", "truth"},
     {"decode", "report", "masking"},
-    {"verdict"},
-    {"render", "progress", "footprint", "draft", "rewrite"},
+    {"verdict", "evaluation"},
+    {"render", "scored", "progress", "footprint", "draft", "rewrite"},
     {"imputation"},
     {"plan", "outputs", "tuning"},
     {"tried", "targets", "options"},
@@ -71,7 +81,8 @@ def test_the_numeric_core_knows_arrays_only(module):
 
 
 @pytest.mark.parametrize(
-    "module", sorted(CORE | {"schema", "encode", "report", "imputation", "tuning"})
+    "module",
+    sorted(CORE | {"schema", "encode", "report", "imputation", "tuning", "masking", "evaluation"}),
 )
 def test_logic_neither_prints_nor_logs(module):
     tree = ast.parse((PACKAGE / f"{module}.py").read_text())

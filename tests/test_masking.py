@@ -263,7 +263,7 @@ def test_a_missing_number_stays_missing_as_text():
 
 
 def test_it_is_there_for_those_who_import_the_package():
-    assert {"mask", "Masked"} <= set(cfl_cli.__all__)
+    assert {"mask", "Masked", "evaluate", "Evaluation"} <= set(cfl_cli.__all__)
 
 
 # The command

@@ -1,0 +1,240 @@
+"""An output of `impute` scored against the truth: how good answers and confidences are, per CF.
+
+Rows are matched by their order; those whose truth is missing count for the entropy alone. Where the
+output gives no value (a CF that was kept, a confidence that was too low) a row is *unanswered*:
+accuracy, macro-F1 and calibration error are those of the answers that were given. Confidences are
+there in every row, so the cross entropy spares no row whose truth is known.
+"""
+
+import json
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, fields
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from cfl_cli import __version__, blocks, frames, scores, truth
+from cfl_cli.arrays import Floats, Ints
+from cfl_cli.decode import best, new_names
+from cfl_cli.encode import (
+    Cells,
+    Problems,
+    encode_cf,
+    has_text,
+    taken_for_whole,
+    type_name,
+    usable_columns,
+)
+from cfl_cli.errors import DataError
+from cfl_cli.schema import Schema
+from cfl_cli.words import did_you_mean, quote
+
+ROUNDED = 0.01  # by so much may confidences that were rounded miss a sum of 1
+HAIR = 1e-9  # by so much may one of them exceed 1
+ONE_BLOCK = np.zeros(1, dtype=np.int64)
+
+
+@dataclass(frozen=True)
+class Scores:
+    """How good answers are. None: not known."""
+
+    accuracy: float | None
+    macro_f1: float | None
+    cross_entropy: float | None
+    entropy: float | None
+    expected_calibration_error: float | None
+
+
+@dataclass(frozen=True)
+class ColumnScores:
+    """How good the answers of one CF are, and the rows that tell. None: not known."""
+
+    name: str
+    domain_size: int
+    known: int  # rows whose truth is known
+    unanswered: int  # of these, rows without an answer
+    zero_confidence: int | None  # of these, rows with no confidence in what is true
+    accuracy: float | None
+    macro_f1: float | None
+    cross_entropy: float | None  # natural log; not known without soft columns
+    entropy: float | None  # mean Shannon entropy of the confidences, natural log; the same
+    expected_calibration_error: float | None
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """The scores of every CF."""
+
+    rows: int
+    columns: tuple[ColumnScores, ...]
+    warnings: tuple[str, ...] = ()
+
+    @property
+    def mean(self) -> Scores:
+        """Return the mean of each score over the CFs for which it is known."""
+        means = {}
+        for score in fields(Scores):
+            found = [getattr(column, score.name) for column in self.columns]
+            known = [value for value in found if value is not None]
+            means[score.name] = float(np.mean(known)) if known else None
+        return Scores(**means)
+
+    def to_json(self) -> str:
+        """Return everything as JSON text, one object."""
+        facts = {
+            "version": 1,
+            "cfl_version": __version__,
+            **asdict(self),
+            "mean": asdict(self.mean),
+        }
+        return json.dumps(facts, ensure_ascii=False, indent=2, allow_nan=False)
+
+
+@dataclass(frozen=True, eq=False)
+class Answers:
+    """What an output says of one CF."""
+
+    values: tuple[str, ...]  # the domain
+    places: Ints  # n: the answer's place in the domain, −1 where there is none
+    confidence: Floats  # n: in the answer
+    confidences: Floats | None  # n × K; None without soft columns
+
+
+def evaluate(
+    frame: Any, true: Any, schema: Schema, *, name: str = "table", true_name: str = "truth"
+) -> Evaluation:
+    """Score `frame`, an output of `impute`, against `true`, a table with the CFs' true values.
+
+    Both are polars, pandas or pyarrow tables with their rows in the same order. `name` and
+    `true_name` are what errors call them.
+    """
+    table, other = frames.as_polars(frame), frames.as_polars(true, schema.complementary)
+    problems, others = Problems(name), Problems(true_name)
+    _refuse_unlike(table, other, problems, true_name)
+    readable = usable_columns(table, schema.complementary, problems)
+    given = {
+        cf: _answers(table, cf, schema, problems) for cf in schema.complementary if cf in readable
+    }
+    usable = usable_columns(other, schema.complementary, others)
+    columns, warnings = [], []
+    for cf, column in schema.complementary.items():
+        answers = given.get(cf)
+        values = answers.values if answers else column.values
+        if cf not in usable or values is None:
+            continue
+        places = truth.places(Cells.of(other[cf], schema), values, others)
+        if column.values is None:
+            warnings.append(taken_for_whole(cf, values))
+        if (places < 0).all():
+            warnings.append(f"column {quote(cf)}: {true_name} tells none of its values")
+        if answers and not (problems.shown or others.shown):
+            columns.append(_scored(cf, answers, places))
+    if problems.shown or others.shown:
+        raise DataError(*problems.shown, *others.shown, more=problems.more + others.more)
+    return Evaluation(table.height, tuple(columns), tuple(warnings))
+
+
+def _refuse_unlike(
+    table: pl.DataFrame, other: pl.DataFrame, problems: Problems, other_name: str
+) -> None:
+    """Note if the rows of two tables cannot be matched."""
+    if table.height != other.height:
+        problems.add(
+            f"it has {table.height:,} rows, and {other_name} has {other.height:,}: rows are "
+            "matched by their order, so they must be the same"
+        )
+    elif not table.height:
+        problems.add("the table has no rows: there is nothing to score")
+
+
+def _answers(table: pl.DataFrame, cf: str, schema: Schema, problems: Problems) -> Answers | None:
+    """Return what the output says of a CF, or None and note why it says nothing."""
+    found = encode_cf(Cells.of(table[cf], schema), schema.complementary[cf], schema, 0, problems)
+    if found is None:
+        return None
+    candidates, block = found
+    hard, soft = (
+        names if any(name in table.columns for name in names) else []
+        for names in (new_names(cf, block.values, mode) for mode in ("hard", "soft"))
+    )
+    if not _are_there(table, [*hard, *soft], cf, problems):
+        return None
+    confidences = _confidences(table, soft, cf, schema, problems) if soft else None
+    if hard:
+        places = truth.places(Cells.of(table[hard[0]], schema), block.values, problems)
+        confidence = _numbers(Cells.of(table[hard[1]], schema), problems)
+    elif confidences is not None:
+        places = best(confidences, candidates)
+        confidence = confidences[np.arange(len(places)), places]
+    return Answers(block.values, places, confidence, confidences)
+
+
+def _are_there(table: pl.DataFrame, names: Sequence[str], cf: str, problems: Problems) -> bool:
+    """Return whether the columns of a CF's answers can be read; note those that cannot."""
+    if not names:
+        first, _ = new_names(cf, (), "hard")
+        problems.add(
+            f"there is neither a column {quote(first)} nor one of confidences for {quote(cf)}"
+            f"{did_you_mean(first, table.columns)}: name what `cfl impute` wrote with this schema"
+        )
+        return False
+    absent = [name for name in names if name not in table.columns]
+    for name in absent:
+        problems.add(
+            f"there is no column {quote(name)}, which the answers for {quote(cf)} need"
+            f"{did_you_mean(name, table.columns)}"
+        )
+    odd = [name for name in names if name not in absent and not has_text(table[name].dtype)]
+    for name in odd:
+        problems.add(f"column {quote(name)} holds {type_name(table[name].dtype)}, and no answers")
+    return not absent and not odd
+
+
+def _confidences(
+    table: pl.DataFrame, names: Sequence[str], cf: str, schema: Schema, problems: Problems
+) -> Floats:
+    """Return a CF's soft columns, n × K."""
+    found = np.column_stack([_numbers(Cells.of(table[name], schema), problems) for name in names])
+    off = np.flatnonzero(np.abs(found.sum(axis=1) - 1) > ROUNDED)
+    if len(off):
+        more = f" and in {len(off) - 1:,} more" if len(off) > 1 else ""
+        problems.add(
+            f"row {off[0] + 1}, CF {quote(cf)}: the confidences do not sum to 1 in this row{more}"
+        )
+    return found
+
+
+def _numbers(cells: Cells, problems: Problems) -> Floats:
+    """Return a column of confidences, of which none is missing, whatever the schema says of 0."""
+    raw = cells.raw
+    source = raw if raw.dtype.is_numeric() else raw.cast(pl.String).str.strip_chars()
+    numbers = source.cast(pl.Float64, strict=False).fill_null(np.nan).to_numpy()
+    wrong = ~((numbers >= 0) & (numbers <= 1 + HAIR))
+    problems.add_cells(cells, wrong, lambda _: "is no confidence: expected a number from 0 to 1")
+    return np.where(wrong, np.nan, numbers)
+
+
+def _scored(cf: str, given: Answers, places: Ints) -> ColumnScores:
+    """Return the scores of a CF whose true values have these places in the domain."""
+    known = places >= 0
+    answered = known & (given.places >= 0)
+    true, answers = places[answered], given.places[answered]
+    some, soft = bool(answered.any()), given.confidences
+    in_truth = None if soft is None else scores.in_truth(places[known], soft[known])
+    return ColumnScores(
+        cf,
+        len(given.values),
+        known=int(known.sum()),
+        unanswered=int((known & ~answered).sum()),
+        zero_confidence=None if in_truth is None else int((in_truth < scores.CLIP).sum()),
+        accuracy=scores.accuracy(true, answers) if some else None,
+        macro_f1=scores.macro_f1(true, answers) if some else None,
+        cross_entropy=scores.cross_entropy(in_truth)
+        if in_truth is not None and known.any()
+        else None,
+        entropy=None if soft is None else float(blocks.entropies(soft, ONE_BLOCK).mean()),
+        expected_calibration_error=(
+            scores.calibration_error(true == answers, given.confidence[answered]) if some else None
+        ),
+    )

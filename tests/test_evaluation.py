@@ -1,0 +1,356 @@
+"""Outputs of `impute` are scored against the truth, and what cannot be scored is refused."""
+
+import csv
+import io
+import json
+import math
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from typer.testing import CliRunner
+
+from cfl_cli import Schema, evaluate, impute, mask, scored
+from cfl_cli.cli import app
+from cfl_cli.errors import DataError, UsageError
+from cfl_cli.evaluation import ColumnScores, Evaluation, Scores
+from cfl_cli.schema import Complementary, Ordinary
+
+SCHEMA = Schema(
+    columns={"x": Ordinary(type="numeric"), "cf": Complementary(values=("a", "b", "c"))}
+)
+# Row by row: what the cell rules out, the confidences, the answer; and the truth.
+CELLS = ["a", "b", "c", ""]
+CONFIDENCES = [[0.0, 0.75, 0.25], [0.5, 0.0, 0.5], [0.25, 0.75, 0.0], [0.5, 0.25, 0.25]]
+ANSWERS = ["b", "a", "b", "a"]
+TRUTH = pl.DataFrame({"cf": ["b", "c", "a", None]})
+
+
+def output(mode="both", answers=ANSWERS, **columns):
+    soft = {f"cf__{v}": [row["abc".index(v)] for row in CONFIDENCES] for v in "abc"}
+    hard = {
+        "cf_imputed": pl.Series(answers, dtype=pl.String),
+        "cf_confidence": [0.75, 0.5, 0.75, 0.5],
+    }
+    new = {"hard": hard, "soft": soft, "both": hard | soft}[mode]
+    return pl.DataFrame({"x": range(4), "cf": CELLS} | new | columns)
+
+
+def scores(*arguments, **columns):
+    [found] = evaluate(output(*arguments, **columns), TRUTH, SCHEMA).columns
+    return found
+
+
+HARD = {
+    "accuracy": 1 / 3,
+    "macro_f1": (0 + 2 / 3 + 0) / 3,
+    # All three in (0.4, 0.5] or (0.7, 0.8]: |0 − 0.5| and |0.5 − 0.75|, twice.
+    "expected_calibration_error": (0.5 + 2 * 0.25) / 3,
+}
+SOFT = {
+    "cross_entropy": -(math.log(0.75) + math.log(0.5) + math.log(0.25)) / 3,
+    "entropy": (2 * 0.5623351446 + math.log(2) + 1.5 * math.log(2)) / 4,
+}
+
+
+@pytest.mark.parametrize("mode", ["hard", "soft", "both"])
+def test_scores_are_those_worked_by_hand_whatever_columns_there_are(mode):
+    found = scores(mode)
+    assert (found.name, found.domain_size, found.known, found.unanswered) == ("cf", 3, 3, 0)
+    for name, value in HARD.items():
+        assert getattr(found, name) == pytest.approx(value)
+    for name, value in SOFT.items():
+        expected = None if mode == "hard" else pytest.approx(value, abs=1e-9)
+        assert getattr(found, name) == expected
+    assert found.zero_confidence == (None if mode == "hard" else 0)
+
+
+def test_unanswered_rows_count_for_the_cross_entropy_alone():
+    found = scores("both", ["b", None, None, None])
+    assert (found.known, found.unanswered) == (3, 2)
+    assert (found.accuracy, found.macro_f1) == (1, 1)
+    assert found.expected_calibration_error == pytest.approx(0.25)
+    assert found.cross_entropy == pytest.approx(SOFT["cross_entropy"])
+
+
+def test_a_cf_without_answers_has_no_accuracy():
+    found = scores("hard", [None] * 4)
+    assert (found.unanswered, found.accuracy, found.macro_f1) == (3, None, None)
+    assert found.expected_calibration_error is None
+
+
+def test_no_confidence_in_the_truth_is_counted_and_clipped():
+    found = evaluate(output("soft"), pl.DataFrame({"cf": ["a", "c", "a", "a"]}), SCHEMA).columns[0]
+    assert found.zero_confidence == 1
+    logs = 15 * math.log(10) - math.log(0.5) - math.log(0.25) - math.log(0.5)
+    assert found.cross_entropy == pytest.approx(logs / 4)
+
+
+def test_without_hard_columns_the_answer_is_the_most_confident_candidate():
+    # Without correction, what the cell rules out may have most confidence; of equals, the first.
+    odd = output("soft", cf__a=[0.8, 0.5, 0.25, 0.25], cf__b=[0.1, 0.0, 0.75, 0.375])
+    odd = odd.with_columns(cf__c=pl.Series([0.1, 0.5, 0.0, 0.375]))
+    right = pl.DataFrame({"cf": ["b", "a", "b", "b"]})
+    assert evaluate(odd, right, SCHEMA).columns[0].accuracy == 1
+
+
+def test_a_truth_that_tells_nothing_is_warned_of():
+    found = evaluate(output(), pl.DataFrame({"cf": [None] * 4}), SCHEMA)
+    assert "truth tells none of its values" in found.warnings[0]
+    [column] = found.columns
+    assert (column.known, column.accuracy, column.cross_entropy) == (0, None, None)
+    assert column.entropy == pytest.approx(SOFT["entropy"])
+
+
+def test_the_mean_is_over_the_cfs_that_have_the_score():
+    def column(**known):
+        none = dict.fromkeys(HARD | SOFT)
+        return ColumnScores("cf", 3, 1, 0, None, **none | known)
+
+    found = Evaluation(1, (column(accuracy=0.5, entropy=1.0), column(accuracy=1.0), column()))
+    assert found.mean == Scores(0.75, None, None, 1.0, None)
+
+
+@pytest.mark.parametrize("mode", ["hard", "soft", "both"])
+def test_what_impute_returns_is_scored_as_a_plain_loop_would(mode):
+    rng = np.random.default_rng(0)
+    x = rng.random(200)
+    truth = pl.DataFrame({"x": x, "cf": np.array(list("abc"))[(x * 2.99).astype(int)]})
+    table = mask(truth, SCHEMA, empty_share=0.1).frame
+    result = impute(table, SCHEMA, k=5, iterations=5, folds=0, mode=mode, min_confidence=0.6)
+    [found] = evaluate(result.frame, truth, SCHEMA).columns
+    right, losses, answered = 0, [], 0
+    candidates = [[v != cell for v in "abc"] for cell in table["cf"]]
+    for row, value, allowed in zip(result.confidences["cf"], truth["cf"], candidates, strict=True):
+        losses.append(-math.log(max(row["abc".index(value)], 1e-15)))
+        top = max(range(3), key=lambda place: (allowed[place], row[place]))
+        if mode == "soft" or row[top] >= 0.6:
+            answered += 1
+            right += "abc"[top] == value
+    assert found.unanswered == 200 - answered
+    assert found.accuracy == pytest.approx(right / answered)
+    if mode != "hard":
+        assert found.cross_entropy == pytest.approx(np.mean(losses))
+        assert found.entropy == pytest.approx(result.report.columns[0].entropy_end)
+
+
+def test_all_kinds_of_tables_are_scored_alike():
+    expected = evaluate(output(), TRUTH, SCHEMA)
+    odd = output().to_pandas()
+    odd["things"] = [object(), [1], {"a": 1}, None]
+    odd["cut"] = pd.arrays.IntervalArray.from_breaks(range(5))
+    for frame in (odd, output().to_arrow()):
+        for true in (TRUTH.to_pandas(), TRUTH.to_arrow()):
+            assert evaluate(frame, true, SCHEMA) == expected
+    assert evaluate(output().cast(pl.String), TRUTH, SCHEMA) == expected
+    with pytest.raises(UsageError):
+        evaluate({}, TRUTH, SCHEMA)
+
+
+def test_a_domain_that_is_left_out_is_the_one_that_was_imputed():
+    of = Schema(columns={"x": Ordinary(type="numeric"), "cf": Complementary()})
+    found = evaluate(output(), TRUTH, of)
+    assert found.columns == evaluate(output(), TRUTH, SCHEMA).columns
+    assert "the 3 seen are taken for the whole domain" in found.warnings[0]
+
+
+def test_numbers_are_confidences_even_if_the_schema_calls_0_missing():
+    of = SCHEMA.model_copy(update={"missing": ("", "0", "0.0")})
+    assert evaluate(output(), TRUTH, of) == evaluate(output(), TRUTH, SCHEMA)
+
+
+def problems(frame, truth=TRUTH):
+    with pytest.raises(DataError) as caught:
+        evaluate(frame, truth, SCHEMA)
+    return str(caught.value)
+
+
+def test_rows_must_be_as_many():
+    said = problems(output(), TRUTH[:3])
+    assert said.startswith("table: it has 4 rows, and truth has 3: rows are matched by their order")
+    assert "no rows" in problems(output()[:0], TRUTH[:0])
+
+
+def test_all_problems_are_named_at_once():
+    bad = output(answers=["b", "z", "a", "a"], cf__a=[0.0, 2.0, 0.25, None])
+    said = problems(bad, pl.DataFrame({"cf": ["b", "B", "d", None]})).splitlines()
+    assert [line.split(":")[0] + line.split(":")[1] for line in said] == [
+        "table row 2, column 'cf__a'",
+        "table row 4, column 'cf__a'",
+        "table row 2, column 'cf_imputed'",
+        "truth row 2, column 'cf'",
+        "truth row 3, column 'cf'",
+    ]
+    assert "is not in the domain (did you mean 'b'?)" in said[3]
+
+
+@pytest.mark.parametrize(
+    ("frame", "truth", "said"),
+    [
+        (output(), TRUTH.rename({"cf": "CF"}), "truth: there is no column 'cf', which the schema"),
+        (output(), TRUTH.rename({"cf": "CF"}), "did you mean 'CF'?"),
+        (output().drop("cf"), TRUTH, "table: there is no column 'cf'"),
+        (output("soft").drop("cf__b"), TRUTH, "no column 'cf__b', which the answers for 'cf'"),
+        (output("hard").drop("cf_confidence"), TRUTH, "there is no column 'cf_confidence'"),
+        (TRUTH, TRUTH, "neither a column 'cf_imputed' nor one of confidences for 'cf'"),
+        (output(cf_imputed=[[1]] * 4), TRUTH, "column 'cf_imputed' holds List"),
+        (output(cf_confidence=["x"] * 4), TRUTH, "row 1, column 'cf_confidence': 'x' is no conf"),
+        (output(cf__a=[0.5] * 4), TRUTH, "row 1, CF 'cf': the confidences do not sum to 1"),
+        (output(cf=["a;b", "a", "a", "a"]), TRUTH, "row 1, column 'cf': 'a;b' is not in the"),
+    ],
+)
+def test_what_cannot_be_scored_is_refused_with_its_place(frame, truth, said):
+    assert said in problems(frame, truth)
+
+
+# How it is shown
+
+SHOWN = Evaluation(
+    1234,
+    (
+        ColumnScores("job|x", 3, 1200, 10, 2, 0.5, 0.25, 1 / 3, 0.1, 0.05),
+        ColumnScores("ward\x1b", 40, 1234, 0, 0, 1.0, 1.0, 0.0, 0.0, 0.0),
+    ),
+    ("beware",),
+)
+
+
+def test_the_table_has_a_line_for_every_cf_one_for_the_mean_and_notes():
+    lines = scored.table(SHOWN, color=False, width=None).splitlines()
+    assert lines[:6] == [
+        "1,234 rows, 2 CFs",
+        "",
+        "CF       values  rows unanswered accuracy macro-F1 cross entropy entropy   ECE",
+        "job|x         3 1,200         10    0.500    0.250         0.333   0.100 0.050",
+        r"ward\x1b     40 1,234          0    1.000    1.000         0.000   0.000 0.000",
+        "mean                                0.750    0.625         0.167   0.050 0.025",
+    ]
+    notes = " ".join(lines[6:])
+    for words in (
+        "job|x: 34 rows without a truth",
+        "job|x: 10 rows unanswered; accuracy, macro-F1 and ECE are those of the others.",
+        "job|x: 2 rows with a confidence of 0 in the true value; it counts as 1e-15",
+        "warning: beware.",
+    ):
+        assert words in notes
+    assert "ward" not in notes
+
+
+def test_a_narrow_terminal_gets_every_score():
+    lines = scored.table(SHOWN, color=False, width=40).splitlines()
+    assert "unanswered" not in lines[2]
+    assert max(map(len, lines)) <= 72
+    assert lines[2].split()[-1] == "ECE"
+
+
+def test_programs_get_full_precision():
+    facts = json.loads(scored.FORMATS["json"](SHOWN))
+    assert facts["columns"][0]["cross_entropy"] == 1 / 3
+    assert facts["mean"]["cross_entropy"] == 1 / 6
+    assert facts["warnings"] == ["beware"]
+    rows = list(csv.DictReader(io.StringIO(scored.FORMATS["csv"](SHOWN))))
+    assert [row["name"] for row in rows] == ["job|x", "ward\x1b", ""]
+    assert float(rows[0]["cross_entropy"]) == 1 / 3
+    assert rows[2]["known"] == ""
+    assert r"| job\|x | 3 | 1,200 |" in scored.FORMATS["md"](SHOWN)
+
+
+def test_hard_columns_alone_are_told_to_lack_confidences():
+    found = evaluate(output("hard"), TRUTH, SCHEMA)
+    assert "--mode soft or both" in scored.table(found, color=False, width=None)
+    assert json.loads(found.to_json())["mean"]["cross_entropy"] is None
+
+
+# The command
+
+TEXT = """\
+version: 1
+columns:
+  x: {role: ordinary, type: numeric}
+  cf: {role: complementary, values: [a, b, c]}
+settings: {k: 3, iterations: 5, folds: 0}
+"""
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "s.yml").write_text(TEXT)
+    rows = "".join(f"{n},{'abc'[n // 4]}\n" for n in range(12))
+    (tmp_path / "full.csv").write_text(f"x,cf\n{rows}")
+    cfl("mask", "full.csv", "-s", "s.yml", "-o", "masked.csv")
+    return tmp_path
+
+
+def cfl(*arguments):
+    return CliRunner().invoke(app, [str(part) for part in arguments])
+
+
+def scored_by(out, *options, truth="full.csv"):
+    return cfl("evaluate", out, "--truth", truth, "-s", "s.yml", *options)
+
+
+def test_an_experiment_from_truth_to_scores_works_in_every_format(folder):
+    shown = set()
+    for out in ("o.csv", "o.tsv.gz", "o.parquet", "o.arrow", "o.jsonl", "o.jsonl.zst"):
+        assert (
+            cfl("impute", "masked.csv", "-s", "s.yml", "-o", out, "--mode", "both").exit_code == 0
+        )
+        result = scored_by(out, "--format", "json")
+        assert result.exit_code == 0, result.output
+        shown.add(result.stdout)
+    assert len(shown) == 1
+    facts = json.loads(shown.pop())
+    assert (facts["rows"], facts["columns"][0]["known"]) == (12, 12)
+
+
+def test_answers_may_come_through_a_pipe(folder):
+    cfl("impute", "masked.csv", "-s", "s.yml", "-o", "o.csv")
+    command = [sys.executable, "-m", "cfl_cli", "evaluate", "-", "-t", "full.csv", "-s", "s.yml"]
+    with Path("o.csv").open("rb") as answers:
+        run = subprocess.run(command, stdin=answers, capture_output=True, check=True, text=True)
+    assert run.stdout == scored_by("o.csv").stdout
+    assert run.stdout.startswith("12 rows, 1 CF\n")
+    assert run.stderr == ""
+
+
+def test_scores_go_to_a_file_that_is_no_source(folder):
+    cfl("impute", "masked.csv", "-s", "s.yml", "-o", "o.csv")
+    assert scored_by("o.csv", "-f", "csv", "-o", "scores.csv").exit_code == 0
+    assert Path("scores.csv").read_text().startswith("name,domain_size,known,")
+    assert scored_by("o.csv", "-f", "csv", "-o", "scores.csv").exit_code == 2
+    for source in ("o.csv", "full.csv", "s.yml"):
+        before = Path(source).read_bytes()
+        assert scored_by("o.csv", "-o", source, "--overwrite").exit_code == 2
+        assert Path(source).read_bytes() == before
+
+
+def test_the_truth_may_be_written_with_other_signs(folder):
+    cfl("impute", "masked.csv", "-s", "s.yml", "-o", "o.csv")
+    Path("full.txt").write_text(Path("full.csv").read_text().replace(",", ";"))
+    signs = ["--truth-format", "csv", "--delimiter", ";"]
+    assert scored_by("o.csv", *signs, truth="full.txt").stdout == scored_by("o.csv").stdout
+
+
+def test_what_is_wrong_is_refused_with_the_usual_exit_codes(folder):
+    def refused(result, code, *words):
+        assert result.exit_code == code, result.output
+        assert all(word in result.stderr for word in words), result.stderr
+        assert "Traceback" not in result.output
+
+    cfl("impute", "masked.csv", "-s", "s.yml", "-o", "o.csv")
+    refused(scored_by("no.csv"), 1, "no.csv")
+    refused(scored_by("masked.csv"), 1, "masked.csv: there is neither a column 'cf_imputed'")
+    refused(scored_by("-", truth="-"), 2, "both standard input")
+    refused(scored_by("o.csv", truth="full.txt"), 2, "--truth-format")
+    refused(scored_by("o.csv", "--format", "loud"), 2, "loud")
+    Path("short.csv").write_text("cf\na\nz\nsecret\n")
+    refused(scored_by("o.csv", truth="short.csv"), 1, "o.csv: it has 12 rows, and short.csv has 3")
+    Path("short.csv").write_text("\n".join(["note,cf", *["secret,a"] * 11, "secret,z"]) + "\n")
+    result = scored_by("o.csv", truth="short.csv")
+    refused(result, 1, "short.csv: row 12, column 'cf': 'z' is not in the domain")
+    assert "secret" not in result.output
