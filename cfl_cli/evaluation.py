@@ -54,7 +54,7 @@ class ColumnScores:
     domain_size: int
     known: int  # rows whose truth is known
     unanswered: int  # of these, rows without an answer
-    zero_confidence: int | None  # of these, rows with no confidence in what is true
+    zero_confidence: int | None  # of these, rows with next to no confidence in what is true
     accuracy: float | None
     macro_f1: float | None
     cross_entropy: float | None  # natural log; not known without soft columns

@@ -21,7 +21,7 @@ from cfl_cli.schema import Complementary, Schema
 from cfl_cli.truth import Truth
 from cfl_cli.words import quote
 
-ROWS = 1 << 16  # that draw at once
+CHANCES = 1 << 22  # random numbers drawn at once
 
 
 @dataclass(frozen=True)
@@ -122,8 +122,9 @@ def draw(known: Ints, by: Mechanism, exclusions: int, *, cf: str, seed: int) -> 
     `known` holds the place of every row's value in the domain; those of −1 draw nothing.
     """
     stream = draws.stream_of(cf)
-    for start in range(0, len(known), ROWS):
-        rows = start + np.flatnonzero(known[start : start + ROWS] >= 0)
+    step = max(CHANCES // by.size, 1)
+    for start in range(0, len(known), step):
+        rows = start + np.flatnonzero(known[start : start + step] >= 0)
         chances = np.column_stack(
             [draws.chances(rows, stream + 1 + place, seed) for place in range(by.size)]
         )

@@ -131,6 +131,6 @@ def _of_column(column: ColumnScores, evaluation: Evaluation) -> Iterator[str]:
         )
     if column.zero_confidence:
         yield (
-            f"{name}: {count(column.zero_confidence, 'row')} with a confidence of 0 in the true "
-            f"value; it counts as {CLIP:g} in the cross entropy."
+            f"{name}: {count(column.zero_confidence, 'row')} with a confidence below {CLIP:g} in "
+            "the true value; it counts as that in the cross entropy."
         )

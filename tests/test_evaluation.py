@@ -233,7 +233,7 @@ def test_the_table_has_a_line_for_every_cf_one_for_the_mean_and_notes():
     for words in (
         "job|x: 34 rows without a truth",
         "job|x: 10 rows unanswered; accuracy, macro-F1 and ECE are those of the others.",
-        "job|x: 2 rows with a confidence of 0 in the true value; it counts as 1e-15",
+        "job|x: 2 rows with a confidence below 1e-15 in the true value; it counts as that",
         "warning: beware.",
     ):
         assert words in notes
