@@ -9,12 +9,8 @@ goes on where it stopped.
 
 import argparse
 import compileall
-import hashlib
-import importlib.metadata
 import importlib.util
 import json
-import os
-import platform
 import shutil
 import subprocess
 import sys
@@ -25,12 +21,11 @@ from itertools import groupby
 from pathlib import Path
 
 from benchmarks import measure, plan, show
+from benchmarks.machine import machine
 from benchmarks.plan import Measurement
 from benchmarks.results import Facts, Results
-from cfl_cli.parallel import available_cores
 
 LIMIT = 120.0  # seconds that scikit-learn's tools may take
-PACKAGES = ("cfl-cli", "numpy", "scipy", "osqp", "polars", "scikit-learn")
 
 
 def main() -> None:
@@ -163,39 +158,6 @@ def task(one: Measurement, folder: Path) -> Facts:
     cost = measure.run("benchmarks.tasks", one.tool, folder, limit=limit)
     told: Facts = json.loads((folder / "result.json").read_text())
     return {"peak_mb": cost.peak_mb, **told}
-
-
-def machine() -> Facts:
-    """Return what results depend on: results of different machines or code are never mixed."""
-    sources = hashlib.sha256()
-    for path in sorted((measure.ROOT / "cfl_cli").glob("**/*.py")):
-        sources.update(path.read_bytes())
-    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    return {
-        "cores": available_cores(),
-        "processor": processor(),
-        "memory_gb": round(memory / 1e9),
-        "system": f"{platform.system()} {platform.machine()}",
-        "python": platform.python_version(),
-        "versions": {name: version(name) for name in PACKAGES},
-        "sources": sources.hexdigest()[:12],  # of cfl_cli
-    }
-
-
-def processor() -> str:
-    """Return the processor's name, where the system tells it."""
-    told = Path("/proc/cpuinfo")
-    lines = told.read_text().splitlines() if told.exists() else []
-    names = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
-    return names[0] if names else platform.processor() or "unknown"
-
-
-def version(package: str) -> str:
-    """Return a package's version."""
-    try:
-        return importlib.metadata.version(package)
-    except importlib.metadata.PackageNotFoundError:
-        return "not installed"
 
 
 def brief(facts: Facts) -> str:

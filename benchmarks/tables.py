@@ -32,7 +32,8 @@ CFS = {
     ],
 }
 BINARY = {"bank": ["default", "housing", "loan"], "adult": ["sex"]}
-TARGET = {"bank": "y", "adult": "income"}
+# The column that is predicted from all others, and its positive values.
+TARGET = {"bank": ("y", ["yes"]), "adult": ("income", [">50K"]), "generated": ("cf_0", ["a", "b"])}
 FACTORS, OFS, GENERATED_CFS, DOMAIN = 4, 10, 3, 5  # of the generated table
 
 
@@ -45,15 +46,19 @@ class Table:
     ofs: dict[str, str]  # the type of each
     cfs: dict[str, list[str]]  # the domain of each
 
-    def write(self, folder: Path) -> None:
-        """Write the table, its schema and the truth."""
+    @property
+    def schema(self) -> str:
+        """Return the text of the schema: JSON, which is YAML."""
         columns: dict[str, dict[str, object]] = {
             name: {"role": "ordinary", "type": kind} for name, kind in self.ofs.items()
         }
         for name, values in self.cfs.items():
             columns[name] = {"role": "complementary", "values": values}
-        # JSON is YAML.
-        (folder / "schema.yml").write_text(json.dumps({"version": 1, "columns": columns}))
+        return json.dumps({"version": 1, "columns": columns})
+
+    def write(self, folder: Path) -> None:
+        """Write the table, its schema and the truth."""
+        (folder / "schema.yml").write_text(self.schema)
         self.masked.write_parquet(folder / "data.parquet")
         self.truth.select(list(self.cfs)).write_parquet(folder / "truth.parquet")
 
@@ -72,7 +77,7 @@ def read(name: str, data: Path, *, rows: int | None, seed: int) -> Table:
     truth = pl.read_csv(data / f"{name}.csv", infer_schema=False)
     if name == "bank":
         truth = truth.with_columns(pl.col("month").replace_strict(MONTHS, list(range(1, 13))))
-    named = {*CFS[name], *BINARY[name], TARGET[name]}
+    named = {*CFS[name], *BINARY[name], TARGET[name][0]}
     numeric = [column for column in truth.columns if column not in named]
     truth = truth.with_columns(pl.col(numeric).cast(pl.Float64))
     ofs = dict.fromkeys(numeric, "numeric") | dict.fromkeys(BINARY[name], "binary")

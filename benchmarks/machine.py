@@ -1,0 +1,46 @@
+"""What results depend on besides the table: machine, versions, and the source of `cfl`."""
+
+import hashlib
+import importlib.metadata
+import os
+import platform
+from pathlib import Path
+
+from benchmarks.measure import ROOT
+from benchmarks.results import Facts
+from cfl_cli.parallel import available_cores
+
+PACKAGES = ("cfl-cli", "numpy", "scipy", "osqp", "polars", "scikit-learn")
+
+
+def machine() -> Facts:
+    """Return what results depend on: results of different machines or code are never mixed."""
+    sources = hashlib.sha256()
+    for path in sorted((ROOT / "cfl_cli").glob("**/*.py")):
+        sources.update(path.read_bytes())
+    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    return {
+        "cores": available_cores(),
+        "processor": processor(),
+        "memory_gb": round(memory / 1e9),
+        "system": f"{platform.system()} {platform.machine()}",
+        "python": platform.python_version(),
+        "versions": {name: version(name) for name in PACKAGES},
+        "sources": sources.hexdigest()[:12],  # of cfl_cli
+    }
+
+
+def processor() -> str:
+    """Return the processor's name, where the system tells it."""
+    told = Path("/proc/cpuinfo")
+    lines = told.read_text().splitlines() if told.exists() else []
+    names = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
+    return names[0] if names else platform.processor() or "unknown"
+
+
+def version(package: str) -> str:
+    """Return a package's version."""
+    try:
+        return importlib.metadata.version(package)
+    except importlib.metadata.PackageNotFoundError:
+        return "not installed"
