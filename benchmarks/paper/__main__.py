@@ -1,0 +1,101 @@
+"""Run the paper's evaluation, and write what came out beside what the paper printed.
+
+    python -m benchmarks.paper --data DIR --out OUT [--quick] [--only PART ...] [--docs docs]
+
+An interrupted run goes on where it stopped.
+"""
+
+import argparse
+import signal
+import sys
+from pathlib import Path
+
+from benchmarks.machine import machine
+from benchmarks.paper import page, plan, plots, runner
+from benchmarks.paper.plan import PARTS, Scale
+from benchmarks.paper.runner import say
+from benchmarks.paper.store import Store, whole
+from benchmarks.paper.summary import Summary, summarise
+from cfl_cli.parallel import available_cores
+
+INTERRUPTED = 130
+QUICK_ROWS = {"bank": 2000, "generated": 300}
+
+
+def main() -> None:
+    """Run what is asked for and not yet done, and write all that is known."""
+    asked = arguments()
+    scale = choose(asked)
+    asked.out.mkdir(parents=True, exist_ok=True)
+    store = Store(asked.out)
+    if asked.fresh:
+        store.forget()
+    try:
+        store.check(machine())
+    except ValueError as error:
+        sys.exit(str(error))
+    chosen = plan.points(scale, asked.only or PARTS)
+    done = runner.run(plan.tasks(chosen), store, asked.data, jobs=asked.jobs)
+    say(f"{done} tasks done, the rest was known" if done else "everything was known")
+    summary = summarise(plan.points(scale, PARTS), store, machine())
+    whole(asked.out / "results.csv", lambda file: file.write(summary.to_csv().encode()))
+    write(summary, asked.out)
+    if asked.docs:
+        write(summary, asked.docs)
+
+
+def write(summary: Summary, folder: Path) -> None:
+    """Write `results.json`, and from it alone `results.md` and the figures."""
+    path = folder / "results.json"
+    whole(path, lambda file: file.write(summary.to_json().encode()))
+    held = Summary.from_json(path.read_text())
+    plots.draw(held, folder / "results")
+    whole(folder / "results.md", lambda file: file.write(page.page(held).encode()))
+
+
+def choose(asked: argparse.Namespace) -> Scale:
+    """Return how much is run."""
+    tables = ("bank", "adult") if asked.data else ("generated",)
+    for table in tables:
+        if asked.data and not (asked.data / f"{table}.csv").exists():
+            sys.exit(f"{asked.data} holds no {table}.csv: name its folder with --data")
+    if asked.quick or not asked.data:
+        return plan.quick(tables, asked.seeds or 2, QUICK_ROWS[tables[0]])
+    return Scale(tables, asked.seeds or Scale.seeds)
+
+
+def arguments() -> argparse.Namespace:
+    """Return what the command line says."""
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks.paper", description="Repeat the paper's evaluation."
+    )
+    parser.add_argument(
+        "--data",
+        type=Path,
+        help="folder with bank.csv and adult.csv; without it a small generated table is tried",
+    )
+    parser.add_argument("--out", type=Path, required=True, help="folder for the results")
+    parser.add_argument("--docs", type=Path, help="folder for the page, its figures and numbers")
+    parser.add_argument("--quick", action="store_true", help="two minutes, to see that it works")
+    parser.add_argument("--seeds", type=positive, help="how many; 5, or 2 with --quick")
+    parser.add_argument("--only", nargs="+", choices=PARTS, default=[], metavar="PART")
+    parser.add_argument("--jobs", type=positive, default=available_cores(), help="all cores")
+    parser.add_argument("--fresh", action="store_true", help="forget what was run before")
+    return parser.parse_args()
+
+
+def positive(text: str) -> int:
+    """Return a number from 1."""
+    number = int(text)
+    if number < 1:
+        raise ValueError(text)
+    return number
+
+
+if __name__ == "__main__":
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        main()
+    except KeyboardInterrupt:
+        say("interrupted: the same command goes on from here")
+        sys.exit(INTERRUPTED)

@@ -1,0 +1,210 @@
+"""What is run: the points of the paper's tables and figures, and the tasks behind them.
+
+A point is one cell of a table or one mark of a figure, for one seed. Points share tasks: with
+k = 20 and gamma = 0 a run belongs to several figures and is done once.
+"""
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from itertools import product
+
+from benchmarks.paper.labels import CLASSIFIERS
+from cfl_cli.schema import Settings
+
+METHODS = ("observed", "commonest", "ipal", "graph", "boost", "auto")
+PAPER = {"k": 20, "iterations": 100, "gamma": 0.25, "correction": True}
+NEED_HIDDEN_CELLS = {"boost", "auto"}
+# What a classifier is told of the CFs: `ord` the exact values, others a method's answer.
+INPUTS = ("ord", "observed", "ipal", "graph-soft", "graph-hard", "auto-soft", "auto-hard")
+OTHER_KS = (10, 50)  # in the figure over iterations; one seed, as in the paper
+
+Setting = tuple[str, float]
+
+
+@dataclass(frozen=True)
+class Imputation:
+    """A method run on a table that was masked with a seed."""
+
+    table: str
+    rows: int | None  # None: all
+    seed: int
+    method: str
+    settings: tuple[Setting, ...] = ()
+
+    @property
+    def name(self) -> str:
+        """Return what the result's file is called."""
+        told = [f"{key}={value}" for key, value in self.settings]
+        return "-".join([self.table, _rows(self.rows), f"seed={self.seed}", self.method, *told])
+
+    @property
+    def kind(self) -> str:
+        """Return what tasks take about as long."""
+        return f"{self.table} {self.method}"
+
+    @property
+    def usual(self) -> bool:
+        """Return whether this is the run of Tables 1 to 5: later tasks want its confidences."""
+        return self.settings in ((), tuple(PAPER.items()))
+
+    @property
+    def folds(self) -> int | str:
+        """Return whether cells are hidden: for flags, or because the method needs them."""
+        flags = self.usual and self.method in {"ipal", "graph"}
+        return "auto" if flags or self.method in NEED_HIDDEN_CELLS else 0
+
+
+@dataclass(frozen=True)
+class Prediction:
+    """The target predicted by a classifier that is told something of the CFs."""
+
+    table: str
+    rows: int | None
+    seed: int
+    told: str  # of INPUTS
+    kept: bool  # whether flagged CFs stay as observed
+    classifier: str
+
+    @property
+    def name(self) -> str:
+        """Return what the result's file is called."""
+        told = f"{self.told}-kept" if self.kept else self.told
+        where = [self.table, _rows(self.rows), f"seed={self.seed}"]
+        return "-".join([*where, told, self.classifier.replace(" ", "_")])
+
+    @property
+    def kind(self) -> str:
+        """Return what tasks take about as long."""
+        return f"{self.table} {self.classifier}"
+
+    @property
+    def source(self) -> Imputation | None:
+        """Return whose confidences are told; None: none are."""
+        method, _, _ = self.told.partition("-")
+        if method in {"ord", "observed"}:
+            return None
+        return usual(self.table, self.rows, self.seed, method)
+
+
+Task = Imputation | Prediction
+
+
+@dataclass(frozen=True)
+class Point:
+    """Where the result of a task is shown."""
+
+    part: str
+    series: str
+    at: float | None  # the value of the setting that varies
+    task: Task
+
+
+@dataclass(frozen=True)
+class Scale:
+    """How much is run."""
+
+    tables: tuple[str, ...]
+    seeds: int = 5
+    rows: int | None = None
+    iterations: tuple[int, ...] = (1, 2, 5, 10, 20, 50, 100, 200)
+    ks: tuple[int, ...] = (10, 20, 30, 40, 50)
+    gammas: tuple[float, ...] = (0.0, 0.1, 0.25, 0.4, 0.5)
+
+    def each(self) -> Iterator[tuple[str, int | None, int]]:
+        """Yield table, rows and seed, seed by seed: half a run has results of everything."""
+        for seed, table in product(range(self.seeds), self.tables):
+            yield table, self.rows, seed
+
+
+def quick(tables: tuple[str, ...], seeds: int, rows: int) -> Scale:
+    """Return enough to see that everything works."""
+    return Scale(tables, seeds, rows, iterations=(1, 10, 100), ks=(10, 20), gammas=(0.0, 0.25))
+
+
+def graph(table: str, rows: int | None, seed: int, **settings: float) -> Imputation:
+    """Return the paper's method with its settings, but for those given."""
+    return Imputation(table, rows, seed, "graph", tuple((PAPER | settings).items()))
+
+
+def usual(table: str, rows: int | None, seed: int, method: str) -> Imputation:
+    """Return a method as in Tables 1 to 5."""
+    if method == "graph":
+        return graph(table, rows, seed)
+    return Imputation(table, rows, seed, method)
+
+
+def methods() -> list[str]:
+    """Return the methods that this `cfl` has."""
+    return [one for one in METHODS if one == "graph" or "method" in Settings.model_fields]
+
+
+def _rows(rows: int | None) -> str:
+    return "all" if rows is None else str(rows)
+
+
+def _estimates(scale: Scale) -> Iterator[Point]:
+    for place, method in product(scale.each(), methods()):
+        yield Point("estimates", method, None, usual(*place, method))
+
+
+def _predictions(part: str, scale: Scale) -> Iterator[Point]:
+    for (table, rows, seed), told, classifier in product(scale.each(), INPUTS, CLASSIFIERS):
+        kept = part == "kept" and told not in {"ord", "observed"}
+        task = Prediction(table, rows, seed, told, kept, classifier)
+        if task.source is None or task.source.method in methods():
+            yield Point(part, told, None, task)
+
+
+def _labels(scale: Scale) -> Iterator[Point]:
+    return _predictions("labels", scale)
+
+
+def _kept(scale: Scale) -> Iterator[Point]:
+    return _predictions("kept", scale)
+
+
+def _correction(scale: Scale) -> Iterator[Point]:
+    for place, (series, on) in product(scale.each(), {"off": False, "on": True}.items()):
+        yield Point("correction", series, None, graph(*place, gamma=0.0, correction=on))
+
+
+def _iterations(scale: Scale) -> Iterator[Point]:
+    for place, k, steps in product(scale.each(), (PAPER["k"], *OTHER_KS), scale.iterations):
+        if k == PAPER["k"] or place[-1] == 0:
+            task = graph(*place, gamma=0.0, k=k, iterations=steps)
+            yield Point("iterations", f"k = {k}", steps, task)
+
+
+def _ks(scale: Scale) -> Iterator[Point]:
+    for place, k in product(scale.each(), scale.ks):
+        yield Point("k", "graph", k, graph(*place, gamma=0.0, k=k))
+
+
+def _gammas(scale: Scale) -> Iterator[Point]:
+    for place, gamma in product(scale.each(), scale.gammas):
+        yield Point("gamma", "graph", gamma, graph(*place, gamma=gamma))
+
+
+PARTS: dict[str, Callable[[Scale], Iterator[Point]]] = {
+    "estimates": _estimates,
+    "labels": _labels,
+    "kept": _kept,
+    "correction": _correction,
+    "iterations": _iterations,
+    "k": _ks,
+    "gamma": _gammas,
+}
+
+
+def points(scale: Scale, parts: Iterable[str]) -> list[Point]:
+    """Return the points of some parts."""
+    return [point for part in parts for point in PARTS[part](scale)]
+
+
+def tasks(wanted: Iterable[Point]) -> tuple[list[Imputation], list[Prediction]]:
+    """Return every task behind some points once; predictions come after all imputations."""
+    all_tasks = [point.task for point in wanted]
+    predictions = [task for task in all_tasks if isinstance(task, Prediction)]
+    sources = [task.source for task in predictions if task.source is not None]
+    imputations = [task for task in all_tasks if isinstance(task, Imputation)]
+    return list(dict.fromkeys([*imputations, *sources])), list(dict.fromkeys(predictions))

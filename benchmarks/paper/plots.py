@@ -1,0 +1,127 @@
+"""Rows → figures that survive a grayscale printer: markers and lines differ, not colors alone."""
+
+from pathlib import Path
+from typing import Any
+
+from benchmarks.paper.summary import Row, Summary
+
+NAMES = {"bank": "Bank", "adult": "Adult", "generated": "generated"}
+METRICS = {"accuracy": "mean accuracy", "cross_entropy": "mean cross entropy"}
+SETTINGS = {"iterations": "iterations T", "k": "neighbors k", "gamma": "γ"}
+# series → how it is drawn; `paper` is what the paper has for its own method
+DOTS: dict[str, dict[str, Any]] = {
+    "commonest": {"marker": "|", "color": "#7a7a7a", "markersize": 11, "markeredgewidth": 2},
+    "ipal": {"marker": "v", "color": "#7a7a7a"},
+    "paper": {"marker": "o", "color": "#b2182b", "markerfacecolor": "none", "markersize": 9},
+    "graph": {"marker": "s", "color": "#08306b", "markersize": 5},
+    "boost": {"marker": "^", "color": "#4292c6", "markerfacecolor": "none"},
+    "auto": {"marker": "D", "color": "#4292c6", "markersize": 5},
+}
+LINES: list[dict[str, Any]] = [
+    {"linestyle": "-", "marker": "o", "color": "#08306b"},
+    {"linestyle": "--", "marker": "s", "color": "#b2182b"},
+    {"linestyle": ":", "marker": "^", "color": "#4d4d4d"},
+]
+
+
+def draw(summary: Summary, folder: Path) -> None:
+    """Draw every figure for which there are results into a folder."""
+    folder.mkdir(parents=True, exist_ok=True)
+    if any(row.part == "estimates" for row in summary.rows):
+        _save(folder / "accuracy.svg", (7.5, 3.4), lambda figure: _accuracy(figure, summary))
+    if any(row.part == "iterations" for row in summary.rows):
+        _save(folder / "iterations.svg", (7.5, 5.2), lambda figure: _steps(figure, summary))
+    if any(row.part in {"k", "gamma"} for row in summary.rows):
+        _save(folder / "settings.svg", (7.5, 5.2), lambda figure: _settings(figure, summary))
+
+
+def _save(path: Path, size: tuple[float, float], fill: Any) -> None:
+    import matplotlib as mpl  # noqa: PLC0415 — only in the extra [bench]
+    from matplotlib.figure import Figure  # noqa: PLC0415 — the same
+
+    with mpl.rc_context({"svg.hashsalt": "cfl", "font.size": 9}):
+        figure = Figure(figsize=size, layout="constrained")
+        fill(figure)
+        for axes in figure.axes:
+            axes.grid(which="major", color="#d9d9d9", linewidth=0.6)
+            axes.set_axisbelow(True)
+            axes.spines[["top", "right"]].set_visible(False)
+        figure.savefig(path, metadata={"Date": None})
+
+
+def _accuracy(figure: Any, summary: Summary) -> None:
+    """Draw the accuracy of every CF: a line of dots for each, a panel for each table."""
+    panels = figure.subplots(1, len(summary.tables), squeeze=False)[0]
+    for axes, table in zip(panels, summary.tables, strict=True):
+        rows = [
+            row
+            for row in summary.of("estimates", table)
+            if row.metric == "accuracy" and row.subject
+        ]
+        cfs = list(dict.fromkeys(row.subject for row in rows))
+        for series, style in DOTS.items():
+            dots = _paper(rows) if series == "paper" else _ours(rows, series)
+            if dots:
+                heights = [len(cfs) - cfs.index(cf) for cf in dots]
+                axes.plot(list(dots.values()), heights, linestyle="none", label=series, **style)
+        axes.set_yticks(range(len(cfs), 0, -1), cfs)
+        axes.set_ylim(0.4, len(cfs) + 0.6)
+        axes.set_xlabel("accuracy")
+        axes.set_title(NAMES[table])
+    figure.legend(
+        *panels[0].get_legend_handles_labels(), loc="outside lower center", ncols=6, frameon=False
+    )
+
+
+def _ours(rows: list[Row], series: str) -> dict[str, float]:
+    return {row.subject: row.mean for row in rows if row.series == series}
+
+
+def _paper(rows: list[Row]) -> dict[str, float]:
+    return {
+        row.subject: row.paper_mean
+        for row in rows
+        if row.series == "graph" and row.paper_mean is not None
+    }
+
+
+def _steps(figure: Any, summary: Summary) -> None:
+    """Draw both metrics over iterations: a column for each table, a line for each k."""
+    panels = figure.subplots(2, len(summary.tables), squeeze=False, sharex=True)
+    for column, table in enumerate(summary.tables):
+        for axes, metric in zip(panels[:, column], METRICS, strict=True):
+            found = [row for row in summary.of("iterations", table) if row.metric == metric]
+            for style, series in zip(LINES, sorted({row.series for row in found}), strict=False):
+                _line(axes, [row for row in found if row.series == series], series, style)
+            axes.set_xscale("log")
+            axes.xaxis.set_major_formatter(lambda steps, _: f"{steps:g}")
+            axes.set_ylabel(METRICS[metric])
+        panels[0, column].set_title(NAMES[table])
+        panels[1, column].set_xlabel(SETTINGS["iterations"])
+    panels[0, 0].legend(frameon=False)
+
+
+def _settings(figure: Any, summary: Summary) -> None:
+    """Draw both metrics over k and over gamma: a line for each table."""
+    panels = figure.subplots(2, 2, sharex="col")
+    for column, part in enumerate(("k", "gamma")):
+        for axes, metric in zip(panels[:, column], METRICS, strict=True):
+            for style, table in zip(LINES, summary.tables, strict=False):
+                rows = [row for row in summary.of(part, table) if row.metric == metric]
+                _line(axes, rows, NAMES[table], style)
+            axes.set_ylabel(METRICS[metric])
+        panels[1, column].set_xlabel(SETTINGS[part])
+    panels[0, 0].legend(frameon=False)
+
+
+def _line(axes: Any, rows: list[Row], label: str, style: dict[str, Any]) -> None:
+    along = sorted(rows, key=lambda row: row.at or 0.0)
+    axes.errorbar(
+        [row.at for row in along],
+        [row.mean for row in along],
+        [row.sd or 0.0 for row in along],
+        label=label,
+        markersize=5,
+        capsize=2,
+        **style,
+    )

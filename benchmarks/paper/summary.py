@@ -1,0 +1,182 @@
+"""Results → rows: mean, standard deviation, the paper's number and a verdict.
+
+    noise = 2 · sqrt(sd² + the paper's sd²) + half of the paper's last digit
+    matches   the means differ by no more than the noise
+    better    ours is better by more: higher accuracy and F1, lower cross entropy
+    worse     ours is worse by more
+
+Entropy has no good or bad of its own: there the verdicts are `matches`, `higher` and `lower`.
+"""
+
+import csv
+import io
+import json
+import math
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+from dataclasses import asdict, dataclass, fields, replace
+from statistics import fmean, stdev
+from typing import Any
+
+from benchmarks.paper.plan import Imputation, Point, Prediction
+from benchmarks.paper.published import METRICS, Published, find, mean_of_cfs
+from benchmarks.paper.store import Store
+from benchmarks.results import Facts
+
+HIGHER_IS_BETTER = {"accuracy": True, "f1": True, "cross_entropy": False, "entropy": None}
+
+
+@dataclass(frozen=True)
+class Row:
+    """One number with its spread, and what the paper has in its place."""
+
+    part: str
+    table: str
+    rows: int
+    subject: str  # a CF or a classifier; "" for the mean of all CFs
+    series: str  # a method, what a classifier is told, or what else a line of a figure stands for
+    at: float | None  # the value of the setting that varies
+    metric: str
+    mean: float
+    sd: float | None  # of the seeds; None: only one
+    seeds: int
+    paper_mean: float | None = None  # of the same, or of the paper's own method
+    paper_sd: float | None = None
+    paper_source: str | None = None
+    verdict: str | None = None  # None: nothing to compare with
+
+
+@dataclass(frozen=True)
+class Summary:
+    """All rows, and what they depend on."""
+
+    machine: Facts
+    rows: tuple[Row, ...]
+    flagged: dict[str, dict[str, int]]  # "bank graph" → CF → in how many seeds it was flagged
+    hours: dict[str, float]  # of one core, for methods and classifiers
+    missing: int  # tasks that are yet to be done
+
+    def to_json(self) -> str:
+        """Return everything as JSON."""
+        return json.dumps(asdict(self), indent=1, allow_nan=False) + "\n"
+
+    @classmethod
+    def from_json(cls, text: str) -> "Summary":
+        """Read what `to_json` wrote."""
+        held: dict[str, Any] = json.loads(text)
+        return cls(**held | {"rows": tuple(Row(**row) for row in held["rows"])})
+
+    def to_csv(self) -> str:
+        """Return the rows as CSV."""
+        text = io.StringIO()
+        writer = csv.DictWriter(text, [each.name for each in fields(Row)], lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(asdict(row) for row in self.rows)
+        return text.getvalue()
+
+    def of(self, part: str, table: str) -> list[Row]:
+        """Return the rows of one table in one part."""
+        return [row for row in self.rows if (row.part, row.table) == (part, table)]
+
+    def get(self, part: str, table: str, subject: str, series: str, metric: str) -> Row | None:
+        """Return one row, or None if it is not there."""
+        wanted = (subject, series, metric)
+        found = (
+            row
+            for row in self.of(part, table)
+            if (row.subject, row.series, row.metric) == wanted and row.at is None
+        )
+        return next(found, None)
+
+    @property
+    def tables(self) -> list[str]:
+        """Return the tables that were measured."""
+        return list(dict.fromkeys(row.table for row in self.rows))
+
+
+def summarise(points: Iterable[Point], store: Store, machine: Facts) -> Summary:
+    """Return what the results behind some points say."""
+    numbers: dict[tuple[Any, ...], list[float]] = defaultdict(list)
+    flagged: dict[str, dict[str, int]] = defaultdict(lambda: defaultdict(int))
+    tasks: dict[str, float] = {}
+    hours: dict[str, float] = defaultdict(float)
+    missing = set()
+    for point in points:
+        task = point.task
+        facts = store.facts(task)
+        if facts is None:
+            missing.add(task)
+            continue
+        for subject, metric, number in _numbers(point, facts):
+            key = (point.part, task.table, facts["rows"], subject, point.series, point.at, metric)
+            numbers[key].append(number)
+        if point.part == "estimates" and isinstance(task, Imputation) and task.folds:
+            counts = flagged[f"{task.table} {task.method}"]
+            for cf in facts["flagged"]:
+                counts[cf] += 1
+        if task.name not in tasks:
+            hours[_what(task)] += facts["seconds"] / 3600
+        tasks[task.name] = facts["seconds"]
+    return Summary(
+        machine,
+        tuple(_row(key, found) for key, found in numbers.items()),
+        {name: dict(counts) for name, counts in flagged.items()},
+        {name: round(total, 3) for name, total in hours.items()},
+        len(missing),
+    )
+
+
+def _numbers(point: Point, facts: Facts) -> Iterator[tuple[str, str, float]]:
+    """Yield what a result says: subject, metric, number."""
+    if isinstance(point.task, Prediction):
+        yield point.task.classifier, "f1", facts["f1"]
+        return
+    for metric in METRICS:
+        found = {cf: scores[metric] for cf, scores in facts["scores"].items()}
+        if point.part == "estimates":
+            for cf, number in found.items():
+                yield cf, metric, number
+        yield "", metric, fmean(found.values())
+
+
+def _what(task: Imputation | Prediction) -> str:
+    return task.method if isinstance(task, Imputation) else task.classifier
+
+
+def _row(key: tuple[Any, ...], found: list[float]) -> Row:
+    part, table, rows, subject, series, at, metric = key
+    mean, sd = fmean(found), stdev(found) if len(found) > 1 else None
+    paper = find(part, table, subject, series, metric)
+    row = Row(part, table, rows, subject, series, at, metric, mean, sd, len(found))
+    if part == "estimates" and not subject:
+        return replace(row, paper_mean=mean_of_cfs(table, series, metric))
+    if paper is None:
+        return row
+    return replace(
+        row,
+        paper_mean=paper.mean,
+        paper_sd=paper.sd,
+        paper_source=paper.source,
+        verdict=verdict(metric, mean, sd, paper),
+    )
+
+
+def verdict(metric: str, mean: float, sd: float | None, paper: Published) -> str:
+    """Return how a number of ours compares with the paper's."""
+    return compared(metric, mean - paper.mean, noise(sd, paper.sd) + paper.rounding)
+
+
+def compared(metric: str, difference: float, margin: float) -> str:
+    """Return in a word what a difference means that may be `margin` by chance."""
+    if abs(difference) <= margin:
+        return "matches"
+    rises = difference > 0
+    better = HIGHER_IS_BETTER[metric]
+    if better is None:
+        return "higher" if rises else "lower"
+    return "better" if rises == better else "worse"
+
+
+def noise(one: float | None, other: float | None) -> float:
+    """Return twice the standard deviation of a difference."""
+    return 2 * math.hypot(one or 0.0, other or 0.0)

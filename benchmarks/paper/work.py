@@ -1,0 +1,114 @@
+"""One task → one result, kept in the store."""
+
+from dataclasses import asdict
+from pathlib import Path
+from time import perf_counter
+
+import numpy as np
+import polars as pl
+from threadpoolctl import threadpool_limits
+
+from benchmarks import tables
+from benchmarks.paper import labels
+from benchmarks.paper.plan import Imputation, Prediction, Task
+from benchmarks.paper.scores import any_candidate, score
+from benchmarks.paper.store import Answers, Store
+from benchmarks.results import Facts
+from benchmarks.tables import Table
+from cfl_cli import Result, Schema, Settings, __version__, impute
+from cfl_cli.arrays import Floats, Ints
+from cfl_cli.encode import Encoded, encode
+
+
+def do(task: Task, store: Store, data: Path | None) -> float:
+    """Do a task on one core, keep its result, and return the seconds it took."""
+    began = perf_counter()
+    table = tables.make(task.table, rows=task.rows, data=data, seed=task.seed)
+    with threadpool_limits(limits=1):
+        if isinstance(task, Imputation):
+            found = run_method(task, table, store)
+        else:
+            found = run_classifier(task, table, store)
+    seconds = perf_counter() - began
+    facts = {"cfl_version": __version__, "task": asdict(task), "rows": table.truth.height}
+    store.keep(task, facts | found | {"seconds": round(seconds, 2)})
+    return seconds
+
+
+def run_method(task: Imputation, table: Table, store: Store) -> Facts:
+    """Return the scores of a method's confidences and the CFs that its report flags."""
+    result = impute(table.masked, Schema.parse(table.schema), **settings(task))
+    answers = {
+        cf: Answers(soft, hard(task, table, cf, result)) for cf, soft in result.confidences.items()
+    }
+    if task.usual:
+        store.keep_answers(task, answers)
+    scores = {
+        cf: asdict(score(*answers[cf], tables.places(table.truth[cf], domain)))
+        for cf, domain in table.cfs.items()
+    }
+    flagged = [column.name for column in result.report.columns if column.flagged]
+    return {"settings": result.report.settings, "scores": scores, "flagged": flagged}
+
+
+def hard(task: Imputation, table: Table, cf: str, result: Result) -> Ints:
+    """Return a method's answers; those of `observed` are drawn by lot, as in the paper."""
+    if task.method == "observed":
+        return any_candidate(result.confidences[cf], seed=task.seed)
+    return tables.places(result.frame[f"{cf}_imputed"], table.cfs[cf])
+
+
+def settings(task: Imputation) -> Facts:
+    """Return the settings of a task as `impute` takes them."""
+    given = {"seed": task.seed, "folds": task.folds, "jobs": 1, **dict(task.settings)}
+    return given | ({"method": task.method} if "method" in Settings.model_fields else {})
+
+
+def run_classifier(task: Prediction, table: Table, store: Store) -> Facts:
+    """Return the F1 of a classifier, and the CFs that it was told as observed."""
+    encoded = encode(table.masked, Schema.parse(table.schema))
+    kept = []
+    if task.source is not None:
+        kept = flagged(task.source, store) if task.kept else []
+        told = columns(task, task.source, encoded, kept, store)
+    elif task.told == "ord":
+        told = exact(table)
+    else:
+        kept = list(table.cfs)
+        told = labels.as_observed(encoded)
+    column, positive = tables.TARGET[task.table]
+    target = table.truth.select(pl.col(column).is_in(positive)).to_series().to_numpy()
+    features = np.hstack([encoded.features, told])
+    f1 = labels.predict(features, target, task.classifier, seed=task.seed)
+    return {"f1": f1, "kept": kept}
+
+
+def flagged(source: Imputation, store: Store) -> list[str]:
+    """Return the CFs that the report of a run flags."""
+    facts = store.facts(source)
+    if facts is None:
+        raise FileNotFoundError(f"{source.name} is yet to be run")
+    return [str(cf) for cf in facts["flagged"]]
+
+
+def columns(
+    task: Prediction, source: Imputation, encoded: Encoded, kept: list[str], store: Store
+) -> Floats:
+    """Return the CFs' columns, n × ΣK: a method's answer, and `kept` ones as observed."""
+    told = labels.as_observed(encoded)
+    for block in encoded.blocks:
+        if block.name not in kept:
+            soft, hard = store.answers(source, block.name)
+            one_hot = np.eye(len(block.values))[hard]
+            told[:, block.columns] = soft if task.told.endswith("-soft") else one_hot
+    return told
+
+
+def exact(table: Table) -> Floats:
+    """Return the exact values of all CFs, one-hot."""
+    return np.hstack(
+        [
+            np.eye(len(domain))[tables.places(table.truth[cf], domain)]
+            for cf, domain in table.cfs.items()
+        ]
+    )
