@@ -8,7 +8,7 @@ Run as a module it writes one to a folder, as a user of `cfl` would have it: `da
 
 import argparse
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -55,6 +55,10 @@ class Table:
         for name, values in self.cfs.items():
             columns[name] = {"role": "complementary", "values": values}
         return json.dumps({"version": 1, "columns": columns})
+
+    def without(self, of: str) -> "Table":
+        """Return the same table with one OF left out of its schema."""
+        return replace(self, ofs={name: kind for name, kind in self.ofs.items() if name != of})
 
     def write(self, folder: Path) -> None:
         """Write the table, its schema and the truth."""

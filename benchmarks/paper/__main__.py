@@ -60,7 +60,7 @@ def choose(asked: argparse.Namespace) -> Scale:
         if asked.data and not (asked.data / f"{table}.csv").exists():
             sys.exit(f"{asked.data} holds no {table}.csv: name its folder with --data")
     if asked.quick or not asked.data:
-        return plan.quick(tables, asked.seeds or 2, QUICK_ROWS[tables[0]])
+        return plan.quick(tables, asked.seeds or 1, QUICK_ROWS[tables[0]])
     return Scale(tables, asked.seeds or Scale.seeds)
 
 
@@ -77,7 +77,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--out", type=Path, required=True, help="folder for the results")
     parser.add_argument("--docs", type=Path, help="folder for the page, its figures and numbers")
     parser.add_argument("--quick", action="store_true", help="two minutes, to see that it works")
-    parser.add_argument("--seeds", type=positive, help="how many; 5, or 2 with --quick")
+    parser.add_argument("--seeds", type=positive, help="how many; 5, or 1 with --quick")
     parser.add_argument("--only", nargs="+", choices=PARTS, default=[], metavar="PART")
     parser.add_argument("--jobs", type=positive, default=available_cores(), help="all cores")
     parser.add_argument("--fresh", action="store_true", help="forget what was run before")

@@ -66,6 +66,7 @@ def _accuracy(figure: Any, summary: Summary) -> None:
                 axes.plot(list(dots.values()), heights, linestyle="none", label=series, **style)
         axes.set_yticks(range(len(cfs), 0, -1), cfs)
         axes.set_ylim(0.4, len(cfs) + 0.6)
+        axes.set_xlim(0, 1)
         axes.set_xlabel("accuracy")
         axes.set_title(NAMES[table])
     figure.legend(

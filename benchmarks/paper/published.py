@@ -134,6 +134,7 @@ def _correction() -> dict[Key, Published]:
     }
 
 
+ROWS = {"bank": 45_211, "adult": 48_842}
 NUMBERS: dict[Key, Published] = (
     _estimates("bank", TABLE_1, "Table 1")
     | _estimates("adult", TABLE_2, "Table 2")
@@ -156,6 +157,8 @@ INSTEAD = {
 
 def find(part: str, table: str, subject: str, series: str, metric: str) -> Published | None:
     """Return the number to compare with, or None where the paper has none."""
+    if part == "checks":
+        part, series = "estimates", "graph"
     subject, series = INSTEAD.get(subject, subject), INSTEAD.get(series, series)
     return NUMBERS.get((part, table, subject, series, metric))
 

@@ -37,17 +37,17 @@ REASONS = (
         "0.0176, below chance, is that of this mixture. It shows in `comp` too: fifteen equal "
         "candidates have a cross entropy of log 15 = 2.7081, and the paper has 2.8078. Here "
         "`education-num` is an OF, which numbers the same levels as `education` names.",
-        parts="estimates",
+        parts="[ec]*",
         tables="adult",
         subjects=("education",),
     ),
     Reason(
         "By the same slip the authors' methods had one OF less on Adult: `education-num` counted "
         "as part of a CF and did not enter the distances of the first round.",
-        parts="estimates",
+        parts="[ec]*",
         tables="adult",
         subjects=("[!e]*",),
-        series=("ipal", "graph", "boost", "auto"),
+        series=("ipal", "graph", "boost", "auto", "as by default", "ridge*"),
     ),
     Reason(
         "The same slip reaches the classifiers on Adult: all but `ord` were told `education-num` "
@@ -68,14 +68,14 @@ REASONS = (
         "early, which evens the weights out as a ridge does; `cfl` solves the problem with a ridge "
         "of 0.3 to the end. The two are close, not equal, and may differ in either direction.",
         parts="[ec]*",
-        series=("graph", "off", "on"),
+        series=("graph", "off", "on", "as by default", "without*"),
     ),
     Reason(
         "With many values a single exclusion says little, and propagation is far from settled "
         "after 100 steps: differences in the weights show more than elsewhere.",
-        parts="estimates",
+        parts="[ec]*",
         subjects=("job", "occupation", "native-country"),
-        series=("ipal", "graph"),
+        series=("ipal", "graph", "as by default"),
     ),
     Reason(
         "The authors' IPAL scales confidences to the mass that each value had at the start before "

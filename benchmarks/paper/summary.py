@@ -19,10 +19,11 @@ from statistics import fmean, stdev
 from typing import Any
 
 from benchmarks.paper.plan import Imputation, Point, Prediction
-from benchmarks.paper.published import METRICS, Published, find, mean_of_cfs
+from benchmarks.paper.published import METRICS, ROWS, Published, find, mean_of_cfs
 from benchmarks.paper.store import Store
 from benchmarks.results import Facts
 
+BY_CF = {"estimates", "checks"}  # parts that tell every CF, others only the mean
 HIGHER_IS_BETTER = {"accuracy": True, "f1": True, "cross_entropy": False, "entropy": None}
 
 
@@ -44,6 +45,11 @@ class Row:
     paper_sd: float | None = None
     paper_source: str | None = None
     verdict: str | None = None  # None: nothing to compare with
+
+    @property
+    def part_of_table(self) -> bool:
+        """Return whether there were fewer rows than the paper had."""
+        return self.rows != ROWS.get(self.table, self.rows)
 
 
 @dataclass(frozen=True)
@@ -133,7 +139,7 @@ def _numbers(point: Point, facts: Facts) -> Iterator[tuple[str, str, float]]:
         return
     for metric in METRICS:
         found = {cf: scores[metric] for cf, scores in facts["scores"].items()}
-        if point.part == "estimates":
+        if point.part in BY_CF:
             for cf, number in found.items():
                 yield cf, metric, number
         yield "", metric, fmean(found.values())
@@ -148,8 +154,9 @@ def _row(key: tuple[Any, ...], found: list[float]) -> Row:
     mean, sd = fmean(found), stdev(found) if len(found) > 1 else None
     paper = find(part, table, subject, series, metric)
     row = Row(part, table, rows, subject, series, at, metric, mean, sd, len(found))
-    if part == "estimates" and not subject:
-        return replace(row, paper_mean=mean_of_cfs(table, series, metric))
+    if part in BY_CF and not subject:
+        method = "graph" if part == "checks" else series
+        return replace(row, paper_mean=mean_of_cfs(table, method, metric))
     if paper is None:
         return row
     return replace(
@@ -162,8 +169,9 @@ def _row(key: tuple[Any, ...], found: list[float]) -> Row:
 
 
 def verdict(metric: str, mean: float, sd: float | None, paper: Published) -> str:
-    """Return how a number of ours compares with the paper's."""
-    return compared(metric, mean - paper.mean, noise(sd, paper.sd) + paper.rounding)
+    """Return how a number of ours compares with the paper's; one seed spreads as theirs do."""
+    spread = noise(paper.sd if sd is None else sd, paper.sd)
+    return compared(metric, mean - paper.mean, spread + paper.rounding)
 
 
 def compared(metric: str, difference: float, margin: float) -> str:

@@ -3,6 +3,7 @@
 from dataclasses import asdict
 from pathlib import Path
 from time import perf_counter
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -15,7 +16,7 @@ from benchmarks.paper.scores import any_candidate, score
 from benchmarks.paper.store import Answers, Store
 from benchmarks.results import Facts
 from benchmarks.tables import Table
-from cfl_cli import Result, Schema, Settings, __version__, impute
+from cfl_cli import Report, Result, Schema, Settings, __version__, impute
 from cfl_cli.arrays import Floats, Ints
 from cfl_cli.encode import Encoded, encode
 
@@ -26,7 +27,7 @@ def do(task: Task, store: Store, data: Path | None) -> float:
     table = tables.make(task.table, rows=task.rows, data=data, seed=task.seed)
     with threadpool_limits(limits=1):
         if isinstance(task, Imputation):
-            found = run_method(task, table, store)
+            found = run_method(task, table.without(task.without), store)
         else:
             found = run_classifier(task, table, store)
     seconds = perf_counter() - began
@@ -37,18 +38,28 @@ def do(task: Task, store: Store, data: Path | None) -> float:
 
 def run_method(task: Imputation, table: Table, store: Store) -> Facts:
     """Return the scores of a method's confidences and the CFs that its report flags."""
-    result = impute(table.masked, Schema.parse(table.schema), **settings(task))
+    answers, report = ask(task, table)
+    if task.usual:
+        store.keep_answers(task, answers)
+    flagged = [column.name for column in report.columns if column.flagged]
+    return {"settings": report.settings, "scores": judge(answers, table), "flagged": flagged}
+
+
+def ask(task: Imputation, table: Table, **more: Any) -> tuple[dict[str, Answers], Report]:
+    """Return what a method says of every CF, and its report; `more` settings win."""
+    result = impute(table.masked, Schema.parse(table.schema), **settings(task) | more)
     answers = {
         cf: Answers(soft, hard(task, table, cf, result)) for cf, soft in result.confidences.items()
     }
-    if task.usual:
-        store.keep_answers(task, answers)
-    scores = {
+    return answers, result.report
+
+
+def judge(answers: dict[str, Answers], table: Table) -> dict[str, dict[str, float]]:
+    """Return the scores of every CF."""
+    return {
         cf: asdict(score(*answers[cf], tables.places(table.truth[cf], domain)))
         for cf, domain in table.cfs.items()
     }
-    flagged = [column.name for column in result.report.columns if column.flagged]
-    return {"settings": result.report.settings, "scores": scores, "flagged": flagged}
 
 
 def hard(task: Imputation, table: Table, cf: str, result: Result) -> Ints:
