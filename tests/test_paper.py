@@ -1,0 +1,313 @@
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from benchmarks import tables
+from benchmarks.measure import ROOT
+from benchmarks.paper import page, plan, published, runner, work
+from benchmarks.paper.claims import claims
+from benchmarks.paper.labels import as_observed, predict
+from benchmarks.paper.plan import Imputation, Prediction, Scale
+from benchmarks.paper.published import Published
+from benchmarks.paper.reasons import REASONS
+from benchmarks.paper.scores import any_candidate, macro_f1, score
+from benchmarks.paper.store import Answers, Store, whole
+from benchmarks.paper.summary import Row, Summary, verdict
+from cfl_cli import Schema
+from cfl_cli.encode import encode
+
+SHARED = Path(__file__).parent.parent.parent / "shared"
+MACHINE = {"python": "3", "versions": {"cfl-cli": "1"}, "sources": "abc"}
+COMMAND = [sys.executable, "-m", "benchmarks.paper"]
+
+
+def row(series, metric, mean, *, subject="job", **more):
+    found = Row("estimates", "bank", 45_211, subject, series, None, metric, mean, 0.01, 5)
+    return replace(found, paper_mean=0.5, paper_sd=0.01, **{"verdict": "matches"} | more)
+
+
+def summary(*rows):
+    return Summary(MACHINE, rows, {}, {}, 0)
+
+
+def test_scores_are_those_worked_out_by_hand():
+    confidences = np.array([[0.5, 0.5, 0.0], [0.0, 0.25, 0.75]])
+    found = score(confidences, np.array([0, 2]), np.array([1, 2]))
+    assert found.accuracy == 0.5
+    assert found.f1 == pytest.approx(1 / 3)  # 0, 0 and 1
+    assert found.cross_entropy == pytest.approx(-np.log([0.5, 0.75]).mean())
+    assert found.entropy == pytest.approx((np.log(2) + 0.25 * np.log(4) - 0.75 * np.log(0.75)) / 2)
+
+
+def test_a_true_value_without_confidence_costs_as_much_as_in_the_authors_code():
+    assert score(np.eye(2), np.array([0, 1]), np.array([1, 1])).cross_entropy == pytest.approx(
+        -np.log(1e-10) / 2
+    )
+
+
+def test_macro_f1_is_scikit_learns():
+    metrics = pytest.importorskip("sklearn.metrics", reason="the extra [bench] is not installed")
+    rng = np.random.default_rng(0)
+    answers, truth = rng.integers(0, 5, (2, 200))
+    expected = metrics.f1_score(truth, answers, average="macro")
+    assert macro_f1(answers, truth, size=9) == pytest.approx(expected)
+
+
+def test_answers_of_observed_are_drawn_evenly_among_the_candidates():
+    confidences = np.tile([0.5, 0.0, 0.5], (4000, 1))
+    counts = np.bincount(any_candidate(confidences, seed=0), minlength=3)
+    assert counts[1] == 0
+    assert abs(counts[0] - counts[2]) < 300
+
+
+@pytest.mark.skipif(not SHARED.exists(), reason="the paper does not lie beside the project")
+def test_the_published_numbers_are_those_of_the_paper():
+    text = (SHARED / "paper.tex").read_text()
+    printed = re.findall(r"(\d\.\d+)\s*±(\d\.\d+)", text)
+    typed = [
+        pair
+        for number in range(1, 7)
+        for line in getattr(published, f"TABLE_{number}").strip().splitlines()
+        for pair in re.findall(r"(\d\.\d+) (\d\.\d+)", line)
+    ]
+    assert typed == printed
+
+
+def test_what_the_paper_lacks_is_compared_with_what_it_proposes():
+    ours = published.find("estimates", "bank", "job", "auto", "accuracy")
+    assert ours == Published(0.2543, 0.0093, "Table 1")
+    assert published.find("labels", "adult", "MLP", "auto-hard", "f1").mean == 0.4425
+    assert published.find("kept", "bank", "MLP", "ord", "f1") is None
+
+
+def test_numbers_match_within_twice_their_spread_and_the_papers_rounding():
+    paper = Published(0.5, 0.003, "Table 1")
+    assert verdict("accuracy", 0.51, 0.004, paper) == "matches"
+    assert verdict("accuracy", 0.511, 0.004, paper) == "better"
+    assert verdict("cross_entropy", 0.511, 0.004, paper) == "worse"
+    assert verdict("entropy", 0.511, 0.004, paper) == "higher"
+    assert verdict("accuracy", 0.50004, 0.0, replace(paper, sd=0.0)) == "matches"
+
+
+def test_runs_that_belong_to_several_figures_are_done_once():
+    points = plan.points(Scale(("bank", "adult")), plan.PARTS)
+    imputations, predictions = plan.tasks(points)
+    tasks = [*imputations, *predictions]
+    assert len({task.name for task in tasks}) == len(tasks) < len(points)
+    shared = plan.graph("bank", None, 0, gamma=0.0)
+    parts = {point.part for point in points if point.task == shared}
+    assert parts == {"correction", "iterations", "k", "gamma"}
+    assert {task.source for task in predictions} - {None} <= set(imputations)
+
+
+def test_confidences_and_flags_are_there_for_every_run_that_predictions_need():
+    _, predictions = plan.tasks(plan.points(Scale(("bank",)), ["labels", "kept"]))
+    sources = {task.source for task in predictions} - {None}
+    assert sources
+    assert all(source.usual and source.folds == "auto" for source in sources)
+
+
+def test_flagged_cfs_are_told_as_observed_and_others_as_answered(tmp_path):
+    table = tables.generated(50, seed=0)
+    encoded = encode(table.masked, Schema.parse(table.schema))
+    store, source = Store(tmp_path), plan.graph("generated", 50, 0)
+    soft = {cf: np.tile([0.1, 0.2, 0.4, 0.2, 0.1], (50, 1)) for cf in table.cfs}
+    hard = np.full(50, 2)
+    store.keep_answers(source, {cf: Answers(each, hard) for cf, each in soft.items()})
+    store.keep(source, {"flagged": ["cf_1"]})
+    assert work.flagged(source, store) == ["cf_1"]
+
+    task = Prediction("generated", 50, 0, "graph-hard", kept=True, classifier="LR")
+    told = work.columns(task, source, encoded, ["cf_1"], store)
+    observed = as_observed(encoded)
+    np.testing.assert_array_equal(told[:, 5:10], observed[:, 5:10])
+    np.testing.assert_array_equal(told[:, :5], np.eye(5)[hard])
+    softly = work.columns(replace(task, told="graph-soft"), source, encoded, [], store)
+    np.testing.assert_allclose(softly[:, 5:10], soft["cf_1"], rtol=1e-6)
+
+
+def test_exact_values_predict_a_target_that_follows_from_them():
+    pytest.importorskip("sklearn", reason="the extra [bench] is not installed")
+    table = tables.generated(400, seed=0)
+    target = table.truth["cf_0"].is_in(["a", "b"]).to_numpy()
+    assert predict(work.exact(table), target, "AdaBoost trees", seed=0) == 1.0
+
+
+def test_a_result_that_could_not_be_written_leaves_nothing_behind(tmp_path):
+    def fail(file):
+        file.write(b"half")
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        whole(tmp_path / "folder" / "one.json", fail)
+    assert list((tmp_path / "folder").iterdir()) == []
+
+
+def test_results_of_other_code_are_not_mixed_in(tmp_path):
+    store = Store(tmp_path)
+    store.check(MACHINE)
+    store.check(MACHINE | {"cores": 64})
+    with pytest.raises(ValueError, match="another sources: start again with --fresh"):
+        store.check(MACHINE | {"sources": "xyz"})
+    store.keep(plan.graph("bank", None, 0), {"seconds": 1.0})
+    store.forget()
+    assert store.facts(plan.graph("bank", None, 0)) is None
+
+
+def test_the_time_left_is_foreseen_by_tasks_of_the_same_kind():
+    clock = runner.Clock(jobs=2)
+    clock.note("bank MLP", 40.0)
+    clock.note("bank LR", 2.0)
+    assert clock.left(["bank MLP", "bank MLP", "bank LR"]) == pytest.approx(41)
+    assert clock.left(["adult MLP"]) == pytest.approx(10.5)
+
+
+def test_claims_count_cfs():
+    rows = [
+        row("graph", "accuracy", 0.60, verdict="better"),
+        row("graph", "accuracy", 0.50, subject="marital", verdict="worse"),
+        row("ipal", "accuracy", 0.59),
+        row("ipal", "accuracy", 0.60, subject="marital"),
+    ]
+    found = {claim.words: (claim.holds, claim.of) for claim in claims(summary(*rows))}
+    assert found["`graph` is at least as accurate as the paper's own numbers"] == (("bank job",), 2)
+    assert found["`graph` is at least as accurate as `ipal`"] == (("bank job",), 2)
+
+
+def test_a_number_that_differs_gets_a_reason_and_one_of_fewer_rows_no_verdict_on_its_cause():
+    told = page.page(summary(row("graph", "accuracy", 0.9, verdict="better")))
+    assert "accuracy better | 5, 6 |" in told
+    part = row("graph", "accuracy", 0.9, verdict="better", rows=2000)
+    told = page.page(summary(part))
+    assert "accuracy better | fewer rows |" in told
+    assert page.SLICE in told
+
+
+def test_reasons_hold_no_pattern_that_fits_nothing():
+    points = plan.points(Scale(("bank", "adult")), plan.PARTS)
+    for reason in REASONS:
+        assert any(
+            reason.applies(replace(row("x", "f1", 0.5), part=point.part, **place(point, subject)))
+            for point in points
+            for subject in subjects(point)
+        ) or set(reason.series) <= {"ipal", "commonest", "boost", "auto", "auto-*"}, reason.text
+
+
+def place(point, subject):
+    return {"table": point.task.table, "subject": subject, "series": point.series}
+
+
+def subjects(point):
+    if isinstance(point.task, Imputation):
+        return ["", *tables.CFS[point.task.table]]
+    return [point.task.classifier]
+
+
+def run(*arguments, **options):
+    return subprocess.run(
+        [*COMMAND, *map(str, arguments)],
+        cwd=ROOT,
+        text=True,
+        stderr=subprocess.PIPE,
+        check=False,
+        **options,
+    )
+
+
+def numbers(text):
+    """Return all numbers with three digits that stand in a page's tables."""
+    results = text.partition("## Reasons")[0].replace(f"ridge = {plan.SMALL_RIDGE}", "")
+    return set(re.findall(r"\d+\.\d{3}\b", results))
+
+
+@pytest.fixture(scope="module")
+def tried(tmp_path_factory):
+    pytest.importorskip("sklearn", reason="the extra [bench] is not installed")
+    pytest.importorskip("matplotlib", reason="the extra [bench] is not installed")
+    folder = tmp_path_factory.mktemp("paper")
+    assert run("--out", folder, "--docs", folder / "docs").returncode == 0
+    return folder
+
+
+def test_a_generated_table_goes_all_the_way_to_the_page(tried):
+    known = Summary.from_json((tried / "results.json").read_text())
+    assert known.missing == 0
+    assert {each.part for each in known.rows} == set(plan.PARTS)
+    assert known.get("estimates", "generated", "cf_0", "graph", "accuracy").mean > 0.4
+    exact, seen = (
+        known.get("labels", "generated", "AdaBoost trees", told, "f1").mean
+        for told in ("ord", "observed")
+    )
+    assert exact == 1.0 > seen
+    lines = (tried / "results.csv").read_text().splitlines()
+    assert len(lines) == len(known.rows) + 1
+    figures = {path.name for path in (tried / "docs" / "results").iterdir()}
+    assert figures == {"accuracy.svg", "iterations.svg", "settings.svg"}
+
+
+def test_every_number_of_the_page_stands_in_the_results(tried):
+    known = json.loads((tried / "docs" / "results.json").read_text())
+    held = {
+        f"{each[name]:.3f}"
+        for each in known["rows"]
+        for name in ("mean", "sd", "paper_mean", "paper_sd")
+        if each[name] is not None
+    }
+    shown = numbers((tried / "docs" / "results.md").read_text())
+    assert shown
+    assert shown <= held
+
+
+def test_a_second_run_finds_everything_known_and_writes_the_same(tried):
+    before = (tried / "results.md").read_bytes()
+    again = run("--out", tried)
+    assert again.returncode == 0
+    assert again.stderr == "everything was known\n"
+    assert (tried / "results.md").read_bytes() == before
+
+
+def test_an_interrupted_run_says_so_and_goes_on_from_there(tmp_path):
+    arguments = [*COMMAND, "--only", "estimates", "k", "--jobs", "1", "--out", str(tmp_path)]
+    process = subprocess.Popen(
+        arguments, cwd=ROOT, text=True, stderr=subprocess.PIPE, start_new_session=True
+    )
+    first = process.stderr.readline()
+    os.killpg(process.pid, signal.SIGINT)
+    _, told = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert "interrupted: the same command goes on from here" in told
+    assert "Traceback" not in told
+    again = run(*arguments[3:])
+    assert again.returncode == 0
+    total = int(first.split()[2].rstrip(":"))
+    assert int(again.stderr.splitlines()[0].split()[2].rstrip(":")) < total
+
+
+def test_a_folder_without_the_tables_is_told_at_once(tmp_path):
+    told = run("--data", tmp_path, "--out", tmp_path / "out")
+    assert told.returncode == 1
+    assert told.stderr.endswith("holds no bank.csv: name its folder with --data\n")
+
+
+@pytest.mark.skipif(
+    not (SHARED / "data" / "bank.csv").exists(),
+    reason="the Bank and Adult tables are not beside the project",
+)
+def test_a_quick_run_on_the_papers_tables_goes_all_the_way_to_the_page(tmp_path):
+    pytest.importorskip("sklearn", reason="the extra [bench] is not installed")
+    pytest.importorskip("matplotlib", reason="the extra [bench] is not installed")
+    told = run("--quick", "--data", SHARED / "data", "--out", tmp_path)
+    assert told.returncode == 0, told.stderr
+    known = Summary.from_json((tmp_path / "results.json").read_text())
+    assert known.missing == 0
+    judged = [each for each in known.rows if each.paper_source == "Table 2"]
+    assert {each.subject for each in judged} == set(tables.CFS["adult"])
+    assert known.get("estimates", "adult", "education", "graph", "accuracy").verdict == "better"
