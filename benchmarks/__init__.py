@@ -1,1 +1,1 @@
-"""How long `cfl` takes, beside the paper's recipe done plainly and other tools one knows."""
+"""How long `cfl` takes and how well it does, beside the paper and other tools one knows."""
