@@ -182,6 +182,21 @@ def test_claims_count_cfs():
     assert found["`graph` is at least as accurate as `ipal`"] == (("bank job",), 2)
 
 
+def test_a_claim_on_two_metrics_and_two_rivals_holds_only_where_all_four_do():
+    rows = [
+        row(series, metric, mean, subject=subject, verdict="better")
+        for subject in ("job", "marital")
+        for series, metric, mean in [
+            ("auto", "accuracy", 0.7),
+            ("auto", "cross_entropy", 0.4),
+            ("ipal", "accuracy", 0.5),
+            ("ipal", "cross_entropy", 0.6 if subject == "job" else 0.4),
+        ]
+    ]
+    (found,) = (claim for claim in claims(summary(*rows)) if "both" in claim.words)
+    assert (found.holds, found.of) == (("bank job",), 2)
+
+
 def test_a_number_that_differs_gets_a_reason_and_one_of_fewer_rows_no_verdict_on_its_cause():
     told = page.page(summary(row("graph", "accuracy", 0.9, verdict="better")))
     assert "accuracy better | 5, 6 |" in told
