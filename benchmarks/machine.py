@@ -10,7 +10,7 @@ from benchmarks.measure import ROOT
 from benchmarks.results import Facts
 from cfl_cli.parallel import available_cores
 
-PACKAGES = ("cfl-cli", "numpy", "scipy", "osqp", "polars", "scikit-learn")
+PACKAGES = ("cfl-cli", "numpy", "scipy", "osqp", "polars", "lightgbm", "scikit-learn")
 
 
 def machine() -> Facts:

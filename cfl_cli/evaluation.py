@@ -16,7 +16,8 @@ import polars as pl
 
 from cfl_cli import __version__, blocks, frames, scores, truth
 from cfl_cli.arrays import Floats, Ints
-from cfl_cli.decode import best, new_names
+from cfl_cli.blocks import best
+from cfl_cli.decode import new_names
 from cfl_cli.encode import (
     Cells,
     Problems,

@@ -9,7 +9,6 @@ from dataclasses import dataclass, replace
 from itertools import product
 
 from benchmarks.paper.labels import CLASSIFIERS
-from cfl_cli.schema import Settings
 
 METHODS = ("observed", "commonest", "ipal", "graph", "boost", "auto")
 PAPER = {"k": 20, "iterations": 100, "gamma": 0.25, "correction": True}
@@ -137,17 +136,12 @@ def usual(table: str, rows: int | None, seed: int, method: str) -> Imputation:
     return Imputation(table, rows, seed, method)
 
 
-def methods() -> list[str]:
-    """Return the methods that this `cfl` has."""
-    return [one for one in METHODS if one == "graph" or "method" in Settings.model_fields]
-
-
 def _rows(rows: int | None) -> str:
     return "all" if rows is None else str(rows)
 
 
 def _estimates(scale: Scale) -> Iterator[Point]:
-    for place, method in product(scale.each(), methods()):
+    for place, method in product(scale.each(), METHODS):
         yield Point("estimates", method, None, usual(*place, method))
 
 
@@ -155,8 +149,7 @@ def _predictions(part: str, scale: Scale) -> Iterator[Point]:
     for (table, rows, seed), told, classifier in product(scale.each(), INPUTS, CLASSIFIERS):
         kept = part == "kept" and told not in {"ord", "observed"}
         task = Prediction(table, rows, seed, told, kept, classifier)
-        if task.source is None or task.source.method in methods():
-            yield Point(part, told, None, task)
+        yield Point(part, told, None, task)
 
 
 def _labels(scale: Scale) -> Iterator[Point]:

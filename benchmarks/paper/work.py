@@ -16,7 +16,7 @@ from benchmarks.paper.scores import any_candidate, score
 from benchmarks.paper.store import Answers, Store
 from benchmarks.results import Facts
 from benchmarks.tables import Table
-from cfl_cli import Report, Result, Schema, Settings, __version__, impute
+from cfl_cli import Report, Result, Schema, __version__, impute
 from cfl_cli.arrays import Floats, Ints
 from cfl_cli.encode import Encoded, encode
 
@@ -71,8 +71,13 @@ def hard(task: Imputation, table: Table, cf: str, result: Result) -> Ints:
 
 def settings(task: Imputation) -> Facts:
     """Return the settings of a task as `impute` takes them."""
-    given = {"seed": task.seed, "folds": task.folds, "jobs": 1, **dict(task.settings)}
-    return given | ({"method": task.method} if "method" in Settings.model_fields else {})
+    return {
+        "method": task.method,
+        "seed": task.seed,
+        "folds": task.folds,
+        "jobs": 1,
+        **dict(task.settings),
+    }
 
 
 def run_classifier(task: Prediction, table: Table, store: Store) -> Facts:
