@@ -18,6 +18,7 @@ from typer.core import TyperGroup
 
 from cfl_cli.errors import PROBLEMS_SHOWN, CflError, ResourceError, UsageError
 from cfl_cli.options import (
+    Budget,
     Data,
     Delimiter,
     Encoding,
@@ -29,6 +30,7 @@ from cfl_cli.options import (
     Jobs,
     K,
     MaxMemory,
+    MethodOption,
     ModeOption,
     NeighborsOption,
     OnBadRow,
@@ -110,6 +112,7 @@ def impute(
     input_format: InputFormat = None,
     output_format: OutputFormat = None,
     mode: ModeOption = None,
+    method: MethodOption = None,
     k: K = None,
     iterations: Iterations = None,
     gamma: Gamma = None,
@@ -128,6 +131,7 @@ def impute(
         typer.Option(help="Draws among equal distances, and of rows to hide. Default: 0."),
     ] = None,
     folds: Folds = None,
+    budget: Budget = None,
     neighbors: NeighborsOption = None,
     jobs: Jobs = None,
     max_memory: MaxMemory = None,
@@ -172,6 +176,7 @@ def impute(
     loaded = Schema.load(tables.local(schema))
     settings = loaded.settings.override(
         mode=mode and mode.value,
+        method=method,
         k=k,
         iterations=iterations,
         gamma=gamma,
@@ -179,6 +184,7 @@ def impute(
         correction=correction,
         seed=seed,
         folds=folds,
+        budget=budget,
         neighbors=neighbors and neighbors.value,
         jobs=jobs,
         max_memory=max_memory,
@@ -254,6 +260,7 @@ def check(
     *,
     input_format: InputFormat = None,
     mode: ModeOption = None,
+    method: MethodOption = None,
     k: K = None,
     iterations: Iterations = None,
     gamma: Gamma = None,
@@ -274,6 +281,7 @@ def check(
     loaded = Schema.load(tables.local(schema))
     settings = loaded.settings.override(
         mode=mode and mode.value,
+        method=method,
         k=k,
         iterations=iterations,
         gamma=gamma,
@@ -407,7 +415,7 @@ def tune(
             budget=budget,
             trials=trials,
             progress=display,
-            **settings.model_dump(),
+            **settings.model_dump(exclude={"budget"}),  # that of a run is another
         )
     written = rewrite.put(text, found.chosen.settings, name=schema)
     shown = tried.FORMATS[format.value](found)

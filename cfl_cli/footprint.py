@@ -9,6 +9,7 @@ from cfl_cli.parallel import available_cores
 from cfl_cli.schema import Settings
 
 PACKAGES = 200e6  # what Python and its packages hold before there is any table
+SMALLER = {"graph": ", a smaller k or --gamma 0", "auto": " or --method graph"}  # what helps too
 
 
 def peak_bytes(encoded: Encoded, settings: Settings, *, table: int) -> float:
@@ -28,5 +29,5 @@ def check(encoded: Encoded, settings: Settings, *, table: int) -> None:
         whose = "--max-memory" if settings.max_memory else "this machine"
         raise ResourceError(
             f"about {needed / 1e6:,.0f} MB of memory are needed, and {whose} allows "
-            f"{allowed / 1e6:,.0f} MB: use fewer rows, a smaller k or --gamma 0"
+            f"{allowed / 1e6:,.0f} MB: use fewer rows{SMALLER.get(settings.method, '')}"
         )

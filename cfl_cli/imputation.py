@@ -19,6 +19,7 @@ from cfl_cli.schema import Schema, Settings
 # The settings that decide the answer, and so stand in the report; the number of threads does not.
 DECISIVE = {
     "method",
+    "budget",
     "mode",
     "k",
     "iterations",
@@ -31,6 +32,7 @@ DECISIVE = {
     "min_confidence",
     "keep_flagged",
 }
+WITH_NEIGHBORS = {"graph", "ipal", "auto"}  # methods
 
 
 @dataclass(frozen=True)
@@ -58,7 +60,7 @@ def impute(
     chosen = schema.settings.override(**settings)
     stages = Stages(progress)
     stages("encode", 0, 1)
-    encoded = prepare(frame, schema, k=chosen.k, mode=chosen.mode, name=name)
+    encoded = prepare(frame, schema, chosen, name=name)
     footprint.check(encoded, chosen, table=frames.size(frame))
     folds = hidden_together(len(encoded.features), chosen)
     found = run(encoded, chosen, folds=folds, progress=stages)
@@ -89,14 +91,15 @@ def impute(
     )
 
 
-def prepare(frame: Any, schema: Schema, *, k: int, mode: str, name: str) -> Encoded:
+def prepare(frame: Any, schema: Schema, settings: Settings, *, name: str) -> Encoded:
     """Return the encoded table, or raise with everything that would keep a run from working."""
+    k, mode = settings.k, settings.mode
     table = frames.as_polars(frame, [*schema.ordinary, *schema.complementary])
     too_many = (
         f"{name}: k = {k} needs more than {k} rows, and the table has {table.height}: "
         f"set k (--k) to {table.height - 1} or less"
     )
-    problems = [too_many] if 1 < table.height <= k else []
+    problems = [too_many] if settings.method in WITH_NEIGHBORS and 1 < table.height <= k else []
     taken = frames.names(frame)
     try:
         encoded = encode(table, schema, name=name)

@@ -80,6 +80,19 @@ ModeOption = Annotated[
     Mode | None,
     typer.Option("--mode", help="Imputed values, confidences per value, or both. Default: hard."),
 ]
+MethodOption = Annotated[
+    str | None,
+    typer.Option(
+        "--method",
+        metavar="NAME",
+        help="What estimates the values: graph, boost, net, ipal, observed or commonest; auto: the "
+        "best blend, as hidden cells favor. Default: graph.",
+    ),
+]
+Budget = Annotated[
+    float | None,
+    typer.Option(metavar="SECONDS", help="With --method auto: leave out what would take longer."),
+]
 K = Annotated[int | None, typer.Option("--k", help="Neighbors of a row. Default: 20.")]
 Iterations = Annotated[
     str | None,

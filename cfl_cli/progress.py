@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from rich.progress import Progress, TaskID
 
 PATIENCE = 1.0  # seconds of work before anything is shown
+UNITS = {"neighbors": "rows", "weights": "rows", "propagation": "steps"}  # of quick work
 INTERVAL = 5.0  # seconds between plain lines within one stage
 
 
@@ -75,10 +76,10 @@ class Display:
 
 
 def _speed(stage: str, done: int, seconds: float) -> str:
-    if stage == "trials":  # which take seconds each
+    kind = stage.rpartition(" ")[2]
+    if kind not in UNITS:  # trials and models, which take seconds each
         return ""
-    unit = "steps" if stage.endswith("propagation") else "rows"
-    return f"{done / seconds:,.0f} {unit}/s" if done and seconds > 0 else ""
+    return f"{done / seconds:,.0f} {UNITS[kind]}/s" if done and seconds > 0 else ""
 
 
 def _line(stage: str, done: int, total: int, seconds: float) -> str:

@@ -113,14 +113,22 @@ FORMATS: dict[str, Callable[[Report], str]] = {
 def _title(report: Report) -> str:
     flagged = sum(column.flagged for column in report.columns)
     verdict = f"{flagged} flagged" if flagged else "none flagged"
-    return f"{report.rows:,} rows, {count(len(report.columns), 'CF')}, {verdict}"
+    told = report.settings.get("method", "graph")
+    method = "" if told == "graph" else f", method {printable(str(told))}"
+    return f"{report.rows:,} rows, {count(len(report.columns), 'CF')}{method}, {verdict}"
 
 
 def _notes(report: Report) -> list[str]:
     """Return a sentence for every kind of flag that fired, then what else to know."""
     fired = [flag for flag in ADVICE if any(flag in column.flags for column in report.columns)]
+    graph = report.settings.get("method", "graph") == "graph"
+    flagged = any(column.flagged for column in report.columns)
     return [
         *(f"{flag}: {ADVICE[flag]}." for flag in fired),
+        *(
+            ["Another method may know more of what is flagged: try --method auto."]
+            * (graph and flagged)
+        ),
         *(note for column in report.columns for note in _of_column(column, report)),
         *(f"warning: {printable(warning)}." for warning in report.warnings),
     ]
@@ -129,6 +137,10 @@ def _notes(report: Report) -> list[str]:
 def _of_column(column: ColumnReport, report: Report) -> Iterator[str]:
     """Yield a sentence for everything about a CF that the table does not show."""
     name = printable(column.name)
+    if column.parts:
+        weights = sorted(column.parts, key=lambda part: -part.weight)
+        used = [f"{printable(part.name)} {part.weight:.0%}" for part in weights if part.weight]
+        yield f"{name}: {printable(column.method)} of {', '.join(used)}."
     if column.impossible_values:
         places = ", ".join(map(str, column.impossible_values))
         yield f"{name}: ruled out too often, by place in the domain: {places}."
@@ -139,7 +151,7 @@ def _of_column(column: ColumnReport, report: Report) -> Iterator[str]:
         yield f"{name}: {low} with a confidence below {least} left empty{rest}."
     if column.suspect_cells:
         cells = count(column.suspect_cells, "cell")
-        yield f"{name}: {cells} that the neighbors all but contradict."
+        yield f"{name}: {cells} that the estimate all but contradicts."
 
 
 def _flat(column: ColumnReport) -> dict[str, object]:
@@ -147,6 +159,8 @@ def _flat(column: ColumnReport) -> dict[str, object]:
     facts = asdict(column)
     facts["flags"] = ";".join(column.flags)
     facts["flagged"] = str(column.flagged).lower()
+    facts["parts"] = ";".join(f"{part.name}={part.weight}" for part in column.parts)
+    facts["part_scores"] = ";".join(f"{part.name}={part.score}" for part in column.parts)
     facts["impossible_values"] = ";".join(map(str, column.impossible_values))
     confident = facts.pop("confident") or {}
     facts["confident_share"] = confident.get("share")

@@ -18,9 +18,8 @@ Setting: TypeAlias = bool | int | float | str | None
 FLAGGING = {"small-entropy-reduction", "no-better-than-commonest"}
 ADVICE = {
     "small-entropy-reduction": (
-        "the neighbors say little about this CF, or no more than they say of its cells when these "
-        "are shuffled: keep it as observed (--keep-flagged), add OFs that bear on it, or try "
-        "--gamma auto"
+        "little is known of this CF from the OFs, or no more than of its cells when these are "
+        "shuffled: keep it as observed (--keep-flagged), or add OFs that bear on it"
     ),
     "no-better-than-commonest": (
         "the answers are not clearly better than always answering the commonest candidate: keep "
@@ -32,7 +31,7 @@ ADVICE = {
         "rely on this CF's figures, its accuracy least of all"
     ),
     "fallback-rows": (
-        "in some rows the neighbors rule out every candidate, and all candidates count alike "
+        "in some rows the estimate rules out every candidate, and all candidates count alike "
         "there: look for wrong exclusions or a missing domain value"
     ),
 }
@@ -125,7 +124,7 @@ class ColumnReport:
     gain: Estimated | None = None  # estimated_accuracy over commonest_accuracy, on the same cells
     confident: Confident | None = None  # None: no min_confidence
     calibration: Calibration | None = None
-    suspect_cells: int = 0  # whose candidates the neighbors all but rule out
+    suspect_cells: int = 0  # whose candidates the estimate all but rules out
     impossible_values: tuple[int, ...] = ()  # places in the domain, from 1: ruled out too often
     method: str = "graph"  # that gave the answer
     parts: tuple[Part, ...] = ()  # that it was chosen among or blended from

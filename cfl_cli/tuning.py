@@ -30,7 +30,7 @@ import numpy as np
 from cfl_cli import draws, footprint, frames, heldout
 from cfl_cli.arrays import Floats, Ints
 from cfl_cli.encode import Encoded
-from cfl_cli.errors import DataError, ResourceError
+from cfl_cli.errors import DataError, ResourceError, UsageError
 from cfl_cli.estimators.graph import Rounds, judge
 from cfl_cli.estimators.interface import Progress
 from cfl_cli.heldout import Interval
@@ -117,7 +117,12 @@ def tune(
     if budget is None:
         budget = BUDGET if trials is None else inf
     limit = Limit(budget, inf if trials is None else trials)
-    encoded = prepare(frame, schema, k=start.k, mode=start.mode, name=name)
+    if start.method != "graph":
+        raise UsageError(
+            f"tune chooses settings of method graph, and the schema says {start.method}: take "
+            "`method` out of it to tune"
+        )
+    encoded = prepare(frame, schema, start, name=name)
     table = frames.size(frame)
     footprint.check(encoded, start, table=table)
     n = len(encoded.features)

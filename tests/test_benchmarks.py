@@ -8,7 +8,8 @@ import pytest
 
 from benchmarks import measure, plain, plan, show, tables, tasks
 from benchmarks.results import Results, exponent
-from cfl_cli.estimate import Method, estimate
+from cfl_cli.imputation import run
+from cfl_cli.schema import Schema
 
 MACHINE = {
     "cores": 2,
@@ -36,7 +37,8 @@ def test_cfl_and_the_plain_recipe_agree_to_a_hundred_thousandth(tmp_path):
     encoded, _ = tables.load(tmp_path)
     arrays = encoded.features, encoded.candidates, encoded.starts
     settings = {"k": 6, "iterations": 50, "gamma": 0.25, "ridge": 0.3}
-    ours = estimate(*arrays, Method(**settings, seed=0), jobs=2).confidences
+    chosen = Schema.parse((tmp_path / "schema.yml").read_text()).settings.override(**settings)
+    ours = run(encoded, chosen, folds=[], progress=lambda *_: None).confidences
     plainly = plain.estimate(*arrays, **settings, gradient=True, ftol=1e-10)
     np.testing.assert_allclose(ours, plainly, atol=1e-5)
 

@@ -182,6 +182,8 @@ def test_too_many_neighbors_are_told_together_with_what_else_is_wrong():
 def test_keywords_win_over_the_schema_and_the_rest_stays():
     used = impute(GROUPS, TWO_CFS, iterations=3, mode="soft", seed=None).report.settings
     assert used == {
+        "method": "graph",
+        "budget": None,
         "k": 2,
         "iterations": 3,
         "gamma": 0.25,

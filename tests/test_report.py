@@ -16,7 +16,7 @@ from markdown_it import MarkdownIt
 from cfl_cli import impute, render
 from cfl_cli.encode import Block, Encoded
 from cfl_cli.errors import DataError
-from cfl_cli.estimate import Choice, Estimate, Hidden, Null
+from cfl_cli.estimators.interface import Estimate, Hidden, Null, Origin
 from cfl_cli.report import Bin, Calibration, ColumnReport, Confident, Estimated, Report
 from cfl_cli.schema import Complementary, Ordinary, Schema
 from cfl_cli.verdict import build
@@ -60,11 +60,19 @@ def built(candidates, confidences, *, fell_back=None, keep_flagged=False, mass=N
     encoded = Encoded(np.zeros((rows, 1)), candidates, (block,), {}, ("beware",))
     fell = np.zeros((rows, 1), dtype=bool) if fell_back is None else np.array(fell_back)[:, None]
     allowed = np.ones((rows, 1)) if mass is None else np.array(mass)[:, None]
-    choice = Choice(np.array([2]), (np.array([7]), np.array([8])))
+    origin = Origin("graph", round=2, iterations=8)
     min_confidence = judged.pop("min_confidence", 0.0)
     found = build(
         encoded,
-        Estimate(np.array(confidences), fell, allowed, 4, 1.0, (9, 8), choice, **judged),
+        Estimate(
+            np.array(confidences),
+            fell,
+            allowed,
+            (origin,),
+            rescued_rows=4,
+            steps=(9, 8),
+            **judged,
+        ),
         cfl_version="9",
         settings={"k": 1},
         keep_flagged=keep_flagged,

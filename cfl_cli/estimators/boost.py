@@ -128,7 +128,9 @@ def _null(
 ) -> Null:
     """Compare what the OFs tell by shallow trees with what they tell of shuffled cells."""
     mixed = known.shuffled(method.seed)
-    fits = Bench(mixed, folds[:1], method.seed, workers, progress).from_ofs("shuffled", ["shallow"])
+    fits = Bench(mixed, folds[:1], method.seed, workers, progress).from_ofs(
+        "boosting, shuffled cells", ["shallow"]
+    )
     other, _, _ = apply_cells(_beside(found[0].priors for found in fits), mixed)
     entropy, shuffled = (entropies(at, known.blocks).mean(axis=0) for at in (own, other))
     return Null(entropy, shuffled, len(known))

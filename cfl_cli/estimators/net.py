@@ -65,7 +65,9 @@ def estimate(
     told, priors = _learn(known, inputs, method.seed, folds, "network", workers, progress)
     found = apply_cells(priors, known)
     mixed = known.shuffled(method.seed)
-    _, others = _learn(mixed, inputs, method.seed, folds[:1], "shuffled", workers, progress)
+    _, others = _learn(
+        mixed, inputs, method.seed, folds[:1], "network, shuffled cells", workers, progress
+    )
     shuffled, _, _ = apply_cells(others, mixed)
     return Estimate(
         *found,
