@@ -48,7 +48,7 @@ def cfl(line, folder):
     assert run.returncode == 0, run.stdout
     return re.sub(
         r"^(?:(?:round|fold|sample|shuffled)[^:]*: (?:neighbors|weights|propagation)"
-        r"|boosting[^:]*|network[^:]*): .*\n",
+        r"|boosting[^:]*|network[^:]*|encode|judge|decode): .*\n",
         "",
         run.stdout,
         flags=re.MULTILINE,
