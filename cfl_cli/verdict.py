@@ -91,7 +91,8 @@ def _doubts(encoded: Encoded, settings: dict[str, Setting]) -> Iterator[str]:
         )
     n, k, gamma = len(ofs), settings.get("k"), settings.get("gamma")
     distinct = n - len(twins)
-    if isinstance(k, int) and isinstance(gamma, float) and gamma > 0 and n > k * distinct:
+    twice = settings.get("method", "graph") == "graph" and isinstance(gamma, float) and gamma > 0
+    if twice and isinstance(k, int) and n > k * distinct:
         yield (
             f"only {distinct:,} rows are distinct by their OFs, and then a second round often does "
             "harm that hidden cells do not show: try --gamma auto, or --gamma 0"
