@@ -26,6 +26,7 @@ A model is fitted in one thread, and CFs are fitted side by side.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from importlib import import_module
 from typing import Any
@@ -280,6 +281,9 @@ class Bench:
 
     def _boost(self, climb: "Climb", data: Any, shape: Shape) -> None:
         size, n = climb.target.cells.shape
+        if not any(data.feature_num_bin(column) > 1 for column in range(data.num_feature())):
+            climb.stay()
+            return
         rows = max(min(shape.rows, n * shape.rows // LARGE), 1)
         booster = self.lightgbm.Booster(
             {
@@ -302,11 +306,9 @@ class Bench:
             },
             data,
         )
-        try:
+        with suppress(Enough):
             while not (self.workers.stopped or booster.update(fobj=climb)):
                 pass
-        except Enough:
-            pass
 
 
 class Enough(Exception):  # noqa: N818 — not an error
@@ -330,6 +332,11 @@ class Climb:
         self.scores: list[float] = []
         self.rounds = 0  # the best number of them, or the last
         self.priors = np.zeros_like(target.cells)
+
+    def stay(self) -> None:
+        """Go no further than the start: no feature varies, and LightGBM takes that for an error."""
+        with suppress(Enough):
+            self(np.zeros(self.target.cells.T.shape), None)
 
     def __call__(self, scores: Floats, _: object) -> tuple[Singles, Singles]:
         """Return the gradient and the curvature at these scores, both n × K, or call it enough."""
