@@ -1,0 +1,51 @@
+"""Small tables whose values are known: each CF follows from an OF, or from another CF."""
+
+import numpy as np
+
+from cfl_cli.estimators import load
+from cfl_cli.estimators.interface import Known, Method
+from cfl_cli.exclusions import Mechanism
+from cfl_cli.parallel import Workers
+
+
+def follow(features, sizes):
+    """The values, n × CFs, of CFs of which each is told by one column."""
+    columns = (features[:, cf % features.shape[1]] for cf in range(len(sizes)))
+    told = (
+        np.minimum(column * size, size - 1) for column, size in zip(columns, sizes, strict=True)
+    )
+    return np.column_stack([*told]).astype(int)
+
+
+def known_of(features, values, mechanisms, *, exclusions=(1,), seed=0):
+    """What is known of rows with these values: cells of so many exclusions, drawn at random."""
+    rng = np.random.default_rng([seed, 1])
+    masks = []
+    for mechanism, of in zip(mechanisms, values.T, strict=True):
+        many = np.minimum(rng.choice(exclusions, size=len(of)), mechanism.size - 1)
+        masks.append(mechanism.draw(of, many, rng.random((len(of), mechanism.size))))
+    blocks = np.cumsum([0, *(mechanism.size for mechanism in mechanisms[:-1])])
+    return Known(features, np.hstack(masks), blocks, tuple(mechanisms))
+
+
+def table(seed=0, n=80, sizes=(3, 4), *, mechanisms=None, exclusions=(1,)):
+    """What is known of rows whose CFs follow from three OFs, and the values, n × CFs."""
+    features = np.random.default_rng(seed).random((n, 3))
+    values = follow(features, sizes)
+    mechanisms = mechanisms or [Mechanism(size) for size in sizes]
+    return known_of(features, values, mechanisms, exclusions=exclusions, seed=seed), values
+
+
+def run(name, known, *, folds, jobs=2, **method):
+    """The estimate of the estimator of that name."""
+    method = Method(**{"name": name, "k": min(5, len(known) - 1), "iterations": 20, **method})
+    with Workers(jobs) as workers:
+        return load(name).estimate(
+            known, method, folds=folds, workers=workers, progress=lambda *_: None
+        )
+
+
+def told(known, hidden):
+    """How well hidden cells are told: the mean log of the mass they allow, per CF."""
+    mass = np.add.reduceat(hidden.priors * known.evidence[hidden.rows], known.blocks, axis=1)
+    return np.log(np.maximum(mass, 1e-12)).mean(axis=0)

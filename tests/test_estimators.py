@@ -1,0 +1,337 @@
+import re
+from itertools import count
+
+import numpy as np
+import pytest
+from planted import known_of, run, table
+from test_exclusions import skewed
+
+from cfl_cli import estimators
+from cfl_cli.draws import folds
+from cfl_cli.estimators import blend, boost, graph, net
+from cfl_cli.estimators.interface import Known, Size
+from cfl_cli.exclusions import Mechanism
+
+NAMES = ("graph", "boost", "net", "ipal", "observed", "commonest", "auto")
+ANY = pytest.mark.parametrize("name", NAMES)
+
+
+@pytest.fixture(autouse=True)
+def quick(monkeypatch, request):
+    if re.search(r"boost|auto", request.node.name):
+        pytest.importorskip("lightgbm", reason="the extra [boost] is not installed")
+    monkeypatch.setattr(net, "STEPS", 36)
+    monkeypatch.setattr(boost, "MOST_ROUNDS", 12)
+
+
+def assert_sound(name, known, found, dealt):
+    """What must hold of every estimate of every table."""
+    n, cfs = len(known), len(known.blocks)
+    for distributions in (found.confidences, found.hidden.priors):
+        assert np.isfinite(distributions).all()
+        assert (distributions >= 0).all()
+        np.testing.assert_allclose(np.add.reduceat(distributions, known.blocks, axis=1), 1)
+    assert found.confidences.shape == known.candidates.shape
+    np.testing.assert_array_equal(found.hidden.rows, np.concatenate(dealt))
+    assert found.hidden.priors.shape == (len(found.hidden.rows), known.candidates.shape[1])
+    assert found.fell_back.shape == found.mass.shape == (n, cfs)
+    assert ((found.mass >= 0) & (found.mass <= 1 + 1e-6)).all()
+    assert [origin.method for origin in found.origins] == [name] * cfs
+    if name != "ipal":
+        assert (found.confidences[~known.candidates] == 0).all()
+    for cf, block in enumerate(known.columns):
+        exact = known.candidates[:, block].sum(axis=1) == 1
+        value = known.candidates[exact, block].argmax(axis=1)
+        if name == "ipal":
+            np.testing.assert_array_equal(found.answers[exact, cf], value)
+        else:
+            np.testing.assert_array_equal(found.confidences[exact, block].max(axis=1), 1)
+            np.testing.assert_array_equal(found.confidences[exact, block].argmax(axis=1), value)
+    if found.null:
+        limit = np.log([how.size for how in known.mechanisms]) + 1e-9
+        for entropy in (found.null.entropy, found.null.shuffled):
+            assert ((entropy >= 0) & (entropy <= limit)).all()
+
+
+def ordinary():
+    known, _ = table(0, 40)
+    return known
+
+
+def any_number_of_exclusions():
+    known, _ = table(1, 40, exclusions=(0, 1, 2, 3))
+    return known
+
+
+def exclusions_at_rates():
+    known, _ = table(2, 40, mechanisms=[skewed(3), Mechanism(4)], exclusions=(0, 1, 2, 3))
+    return known
+
+
+def rates_of_zero():
+    # A value that is not excluded, and yet impossible: a is ruled out by b alone, and so on.
+    ring = Mechanism(3, np.roll(np.eye(3), 1, axis=1))
+    known, _ = table(3, 40, mechanisms=[ring, skewed(4)])
+    return known
+
+
+def constant_features():
+    known, _ = table(4, 30)
+    return Known(np.zeros((30, 2)), known.candidates, known.blocks, known.mechanisms)
+
+
+def two_rows():
+    known, _ = table(5, 2)
+    return known
+
+
+def five_rows():
+    known, _ = table(6, 5)
+    return known
+
+
+def more_features_than_rows():
+    known, _ = table(7, 8)
+    features = np.random.default_rng(0).random((8, 50)).round(1)
+    return Known(features, known.candidates, known.blocks, known.mechanisms)
+
+
+def domains_of_two():
+    known, _ = table(8, 30, sizes=(2, 2), exclusions=(0, 1))
+    return known
+
+
+def one_cf():
+    known, _ = table(9, 30, sizes=(3,))
+    return known
+
+
+def a_large_domain():
+    known, _ = table(10, 30, sizes=(3, 40), exclusions=(1, 30))
+    return known
+
+
+def all_cells_empty():
+    known, _ = table(11, 20, exclusions=(0,))
+    return known
+
+
+def one_cf_empty():
+    known, _ = table(12, 40)
+    known.candidates[:, :3] = True
+    return known
+
+
+def all_cells_exact():
+    known, _ = table(13, 20, exclusions=(3,))
+    return known
+
+
+def all_cells_alike():
+    features = np.random.default_rng(14).random((20, 2))
+    cells = np.tile([False, True, True, True, False, True, True], (20, 1))
+    return Known(features, cells, np.array([0, 3]), (Mechanism(3), Mechanism(4)))
+
+
+def equal_rows_that_contradict_each_other():
+    features = np.repeat([[0.0, 1.0], [1.0, 0.0]], 10, axis=0)
+    values = np.column_stack([np.arange(20) % 3, np.arange(20) % 2])
+    return known_of(features, values, [Mechanism(3), Mechanism(2)], exclusions=(2,))
+
+
+TABLES = {
+    make.__name__.replace("_", " "): make
+    for make in (
+        ordinary,
+        any_number_of_exclusions,
+        exclusions_at_rates,
+        rates_of_zero,
+        constant_features,
+        two_rows,
+        five_rows,
+        more_features_than_rows,
+        domains_of_two,
+        one_cf,
+        a_large_domain,
+        all_cells_empty,
+        one_cf_empty,
+        all_cells_exact,
+        all_cells_alike,
+        equal_rows_that_contradict_each_other,
+    )
+}
+
+
+@ANY
+@pytest.mark.parametrize("of", TABLES)
+def test_whatever_the_table_confidences_and_priors_are_sound_and_nothing_is_printed(
+    name, of, capfd
+):
+    known = TABLES[of]()
+    dealt = folds(len(known), 3, seed=0)
+    assert_sound(name, known, run(name, known, folds=dealt), dealt)
+    assert capfd.readouterr() == ("", "")
+
+
+@ANY
+def test_one_hidden_fold_is_enough(name):
+    known, _ = table(0, 40)
+    dealt = folds(40, 5, seed=0)[:1]
+    assert_sound(name, known, run(name, known, folds=dealt), dealt)
+
+
+@pytest.mark.parametrize("name", ["graph", "ipal", "observed", "commonest"])
+def test_without_folds_the_confidences_are_the_same(name):
+    known, _ = table(0, 40)
+    judged, alone = (run(name, known, folds=dealt) for dealt in (folds(40, 3, seed=0), []))
+    np.testing.assert_array_equal(judged.confidences, alone.confidences)
+    assert (alone.hidden, alone.null) == (None, None)
+
+
+@ANY
+def test_threads_and_repetition_do_not_change_a_bit(name):
+    known, _ = table(1, 40, exclusions=(0, 1, 2, 3))
+    dealt = folds(40, 3, seed=0)
+    one, again, many = (run(name, known, folds=dealt, jobs=jobs) for jobs in (1, 1, 3))
+    for other in (again, many):
+        np.testing.assert_array_equal(other.confidences, one.confidences)
+        np.testing.assert_array_equal(other.hidden.priors, one.hidden.priors)
+        np.testing.assert_array_equal(other.mass, one.mass)
+        assert other.origins == one.origins
+        if one.null:
+            np.testing.assert_array_equal(other.null.shuffled, one.null.shuffled)
+
+
+@ANY
+def test_the_table_is_left_as_it_was(name):
+    known, _ = table(2, 30, mechanisms=[skewed(3), Mechanism(4)])
+    given = known.features.copy(), known.candidates.copy(), known.evidence.copy()
+    run(name, known, folds=folds(30, 3, seed=0))
+    for before, after in zip(
+        given, (known.features, known.candidates, known.evidence), strict=True
+    ):
+        np.testing.assert_array_equal(after, before)
+
+
+@ANY
+def test_progress_ends_every_stage_that_it_begins(name, workers):
+    known, _ = table(0, 40)
+    heard: dict[str, list[tuple[int, int]]] = {}
+    estimators.load(name).estimate(
+        known,
+        graph.Method(k=5, iterations=20),
+        folds=folds(40, 3, seed=0),
+        workers=workers,
+        progress=lambda stage, done, total: heard.setdefault(stage, []).append((done, total)),
+    )
+    for news in heard.values():
+        assert news[0][0] == 0
+    if name in {"boost", "net"}:  # propagation may end early
+        assert all(news[-1][0] == news[-1][1] for news in heard.values())
+
+
+def related(seed=0, n=60):
+    """Two CFs; the second has the same values as the first, and the OFs tell them half."""
+    rng = np.random.default_rng(seed)
+    features = rng.random((n, 3))
+    values = ((features[:, 0] + 0.5 * rng.random(n)) / 1.5 * 3).astype(int)
+    mechanisms = [Mechanism(3), Mechanism(4)]
+    return known_of(features, np.column_stack([values, values]), mechanisms, exclusions=(1, 2))
+
+
+def with_other_cells(known, rows, cf):
+    """The table with other cells of one CF in some rows, none of which stays what it was."""
+    candidates = known.candidates.copy()
+    block = known.columns[cf]
+    size = block.stop - block.start
+    exact = np.eye(size, dtype=bool)[rows % size]
+    other = np.where(np.arange(len(rows))[:, None] % 2, exact, ~exact)
+    same = (other == candidates[rows, block]).all(axis=1)
+    candidates[rows, block] = np.where(same[:, None], np.ones(size, dtype=bool), other)
+    assert (candidates != known.candidates)[rows].any(axis=1).all()
+    return Known(known.features, candidates, known.blocks, known.mechanisms)
+
+
+@pytest.fixture
+def choices_are_fixed(monkeypatch):
+    """Take from hidden cells what they may decide: when to stop, and how parts are weighted."""
+    monkeypatch.setattr(graph, "_best", lambda _: np.array([5, 5]))
+    monkeypatch.setattr(graph.Trace, "score", lambda *_: np.zeros(2))
+    monkeypatch.setattr(net, "LOOKS", 1)
+    rounds = count()
+    monkeypatch.setattr(boost, "logs", lambda *_, **__: np.array([float(next(rounds))]))
+    monkeypatch.setattr(blend, "_weights", lambda parts, _: np.full(len(parts), 1 / len(parts)))
+
+
+@pytest.mark.usefixtures("choices_are_fixed")
+@ANY
+@pytest.mark.parametrize("number", range(3))
+@pytest.mark.parametrize("cf", [0, 1])
+def test_nothing_of_a_hidden_cell_reaches_the_prior_of_its_row(name, number, cf):
+    known = related()
+    fold = folds(60, 3, seed=0)[number]
+    other = with_other_cells(known, fold, cf)
+    one, two = (run(name, cells, folds=[fold], iterations=None) for cells in (known, other))
+    block = known.columns[cf]
+    np.testing.assert_array_equal(one.hidden.priors[:, block], two.hidden.priors[:, block])
+    # The test could have failed: cells that are not hidden change what is said of hidden rows.
+    if name != "observed" and (number, cf) == (0, 0):
+        seen = with_other_cells(known, np.setdiff1d(np.arange(60), fold), cf)
+        three = run(name, seen, folds=[fold], iterations=None)
+        assert (one.hidden.priors[:, block] != three.hidden.priors[:, block]).any()
+
+
+@pytest.mark.parametrize("cf", [0, 1])
+def test_what_boosting_is_told_of_other_cfs_has_nothing_of_the_cfs_own_cells(cf, monkeypatch):
+    known = related()
+    other = with_other_cells(known, np.arange(60), cf)
+    told = []
+    choose = boost._telling  # noqa: SLF001
+
+    def listen(columns, residuals):
+        told[-1].setdefault(len(residuals), columns)
+        return choose(columns, residuals)
+
+    monkeypatch.setattr(boost, "_telling", listen)
+    for cells in (known, other):
+        told.append({})
+        run("boost", cells, folds=folds(60, 3, seed=0))
+    size, rest = known.mechanisms[cf].size, known.mechanisms[1 - cf].size
+    assert told[0][size].shape == (60, rest)
+    np.testing.assert_array_equal(told[0][size], told[1][size])
+    assert (told[0][rest] != told[1][rest]).any()
+
+
+@ANY
+def test_a_table_twice_as_long_takes_up_to_twice_the_memory(name):
+    memory = estimators.load(name).memory
+    small, large = (
+        memory(Size(rows, 10, (3, 12)), graph.Method(name), jobs=2) for rows in (50_000, 100_000)
+    )
+    assert 1.5 * small < large <= 2 * small
+
+
+@pytest.mark.parametrize("name", ["graph", "net", "boost"])
+def test_cells_that_follow_from_the_ofs_lose_more_entropy_than_shuffled_ones(name, monkeypatch):
+    monkeypatch.setattr(net, "STEPS", 400)
+    known, _ = table(3, 400, sizes=(3,))
+    null = run(name, known, folds=folds(400, 5, seed=0)[:1]).null
+    assert null.rows == 400
+    assert (null.entropy < 0.8 * null.shuffled).all()
+
+
+@pytest.mark.parametrize("name", ["observed", "commonest"])
+def test_what_cells_alone_tell_by_hand(name):
+    features = np.zeros((8, 1))
+    cells = ~np.eye(3, dtype=bool)[[0, 0, 0, 0, 1, 1, 1, 2]]
+    cells[7] = True  # an empty cell
+    known = Known(features, cells, np.array([0]), (Mechanism(3),))
+    found = run(name, known, folds=[np.array([6, 7])], k=2)
+    # 1 − 2 · share of the cells that rule a value out: −1/7, 1/7, 1; of the first six −1/3, 1/3, 1
+    shares = {"observed": [1 / 3] * 3, "commonest": [0, 1 / 8, 7 / 8]}
+    without = {"observed": [1 / 3] * 3, "commonest": [0, 1 / 4, 3 / 4]}
+    np.testing.assert_allclose(found.hidden.priors, [without[name]] * 2)
+    np.testing.assert_allclose(found.confidences[7], shares[name])
+    row = np.array(shares[name]) * cells[4]
+    np.testing.assert_allclose(found.confidences[4], row / row.sum())
+    np.testing.assert_allclose(found.mass[[4, 7], 0], [row.sum(), 1])
