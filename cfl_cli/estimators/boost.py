@@ -434,7 +434,8 @@ def _residuals(target: Target, prior: Singles, fold: Ints | None) -> Singles:
 
 def _telling(columns: Singles, residuals: Singles) -> Ints:
     """Return the columns, n × C, that residuals vary with more than by chance, strongest first."""
-    centered = columns - columns.mean(axis=0)
+    # A constant column's mean is off by a rounding, and so would be the column from its mean.
+    centered = np.where(np.ptp(columns, axis=0) > 0, columns - columns.mean(axis=0), 0)
     together = residuals @ centered
     noise = np.sqrt((residuals**2) @ (centered**2))
     strength = np.max(np.abs(together) / np.maximum(noise, LEAST_MASS), axis=0)
