@@ -16,7 +16,7 @@ from time import monotonic
 
 import numpy as np
 
-from cfl_cli.arrays import Floats, Ints, Mask
+from cfl_cli.arrays import Floats, Ints
 from cfl_cli.blocks import normalise
 from cfl_cli.draws import SAMPLE, order
 from cfl_cli.draws import folds as deal
@@ -148,7 +148,9 @@ def _blended(
     walked = race.found.get("graph")
     return Estimate(
         confidences,
-        _together([part.fell_back for part in parts], weights) == 1,
+        np.all(
+            [part.fell_back | (of == 0) for part, of in zip(parts, weights, strict=True)], axis=0
+        ),
         _together([part.mass for part in parts], weights),
         tuple(Origin("auto", of_cf.parts(names)) for of_cf in blends),
         Hidden(np.concatenate(folds), np.hstack([of_cf.prior for of_cf in blends])),
@@ -160,7 +162,7 @@ def _blended(
     )
 
 
-def _together(values: Sequence[Floats | Mask], weights: Floats) -> Floats:
+def _together(values: Sequence[Floats], weights: Floats) -> Floats:
     """Return the mean of what the parts have, n × CFs, by their weights."""
     return np.asarray(sum(of_part * of for of_part, of in zip(values, weights, strict=True)))
 
