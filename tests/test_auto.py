@@ -1,0 +1,288 @@
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from planted import follow, known_of, run, table, told
+
+from cfl_cli.draws import folds
+from cfl_cli.estimators import auto, blend, boost, commonest, graph, net
+from cfl_cli.estimators.interface import Estimate, Hidden, Method, Null, Origin, Size, apply_cells
+from cfl_cli.exclusions import Mechanism
+
+SIZES = (3, 4)
+
+
+class Part:
+    """A part that knows the values, and says so with some confidence; it keeps how it was run."""
+
+    def __init__(self, sureness, *, clock=None, pace=0.0, fell_back=False):
+        self.sureness, self.clock, self.pace = sureness, clock, pace
+        self.fell_back = fell_back
+        self.methods, self.rows = [], []
+
+    def estimate(self, known, method, *, folds, **_):
+        self.methods.append(method)
+        self.rows.append(len(known))
+        if self.clock:
+            self.clock.now += self.pace * len(known)
+        values = follow(known.features, SIZES)
+        true = np.hstack([np.eye(size)[of] for size, of in zip(SIZES, values.T, strict=True)])
+        even = np.repeat(1 / np.array(SIZES), SIZES)
+        priors = self.sureness * true + (1 - self.sureness) * even
+        rows = np.concatenate(folds)
+        confidences, fell_back, mass = apply_cells(priors, known)
+        return Estimate(
+            confidences,
+            fell_back | self.fell_back,
+            mass,
+            (Origin("part"),) * 2,
+            Hidden(rows, priors[rows]),
+            Null(np.array([0.1, 0.2]), np.array([0.3, 0.4]), len(known)),
+            rescued_rows=7,
+            recall=0.9,
+            steps=(len(self.methods),),
+        )
+
+
+@pytest.fixture
+def clock(monkeypatch):
+    found = SimpleNamespace(now=1000.0)
+    monkeypatch.setattr(auto, "monotonic", lambda: found.now)
+    return found
+
+
+def parts(monkeypatch, **given):
+    monkeypatch.setattr(auto, "PARTS", given)
+    return given
+
+
+def quick(monkeypatch):
+    monkeypatch.setattr(net, "STEPS", 300)
+    monkeypatch.setattr(boost, "MOST_ROUNDS", 100)
+
+
+def stripes(n, rng):
+    """Narrow stripes of one OF among several: for trees."""
+    features = rng.random((n, 4))
+    return features, (features[:, 0] * 9).astype(int) % 3
+
+
+def rings(n, rng):
+    """Distance from the middle of two OFs: for neighbors."""
+    features = rng.random((n, 2))
+    far = np.hypot(*(features - 0.5).T)
+    return features, np.digitize(far, [0.25, 0.4])
+
+
+def noise(n, rng):
+    """Nothing to be known but how common the values are."""
+    return rng.random((n, 3)), rng.choice(3, size=n, p=[0.6, 0.3, 0.1])
+
+
+@pytest.mark.parametrize("make", [stripes, rings, noise], ids=lambda make: make.__name__)
+def test_a_blend_is_not_worse_than_its_best_part_by_more_than_noise(make, monkeypatch):
+    pytest.importorskip("lightgbm", reason="the extra [boost] is not installed")
+    quick(monkeypatch)
+    features, values = make(400, np.random.default_rng(0))
+    known = known_of(features, values[:, None], [Mechanism(3)])
+    dealt = folds(400, 5, seed=0)[:2]
+    found = run("auto", known, folds=dealt, k=10)
+    (origin,) = found.origins
+    assert [part.name for part in origin.parts] == ["graph", "boost", "net"]
+    best = max(origin.parts, key=lambda part: part.score)
+    # Two weights cost half a unit of log-likelihood each, over 160 cells, and twice for halves.
+    assert told(known, found.hidden)[0] > best.score - 0.02
+    shares = commonest.foretold(known, dealt)
+    assert told(known, found.hidden)[0] > told(known, Hidden(found.hidden.rows, shares))[0] - 0.02
+    assert sum(part.weight for part in origin.parts) == pytest.approx(1)
+
+
+@pytest.mark.parametrize("sureness", [0.9, 0.0])
+def test_the_graph_goes_on_to_its_second_round_where_that_is_worth_it(sureness, monkeypatch):
+    given = parts(monkeypatch, graph=Part(sureness), net=Part(0.6))
+    known, _ = table(0, 300)
+    found = run("auto", known, folds=folds(300, 3, seed=0), gamma=0.5, seed=4)
+    first, *more = given["graph"].methods
+    assert (first.iterations, first.longest, first.gamma) == (None, 100, 0.0)
+    assert len(more) == (sureness > 0.6)
+    for second in more:
+        assert (second.iterations, second.longest, second.gamma) == (None, 400, 0.5)
+        assert (second.choose_round, second.seed) == (True, 4)
+    assert [part.name for part in found.origins[0].parts] == ["graph", "net"]
+    assert len(given["net"].methods) == 1
+    # What the report tells of the graph is that of its last run.
+    assert (found.steps, found.rescued_rows, found.recall) == ((1 + len(more),), 7, 0.9)
+
+
+def test_parts_are_blended_as_the_origins_say(monkeypatch):
+    parts(monkeypatch, graph=Part(0.5), net=Part(0.9))
+    known, _ = table(0, 200, exclusions=(0, 1, 2))
+    dealt = folds(200, 3, seed=0)
+    found = run("auto", known, folds=dealt)
+    both = [run_part(part, known, dealt) for part in auto.PARTS.values()]
+    for cf, block in enumerate(known.columns):
+        weights = [part.weight for part in found.origins[cf].parts]
+        floored = [np.maximum(part.confidences[:, block], 1e-6) for part in both]
+        expected = np.prod([of**by for of, by in zip(floored, weights, strict=True)], axis=0)
+        expected *= known.candidates[:, block]
+        expected /= expected.sum(axis=1, keepdims=True)
+        np.testing.assert_allclose(found.confidences[:, block], expected)
+        mass = sum(by * part.mass[:, cf] for part, by in zip(both, weights, strict=True))
+        np.testing.assert_allclose(found.mass[:, cf], mass)
+    np.testing.assert_allclose(found.null.entropy, [0.1, 0.2])
+    np.testing.assert_allclose(found.null.shuffled, [0.3, 0.4])
+
+
+def run_part(part, known, dealt):
+    return part.estimate(known, Method(), folds=dealt)
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_a_row_falls_back_where_it_does_in_every_part_that_counts(seed, monkeypatch):
+    rng = np.random.default_rng(seed)
+    weights = rng.dirichlet(np.ones(3), size=1)[0]
+    monkeypatch.setattr(blend, "_weights", lambda *_: weights)
+    lost = [Part(0.5, fell_back=True) for _ in range(3)]
+    known, _ = table(0, 20)
+    parts(monkeypatch, graph=lost[0], boost=lost[1], net=lost[2])
+    assert run("auto", known, folds=folds(20, 2, seed=0)).fell_back.all()
+    parts(monkeypatch, graph=lost[0], boost=lost[1], net=Part(0.5))
+    assert not run("auto", known, folds=folds(20, 2, seed=0)).fell_back.any()
+    weights = np.array([0.4, 0.6, 0])
+    assert run("auto", known, folds=folds(20, 2, seed=0)).fell_back.all()
+
+
+def test_a_budget_leaves_out_what_would_take_longer(monkeypatch, clock):
+    monkeypatch.setattr(auto, "TRIED_ROWS", 50)
+    slow, fast = Part(0.9, clock=clock, pace=1.0), Part(0.5, clock=clock, pace=0.01)
+    parts(monkeypatch, net=fast, boost=slow)
+    known, _ = table(0, 1000)
+    found = run("auto", known, folds=folds(1000, 5, seed=0)[:1], budget=100.0)
+    # 50 rows take the fast part half a second, and all of them 10; the slow one 50 and 1,000.
+    assert fast.rows == [50, 1000]
+    assert slow.rows == [50]
+    assert [part.name for part in found.origins[0].parts] == ["net"]
+    assert found.warnings == (
+        "auto goes without boost: it would take about 1,000 s, and 40 s of the budget are left",
+    )
+
+
+def test_a_budget_may_leave_the_graph_at_its_first_round(monkeypatch, clock):
+    monkeypatch.setattr(auto, "TRIED_ROWS", 50)
+    walk = Part(0.9, clock=clock, pace=0.05)
+    parts(monkeypatch, graph=walk)
+    known, _ = table(0, 1000)
+    found = run("auto", known, folds=folds(1000, 5, seed=0)[:1], budget=60.0)
+    assert walk.rows == [50, 1000, 50]  # 2.5 s, 50 s, 2.5 s; there are 5 s left, not 50
+    assert found.warnings == (
+        "auto goes without more of graph: it would take about 50 s, and 5 s of the budget are left",
+    )
+    assert found.steps == (2,)
+
+
+def test_what_is_tried_on_some_rows_has_as_many_folds_and_rows_that_are_not_hidden(
+    monkeypatch, clock
+):
+    monkeypatch.setattr(auto, "TRIED_ROWS", 50)
+    seen = []
+
+    class Watched(Part):
+        def estimate(self, known, method, *, folds, **rest):
+            seen.append((len(known), [len(fold) for fold in folds]))
+            return super().estimate(known, method, folds=folds, **rest)
+
+    parts(monkeypatch, net=Watched(0.5))
+    known, _ = table(0, 100)
+    for dealt in (folds(100, 5, seed=0), folds(100, 5, seed=0)[:1]):
+        run("auto", known, folds=dealt, budget=9.0)
+    assert seen == [(50, [9, 9, 8, 8, 8]), (100, [20] * 5), (50, [25]), (100, [20])]
+
+
+def test_a_small_table_is_not_tried_first_and_a_spent_budget_leaves_the_commonest(
+    monkeypatch, clock
+):
+    part = Part(0.9, clock=clock, pace=1.0)
+    parts(monkeypatch, graph=part, boost=part, net=part)
+    known, _ = table(0, 30)
+    dealt = folds(30, 3, seed=0)
+    found = run("auto", known, folds=dealt, budget=20.0)
+    assert part.rows == [30]
+    assert [of.name for of in found.origins[0].parts] == ["graph"]
+    assert len(found.warnings) == 3
+    clock.now, part.rows = 0.0, []
+    monkeypatch.setattr(
+        auto, "monotonic", lambda: setattr(clock, "now", clock.now + 30) or clock.now
+    )
+    found = run("auto", known, folds=dealt, budget=20.0)
+    assert part.rows == []
+    assert [(of.name, of.weight) for of in found.origins[0].parts] == [("commonest", 1.0)]
+    alone = run("commonest", known, folds=dealt)
+    np.testing.assert_allclose(found.confidences, alone.confidences)
+    np.testing.assert_allclose(found.hidden.priors, alone.hidden.priors)
+    assert found.null is None
+
+
+def test_without_a_budget_the_clock_is_not_asked(monkeypatch, clock):
+    monkeypatch.setattr(auto, "TRIED_ROWS", 50)
+    part = Part(0.5, clock=clock, pace=1e9)
+    parts(monkeypatch, net=part)
+    known, _ = table(0, 100)
+    assert run("auto", known, folds=folds(100, 3, seed=0)).warnings == ()
+    assert part.rows == [100]
+
+
+def test_without_lightgbm_it_goes_on_with_a_warning(monkeypatch):
+    def fail(name):
+        raise ImportError(name)
+
+    quick(monkeypatch)
+    monkeypatch.setattr(net, "STEPS", 36)
+    monkeypatch.setattr(boost, "import_module", fail)
+    known, _ = table(0, 40)
+    found = run("auto", known, folds=folds(40, 3, seed=0))
+    (warning,) = found.warnings
+    assert warning == (
+        "auto goes without boost: method boost needs LightGBM, which is not installed: "
+        "pip install 'cfl-cli[boost]'"
+    )
+    for origin in found.origins:
+        assert [part.name for part in origin.parts] == ["graph", "net"]
+    np.testing.assert_allclose(np.add.reduceat(found.confidences, known.blocks, axis=1), 1)
+
+
+def test_an_error_that_is_not_about_how_it_is_called_is_not_hidden(monkeypatch):
+    class Broken(Part):
+        def estimate(self, *_, **__):
+            raise ZeroDivisionError
+
+    parts(monkeypatch, net=Broken(0.5))
+    known, _ = table(0, 30)
+    with pytest.raises(ZeroDivisionError):
+        run("auto", known, folds=folds(30, 3, seed=0))
+
+
+def test_it_takes_the_memory_of_its_largest_part_and_of_what_all_have_said():
+    size, method = Size(1000, 10, (3, 4)), Method()
+    largest = max(part.memory(size, method, jobs=2) for part in (graph, boost, net))
+    found = auto.memory(size, method, jobs=2)
+    assert largest + 3 * 1000 * 7 * 8 <= found <= largest + 3 * 1000 * 7 * 10
+
+
+def test_the_weights_of_parts_hold_for_each_cf_by_itself(monkeypatch):
+    class Half(Part):
+        """Knows nothing of one of the CFs."""
+
+        def __init__(self, ignorant_of):
+            super().__init__(0.95)
+            self.ignorant_of = ignorant_of
+
+        def estimate(self, known, method, **rest):
+            found = super().estimate(known, method, **rest)
+            found.hidden.priors[:, known.columns[self.ignorant_of]] = 1 / SIZES[self.ignorant_of]
+            return found
+
+    parts(monkeypatch, boost=Half(0), net=Half(1))
+    known, _ = table(0, 400)
+    one, two = run("auto", known, folds=folds(400, 2, seed=0)).origins
+    assert [round(part.weight) for part in one.parts] == [0, 1]
+    assert [round(part.weight) for part in two.parts] == [1, 0]

@@ -1,0 +1,168 @@
+import numpy as np
+import pytest
+from scipy.optimize import minimize
+
+from cfl_cli.estimators import blend
+from cfl_cli.estimators.blend import Blend, apply, fit, mean
+from cfl_cli.estimators.interface import Part
+from cfl_cli.exclusions import Mechanism
+
+
+def case(m=400, size=4, sharpness=(2.0, 1.0), seed=0):
+    """Priors of several parts, parts × m × K, each the truth seen through noise, and the cells."""
+    rng = np.random.default_rng(seed)
+    values = rng.integers(size, size=m)
+    truth = np.eye(size)[values]
+    scores = [sharp * truth + rng.normal(size=(m, size)) for sharp in sharpness]
+    told = [np.exp(at) / np.exp(at).sum(axis=1, keepdims=True) for at in scores]
+    cells = Mechanism(size).draw(values, np.ones(m, dtype=int), rng.random((m, size)))
+    return told, cells
+
+
+def objective(weights, told, cells):
+    """How well a blend tells the cells, as the module says it, row by row."""
+    total = sum(np.log(weights))
+    for row, cell in enumerate(cells):
+        blended = np.prod([part[row] ** of for part, of in zip(told, weights, strict=True)], axis=0)
+        total += np.log(blended[cell].sum() / blended.sum())
+    return total
+
+
+def test_two_weights_are_those_that_a_grid_search_finds():
+    told, cells = case(m=150)
+    grid = np.linspace(0.005, 0.995, 199)
+    best = grid[np.argmax([objective([one, 1 - one], told, cells) for one in grid])]
+    assert 0.1 < best < 0.95  # a blend that is one
+    assert fit(told, cells).weights[0] == pytest.approx(best, abs=0.005)
+
+
+def test_three_weights_are_those_that_a_search_without_slopes_finds():
+    told, cells = case(m=120, sharpness=(1.5, 1.0, 1.2), seed=1)
+
+    def loss(scores):
+        weights = np.exp([*scores, 0])
+        return -objective(weights / weights.sum(), told, cells)
+
+    found = minimize(loss, np.zeros(2), method="Nelder-Mead", options={"xatol": 1e-4})
+    expected = np.exp([*found.x, 0])
+    np.testing.assert_allclose(fit(told, cells).weights, expected / expected.sum(), atol=2e-3)
+
+
+def test_a_mechanisms_likelihoods_count_as_they_are():
+    told, cells = case(m=100)
+    evidence = np.where(cells, 0.7, 0.2)
+    found = fit(told, evidence).weights
+
+    def at(one):
+        blended = told[0] ** one * told[1] ** (1 - one)
+        mass = (blended * evidence).sum(axis=1) / blended.sum(axis=1)
+        return np.log(mass).sum() + np.log(one) + np.log(1 - one)
+
+    grid = np.linspace(0.005, 0.995, 199)
+    assert found[0] == pytest.approx(grid[np.argmax([at(one) for one in grid])], abs=0.005)
+
+
+def test_a_part_that_is_clearly_worse_is_dropped():
+    told, cells = case(m=1000, sharpness=(3.0, -3.0))
+    np.testing.assert_array_equal(fit(told, cells).weights, [1, 0])
+
+
+def test_equal_parts_share_alike():
+    (told, _), cells = case()
+    np.testing.assert_allclose(fit([told, told, told], cells).weights, [1 / 3] * 3, atol=1e-4)
+
+
+def test_parts_that_hidden_cells_cannot_tell_apart_stay_in():
+    told, _ = case(m=50)
+    nothing = np.ones((50, 4), dtype=bool)
+    np.testing.assert_allclose(fit(told, nothing).weights, [0.5, 0.5], atol=1e-4)
+
+
+def test_a_blend_of_parts_that_err_apart_tells_cells_better_than_either():
+    told, cells = case(m=2000, sharpness=(1.5, 1.5))
+    found = fit(told, cells)
+    score = np.log((found.prior * cells).sum(axis=1)).mean()
+    assert score > found.scores.max() + 0.01
+    for part, score in zip(told, found.scores, strict=True):
+        assert score == pytest.approx(np.log((part * cells).sum(axis=1)).mean())
+
+
+def test_the_geometric_mean_by_hand():
+    parts = np.log([[[0.8, 0.2]], [[0.5, 0.5]]])
+    np.testing.assert_allclose(mean(parts, np.array([0.5, 0.5])), [[2 / 3, 1 / 3]])
+    np.testing.assert_allclose(mean(parts, np.array([1.0, 0.0])), [[0.8, 0.2]])
+
+
+@pytest.mark.parametrize("half", [0, 1])
+def test_a_half_of_the_hidden_rows_is_blended_by_what_the_other_half_favors(half):
+    told, cells = case(m=200)
+    own, other = slice(half, None, 2), slice(1 - half, None, 2)
+    changed = cells.copy()
+    changed[own] = np.roll(cells[own], 1, axis=1)
+    before, after = fit(told, cells), fit(told, changed)
+    np.testing.assert_array_equal(before.prior[own], after.prior[own])
+    assert (before.prior[other] != after.prior[other]).any()
+    alone = fit([part[other] for part in told], cells[other]).weights
+    expected = told[0][own] ** alone[0] * told[1][own] ** alone[1]
+    expected /= expected.sum(axis=1, keepdims=True)
+    np.testing.assert_allclose(before.prior[own], expected)
+
+
+def test_one_part_alone_stays_as_it_is():
+    (told, _), cells = case(m=5)
+    found = fit([told], cells)
+    np.testing.assert_array_equal(found.weights, [1])
+    assert found.prior is told
+
+
+@pytest.mark.parametrize("rows", [1, 2, 3])
+def test_a_handful_of_hidden_rows_is_enough(rows):
+    told, cells = case(m=rows)
+    found = fit(told, cells)
+    assert found.weights.sum() == pytest.approx(1)
+    np.testing.assert_allclose(found.prior.sum(axis=1), 1)
+
+
+def test_what_one_part_rules_out_another_may_still_know():
+    sure, other = np.array([[1.0, 0.0, 0.0]] * 4), np.array([[0.2, 0.4, 0.4]] * 4)
+    cells = np.array([[False, True, True]] * 4)  # the first part is wrong in every row
+    found = fit([sure, other], cells)
+    assert np.isfinite(found.scores).all()
+    assert found.weights[1] > found.weights[0]
+    assert np.isfinite(found.prior).all()
+
+
+def test_each_cf_is_blended_by_its_own_weights():
+    one = np.array([[0.8, 0.2, 0.5, 0.5], [0.0, 1.0, 0.1, 0.9]])
+    two = np.array([[0.5, 0.5, 0.9, 0.1], [0.5, 0.5, 0.3, 0.7]])
+    nothing = np.zeros(2), np.zeros((0, 2))
+    blends = [Blend(np.array(weights), *nothing) for weights in ([0.5, 0.5], [0.0, 1.0])]
+    found = apply([one, two], blends, [slice(0, 2), slice(2, 4)])
+    np.testing.assert_allclose(found[0, :2], [2 / 3, 1 / 3])
+    np.testing.assert_allclose(found[1, :2], [1 / 1001, 1000 / 1001])  # 10⁻⁶ is left of 0
+    np.testing.assert_array_equal(found[:, 2:], two[:, 2:])
+
+
+def test_parts_are_told_with_their_names():
+    found = Blend(np.array([0.25, 0.75]), np.array([-1.0, -0.5]), np.zeros((0, 2)))
+    assert found.parts(["graph", "net"]) == (Part("graph", -1.0, 0.25), Part("net", -0.5, 0.75))
+
+
+def test_the_slope_that_weights_are_found_by_is_that_of_the_objective(monkeypatch):
+    told, cells = case(m=60, sharpness=(2.0, 1.0, 0.5))
+    seen = []
+
+    def listen(loss, start, **options):
+        seen.append(loss)
+        return minimize(loss, start, **options)
+
+    monkeypatch.setattr(blend, "minimize", listen)
+    fit(told, cells)
+    at = np.array([0.3, -0.2, 0.1])
+    _, slope = seen[-1](at)
+    for place, step in enumerate(1e-5 * np.eye(3)):
+        ends = []
+        for end in (at + step, at - step):
+            weights = np.exp(end) / np.exp(end).sum()
+            ends.append(-objective(weights, told, cells))
+        assert slope[place] == pytest.approx((ends[0] - ends[1]) / 2e-5, rel=1e-4)

@@ -1,0 +1,115 @@
+import numpy as np
+import pytest
+from planted import run, table
+from test_exclusions import skewed
+
+from cfl_cli.draws import folds
+from cfl_cli.exclusions import Mechanism
+from cfl_cli.heldout import judge
+from cfl_cli.neighbors import nearest
+from cfl_cli.weights import solve
+
+STEPS = 15
+
+
+def graph(known, workers, k=5):
+    """Every row's neighbors and weights, as tested elsewhere."""
+    neighbors = nearest(known.features, k=k, seed=0, workers=workers).rows
+    return neighbors, solve(known.features, neighbors, ridge=0.3, workers=workers).values
+
+
+def dense(neighbors, weights, start, steps=STEPS):
+    """Q = 0.9 H Q + 0.1 Q0, one number at a time."""
+    current = start.copy()
+    for _ in range(steps):
+        following = 0.1 * start
+        for row in range(len(start)):
+            for neighbor, weight in zip(neighbors[row], weights[row], strict=True):
+                following[row] += 0.9 * weight * current[neighbor]
+        current = following
+    return current
+
+
+def evenly(evidence, columns):
+    """Q0: what each cell says, scaled to sum to 1."""
+    parts = [evidence[:, block].astype(float) for block in columns]
+    return np.hstack([part / part.sum(axis=1, keepdims=True) for part in parts])
+
+
+ANY = pytest.mark.parametrize(
+    "mechanisms", [[Mechanism(3), Mechanism(4)], [skewed(3), Mechanism(4)]], ids=["even", "skewed"]
+)
+
+
+@ANY
+def test_confidences_and_answers_agree_with_a_dense_double_loop(mechanisms, workers):
+    known, _ = table(0, 40, mechanisms=mechanisms, exclusions=(0, 1, 2, 3))
+    found = run("ipal", known, folds=[], iterations=STEPS)
+    start = evenly(known.evidence, known.columns)
+    expected = dense(*graph(known, workers), start)
+    np.testing.assert_allclose(found.confidences, expected, atol=1e-12)
+    assert (expected[~known.candidates] > 0).any()  # cells are not applied
+    for cf, block in enumerate(known.columns):
+        for row in range(40):
+            ranks = [
+                expected[row, value] * start[:, value].sum() / expected[:, value].sum()
+                for value in range(block.start, block.stop)
+            ]
+            cell = known.candidates[row, block]
+            answer = np.argmax(cell) if cell.sum() == 1 else np.argmax(ranks)
+            assert found.answers[row, cf] == answer
+
+
+def test_hidden_rows_start_evenly(workers):
+    known, _ = table(1, 40)
+    dealt = folds(40, 3, seed=0)
+    found = run("ipal", known, folds=dealt, iterations=STEPS)
+    near = graph(known, workers)
+    for fold in dealt:
+        hidden = known.candidates.copy()
+        hidden[fold] = True
+        expected = dense(*near, evenly(hidden, known.columns))[fold]
+        np.testing.assert_allclose(
+            found.hidden.priors[np.isin(found.hidden.rows, fold)], expected, atol=1e-12
+        )
+
+
+@ANY
+def test_the_rule_gives_the_answer_of_a_row_whose_cell_is_seen(mechanisms, workers):
+    # What a hidden row would have said to others is left aside, so these are rows that nobody asks.
+    known, _ = table(2, 60, mechanisms=mechanisms, exclusions=(0, 1, 2))
+    neighbors, weights = graph(known, workers, k=2)
+    unasked = np.setdiff1d(np.arange(60), neighbors[weights > 0])
+    assert len(unasked) > 3
+    found = run("ipal", known, folds=[unasked], iterations=STEPS, k=2)
+    for cf, block in enumerate(known.columns):
+        likelihood = known.mechanisms[cf].likelihood(known.candidates[unasked, block])
+        rule = found.hidden.rules[cf]
+        answers, told = rule(found.hidden.priors[:, block], likelihood)
+        exact = known.candidates[unasked, block].sum(axis=1) == 1
+        np.testing.assert_array_equal(answers[~exact], found.answers[unasked, cf][~exact])
+        own = found.confidences[unasked, block]
+        np.testing.assert_allclose(told, own[np.arange(len(own)), answers], atol=1e-12)
+        # Many cells at once, as the judge asks, and whatever factor their likelihoods have.
+        every, _ = rule(found.hidden.priors[:, None, block], 1e-3 * likelihood)
+        np.testing.assert_array_equal(np.diagonal(every), answers)
+
+
+def test_the_estimated_accuracy_is_that_of_the_answers():
+    known, values = table(3, 1500)
+    found = run("ipal", known, folds=folds(1500, 5, seed=0))
+    for cf, block in enumerate(known.columns):
+        mechanism = known.mechanisms[cf]
+        cells = known.candidates[:, block]
+        judged = judge(
+            found.hidden.priors[:, block],
+            cells[found.hidden.rows],
+            cells,
+            mechanism,
+            shares=np.full(mechanism.size, 1 / mechanism.size),
+            mutual=True,
+            rule=found.hidden.rules[cf],
+        )
+        right = (found.answers[:, cf] == values[:, cf]).mean()
+        assert judged.accuracy.low <= right <= judged.accuracy.high
+        assert judged.accuracy.high - judged.accuracy.low < 0.2
