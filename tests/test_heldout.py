@@ -1,4 +1,5 @@
 from dataclasses import astuple
+from functools import partial
 from itertools import combinations
 
 import numpy as np
@@ -7,7 +8,7 @@ from test_exclusions import cells, in_full, probability, skewed
 
 from cfl_cli import heldout
 from cfl_cli.exclusions import Mechanism
-from cfl_cli.heldout import Finals, Interval, difference, judge, scores
+from cfl_cli.heldout import Finals, Interval, difference, judge, most_confident, scores
 
 
 def case(mechanism, m, seed=0, *, sizes=(1,), sharpness=3.0):
@@ -30,7 +31,7 @@ def answer(prior, mechanism, excluded):
     return int(np.argmax(joint)), max(joint) / sum(joint)
 
 
-def expected_keep(prior, mechanism, sizes, *, least=0.0):
+def expected_keep(prior, mechanism, sizes, *, least=0.0, answer=answer):
     """keep(t) set by set; `sizes` holds the exclusions of all rows."""
     keep = np.zeros(mechanism.size)
     for exclusions in sizes:
@@ -41,11 +42,11 @@ def expected_keep(prior, mechanism, sizes, *, least=0.0):
     return keep
 
 
-def found_keep(prior, mechanism, sizes, **options):
+def found_keep(prior, mechanism, sizes, *, rule=most_confident, **options):
     table = np.concatenate([cells(mechanism.size, exclusions)[0][:1] for exclusions in sizes])
     finals = Finals.of(table, mechanism)
     random = np.random.default_rng(0)
-    answers = finals.answers(prior, prior, finals.draws(len(prior)), random)
+    answers = finals.answers(prior, prior, finals.draws(len(prior)), random, rule)
     return finals.exact + answers.keep(mechanism.size, **options)
 
 
@@ -217,6 +218,71 @@ def test_how_many_rows_go_at_once_does_not_change_the_answer(sizes, monkeypatch)
     monkeypatch.setattr(heldout, "NUMBERS_AT_ONCE", 1)
     found = judge(prior, hidden, hidden, mechanism, **options)
     np.testing.assert_allclose(numbers(found), numbers(expected), rtol=1e-9, atol=1e-9)
+
+
+def stubborn(prior, likelihood):
+    """A rule that answers by the prior alone, whatever the cell."""
+    shape = np.broadcast_shapes(prior.shape, likelihood.shape)
+    answers = np.broadcast_to(prior.argmax(axis=-1), shape[:-1])
+    return answers, np.broadcast_to(prior.max(axis=-1), shape[:-1])
+
+
+def flattened(prior, likelihood):
+    """A rule that trusts its prior by half."""
+    return most_confident((prior + 1 / prior.shape[-1]) / 2, likelihood)
+
+
+@ANY
+@pytest.mark.parametrize("least", [0.0, 0.6])
+def test_another_rule_keeps_what_it_answers_set_by_set(mechanism, sizes, least):
+    if mechanism.size - 1 in sizes:
+        sizes = [size for size in sizes if size < mechanism.size - 1]  # exact cells need no rule
+    prior, *_ = case(mechanism, 5)
+
+    def by_prior(row, _, excluded):
+        return int(row.argmax()), row.max()
+
+    def by_half(row, *cell):
+        return answer((row + 1 / mechanism.size) / 2, *cell)
+
+    for rule, by in ((stubborn, by_prior), (flattened, by_half)):
+        expected = [expected_keep(row, mechanism, sizes, least=least, answer=by) for row in prior]
+        found = found_keep(prior, mechanism, sizes, rule=rule, min_confidence=least)
+        np.testing.assert_allclose(found, expected, atol=1e-9)
+
+
+@ANY
+def test_cells_drawn_at_random_give_the_same_keep_by_another_rule(mechanism, sizes, monkeypatch):
+    prior, *_ = case(mechanism, 3)
+    expected = found_keep(prior, mechanism, sizes, rule=flattened)
+    monkeypatch.setattr(heldout, "LISTED", 0)
+    found = found_keep(prior, mechanism, sizes, rule=flattened)
+    np.testing.assert_allclose(found, expected, atol=0.02)
+
+
+def test_uniform_exclusions_by_rank_and_by_the_general_rule_agree():
+    mechanism = Mechanism(5)
+    prior, _, hidden, shares = case(mechanism, 60, sizes=(0, 1, 2, 4))
+    prior[0] = np.eye(5)[1]
+    found, same = (
+        judge(prior, hidden, hidden, mechanism, shares=shares, rule=rule, min_confidence=0.5)
+        for rule in (None, partial(most_confident))
+    )
+    np.testing.assert_allclose(numbers(found), numbers(same), rtol=1e-9)
+
+
+def test_the_accuracy_of_the_priors_top_value_is_the_formula_of_the_method():
+    mechanism = Mechanism(5)
+    prior, _, hidden, shares = case(mechanism, 400)
+    found = judge(prior, hidden, hidden, mechanism, shares=shares, rule=stubborn)
+    ruled_out = ~hidden[np.arange(400), prior.argmax(axis=1)]
+    assert found.accuracy.value == pytest.approx(1 - 4 * ruled_out.mean())
+    assert found.confidence == pytest.approx(prior.max(axis=1).mean())
+    # What always answering the commonest candidate would score has nothing to do with the rule.
+    usual = judge(prior, hidden, hidden, mechanism, shares=shares)
+    assert found.commonest == usual.commonest
+    assert found.score == usual.score
+    assert found.accuracy.value < usual.accuracy.value
 
 
 class World:

@@ -35,7 +35,7 @@ def propagate(neighbors, weights, *arguments, **settings):
     return module.propagate(Graph(neighbors, weights), *arguments, **settings)
 
 
-def dense(neighbors, weights, candidates, blocks, *, iterations, correction=True):
+def dense(neighbors, weights, candidates, blocks, *, iterations, correction=True, restart=0.0):
     """The method page's step 4, one number at a time."""
     n = len(neighbors)
     ends = [*blocks[1:], candidates.shape[1]]
@@ -51,6 +51,7 @@ def dense(neighbors, weights, candidates, blocks, *, iterations, correction=True
             for neighbor, weight in zip(neighbors[i], weights[i], strict=True):
                 following[i] += weight * current[neighbor]
             if not correction:
+                following[i] = (1 - restart) * following[i] + restart * first[i]
                 continue
             for cf, (low, high) in enumerate(zip(blocks, ends, strict=True)):
                 masked = following[i, low:high] * candidates[i, low:high]
@@ -272,3 +273,42 @@ def test_a_weight_too_faint_for_single_precision_is_not_lost(workers, monkeypatc
     found = propagate(neighbors, weights, candidates, blocks, iterations=3, workers=workers)
     expected, _ = dense(neighbors, weights, candidates, blocks, iterations=3)
     np.testing.assert_allclose(found.confidences, expected, rtol=1e-12)
+
+
+@pytest.mark.parametrize("small", [0, 4000], ids=["single precision", "double precision"])
+@pytest.mark.parametrize("restart", [0.1, 0.5])
+@pytest.mark.parametrize("seed", range(3))
+def test_a_walk_that_restarts_agrees_with_the_double_loop(
+    seed, restart, small, workers, monkeypatch
+):
+    monkeypatch.setattr(module, "SMALL", small)
+    monkeypatch.setattr(module, "CELLS_AT_ONCE", 50)
+    arguments = case(seed)
+    walk = {"iterations": 9, "correction": False, "restart": restart}
+    found = propagate(*arguments, **walk, workers=workers)
+    expected, _ = dense(*arguments, **walk)
+    np.testing.assert_allclose(found.confidences, expected, atol=1e-12 if small else 1e-6)
+    assert not found.fell_back.any()
+    np.testing.assert_allclose(np.add.reduceat(found.confidences, arguments[3], axis=1), 1)
+
+
+def test_a_walk_that_restarts_ends_where_a_linear_system_says(workers):
+    # Q = α H Q + (1 − α) Q0 has the solution (1 − α) (I − α H)⁻¹ Q0.
+    neighbors, weights, candidates, blocks = case(1)
+    walk = {"iterations": 1000, "correction": False, "restart": 0.1, "workers": workers}
+    found = propagate(neighbors, weights, candidates, blocks, **walk)
+    matrix = np.eye(30)
+    for row in range(30):
+        matrix[row, neighbors[row]] -= 0.9 * weights[row]
+    expected = 0.1 * np.linalg.solve(matrix, start(candidates, blocks))
+    np.testing.assert_allclose(found.confidences, expected, atol=1e-8)
+    assert found.steps < 1000
+
+
+def test_evidence_that_is_no_mask_is_what_a_walk_restarts_from(workers):
+    neighbors, weights, candidates, blocks = case(2)
+    evidence = candidates * np.random.default_rng(0).uniform(0.1, 1, candidates.shape)
+    walk = {"iterations": 6, "correction": False, "restart": 0.2}
+    found = propagate(neighbors, weights, evidence, blocks, **walk, workers=workers)
+    expected, _ = dense(neighbors, weights, evidence, blocks, **walk)
+    np.testing.assert_allclose(found.confidences, expected, atol=1e-12)
