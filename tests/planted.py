@@ -38,7 +38,7 @@ def table(seed=0, n=80, sizes=(3, 4), *, mechanisms=None, exclusions=(1,)):
 
 def run(name, known, *, folds, jobs=2, **method):
     """The estimate of the estimator of that name."""
-    method = Method(**{"name": name, "k": min(5, len(known) - 1), "iterations": 20, **method})
+    method = Method(**{"k": min(5, len(known) - 1), "iterations": 20, **method})
     with Workers(jobs) as workers:
         return load(name).estimate(
             known, method, folds=folds, workers=workers, progress=lambda *_: None
