@@ -271,12 +271,13 @@ def with_other_cells(known, rows, cf):
 
 @pytest.fixture
 def choices_are_fixed(monkeypatch):
-    """Take from hidden cells what they may decide: when to stop, and how parts are weighted."""
+    """Take from hidden cells what they may decide: when to stop, and what parts are blended how."""
     monkeypatch.setattr(graph, "_best", lambda _: np.array([5, 5]))
     monkeypatch.setattr(graph.Trace, "score", lambda *_: np.zeros(2))
     monkeypatch.setattr(net, "LOOKS", 1)
     rounds = count()
     monkeypatch.setattr(boost, "logs", lambda *_, **__: np.array([float(next(rounds))]))
+    monkeypatch.setattr(boost, "CLEAR", 0.0)
     monkeypatch.setattr(blend, "_weights", lambda parts, _: np.full(len(parts), 1 / len(parts)))
 
 
