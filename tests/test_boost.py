@@ -9,7 +9,7 @@ from test_exclusions import skewed
 from cfl_cli.draws import folds
 from cfl_cli.errors import UsageError
 from cfl_cli.estimators import boost
-from cfl_cli.estimators.boost import Bench, Climb, Target, _telling
+from cfl_cli.estimators.boost import Bench, Climb, Target, _residuals, _telling
 from cfl_cli.estimators.interface import Known
 from cfl_cli.exclusions import Mechanism
 
@@ -137,6 +137,16 @@ def test_a_climb_ends_when_its_score_no_longer_gains_and_keeps_the_best(monkeypa
         climb(np.array([[0, 1]] * 3), None)
     assert climb.rounds == 3
     np.testing.assert_allclose(climb.priors[1], 1 / (1 + np.exp(-3.3)), rtol=1e-5)
+
+
+def test_residuals_are_what_cells_that_are_not_hidden_pull_priors_by():
+    cells = np.array([[False, True, True], [True, False, True], [True, True, True]])
+    known = Known(np.zeros((3, 1)), cells, np.array([0]), (Mechanism(3),))
+    prior = np.array([[0.5, 0.3, 0.2]] * 3, dtype=np.float32).T
+    found = _residuals(target(known), prior, np.array([1]))
+    np.testing.assert_allclose(found.T, [[-0.5, 0.3, 0.2], [0, 0, 0], [0, 0, 0]], atol=1e-6)
+    found = _residuals(target(known), prior, None)
+    np.testing.assert_allclose(found[:, 1], [3 / 14, -0.3, 3 / 35], atol=1e-6)
 
 
 def test_telling_columns_are_found_and_noise_is_not():
