@@ -116,17 +116,18 @@ class Race:
         n = len(self.known)
         began = monotonic()
         expected = 0.0
-        if n > TRIED_ROWS:
+        if n > TRIED_ROWS and began - self.began < budget:
             some = self.known.some(np.sort(order(n, SAMPLE, method.seed)[:TRIED_ROWS]))
             hidden = deal(TRIED_ROWS, len(self.folds) + 1, method.seed)[: len(self.folds)]
             self._run(name, method, some, hidden, lambda *_: None)
             expected = (monotonic() - began) * n / TRIED_ROWS
         left = budget - (monotonic() - self.began)
-        if expected <= left:
+        if 0 < left >= expected:
             return True
+        why = f"it would take about {expected:,.0f} s, and {left:,.0f} s of the budget are left"
         self.warnings.append(
-            f"auto goes without {'more of ' if name in self.found else ''}{name}: it would take "
-            f"about {expected:,.0f} s, and {max(left, 0):,.0f} s of the budget are left"
+            f"auto goes without {'more of ' if name in self.found else ''}{name}: "
+            f"{why if left > 0 else 'the budget is spent'}"
         )
         return False
 
