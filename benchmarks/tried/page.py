@@ -14,8 +14,8 @@ CLEAR = 2.0  # standard errors
 SHOWN = ("graph", "graph, both chosen", "distance own", "boost", "third", "net", "auto")
 HEAD = """# What was tried
 
-What might close the gap between the paper's method and what is reachable, and what it gave. What the
-held-out score proves is kept; what failed is told as well. Written by
+What might close the gap between the paper's method and what is reachable, and what it gave. What
+the held-out score proves is kept; what failed is told as well. Written by
 
     python -m benchmarks.tried --data DIR --out docs/tried.json
 
@@ -24,16 +24,16 @@ and `adult.csv`. `--rows` and `--seeds` try other parts of the tables; `--page` 
 anew from the file."""
 JUDGED = """## How it is judged
 
-- **score**: the held-out score, without any truth; higher is better. The cells of a fifth of the rows
-  are hidden, the same rows for all variants, and nothing of them may reach what is said of these
-  rows: boosting and importances that feed a graph are fitted anew without them. What is chosen by
-  hidden cells (when to stop, how to blend) is chosen by the same ones, as in `cfl`, but weights of a
-  blend come from one half of them and are judged on the other, and the scales of a distance are
+- **score**: the held-out score, without any truth; higher is better. The cells of a fifth of the
+  rows are hidden, the same rows for all variants, and nothing of them may reach what is said of
+  these rows: boosting and importances that feed a graph are fitted without them. What is chosen by
+  hidden cells (when to stop, how to blend) is chosen by the same ones, as in `cfl`, but weights of
+  a blend come from one half of them and are judged on the other, and the scales of a distance are
   searched by other hidden rows.
 - **gain**: by how much the score is above that of the variant in brackets, and the standard error
   of that difference over the hidden rows. **Bold**: more than two errors from nothing.
-- **accuracy** and **cross entropy**: of the final confidences of all rows, given the truth, which has
-  no say in anything.
+- **accuracy** and **cross entropy**: of the final confidences of all rows, given the truth, which
+  has no say in anything.
 
 All are means over CFs and seeds."""
 
