@@ -6,6 +6,7 @@ halves or drops one OF after the other wherever the held-out score rises. The se
 rows than those that judge it.
 """
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -20,7 +21,8 @@ from cfl_cli.propagate import Graph
 
 FACTORS = (2.0, 0.5, 0.0)  # that a search tries on every OF
 SEARCH_STEPS = 20
-BRIEF = 100  # steps at most, as in `auto`
+USUAL, MANY = 20, 50  # neighbors
+BRIEF, LONG = 100, 400  # steps at most: as in `auto`'s first try; as in `--iterations auto`
 LEAST_SHARE = 0.01  # of the importance, so that no OF vanishes from a distance
 
 
@@ -49,6 +51,13 @@ def steps(lab: Lab, rounds: Rounds | None = None) -> None:
         lab.answers[f"one round, {count} steps"] = _walk(lab, rounds, count)
     first = rounds.first
     lab.answers["one round, steps chosen"] = _chosen(lab, rounds, first, first, BRIEF)
+    more_neighbors(lab)
+
+
+def more_neighbors(lab: Lab) -> None:
+    """Answer with more neighbors, and nothing learned but when to stop."""
+    rounds = _rounds(lab, lab.known.features, k=MANY)
+    lab.answers["one round, k = 50"] = _chosen(lab, rounds, rounds.first, rounds.first, BRIEF)
 
 
 def _fed_by_boosting(lab: Lab, rounds: Rounds) -> None:
@@ -71,7 +80,7 @@ def _fed_by_boosting(lab: Lab, rounds: Rounds) -> None:
 def _learned(lab: Lab) -> None:
     """Let distances be learned, round one alone."""
     features = lab.known.features
-    spread = np.maximum(features.std(axis=0), 1e-9)
+    spread = spreads(features)
     gains = importances(lab)
     shares = gains.mean(axis=0)
     scales = {
@@ -83,13 +92,23 @@ def _learned(lab: Lab) -> None:
     for name, scale in scales.items():
         rounds = _rounds(lab, features * scale)
         lab.answers[f"distance {name}"] = _chosen(lab, rounds, rounds.first, rounds.first, BRIEF)
-    own = [features * np.sqrt(of_cf) / spread for of_cf in gains]
-    for name, k in {"own": 20, "own, k = 50": 50}.items():
-        of_cfs = []
-        for scaled in own:
-            rounds = _rounds(lab, scaled, k=min(k, len(scaled) - 1))
-            of_cfs.append(_chosen(lab, rounds, rounds.first, rounds.first, BRIEF))
-        lab.answers[f"distance {name}"] = beside(of_cfs, lab.known.columns)
+    own_distances(lab, gains, k=USUAL, limits={"own": BRIEF, "own, 400 steps": LONG})
+    own_distances(lab, gains, k=MANY, limits={"own, k = 50": BRIEF})
+
+
+def own_distances(lab: Lab, gains: Floats, *, k: int, limits: Mapping[str, int]) -> None:
+    """Give every CF a graph of its own, and let propagation go on for so long at most."""
+    features = lab.known.features
+    scaled = [features * np.sqrt(own) / spreads(features) for own in gains]
+    of_cfs = [_rounds(lab, points, k=k) for points in scaled]
+    for name, longest in limits.items():
+        found = [_chosen(lab, rounds, rounds.first, rounds.first, longest) for rounds in of_cfs]
+        lab.answers[f"distance {name}"] = beside(found, lab.known.columns)
+
+
+def spreads(features: Floats) -> Floats:
+    """Return the standard deviation of every OF; of a constant one, next to nothing."""
+    return np.asarray(np.maximum(features.std(axis=0), 1e-9))
 
 
 def importances(lab: Lab) -> Floats:
@@ -151,7 +170,7 @@ def search(lab: Lab) -> Floats:
     return scales
 
 
-def _rounds(lab: Lab, features: Floats, *, k: int = 20) -> Rounds:
+def _rounds(lab: Lab, features: Floats, *, k: int = USUAL) -> Rounds:
     known, method = lab.known, Method(seed=lab.seed, k=k)
     return Rounds(features, known.evidence, known.blocks, method, lab.workers, quiet)
 
@@ -166,7 +185,7 @@ def _walk(lab: Lab, rounds: Rounds, steps: int) -> Answer:
 
 
 def _chosen(
-    lab: Lab, rounds: Rounds, while_hidden: Graph, graph: Graph, longest: int = 400
+    lab: Lab, rounds: Rounds, while_hidden: Graph, graph: Graph, longest: int = LONG
 ) -> Answer:
     """Return what propagation makes of graphs, stopped for each CF where hidden cells favor it."""
     steps = [stop for stop in STOPS if stop <= longest]

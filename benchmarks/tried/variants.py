@@ -57,6 +57,11 @@ GROUPS: dict[str, list[Variant]] = {
     ],
     "Learned distances": [
         Variant(
+            "one round, k = 50",
+            "50 neighbors instead of 20: nothing learned",
+            "one round, steps chosen",
+        ),
+        Variant(
             "distance standardised",
             "OFs divided by their standard deviation: nothing learned",
             "one round, steps chosen",
@@ -76,6 +81,11 @@ GROUPS: dict[str, list[Variant]] = {
             "distance own",
             "standardised and important, every CF with a graph of its own",
             "one round, steps chosen",
+        ),
+        Variant(
+            "distance own, 400 steps",
+            "the same, at most 400 steps instead of 100",
+            "graph, both chosen",
         ),
         Variant(
             "distance own, k = 50",
