@@ -28,8 +28,10 @@ def run(lab: Lab) -> None:
     """Answer by every blend; all else must have answered already."""
     answers = lab.answers
     answers["auto"] = auto(lab)
+    answers["auto, both starts"] = auto(lab, "boost, both starts")
     parts = [GRAPH, "boost", "net"]
     of_parts = {
+        "auto, first round": parts,
         "boost, net": ["boost", "net"],
         "auto, full graph": [FULL, "boost", "net"],
         "auto, parts of boosting apart": [GRAPH, "shallow", "deep", "related", "net"],
@@ -53,11 +55,11 @@ def run(lab: Lab) -> None:
     answers["auto, sharpened"] = sharpened(lab, answers["auto"])
 
 
-def auto(lab: Lab) -> Answer:
+def auto(lab: Lab, boosted: str = "boost") -> Answer:
     """Return what `auto` answers: with the whole graph where its first round is worth it."""
-    found, weights = geometric(lab, [lab.answers[part] for part in (GRAPH, "boost", "net")])
+    found, weights = geometric(lab, [lab.answers[part] for part in (GRAPH, boosted, "net")])
     if max(of_cf[0] for of_cf in weights) >= WORTH_IT:
-        found, _ = geometric(lab, [lab.answers[part] for part in (FULL, "boost", "net")])
+        found, _ = geometric(lab, [lab.answers[part] for part in (FULL, boosted, "net")])
     return found
 
 

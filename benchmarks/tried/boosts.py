@@ -20,9 +20,23 @@ Fits = Sequence[Sequence[Fitted]]  # of every CF
 
 def run(lab: Lab) -> None:
     """Answer by every variant of boosting."""
-    known, answers = lab.known, lab.answers
+    bench, fits = parts(lab)
+    third = bench.from_others(lab.answers["boost"].confidences, fits)
+    lab.answers["third"] = _answer(
+        lab, bench, [more or found for found, more in zip(fits, third, strict=True)]
+    )
+    lab.answers["boost, third"] = _answer(lab, bench, _added(fits, third))
+    begun = _bench(lab, lab.known, lab.folds, start=1.0)
+    lab.answers["shallow, start 1"] = _answer(lab, begun, begun.from_ofs("", ["shallow"]))
+    other = _bench(lab, lab.known, lab.folds, seed=lab.seed + 1).from_ofs("", ["deep"])
+    lab.answers["boost, deep twice"] = _answer(lab, bench, _added(fits, other))
+
+
+def parts(lab: Lab) -> tuple[Bench, Fits]:
+    """Answer by boosting and by its parts, also from nothing; return what its blend is made of."""
+    answers = lab.answers
     bench = _bench(lab, lab.known, lab.folds)
-    fits = bench.from_ofs("", ["shallow", "deep"])
+    fits: Fits = bench.from_ofs("", ["shallow", "deep"])
     for place, name in enumerate(["shallow", "deep"]):
         answers[name] = _answer(lab, bench, [found[place : place + 1] for found in fits])
     answers["shallow, deep"] = both = _answer(lab, bench, fits)
@@ -30,22 +44,18 @@ def run(lab: Lab) -> None:
     answers["related"] = _answer(
         lab, bench, [more or found for found, more in zip(fits, further, strict=True)]
     )
-    fits = [[*found, *more] for found, more in zip(fits, further, strict=True)]
+    fits = _added(fits, further)
     answers["boost"] = _answer(lab, bench, fits)
-    third = bench.from_others(answers["boost"].confidences, fits)
-    answers["third"] = _answer(
-        lab, bench, [more or found for found, more in zip(fits, third, strict=True)]
-    )
-    answers["boost, third"] = _answer(
-        lab, bench, [[*found, *more] for found, more in zip(fits, third, strict=True)]
-    )
-    for start in (0.0, 1.0):
-        begun = _bench(lab, known, lab.folds, start=start)
-        answers[f"shallow, start {start:g}"] = _answer(lab, begun, begun.from_ofs("", ["shallow"]))
-    other = _bench(lab, known, lab.folds, seed=lab.seed + 1).from_ofs("", ["deep"])
-    answers["boost, deep twice"] = _answer(
-        lab, bench, [[*found, *more] for found, more in zip(fits, other, strict=True)]
-    )
+    begun = _bench(lab, lab.known, lab.folds, start=0.0)
+    from_nothing = begun.from_ofs("", ["shallow"])
+    answers["shallow, start 0"] = _answer(lab, begun, from_nothing)
+    answers["boost, both starts"] = _answer(lab, bench, _added(fits, from_nothing))
+    return bench, fits
+
+
+def _added(fits: Fits, more: Fits) -> Fits:
+    """Return the fits of every CF, and more of them."""
+    return [[*found, *others] for found, others in zip(fits, more, strict=True)]
 
 
 def hidden(lab: Lab) -> tuple[Floats, Floats]:
@@ -57,7 +67,7 @@ def hidden(lab: Lab) -> tuple[Floats, Floats]:
     fits: Fits = bench.from_ofs("", ["shallow", "deep"])
     confidences, _, _ = apply_cells(bench.priors(fits, bench.blends(fits)), lab.blind)
     further = bench.from_others(confidences, fits)
-    fits = [[*found, *more] for found, more in zip(fits, further, strict=True)]
+    fits = _added(fits, further)
     priors = bench.priors(fits, bench.blends(fits))
     return priors, apply_cells(priors, lab.blind)[0]
 
