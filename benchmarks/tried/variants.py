@@ -169,9 +169,9 @@ SUMMARY = """\
 - **The graph itself can be improved a lot**: by steps that every CF chooses (kept), by a distance
   of every CF's own, or by boosting's estimates in its second round. The last two rest on boosting,
   which is better still by itself, and in a blend with it they add nothing: not kept.
-- **Two things are better by the truth and not by the score**: a further part of boosting that starts
-  from nothing, and an arithmetic mean in the blend. Picked by the truth out of some fifty, that is
-  no proof; they are worth another look on other tables.
+- **Two things are better by the truth and not by the score**: a further part of boosting that
+  starts from nothing, and an arithmetic mean in the blend. Picked by the truth out of some fifty,
+  that is no proof; they are worth another look on other tables.
 - **The trap is real**: a third boosting round has by far the best score of all, and is far worse
   than the second. A score proves something only while no hidden cell reaches its own prediction."""
 NOTES = {
@@ -179,8 +179,8 @@ NOTES = {
 Choosing by hidden cells is what the score proves most clearly, on both tables: the cross entropy
 falls a great deal, while accuracy stays or falls a little, since the score judges confidences and
 not answers. Neither shorter nor longer is better for all: Adult, with its large domains, wants more
-steps, which do harm on Bank. The second round as the paper has it raises accuracy and lowers the score: its
-confidences are too sure.""",
+steps, which do harm on Bank. The second round as the paper has it raises accuracy and lowers the
+score: its confidences are too sure.""",
     "Boosting's estimates as features of the second round": """\
 They make the graph much better, if steps are chosen; with 100 steps for all, confidences are too
 sure. But what it is compared with is a graph without help: boosting alone (below) is better in all
