@@ -166,3 +166,26 @@ def test_the_slope_that_weights_are_found_by_is_that_of_the_objective(monkeypatc
             weights = np.exp(end) / np.exp(end).sum()
             ends.append(-objective(weights, told, cells))
         assert slope[place] == pytest.approx((ends[0] - ends[1]) / 2e-5, rel=1e-4)
+
+
+@pytest.mark.parametrize(("often", "expected"), [(0.95, [0, 1]), (0.5, [0.5, 0.5])])
+def test_a_part_that_is_right_clearly_more_often_answers_alone(often, expected):
+    rng = np.random.default_rng(0)
+    m, size = 3000, 4
+    values = rng.integers(size, size=m)
+    cells = Mechanism(size).draw(values, np.ones(m, dtype=int), rng.random((m, size)))
+
+    def right(share):  # the first value is right so often; how sure the prior is stays the same
+        first = np.where(rng.random(m) < share, values, (values + 1) % size)
+        return 0.1 + 0.6 * np.eye(size)[first]
+
+    told = [right(0.5), right(often)]
+    found = Blend(np.array([0.5, 0.5]), np.zeros(2), told[0])
+    chosen = blend.unless_less_accurate(found, told, cells, Mechanism(size))
+    assert chosen.weights.tolist() == expected
+
+
+def test_nothing_is_told_by_empty_cells():
+    found = Blend(np.array([0.5, 0.5]), np.zeros(2), np.full((3, 2), 0.5))
+    told, empty = [np.eye(2)[[0, 0, 0]]] * 2, np.ones((3, 2), dtype=bool)
+    assert blend.unless_less_accurate(found, told, empty, Mechanism(2)) is found

@@ -106,11 +106,14 @@ class Race:
                 progress=self.progress,
             )
         told = [part.hidden.priors for part in self.found.values() if part.hidden]
-        cells = self.known.evidence[np.concatenate(self.folds)]
-        return [
-            blend.fit([priors[:, block] for priors in told], cells[:, block])
-            for block in self.known.columns
-        ]
+        rows = np.concatenate(self.folds)
+        cells, candidates = self.known.evidence[rows], self.known.candidates[rows]
+        blends = []
+        for how, block in zip(self.known.mechanisms, self.known.columns, strict=True):
+            own = [priors[:, block] for priors in told]
+            found = blend.fit(own, cells[:, block])
+            blends.append(blend.unless_less_accurate(found, own, candidates[:, block], how))
+        return blends
 
     def _allows(self, name: str, method: Method, budget: float) -> bool:
         n = len(self.known)

@@ -10,6 +10,9 @@ is dropped. The gradient of a row's log-likelihood in w_m is E[log prior_m | cel
 The same weights blend confidences: a row's cell may be applied to the blend or to its parts.
 Weights that were fitted to a hidden cell must not judge it: each half of the hidden rows is blended
 by weights from the other half.
+
+A blend has the best confidences, and may still be right less often than one of its parts. Where that
+is clear from the hidden cells, the part answers alone.
 """
 
 from collections.abc import Sequence
@@ -22,9 +25,11 @@ from scipy.special import softmax
 
 from cfl_cli.arrays import Floats, Mask
 from cfl_cli.estimators.interface import LEAST_MASS, Part, logs
+from cfl_cli.exclusions import Mechanism
 
 FLOOR = 1e-6  # of a prior: what one part rules out, the others may still know
 LEAST_WEIGHT = 0.02
+CLEARLY = 2.5  # standard errors
 FARTHEST = 15.0  # of a weight's logarithm from 0
 
 
@@ -53,6 +58,29 @@ def fit(told: Sequence[Floats], evidence: Floats | Mask) -> Blend:
     for half in (one, ~one):
         prior[half] = mean(parts[:, half], _weights(parts[:, ~half], evidence[~half]))
     return Blend(_weights(parts, evidence), scores, prior)
+
+
+def unless_less_accurate(
+    found: Blend, told: Sequence[Floats], hidden: Mask, mechanism: Mechanism
+) -> Blend:
+    """Return the blend, or else the part whose first value is right clearly more often.
+
+    Which is told, without bias, by the hidden cells, m × K; see `exclusions`.
+    """
+    is_true, counts = mechanism.unbiased(hidden), mechanism.weights(hidden)
+    if not counts.any():
+        return found
+    shares, rows = counts / counts.sum(), np.arange(len(hidden))
+    right = [is_true[rows, prior.argmax(axis=1)] for prior in (found.prior, *told)]
+    margins = []
+    for part in right[1:]:
+        more = part - right[0]
+        error = np.sqrt(np.sum((shares * (more - shares @ more)) ** 2))
+        margins.append(float(shares @ more - CLEARLY * error))
+    best = int(np.argmax(margins))
+    if margins[best] <= 0:
+        return found
+    return Blend(np.eye(len(told))[best], found.scores, told[best])
 
 
 def apply(parts: Sequence[Floats], blends: Sequence[Blend], columns: Sequence[slice]) -> Floats:
