@@ -32,7 +32,7 @@ DECISIVE = {
     "min_confidence",
     "keep_flagged",
 }
-WITH_NEIGHBORS = {"graph", "ipal", "auto"}  # methods
+WITH_NEIGHBORS = {"graph", "ipal"}  # methods that cannot do without
 
 
 @dataclass(frozen=True)
@@ -138,8 +138,8 @@ class Stages:
         self.progress(stage, done, total)
 
     def seconds(self) -> dict[str, float]:
-        """Return how long each stage took; the last one ends now."""
-        ends = [*(moment for _, moment in self.began[1:]), perf_counter()]
+        """Return how long each stage took, if there was any; the last one ends now."""
+        ends = [*(moment for _, moment in self.began), perf_counter()][1:]
         times: dict[str, float] = {}
         for (stage, moment), end in zip(self.began, ends, strict=True):
             times[stage] = times.get(stage, 0.0) + end - moment

@@ -1,6 +1,7 @@
 from types import SimpleNamespace
 
 import numpy as np
+import polars as pl
 import pytest
 from planted import follow, known_of, run, table, told
 
@@ -286,3 +287,13 @@ def test_the_weights_of_parts_hold_for_each_cf_by_itself(monkeypatch):
     one, two = run("auto", known, folds=folds(400, 2, seed=0)).origins
     assert [round(part.weight) for part in one.parts] == [0, 1]
     assert [round(part.weight) for part in two.parts] == [1, 0]
+
+
+def test_a_table_of_fewer_rows_than_neighbors_goes_without_the_graph():
+    from cfl_cli import Schema, impute  # noqa: PLC0415 — the rest of this file needs arrays alone
+
+    frame = pl.DataFrame({"x": [str(row) for row in range(10)], "c": ["a", "b"] * 5})
+    columns = "x: {role: ordinary, type: numeric}, c: {role: complementary, values: [a, b, d]}"
+    found = impute(frame, Schema.parse(f"version: 1\ncolumns: {{{columns}}}"), method="auto")
+    assert any("without graph" in warning for warning in found.report.warnings)
+    assert [part.name for part in found.report.columns[0].parts][-1] == "net"

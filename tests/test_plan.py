@@ -47,6 +47,12 @@ def test_settings_win_over_the_schemas():
         plan(TABLE, schema, name="t")
 
 
+@pytest.mark.parametrize("method", ["observed", "commonest", "boost", "auto"])
+def test_every_method_can_be_planned(method):
+    settings = {"k": 2, "method": method}
+    assert plan(TABLE, Schema(columns=COLUMNS, settings=settings)).seconds >= 0
+
+
 def test_two_rows_with_one_neighbor_can_be_planned():
     found = plan(TABLE.tail(2), Schema(columns=COLUMNS, settings={"k": 1}), name="t")
     assert found.rows == 2

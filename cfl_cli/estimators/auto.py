@@ -89,6 +89,10 @@ class Race:
 
     def run(self, name: str, method: Method) -> None:
         """Run a part, if it can be run and the time allows it."""
+        if name == "graph" and method.k >= len(self.known):
+            few = f"k = {method.k} needs more than {method.k} rows"
+            self.warnings.append(f"auto goes without graph: {few}")
+            return
         try:
             if self.budget is None or self._allows(name, method, self.budget):
                 self.found[name] = self._run(name, method, self.known, self.folds, self.progress)

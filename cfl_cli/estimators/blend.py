@@ -11,8 +11,8 @@ The same weights blend confidences: a row's cell may be applied to the blend or 
 Weights that were fitted to a hidden cell must not judge it: each half of the hidden rows is blended
 by weights from the other half.
 
-A blend has the best confidences, and may still be right less often than one of its parts. Where that
-is clear from the hidden cells, the part answers alone.
+A blend has the best confidences, and may still be right less often than one of its parts. Where
+that is clear from the hidden cells, the part answers alone.
 """
 
 from collections.abc import Sequence

@@ -61,7 +61,7 @@ LEAST_GAIN = 1e-3  # of the score over so many rounds, times (K − 1)/s; less i
 MOST_FEATURES = 32  # that a tree sees
 HEAD_START = 0.5  # of the way to the domain shares, in logarithms
 FURTHER_START = 0.25  # of the way to what shallow trees say from the OFs alone
-RAREST = 1e-4  # a share at the start
+RAREST = 0.25  # share at the start, times K: an estimate of 0 may be far off
 L2 = 5.0
 TINY = np.float32(1e-30)
 FLATTEST = np.float32(1e-6)  # curvature of a row, at least
@@ -396,7 +396,7 @@ def _target(known: Known, cf: int, shares: Sequence[Floats]) -> Target:
     size = block.stop - block.start
     exclusions = (~known.candidates[:, block]).sum(axis=1)
     many = exclusions * (size - 1) / (size - exclusions)
-    starts = [HEAD_START * np.log(np.maximum(of_run, RAREST)) for of_run in shares]
+    starts = [HEAD_START * np.log(np.maximum(of_run, RAREST / size)) for of_run in shares]
     return Target(
         cf,
         np.ascontiguousarray(known.evidence[:, block].T, dtype=np.float32),

@@ -48,7 +48,7 @@ DROPPED = 0.1  # share of the units that are left out of a step
 MOMENTUM, SCALE = 0.9, 0.999  # of Adam's running means
 AVERAGE = 0.995  # of the weights' running mean
 SMALL = 1e-8
-RAREST = 1e-4  # a share at the start
+RAREST = 0.25  # share at the start, times K: an estimate of 0 may be far off
 ROWS_AT_ONCE = 4096
 
 
@@ -200,13 +200,13 @@ class Lesson:
         widths = [self.inputs.shape[1], UNITS, UNITS, self.known.candidates.shape[1]]
         seen = np.zeros(len(self.known), dtype=bool)
         seen[self.seen] = True
-        shares = np.concatenate(self.known.shares(seen))
+        shares = [np.maximum(of, RAREST / len(of)) for of in self.known.shares(seen)]
         layers = []
         for above, below in pairwise(widths):
             layers.append(random.standard_normal((above, below)) * np.sqrt(2 / above))
             layers.append(np.zeros(below))
         layers[-2] *= 0.1
-        layers[-1] = np.log(np.maximum(shares, RAREST))
+        layers[-1] = np.log(np.concatenate(shares))
         return [layer.astype(np.float32) for layer in layers]
 
 
