@@ -290,6 +290,7 @@ def test_a_second_run_finds_everything_known_and_writes_the_same(tried):
 
 
 def test_an_interrupted_run_says_so_and_goes_on_from_there(tmp_path):
+    pytest.importorskip("matplotlib", reason="the extra [bench] is not installed")
     arguments = [*COMMAND, "--only", "estimates", "k", "--jobs", "1", "--out", str(tmp_path)]
     process = subprocess.Popen(
         arguments, cwd=ROOT, text=True, stderr=subprocess.PIPE, start_new_session=True
