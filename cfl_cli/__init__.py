@@ -8,7 +8,8 @@
     neighbors.py    step 2  features → k nearest rows; index.py finds what is near
     weights.py      step 3  a small quadratic programme per row → weights
     propagate.py    step 4  confidences flow along the weights
-    estimate.py     steps 2 to 4, twice: the paper's Algorithm 1; and again with cells hidden
+    estimators/     graph.py: steps 2 to 4, twice, the paper's Algorithm 1; and other methods
+    methods.py      what the settings say of a method, and which rows are hidden to judge it
     exclusions.py   how exclusions arise: what a cell says about the value behind it
     heldout.py      what hidden cells tell about the answers
     decode.py       step 5  confidences → columns
