@@ -4,8 +4,8 @@ neighbors    all n × n distances, sorted
 weights      SLSQP, row by row
 propagation  H as a dense n × n matrix, multiplied with all confidences
 
-It says the same as `cfl_cli.estimators.graph` wherever no distances are equal; among equal ones it takes
-the first rows, where `cfl` draws by lot.
+It says the same as `cfl_cli.estimators.graph` wherever no distances are equal; among equal ones it
+takes the first rows, where `cfl` draws by lot.
 """
 
 from collections.abc import Callable
