@@ -18,7 +18,7 @@ from benchmarks.paper.labels import as_observed, predict
 from benchmarks.paper.plan import Imputation, Prediction, Scale
 from benchmarks.paper.published import Published
 from benchmarks.paper.reasons import REASONS
-from benchmarks.paper.scores import any_candidate, macro_f1, score
+from benchmarks.paper.scores import any_candidate, score
 from benchmarks.paper.store import Answers, Store, whole
 from benchmarks.paper.summary import Row, Summary, verdict
 from cfl_cli import Schema
@@ -51,14 +51,6 @@ def test_a_true_value_without_confidence_costs_as_much_as_in_the_authors_code():
     assert score(np.eye(2), np.array([0, 1]), np.array([1, 1])).cross_entropy == pytest.approx(
         -np.log(1e-10) / 2
     )
-
-
-def test_macro_f1_is_scikit_learns():
-    metrics = pytest.importorskip("sklearn.metrics", reason="the extra [bench] is not installed")
-    rng = np.random.default_rng(0)
-    answers, truth = rng.integers(0, 5, (2, 200))
-    expected = metrics.f1_score(truth, answers, average="macro")
-    assert macro_f1(answers, truth, size=9) == pytest.approx(expected)
 
 
 def test_answers_of_observed_are_drawn_evenly_among_the_candidates():

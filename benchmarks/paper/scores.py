@@ -1,17 +1,14 @@
-"""How good confidences are, by the paper's four scores, given the truth.
-
-cross entropy   −mean log q(truth), with q at least 1e-10, as in the authors' code
-entropy         −mean Σ q log q
-accuracy, F1    of the single answer; F1 is the mean of that of every value
-"""
+"""How good confidences are, by the paper's four scores; they are those of `cfl evaluate`."""
 
 from dataclasses import dataclass
 
 import numpy as np
 
+from cfl_cli import scores
 from cfl_cli.arrays import Floats, Ints
+from cfl_cli.blocks import entropies
 
-SMALLEST = 1e-10
+ONE_BLOCK = np.array([0])
 
 
 @dataclass(frozen=True)
@@ -26,12 +23,11 @@ class Scores:
 
 def score(confidences: Floats, answers: Ints, truth: Ints) -> Scores:
     """Return the scores of n × K confidences and n answers; values are given by their places."""
-    logs = np.log(np.maximum(confidences, SMALLEST))
     return Scores(
-        accuracy=float((answers == truth).mean()),
-        f1=macro_f1(answers, truth, size=confidences.shape[1]),
-        cross_entropy=float(-logs[np.arange(len(truth)), truth].mean()),
-        entropy=float(-(confidences * logs).sum(axis=1).mean()),
+        accuracy=scores.accuracy(truth, answers),
+        f1=scores.macro_f1(truth, answers),
+        cross_entropy=scores.cross_entropy(scores.in_truth(truth, confidences)),
+        entropy=float(entropies(confidences, ONE_BLOCK).mean()),
     )
 
 
@@ -42,11 +38,3 @@ def any_candidate(confidences: Floats, *, seed: int) -> Ints:
     """
     lots = np.random.default_rng(seed).random(confidences.shape)
     return np.asarray(np.where(confidences > 0, lots, -1).argmax(axis=1))
-
-
-def macro_f1(answers: Ints, truth: Ints, *, size: int) -> float:
-    """Return the mean F1 of the values that occur among answers or truth."""
-    right = np.bincount(truth[answers == truth], minlength=size)
-    either = np.bincount(answers, minlength=size) + np.bincount(truth, minlength=size)
-    occurs = either > 0
-    return float((2 * right[occurs] / either[occurs]).mean())
