@@ -62,6 +62,7 @@ class Table:
 
     def write(self, folder: Path) -> None:
         """Write the table, its schema and the truth."""
+        folder.mkdir(parents=True, exist_ok=True)
         (folder / "schema.yml").write_text(self.schema)
         self.masked.write_parquet(folder / "data.parquet")
         self.truth.select(list(self.cfs)).write_parquet(folder / "truth.parquet")

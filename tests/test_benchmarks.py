@@ -80,7 +80,6 @@ def test_a_row_is_taken_out_of_its_neighbors_even_where_its_equals_crowd_it_out(
 @pytest.mark.parametrize("task", ["spreading", "imputer"])
 @pytest.mark.filterwarnings("ignore:max_iter=30 was reached")
 def test_scikit_learns_tools_fill_in_better_than_chance(folder, task):
-    pytest.importorskip("sklearn", reason="the extra [bench] is not installed")
     told = tasks.TASKS[task](folder)
     assert told["seconds"] > 0
     assert min(told["accuracy"].values()) > 0.3  # of five values
@@ -168,7 +167,6 @@ def test_the_page_says_what_was_skipped_and_why(tmp_path):
 
 
 def test_the_plot_is_the_same_for_the_same_results(tmp_path):
-    pytest.importorskip("matplotlib", reason="the extra [bench] is not installed")
     results = Results(tmp_path / "speed.json", MACHINE, facts("cfl", "bank", 2000, 1.0))
     for name in ("one.svg", "two.svg"):
         show.draw(results, tmp_path / name)

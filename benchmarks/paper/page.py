@@ -36,6 +36,10 @@ The paper's evaluation, done again. Written by
 
 from [results.json](results.json), which holds every number; [benchmarks.md](benchmarks.md) says
 what is run and how long it takes."""
+CHANCE = """\
+These are comparisons of means. Methods are run on the same masks: a lead is more than chance if the
+mean of its seeds' differences is more than twice that mean's standard error; against the paper, if
+the verdict below is not `matches`. "The paper" is what it prints for the method it proposes."""
 RULE = """\
 Numbers are means ± standard deviations over the seeds; a seed decides which exclusions are drawn,
 which rows a classifier learns from, and all draws of the methods. The paper's numbers stand in
@@ -75,6 +79,7 @@ def page(summary: Summary) -> str:
         SLICE if any(row.part_of_table for row in summary.rows) else "",
         "## In short",
         _short(summary),
+        CHANCE,
         _means(summary),
         RULE,
         "## The values behind CFs (Tables 1 and 2)",
@@ -126,8 +131,12 @@ def _measured(summary: Summary) -> str:
 def _short(summary: Summary) -> str:
     lines = []
     for claim in claims(summary):
-        names = f" ({', '.join(claim.holds)})" if 0 < len(claim.holds) < claim.of else ""
-        lines.append(f"- {claim.words}: {len(claim.holds)} of {claim.of} CFs{names}.")
+        total = len(claim.holds) + len(claim.fails)
+        failing = f" (not {', '.join(claim.fails)})" if 0 < len(claim.fails) < total else ""
+        lines.append(
+            f"- {claim.words}: {len(claim.holds)} of {total} CFs{failing}, "
+            f"{claim.surely} of them by more than chance."
+        )
     return "\n".join(lines) or "Nothing here can be compared with the paper."
 
 

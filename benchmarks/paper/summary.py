@@ -40,11 +40,16 @@ class Row:
     metric: str
     mean: float
     sd: float | None  # of the seeds; None: only one
-    seeds: int
+    values: tuple[float, ...]  # seed by seed
     paper_mean: float | None = None  # of the same, or of the paper's own method
     paper_sd: float | None = None
     paper_source: str | None = None
     verdict: str | None = None  # None: nothing to compare with
+
+    @property
+    def seeds(self) -> int:
+        """Return how many seeds there are."""
+        return len(self.values)
 
     @property
     def part_of_table(self) -> bool:
@@ -70,14 +75,16 @@ class Summary:
     def from_json(cls, text: str) -> "Summary":
         """Read what `to_json` wrote."""
         held: dict[str, Any] = json.loads(text)
-        return cls(**held | {"rows": tuple(Row(**row) for row in held["rows"])})
+        rows = (Row(**row | {"values": tuple(row["values"])}) for row in held["rows"])
+        return cls(**held | {"rows": tuple(rows)})
 
     def to_csv(self) -> str:
         """Return the rows as CSV."""
         text = io.StringIO()
         writer = csv.DictWriter(text, [each.name for each in fields(Row)], lineterminator="\n")
         writer.writeheader()
-        writer.writerows(asdict(row) for row in self.rows)
+        for row in self.rows:
+            writer.writerow(asdict(row) | {"values": " ".join(map(str, row.values))})
         return text.getvalue()
 
     def of(self, part: str, table: str) -> list[Row]:
@@ -153,7 +160,7 @@ def _row(key: tuple[Any, ...], found: list[float]) -> Row:
     part, table, rows, subject, series, at, metric = key
     mean, sd = fmean(found), stdev(found) if len(found) > 1 else None
     paper = find(part, table, subject, series, metric)
-    row = Row(part, table, rows, subject, series, at, metric, mean, sd, len(found))
+    row = Row(part, table, rows, subject, series, at, metric, mean, sd, tuple(found))
     if part in BY_CF and not subject:
         method = "graph" if part == "checks" else series
         return replace(row, paper_mean=mean_of_cfs(table, method, metric))
