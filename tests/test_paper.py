@@ -267,7 +267,7 @@ def test_a_generated_table_goes_all_the_way_to_the_page(tried):
     lines = (tried / "results.csv").read_text().splitlines()
     assert len(lines) == len(known.rows) + 1
     figures = {path.name for path in (tried / "docs" / "results").iterdir()}
-    assert figures == {"accuracy.svg", "iterations.svg", "settings.svg"}
+    assert figures == {"estimates.svg", "iterations.svg", "settings.svg"}
 
 
 def test_every_number_of_the_page_stands_in_the_results(tried):

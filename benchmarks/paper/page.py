@@ -83,7 +83,7 @@ def page(summary: Summary) -> str:
         _means(summary),
         RULE,
         "## The values behind CFs (Tables 1 and 2)",
-        "![Accuracy of every CF by every method](results/accuracy.svg)",
+        "![Accuracy and cross entropy of every CF by every method](results/estimates.svg)",
         ESTIMATES,
         *_each(summary, "estimates", _estimates),
         "## The target predicted (Tables 3 and 4)",

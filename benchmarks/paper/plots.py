@@ -10,13 +10,25 @@ METRICS = {"accuracy": "mean accuracy", "cross_entropy": "mean cross entropy"}
 SETTINGS = {"iterations": "iterations T", "k": "neighbors k", "gamma": "γ"}
 # series → how it is drawn; `paper` is what the paper has for its own method
 DOTS: dict[str, dict[str, Any]] = {
-    "commonest": {"marker": "|", "color": "#7a7a7a", "markersize": 11, "markeredgewidth": 2},
+    "commonest": {"marker": "|", "color": "#7a7a7a", "markersize": 8, "markeredgewidth": 2},
     "ipal": {"marker": "v", "color": "#7a7a7a"},
-    "paper": {"marker": "o", "color": "#b2182b", "markerfacecolor": "none", "markersize": 9},
+    "paper": {"marker": "o", "color": "#b2182b", "markerfacecolor": "none", "markersize": 7},
     "graph": {"marker": "s", "color": "#08306b", "markersize": 5},
     "boost": {"marker": "^", "color": "#4292c6", "markerfacecolor": "none"},
     "auto": {"marker": "D", "color": "#4292c6", "markersize": 5},
 }
+GRID = {"color": "#d9d9d9", "linewidth": 0.6}
+LOOKS: Any = {
+    "svg.hashsalt": "cfl",
+    "font.size": 9,
+    "axes.grid": True,
+    "axes.axisbelow": True,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "grid.color": GRID["color"],
+    "grid.linewidth": GRID["linewidth"],
+}
+STRIP = 0.8  # how much of a CF's height its methods take
 LINES: list[dict[str, Any]] = [
     {"linestyle": "-", "marker": "o", "color": "#08306b"},
     {"linestyle": "--", "marker": "s", "color": "#b2182b"},
@@ -28,7 +40,7 @@ def draw(summary: Summary, folder: Path) -> None:
     """Draw every figure for which there are results into a folder."""
     folder.mkdir(parents=True, exist_ok=True)
     if any(row.part == "estimates" for row in summary.rows):
-        _save(folder / "accuracy.svg", (7.5, 3.4), lambda figure: _accuracy(figure, summary))
+        _save(folder / "estimates.svg", (7.5, 7.5), lambda figure: _estimates(figure, summary))
     if any(row.part == "iterations" for row in summary.rows):
         _save(folder / "iterations.svg", (7.5, 5.2), lambda figure: _steps(figure, summary))
     if any(row.part in {"k", "gamma"} for row in summary.rows):
@@ -39,39 +51,46 @@ def _save(path: Path, size: tuple[float, float], fill: Any) -> None:
     import matplotlib as mpl  # noqa: PLC0415 — only in the extra [bench]
     from matplotlib.figure import Figure  # noqa: PLC0415 — the same
 
-    with mpl.rc_context({"svg.hashsalt": "cfl", "font.size": 9}):
+    with mpl.rc_context(LOOKS):
         figure = Figure(figsize=size, layout="constrained")
         fill(figure)
-        for axes in figure.axes:
-            axes.grid(which="major", color="#d9d9d9", linewidth=0.6)
-            axes.set_axisbelow(True)
-            axes.spines[["top", "right"]].set_visible(False)
         figure.savefig(path, metadata={"Date": None})
 
 
-def _accuracy(figure: Any, summary: Summary) -> None:
-    """Draw the accuracy of every CF: a line of dots for each, a panel for each table."""
-    panels = figure.subplots(1, len(summary.tables), squeeze=False)[0]
-    for axes, table in zip(panels, summary.tables, strict=True):
-        rows = [
-            row
-            for row in summary.of("estimates", table)
-            if row.metric == "accuracy" and row.subject
-        ]
-        cfs = list(dict.fromkeys(row.subject for row in rows))
-        for series, style in DOTS.items():
-            dots = _paper(rows) if series == "paper" else _ours(rows, series)
-            if dots:
-                heights = [len(cfs) - cfs.index(cf) for cf in dots]
-                axes.plot(list(dots.values()), heights, linestyle="none", label=series, **style)
-        axes.set_yticks(range(len(cfs), 0, -1), cfs)
-        axes.set_ylim(0.4, len(cfs) + 0.6)
-        axes.set_xlim(0, 1)
-        axes.set_xlabel("accuracy")
-        axes.set_title(NAMES[table])
+def _estimates(figure: Any, summary: Summary) -> None:
+    """Draw both metrics of every CF: a strip for each, in which each method has its own height."""
+    panels = figure.subplots(2, len(summary.tables), squeeze=False)
+    for column, table in enumerate(summary.tables):
+        for axes, metric in zip(panels[:, column], METRICS, strict=True):
+            _strips(axes, summary, table, metric)
+        panels[0, column].set_title(NAMES[table])
+        panels[0, column].set_xlim(0, 1)
     figure.legend(
-        *panels[0].get_legend_handles_labels(), loc="outside lower center", ncols=6, frameon=False
+        *panels[0, 0].get_legend_handles_labels(),
+        loc="outside lower center",
+        ncols=len(DOTS),
+        frameon=False,
     )
+
+
+def _strips(axes: Any, summary: Summary, table: str, metric: str) -> None:
+    found = [row for row in summary.of("estimates", table) if row.metric == metric and row.subject]
+    cfs = list(dict.fromkeys(row.subject for row in found))
+    for place, (series, style) in enumerate(DOTS.items()):
+        dots = _paper(found) if series == "paper" else _ours(found, series)
+        shift = STRIP * (0.5 - (place + 0.5) / len(DOTS))
+        heights = [shift - cfs.index(cf) for cf in dots]
+        axes.plot(
+            list(dots.values()), heights, linestyle="none", label=series, clip_on=False, **style
+        )
+    axes.set_yticks(range(0, -len(cfs), -1), cfs)
+    axes.set_ylim(0.5 - len(cfs), 0.5)
+    axes.set_xlim(left=0)
+    for between in range(1, len(cfs)):
+        axes.axhline(0.5 - between, **GRID)
+    axes.grid(visible=False, axis="y")
+    axes.tick_params(axis="y", length=0)
+    axes.set_xlabel(METRICS[metric].removeprefix("mean "))
 
 
 def _ours(rows: list[Row], series: str) -> dict[str, float]:
