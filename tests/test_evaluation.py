@@ -86,7 +86,7 @@ def test_a_cf_without_answers_has_no_accuracy():
 def test_no_confidence_in_the_truth_is_counted_and_clipped():
     found = evaluate(output("soft"), pl.DataFrame({"cf": ["a", "c", "a", "a"]}), SCHEMA).columns[0]
     assert found.zero_confidence == 1
-    logs = 15 * math.log(10) - math.log(0.5) - math.log(0.25) - math.log(0.5)
+    logs = 10 * math.log(10) - math.log(0.5) - math.log(0.25) - math.log(0.5)
     assert found.cross_entropy == pytest.approx(logs / 4)
 
 

@@ -334,6 +334,13 @@ def test_an_interrupted_run_says_so_and_goes_on_from_there(tmp_path):
     assert int(again.stderr.splitlines()[0].split()[2].rstrip(":")) < total
 
 
+def test_page_and_readme_show_what_the_kept_results_say():
+    known = Summary.from_json((ROOT / "docs" / "results.json").read_text())
+    assert known.missing == 0
+    assert (ROOT / "docs" / "results.md").read_text() == page.page(known)
+    assert page.means(known) in (ROOT / "README.md").read_text()
+
+
 def test_a_folder_without_the_tables_is_told_at_once(tmp_path):
     told = run("--data", tmp_path, "--out", tmp_path / "out")
     assert told.returncode == 1

@@ -80,7 +80,7 @@ def page(summary: Summary) -> str:
         "## In short",
         _short(summary),
         CHANCE,
-        _means(summary),
+        means(summary),
         RULE,
         "## The values behind CFs (Tables 1 and 2)",
         "![Accuracy and cross entropy of every CF by every method](results/estimates.svg)",
@@ -140,7 +140,7 @@ def _short(summary: Summary) -> str:
     return "\n".join(lines) or "Nothing here can be compared with the paper."
 
 
-def _means(summary: Summary) -> str:
+def means(summary: Summary) -> str:
     """Return accuracy and cross entropy, means over all CFs, by method."""
     methods = _series(row for row in summary.rows if row.part == "estimates")
     wanted = [
