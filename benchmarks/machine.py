@@ -15,9 +15,6 @@ PACKAGES = ("cfl-cli", "numpy", "scipy", "osqp", "polars", "lightgbm", "scikit-l
 
 def machine() -> Facts:
     """Return what results depend on: results of different machines or code are never mixed."""
-    sources = hashlib.sha256()
-    for path in sorted((ROOT / "cfl_cli").glob("**/*.py")):
-        sources.update(path.read_bytes())
     memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     return {
         "cores": available_cores(),
@@ -26,8 +23,16 @@ def machine() -> Facts:
         "system": f"{platform.system()} {platform.machine()}",
         "python": platform.python_version(),
         "versions": {name: version(name) for name in PACKAGES},
-        "sources": sources.hexdigest()[:12],  # of cfl_cli
+        "sources": fingerprint(*sorted((ROOT / "cfl_cli").glob("**/*.py"))),
     }
+
+
+def fingerprint(*files: Path) -> str:
+    """Return a text that changes with any of some files."""
+    content = hashlib.sha256()
+    for path in files:
+        content.update(path.read_bytes())
+    return content.hexdigest()[:12]
 
 
 def processor() -> str:

@@ -60,6 +60,10 @@ class Table:
         """Return the same table with one OF left out of its schema."""
         return replace(self, ofs={name: kind for name, kind in self.ofs.items() if name != of})
 
+    def some(self, rows: Ints) -> "Table":
+        """Return some rows of the table."""
+        return replace(self, truth=self.truth[rows], masked=self.masked[rows])
+
     def write(self, folder: Path) -> None:
         """Write the table, its schema and the truth."""
         folder.mkdir(parents=True, exist_ok=True)

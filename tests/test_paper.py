@@ -16,7 +16,7 @@ from benchmarks import tables
 from benchmarks.measure import ROOT
 from benchmarks.paper import page, plan, published, runner, work
 from benchmarks.paper.claims import claims
-from benchmarks.paper.labels import as_observed, predict
+from benchmarks.paper.labels import RealBoost, as_observed, halves, predict
 from benchmarks.paper.plan import Imputation, Prediction, Scale
 from benchmarks.paper.published import Published
 from benchmarks.paper.reasons import REASONS
@@ -27,7 +27,7 @@ from cfl_cli import Schema
 from cfl_cli.encode import encode
 
 SHARED = Path(__file__).parent.parent.parent / "shared"
-MACHINE = {"python": "3", "versions": {"cfl-cli": "1"}, "sources": "abc"}
+MACHINE = {"python": "3", "versions": {"cfl-cli": "1"}, "sources": "abc", "recipe": "def"}
 COMMAND = [sys.executable, "-m", "benchmarks.paper"]
 
 
@@ -121,11 +121,11 @@ def test_flagged_cfs_are_told_as_observed_and_others_as_answered(tmp_path):
     assert work.flagged(source, store) == ["cf_1"]
 
     task = Prediction("generated", 50, 0, "graph-hard", kept=True, classifier="LR")
-    told = work.columns(task, source, encoded, ["cf_1"], store)
     observed = as_observed(encoded)
+    told = work.columns(task, source, observed, encoded, ["cf_1"], store)
     np.testing.assert_array_equal(told[:, 5:10], observed[:, 5:10])
     np.testing.assert_array_equal(told[:, :5], np.eye(5)[hard])
-    softly = work.columns(replace(task, told="graph-soft"), source, encoded, [], store)
+    softly = work.columns(replace(task, told="graph-soft"), source, observed, encoded, [], store)
     np.testing.assert_allclose(softly[:, 5:10], soft["cf_1"], rtol=1e-6)
 
 
@@ -133,6 +133,37 @@ def test_exact_values_predict_a_target_that_follows_from_them():
     table = tables.generated(400, seed=0)
     target = table.truth["cf_0"].is_in(["a", "b"]).to_numpy()
     assert predict(work.exact(table), target, "AdaBoost trees", seed=0) == 1.0
+
+
+def test_boosted_trees_are_right_more_often_than_one():
+    rng = np.random.default_rng(0)
+    features = rng.random((2000, 12))
+    target = features.sum(axis=1) > 6
+    learn, judge = halves(2000, 0)
+    boosted = RealBoost(0).fit(features[learn], target[learn])
+    together, alone = (
+        (model.predict(features[judge]) == target[judge]).mean()
+        for model in (boosted, boosted.trees[0])
+    )
+    assert together > alone + 0.05
+
+
+def test_a_classifier_may_learn_from_rows_that_were_estimated_apart(tmp_path):
+    table, store = tables.generated(60, seed=0), Store(tmp_path)
+    task = Prediction("generated", 60, 0, "graph-hard", kept=False, classifier="LR", apart=True)
+    half = work.part(task.learned, table)
+    learn, judge = halves(60, 0)
+    assert half.truth.equals(table.truth[learn])
+    assert {*learn, *judge} == set(range(60))
+    right = {cf: tables.places(table.truth[cf], domain) for cf, domain in table.cfs.items()}
+    for source, rows in ((task.source, np.arange(60)), (task.learned, learn)):
+        answers = {cf: Answers(np.eye(5)[exact[rows]], exact[rows]) for cf, exact in right.items()}
+        store.keep_answers(source, answers)
+    apart = work.run_classifier(task, table, store)["f1"]
+    assert apart == work.run_classifier(replace(task, apart=False), table, store)["f1"]
+    wrong = {cf: Answers(np.eye(5)[0 * learn], 0 * learn) for cf in right}
+    store.keep_answers(task.learned, wrong)
+    assert work.run_classifier(task, table, store)["f1"] < apart
 
 
 def test_a_result_that_could_not_be_written_leaves_nothing_behind(tmp_path):
@@ -149,11 +180,18 @@ def test_results_of_other_code_are_not_mixed_in(tmp_path):
     store = Store(tmp_path)
     store.check(MACHINE)
     store.check(MACHINE | {"cores": 64})
-    with pytest.raises(ValueError, match="another sources: start again with --fresh"):
+    with pytest.raises(ValueError, match="other sources: start again with --fresh"):
         store.check(MACHINE | {"sources": "xyz"})
+
+
+def test_only_its_own_results_are_forgotten(tmp_path):
+    store = Store(tmp_path)
     store.keep(plan.graph("bank", None, 0), {"seconds": 1.0})
+    other = tmp_path / "other" / "one.json"
+    whole(other, lambda file: file.write(b"{}"))
     store.forget()
     assert store.facts(plan.graph("bank", None, 0)) is None
+    assert other.exists()
 
 
 def test_the_time_left_is_foreseen_by_tasks_of_the_same_kind():
@@ -339,6 +377,12 @@ def test_page_and_readme_show_what_the_kept_results_say():
     assert known.missing == 0
     assert (ROOT / "docs" / "results.md").read_text() == page.page(known)
     assert page.means(known) in (ROOT / "README.md").read_text()
+
+
+def test_a_part_of_the_evaluation_does_not_replace_the_page_of_the_whole(tmp_path):
+    told = run("--out", tmp_path / "out", "--docs", "docs")
+    assert told.returncode == 1
+    assert "choose another --docs" in told.stderr
 
 
 def test_a_folder_without_the_tables_is_told_at_once(tmp_path):

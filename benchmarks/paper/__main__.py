@@ -6,12 +6,15 @@ An interrupted run goes on where it stopped.
 """
 
 import argparse
+import itertools
 import signal
 import sys
 from pathlib import Path
 
-from benchmarks.machine import machine
-from benchmarks.paper import page, plan, plots, runner
+from benchmarks import tables
+from benchmarks.machine import fingerprint, machine
+from benchmarks.measure import ROOT
+from benchmarks.paper import labels, page, plan, plots, runner, scores, work
 from benchmarks.paper.plan import PARTS, Scale
 from benchmarks.paper.runner import say
 from benchmarks.paper.store import Store, whole
@@ -30,14 +33,17 @@ def main() -> None:
     store = Store(asked.out)
     if asked.fresh:
         store.forget()
+    facts = machine() | {"recipe": recipe()}
     try:
-        store.check(machine())
+        store.check(facts)
     except ValueError as error:
         sys.exit(str(error))
     chosen = plan.points(scale, asked.only or PARTS)
-    done = runner.run(plan.tasks(chosen), store, asked.data, jobs=asked.jobs)
-    say(f"{done} tasks done, the rest was known" if done else "everything was known")
-    summary = summarise(plan.points(scale, PARTS), store, machine())
+    stages = plan.tasks(chosen)
+    done = runner.run(stages, store, asked.data, jobs=asked.jobs)
+    known = len([*itertools.chain(*stages)]) - done
+    say(f"{done} tasks done, {known} were known" if done else "everything was known")
+    summary = summarise(plan.points(scale, PARTS), store, facts)
     whole(asked.out / "results.csv", lambda file: file.write(summary.to_csv().encode()))
     write(summary, asked.out)
     if asked.docs:
@@ -53,13 +59,22 @@ def write(summary: Summary, folder: Path) -> None:
     whole(folder / "results.md", lambda file: file.write(page.page(held).encode()))
 
 
+def recipe() -> str:
+    """Return a fingerprint of what decides the numbers besides `cfl_cli`."""
+    return fingerprint(*(Path(str(module.__file__)) for module in (tables, labels, scores, work)))
+
+
 def choose(asked: argparse.Namespace) -> Scale:
     """Return how much is run."""
     tables = ("bank", "adult") if asked.data else ("generated",)
     for table in tables:
         if asked.data and not (asked.data / f"{table}.csv").exists():
             sys.exit(f"{asked.data} holds no {table}.csv: name its folder with --data")
+    if asked.out.exists() and not asked.out.is_dir():
+        sys.exit(f"{asked.out} is not a folder: choose another --out")
     if asked.quick or not asked.data:
+        if asked.docs and asked.docs.resolve() == (ROOT / "docs").resolve():
+            sys.exit("the page of the whole evaluation is in docs: choose another --docs")
         return plan.quick(tables, asked.seeds or 1, QUICK_ROWS[tables[0]])
     return Scale(tables, asked.seeds or Scale.seeds)
 

@@ -32,12 +32,14 @@ class Imputation:
     method: str
     settings: tuple[Setting, ...] = ()
     without: str = ""  # an OF that is left out
+    half: bool = False  # whether only the rows are estimated that classifiers learn from
 
     @property
     def name(self) -> str:
         """Return what the result's file is called."""
         told = [f"{key}={value}" for key, value in self.settings]
         told += [f"without={self.without}"] if self.without else []
+        told += ["half"] if self.half else []
         return "-".join([self.table, _rows(self.rows), f"seed={self.seed}", self.method, *told])
 
     @property
@@ -47,13 +49,13 @@ class Imputation:
 
     @property
     def usual(self) -> bool:
-        """Return whether this is the run of Tables 1 to 5: later tasks want its confidences."""
+        """Return whether it is run as in Tables 1 to 5: later tasks want its confidences."""
         return self.settings in ((), tuple(PAPER.items())) and not self.without
 
     @property
     def folds(self) -> int | str:
         """Return whether cells are hidden: for flags, or because the method needs them."""
-        flags = self.usual and self.method in {"ipal", "graph"}
+        flags = self.usual and not self.half and self.method in {"ipal", "graph"}
         return "auto" if flags or self.method in NEED_HIDDEN_CELLS else 0
 
 
@@ -67,13 +69,14 @@ class Prediction:
     told: str  # of INPUTS
     kept: bool  # whether flagged CFs stay as observed
     classifier: str
+    apart: bool = False  # whether it learns from rows that were estimated without the others
 
     @property
     def name(self) -> str:
         """Return what the result's file is called."""
-        told = f"{self.told}-kept" if self.kept else self.told
+        how = ["kept"] * self.kept + ["apart"] * self.apart
         where = [self.table, _rows(self.rows), f"seed={self.seed}"]
-        return "-".join([*where, told, self.classifier.replace(" ", "_")])
+        return "-".join([*where, self.told, *how, self.classifier.replace(" ", "_")])
 
     @property
     def kind(self) -> str:
@@ -87,6 +90,11 @@ class Prediction:
         if method in {"ord", "observed"}:
             return None
         return usual(self.table, self.rows, self.seed, method)
+
+    @property
+    def learned(self) -> Imputation | None:
+        """Return the estimate of the rows that it learns from, where that is another."""
+        return replace(self.source, half=True) if self.source and self.apart else None
 
 
 Task = Imputation | Prediction
@@ -160,6 +168,14 @@ def _kept(scale: Scale) -> Iterator[Point]:
     return _predictions("kept", scale)
 
 
+def _apart(scale: Scale) -> Iterator[Point]:
+    """Learn as the authors do: from rows that are estimated without those to be judged on."""
+    told = ("graph-soft", "graph-hard")
+    for (table, rows, seed), series, classifier in product(scale.each(), told, CLASSIFIERS):
+        task = Prediction(table, rows, seed, series, kept=False, classifier=classifier, apart=True)
+        yield Point("apart", series, None, task)
+
+
 def _correction(scale: Scale) -> Iterator[Point]:
     for place, (series, on) in product(scale.each(), {"off": False, "on": True}.items()):
         yield Point("correction", series, None, graph(*place, gamma=0.0, correction=on))
@@ -197,6 +213,7 @@ PARTS: dict[str, Callable[[Scale], Iterator[Point]]] = {
     "estimates": _estimates,
     "labels": _labels,
     "kept": _kept,
+    "apart": _apart,
     "correction": _correction,
     "iterations": _iterations,
     "k": _ks,
@@ -214,6 +231,6 @@ def tasks(wanted: Iterable[Point]) -> tuple[list[Imputation], list[Prediction]]:
     """Return every task behind some points once; predictions come after all imputations."""
     all_tasks = [point.task for point in wanted]
     predictions = [task for task in all_tasks if isinstance(task, Prediction)]
-    sources = [task.source for task in predictions if task.source is not None]
+    sources = [source for task in predictions for source in (task.source, task.learned) if source]
     imputations = [task for task in all_tasks if isinstance(task, Imputation)]
     return list(dict.fromkeys([*imputations, *sources])), list(dict.fromkeys(predictions))

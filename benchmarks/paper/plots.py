@@ -40,7 +40,9 @@ def draw(summary: Summary, folder: Path) -> None:
     """Draw every figure for which there are results into a folder."""
     folder.mkdir(parents=True, exist_ok=True)
     if any(row.part == "estimates" for row in summary.rows):
-        _save(folder / "estimates.svg", (7.5, 7.5), lambda figure: _estimates(figure, summary))
+        most = max(len(_cfs(summary, table)) for table in summary.tables)
+        size = (7.5, 1.6 + 0.85 * most)
+        _save(folder / "estimates.svg", size, lambda figure: _estimates(figure, summary))
     if any(row.part == "iterations" for row in summary.rows):
         _save(folder / "iterations.svg", (7.5, 5.2), lambda figure: _steps(figure, summary))
     if any(row.part in {"k", "gamma"} for row in summary.rows):
@@ -75,14 +77,14 @@ def _estimates(figure: Any, summary: Summary) -> None:
 
 def _strips(axes: Any, summary: Summary, table: str, metric: str) -> None:
     found = [row for row in summary.of("estimates", table) if row.metric == metric and row.subject]
-    cfs = list(dict.fromkeys(row.subject for row in found))
+    cfs = _cfs(summary, table)
     for place, (series, style) in enumerate(DOTS.items()):
         dots = _paper(found) if series == "paper" else _ours(found, series)
         shift = STRIP * (0.5 - (place + 0.5) / len(DOTS))
         heights = [shift - cfs.index(cf) for cf in dots]
-        axes.plot(
-            list(dots.values()), heights, linestyle="none", label=series, clip_on=False, **style
-        )
+        how = {"linestyle": "none", "clip_on": False, **style}
+        if dots:
+            axes.plot(list(dots.values()), heights, label=series, **how)
     axes.set_yticks(range(0, -len(cfs), -1), cfs)
     axes.set_ylim(0.5 - len(cfs), 0.5)
     axes.set_xlim(left=0)
@@ -91,6 +93,11 @@ def _strips(axes: Any, summary: Summary, table: str, metric: str) -> None:
     axes.grid(visible=False, axis="y")
     axes.tick_params(axis="y", length=0)
     axes.set_xlabel(METRICS[metric].removeprefix("mean "))
+
+
+def _cfs(summary: Summary, table: str) -> list[str]:
+    found = (row.subject for row in summary.of("estimates", table))
+    return [cf for cf in dict.fromkeys(found) if cf]
 
 
 def _ours(rows: list[Row], series: str) -> dict[str, float]:

@@ -159,6 +159,8 @@ def find(part: str, table: str, subject: str, series: str, metric: str) -> Publi
     """Return the number to compare with, or None where the paper has none."""
     if part == "checks":
         part, series = "estimates", "graph"
+    if part == "apart":
+        part = "labels"
     subject, series = INSTEAD.get(subject, subject), INSTEAD.get(series, series)
     return NUMBERS.get((part, table, subject, series, metric))
 

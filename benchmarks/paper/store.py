@@ -19,7 +19,9 @@ from benchmarks.paper.plan import Imputation, Task
 from benchmarks.results import Facts
 from cfl_cli.arrays import Floats, Ints
 
-DECISIVE = ("python", "versions", "sources")  # of the machine's facts: others decide the time only
+KINDS = ("imputations", "predictions")
+# of the machine's facts; others decide the time only
+DECISIVE = ("python", "versions", "sources", "recipe")
 
 
 class Answers(NamedTuple):
@@ -37,7 +39,7 @@ class Store:
 
     def path(self, task: Task) -> Path:
         """Return where the facts of a task are kept."""
-        kind = "imputations" if isinstance(task, Imputation) else "predictions"
+        kind = KINDS[0] if isinstance(task, Imputation) else KINDS[1]
         return self.folder / kind / f"{task.name}.json"
 
     def facts(self, task: Task) -> Facts | None:
@@ -71,10 +73,10 @@ class Store:
         path = self.folder / "machine.json"
         if path.exists():
             held = json.loads(path.read_text())
-            changed = [key for key in DECISIVE if held[key] != machine[key]]
+            changed = [key for key in DECISIVE if held.get(key) != machine[key]]
             if changed:
                 raise ValueError(
-                    f"{self.folder} holds results of another {', '.join(changed)}: "
+                    f"{self.folder} holds results of a run with other {', '.join(changed)}: "
                     "start again with --fresh, or choose another --out"
                 )
         else:
@@ -87,8 +89,10 @@ class Store:
 
     def forget(self) -> None:
         """Remove every result."""
-        for path in (*self.folder.glob("*/*.json"), *self.folder.glob("*/*.npz")):
-            path.unlink()
+        for kind in KINDS:
+            for path in (self.folder / kind).glob("*"):
+                if path.suffix in {".json", ".npz"}:
+                    path.unlink()
         (self.folder / "machine.json").unlink(missing_ok=True)
 
 

@@ -27,13 +27,19 @@ def do(task: Task, store: Store, data: Path | None) -> float:
     table = tables.make(task.table, rows=task.rows, data=data, seed=task.seed)
     with threadpool_limits(limits=1):
         if isinstance(task, Imputation):
-            found = run_method(task, table.without(task.without), store)
+            found = run_method(task, part(task, table), store)
         else:
             found = run_classifier(task, table, store)
     seconds = perf_counter() - began
     facts = {"cfl_version": __version__, "task": asdict(task), "rows": table.truth.height}
     store.keep(task, facts | found | {"seconds": round(seconds, 2)})
     return seconds
+
+
+def part(task: Imputation, table: Table) -> Table:
+    """Return what of a table a task sees."""
+    seen = table.without(task.without)
+    return seen.some(labels.halves(seen.truth.height, task.seed)[0]) if task.half else seen
 
 
 def run_method(task: Imputation, table: Table, store: Store) -> Facts:
@@ -83,10 +89,11 @@ def settings(task: Imputation) -> Facts:
 def run_classifier(task: Prediction, table: Table, store: Store) -> Facts:
     """Return the F1 of a classifier, and the CFs that it was told as observed."""
     encoded = encode(table.masked, Schema.parse(table.schema))
-    kept = []
+    kept: list[str] = []
+    learned = None
     if task.source is not None:
         kept = flagged(task.source, store) if task.kept else []
-        told = columns(task, task.source, encoded, kept, store)
+        told = columns(task, task.source, labels.as_observed(encoded), encoded, kept, store)
     elif task.told == "ord":
         told = exact(table)
     else:
@@ -95,7 +102,11 @@ def run_classifier(task: Prediction, table: Table, store: Store) -> Facts:
     column, positive = tables.TARGET[task.table]
     target = table.truth.select(pl.col(column).is_in(positive)).to_series().to_numpy()
     features = np.hstack([encoded.features, told])
-    f1 = labels.predict(features, target, task.classifier, seed=task.seed)
+    if task.learned is not None:
+        learn, _ = labels.halves(len(target), task.seed)
+        own = columns(task, task.learned, told[learn], encoded, kept, store)
+        learned = np.hstack([encoded.features[learn], own])
+    f1 = labels.predict(features, target, task.classifier, seed=task.seed, learned=learned)
     return {"f1": f1, "kept": kept}
 
 
@@ -108,10 +119,15 @@ def flagged(source: Imputation, store: Store) -> list[str]:
 
 
 def columns(
-    task: Prediction, source: Imputation, encoded: Encoded, kept: list[str], store: Store
+    task: Prediction,
+    source: Imputation,
+    observed: Floats,
+    encoded: Encoded,
+    kept: list[str],
+    store: Store,
 ) -> Floats:
-    """Return the CFs' columns, n × ΣK: a method's answer, and `kept` ones as observed."""
-    told = labels.as_observed(encoded)
+    """Return the CFs' columns, n × ΣK: a run's answer, and `kept` ones as observed."""
+    told = observed.copy()
     for block in encoded.blocks:
         if block.name not in kept:
             soft, hard = store.answers(source, block.name)
