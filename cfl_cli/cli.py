@@ -640,7 +640,10 @@ def refuse_terminal(target: "Place") -> None:
 def tell_rejects(outputs: "Outputs", table: "Table", source: "Place") -> None:
     """Say on stderr where bad records went, if there are any."""
     if table.rejects:
-        note(f"{outputs.rejects}: {len(table.rejects):,} bad records of {source.name} set aside")
+        from cfl_cli.words import count
+
+        bad = count(len(table.rejects), "bad record")
+        note(f"{outputs.rejects}: {bad} of {source.name} set aside")
 
 
 def summarise(report: "Report", out: str, source: Path | None) -> None:

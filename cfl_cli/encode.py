@@ -18,7 +18,7 @@ from cfl_cli.errors import PROBLEMS_SHOWN, DataError
 from cfl_cli.estimators.interface import Known
 from cfl_cli.exclusions import Mechanism
 from cfl_cli.schema import Complementary, Ordinary, Schema
-from cfl_cli.words import did_you_mean, quote
+from cfl_cli.words import count, did_you_mean, quote
 
 CATEGORIES = 1000  # values that an OF may have, and a CF whose domain is not listed
 
@@ -227,8 +227,9 @@ def domain(
     values = cf.values or tuple(sorted(named))
     if cf.values is None and not 2 <= len(values) <= CATEGORIES:
         problems.add(
-            f"column {quote(cells.name)}: {len(values):,} different values seen, but a domain that "
-            f"is left out must show 2 to {CATEGORIES:,}: list all possible ones under `values`"
+            f"column {quote(cells.name)}: {count(len(values), 'different value')} seen, but a "
+            f"domain that is left out must show 2 to {CATEGORIES:,}: list all possible ones under "
+            "`values`"
         )
         return None
     return values

@@ -15,7 +15,7 @@ import numpy as np
 import polars as pl
 
 from cfl_cli import __version__, blocks, frames, scores, truth
-from cfl_cli.arrays import Floats, Ints
+from cfl_cli.arrays import Floats, Ints, Mask
 from cfl_cli.blocks import best
 from cfl_cli.decode import new_names
 from cfl_cli.encode import (
@@ -55,6 +55,7 @@ class ColumnScores:
     domain_size: int
     known: int  # rows whose truth is known
     unanswered: int  # of these, rows without an answer
+    contradicted: int  # of these, rows whose cell rules out what is true
     zero_confidence: int | None  # of these, rows with next to no confidence in what is true
     accuracy: float | None
     macro_f1: float | None
@@ -97,6 +98,7 @@ class Answers:
     """What an output says of one CF."""
 
     values: tuple[str, ...]  # the domain
+    candidates: Mask  # n × K: what the cells allow
     places: Ints  # n: the answer's place in the domain, −1 where there is none
     confidence: Floats  # n: in the answer
     confidences: Floats | None  # n × K; None without soft columns
@@ -168,7 +170,7 @@ def _answers(table: pl.DataFrame, cf: str, schema: Schema, problems: Problems) -
     elif confidences is not None:
         places = best(confidences, candidates)
         confidence = confidences[np.arange(len(places)), places]
-    return Answers(block.values, places, confidence, confidences)
+    return Answers(block.values, candidates, places, confidence, confidences)
 
 
 def _are_there(table: pl.DataFrame, names: Sequence[str], cf: str, problems: Problems) -> bool:
@@ -228,6 +230,7 @@ def _scored(cf: str, given: Answers, places: Ints) -> ColumnScores:
         len(given.values),
         known=int(known.sum()),
         unanswered=int((known & ~answered).sum()),
+        contradicted=int((~given.candidates[known, places[known]]).sum()),
         zero_confidence=None if in_truth is None else int((in_truth < scores.CLIP).sum()),
         accuracy=scores.accuracy(true, answers) if some else None,
         macro_f1=scores.macro_f1(true, answers) if some else None,

@@ -107,10 +107,5 @@ def comma_separated(rows: Sequence[dict[str, object]]) -> str:
     return "".join([line(rows[0]) if rows else "", *(line(row.values()) for row in rows)])
 
 
-def count(number: int, noun: str) -> str:
-    """Return so many of a thing, in words: `1 CF`, `2 CFs`."""
-    return f"{number:,} {noun}{'s' if number != 1 else ''}"
-
-
 def _escape(text: str) -> str:
     return MARKUP.sub(r"\\\g<0>", text)

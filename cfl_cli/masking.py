@@ -42,12 +42,14 @@ class Recipe:
 
     def __post_init__(self) -> None:
         problems = [
-            f"--{title}-share: expected a share from 0 to 1, found {share:g}"
+            f"--{title}-share: expected a share from 0 to 1, found {share!r}"
             for title, share in (("exact", self.exact_share), ("empty", self.empty_share))
-            if not 0 <= share <= 1
+            if not isinstance(share, int | float) or not 0 <= share <= 1
         ]
-        if self.exclusions < 1:
-            problems.append(f"--exclusions: expected at least 1, found {self.exclusions}")
+        whole = isinstance(self.exclusions, int) and not isinstance(self.exclusions, bool)
+        if not whole or self.exclusions < 1:
+            told = f"expected a whole number from 1, found {self.exclusions!r}"
+            problems.append(f"--exclusions: {told}")
         if not problems and self.exact_share + self.empty_share > 1:
             problems.append(
                 "--exact-share and --empty-share: expected a sum of at most 1, "
@@ -137,8 +139,10 @@ def _masked(
     """Return a CF's column of cells that rule values out."""
     name, raw = known.cells.name, known.cells.raw
     fate = draws.chances(np.arange(len(raw)), draws.stream_of(name), seed)
+    # Exact cells are taken from below and empty ones from above: neither share moves the other's.
+    left = (fate < recipe.exact_share) | (fate >= 1 - recipe.empty_share)
     exact = (known.places >= 0) & (fate < recipe.exact_share)
-    drawing = np.where(fate < recipe.exact_share + recipe.empty_share, -1, known.places)
+    drawing = np.where(left, -1, known.places)
     cells = np.full(len(raw), empty, dtype=object)
     cells[exact] = [f"{cf.exact}{known.values[place]}" for place in known.places[exact]]
     by = mechanism(cf, len(known.values))

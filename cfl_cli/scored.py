@@ -6,9 +6,8 @@ from typing import TypeAlias
 
 from cfl_cli import listing
 from cfl_cli.evaluation import ColumnScores, Evaluation, Scores
-from cfl_cli.listing import count
 from cfl_cli.scores import CLIP
-from cfl_cli.words import printable
+from cfl_cli.words import count, printable
 
 FAIR = 92  # from this width on there is room for everything
 
@@ -128,6 +127,11 @@ def _of_column(column: ColumnScores, evaluation: Evaluation) -> Iterator[str]:
         yield (
             f"{name}: {count(column.unanswered, 'row')} unanswered; accuracy, macro-F1 and ECE "
             "are those of the others."
+        )
+    if column.contradicted:
+        yield (
+            f"{name}: in {count(column.contradicted, 'row')} the cell rules out what is said to be "
+            "true: see that both tables have the same rows in the same order."
         )
     if column.zero_confidence:
         yield (

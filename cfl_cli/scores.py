@@ -39,7 +39,8 @@ def in_truth(truth: Ints, confidences: Floats) -> Floats:
 
 def cross_entropy(confidence: Floats) -> float:
     """Return the mean of −log of the confidences in what is true."""
-    return float(-np.log(np.maximum(confidence, CLIP)).mean())
+    # The absolute value and not −mean: where all confidences are 1 this is 0, and not −0.
+    return float(np.abs(np.log(np.maximum(confidence, CLIP)).mean()))
 
 
 def calibration_error(right: Mask, confidence: Floats) -> float:

@@ -59,9 +59,10 @@ def _refuse_unwritable(cells: Cells, cf: Complementary, problems: Problems) -> N
     This is a matter of the CF's marks: the separator and the sign of an exact cell.
     """
     fit = [text for text in cells.seen if Ruling.read(text, cf) == Ruling((text,), exact=False)]
-    marks = " and ".join(quote(mark) for mark in (cf.separator, cf.exact) if mark is not None)
+    signs = [quote(mark) for mark in (cf.separator, cf.exact) if mark is not None]
+    marks = f"{' and '.join(signs)} {'are marks' if len(signs) > 1 else 'is a mark'}"
     problems.add_cells(
         cells,
         (cells.codes(fit) < 0) & ~cells.missing,
-        lambda _: f"cannot be ruled out by a cell in which {marks} are marks: choose others",
+        lambda _: f"cannot be ruled out by a cell in which {marks}: choose another",
     )

@@ -12,6 +12,11 @@ def quote(text: str) -> str:
     return shown if len(shown) <= LONGEST else f"{shown[: LONGEST - 1]}…"
 
 
+def count(number: int, noun: str) -> str:
+    """Return so many of a thing, in words: `1 CF`, `2 CFs`."""
+    return f"{number:,} {noun}{'s' if number != 1 else ''}"
+
+
 def did_you_mean(text: str, choices: Iterable[str]) -> str:
     """Return ` (did you mean 'x'?)` for the choice nearest to `text`, or nothing."""
     folded = {choice.strip().lower(): choice for choice in choices}

@@ -77,6 +77,19 @@ def test_unanswered_rows_count_for_the_cross_entropy_alone():
     assert found.cross_entropy == pytest.approx(SOFT["cross_entropy"])
 
 
+def test_cells_that_rule_out_the_truth_are_counted():
+    assert scores("hard").contradicted == 0
+    other = pl.DataFrame({"cf": ["a", "b", "a", "b"]})
+    assert evaluate(output("hard"), other, SCHEMA).columns[0].contradicted == 2
+
+
+def test_full_confidence_in_the_truth_has_a_cross_entropy_of_0_and_not_of_minus_0():
+    sure = {f"cf__{v}": [float(v == "c")] * 4 for v in "abc"}
+    frame = pl.DataFrame({"cf": CELLS} | sure)
+    found = evaluate(frame, pl.DataFrame({"cf": ["c", "c", None, "c"]}), SCHEMA).columns[0]
+    assert math.copysign(1, found.cross_entropy) == 1
+
+
 def test_a_cf_without_answers_has_no_accuracy():
     found = scores("hard", [None] * 4)
     assert (found.unanswered, found.accuracy, found.macro_f1) == (3, None, None)
@@ -109,7 +122,7 @@ def test_a_truth_that_tells_nothing_is_warned_of():
 def test_the_mean_is_over_the_cfs_that_have_the_score():
     def column(**known):
         none = dict.fromkeys(HARD | SOFT)
-        return ColumnScores("cf", 3, 1, 0, None, **none | known)
+        return ColumnScores("cf", 3, 1, 0, 0, None, **none | known)
 
     found = Evaluation(1, (column(accuracy=0.5, entropy=1.0), column(accuracy=1.0), column()))
     assert found.mean == Scores(0.75, None, None, 1.0, None)
@@ -212,8 +225,8 @@ def test_what_cannot_be_scored_is_refused_with_its_place(frame, truth, said):
 SHOWN = Evaluation(
     1234,
     (
-        ColumnScores("job|x", 3, 1200, 10, 2, 0.5, 0.25, 1 / 3, 0.1, 0.05),
-        ColumnScores("ward\x1b", 40, 1234, 0, 0, 1.0, 1.0, 0.0, 0.0, 0.0),
+        ColumnScores("job|x", 3, 1200, 10, 3, 2, 0.5, 0.25, 1 / 3, 0.1, 0.05),
+        ColumnScores("ward\x1b", 40, 1234, 0, 0, 0, 1.0, 1.0, 0.0, 0.0, 0.0),
     ),
     ("beware",),
 )
@@ -233,6 +246,7 @@ def test_the_table_has_a_line_for_every_cf_one_for_the_mean_and_notes():
     for words in (
         "job|x: 34 rows without a truth",
         "job|x: 10 rows unanswered; accuracy, macro-F1 and ECE are those of the others.",
+        "job|x: in 3 rows the cell rules out what is said to be true: see that both tables have",
         "job|x: 2 rows with a confidence below 1e-10 in the true value; it counts as that",
         "warning: beware.",
     ):
