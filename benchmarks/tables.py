@@ -153,10 +153,16 @@ def accuracy(confidences: Floats, encoded: Encoded, truth: Ints) -> dict[str, fl
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description="Write a table, its schema and its truth.")
     parser.add_argument("name", choices=["bank", "adult", "generated"])
-    parser.add_argument("--rows", type=int)
+    parser.add_argument("--rows", type=int, help="all of the file's, or 1,000 generated ones")
     parser.add_argument("--data", type=Path)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--to", type=Path, required=True)
     asked = parser.parse_args()
+    if asked.name != "generated" and not (
+        asked.data and (asked.data / f"{asked.name}.csv").exists()
+    ):
+        parser.error(f"name the folder that holds {asked.name}.csv with --data")
+    if asked.seed < 0 or (asked.rows is not None and asked.rows < 1):
+        parser.error("--seed starts at 0 and --rows at 1")
     table = make(asked.name, rows=asked.rows, data=asked.data, seed=asked.seed)
     table.write(asked.to)

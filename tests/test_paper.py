@@ -21,7 +21,7 @@ from benchmarks.paper.plan import Imputation, Prediction, Scale
 from benchmarks.paper.published import Published
 from benchmarks.paper.reasons import REASONS
 from benchmarks.paper.scores import any_candidate, score
-from benchmarks.paper.store import Answers, Store, whole
+from benchmarks.paper.store import Answers, Store, UnfitError, whole
 from benchmarks.paper.summary import Row, Summary, verdict
 from cfl_cli import Schema
 from cfl_cli.encode import encode
@@ -182,6 +182,13 @@ def test_results_of_other_code_are_not_mixed_in(tmp_path):
     store.check(MACHINE | {"cores": 64})
     with pytest.raises(ValueError, match="other sources: start again with --fresh"):
         store.check(MACHINE | {"sources": "xyz"})
+
+
+def test_a_damaged_result_is_told_by_its_name(tmp_path):
+    store, task = Store(tmp_path), plan.graph("bank", None, 0)
+    whole(store.path(task), lambda file: file.write(b"{"))
+    with pytest.raises(UnfitError, match=f"{task.name}.json is damaged: remove it"):
+        store.facts(task)
 
 
 def test_only_its_own_results_are_forgotten(tmp_path):

@@ -17,7 +17,7 @@ from benchmarks.measure import ROOT
 from benchmarks.paper import labels, page, plan, plots, runner, scores, work
 from benchmarks.paper.plan import PARTS, Scale
 from benchmarks.paper.runner import say
-from benchmarks.paper.store import Store, whole
+from benchmarks.paper.store import Store, UnfitError, whole
 from benchmarks.paper.summary import Summary, summarise
 from cfl_cli.parallel import available_cores
 
@@ -34,13 +34,12 @@ def main() -> None:
     if asked.fresh:
         store.forget()
     facts = machine() | {"recipe": recipe()}
+    stages = plan.tasks(plan.points(scale, asked.only or PARTS))
     try:
         store.check(facts)
-    except ValueError as error:
+        done = runner.run(stages, store, asked.data, jobs=asked.jobs)
+    except UnfitError as error:
         sys.exit(str(error))
-    chosen = plan.points(scale, asked.only or PARTS)
-    stages = plan.tasks(chosen)
-    done = runner.run(stages, store, asked.data, jobs=asked.jobs)
     known = len([*itertools.chain(*stages)]) - done
     say(f"{done} tasks done, {known} were known" if done else "everything was known")
     summary = summarise(plan.points(scale, PARTS), store, facts)

@@ -24,6 +24,10 @@ KINDS = ("imputations", "predictions")
 DECISIVE = ("python", "versions", "sources", "recipe")
 
 
+class UnfitError(ValueError):
+    """What a folder holds cannot be used."""
+
+
 class Answers(NamedTuple):
     """What a method says of one CF."""
 
@@ -45,10 +49,7 @@ class Store:
     def facts(self, task: Task) -> Facts | None:
         """Return the facts of a task, or None if it is yet to be done."""
         path = self.path(task)
-        if not path.exists():
-            return None
-        held: Facts = json.loads(path.read_text())
-        return held
+        return _read(path) if path.exists() else None
 
     def keep(self, task: Task, facts: Facts) -> None:
         """Keep the facts of a task, which makes it done."""
@@ -72,10 +73,10 @@ class Store:
         """Raise if what is held depends on other versions, or note those of the first run."""
         path = self.folder / "machine.json"
         if path.exists():
-            held = json.loads(path.read_text())
+            held = _read(path)
             changed = [key for key in DECISIVE if held.get(key) != machine[key]]
             if changed:
-                raise ValueError(
+                raise UnfitError(
                     f"{self.folder} holds results of a run with other {', '.join(changed)}: "
                     "start again with --fresh, or choose another --out"
                 )
@@ -94,6 +95,16 @@ class Store:
                 if path.suffix in {".json", ".npz"}:
                     path.unlink()
         (self.folder / "machine.json").unlink(missing_ok=True)
+
+
+def _read(path: Path) -> Facts:
+    try:
+        held: Facts = json.loads(path.read_text())
+    except ValueError as error:
+        raise UnfitError(
+            f"{path} is damaged: remove it, and go on with the same command"
+        ) from error
+    return held
 
 
 def whole(path: Path, write: Callable[[BinaryIO], object]) -> None:
