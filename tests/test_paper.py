@@ -129,6 +129,18 @@ def test_flagged_cfs_are_told_as_observed_and_others_as_answered(tmp_path):
     np.testing.assert_allclose(softly[:, 5:10], soft["cf_1"], rtol=1e-6)
 
 
+def test_without_correction_the_answer_is_whatever_has_most_confidence():
+    table = tables.generated(80, seed=0)
+    for on in (True, False):
+        task = plan.graph("generated", 80, 0, gamma=0.0, correction=on)
+        answers, _ = work.ask(task, table)
+        wrong = 0
+        for cf, (soft, hard) in answers.items():
+            wrong += (tables.places(table.masked[cf], table.cfs[cf]) == hard).sum()
+            np.testing.assert_array_equal(soft[np.arange(80), hard], soft.max(axis=1))
+        assert (wrong == 0) == on
+
+
 def test_exact_values_predict_a_target_that_follows_from_them():
     table = tables.generated(400, seed=0)
     target = table.truth["cf_0"].is_in(["a", "b"]).to_numpy()

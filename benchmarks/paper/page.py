@@ -63,7 +63,8 @@ were estimated without the other half, and are judged on rows that were estimate
 they are told of a CF differs in kind between the two halves; above, one estimate of all rows serves
 both."""
 CORRECTION = """\
-Means over all CFs with γ = 0, without and with a row's own exclusions applied at every step."""
+Means over all CFs with γ = 0, without and with a row's own exclusions applied at every step.
+Without them, the answer is whatever has most confidence, also if the row's cell rules it out."""
 CHECKS = """\
 `graph` as it is by default; with nearly no ridge, which is the problem as the paper writes it,
 solved to the end; and on Adult without `education-num` among the OFs, as the authors had it. If

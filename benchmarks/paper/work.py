@@ -69,9 +69,16 @@ def judge(answers: dict[str, Answers], table: Table) -> dict[str, dict[str, floa
 
 
 def hard(task: Imputation, table: Table, cf: str, result: Result) -> Ints:
-    """Return a method's answers; those of `observed` are drawn by lot, as in the paper."""
+    """Return a method's answers, those of `observed` drawn by lot, as in the paper.
+
+    Without correction they are whatever has most confidence, also if the cell rules it out: the
+    paper's too.
+    """
+    confidences = result.confidences[cf]
     if task.method == "observed":
-        return any_candidate(result.confidences[cf], seed=task.seed)
+        return any_candidate(confidences, seed=task.seed)
+    if ("correction", False) in task.settings:
+        return np.asarray(confidences.argmax(axis=1))
     return tables.places(result.frame[f"{cf}_imputed"], table.cfs[cf])
 
 
