@@ -71,6 +71,11 @@ REASONS = (
         series=("ipal", "graph", "off", "on", "as by default", "without*"),
     ),
     Reason(
+        "Nearly without a ridge, and solved to the end, a few neighbors take all the weight.",
+        parts="checks",
+        series=("ridge*",),
+    ),
+    Reason(
         "With many values a single exclusion says little, and propagation is far from settled "
         "after 100 steps: differences in the weights show more than elsewhere.",
         parts="[ec]*",
