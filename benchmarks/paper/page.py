@@ -73,8 +73,8 @@ explains Adult, the third is nearer, but for `education`."""
 WHY = """\
 What is done otherwise than in the paper. What is said of the authors' code was read in
 [their repository](https://github.com/KOHsEMP/learning_from_cf). [Two checks](#two-checks) try what
-is said of `education-num` and of the weights, [halves estimated apart](#halves-estimated-apart) what
-is said of halves."""
+is said of `education-num` and of weights, [halves estimated apart](#halves-estimated-apart) what is
+said of halves."""
 SLICE = """\
 **These are parts of the tables: nothing here can be held against the paper's numbers.**"""
 
