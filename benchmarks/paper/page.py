@@ -40,7 +40,8 @@ check a number."""
 CHANCE = """\
 These are comparisons of means. Methods are run on the same masks: a lead is more than chance if the
 mean of its seeds' differences is more than twice that mean's standard error; against the paper, if
-the verdict below is not `matches`. "The paper" is what it prints for the method it proposes."""
+the verdict below is not `matches`. "The paper" is what it prints for the method it proposes. The
+same classifier on another table counts as another."""
 RULE = """\
 Numbers are means ± standard deviations over the seeds; a seed decides which exclusions are drawn,
 which rows a classifier learns from, and all draws of the methods. The paper's numbers stand in
@@ -146,7 +147,7 @@ def _short(summary: Summary) -> str:
         total = len(claim.holds) + len(claim.fails)
         failing = f" (not {', '.join(claim.fails)})" if 0 < len(claim.fails) < total else ""
         surely = f", {claim.surely} of them by more than chance" if several else ""
-        lines.append(f"- {claim.words}: {len(claim.holds)} of {total} CFs{failing}{surely}.")
+        lines.append(f"- {claim.words}: {len(claim.holds)} of {total} {claim.of}{failing}{surely}.")
     return "\n".join(lines) or "Nothing here can be compared with the paper."
 
 
