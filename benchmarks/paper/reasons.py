@@ -102,8 +102,8 @@ REASONS = (
     ),
     Reason(
         "The authors' code lets classifiers learn from a half that was estimated without the "
-        "other, and judges them on rows that were estimated with all, whose confidences are "
-        "sharper. That costs trees most, which take confidences at their word.",
+        "other, and judges them on rows that were estimated with all, whose confidences are mostly "
+        "a little sharper. That costs trees most when they are told confidences.",
         parts="[lk]*",
         series=("graph-*", "auto-*"),
     ),
