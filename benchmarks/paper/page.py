@@ -58,8 +58,8 @@ The F1 of the target's positive value, by classifiers that learn from a half of 
 judged on the other. They are told the OFs and, of each CF, its exact value (`ord`), what was
 observed, the confidences (`soft`) or the single answer (`hard`; `ipal` too)."""
 KEPT = """\
-The same, but CFs that the report of the method's own run flags are told as observed. The confidences
-of `ipal` have more entropy than the cells alone: its report flags every CF."""
+The same, but CFs that the report of the method's own run flags are told as observed. What `ipal`
+says has more entropy than the cells alone: its report flags every CF."""
 APART = """\
 The same as in Tables 3 and 4, done as the authors' code does it: classifiers learn from rows that
 were estimated without the other half, and are judged on rows that were estimated with all. So what
