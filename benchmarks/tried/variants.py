@@ -163,15 +163,15 @@ GROUPS: dict[str, list[Variant]] = {
 }
 VARIANTS = [variant for group in GROUPS.values() for variant in group]
 SUMMARY = """\
-- **Nothing tried beats `auto` by the held-out score on both tables**, the trap aside, and nothing
-  beats it in accuracy by much more than seeds differ. At this size `boost` does most of the work;
+- **Nothing tried clearly beats `auto` by the held-out score on both tables**, the trap aside, and
+  nothing beats it in accuracy by much more than seeds differ. At this size `boost` does most of the work;
   the network and the graph add next to nothing that hidden cells could prove.
 - **The graph itself can be improved a lot**: by steps that every CF chooses (kept), by a distance
   of every CF's own, or by boosting's estimates in its second round. The last two rest on boosting,
   which is better still by itself, and in a blend with it they add nothing: not kept.
-- **Two things are better by the truth and not by the score**: a further part of boosting that
-  starts from nothing, and an arithmetic mean in the blend. Picked by the truth out of some fifty,
-  that is no proof; they are worth another look on other tables.
+- **One thing is better by the truth and not by the score**, on Adult: a further part of boosting
+  that starts from nothing. Picked by the truth out of some fifty, that is no proof; it is worth
+  another look on other tables.
 - **The trap is real**: a third boosting round has by far the best score of all, and is far worse
   than the second. A score proves something only while no hidden cell reaches its own prediction."""
 NOTES = {
@@ -218,6 +218,6 @@ round*, which is to be allowed for in the others.
 All but the trap lie within about a thousandth of `auto` in the score. Where that is more than two
 standard errors, it does not hold for both tables, but for weights that are not fitted, which are
 worse; and among so many comparisons a few are so by chance, as the second seed of a network shows
-above. The arithmetic mean has a slightly better cross entropy, but no better score. Powers that
-hidden cells favor add noise: the blend is calibrated already.""",
+above. An arithmetic mean of the parts gains nothing. Powers that hidden cells favor add noise: the
+blend is calibrated already.""",
 }
