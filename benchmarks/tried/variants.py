@@ -164,8 +164,8 @@ GROUPS: dict[str, list[Variant]] = {
 VARIANTS = [variant for group in GROUPS.values() for variant in group]
 SUMMARY = """\
 - **Nothing tried clearly beats `auto` by the held-out score on both tables**, the trap aside, and
-  nothing beats it in accuracy by much more than seeds differ. At this size `boost` does most of the work;
-  the network and the graph add next to nothing that hidden cells could prove.
+  nothing beats it in accuracy by much more than seeds differ. At this size `boost` does most of the
+  work; the network and the graph add next to nothing that hidden cells could prove.
 - **The graph itself can be improved a lot**: by steps that every CF chooses (kept), by a distance
   of every CF's own, or by boosting's estimates in its second round. The last two rest on boosting,
   which is better still by itself, and in a blend with it they add nothing: not kept.
