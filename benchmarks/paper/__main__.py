@@ -6,7 +6,6 @@ An interrupted run goes on where it stopped.
 """
 
 import argparse
-import itertools
 import signal
 import sys
 from pathlib import Path
@@ -34,15 +33,15 @@ def main() -> None:
     if asked.fresh:
         store.forget()
     facts = machine() | {"recipe": recipe()}
-    stages = plan.tasks(plan.points(scale, asked.only or PARTS))
+    imputations, predictions = plan.tasks(plan.points(scale, asked.only or PARTS))
     try:
         store.check(facts)
-        done = runner.run(stages, store, asked.data, jobs=asked.jobs)
+        done = runner.run([imputations, predictions], store, asked.data, jobs=asked.jobs)
+        summary = summarise(plan.points(scale, PARTS), store, facts)
     except UnfitError as error:
         sys.exit(str(error))
-    known = len([*itertools.chain(*stages)]) - done
+    known = len(imputations) + len(predictions) - done
     say(f"{done} tasks done, {known} were known" if done else "everything was known")
-    summary = summarise(plan.points(scale, PARTS), store, facts)
     whole(asked.out / "results.csv", lambda file: file.write(summary.to_csv().encode()))
     write(summary, asked.out)
     if asked.docs:

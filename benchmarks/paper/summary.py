@@ -177,21 +177,12 @@ def _row(key: tuple[Any, ...], found: list[float]) -> Row:
 
 def verdict(metric: str, mean: float, sd: float | None, paper: Published) -> str:
     """Return how a number of ours compares with the paper's; one seed spreads as theirs do."""
-    spread = noise(paper.sd if sd is None else sd, paper.sd)
-    return compared(metric, mean - paper.mean, spread + paper.rounding)
-
-
-def compared(metric: str, difference: float, margin: float) -> str:
-    """Return in a word what a difference means that may be `margin` by chance."""
-    if abs(difference) <= margin:
+    spread = 2 * math.hypot(paper.sd if sd is None else sd, paper.sd)
+    difference = mean - paper.mean
+    if abs(difference) <= spread + paper.rounding:
         return "matches"
     rises = difference > 0
     better = HIGHER_IS_BETTER[metric]
     if better is None:
         return "higher" if rises else "lower"
     return "better" if rises == better else "worse"
-
-
-def noise(one: float | None, other: float | None) -> float:
-    """Return twice the standard deviation of a difference."""
-    return 2 * math.hypot(one or 0.0, other or 0.0)
