@@ -42,6 +42,13 @@ def normalise(mass: Floats, blocks: Ints, *, out: Floats) -> Floats:
     return total
 
 
+def start(evidence: Floats | Mask, blocks: Ints) -> Floats:
+    """Return Q0: every candidate of a cell alike, n × ΣK. `blocks` says where each CF begins."""
+    even = evidence.astype(float)
+    normalise(even, blocks, out=even)
+    return even
+
+
 def entropies(confidences: Floats, blocks: Ints) -> Floats:
     """Return the Shannon entropy of every row's every block, natural log; 0 log 0 is 0."""
     logs = np.log(confidences, out=np.zeros_like(confidences), where=confidences > 0)

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from cfl_cli.encode import has_text, type_name
 from cfl_cli.errors import UsageError
+from cfl_cli.frames import has_text, type_name
 from cfl_cli.words import did_you_mean, printable, quote
 
 MISSING = ("", "NA", "N/A", "NaN", "nan", "null", "NULL", "None", "?", "-")

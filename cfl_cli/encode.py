@@ -15,8 +15,9 @@ import polars as pl
 
 from cfl_cli.arrays import Floats, Ints, Mask
 from cfl_cli.errors import PROBLEMS_SHOWN, DataError
-from cfl_cli.estimators.interface import Known
 from cfl_cli.exclusions import Mechanism
+from cfl_cli.frames import has_text, type_name
+from cfl_cli.known import Known
 from cfl_cli.schema import Complementary, Ordinary, Schema
 from cfl_cli.words import count, did_you_mean, quote
 
@@ -189,16 +190,6 @@ class Cells:
             list(values), list(range(len(values))), default=-1, return_dtype=pl.Int64
         )
         return places.fill_null(-1).to_numpy()
-
-
-def has_text(kind: pl.DataType) -> bool:
-    """Return whether cells of a Parquet type can be read as text."""
-    return not kind.is_nested() and kind not in (pl.Binary, pl.Duration, pl.Object)
-
-
-def type_name(kind: pl.DataType) -> str:
-    """Return what to call a type in a message."""
-    return "a type that cfl does not know" if kind == pl.Object else str(kind)
 
 
 def usable_columns(frame: pl.DataFrame, listed: Iterable[str], problems: Problems) -> set[str]:

@@ -22,9 +22,7 @@ from cfl_cli.encode import (
     Cells,
     Problems,
     encode_cf,
-    has_text,
     taken_for_whole,
-    type_name,
     usable_columns,
 )
 from cfl_cli.errors import DataError
@@ -188,9 +186,11 @@ def _are_there(table: pl.DataFrame, names: Sequence[str], cf: str, problems: Pro
             f"there is no column {quote(name)}, which the answers for {quote(cf)} need"
             f"{did_you_mean(name, table.columns)}"
         )
-    odd = [name for name in names if name not in absent and not has_text(table[name].dtype)]
+    odd = [name for name in names if name not in absent and not frames.has_text(table[name].dtype)]
     for name in odd:
-        problems.add(f"column {quote(name)} holds {type_name(table[name].dtype)}, and no answers")
+        problems.add(
+            f"column {quote(name)} holds {frames.type_name(table[name].dtype)}, and no answers"
+        )
     return not absent and not odd
 
 

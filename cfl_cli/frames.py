@@ -89,6 +89,16 @@ def is_arrow(frame: Any) -> bool:
     return f"{type(frame).__module__}.{type(frame).__qualname__}" == "pyarrow.lib.Table"
 
 
+def has_text(kind: pl.DataType) -> bool:
+    """Return whether cells of a Parquet type can be read as text."""
+    return not kind.is_nested() and kind not in (pl.Binary, pl.Duration, pl.Object)
+
+
+def type_name(kind: pl.DataType) -> str:
+    """Return what to call a type in a message."""
+    return "a type that cfl does not know" if kind == pl.Object else str(kind)
+
+
 def _replace_in_arrow(table: Any, column: pl.Series) -> Any:
     """Return a pyarrow table with a column of text in the place of one; its metadata stays."""
     from pyarrow import types  # noqa: PLC0415 — it is there if a table of it is

@@ -16,7 +16,6 @@ with is taken to be independent of all else, and distributed as in the whole tab
 The possible cells of a row are listed while they are few, else drawn at random.
 """
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import combinations
 from math import comb
@@ -26,10 +25,8 @@ import numpy as np
 
 from cfl_cli.arrays import Floats, Ints, Mask
 from cfl_cli.exclusions import Mechanism
+from cfl_cli.known import Rule
 from cfl_cli.parallel import slices
-
-# How rows are answered: priors and likelihoods of cells, … × K, become answers and confidences.
-Rule = Callable[[Floats, Floats], tuple[Ints, Floats]]
 
 NORMAL = 1.96  # standard errors to either side, for 95 %
 LEAST = 1e-12  # mass that a prior is taken to leave a cell: one surprise must not decide a score

@@ -2,7 +2,8 @@
 
 from cfl_cli import draws
 from cfl_cli.arrays import Ints
-from cfl_cli.estimators.interface import LARGE, Method
+from cfl_cli.estimators.interface import Method
+from cfl_cli.known import LARGE
 from cfl_cli.schema import DEFAULT_GAMMA, Settings
 
 PARTS = 5  # folds, where their number is not given; of a large table, one of them is enough

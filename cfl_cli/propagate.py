@@ -25,7 +25,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from cfl_cli.arrays import Floats, Ints, Mask
-from cfl_cli.blocks import columns, normalise, spread
+from cfl_cli.blocks import columns, normalise, spread, start
 from cfl_cli.parallel import Workers, slices
 
 CELLS_AT_ONCE = 1 << 18  # a block of confidences that stays in a core's cache
@@ -90,13 +90,6 @@ class Graph:
             )
             for part in slices(n, size)
         ]
-
-
-def start(evidence: Floats | Mask, blocks: Ints) -> Floats:
-    """Return Q0: every candidate of a cell alike, n × ΣK. `blocks` says where each CF begins."""
-    even = evidence.astype(float)
-    normalise(even, blocks, out=even)
-    return even
 
 
 def propagate(

@@ -49,7 +49,7 @@ from cfl_cli.checked import (
     validate_and_refuse,
 )
 from cfl_cli.errors import SchemaError, UsageError
-from cfl_cli.estimators import Name
+from cfl_cli.settings import MethodName
 from cfl_cli.words import quote
 
 # To an editor `no`, `01` and `~` are what YAML makes of them; to us they are text. Strict, because
@@ -68,7 +68,7 @@ OnMissing: TypeAlias = Literal["fill", "error"]
 class Settings(Model):
     """How the method is run; the command line wins over the schema."""
 
-    method: Name = "graph"
+    method: MethodName = "graph"
     """What estimates the values: graph is the paper's method, auto the best of all or a blend."""
     k: Count = 20
     """How many neighbors a row has."""

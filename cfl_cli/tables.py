@@ -14,7 +14,6 @@ import polars as pl
 from polars.exceptions import PanicException, PolarsError
 
 from cfl_cli import files, formats, frames, jsonl, memory, packing, separated
-from cfl_cli.encode import type_name
 from cfl_cli.errors import DataError, UsageError
 from cfl_cli.formats import Format
 from cfl_cli.separated import Dialect, Reject
@@ -186,7 +185,7 @@ def _unsayable(column: pl.Series, *, json: bool) -> str:
         inner = (_unsayable(column.struct.field(part.name), json=json) for part in kind.fields)
         return next(filter(None, inner), "")
     if kind.is_nested() or kind in (pl.Binary, pl.Duration, pl.Object):
-        return type_name(kind)
+        return frames.type_name(kind)
     if json and kind.is_float() and not column.is_finite().all():
         return "NaN or infinity"
     if not json and kind == pl.String and column.str.contains("\0", literal=True).any():

@@ -5,14 +5,14 @@ from collections.abc import Iterator
 import numpy as np
 
 from cfl_cli.arrays import Floats
-from cfl_cli.blocks import best, entropies
+from cfl_cli.blocks import best, entropies, start
 from cfl_cli.draws import hash_rows
 from cfl_cli.encode import Encoded
 from cfl_cli.estimators.interface import Estimate
 from cfl_cli.exclusions import Shares
-from cfl_cli.heldout import BINS, NORMAL, HeldOut, Interval, Rule, judge, most_confident
+from cfl_cli.heldout import BINS, NORMAL, HeldOut, Interval, judge, most_confident
+from cfl_cli.known import Rule
 from cfl_cli.parallel import Workers
-from cfl_cli.propagate import start
 from cfl_cli.report import (
     FLAGGING,
     Bin,

@@ -3,8 +3,9 @@
 import numpy as np
 
 from cfl_cli.estimators import load
-from cfl_cli.estimators.interface import Known, Method
+from cfl_cli.estimators.interface import Method
 from cfl_cli.exclusions import Mechanism
+from cfl_cli.known import Known
 from cfl_cli.parallel import Workers
 
 

@@ -10,8 +10,8 @@ from cfl_cli.draws import folds
 from cfl_cli.errors import UsageError
 from cfl_cli.estimators import boost
 from cfl_cli.estimators.boost import Bench, Climb, Target, _residuals, _telling
-from cfl_cli.estimators.interface import Known
 from cfl_cli.exclusions import Mechanism
+from cfl_cli.known import Known
 
 needs_lightgbm = pytest.mark.usefixtures("lightgbm")
 

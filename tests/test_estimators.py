@@ -10,8 +10,9 @@ from test_exclusions import skewed
 from cfl_cli import estimators
 from cfl_cli.draws import folds
 from cfl_cli.estimators import blend, boost, graph, net
-from cfl_cli.estimators.interface import Known, Size
+from cfl_cli.estimators.interface import Size
 from cfl_cli.exclusions import Mechanism
+from cfl_cli.known import Known
 
 NAMES = ("graph", "boost", "net", "ipal", "observed", "commonest", "auto")
 ANY = pytest.mark.parametrize("name", NAMES)

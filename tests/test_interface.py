@@ -3,9 +3,10 @@ import pytest
 from planted import table
 from test_exclusions import probability, skewed
 
-from cfl_cli.estimators import interface
-from cfl_cli.estimators.interface import Known, Size, all_but, apply_cells, logs
+from cfl_cli import known as known_rows
+from cfl_cli.estimators.interface import Size, apply_cells, logs
 from cfl_cli.exclusions import Mechanism
+from cfl_cli.known import Known, all_but
 
 
 def small():
@@ -46,7 +47,7 @@ def test_some_rows_are_known_as_they_were_among_all():
 def test_a_quarter_of_large_is_taken_of_a_large_table_and_all_of_a_small_one(monkeypatch):
     known, _ = table(2, 60)
     assert known.sample(seed=0) is known
-    monkeypatch.setattr(interface, "LARGE", 40)
+    monkeypatch.setattr(known_rows, "LARGE", 40)
     one, again, other = (known.sample(seed=seed) for seed in (0, 0, 1))
     assert len(one) == 10
     np.testing.assert_array_equal(one.features, again.features)

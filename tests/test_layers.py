@@ -10,12 +10,12 @@ import pytest
 PACKAGE = Path(__file__).parent.parent / "cfl_cli"
 CORE = {
     *("arrays", "parallel", "blocks", "draws", "index", "neighbors", "weights", "propagate"),
-    *("exclusions", "heldout", "scores"),
+    *("exclusions", "known", "heldout", "scores"),
     *(f"estimators.{path.stem}" for path in (PACKAGE / "estimators").glob("[!_]*.py")),
 }
 ARRAYS_ONLY = {"numpy", "scipy", "osqp", "threadpoolctl"}
 LAYERS = [
-    {"arrays", "errors", "words", "memory", "parallel", "listing"},
+    {"arrays", "errors", "words", "memory", "parallel", "listing", "settings"},
     {
         "yamltext",
         "checked",
@@ -27,12 +27,14 @@ LAYERS = [
         "formats",
         "scores",
     },
-    {"rates", "draws", "propagate", "heldout", "files", "jsonl", "packing", "columnar"},
-    {"separated", "neighbors", "estimators.interface"},
+    {"rates", "draws", "files", "jsonl", "packing", "columnar"},
+    {"known", "propagate"},
+    {"separated", "neighbors", "heldout", "estimators.interface"},
     {"estimators", *(f"estimators.{name}" for name in ("blend", "graph", "net", "observed"))},
     {"schema", *(f"estimators.{name}" for name in ("boost", "commonest", "ipal"))},
-    {"encode", "frames", "methods", "estimators.auto"},
-    {"tables", "truth"},
+    {"frames", "methods", "estimators.auto"},
+    {"encode", "tables"},
+    {"truth"},
     {"decode", "report", "masking"},
     {"verdict", "evaluation"},
     {"render", "scored", "progress", "footprint", "draft", "rewrite"},

@@ -7,9 +7,9 @@ from scipy.stats import norm
 
 from cfl_cli.draws import folds
 from cfl_cli.estimators import net
-from cfl_cli.estimators.interface import Known
 from cfl_cli.estimators.net import Lesson, Net, Pupil, posterior, scaled, softmax
 from cfl_cli.exclusions import Mechanism
+from cfl_cli.known import Known
 
 BLOCKS = np.array([0, 2])
 

@@ -7,8 +7,9 @@ from hypothesis import strategies as st
 from scipy.sparse import csgraph
 
 from cfl_cli import propagate as module
+from cfl_cli.blocks import start
 from cfl_cli.parallel import Workers
-from cfl_cli.propagate import Graph, beside_neighbors, start
+from cfl_cli.propagate import Graph, beside_neighbors
 
 
 def case(seed, n=30, k=4, sizes=(3, 4), exact=0.1, empty=0.1):

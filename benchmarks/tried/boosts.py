@@ -13,7 +13,8 @@ import numpy as np
 from benchmarks.tried.lab import Answer, Lab, quiet
 from cfl_cli.arrays import Floats, Ints
 from cfl_cli.estimators.boost import HEAD_START, Bench, Fitted
-from cfl_cli.estimators.interface import Known, apply_cells
+from cfl_cli.estimators.interface import apply_cells
+from cfl_cli.known import Known
 
 Fits = Sequence[Sequence[Fitted]]  # of every CF
 

@@ -17,7 +17,8 @@ from cfl_cli.arrays import Floats, Ints
 from cfl_cli.blocks import sizes
 from cfl_cli.draws import folds
 from cfl_cli.encode import encode
-from cfl_cli.estimators.interface import Estimate, Known, apply_cells, logs
+from cfl_cli.estimators.interface import Estimate, apply_cells, logs
+from cfl_cli.known import Known
 from cfl_cli.parallel import Workers
 
 PARTS = 5  # of which one is hidden

@@ -10,16 +10,14 @@
     auto.py         each CF by the best of them, or by the best blend
     blend.py        weighted geometric means, fitted to hidden cells
 
-An estimator is a module here that has `estimate` and `memory`, and a name in `Name`.
+An estimator is a module here that has `estimate` and `memory`, and a name in `settings.MethodName`.
 """
 
 from importlib import import_module
-from typing import TYPE_CHECKING, Literal, TypeAlias, cast
+from typing import TYPE_CHECKING, cast
 
 if TYPE_CHECKING:
     from cfl_cli.estimators.interface import Module
-
-Name: TypeAlias = Literal["graph", "boost", "net", "ipal", "observed", "commonest", "auto"]
 
 
 def load(name: str) -> "Module":

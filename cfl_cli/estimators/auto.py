@@ -25,7 +25,6 @@ from cfl_cli.estimators import blend, boost, commonest, graph, net
 from cfl_cli.estimators.interface import (
     Estimate,
     Hidden,
-    Known,
     Method,
     Module,
     Null,
@@ -33,6 +32,7 @@ from cfl_cli.estimators.interface import (
     Progress,
     Size,
 )
+from cfl_cli.known import Known
 from cfl_cli.parallel import Workers
 
 PARTS: dict[str, Module] = {"graph": graph, "boost": boost, "net": net}

@@ -39,20 +39,18 @@ from cfl_cli.blocks import entropies
 from cfl_cli.errors import UsageError
 from cfl_cli.estimators import blend
 from cfl_cli.estimators.interface import (
-    LARGE,
     LEAST_MASS,
     Estimate,
     Hidden,
-    Known,
     Method,
     Null,
     Origin,
     Progress,
     Size,
-    all_but,
     apply_cells,
     logs,
 )
+from cfl_cli.known import LARGE, Known, all_but
 from cfl_cli.parallel import Workers
 
 MOST_ROUNDS = 300

@@ -23,17 +23,16 @@ from cfl_cli.arrays import Floats, Ints, Mask
 from cfl_cli.blocks import columns, entropies, sizes, totals
 from cfl_cli.draws import SAMPLE, order, shuffled
 from cfl_cli.estimators.interface import (
-    LARGE,
     LEAST_MASS,
     Estimate,
     Hidden,
-    Known,
     Method,
     Null,
     Origin,
     Progress,
     Size,
 )
+from cfl_cli.known import LARGE, Known
 from cfl_cli.neighbors import nearest
 from cfl_cli.parallel import Workers
 from cfl_cli.propagate import Graph, Propagation, Watch, propagate

@@ -24,15 +24,14 @@ from cfl_cli.estimators.interface import (
     LEAST_MASS,
     Estimate,
     Hidden,
-    Known,
     Method,
     Null,
     Origin,
     Progress,
     Size,
-    all_but,
     apply_cells,
 )
+from cfl_cli.known import Known, all_but
 from cfl_cli.parallel import Workers, slices
 
 UNITS = 128

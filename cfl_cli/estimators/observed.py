@@ -8,13 +8,13 @@ from cfl_cli.arrays import Ints
 from cfl_cli.estimators.interface import (
     Estimate,
     Hidden,
-    Known,
     Method,
     Origin,
     Progress,
     Size,
     apply_cells,
 )
+from cfl_cli.known import Known
 from cfl_cli.parallel import Workers
 
 

@@ -1,0 +1,77 @@
+"""What is known of a table's rows: their features, and what each cell leaves possible."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, Self
+
+import numpy as np
+
+from cfl_cli.arrays import Floats, Ints, Mask
+from cfl_cli.blocks import columns
+from cfl_cli.draws import SAMPLE, order, shuffled
+from cfl_cli.exclusions import Mechanism
+
+# How rows are answered: priors and likelihoods of cells, … × K, become answers and confidences.
+Rule = Callable[[Floats, Floats], tuple[Ints, Floats]]
+
+LARGE = 20_000  # rows; a quarter is enough to compare cells with shuffled ones
+
+
+@dataclass(frozen=True)
+class Known:
+    """What is known of a table's rows."""
+
+    features: Floats  # n × d
+    candidates: Mask  # n × ΣK
+    blocks: Ints  # the first column of each CF
+    mechanisms: tuple[Mechanism, ...]  # how each CF's exclusions arise
+
+    def __len__(self) -> int:
+        return len(self.features)
+
+    @cached_property
+    def evidence(self) -> Floats | Mask:
+        """Return how likely each cell is under each value, n × ΣK, up to a factor of its own."""
+        if all(mechanism.rates is None for mechanism in self.mechanisms):
+            return self.candidates
+        cells = zip(self.mechanisms, self.columns, strict=True)
+        return np.hstack([how.likelihood(self.candidates[:, block]) for how, block in cells])
+
+    @cached_property
+    def columns(self) -> list[slice]:
+        """Return the columns of each CF."""
+        return columns(self.blocks, self.candidates.shape[1])
+
+    def some(self, rows: Ints) -> Self:
+        """Return what is known of some of the rows."""
+        return replace(self, features=self.features[rows], candidates=self.candidates[rows])
+
+    def sample(self, seed: int) -> Self:
+        """Return some of the rows of a large table, all of a small one."""
+        n = len(self)
+        return self if n <= LARGE else self.some(np.sort(order(n, SAMPLE, seed)[: LARGE // 4]))
+
+    def shuffled(self, seed: int) -> Self:
+        """Return the same rows with every CF's cells shuffled over them."""
+        mixed: Any = shuffled(self.candidates, self.blocks, seed)
+        return replace(self, candidates=mixed)
+
+    def shares(self, rows: Mask | slice = slice(None)) -> list[Floats]:
+        """Return how common each CF's values are, estimated from the cells of some rows."""
+        cells = self.candidates[rows]
+        found = (
+            mechanism.shares(cells[:, block])
+            for mechanism, block in zip(self.mechanisms, self.columns, strict=True)
+        )
+        return [
+            np.full(mechanism.size, 1 / mechanism.size) if shares is None else shares.prior
+            for mechanism, shares in zip(self.mechanisms, found, strict=True)
+        ]
+
+
+def all_but(rows: Ints, n: int) -> Mask:
+    """Return which of n rows are not among some."""
+    seen = np.ones(n, dtype=bool)
+    seen[rows] = False
+    return seen
