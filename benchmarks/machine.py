@@ -8,7 +8,7 @@ from pathlib import Path
 
 from benchmarks.measure import ROOT
 from benchmarks.results import Facts
-from cfl_cli.parallel import available_cores
+from cfl_cli.core.parallel import available_cores
 
 PACKAGES = ("cfl-cli", "numpy", "scipy", "osqp", "polars", "lightgbm", "scikit-learn")
 

@@ -16,7 +16,7 @@ from scipy.optimize import minimize
 from scipy.spatial.distance import cdist
 from threadpoolctl import threadpool_limits
 
-from cfl_cli.arrays import Floats, Ints, Mask
+from cfl_cli.core.arrays import Floats, Ints, Mask
 
 Progress = Callable[[str, int, int], None]  # stage, done, total
 

@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
-from cfl_cli.arrays import Floats, Ints
+from cfl_cli.core.arrays import Floats, Ints
 from cfl_cli.encode import Encoded, encode
 from cfl_cli.schema import Schema
 

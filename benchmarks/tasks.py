@@ -29,10 +29,10 @@ import polars as pl
 from scipy.spatial import cKDTree
 
 from benchmarks import plain, tables
-from cfl_cli.arrays import Ints, Mask
+from cfl_cli.core.arrays import Ints, Mask
+from cfl_cli.core.parallel import Workers, available_cores
 from cfl_cli.encode import Encoded
 from cfl_cli.imputation import Stages
-from cfl_cli.parallel import Workers, available_cores
 from cfl_cli.schema import DEFAULT_GAMMA, Settings
 from cfl_cli.weights import solve
 

@@ -38,8 +38,8 @@ from pydantic import (
 )
 from pydantic_core import CoreSchema, ErrorDetails, InitErrorDetails, PydanticCustomError
 
+from cfl_cli.core.messages import did_you_mean, printable, quote
 from cfl_cli.errors import SchemaError
-from cfl_cli.words import did_you_mean, printable, quote
 
 if TYPE_CHECKING:
     from pydantic._internal._model_construction import ModelMetaclass

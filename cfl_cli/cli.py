@@ -640,7 +640,7 @@ def refuse_terminal(target: "Place") -> None:
 def tell_rejects(outputs: "Outputs", table: "Table", source: "Place") -> None:
     """Say on stderr where bad records went, if there are any."""
     if table.rejects:
-        from cfl_cli.words import count
+        from cfl_cli.core.messages import count
 
         bad = count(len(table.rejects), "bad record")
         note(f"{outputs.rejects}: {bad} of {source.name} set aside")
@@ -682,7 +682,7 @@ def explain(error: BaseException) -> int:
 
 def note(message: str) -> None:
     """Print a message on stderr, if anybody listens there."""
-    from cfl_cli.words import printable
+    from cfl_cli.core.messages import printable
 
     with suppress(OSError):
         typer.echo(printable(message), err=True)

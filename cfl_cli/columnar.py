@@ -12,10 +12,10 @@ from typing import IO
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from cfl_cli.core.messages import quote
+from cfl_cli.core.parallel import interrupts_wait
 from cfl_cli.errors import DataError, ResourceError
 from cfl_cli.formats import ARROW, ENCRYPTED, FEATHER_1
-from cfl_cli.parallel import interrupts_wait
-from cfl_cli.words import quote
 
 TITLES = {"parquet": "Parquet", "arrow": "Arrow"}
 

@@ -5,10 +5,10 @@ from collections.abc import Collection, Mapping, Sequence
 import numpy as np
 import polars as pl
 
-from cfl_cli.arrays import Floats, Ints, Mask
-from cfl_cli.blocks import best
+from cfl_cli.core.arrays import Floats, Ints, Mask
+from cfl_cli.core.blocks import best
+from cfl_cli.core.messages import quote
 from cfl_cli.encode import Block
-from cfl_cli.words import quote
 
 
 def new_names(cf: str, values: Sequence[str], mode: str) -> list[str]:

@@ -13,13 +13,13 @@ from functools import cached_property
 import numpy as np
 import polars as pl
 
-from cfl_cli.arrays import Floats, Ints, Mask
+from cfl_cli.core.arrays import Floats, Ints, Mask
+from cfl_cli.core.exclusions import Mechanism
+from cfl_cli.core.known import Known
+from cfl_cli.core.messages import count, did_you_mean, quote
 from cfl_cli.errors import PROBLEMS_SHOWN, DataError
-from cfl_cli.exclusions import Mechanism
 from cfl_cli.frames import has_text, type_name
-from cfl_cli.known import Known
 from cfl_cli.schema import Complementary, Ordinary, Schema
-from cfl_cli.words import count, did_you_mean, quote
 
 CATEGORIES = 1000  # values that an OF may have, and a CF whose domain is not listed
 

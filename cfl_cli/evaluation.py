@@ -14,9 +14,11 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from cfl_cli import __version__, blocks, frames, scores, truth
-from cfl_cli.arrays import Floats, Ints, Mask
-from cfl_cli.blocks import best
+from cfl_cli import __version__, frames, scores, truth
+from cfl_cli.core import blocks
+from cfl_cli.core.arrays import Floats, Ints, Mask
+from cfl_cli.core.blocks import best
+from cfl_cli.core.messages import did_you_mean, quote
 from cfl_cli.decode import new_names
 from cfl_cli.encode import (
     Cells,
@@ -27,7 +29,6 @@ from cfl_cli.encode import (
 )
 from cfl_cli.errors import DataError
 from cfl_cli.schema import Schema
-from cfl_cli.words import did_you_mean, quote
 
 ROUNDED = 0.01  # by so much may confidences that were rounded miss a sum of 1
 HAIR = 1e-9  # by so much may one of them exceed 1

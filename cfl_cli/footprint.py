@@ -1,11 +1,12 @@
 """How much memory a run holds at its peak, added up from the arrays that live at the same time."""
 
-from cfl_cli import estimators, memory
+from cfl_cli import estimators
+from cfl_cli.core import budget as memory
+from cfl_cli.core.parallel import available_cores
 from cfl_cli.encode import Encoded
 from cfl_cli.errors import ResourceError
 from cfl_cli.estimators.interface import Size
 from cfl_cli.methods import method
-from cfl_cli.parallel import available_cores
 from cfl_cli.schema import Settings
 
 PACKAGES = 200e6  # what Python and its packages hold before there is any table

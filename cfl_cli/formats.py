@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, get_args
 
+from cfl_cli.core.messages import did_you_mean, quote
 from cfl_cli.errors import UsageError
-from cfl_cli.words import did_you_mean, quote
 
 Kind = Literal["csv", "tsv", "jsonl", "parquet", "arrow"]
 Packing = Literal["gz", "zst"]

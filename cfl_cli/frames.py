@@ -7,8 +7,8 @@ import numpy as np
 import polars as pl
 from polars.exceptions import PolarsError
 
+from cfl_cli.core.messages import quote
 from cfl_cli.errors import DataError, UsageError
-from cfl_cli.words import quote
 
 FIRST_DAY, LAST_DAY = -719162, 2932896  # of the years 1 and 9999, counted from 1970
 PORTABLE = pl.CompatLevel.oldest()  # Arrow types that every reader knows

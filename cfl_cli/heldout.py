@@ -23,10 +23,10 @@ from typing import Self
 
 import numpy as np
 
-from cfl_cli.arrays import Floats, Ints, Mask
-from cfl_cli.exclusions import Mechanism
-from cfl_cli.known import Rule
-from cfl_cli.parallel import slices
+from cfl_cli.core.arrays import Floats, Ints, Mask
+from cfl_cli.core.exclusions import Mechanism
+from cfl_cli.core.known import Rule
+from cfl_cli.core.parallel import slices
 
 NORMAL = 1.96  # standard errors to either side, for 95 %
 LEAST = 1e-12  # mass that a prior is taken to leave a cell: one surprise must not decide a score

@@ -5,14 +5,15 @@ from dataclasses import dataclass, replace
 from time import perf_counter
 from typing import Any
 
-from cfl_cli import __version__, estimators, footprint, frames, memory, verdict
-from cfl_cli.arrays import Floats, Ints
+from cfl_cli import __version__, estimators, footprint, frames, verdict
+from cfl_cli.core import budget as memory
+from cfl_cli.core.arrays import Floats, Ints
+from cfl_cli.core.parallel import Workers, available_cores
 from cfl_cli.decode import clashes, decode
 from cfl_cli.encode import Encoded, encode
 from cfl_cli.errors import DataError
 from cfl_cli.estimators.interface import Estimate, Progress
 from cfl_cli.methods import hidden_together, method
-from cfl_cli.parallel import Workers, available_cores
 from cfl_cli.report import Report
 from cfl_cli.schema import Schema, Settings
 

@@ -26,8 +26,8 @@ from typing import TYPE_CHECKING, Self
 import numpy as np
 import numpy.typing as npt
 
-from cfl_cli.arrays import Floats, Ints, Mask
-from cfl_cli.parallel import Workers, slices
+from cfl_cli.core.arrays import Floats, Ints, Mask
+from cfl_cli.core.parallel import Workers, slices
 
 if TYPE_CHECKING:
     from scipy.spatial import cKDTree

@@ -1,9 +1,9 @@
 """What the settings say of how an estimator is run, and which rows are hidden to judge it."""
 
-from cfl_cli import draws
-from cfl_cli.arrays import Ints
+from cfl_cli.core import draws
+from cfl_cli.core.arrays import Ints
+from cfl_cli.core.known import LARGE
 from cfl_cli.estimators.interface import Method
-from cfl_cli.known import LARGE
 from cfl_cli.schema import DEFAULT_GAMMA, Settings
 
 PARTS = 5  # folds, where their number is not given; of a large table, one of them is enough

@@ -20,10 +20,10 @@ from typing import Self
 
 import numpy as np
 
-from cfl_cli.arrays import Floats, Ints
-from cfl_cli.draws import draw, hash_rows
+from cfl_cli.core.arrays import Floats, Ints
+from cfl_cli.core.draws import draw, hash_rows
+from cfl_cli.core.parallel import Workers, slices
 from cfl_cli.index import TIE, Found, Index, Stage
-from cfl_cli.parallel import Workers, slices
 
 ROWS_AT_ONCE = 1 << 16  # whose draws are made at once
 

@@ -9,7 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from cfl_cli import draws, footprint, frames
+from cfl_cli import footprint, frames
+from cfl_cli.core import draws
 from cfl_cli.encode import Encoded
 from cfl_cli.estimators.graph import STOPS
 from cfl_cli.imputation import Stages, prepare, run

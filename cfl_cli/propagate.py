@@ -24,9 +24,9 @@ from functools import cached_property
 import numpy as np
 import scipy.sparse as sp
 
-from cfl_cli.arrays import Floats, Ints, Mask
-from cfl_cli.blocks import columns, normalise, spread, start
-from cfl_cli.parallel import Workers, slices
+from cfl_cli.core.arrays import Floats, Ints, Mask
+from cfl_cli.core.blocks import columns, normalise, spread, start
+from cfl_cli.core.parallel import Workers, slices
 
 CELLS_AT_ONCE = 1 << 18  # a block of confidences that stays in a core's cache
 WATCH = 10  # steps from one look at how much still moves to the next

@@ -6,8 +6,8 @@ from dataclasses import asdict
 from typing import TypeAlias
 
 from cfl_cli import listing
+from cfl_cli.core.messages import count, printable
 from cfl_cli.report import ADVICE, ColumnReport, Estimated, Report
-from cfl_cli.words import count, printable
 
 Field: TypeAlias = listing.Field[ColumnReport]
 

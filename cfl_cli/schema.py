@@ -48,9 +48,9 @@ from cfl_cli.checked import (
     unknown,
     validate_and_refuse,
 )
+from cfl_cli.core.messages import quote
+from cfl_cli.core.settings import MethodName
 from cfl_cli.errors import SchemaError, UsageError
-from cfl_cli.settings import MethodName
-from cfl_cli.words import quote
 
 # To an editor `no`, `01` and `~` are what YAML makes of them; to us they are text. Strict, because
 # a set would pass for a list too, in any order.

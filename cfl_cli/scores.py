@@ -13,7 +13,7 @@ answers a and the confidences Q, n × K:
 
 import numpy as np
 
-from cfl_cli.arrays import Floats, Ints, Mask
+from cfl_cli.core.arrays import Floats, Ints, Mask
 
 BINS = 10
 CLIP = 1e-10  # as in the authors' code; or a single row without confidence would decide all

@@ -19,10 +19,10 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from cfl_cli.arrays import Ints, Mask
+from cfl_cli.core.arrays import Ints, Mask
+from cfl_cli.core.messages import quote
 from cfl_cli.errors import PROBLEMS_SHOWN, DataError, UsageError
 from cfl_cli.utf8 import LONE_RETURN, check_encoding, line_of, to_utf8
-from cfl_cli.words import quote
 
 Bytes = npt.NDArray[np.uint8]
 Reject = tuple[int, str, str]  # a record set aside: its line, the cause, its text

@@ -13,11 +13,12 @@ from typing import IO, Any, Self
 import polars as pl
 from polars.exceptions import PanicException, PolarsError
 
-from cfl_cli import files, formats, frames, jsonl, memory, packing, separated
+from cfl_cli import files, formats, frames, jsonl, packing, separated
+from cfl_cli.core import budget as memory
+from cfl_cli.core.messages import quote
 from cfl_cli.errors import DataError, UsageError
 from cfl_cli.formats import Format
 from cfl_cli.separated import Dialect, Reject
-from cfl_cli.words import quote
 
 REPORT_KEY = "cfl.report"
 STANDARD = "-"

@@ -3,8 +3,8 @@
 import codecs
 import io
 
+from cfl_cli.core.messages import quote
 from cfl_cli.errors import DataError, UsageError
-from cfl_cli.words import quote
 
 MARKS = {
     codecs.BOM_UTF32_LE: "UTF-32",

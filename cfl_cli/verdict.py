@@ -4,15 +4,16 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from cfl_cli.arrays import Floats
-from cfl_cli.blocks import best, entropies, start
-from cfl_cli.draws import hash_rows
+from cfl_cli.core.arrays import Floats
+from cfl_cli.core.blocks import best, entropies, start
+from cfl_cli.core.draws import hash_rows
+from cfl_cli.core.exclusions import Shares
+from cfl_cli.core.known import Rule
+from cfl_cli.core.messages import quote
+from cfl_cli.core.parallel import Workers
 from cfl_cli.encode import Encoded
 from cfl_cli.estimators.interface import Estimate
-from cfl_cli.exclusions import Shares
 from cfl_cli.heldout import BINS, NORMAL, HeldOut, Interval, judge, most_confident
-from cfl_cli.known import Rule
-from cfl_cli.parallel import Workers
 from cfl_cli.report import (
     FLAGGING,
     Bin,
@@ -24,7 +25,6 @@ from cfl_cli.report import (
     Report,
     Setting,
 )
-from cfl_cli.words import quote
 
 SMALL_REDUCTION = 0.25
 # Entropy that is left counts as less than the shuffled cells' if it is less by this share, and by

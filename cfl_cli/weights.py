@@ -25,9 +25,9 @@ import numpy as np
 import osqp
 import scipy.sparse as sp
 
-from cfl_cli.arrays import Floats, Ints, Mask
+from cfl_cli.core.arrays import Floats, Ints, Mask
+from cfl_cli.core.parallel import Workers, interrupts_wait, slices
 from cfl_cli.errors import ResourceError
-from cfl_cli.parallel import Workers, interrupts_wait, slices
 
 STACK = 100  # rows per OSQP problem: fewer pay more overhead, more wait for the slowest row
 PRECISION = 1e-2  # OSQP's; only the support is read off its answer

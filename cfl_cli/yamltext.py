@@ -13,8 +13,8 @@ from typing import Any, NamedTuple, TypeAlias
 
 import yaml
 
+from cfl_cli.core.messages import quote
 from cfl_cli.errors import SchemaError
-from cfl_cli.words import quote
 
 # PyYAML's scanner is Python and takes up to 22 s for a hostile MiB, 4 s for this much. Its C twin
 # is faster, but words its errors in another way and is not there on every platform.

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
-from cfl_cli.parallel import Workers
+from cfl_cli.core.parallel import Workers
 
 settings.register_profile("cfl", deadline=None, print_blob=True)
 settings.load_profile("cfl")

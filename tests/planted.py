@@ -2,11 +2,11 @@
 
 import numpy as np
 
+from cfl_cli.core.exclusions import Mechanism
+from cfl_cli.core.known import Known
+from cfl_cli.core.parallel import Workers
 from cfl_cli.estimators import load
 from cfl_cli.estimators.interface import Method
-from cfl_cli.exclusions import Mechanism
-from cfl_cli.known import Known
-from cfl_cli.parallel import Workers
 
 
 def follow(features, sizes):

@@ -5,10 +5,10 @@ import polars as pl
 import pytest
 from planted import follow, known_of, run, table, told
 
-from cfl_cli.draws import folds
+from cfl_cli.core.draws import folds
+from cfl_cli.core.exclusions import Mechanism
 from cfl_cli.estimators import auto, blend, boost, commonest, graph, net
 from cfl_cli.estimators.interface import Estimate, Hidden, Method, Null, Origin, Size, apply_cells
-from cfl_cli.exclusions import Mechanism
 
 SIZES = (3, 4)
 

@@ -2,10 +2,10 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize
 
+from cfl_cli.core.exclusions import Mechanism
 from cfl_cli.estimators import blend
 from cfl_cli.estimators.blend import Blend, apply, fit, mean
 from cfl_cli.estimators.interface import Part
-from cfl_cli.exclusions import Mechanism
 
 
 def case(m=400, size=4, sharpness=(2.0, 1.0), seed=0):

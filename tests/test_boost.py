@@ -6,12 +6,12 @@ from planted import follow, known_of, run, table
 from scipy.stats import norm
 from test_exclusions import skewed
 
-from cfl_cli.draws import folds
+from cfl_cli.core.draws import folds
+from cfl_cli.core.exclusions import Mechanism
+from cfl_cli.core.known import Known
 from cfl_cli.errors import UsageError
 from cfl_cli.estimators import boost
 from cfl_cli.estimators.boost import Bench, Climb, Target, _residuals, _telling
-from cfl_cli.exclusions import Mechanism
-from cfl_cli.known import Known
 
 needs_lightgbm = pytest.mark.usefixtures("lightgbm")
 

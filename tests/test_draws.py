@@ -1,8 +1,8 @@
 import numpy as np
 import pytest
 
-from cfl_cli.blocks import columns, entropies, normalise, sizes, spread, totals
-from cfl_cli.draws import NAMED, PER_NAME, chances, draw, folds, order, shuffled, stream_of
+from cfl_cli.core.blocks import columns, entropies, normalise, sizes, spread, totals
+from cfl_cli.core.draws import NAMED, PER_NAME, chances, draw, folds, order, shuffled, stream_of
 
 BLOCKS = np.array([0, 3])
 

@@ -8,11 +8,11 @@ from planted import known_of, run, table
 from test_exclusions import skewed
 
 from cfl_cli import estimators
-from cfl_cli.draws import folds
+from cfl_cli.core.draws import folds
+from cfl_cli.core.exclusions import Mechanism
+from cfl_cli.core.known import Known
 from cfl_cli.estimators import blend, boost, graph, net
 from cfl_cli.estimators.interface import Size
-from cfl_cli.exclusions import Mechanism
-from cfl_cli.known import Known
 
 NAMES = ("graph", "boost", "net", "ipal", "observed", "commonest", "auto")
 ANY = pytest.mark.parametrize("name", NAMES)

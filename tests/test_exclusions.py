@@ -4,7 +4,7 @@ from math import comb, prod
 import numpy as np
 import pytest
 
-from cfl_cli.exclusions import Mechanism, distinct
+from cfl_cli.core.exclusions import Mechanism, distinct
 
 
 def skewed(size, seed=0):

@@ -3,14 +3,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cfl_cli.draws import folds
+from cfl_cli.core.draws import folds
+from cfl_cli.core.exclusions import Mechanism
+from cfl_cli.core.known import Known
+from cfl_cli.core.parallel import Workers
 from cfl_cli.estimators import graph as module
 from cfl_cli.estimators.graph import scale_by_domain
 from cfl_cli.estimators.interface import Method
-from cfl_cli.exclusions import Mechanism
-from cfl_cli.known import Known
 from cfl_cli.neighbors import nearest
-from cfl_cli.parallel import Workers
 from cfl_cli.propagate import Graph, propagate
 from cfl_cli.weights import solve
 

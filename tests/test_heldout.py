@@ -7,7 +7,7 @@ import pytest
 from test_exclusions import cells, in_full, probability, skewed
 
 from cfl_cli import heldout
-from cfl_cli.exclusions import Mechanism
+from cfl_cli.core.exclusions import Mechanism
 from cfl_cli.heldout import Finals, Interval, difference, judge, most_confident, scores
 
 

@@ -3,10 +3,10 @@ import pytest
 from planted import table
 from test_exclusions import probability, skewed
 
-from cfl_cli import known as known_rows
+from cfl_cli.core import known as known_rows
+from cfl_cli.core.exclusions import Mechanism
+from cfl_cli.core.known import Known, all_but
 from cfl_cli.estimators.interface import Size, apply_cells, logs
-from cfl_cli.exclusions import Mechanism
-from cfl_cli.known import Known, all_but
 
 
 def small():

@@ -3,8 +3,8 @@ import pytest
 from planted import run, table
 from test_exclusions import skewed
 
-from cfl_cli.draws import folds
-from cfl_cli.exclusions import Mechanism
+from cfl_cli.core.draws import folds
+from cfl_cli.core.exclusions import Mechanism
 from cfl_cli.heldout import judge
 from cfl_cli.neighbors import nearest
 from cfl_cli.weights import solve

@@ -1,59 +1,40 @@
-"""Dependencies run one way, and the numeric core knows arrays only."""
+"""One rule between the rooms, and a second one: mathematics knows arrays only."""
 
 import ast
 import subprocess
 import sys
+from graphlib import TopologicalSorter
 from pathlib import Path
 
 import pytest
 
 PACKAGE = Path(__file__).parent.parent / "cfl_cli"
-CORE = {
-    *("arrays", "parallel", "blocks", "draws", "index", "neighbors", "weights", "propagate"),
-    *("exclusions", "known", "heldout", "scores"),
-    *(f"estimators.{path.stem}" for path in (PACKAGE / "estimators").glob("[!_]*.py")),
-}
-ARRAYS_ONLY = {"numpy", "scipy", "osqp", "threadpoolctl"}
-LAYERS = [
-    {"arrays", "errors", "words", "memory", "parallel", "listing", "settings"},
-    {
-        "yamltext",
-        "checked",
-        "index",
-        "weights",
-        "blocks",
-        "exclusions",
-        "utf8",
-        "formats",
-        "scores",
-    },
-    {"rates", "draws", "files", "jsonl", "packing", "columnar"},
-    {"known", "propagate"},
-    {"separated", "neighbors", "heldout", "estimators.interface"},
-    {"estimators", *(f"estimators.{name}" for name in ("blend", "graph", "net", "observed"))},
-    {"schema", *(f"estimators.{name}" for name in ("boost", "commonest", "ipal"))},
-    {"frames", "methods", "estimators.auto"},
-    {"encode", "tables"},
-    {"truth"},
-    {"decode", "report", "masking"},
-    {"verdict", "evaluation"},
-    {"render", "scored", "progress", "footprint", "draft", "rewrite"},
-    {"imputation"},
-    {"plan", "outputs", "tuning"},
-    {"tried", "targets", "options"},
-    {"cli"},
-    {"__main__"},
-]
+
+# A room imports only rooms above it in this list.
+ROOMS = ("core", "tables", "schema", "steps", "estimators", "trust", "jobs", "cli")
+DOOR = {"", "errors"}  # what stands beside the rooms, and everybody may know
+
+ARRAYS = {"numpy", "scipy", "osqp", "threadpoolctl", "lightgbm"}
+TABLES = {"steps.encode", "steps.cells", "steps.decode"}  # of the steps, those that know tables
+MATHEMATICS = ("core", "steps", "estimators")
+TRUST = {"trust.possible_cells", "trust.intervals", "trust.heldout", "trust.scores"}
 
 
-def path_of(module):
-    path = PACKAGE.joinpath(*module.split("."))
-    return path / "__init__.py" if path.is_dir() else path.with_suffix(".py")
+def name_of(path):
+    parts = path.relative_to(PACKAGE).with_suffix("").parts
+    return ".".join(parts).removesuffix("__init__").removesuffix(".")
+
+
+MODULES = {name_of(path): path for path in sorted(PACKAGE.glob("**/*.py"))}
+
+
+def room_of(module):
+    return module.partition(".")[0]
 
 
 def imports(module):
     """Packages imported by a module, and modules of ours as `.name`, also inside functions."""
-    for node in ast.walk(ast.parse(path_of(module).read_text())):
+    for node in ast.walk(ast.parse(MODULES[module].read_text())):
         if isinstance(node, ast.Import):
             names = [alias.name for alias in node.names]
         elif isinstance(node, ast.ImportFrom) and (node.module or "").startswith("cfl_cli"):
@@ -64,50 +45,53 @@ def imports(module):
             continue
         for name in names:
             first, _, rest = name.partition(".")
-            if first == "cfl_cli" and rest and not path_of(rest).exists():
-                rest = rest.rpartition(".")[0]  # a name that a module has
             if first != "cfl_cli":
                 yield first
-            elif rest:
-                yield f".{rest}"
+                continue
+            while rest and rest not in MODULES:
+                rest = rest.rpartition(".")[0]  # a name that a module has
+            yield f".{rest}"
 
 
-MODULES = sorted(
-    ".".join(path.relative_to(PACKAGE).with_suffix("").parts).removesuffix(".__init__")
-    for path in PACKAGE.glob("**/*.py")
-    if path != PACKAGE / "__init__.py"
-)
+def own(module):
+    return {name[1:] for name in imports(module) if name.startswith(".")} - {module}
 
 
-def level(module):
-    return next((n for n, names in enumerate(LAYERS) if module in names), None)
+def test_every_module_stands_in_a_room():
+    assert {room_of(module) for module in MODULES} == {*ROOMS, *DOOR, "__main__"}
 
 
-@pytest.mark.parametrize("module", MODULES)
-def test_a_module_has_a_layer_and_imports_only_from_lower_ones(module):
-    assert level(module) is not None, f"give {module} a layer"
-    own = {name.removeprefix(".") for name in imports(module) if name.startswith(".")}
-    for name in own:
-        assert level(name) < level(module), f"{module} imports {name}"
+@pytest.mark.parametrize("module", [m for m in MODULES if room_of(m) in ROOMS])
+def test_a_room_imports_only_rooms_above_it(module):
+    above = {*ROOMS[: ROOMS.index(room_of(module)) + 1], *DOOR}
+    for name in own(module):
+        assert room_of(name) in above, f"{module} imports {name}"
 
 
-@pytest.mark.parametrize("module", sorted(CORE))
-def test_the_numeric_core_knows_arrays_only(module):
-    foreign = {name for name in imports(module) if not name.startswith(".")}
-    assert foreign - sys.stdlib_module_names <= ARRAYS_ONLY
-    own = {name.removeprefix(".") for name in imports(module) if name.startswith(".")}
-    assert own <= CORE | {"errors"}
+def test_no_module_imports_itself_by_a_detour():
+    graph = {module: own(module) - {""} for module in MODULES if module}
+    TopologicalSorter(graph).prepare()  # raises if modules import each other in a circle
 
 
 @pytest.mark.parametrize(
     "module",
-    sorted(CORE | {"schema", "encode", "report", "imputation", "tuning", "masking", "evaluation"}),
+    sorted(
+        {m for m in MODULES if room_of(m) in MATHEMATICS and m not in TABLES}
+        | {m for m in MODULES if m in TRUST}
+    ),
 )
-def test_logic_neither_prints_nor_logs(module):
-    tree = ast.parse(path_of(module).read_text())
+def test_mathematics_knows_arrays_only(module):
+    foreign = {name for name in imports(module) if not name.startswith(".")}
+    assert foreign - sys.stdlib_module_names <= ARRAYS
+    assert {room_of(name) for name in own(module)} <= {*MATHEMATICS, "trust", "errors"}
+    assert not own(module) & TABLES
+
+
+@pytest.mark.parametrize("module", [m for m in MODULES if room_of(m) in ROOMS[:-1]])
+def test_only_the_command_line_prints_and_logs(module):
     calls = {
         node.func.id
-        for node in ast.walk(tree)
+        for node in ast.walk(ast.parse(MODULES[module].read_text()))
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name)
     }
     assert "print" not in calls
@@ -116,7 +100,7 @@ def test_logic_neither_prints_nor_logs(module):
 
 def test_help_imports_no_heavy_package():
     loaded = subprocess.run(
-        [sys.executable, "-c", "import sys, cfl_cli.cli; print(*sys.modules)"],
+        [sys.executable, "-c", "import sys, cfl_cli.cli.app; print(*sys.modules)"],
         capture_output=True,
         text=True,
         check=True,

@@ -8,8 +8,8 @@ from hypothesis.extra import numpy as hnp
 
 from cfl_cli import index
 from cfl_cli import neighbors as module
+from cfl_cli.core.parallel import Workers
 from cfl_cli.neighbors import Groups, nearest, sample
-from cfl_cli.parallel import Workers
 
 
 def distances(features, row):

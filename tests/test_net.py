@@ -5,11 +5,11 @@ import pytest
 from planted import run, table
 from scipy.stats import norm
 
-from cfl_cli.draws import folds
+from cfl_cli.core.draws import folds
+from cfl_cli.core.exclusions import Mechanism
+from cfl_cli.core.known import Known
 from cfl_cli.estimators import net
 from cfl_cli.estimators.net import Lesson, Net, Pupil, posterior, scaled, softmax
-from cfl_cli.exclusions import Mechanism
-from cfl_cli.known import Known
 
 BLOCKS = np.array([0, 2])
 

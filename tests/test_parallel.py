@@ -2,7 +2,7 @@ from threading import Event
 
 import pytest
 
-from cfl_cli.parallel import Workers
+from cfl_cli.core.parallel import Workers
 
 
 def test_workers_are_not_stopped_when_all_went_well():

@@ -8,8 +8,8 @@ import numpy as np
 import polars as pl
 import pytest
 
+from cfl_cli.core.parallel import available_cores
 from cfl_cli.errors import DataError
-from cfl_cli.parallel import available_cores
 from cfl_cli.plan import Plan, describe, plan
 from cfl_cli.schema import Complementary, Ordinary, Schema
 

@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 from scipy.sparse import csgraph
 
 from cfl_cli import propagate as module
-from cfl_cli.blocks import start
-from cfl_cli.parallel import Workers
+from cfl_cli.core.blocks import start
+from cfl_cli.core.parallel import Workers
 from cfl_cli.propagate import Graph, beside_neighbors
 
 

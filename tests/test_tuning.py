@@ -9,12 +9,13 @@ import polars as pl
 import pytest
 from typer.testing import CliRunner
 
-from cfl_cli import draws, tried, tuning
+from cfl_cli import tried, tuning
 from cfl_cli.cli import app
+from cfl_cli.core import draws
+from cfl_cli.core.parallel import Workers
 from cfl_cli.encode import encode
 from cfl_cli.errors import DataError
 from cfl_cli.estimators.graph import judge
-from cfl_cli.parallel import Workers
 from cfl_cli.schema import Schema, Settings
 from cfl_cli.tuning import Bench, Folds, Limit, confirm, gain, is_clear, row_scores, search, tune
 

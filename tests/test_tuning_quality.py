@@ -10,7 +10,7 @@ import pytest
 from scipy.stats import spearmanr
 from test_quality import ADULT, BANK, DATA, kinds, masked, read, schema_text
 
-from cfl_cli import draws
+from cfl_cli.core import draws
 from cfl_cli.encode import encode
 from cfl_cli.imputation import run
 from cfl_cli.schema import Schema, Settings

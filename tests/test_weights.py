@@ -5,9 +5,9 @@ import pytest
 import scipy.optimize
 
 from cfl_cli import weights as module
+from cfl_cli.core.parallel import Workers
 from cfl_cli.errors import ResourceError
 from cfl_cli.neighbors import nearest
-from cfl_cli.parallel import Workers
 from cfl_cli.weights import Workspace, active_set, check, gram, sharpen, solve
 
 RIDGE = 0.3

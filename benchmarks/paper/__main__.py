@@ -18,7 +18,7 @@ from benchmarks.paper.plan import PARTS, Scale
 from benchmarks.paper.runner import say
 from benchmarks.paper.store import Store, UnfitError, whole
 from benchmarks.paper.summary import Summary, summarise
-from cfl_cli.parallel import available_cores
+from cfl_cli.core.parallel import available_cores
 
 INTERRUPTED = 130
 QUICK_ROWS = {"bank": 2000, "generated": 300}

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from cfl_cli import scores
-from cfl_cli.arrays import Floats, Ints
-from cfl_cli.blocks import entropies
+from cfl_cli.core.arrays import Floats, Ints
+from cfl_cli.core.blocks import entropies
 
 ONE_BLOCK = np.array([0])
 

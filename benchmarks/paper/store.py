@@ -17,7 +17,7 @@ import numpy as np
 
 from benchmarks.paper.plan import Imputation, Task
 from benchmarks.results import Facts
-from cfl_cli.arrays import Floats, Ints
+from cfl_cli.core.arrays import Floats, Ints
 
 KINDS = ("imputations", "predictions")
 # of the machine's facts; others decide the time only

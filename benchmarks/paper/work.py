@@ -17,7 +17,7 @@ from benchmarks.paper.store import Answers, Store
 from benchmarks.results import Facts
 from benchmarks.tables import Table
 from cfl_cli import Report, Result, Schema, __version__, impute
-from cfl_cli.arrays import Floats, Ints
+from cfl_cli.core.arrays import Floats, Ints
 from cfl_cli.encode import Encoded, encode
 
 

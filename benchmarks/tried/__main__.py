@@ -19,7 +19,7 @@ from benchmarks.tried.lab import Lab
 from benchmarks.tried.page import page
 from benchmarks.tried.results import DIGITS, Results, Run, rounded
 from benchmarks.tried.variants import VARIANTS
-from cfl_cli.parallel import Workers
+from cfl_cli.core.parallel import Workers
 
 
 def run(table: str, seed: int, *, rows: int, data: Path | None) -> list[Run]:

@@ -11,8 +11,8 @@ import numpy as np
 from scipy.optimize import minimize_scalar
 
 from benchmarks.tried.lab import Answer, Lab
-from cfl_cli.arrays import Floats, Mask
-from cfl_cli.blocks import normalise, spread
+from cfl_cli.core.arrays import Floats, Mask
+from cfl_cli.core.blocks import normalise, spread
 from cfl_cli.estimators import blend
 from cfl_cli.estimators.auto import WORTH_IT
 from cfl_cli.estimators.interface import LEAST_MASS, logs

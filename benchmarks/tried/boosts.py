@@ -11,10 +11,10 @@ from dataclasses import replace
 import numpy as np
 
 from benchmarks.tried.lab import Answer, Lab, quiet
-from cfl_cli.arrays import Floats, Ints
+from cfl_cli.core.arrays import Floats, Ints
+from cfl_cli.core.known import Known
 from cfl_cli.estimators.boost import HEAD_START, Bench, Fitted
 from cfl_cli.estimators.interface import apply_cells
-from cfl_cli.known import Known
 
 Fits = Sequence[Sequence[Fitted]]  # of every CF
 

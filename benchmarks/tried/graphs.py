@@ -13,7 +13,7 @@ import numpy as np
 
 from benchmarks.tried import boosts
 from benchmarks.tried.lab import Answer, Lab, beside, quiet
-from cfl_cli.arrays import Floats, Ints
+from cfl_cli.core.arrays import Floats, Ints
 from cfl_cli.estimators import boost, graph
 from cfl_cli.estimators.graph import STOPS, Choice, Rounds, Trace, hide
 from cfl_cli.estimators.interface import Method

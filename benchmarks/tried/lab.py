@@ -13,13 +13,13 @@ import numpy as np
 from benchmarks.paper.scores import score
 from benchmarks.tables import Table, places
 from cfl_cli import Schema
-from cfl_cli.arrays import Floats, Ints
-from cfl_cli.blocks import sizes
-from cfl_cli.draws import folds
+from cfl_cli.core.arrays import Floats, Ints
+from cfl_cli.core.blocks import sizes
+from cfl_cli.core.draws import folds
+from cfl_cli.core.known import Known
+from cfl_cli.core.parallel import Workers
 from cfl_cli.encode import encode
 from cfl_cli.estimators.interface import Estimate, apply_cells, logs
-from cfl_cli.known import Known
-from cfl_cli.parallel import Workers
 
 PARTS = 5  # of which one is hidden
 

@@ -16,10 +16,12 @@ from time import monotonic
 
 import numpy as np
 
-from cfl_cli.arrays import Floats, Ints
-from cfl_cli.blocks import normalise
-from cfl_cli.draws import SAMPLE, order
-from cfl_cli.draws import folds as deal
+from cfl_cli.core.arrays import Floats, Ints
+from cfl_cli.core.blocks import normalise
+from cfl_cli.core.draws import SAMPLE, order
+from cfl_cli.core.draws import folds as deal
+from cfl_cli.core.known import Known
+from cfl_cli.core.parallel import Workers
 from cfl_cli.errors import UsageError
 from cfl_cli.estimators import blend, boost, commonest, graph, net
 from cfl_cli.estimators.interface import (
@@ -32,8 +34,6 @@ from cfl_cli.estimators.interface import (
     Progress,
     Size,
 )
-from cfl_cli.known import Known
-from cfl_cli.parallel import Workers
 
 PARTS: dict[str, Module] = {"graph": graph, "boost": boost, "net": net}
 FEW_STEPS = 100

@@ -23,9 +23,9 @@ import numpy as np
 from scipy.optimize import minimize
 from scipy.special import softmax
 
-from cfl_cli.arrays import Floats, Mask
+from cfl_cli.core.arrays import Floats, Mask
+from cfl_cli.core.exclusions import Mechanism
 from cfl_cli.estimators.interface import LEAST_MASS, Part, logs
-from cfl_cli.exclusions import Mechanism
 
 FLOOR = 1e-6  # of a prior: what one part rules out, the others may still know
 LEAST_WEIGHT = 0.02

@@ -34,8 +34,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from cfl_cli.arrays import Floats, Ints, Singles
-from cfl_cli.blocks import entropies
+from cfl_cli.core.arrays import Floats, Ints, Singles
+from cfl_cli.core.blocks import entropies
+from cfl_cli.core.known import LARGE, Known, all_but
+from cfl_cli.core.parallel import Workers
 from cfl_cli.errors import UsageError
 from cfl_cli.estimators import blend
 from cfl_cli.estimators.interface import (
@@ -50,8 +52,6 @@ from cfl_cli.estimators.interface import (
     apply_cells,
     logs,
 )
-from cfl_cli.known import LARGE, Known, all_but
-from cfl_cli.parallel import Workers
 
 MOST_ROUNDS = 300
 PATIENCE = 20  # rounds without a better score

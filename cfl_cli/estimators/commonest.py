@@ -4,11 +4,11 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from cfl_cli.arrays import Floats, Ints
+from cfl_cli.core.arrays import Floats, Ints
+from cfl_cli.core.known import Known, all_but
+from cfl_cli.core.parallel import Workers
 from cfl_cli.estimators import observed
 from cfl_cli.estimators.interface import Estimate, Hidden, Method, Origin, Progress, apply_cells
-from cfl_cli.known import Known, all_but
-from cfl_cli.parallel import Workers
 
 memory = observed.memory
 

@@ -19,9 +19,11 @@ from typing import Any
 
 import numpy as np
 
-from cfl_cli.arrays import Floats, Ints, Mask
-from cfl_cli.blocks import columns, entropies, sizes, totals
-from cfl_cli.draws import SAMPLE, order, shuffled
+from cfl_cli.core.arrays import Floats, Ints, Mask
+from cfl_cli.core.blocks import columns, entropies, sizes, totals
+from cfl_cli.core.draws import SAMPLE, order, shuffled
+from cfl_cli.core.known import LARGE, Known
+from cfl_cli.core.parallel import Workers
 from cfl_cli.estimators.interface import (
     LEAST_MASS,
     Estimate,
@@ -32,9 +34,7 @@ from cfl_cli.estimators.interface import (
     Progress,
     Size,
 )
-from cfl_cli.known import LARGE, Known
 from cfl_cli.neighbors import nearest
-from cfl_cli.parallel import Workers
 from cfl_cli.propagate import Graph, Propagation, Watch, propagate
 from cfl_cli.weights import rows_at_once, solve
 

@@ -14,10 +14,10 @@ from typing import Protocol
 
 import numpy as np
 
-from cfl_cli.arrays import Floats, Ints, Mask, Singles
-from cfl_cli.blocks import normalise, spread, start
-from cfl_cli.known import Known, Rule
-from cfl_cli.parallel import Workers
+from cfl_cli.core.arrays import Floats, Ints, Mask, Singles
+from cfl_cli.core.blocks import normalise, spread, start
+from cfl_cli.core.known import Known, Rule
+from cfl_cli.core.parallel import Workers
 
 Progress = Callable[[str, int, int], None]  # stage, done, total
 

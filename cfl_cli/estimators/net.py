@@ -18,8 +18,10 @@ from math import ceil
 import numpy as np
 from scipy.special import ndtri
 
-from cfl_cli.arrays import Floats, Ints, Singles
-from cfl_cli.blocks import entropies, normalise, sizes
+from cfl_cli.core.arrays import Floats, Ints, Singles
+from cfl_cli.core.blocks import entropies, normalise, sizes
+from cfl_cli.core.known import Known, all_but
+from cfl_cli.core.parallel import Workers, slices
 from cfl_cli.estimators.interface import (
     LEAST_MASS,
     Estimate,
@@ -31,8 +33,6 @@ from cfl_cli.estimators.interface import (
     Size,
     apply_cells,
 )
-from cfl_cli.known import Known, all_but
-from cfl_cli.parallel import Workers, slices
 
 UNITS = 128
 EPOCHS = 12  # times that each row is seen, at least

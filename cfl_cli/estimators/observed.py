@@ -4,7 +4,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from cfl_cli.arrays import Ints
+from cfl_cli.core.arrays import Ints
+from cfl_cli.core.known import Known
+from cfl_cli.core.parallel import Workers
 from cfl_cli.estimators.interface import (
     Estimate,
     Hidden,
@@ -14,8 +16,6 @@ from cfl_cli.estimators.interface import (
     Size,
     apply_cells,
 )
-from cfl_cli.known import Known
-from cfl_cli.parallel import Workers
 
 
 def estimate(

@@ -9,8 +9,8 @@ from hashlib import blake2b
 import numpy as np
 import numpy.typing as npt
 
-from cfl_cli.arrays import Floats, Ints, Mask
-from cfl_cli.blocks import columns
+from cfl_cli.core.arrays import Floats, Ints, Mask
+from cfl_cli.core.blocks import columns
 
 # The streams; a row's draws among equal distances take those from 0, one per neighbor.
 FOLDS = 1 << 40

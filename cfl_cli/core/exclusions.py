@@ -23,7 +23,7 @@ from typing import Self
 
 import numpy as np
 
-from cfl_cli.arrays import Floats, Ints, Mask
+from cfl_cli.core.arrays import Floats, Ints, Mask
 
 CONDITION = 1e8  # of Π_s, beyond which its inverse is taken to be noise
 LEVEL = 0.001  # how often all honest cells of a CF together may look as if they were not

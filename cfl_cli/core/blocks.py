@@ -7,7 +7,7 @@ from typing import TypeVar
 
 import numpy as np
 
-from cfl_cli.arrays import Floats, Ints, Mask
+from cfl_cli.core.arrays import Floats, Ints, Mask
 
 Cells = TypeVar("Cells", Floats, Mask)
 

@@ -7,10 +7,10 @@ from typing import Any, Self
 
 import numpy as np
 
-from cfl_cli.arrays import Floats, Ints, Mask
-from cfl_cli.blocks import columns
-from cfl_cli.draws import SAMPLE, order, shuffled
-from cfl_cli.exclusions import Mechanism
+from cfl_cli.core.arrays import Floats, Ints, Mask
+from cfl_cli.core.blocks import columns
+from cfl_cli.core.draws import SAMPLE, order, shuffled
+from cfl_cli.core.exclusions import Mechanism
 
 # How rows are answered: priors and likelihoods of cells, … × K, become answers and confidences.
 Rule = Callable[[Floats, Floats], tuple[Ints, Floats]]

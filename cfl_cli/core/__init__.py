@@ -1,0 +1,1 @@
+"""What everybody may know: arrays, blocks of CFs, cells and what they say, settings, messages."""
