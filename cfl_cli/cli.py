@@ -49,7 +49,7 @@ from cfl_cli.options import (
 if TYPE_CHECKING:
     from cfl_cli.outputs import Outputs
     from cfl_cli.report import Report
-    from cfl_cli.tables import Place, Table
+    from cfl_cli.tables.table import Place, Table
 
 FLAGGED = 3
 RESOURCES = 4
@@ -165,11 +165,12 @@ def impute(
     """Estimate the value behind every exclusion and write the table with new columns."""
     from contextlib import ExitStack
 
-    from cfl_cli import files, tables
     from cfl_cli.imputation import impute as impute_frame
     from cfl_cli.outputs import Outputs
     from cfl_cli.progress import Display
     from cfl_cli.schema import Schema
+    from cfl_cli.tables import files
+    from cfl_cli.tables import table as tables
     from cfl_cli.targets import check_targets
 
     listen()
@@ -245,8 +246,9 @@ def report(
     verbose: Verbose = False,
 ) -> None:
     """Show how far each CF's entropy fell, and which CFs can be trusted."""
-    from cfl_cli import render, tables
+    from cfl_cli import render
     from cfl_cli.report import Report
+    from cfl_cli.tables import table as tables
 
     listen()
     facts = Report.from_json(tables.read_report(source), name=source)
@@ -274,8 +276,9 @@ def check(
     verbose: Verbose = False,
 ) -> None:
     """Find every problem in schema and data, and foretell the memory and time of a run."""
-    from cfl_cli import plan, tables
+    from cfl_cli import plan
     from cfl_cli.schema import Schema
+    from cfl_cli.tables import table as tables
 
     listen()
     loaded = Schema.load(tables.local(schema))
@@ -318,7 +321,9 @@ def init(
     verbose: Verbose = False,
 ) -> None:
     """Draft a schema from a table, with comments that say what to check."""
-    from cfl_cli import draft, frames, tables
+    from cfl_cli import draft
+    from cfl_cli.tables import frames
+    from cfl_cli.tables import table as tables
 
     listen()
     source = tables.Place.to_read(data, input_format)
@@ -378,9 +383,11 @@ def tune(
     """Choose k, iterations, gamma and ridge by hidden cells, and write them into the schema."""
     from contextlib import nullcontext
 
-    from cfl_cli import files, rewrite, tables, tried, tuning, yamltext
+    from cfl_cli import rewrite, tried, tuning, yamltext
     from cfl_cli.progress import Display
     from cfl_cli.schema import Schema
+    from cfl_cli.tables import files
+    from cfl_cli.tables import table as tables
     from cfl_cli.targets import check_targets
 
     listen()
@@ -464,10 +471,11 @@ def mask(
     """Turn CF columns that hold true values into exclusions, for experiments."""
     from contextlib import nullcontext
 
-    from cfl_cli import files, tables
     from cfl_cli.masking import mask as mask_frame
     from cfl_cli.outputs import Outputs
     from cfl_cli.schema import Schema
+    from cfl_cli.tables import files
+    from cfl_cli.tables import table as tables
     from cfl_cli.targets import check_targets
 
     listen()
@@ -551,9 +559,10 @@ def evaluate(
     verbose: Verbose = False,
 ) -> None:
     """Score what `cfl impute` wrote against the truth, where that is known."""
-    from cfl_cli import scored, tables
+    from cfl_cli import scored
     from cfl_cli.evaluation import evaluate as evaluate_frame
     from cfl_cli.schema import Schema
+    from cfl_cli.tables import table as tables
 
     listen()
     loaded = Schema.load(tables.local(schema))
@@ -602,7 +611,7 @@ def drawn(facts: Any, renderer: Any, form: Format, out: str) -> str:
 
 def deliver(text: str, out: str, *sources: str, overwrite: bool) -> None:
     """Write `text`, made of the files `sources`, to the file `out` or to standard output."""
-    from cfl_cli import tables
+    from cfl_cli.tables import table as tables
     from cfl_cli.targets import check_targets
 
     if out != tables.STANDARD:

@@ -7,7 +7,7 @@ import polars as pl
 
 from cfl_cli.core.messages import did_you_mean, printable, quote
 from cfl_cli.errors import UsageError
-from cfl_cli.frames import has_text, type_name
+from cfl_cli.tables.frames import has_text, type_name
 
 MISSING = ("", "NA", "N/A", "NaN", "nan", "null", "NULL", "None", "?", "-")
 CATEGORIES = 50  # more different texts than this look like names or notes

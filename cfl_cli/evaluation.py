@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from cfl_cli import __version__, frames, scores, truth
+from cfl_cli import __version__, scores, truth
 from cfl_cli.core import blocks
 from cfl_cli.core.arrays import Floats, Ints, Mask
 from cfl_cli.core.blocks import best
@@ -29,6 +29,7 @@ from cfl_cli.encode import (
 )
 from cfl_cli.errors import DataError
 from cfl_cli.schema import Schema
+from cfl_cli.tables import frames
 
 ROUNDED = 0.01  # by so much may confidences that were rounded miss a sum of 1
 HAIR = 1e-9  # by so much may one of them exceed 1

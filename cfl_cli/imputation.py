@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from time import perf_counter
 from typing import Any
 
-from cfl_cli import __version__, estimators, footprint, frames, verdict
+from cfl_cli import __version__, estimators, footprint, verdict
 from cfl_cli.core import budget as memory
 from cfl_cli.core.arrays import Floats, Ints
 from cfl_cli.core.parallel import Workers, available_cores
@@ -16,6 +16,7 @@ from cfl_cli.estimators.interface import Estimate, Progress
 from cfl_cli.methods import hidden_together, method
 from cfl_cli.report import Report
 from cfl_cli.schema import Schema, Settings
+from cfl_cli.tables import frames
 
 # The settings that decide the answer, and so stand in the report; the number of threads does not.
 DECISIVE = {

@@ -9,13 +9,14 @@ from typing import Any
 
 import numpy as np
 
-from cfl_cli import footprint, frames
+from cfl_cli import footprint
 from cfl_cli.core import draws
 from cfl_cli.encode import Encoded
 from cfl_cli.estimators.graph import STOPS
 from cfl_cli.imputation import Stages, prepare, run
 from cfl_cli.methods import PARTS, hidden_together
 from cfl_cli.schema import Schema, Settings
+from cfl_cli.tables import frames
 
 PILOT_ROWS = 3000
 LEARNING = {"boost", "net", "auto"}  # methods whose time depends on the rows less …

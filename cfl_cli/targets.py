@@ -4,8 +4,8 @@ import os
 import sys
 from pathlib import Path
 
-from cfl_cli import files
 from cfl_cli.errors import UsageError
+from cfl_cli.tables import files
 
 
 def check_targets(targets: list[Path], *, sources: list[Path | None], overwrite: bool) -> None:

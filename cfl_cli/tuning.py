@@ -27,7 +27,7 @@ from typing import Any, Self, TypeAlias
 
 import numpy as np
 
-from cfl_cli import footprint, frames, heldout
+from cfl_cli import footprint, heldout
 from cfl_cli.core import draws
 from cfl_cli.core.arrays import Floats, Ints
 from cfl_cli.core.parallel import Workers, available_cores
@@ -40,6 +40,7 @@ from cfl_cli.imputation import prepare
 from cfl_cli.methods import PARTS, method
 from cfl_cli.propagate import Graph  # noqa: TC001 — an annotation like the others
 from cfl_cli.schema import Schema, Settings
+from cfl_cli.tables import frames
 
 Value: TypeAlias = int | float | str
 Score: TypeAlias = Callable[[Settings], Floats | None]  # hidden rows × CFs; None: no time for it

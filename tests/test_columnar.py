@@ -9,8 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cfl_cli import columnar, frames, tables
 from cfl_cli.errors import CflError, DataError
+from cfl_cli.tables import columnar, frames
+from cfl_cli.tables import table as tables
 
 DAY = dt.date(2024, 2, 29)
 TABLE = pa.table(

@@ -4,9 +4,10 @@ import stat
 
 import pytest
 
-from cfl_cli import files, tables
 from cfl_cli.errors import DataError, ResourceError, UsageError
-from cfl_cli.files import Staging
+from cfl_cli.tables import files
+from cfl_cli.tables import table as tables
+from cfl_cli.tables.files import Staging
 
 
 @pytest.fixture(params=["nameless", "named"], autouse=True)

@@ -3,7 +3,7 @@ from pathlib import Path
 import pytest
 
 from cfl_cli.errors import UsageError
-from cfl_cli.formats import Format, by_name, of_path
+from cfl_cli.tables.formats import Format, by_name, of_path
 
 
 @pytest.mark.parametrize(

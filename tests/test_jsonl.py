@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cfl_cli import jsonl
 from cfl_cli.errors import DataError
+from cfl_cli.tables import jsonl
 
 
 def load(text, **options):

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cfl_cli import separated
 from cfl_cli.errors import DataError, UsageError
-from cfl_cli.separated import Dialect, read
+from cfl_cli.tables import csv as separated
+from cfl_cli.tables.csv import Dialect, read
 
 
 def load(data, *, reject=False, **signs):

@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cfl_cli import tables
 from cfl_cli.errors import CflError, DataError, UsageError
-from cfl_cli.tables import Place, Table, read, write
+from cfl_cli.tables import table as tables
+from cfl_cli.tables.table import Place, Table, read, write
 
 BAD = Path(__file__).parent / "bad_tables"
 EXPECTED = json.loads((BAD / "expected.json").read_text(encoding="utf-8"))

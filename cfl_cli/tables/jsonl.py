@@ -15,9 +15,9 @@ from typing import Any
 
 import polars as pl
 
-from cfl_cli import utf8
 from cfl_cli.core.messages import quote
 from cfl_cli.errors import PROBLEMS_SHOWN, DataError
+from cfl_cli.tables import encodings as utf8
 
 DIGITS = 17  # what a double holds; a number with more of them is not read as one
 EXACT = 1 << 53  # whole numbers beyond this are not read as doubles

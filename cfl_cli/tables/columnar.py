@@ -15,7 +15,7 @@ import pyarrow.parquet as pq
 from cfl_cli.core.messages import quote
 from cfl_cli.core.parallel import interrupts_wait
 from cfl_cli.errors import DataError, ResourceError
-from cfl_cli.formats import ARROW, ENCRYPTED, FEATHER_1
+from cfl_cli.tables.formats import ARROW, ENCRYPTED, FEATHER_1
 
 TITLES = {"parquet": "Parquet", "arrow": "Arrow"}
 

@@ -22,7 +22,7 @@ import polars as pl
 from cfl_cli.core.arrays import Ints, Mask
 from cfl_cli.core.messages import quote
 from cfl_cli.errors import PROBLEMS_SHOWN, DataError, UsageError
-from cfl_cli.utf8 import LONE_RETURN, check_encoding, line_of, to_utf8
+from cfl_cli.tables.encodings import LONE_RETURN, check_encoding, line_of, to_utf8
 
 Bytes = npt.NDArray[np.uint8]
 Reject = tuple[int, str, str]  # a record set aside: its line, the cause, its text

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from typing import IO, cast
 
 from cfl_cli.errors import DataError, ResourceError
-from cfl_cli.formats import Packing
+from cfl_cli.tables.formats import Packing
 
 if sys.version_info >= (3, 14):
     from compression import zstd

@@ -13,12 +13,14 @@ from typing import IO, Any, Self
 import polars as pl
 from polars.exceptions import PanicException, PolarsError
 
-from cfl_cli import files, formats, frames, jsonl, packing, separated
 from cfl_cli.core import budget as memory
 from cfl_cli.core.messages import quote
 from cfl_cli.errors import DataError, UsageError
-from cfl_cli.formats import Format
-from cfl_cli.separated import Dialect, Reject
+from cfl_cli.tables import compression as packing
+from cfl_cli.tables import csv as separated
+from cfl_cli.tables import files, formats, frames, jsonl
+from cfl_cli.tables.csv import Dialect, Reject
+from cfl_cli.tables.formats import Format
 
 REPORT_KEY = "cfl.report"
 STANDARD = "-"
@@ -86,7 +88,7 @@ def read(place: Place, *, reject: bool = False, **signs: str | None) -> Table:
     _check_signs(place, given)
     data = _unpacked(files.read(place.path), place)
     if place.format.embeds_report:
-        from cfl_cli import columnar
+        from cfl_cli.tables import columnar
 
         return Table(columnar.read(data, kind, name=name))
     if kind == "jsonl":
@@ -148,7 +150,7 @@ def check_holds(table: Table, place: Place) -> None:
             if kind != "jsonl"
         ]
     if frames.is_arrow(table.frame) and place.format.embeds_report:
-        from cfl_cli import columnar
+        from cfl_cli.tables import columnar
 
         problems += columnar.misfits(table.frame, kind, name=place.name)
     elif place.format.separated or (kind == "jsonl" and table.lines is None):
@@ -207,7 +209,7 @@ def read_report(name: str) -> bytes:
     kind = formats.kind_of(data)
     if kind is None:
         return data
-    from cfl_cli import columnar
+    from cfl_cli.tables import columnar
 
     text = columnar.read_metadata(data, kind, name=title).get(REPORT_KEY.encode())
     if text is None:
@@ -270,7 +272,7 @@ def _write(
     frame: Any, file: IO[bytes], form: Format, *, report: str | None, source: Table | None
 ) -> None:
     if form.embeds_report:
-        from cfl_cli import columnar
+        from cfl_cli.tables import columnar
 
         table = frames.as_arrow(frame)
         columnar.write(table, file, form.kind, metadata={REPORT_KEY: report} if report else {})

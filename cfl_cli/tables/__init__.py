@@ -1,0 +1,1 @@
+"""Bytes ↔ data frame, strictly and whole."""
