@@ -16,7 +16,7 @@ import polars as pl
 
 from cfl_cli.core.arrays import Floats, Ints
 from cfl_cli.encode import Encoded, encode
-from cfl_cli.schema import Schema
+from cfl_cli.schema.model import Schema
 
 MONTHS = ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"]
 CFS = {

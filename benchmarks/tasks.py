@@ -33,7 +33,7 @@ from cfl_cli.core.arrays import Ints, Mask
 from cfl_cli.core.parallel import Workers, available_cores
 from cfl_cli.encode import Encoded
 from cfl_cli.imputation import Stages
-from cfl_cli.schema import DEFAULT_GAMMA, Settings
+from cfl_cli.schema.model import DEFAULT_GAMMA, Settings
 from cfl_cli.weights import solve
 
 Facts = dict[str, Any]

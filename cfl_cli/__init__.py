@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from cfl_cli.imputation import Result, impute
     from cfl_cli.masking import Masked, mask
     from cfl_cli.report import Report
-    from cfl_cli.schema import Schema, Settings
+    from cfl_cli.schema.model import Schema, Settings
 
 __version__ = "0.1.0"
 __all__ = [

@@ -168,7 +168,7 @@ def impute(
     from cfl_cli.imputation import impute as impute_frame
     from cfl_cli.outputs import Outputs
     from cfl_cli.progress import Display
-    from cfl_cli.schema import Schema
+    from cfl_cli.schema.model import Schema
     from cfl_cli.tables import files
     from cfl_cli.tables import table as tables
     from cfl_cli.targets import check_targets
@@ -277,7 +277,7 @@ def check(
 ) -> None:
     """Find every problem in schema and data, and foretell the memory and time of a run."""
     from cfl_cli import plan
-    from cfl_cli.schema import Schema
+    from cfl_cli.schema.model import Schema
     from cfl_cli.tables import table as tables
 
     listen()
@@ -321,7 +321,7 @@ def init(
     verbose: Verbose = False,
 ) -> None:
     """Draft a schema from a table, with comments that say what to check."""
-    from cfl_cli import draft
+    from cfl_cli.schema import draft
     from cfl_cli.tables import frames
     from cfl_cli.tables import table as tables
 
@@ -383,9 +383,11 @@ def tune(
     """Choose k, iterations, gamma and ridge by hidden cells, and write them into the schema."""
     from contextlib import nullcontext
 
-    from cfl_cli import rewrite, tried, tuning, yamltext
+    from cfl_cli import tried, tuning
     from cfl_cli.progress import Display
-    from cfl_cli.schema import Schema
+    from cfl_cli.schema import edit as rewrite
+    from cfl_cli.schema import yaml_text as yamltext
+    from cfl_cli.schema.model import Schema
     from cfl_cli.tables import files
     from cfl_cli.tables import table as tables
     from cfl_cli.targets import check_targets
@@ -473,7 +475,7 @@ def mask(
 
     from cfl_cli.masking import mask as mask_frame
     from cfl_cli.outputs import Outputs
-    from cfl_cli.schema import Schema
+    from cfl_cli.schema.model import Schema
     from cfl_cli.tables import files
     from cfl_cli.tables import table as tables
     from cfl_cli.targets import check_targets
@@ -561,7 +563,7 @@ def evaluate(
     """Score what `cfl impute` wrote against the truth, where that is known."""
     from cfl_cli import scored
     from cfl_cli.evaluation import evaluate as evaluate_frame
-    from cfl_cli.schema import Schema
+    from cfl_cli.schema.model import Schema
     from cfl_cli.tables import table as tables
 
     listen()
@@ -588,7 +590,7 @@ def schema() -> None:
     """Print the JSON Schema of schema files, for editors."""
     import json
 
-    from cfl_cli.schema import json_schema
+    from cfl_cli.schema.model import json_schema
 
     listen()
     text = json.dumps(json_schema(), indent=2, ensure_ascii=False)

@@ -18,7 +18,7 @@ from cfl_cli.core.exclusions import Mechanism
 from cfl_cli.core.known import Known
 from cfl_cli.core.messages import count, did_you_mean, quote
 from cfl_cli.errors import PROBLEMS_SHOWN, DataError
-from cfl_cli.schema import Complementary, Ordinary, Schema
+from cfl_cli.schema.model import Complementary, Ordinary, Schema
 from cfl_cli.tables.frames import has_text, type_name
 
 CATEGORIES = 1000  # values that an OF may have, and a CF whose domain is not listed

@@ -28,7 +28,7 @@ from cfl_cli.encode import (
     usable_columns,
 )
 from cfl_cli.errors import DataError
-from cfl_cli.schema import Schema
+from cfl_cli.schema.model import Schema
 from cfl_cli.tables import frames
 
 ROUNDED = 0.01  # by so much may confidences that were rounded miss a sum of 1

@@ -7,7 +7,7 @@ from cfl_cli.encode import Encoded
 from cfl_cli.errors import ResourceError
 from cfl_cli.estimators.interface import Size
 from cfl_cli.methods import method
-from cfl_cli.schema import Settings
+from cfl_cli.schema.model import Settings
 
 PACKAGES = 200e6  # what Python and its packages hold before there is any table
 SMALLER = {"graph": ", a smaller k or --gamma 0", "auto": " or --method graph"}  # what helps too

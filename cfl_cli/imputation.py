@@ -15,7 +15,7 @@ from cfl_cli.errors import DataError
 from cfl_cli.estimators.interface import Estimate, Progress
 from cfl_cli.methods import hidden_together, method
 from cfl_cli.report import Report
-from cfl_cli.schema import Schema, Settings
+from cfl_cli.schema.model import Schema, Settings
 from cfl_cli.tables import frames
 
 # The settings that decide the answer, and so stand in the report; the number of threads does not.

@@ -19,7 +19,7 @@ from cfl_cli.core.arrays import Ints, Mask
 from cfl_cli.core.exclusions import Mechanism, distinct
 from cfl_cli.core.messages import quote
 from cfl_cli.errors import UsageError
-from cfl_cli.schema import Complementary, Schema
+from cfl_cli.schema.model import Complementary, Schema
 from cfl_cli.tables import frames
 from cfl_cli.truth import Truth
 

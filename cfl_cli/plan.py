@@ -15,7 +15,7 @@ from cfl_cli.encode import Encoded
 from cfl_cli.estimators.graph import STOPS
 from cfl_cli.imputation import Stages, prepare, run
 from cfl_cli.methods import PARTS, hidden_together
-from cfl_cli.schema import Schema, Settings
+from cfl_cli.schema.model import Schema, Settings
 from cfl_cli.tables import frames
 
 PILOT_ROWS = 3000

@@ -39,7 +39,7 @@ from cfl_cli.heldout import Interval
 from cfl_cli.imputation import prepare
 from cfl_cli.methods import PARTS, method
 from cfl_cli.propagate import Graph  # noqa: TC001 — an annotation like the others
-from cfl_cli.schema import Schema, Settings
+from cfl_cli.schema.model import Schema, Settings
 from cfl_cli.tables import frames
 
 Value: TypeAlias = int | float | str

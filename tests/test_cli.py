@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 
 from cfl_cli.cli import app
 from cfl_cli.report import Report
-from cfl_cli.schema import Settings
+from cfl_cli.schema.model import Settings
 
 SCHEMA = """\
 version: 1

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from cfl_cli.encode import encode
 from cfl_cli.errors import DataError
-from cfl_cli.schema import Complementary, Ordinary, Schema
+from cfl_cli.schema.model import Complementary, Ordinary, Schema
 
 NUMERIC = Ordinary(type="numeric")
 ABC = Complementary(values=["a", "b", "c"])

@@ -18,7 +18,7 @@ from cfl_cli import Schema, evaluate, impute, mask, scored
 from cfl_cli.cli import app
 from cfl_cli.errors import DataError, UsageError
 from cfl_cli.evaluation import ColumnScores, Evaluation, Scores
-from cfl_cli.schema import Complementary, Ordinary
+from cfl_cli.schema.model import Complementary, Ordinary
 
 SCHEMA = Schema(
     columns={"x": Ordinary(type="numeric"), "cf": Complementary(values=("a", "b", "c"))}

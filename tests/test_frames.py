@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from cfl_cli import Schema, impute
 from cfl_cli.errors import DataError, UsageError
-from cfl_cli.schema import Complementary, Ordinary
+from cfl_cli.schema.model import Complementary, Ordinary
 from cfl_cli.tables.frames import append, as_polars
 
 SCHEMA = Schema(

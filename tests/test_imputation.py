@@ -9,7 +9,7 @@ from polars.testing import assert_frame_equal
 
 from cfl_cli import Settings, __version__, impute
 from cfl_cli.errors import DataError, ResourceError, UsageError
-from cfl_cli.schema import Complementary, Ordinary, Schema
+from cfl_cli.schema.model import Complementary, Ordinary, Schema
 
 SIZES = {"two": 2, "three": 3, "five": 5}
 DOMAINS = {name: [f"{name[0]}{number}" for number in range(size)] for name, size in SIZES.items()}

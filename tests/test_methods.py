@@ -3,7 +3,7 @@ import pytest
 
 from cfl_cli import methods
 from cfl_cli.methods import hidden_together, method
-from cfl_cli.schema import Settings
+from cfl_cli.schema.model import Settings
 
 
 def test_settings_become_a_method():

@@ -11,7 +11,7 @@ import pytest
 from cfl_cli.core.parallel import available_cores
 from cfl_cli.errors import DataError
 from cfl_cli.plan import Plan, describe, plan
-from cfl_cli.schema import Complementary, Ordinary, Schema
+from cfl_cli.schema.model import Complementary, Ordinary, Schema
 
 COLUMNS = {
     "x": Ordinary(type="numeric"),

@@ -18,7 +18,7 @@ from cfl_cli.encode import Block, Encoded
 from cfl_cli.errors import DataError
 from cfl_cli.estimators.interface import Estimate, Hidden, Null, Origin
 from cfl_cli.report import Bin, Calibration, ColumnReport, Confident, Estimated, Report
-from cfl_cli.schema import Complementary, Ordinary, Schema
+from cfl_cli.schema.model import Complementary, Ordinary, Schema
 from cfl_cli.verdict import build
 
 FLAGS = ("small-entropy-reduction", "fallback-rows")

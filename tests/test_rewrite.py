@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cfl_cli.errors import SchemaError
-from cfl_cli.rewrite import put, spelled
-from cfl_cli.schema import Schema
+from cfl_cli.schema.edit import put, spelled
+from cfl_cli.schema.model import Schema
 
 COLUMNS = """\
 version: 1  # of the format

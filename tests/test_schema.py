@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from cfl_cli.errors import SchemaError, UsageError
-from cfl_cli.schema import Complementary, Ignored, Ordinary, Schema, Settings, json_schema
+from cfl_cli.schema.model import Complementary, Ignored, Ordinary, Schema, Settings, json_schema
 
 EXAMPLE = """\
 version: 1

@@ -16,7 +16,7 @@ from cfl_cli.core.parallel import Workers
 from cfl_cli.encode import encode
 from cfl_cli.errors import DataError
 from cfl_cli.estimators.graph import judge
-from cfl_cli.schema import Schema, Settings
+from cfl_cli.schema.model import Schema, Settings
 from cfl_cli.tuning import Bench, Folds, Limit, confirm, gain, is_clear, row_scores, search, tune
 
 SCHEMA = """\

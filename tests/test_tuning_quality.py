@@ -13,7 +13,7 @@ from test_quality import ADULT, BANK, DATA, kinds, masked, read, schema_text
 from cfl_cli.core import draws
 from cfl_cli.encode import encode
 from cfl_cli.imputation import run
-from cfl_cli.schema import Schema, Settings
+from cfl_cli.schema.model import Schema, Settings
 from cfl_cli.tuning import row_scores, tune
 
 pytestmark = [

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from cfl_cli import yamltext
 from cfl_cli.errors import SchemaError
-from cfl_cli.yamltext import Mark, Place, read
+from cfl_cli.schema import yaml_text as yamltext
+from cfl_cli.schema.yaml_text import Mark, Place, read
 
 
 def problems(text):

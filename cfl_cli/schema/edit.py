@@ -13,7 +13,7 @@ from typing import Any, TypeAlias
 import yaml
 
 from cfl_cli.errors import SchemaError
-from cfl_cli.schema import Schema
+from cfl_cli.schema.model import Schema
 
 Value: TypeAlias = int | float | str
 LINE_BREAK = re.compile("\r\n|\r|\n")

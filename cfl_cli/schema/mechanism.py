@@ -13,8 +13,8 @@ from typing import Any, TypeAlias
 from pydantic import TypeAdapter, ValidationError
 from pydantic_core import InitErrorDetails
 
-from cfl_cli.checked import Number, problem, refuse, seen, unknown
 from cfl_cli.core.messages import quote
+from cfl_cli.schema.validation import Number, problem, refuse, seen, unknown
 
 Rates: TypeAlias = tuple[tuple[float, ...], ...]
 FAR_FROM_ONE = 1e-3  # a row of a table that was rounded to three digits still sums to 1

@@ -29,8 +29,12 @@ from pydantic import (
 from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
 from pydantic_core import InitErrorDetails, core_schema
 
-from cfl_cli import rates, yamltext
-from cfl_cli.checked import (
+from cfl_cli.core.messages import quote
+from cfl_cli.core.settings import MethodName
+from cfl_cli.errors import SchemaError, UsageError
+from cfl_cli.schema import mechanism as rates
+from cfl_cli.schema import yaml_text as yamltext
+from cfl_cli.schema.validation import (
     AutoCount,
     AutoFolds,
     AutoNumber,
@@ -48,9 +52,6 @@ from cfl_cli.checked import (
     unknown,
     validate_and_refuse,
 )
-from cfl_cli.core.messages import quote
-from cfl_cli.core.settings import MethodName
-from cfl_cli.errors import SchemaError, UsageError
 
 # To an editor `no`, `01` and `~` are what YAML makes of them; to us they are text. Strict, because
 # a set would pass for a list too, in any order.

@@ -1,0 +1,1 @@
+"""YAML ↔ Schema: what the columns of a table mean."""
