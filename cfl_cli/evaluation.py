@@ -19,16 +19,10 @@ from cfl_cli.core import blocks
 from cfl_cli.core.arrays import Floats, Ints, Mask
 from cfl_cli.core.blocks import best
 from cfl_cli.core.messages import did_you_mean, quote
-from cfl_cli.decode import new_names
-from cfl_cli.encode import (
-    Cells,
-    Problems,
-    encode_cf,
-    taken_for_whole,
-    usable_columns,
-)
 from cfl_cli.errors import DataError
 from cfl_cli.schema.model import Schema
+from cfl_cli.steps.decode import new_names
+from cfl_cli.steps.encode import Cells, Problems, encode_cf, taken_for_whole, usable_columns
 from cfl_cli.tables import frames
 
 ROUNDED = 0.01  # by so much may confidences that were rounded miss a sum of 1

@@ -3,11 +3,11 @@
 from cfl_cli import estimators
 from cfl_cli.core import budget as memory
 from cfl_cli.core.parallel import available_cores
-from cfl_cli.encode import Encoded
 from cfl_cli.errors import ResourceError
 from cfl_cli.estimators.interface import Size
 from cfl_cli.methods import method
 from cfl_cli.schema.model import Settings
+from cfl_cli.steps.encode import Encoded
 
 PACKAGES = 200e6  # what Python and its packages hold before there is any table
 SMALLER = {"graph": ", a smaller k or --gamma 0", "auto": " or --method graph"}  # what helps too

@@ -9,13 +9,13 @@ from cfl_cli import __version__, estimators, footprint, verdict
 from cfl_cli.core import budget as memory
 from cfl_cli.core.arrays import Floats, Ints
 from cfl_cli.core.parallel import Workers, available_cores
-from cfl_cli.decode import clashes, decode
-from cfl_cli.encode import Encoded, encode
 from cfl_cli.errors import DataError
 from cfl_cli.estimators.interface import Estimate, Progress
 from cfl_cli.methods import hidden_together, method
 from cfl_cli.report import Report
 from cfl_cli.schema.model import Schema, Settings
+from cfl_cli.steps.decode import clashes, decode
+from cfl_cli.steps.encode import Encoded, encode
 from cfl_cli.tables import frames
 
 # The settings that decide the answer, and so stand in the report; the number of threads does not.

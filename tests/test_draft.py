@@ -7,10 +7,10 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from cfl_cli.encode import encode
 from cfl_cli.errors import DataError, UsageError
 from cfl_cli.schema.draft import draft
 from cfl_cli.schema.model import Complementary, Ignored, Ordinary, Schema
+from cfl_cli.steps.encode import encode
 
 NUMERIC = Ordinary(type="numeric")
 OF = ["1.5", "2", "7", "2"]

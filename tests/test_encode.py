@@ -12,9 +12,9 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from cfl_cli.encode import encode
 from cfl_cli.errors import DataError
 from cfl_cli.schema.model import Complementary, Ordinary, Schema
+from cfl_cli.steps.encode import encode
 
 NUMERIC = Ordinary(type="numeric")
 ABC = Complementary(values=["a", "b", "c"])
@@ -544,7 +544,9 @@ def test_a_long_cell_is_cut_and_control_characters_are_escaped():
 
 def test_near_values_are_looked_for_only_where_they_are_told(monkeypatch):
     asked = []
-    monkeypatch.setattr("cfl_cli.encode.did_you_mean", lambda *words: str(asked.append(words)))
+    monkeypatch.setattr(
+        "cfl_cli.steps.encode.did_you_mean", lambda *words: str(asked.append(words))
+    )
     cells = ["a", *(f"person {number}" for number in range(500))]
     assert len(problems(lambda: encoded(cells, ABC))) == 20
     assert len(asked) == 20  # each takes a while

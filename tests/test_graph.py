@@ -10,9 +10,9 @@ from cfl_cli.core.parallel import Workers
 from cfl_cli.estimators import graph as module
 from cfl_cli.estimators.graph import scale_by_domain
 from cfl_cli.estimators.interface import Method
-from cfl_cli.neighbors import nearest
-from cfl_cli.propagate import Graph, propagate
-from cfl_cli.weights import solve
+from cfl_cli.steps.neighbors import nearest
+from cfl_cli.steps.propagate import Graph, propagate
+from cfl_cli.steps.weights import solve
 
 DEFAULTS = {"k": 5, "iterations": 20, "gamma": 0.25, "ridge": 0.3, "seed": 0}
 BLOCKS = np.array([0, 3])

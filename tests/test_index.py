@@ -3,10 +3,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cfl_cli import index
 from cfl_cli.core.parallel import Workers
-from cfl_cli.index import Dense, Found, Index, Lists, Tree, share
-from cfl_cli.neighbors import nearest
+from cfl_cli.steps import near as index
+from cfl_cli.steps.near import Dense, Found, Index, Lists, Tree, share
+from cfl_cli.steps.neighbors import nearest
 
 
 def soft(rng, n, sizes=(3, 5, 12)):

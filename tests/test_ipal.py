@@ -6,8 +6,8 @@ from test_exclusions import skewed
 from cfl_cli.core.draws import folds
 from cfl_cli.core.exclusions import Mechanism
 from cfl_cli.heldout import judge
-from cfl_cli.neighbors import nearest
-from cfl_cli.weights import solve
+from cfl_cli.steps.neighbors import nearest
+from cfl_cli.steps.weights import solve
 
 STEPS = 15
 

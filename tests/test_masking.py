@@ -20,9 +20,9 @@ from typer.testing import CliRunner
 import cfl_cli
 from cfl_cli import Schema, mask
 from cfl_cli.cli import app
-from cfl_cli.encode import encode
 from cfl_cli.errors import DataError, UsageError
 from cfl_cli.schema.model import Complementary, Ordinary
+from cfl_cli.steps.encode import encode
 from cfl_cli.tables.frames import as_polars
 
 OF = {"x": Ordinary(type="numeric")}

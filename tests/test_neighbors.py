@@ -6,10 +6,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from cfl_cli import index
-from cfl_cli import neighbors as module
 from cfl_cli.core.parallel import Workers
-from cfl_cli.neighbors import Groups, nearest, sample
+from cfl_cli.steps import near as index
+from cfl_cli.steps import neighbors as module
+from cfl_cli.steps.neighbors import Groups, nearest, sample
 
 
 def distances(features, row):

@@ -24,7 +24,7 @@ from benchmarks.paper.scores import any_candidate, score
 from benchmarks.paper.store import Answers, Store, UnfitError, whole
 from benchmarks.paper.summary import Row, Summary, verdict
 from cfl_cli import Schema
-from cfl_cli.encode import encode
+from cfl_cli.steps.encode import encode
 
 SHARED = Path(__file__).parent.parent.parent / "shared"
 MACHINE = {"python": "3", "versions": {"cfl-cli": "1"}, "sources": "abc", "recipe": "def"}

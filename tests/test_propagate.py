@@ -6,10 +6,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.sparse import csgraph
 
-from cfl_cli import propagate as module
 from cfl_cli.core.blocks import start
 from cfl_cli.core.parallel import Workers
-from cfl_cli.propagate import Graph, beside_neighbors
+from cfl_cli.steps import propagate as module
+from cfl_cli.steps.propagate import Graph, beside_neighbors
 
 
 def case(seed, n=30, k=4, sizes=(3, 4), exact=0.1, empty=0.1):

@@ -13,10 +13,10 @@ from cfl_cli import tried, tuning
 from cfl_cli.cli import app
 from cfl_cli.core import draws
 from cfl_cli.core.parallel import Workers
-from cfl_cli.encode import encode
 from cfl_cli.errors import DataError
 from cfl_cli.estimators.graph import judge
 from cfl_cli.schema.model import Schema, Settings
+from cfl_cli.steps.encode import encode
 from cfl_cli.tuning import Bench, Folds, Limit, confirm, gain, is_clear, row_scores, search, tune
 
 SCHEMA = """\

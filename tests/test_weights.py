@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 import scipy.optimize
 
-from cfl_cli import weights as module
 from cfl_cli.core.parallel import Workers
 from cfl_cli.errors import ResourceError
-from cfl_cli.neighbors import nearest
-from cfl_cli.weights import Workspace, active_set, check, gram, sharpen, solve
+from cfl_cli.steps import weights as module
+from cfl_cli.steps.neighbors import nearest
+from cfl_cli.steps.weights import Workspace, active_set, check, gram, sharpen, solve
 
 RIDGE = 0.3
 

@@ -17,7 +17,7 @@ from cfl_cli.core.arrays import Floats, Ints
 from cfl_cli.estimators import boost, graph
 from cfl_cli.estimators.graph import STOPS, Choice, Rounds, Trace, hide
 from cfl_cli.estimators.interface import Method
-from cfl_cli.propagate import Graph
+from cfl_cli.steps.propagate import Graph
 
 FACTORS = (2.0, 0.5, 0.0)  # that a search tries on every OF
 SEARCH_STEPS = 20

@@ -18,8 +18,8 @@ from cfl_cli.core.blocks import sizes
 from cfl_cli.core.draws import folds
 from cfl_cli.core.known import Known
 from cfl_cli.core.parallel import Workers
-from cfl_cli.encode import encode
 from cfl_cli.estimators.interface import Estimate, apply_cells, logs
+from cfl_cli.steps.encode import encode
 
 PARTS = 5  # of which one is hidden
 

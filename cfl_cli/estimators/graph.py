@@ -34,9 +34,9 @@ from cfl_cli.estimators.interface import (
     Progress,
     Size,
 )
-from cfl_cli.neighbors import nearest
-from cfl_cli.propagate import Graph, Propagation, Watch, propagate
-from cfl_cli.weights import rows_at_once, solve
+from cfl_cli.steps.neighbors import nearest
+from cfl_cli.steps.propagate import Graph, Propagation, Watch, propagate
+from cfl_cli.steps.weights import rows_at_once, solve
 
 # The numbers of steps to choose from.
 STOPS = (1, 2, 3, 5, 7, 10, 14, 20, 30, 40, 50, 70, 100, 140, 200, 280, 400)

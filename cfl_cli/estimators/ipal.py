@@ -18,7 +18,7 @@ from cfl_cli.core.parallel import Workers
 from cfl_cli.estimators import graph
 from cfl_cli.estimators.graph import Rounds, hide
 from cfl_cli.estimators.interface import LEAST_MASS, Estimate, Hidden, Method, Origin, Progress
-from cfl_cli.propagate import Propagation
+from cfl_cli.steps.propagate import Propagation
 
 RESTART = 0.1  # 1 − α: of the confidences, what comes from the start in every step
 memory = graph.memory

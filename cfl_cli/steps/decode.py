@@ -8,7 +8,7 @@ import polars as pl
 from cfl_cli.core.arrays import Floats, Ints, Mask
 from cfl_cli.core.blocks import best
 from cfl_cli.core.messages import quote
-from cfl_cli.encode import Block
+from cfl_cli.steps.encode import Block
 
 
 def new_names(cf: str, values: Sequence[str], mode: str) -> list[str]:

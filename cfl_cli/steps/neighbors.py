@@ -23,7 +23,7 @@ import numpy as np
 from cfl_cli.core.arrays import Floats, Ints
 from cfl_cli.core.draws import draw, hash_rows
 from cfl_cli.core.parallel import Workers, slices
-from cfl_cli.index import TIE, Found, Index, Stage
+from cfl_cli.steps.near import TIE, Found, Index, Stage
 
 ROWS_AT_ONCE = 1 << 16  # whose draws are made at once
 

@@ -1,0 +1,1 @@
+"""The paper's five steps, a file each."""
