@@ -5,7 +5,7 @@ from cfl_cli.core import budget as memory
 from cfl_cli.core.parallel import available_cores
 from cfl_cli.errors import ResourceError
 from cfl_cli.estimators.interface import Size
-from cfl_cli.methods import method
+from cfl_cli.estimators.methods import method
 from cfl_cli.schema.model import Settings
 from cfl_cli.steps.encode import Encoded
 

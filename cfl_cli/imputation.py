@@ -11,7 +11,7 @@ from cfl_cli.core.arrays import Floats, Ints
 from cfl_cli.core.parallel import Workers, available_cores
 from cfl_cli.errors import DataError
 from cfl_cli.estimators.interface import Estimate, Progress
-from cfl_cli.methods import hidden_together, method
+from cfl_cli.estimators.methods import hidden_together, method
 from cfl_cli.report import Report
 from cfl_cli.schema.model import Schema, Settings
 from cfl_cli.steps.decode import clashes, decode

@@ -34,9 +34,9 @@ from cfl_cli.core.parallel import Workers, available_cores
 from cfl_cli.errors import DataError, ResourceError, UsageError
 from cfl_cli.estimators.graph import Rounds, judge
 from cfl_cli.estimators.interface import Progress
+from cfl_cli.estimators.methods import PARTS, method
 from cfl_cli.heldout import Interval
 from cfl_cli.imputation import prepare
-from cfl_cli.methods import PARTS, method
 from cfl_cli.schema.model import Schema, Settings
 from cfl_cli.steps.encode import Encoded
 from cfl_cli.steps.propagate import Graph  # noqa: TC001 — an annotation like the others

@@ -1,8 +1,8 @@
 import numpy as np
 import pytest
 
-from cfl_cli import methods
-from cfl_cli.methods import hidden_together, method
+from cfl_cli.estimators import methods
+from cfl_cli.estimators.methods import hidden_together, method
 from cfl_cli.schema.model import Settings
 
 
