@@ -31,8 +31,8 @@ if TYPE_CHECKING:
     from cfl_cli.evaluation import Evaluation, evaluate
     from cfl_cli.imputation import Result, impute
     from cfl_cli.masking import Masked, mask
-    from cfl_cli.report import Report
     from cfl_cli.schema.model import Schema, Settings
+    from cfl_cli.trust.report import Report
 
 __version__ = "0.1.0"
 __all__ = [

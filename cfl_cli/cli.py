@@ -48,8 +48,8 @@ from cfl_cli.options import (
 
 if TYPE_CHECKING:
     from cfl_cli.outputs import Outputs
-    from cfl_cli.report import Report
     from cfl_cli.tables.table import Place, Table
+    from cfl_cli.trust.report import Report
 
 FLAGGED = 3
 RESOURCES = 4
@@ -247,8 +247,8 @@ def report(
 ) -> None:
     """Show how far each CF's entropy fell, and which CFs can be trusted."""
     from cfl_cli import render
-    from cfl_cli.report import Report
     from cfl_cli.tables import table as tables
+    from cfl_cli.trust.report import Report
 
     listen()
     facts = Report.from_json(tables.read_report(source), name=source)

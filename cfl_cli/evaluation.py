@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from cfl_cli import __version__, scores, truth
+from cfl_cli import __version__, truth
 from cfl_cli.core import blocks
 from cfl_cli.core.arrays import Floats, Ints, Mask
 from cfl_cli.core.blocks import best
@@ -24,6 +24,7 @@ from cfl_cli.schema.model import Schema
 from cfl_cli.steps.decode import new_names
 from cfl_cli.steps.encode import Cells, Problems, encode_cf, taken_for_whole, usable_columns
 from cfl_cli.tables import frames
+from cfl_cli.trust import scores
 
 ROUNDED = 0.01  # by so much may confidences that were rounded miss a sum of 1
 HAIR = 1e-9  # by so much may one of them exceed 1

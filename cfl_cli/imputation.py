@@ -5,18 +5,19 @@ from dataclasses import dataclass, replace
 from time import perf_counter
 from typing import Any
 
-from cfl_cli import __version__, estimators, footprint, verdict
+from cfl_cli import __version__, estimators, footprint
 from cfl_cli.core import budget as memory
 from cfl_cli.core.arrays import Floats, Ints
 from cfl_cli.core.parallel import Workers, available_cores
 from cfl_cli.errors import DataError
 from cfl_cli.estimators.interface import Estimate, Progress
 from cfl_cli.estimators.methods import hidden_together, method
-from cfl_cli.report import Report
 from cfl_cli.schema.model import Schema, Settings
 from cfl_cli.steps.decode import clashes, decode
 from cfl_cli.steps.encode import Encoded, encode
 from cfl_cli.tables import frames
+from cfl_cli.trust import verdict
+from cfl_cli.trust.report import Report
 
 # The settings that decide the answer, and so stand in the report; the number of threads does not.
 DECISIVE = {

@@ -6,10 +6,10 @@ from pathlib import Path
 from typing import IO, Any, Self
 
 from cfl_cli.errors import CflError, UsageError
-from cfl_cli.report import Report
 from cfl_cli.tables import files
 from cfl_cli.tables import table as tables
 from cfl_cli.tables.table import STANDARD, Place, Table
+from cfl_cli.trust.report import Report
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ from typing import TypeAlias
 
 from cfl_cli import listing
 from cfl_cli.core.messages import count, printable
-from cfl_cli.report import ADVICE, ColumnReport, Estimated, Report
+from cfl_cli.trust.report import ADVICE, ColumnReport, Estimated, Report
 
 Field: TypeAlias = listing.Field[ColumnReport]
 

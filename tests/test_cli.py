@@ -11,8 +11,8 @@ import pytest
 from typer.testing import CliRunner
 
 from cfl_cli.cli import app
-from cfl_cli.report import Report
 from cfl_cli.schema.model import Settings
+from cfl_cli.trust.report import Report
 
 SCHEMA = """\
 version: 1

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from test_exclusions import cells, in_full, probability, skewed
 
-from cfl_cli import heldout
 from cfl_cli.core.exclusions import Mechanism
-from cfl_cli.heldout import Finals, Interval, difference, judge, most_confident, scores
+from cfl_cli.trust import heldout
+from cfl_cli.trust.heldout import Finals, Interval, difference, judge, most_confident, scores
 
 
 def case(mechanism, m, seed=0, *, sizes=(1,), sharpness=3.0):

@@ -5,9 +5,9 @@ from test_exclusions import skewed
 
 from cfl_cli.core.draws import folds
 from cfl_cli.core.exclusions import Mechanism
-from cfl_cli.heldout import judge
 from cfl_cli.steps.neighbors import nearest
 from cfl_cli.steps.weights import solve
+from cfl_cli.trust.heldout import judge
 
 STEPS = 15
 

@@ -16,10 +16,10 @@ from markdown_it import MarkdownIt
 from cfl_cli import impute, render
 from cfl_cli.errors import DataError
 from cfl_cli.estimators.interface import Estimate, Hidden, Null, Origin
-from cfl_cli.report import Bin, Calibration, ColumnReport, Confident, Estimated, Report
 from cfl_cli.schema.model import Complementary, Ordinary, Schema
 from cfl_cli.steps.encode import Block, Encoded
-from cfl_cli.verdict import build
+from cfl_cli.trust.report import Bin, Calibration, ColumnReport, Confident, Estimated, Report
+from cfl_cli.trust.verdict import build
 
 FLAGS = ("small-entropy-reduction", "fallback-rows")
 

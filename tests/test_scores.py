@@ -7,7 +7,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cfl_cli.scores import CLIP, accuracy, calibration_error, cross_entropy, in_truth, macro_f1
+from cfl_cli.trust.scores import (
+    CLIP,
+    accuracy,
+    calibration_error,
+    cross_entropy,
+    in_truth,
+    macro_f1,
+)
 
 PAIRS = st.lists(st.tuples(st.integers(0, 4), st.integers(0, 4)), min_size=1, max_size=30)
 CONFIDENCES = st.floats(0, 1) | st.sampled_from([n / 10 for n in range(11)])

@@ -10,7 +10,7 @@ import time
 
 import pytest
 
-from cfl_cli.report import Report
+from cfl_cli.trust.report import Report
 
 SCHEMA = """\
 version: 1

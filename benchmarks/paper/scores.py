@@ -4,9 +4,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from cfl_cli import scores
 from cfl_cli.core.arrays import Floats, Ints
 from cfl_cli.core.blocks import entropies
+from cfl_cli.trust import scores
 
 ONE_BLOCK = np.array([0])
 

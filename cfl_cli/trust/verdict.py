@@ -12,8 +12,9 @@ from cfl_cli.core.known import Rule
 from cfl_cli.core.messages import quote
 from cfl_cli.core.parallel import Workers
 from cfl_cli.estimators.interface import Estimate
-from cfl_cli.heldout import BINS, NORMAL, HeldOut, Interval, judge, most_confident
-from cfl_cli.report import (
+from cfl_cli.steps.encode import Encoded
+from cfl_cli.trust.heldout import BINS, NORMAL, HeldOut, Interval, judge, most_confident
+from cfl_cli.trust.report import (
     FLAGGING,
     Bin,
     Calibration,
@@ -24,7 +25,6 @@ from cfl_cli.report import (
     Report,
     Setting,
 )
-from cfl_cli.steps.encode import Encoded
 
 SMALL_REDUCTION = 0.25
 # Entropy that is left counts as less than the shuffled cells' if it is less by this share, and by
