@@ -31,7 +31,7 @@ from scipy.spatial import cKDTree
 from benchmarks import plain, tables
 from cfl_cli.core.arrays import Ints, Mask
 from cfl_cli.core.parallel import Workers, available_cores
-from cfl_cli.imputation import Stages
+from cfl_cli.jobs.impute import Stages
 from cfl_cli.schema.model import DEFAULT_GAMMA, Settings
 from cfl_cli.steps.encode import Encoded
 from cfl_cli.steps.weights import solve

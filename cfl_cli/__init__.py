@@ -28,9 +28,9 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from cfl_cli.errors import CflError, DataError, ResourceError, SchemaError, UsageError
-    from cfl_cli.evaluation import Evaluation, evaluate
-    from cfl_cli.imputation import Result, impute
-    from cfl_cli.masking import Masked, mask
+    from cfl_cli.jobs.evaluate import Evaluation, evaluate
+    from cfl_cli.jobs.impute import Result, impute
+    from cfl_cli.jobs.mask import Masked, mask
     from cfl_cli.schema.model import Schema, Settings
     from cfl_cli.trust.report import Report
 

@@ -165,7 +165,7 @@ def impute(
     """Estimate the value behind every exclusion and write the table with new columns."""
     from contextlib import ExitStack
 
-    from cfl_cli.imputation import impute as impute_frame
+    from cfl_cli.jobs.impute import impute as impute_frame
     from cfl_cli.outputs import Outputs
     from cfl_cli.progress import Display
     from cfl_cli.schema.model import Schema
@@ -276,7 +276,7 @@ def check(
     verbose: Verbose = False,
 ) -> None:
     """Find every problem in schema and data, and foretell the memory and time of a run."""
-    from cfl_cli import plan
+    from cfl_cli.jobs import cost as plan
     from cfl_cli.schema.model import Schema
     from cfl_cli.tables import table as tables
 
@@ -383,7 +383,8 @@ def tune(
     """Choose k, iterations, gamma and ridge by hidden cells, and write them into the schema."""
     from contextlib import nullcontext
 
-    from cfl_cli import tried, tuning
+    from cfl_cli import tried
+    from cfl_cli.jobs import tune as tuning
     from cfl_cli.progress import Display
     from cfl_cli.schema import edit as rewrite
     from cfl_cli.schema import yaml_text as yamltext
@@ -473,7 +474,7 @@ def mask(
     """Turn CF columns that hold true values into exclusions, for experiments."""
     from contextlib import nullcontext
 
-    from cfl_cli.masking import mask as mask_frame
+    from cfl_cli.jobs.mask import mask as mask_frame
     from cfl_cli.outputs import Outputs
     from cfl_cli.schema.model import Schema
     from cfl_cli.tables import files
@@ -562,7 +563,7 @@ def evaluate(
 ) -> None:
     """Score what `cfl impute` wrote against the truth, where that is known."""
     from cfl_cli import scored
-    from cfl_cli.evaluation import evaluate as evaluate_frame
+    from cfl_cli.jobs.evaluate import evaluate as evaluate_frame
     from cfl_cli.schema.model import Schema
     from cfl_cli.tables import table as tables
 

@@ -6,7 +6,7 @@ from typing import TypeAlias
 
 from cfl_cli import listing
 from cfl_cli.core.messages import count, printable
-from cfl_cli.evaluation import ColumnScores, Evaluation, Scores
+from cfl_cli.jobs.evaluate import ColumnScores, Evaluation, Scores
 from cfl_cli.trust.scores import CLIP
 
 FAIR = 92  # from this width on there is room for everything

@@ -10,9 +10,9 @@ from collections.abc import Callable, Iterator
 from dataclasses import asdict
 
 from cfl_cli import __version__
+from cfl_cli.jobs.tune import CHOICES, Tuning, Value
 from cfl_cli.schema.edit import spelled
 from cfl_cli.trust.heldout import Interval
-from cfl_cli.tuning import CHOICES, Tuning, Value
 
 HEADINGS = ("trial", *CHOICES, "score", "gain", "")
 

@@ -18,7 +18,8 @@ import tempfile
 from itertools import count, product
 from pathlib import Path
 
-from cfl_cli import cli, imputation, outputs, progress  # noqa: F401 — before the fork
+from cfl_cli import cli, outputs, progress  # noqa: F401 — before the fork
+from cfl_cli.jobs import impute as imputation  # noqa: F401 — before the fork
 from cfl_cli.tables import table as tables  # noqa: F401 — before the fork
 
 CALLS = ("write", "fsync", "link", "replace", "fchmod")

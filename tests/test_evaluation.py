@@ -17,7 +17,7 @@ from typer.testing import CliRunner
 from cfl_cli import Schema, evaluate, impute, mask, scored
 from cfl_cli.cli import app
 from cfl_cli.errors import DataError, UsageError
-from cfl_cli.evaluation import ColumnScores, Evaluation, Scores
+from cfl_cli.jobs.evaluate import ColumnScores, Evaluation, Scores
 from cfl_cli.schema.model import Complementary, Ordinary
 
 SCHEMA = Schema(

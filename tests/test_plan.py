@@ -10,7 +10,7 @@ import pytest
 
 from cfl_cli.core.parallel import available_cores
 from cfl_cli.errors import DataError
-from cfl_cli.plan import Plan, describe, plan
+from cfl_cli.jobs.cost import Plan, describe, plan
 from cfl_cli.schema.model import Complementary, Ordinary, Schema
 
 COLUMNS = {
@@ -68,7 +68,7 @@ def test_of_a_large_table_a_part_is_tried_that_has_rows_enough_for_k(monkeypatch
         seen.append(encoded)
         progress("a stage", settings.k, settings.k)
 
-    monkeypatch.setattr("cfl_cli.plan.run", run)
+    monkeypatch.setattr("cfl_cli.jobs.cost.run", run)
     rows = 20_000
     table = pl.DataFrame({"x": range(rows), "job": ["a", "b"] * (rows // 2)})
     settings = {"k": k, "max_memory": "1TB"}
@@ -100,7 +100,7 @@ MEASURE = """
 import json, resource, sys
 import numpy as np, polars as pl
 from cfl_cli import Schema, impute
-from cfl_cli.plan import plan
+from cfl_cli.jobs.cost import plan
 
 rng = np.random.default_rng(0)
 values = [f"value {number}" for number in range(100)]

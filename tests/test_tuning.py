@@ -9,15 +9,16 @@ import polars as pl
 import pytest
 from typer.testing import CliRunner
 
-from cfl_cli import tried, tuning
+from cfl_cli import tried
 from cfl_cli.cli import app
 from cfl_cli.core import draws
 from cfl_cli.core.parallel import Workers
 from cfl_cli.errors import DataError
 from cfl_cli.estimators.graph import judge
+from cfl_cli.jobs import tune as tuning
+from cfl_cli.jobs.tune import Bench, Folds, Limit, confirm, gain, is_clear, row_scores, search, tune
 from cfl_cli.schema.model import Schema, Settings
 from cfl_cli.steps.encode import encode
-from cfl_cli.tuning import Bench, Folds, Limit, confirm, gain, is_clear, row_scores, search, tune
 
 SCHEMA = """\
 version: 1

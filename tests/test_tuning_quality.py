@@ -11,10 +11,10 @@ from scipy.stats import spearmanr
 from test_quality import ADULT, BANK, DATA, kinds, masked, read, schema_text
 
 from cfl_cli.core import draws
-from cfl_cli.imputation import run
+from cfl_cli.jobs.impute import run
+from cfl_cli.jobs.tune import row_scores, tune
 from cfl_cli.schema.model import Schema, Settings
 from cfl_cli.steps.encode import encode
-from cfl_cli.tuning import row_scores, tune
 
 pytestmark = [
     pytest.mark.slow,

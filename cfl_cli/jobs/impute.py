@@ -5,13 +5,14 @@ from dataclasses import dataclass, replace
 from time import perf_counter
 from typing import Any
 
-from cfl_cli import __version__, estimators, footprint
+from cfl_cli import __version__, estimators
 from cfl_cli.core import budget as memory
 from cfl_cli.core.arrays import Floats, Ints
 from cfl_cli.core.parallel import Workers, available_cores
 from cfl_cli.errors import DataError
 from cfl_cli.estimators.interface import Estimate, Progress
 from cfl_cli.estimators.methods import hidden_together, method
+from cfl_cli.jobs import footprint
 from cfl_cli.schema.model import Schema, Settings
 from cfl_cli.steps.decode import clashes, decode
 from cfl_cli.steps.encode import Encoded, encode

@@ -27,7 +27,6 @@ from typing import Any, Self, TypeAlias
 
 import numpy as np
 
-from cfl_cli import footprint
 from cfl_cli.core import draws
 from cfl_cli.core.arrays import Floats, Ints
 from cfl_cli.core.parallel import Workers, available_cores
@@ -35,7 +34,8 @@ from cfl_cli.errors import DataError, ResourceError, UsageError
 from cfl_cli.estimators.graph import Rounds, judge
 from cfl_cli.estimators.interface import Progress
 from cfl_cli.estimators.methods import PARTS, method
-from cfl_cli.imputation import prepare
+from cfl_cli.jobs import footprint
+from cfl_cli.jobs.impute import prepare
 from cfl_cli.schema.model import Schema, Settings
 from cfl_cli.steps.encode import Encoded
 from cfl_cli.steps.propagate import Graph  # noqa: TC001 — an annotation like the others

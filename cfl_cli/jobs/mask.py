@@ -13,15 +13,15 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from cfl_cli import truth
 from cfl_cli.core import draws
 from cfl_cli.core.arrays import Ints, Mask
 from cfl_cli.core.exclusions import Mechanism, distinct
 from cfl_cli.core.messages import quote
 from cfl_cli.errors import UsageError
+from cfl_cli.jobs import truth
+from cfl_cli.jobs.truth import Truth
 from cfl_cli.schema.model import Complementary, Schema
 from cfl_cli.tables import frames
-from cfl_cli.truth import Truth
 
 CHANCES = 1 << 22  # random numbers drawn at once
 

@@ -9,11 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from cfl_cli import footprint
 from cfl_cli.core import draws
 from cfl_cli.estimators.graph import STOPS
 from cfl_cli.estimators.methods import PARTS, hidden_together
-from cfl_cli.imputation import Stages, prepare, run
+from cfl_cli.jobs import footprint
+from cfl_cli.jobs.impute import Stages, prepare, run
 from cfl_cli.schema.model import Schema, Settings
 from cfl_cli.steps.encode import Encoded
 from cfl_cli.tables import frames

@@ -14,12 +14,13 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from cfl_cli import __version__, truth
+from cfl_cli import __version__
 from cfl_cli.core import blocks
 from cfl_cli.core.arrays import Floats, Ints, Mask
 from cfl_cli.core.blocks import best
 from cfl_cli.core.messages import did_you_mean, quote
 from cfl_cli.errors import DataError
+from cfl_cli.jobs import truth
 from cfl_cli.schema.model import Schema
 from cfl_cli.steps.decode import new_names
 from cfl_cli.steps.encode import Cells, Problems, encode_cf, taken_for_whole, usable_columns

@@ -1,0 +1,1 @@
+"""One file per job on a data frame."""
