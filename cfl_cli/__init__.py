@@ -1,25 +1,17 @@
 """Estimates the values behind exclusions: columns that only say what a value is not.
 
-    schema.py       YAML → Schema: which columns are OFs, which are CFs
-    tables.py       file or stream ↔ table, with a module for each kind of format:
-                    separated.py (CSV, TSV), jsonl.py, columnar.py (Parquet, Arrow), packing.py
-    files.py        bytes in, and out whole or not at all
-    encode.py       step 1  table + schema → features, candidates, blocks
-    neighbors.py    step 2  features → k nearest rows; index.py finds what is near
-    weights.py      step 3  a small quadratic programme per row → weights
-    propagate.py    step 4  confidences flow along the weights
-    estimators/     graph.py: steps 2 to 4, twice, the paper's Algorithm 1; and other methods
-    methods.py      what the settings say of a method, and which rows are hidden to judge it
-    exclusions.py   how exclusions arise: what a cell says about the value behind it
-    heldout.py      what hidden cells tell about the answers
-    decode.py       step 5  confidences → columns
-    verdict.py      which CFs can be trusted → report.py
-    imputation.py   all of it, for a data frame: `impute`
-    tuning.py       which settings hidden cells favor: `tune`; rewrite.py puts them into a schema
-    masking.py      true values → exclusions, for experiments: `mask`; truth.py reads them
-    evaluation.py   answers against the truth: `evaluate`; scores.py says how good they are
-    outputs.py      what a run leaves behind: the table, its report, records set aside
-    cli.py          all of it, for the command line: `cfl`
+The map of the house. A room imports only rooms above it:
+
+    core/        what everybody may know: arrays, blocks, exclusions (the model of a cell), known
+                 (what is known of the rows), draws, parallel, settings, messages, budget
+    tables/      bytes ↔ data frame: files, formats, encodings, compression, csv, jsonl, columnar
+                 (Parquet and Arrow), frames (polars, pandas, pyarrow), table (all of it)
+    schema/      YAML ↔ Schema: yaml_text, validation, model, mechanism, for_editors, draft, edit
+    steps/       the paper's five steps: encode, neighbors, weights, propagate, decode
+    estimators/  the methods: graph (the paper's), boost, net, ipal, observed, commonest, auto
+    trust/       how good the answers are: heldout, intervals, verdict, report; scores by the truth
+    jobs/        one file per job on a data frame: impute, cost, tune, mask, evaluate
+    cli/         the command line: app, streams, options, outputs, progress, commands/, show/
 
 OF: ordinary feature. CF: complementary feature.
 """
@@ -54,15 +46,15 @@ __all__ = [
 ]
 
 _HOME = {
-    "Evaluation": "evaluation",
-    "Masked": "masking",
-    "Report": "report",
-    "Result": "imputation",
-    "Schema": "schema",
-    "Settings": "schema",
-    "evaluate": "evaluation",
-    "impute": "imputation",
-    "mask": "masking",
+    "Evaluation": "jobs.evaluate",
+    "Masked": "jobs.mask",
+    "Report": "trust.report",
+    "Result": "jobs.impute",
+    "Schema": "schema.model",
+    "Settings": "schema.model",
+    "evaluate": "jobs.evaluate",
+    "impute": "jobs.impute",
+    "mask": "jobs.mask",
 }
 
 

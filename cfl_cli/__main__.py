@@ -20,7 +20,7 @@ def main() -> None:
     signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
     gc.set_threshold(OBJECTS)
     os.environ.update(UNUSED | os.environ)
-    from cfl_cli.cli import main as run  # noqa: PLC0415 — not before the lines above
+    from cfl_cli.cli.app import main as run  # noqa: PLC0415 — not before the lines above
 
     try:
         run()

@@ -16,8 +16,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TextIO
 import typer
 from typer.core import TyperGroup
 
-from cfl_cli.errors import PROBLEMS_SHOWN, CflError, ResourceError, UsageError
-from cfl_cli.options import (
+from cfl_cli.cli.options import (
     Budget,
     Data,
     Delimiter,
@@ -45,9 +44,10 @@ from cfl_cli.options import (
     be_verbose,
     show_version,
 )
+from cfl_cli.errors import PROBLEMS_SHOWN, CflError, ResourceError, UsageError
 
 if TYPE_CHECKING:
-    from cfl_cli.outputs import Outputs
+    from cfl_cli.cli.outputs import Outputs
     from cfl_cli.tables.table import Place, Table
     from cfl_cli.trust.report import Report
 
@@ -165,13 +165,13 @@ def impute(
     """Estimate the value behind every exclusion and write the table with new columns."""
     from contextlib import ExitStack
 
+    from cfl_cli.cli.outputs import Outputs
+    from cfl_cli.cli.progress import Display
+    from cfl_cli.cli.targets import check_targets
     from cfl_cli.jobs.impute import impute as impute_frame
-    from cfl_cli.outputs import Outputs
-    from cfl_cli.progress import Display
     from cfl_cli.schema.model import Schema
     from cfl_cli.tables import files
     from cfl_cli.tables import table as tables
-    from cfl_cli.targets import check_targets
 
     listen()
     loaded = Schema.load(tables.local(schema))
@@ -246,7 +246,7 @@ def report(
     verbose: Verbose = False,
 ) -> None:
     """Show how far each CF's entropy fell, and which CFs can be trusted."""
-    from cfl_cli import render
+    from cfl_cli.cli.show import report as render
     from cfl_cli.tables import table as tables
     from cfl_cli.trust.report import Report
 
@@ -383,15 +383,15 @@ def tune(
     """Choose k, iterations, gamma and ridge by hidden cells, and write them into the schema."""
     from contextlib import nullcontext
 
-    from cfl_cli import tried
+    from cfl_cli.cli.progress import Display
+    from cfl_cli.cli.show import trials as tried
+    from cfl_cli.cli.targets import check_targets
     from cfl_cli.jobs import tune as tuning
-    from cfl_cli.progress import Display
     from cfl_cli.schema import edit as rewrite
     from cfl_cli.schema import yaml_text as yamltext
     from cfl_cli.schema.model import Schema
     from cfl_cli.tables import files
     from cfl_cli.tables import table as tables
-    from cfl_cli.targets import check_targets
 
     listen()
     text = yamltext.text_of(tables.local(schema))
@@ -474,12 +474,12 @@ def mask(
     """Turn CF columns that hold true values into exclusions, for experiments."""
     from contextlib import nullcontext
 
+    from cfl_cli.cli.outputs import Outputs
+    from cfl_cli.cli.targets import check_targets
     from cfl_cli.jobs.mask import mask as mask_frame
-    from cfl_cli.outputs import Outputs
     from cfl_cli.schema.model import Schema
     from cfl_cli.tables import files
     from cfl_cli.tables import table as tables
-    from cfl_cli.targets import check_targets
 
     listen()
     loaded = Schema.load(tables.local(schema))
@@ -562,7 +562,7 @@ def evaluate(
     verbose: Verbose = False,
 ) -> None:
     """Score what `cfl impute` wrote against the truth, where that is known."""
-    from cfl_cli import scored
+    from cfl_cli.cli.show import scores as scored
     from cfl_cli.jobs.evaluate import evaluate as evaluate_frame
     from cfl_cli.schema.model import Schema
     from cfl_cli.tables import table as tables
@@ -614,8 +614,8 @@ def drawn(facts: Any, renderer: Any, form: Format, out: str) -> str:
 
 def deliver(text: str, out: str, *sources: str, overwrite: bool) -> None:
     """Write `text`, made of the files `sources`, to the file `out` or to standard output."""
+    from cfl_cli.cli.targets import check_targets
     from cfl_cli.tables import table as tables
-    from cfl_cli.targets import check_targets
 
     if out != tables.STANDARD:
         path = tables.local(out)

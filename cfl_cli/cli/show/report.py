@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import asdict
 from typing import TypeAlias
 
-from cfl_cli import listing
+from cfl_cli.cli.show import layout as listing
 from cfl_cli.core.messages import count, printable
 from cfl_cli.trust.report import ADVICE, ColumnReport, Estimated, Report
 

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass, fields
 from typing import TypeAlias
 
-from cfl_cli import listing
+from cfl_cli.cli.show import layout as listing
 from cfl_cli.core.messages import count, printable
 from cfl_cli.jobs.evaluate import ColumnScores, Evaluation, Scores
 from cfl_cli.trust.scores import CLIP

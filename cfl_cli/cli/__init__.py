@@ -1,0 +1,1 @@
+"""The command line: options in; tables, messages and an exit code out."""

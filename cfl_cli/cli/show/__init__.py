@@ -1,0 +1,1 @@
+"""How facts are shown: to people in columns, to programs as JSON or CSV."""
