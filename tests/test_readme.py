@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).parent.parent
+ROOT = Path(__file__).parents[1]
 README = ROOT / "README.md"
 CONSOLE = re.compile(r"^```console\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 LEARNED = re.compile(r"^```console\n[^\n]*best\.parquet.*?^```$", re.DOTALL | re.MULTILINE)

@@ -19,7 +19,7 @@ from typer.testing import CliRunner
 
 import cfl_cli
 from cfl_cli import Schema, mask
-from cfl_cli.cli import app
+from cfl_cli.cli.app import app
 from cfl_cli.errors import DataError, UsageError
 from cfl_cli.schema.model import Complementary, Ordinary
 from cfl_cli.steps.encode import encode

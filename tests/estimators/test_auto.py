@@ -3,7 +3,7 @@ from types import SimpleNamespace
 import numpy as np
 import polars as pl
 import pytest
-from planted import follow, known_of, run, table, told
+from builders.known import follow, known_of, run, table, told
 
 from cfl_cli.core.draws import folds
 from cfl_cli.core.exclusions import Mechanism

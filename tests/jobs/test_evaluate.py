@@ -14,8 +14,9 @@ import polars as pl
 import pytest
 from typer.testing import CliRunner
 
-from cfl_cli import Schema, evaluate, impute, mask, scored
-from cfl_cli.cli import app
+from cfl_cli import Schema, evaluate, impute, mask
+from cfl_cli.cli.app import app
+from cfl_cli.cli.show import scores as scored
 from cfl_cli.errors import DataError, UsageError
 from cfl_cli.jobs.evaluate import ColumnScores, Evaluation, Scores
 from cfl_cli.schema.model import Complementary, Ordinary

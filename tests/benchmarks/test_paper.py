@@ -26,7 +26,7 @@ from benchmarks.paper.summary import Row, Summary, verdict
 from cfl_cli import Schema
 from cfl_cli.steps.encode import encode
 
-SHARED = Path(__file__).parent.parent.parent / "shared"
+SHARED = Path(__file__).parents[3] / "shared"
 MACHINE = {"python": "3", "versions": {"cfl-cli": "1"}, "sources": "abc", "recipe": "def"}
 COMMAND = [sys.executable, "-m", "benchmarks.paper"]
 

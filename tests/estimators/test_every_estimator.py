@@ -4,8 +4,8 @@ from typing import get_args
 
 import numpy as np
 import pytest
-from planted import known_of, run, table
-from test_exclusions import skewed
+from builders.cells import skewed
+from builders.known import known_of, run, table
 
 from cfl_cli import estimators
 from cfl_cli.core.draws import folds

@@ -18,9 +18,9 @@ import tempfile
 from itertools import count, product
 from pathlib import Path
 
-from cfl_cli import cli, outputs, progress  # noqa: F401 — before the fork
-from cfl_cli.jobs import impute as imputation  # noqa: F401 — before the fork
-from cfl_cli.tables import table as tables  # noqa: F401 — before the fork
+from cfl_cli.cli import app, outputs, progress  # noqa: F401 — before the fork
+from cfl_cli.jobs import impute  # noqa: F401 — before the fork
+from cfl_cli.tables import table  # noqa: F401 — before the fork
 
 CALLS = ("write", "fsync", "link", "replace", "fchmod")
 FAULTS = (str(errno.ENOSPC), "kill")
@@ -45,7 +45,7 @@ def run(call: str, number: int, fault: str, arguments: list[str]) -> int:
     setattr(os, call, faulty)
     sys.argv = ["cfl", *arguments]
     try:
-        cli.main()
+        app.main()
     except SystemExit as end:
         return UNHARMED if made < number else int(end.code or 0)
     return 1

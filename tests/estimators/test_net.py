@@ -2,7 +2,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from planted import run, table
+from builders.known import run, table
 from scipy.stats import norm
 
 from cfl_cli.core.draws import folds

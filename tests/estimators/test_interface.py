@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
-from planted import table
-from test_exclusions import probability, skewed
+from builders.cells import probability, skewed
+from builders.known import table
 
 from cfl_cli.core import known as known_rows
 from cfl_cli.core.exclusions import Mechanism

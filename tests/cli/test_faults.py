@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-FAULTY = Path(__file__).parent / "faulty.py"
+FAULTY = Path(__file__).parents[1] / "builders" / "faulty.py"
 SCHEMA = """\
 version: 1
 columns:

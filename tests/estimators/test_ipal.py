@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
-from planted import run, table
-from test_exclusions import skewed
+from builders.cells import skewed
+from builders.known import run, table
 
 from cfl_cli.core.draws import folds
 from cfl_cli.core.exclusions import Mechanism

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-PACKAGE = Path(__file__).parent.parent / "cfl_cli"
+PACKAGE = Path(__file__).parents[1] / "cfl_cli"
 
 # A room imports only rooms above it in this list.
 ROOMS = ("core", "tables", "schema", "steps", "estimators", "trust", "jobs", "cli")

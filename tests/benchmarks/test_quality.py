@@ -6,19 +6,15 @@ Those of parts of the tables are recorded by `python -m benchmarks.quality`.
 import json
 import subprocess
 import sys
-from pathlib import Path
 
 import numpy as np
 import polars as pl
 import pytest
+from builders.real_tables import DATA, kinds, masked, needed, read, schema_text
 
 from benchmarks import quality
 
-DATA = Path(__file__).parent.parent.parent / "shared" / "data"
-pytestmark = pytest.mark.skipif(
-    not (DATA / "bank.csv").exists(), reason="the Bank and Adult tables are not beside the project"
-)
-MONTHS = ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"]
+pytestmark = needed
 BANK = {"job": 0.245, "marital": 0.755, "education": 0.59, "contact": 0.905, "poutcome": 0.915}
 ADULT = {
     "workclass": 0.68,
@@ -29,35 +25,6 @@ ADULT = {
     "race": 0.865,
     "native-country": 0.86,
 }
-
-
-def read(name):
-    frame = pl.read_csv(DATA / f"{name}.csv", infer_schema=False)
-    if name == "bank":
-        numbers = [str(number) for number in range(1, 13)]
-        frame = frame.with_columns(pl.col("month").replace_strict(MONTHS, numbers))
-    return frame
-
-
-def masked(truth, cfs):
-    """Return the table with each CF's cell replaced by one wrong value, drawn uniformly."""
-    rng = np.random.default_rng(0)
-    columns = []
-    for name in cfs:
-        domain = sorted(truth[name].unique().to_list())
-        places = truth[name].replace_strict(domain, range(len(domain))).to_numpy()
-        wrong = (places + rng.integers(1, len(domain), len(places))) % len(domain)
-        columns.append(pl.Series(name, np.array(domain)[wrong]))
-    return truth.with_columns(columns)
-
-
-def schema_text(truth, cfs, ofs):
-    """Return a schema as JSON, which is YAML."""
-    columns = {name: {"role": "ordinary", "type": kind} for name, kind in ofs.items()}
-    for name in cfs:
-        values = sorted(truth[name].unique().to_list())
-        columns[name] = {"role": "complementary", "values": values}
-    return json.dumps({"version": 1, "columns": columns})
 
 
 def run(folder, truth, cfs, ofs, *options):
@@ -77,11 +44,6 @@ def run(folder, truth, cfs, ofs, *options):
         right = soft[np.arange(len(soft)), places]
         cross_entropy[name] = -np.log(np.maximum(right, 1e-12)).mean()
     return accuracy, cross_entropy, json.loads((folder / "report.json").read_text())
-
-
-def kinds(truth, cfs, binary, ignored):
-    others = [name for name in truth.columns if name not in (*cfs, *ignored)]
-    return {name: "binary" if name in binary else "numeric" for name in others}
 
 
 def test_bank_is_as_accurate_as_the_paper_in_little_memory(tmp_path):

@@ -7,8 +7,8 @@ from itertools import product
 
 import numpy as np
 import pytest
+from builders.real_tables import CFS, kinds, masked, needed, read, schema_text
 from scipy.stats import spearmanr
-from test_quality import ADULT, BANK, DATA, kinds, masked, read, schema_text
 
 from cfl_cli.core import draws
 from cfl_cli.jobs.impute import run
@@ -18,13 +18,11 @@ from cfl_cli.steps.encode import encode
 
 pytestmark = [
     pytest.mark.slow,
-    pytest.mark.skipif(
-        not (DATA / "bank.csv").exists(), reason="the Bank and Adult tables are not there"
-    ),
+    needed,
 ]
 TABLES = {
-    "bank": (BANK, ["default", "housing", "loan"], ["y"]),
-    "adult": (ADULT, ["sex"], ["income"]),
+    "bank": (CFS["bank"], ["default", "housing", "loan"], ["y"]),
+    "adult": (CFS["adult"], ["sex"], ["income"]),
 }
 
 

@@ -4,7 +4,7 @@ from itertools import combinations
 
 import numpy as np
 import pytest
-from test_exclusions import cells, in_full, probability, skewed
+from builders.cells import cells, in_full, probability, skewed
 
 from cfl_cli.core.exclusions import Mechanism
 from cfl_cli.trust import heldout

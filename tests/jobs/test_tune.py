@@ -9,8 +9,8 @@ import polars as pl
 import pytest
 from typer.testing import CliRunner
 
-from cfl_cli import tried
-from cfl_cli.cli import app
+from cfl_cli.cli.app import app
+from cfl_cli.cli.show import trials as tried
 from cfl_cli.core import draws
 from cfl_cli.core.parallel import Workers
 from cfl_cli.errors import DataError

@@ -13,7 +13,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
-from cfl_cli import impute, render
+from cfl_cli import impute
+from cfl_cli.cli.show import report as render
 from cfl_cli.errors import DataError
 from cfl_cli.estimators.interface import Estimate, Hidden, Null, Origin
 from cfl_cli.schema.model import Complementary, Ordinary, Schema

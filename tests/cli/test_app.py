@@ -10,7 +10,7 @@ import polars as pl
 import pytest
 from typer.testing import CliRunner
 
-from cfl_cli.cli import app
+from cfl_cli.cli.app import app
 from cfl_cli.schema.model import Settings
 from cfl_cli.trust.report import Report
 

@@ -2,9 +2,9 @@ from itertools import combinations
 
 import numpy as np
 import pytest
-from planted import follow, known_of, run, table
+from builders.cells import skewed
+from builders.known import follow, known_of, run, table
 from scipy.stats import norm
-from test_exclusions import skewed
 
 from cfl_cli.core.draws import folds
 from cfl_cli.core.exclusions import Mechanism
