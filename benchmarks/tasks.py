@@ -31,8 +31,8 @@ from scipy.spatial import cKDTree
 from benchmarks import plain, tables
 from cfl_cli.core.arrays import Ints, Mask
 from cfl_cli.core.parallel import Workers, available_cores
+from cfl_cli.core.settings import DEFAULT_GAMMA, Settings
 from cfl_cli.jobs.impute import Stages
-from cfl_cli.schema.model import DEFAULT_GAMMA, Settings
 from cfl_cli.steps.encode import Encoded
 from cfl_cli.steps.weights import solve
 

@@ -19,11 +19,12 @@ OF: ordinary feature. CF: complementary feature.
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from cfl_cli.core.settings import RunSettings, Settings
     from cfl_cli.errors import CflError, DataError, ResourceError, SchemaError, UsageError
     from cfl_cli.jobs.evaluate import Evaluation, evaluate
     from cfl_cli.jobs.impute import Result, impute
     from cfl_cli.jobs.mask import Masked, mask
-    from cfl_cli.schema.model import Schema, Settings
+    from cfl_cli.schema.model import Schema
     from cfl_cli.trust.report import Report
 
 __version__ = "0.1.0"
@@ -35,6 +36,7 @@ __all__ = [
     "Report",
     "ResourceError",
     "Result",
+    "RunSettings",
     "Schema",
     "SchemaError",
     "Settings",
@@ -51,7 +53,8 @@ _HOME = {
     "Report": "trust.report",
     "Result": "jobs.impute",
     "Schema": "schema.model",
-    "Settings": "schema.model",
+    "RunSettings": "core.settings",
+    "Settings": "core.settings",
     "evaluate": "jobs.evaluate",
     "impute": "jobs.impute",
     "mask": "jobs.mask",

@@ -175,7 +175,8 @@ def impute(
 
     listen()
     loaded = Schema.load(tables.local(schema))
-    settings = loaded.settings.override(
+    settings, run = _settings(
+        loaded,
         mode=mode and mode.value,
         method=method,
         k=k,
@@ -197,12 +198,12 @@ def impute(
         quiet=quiet,
         verbose=verbose or None,
     )
-    be_verbose(ctx, settings.verbose)
+    be_verbose(ctx, run.verbose)
     source = tables.Place.to_read(data, input_format)
     target = tables.Place.to_write(out, output_format)
-    outputs = Outputs.of(target, settings.report, reject=on_bad_row is OnBadRow.reject)
+    outputs = Outputs.of(target, run.report, reject=on_bad_row is OnBadRow.reject)
     refuse_terminal(target)
-    check_targets(outputs.paths, sources=[source.path, Path(schema)], overwrite=settings.overwrite)
+    check_targets(outputs.paths, sources=[source.path, Path(schema)], overwrite=run.overwrite)
     with ExitStack() as stack:
         stream = stack.enter_context(files.standard_output()) if outputs.streams else None
         table = tables.read(
@@ -213,17 +214,21 @@ def impute(
             encoding=encoding,
         )
         tables.check_holds(table, target)
-        with Display(quiet=settings.quiet) as display:
+        with Display(quiet=run.quiet) as display:
             result = impute_frame(
-                table.frame, loaded, name=source.name, progress=display, **settings.model_dump()
+                table.frame,
+                loaded,
+                name=source.name,
+                progress=display,
+                jobs=run.jobs,
+                max_memory=run.max_memory,
+                **settings.as_dict(),
             )
-        outputs.write(
-            result.frame, table, result.report, stream=stream, overwrite=settings.overwrite
-        )
-    if not settings.quiet:
+        outputs.write(result.frame, table, result.report, stream=stream, overwrite=run.overwrite)
+    if not run.quiet:
         tell_rejects(outputs, table, source)
         summarise(result.report, target.name, outputs.readable)
-    if settings.fail_on_flag and any(column.flagged for column in result.report.columns):
+    if run.fail_on_flag and any(column.flagged for column in result.report.columns):
         raise typer.Exit(FLAGGED)
 
 
@@ -282,7 +287,8 @@ def check(
 
     listen()
     loaded = Schema.load(tables.local(schema))
-    settings = loaded.settings.override(
+    settings, run = _settings(
+        loaded,
         mode=mode and mode.value,
         method=method,
         k=k,
@@ -295,7 +301,7 @@ def check(
     )
     source = tables.Place.to_read(data, input_format)
     table = tables.read(source, delimiter=delimiter, quote=quote, encoding=encoding)
-    found = plan.plan(table.frame, loaded, settings, name=source.name)
+    found = plan.plan(table.frame, loaded, settings, run, name=source.name)
     deliver(plan.describe(found) + "\n", "-", data, overwrite=False)
 
 
@@ -396,7 +402,8 @@ def tune(
     listen()
     text = yamltext.text_of(tables.local(schema))
     loaded = Schema.parse(text, schema)
-    settings = loaded.settings.override(
+    settings, run = _settings(
+        loaded,
         seed=seed,
         neighbors=neighbors and neighbors.value,
         jobs=jobs,
@@ -405,35 +412,36 @@ def tune(
         quiet=quiet,
         verbose=verbose or None,
     )
-    be_verbose(ctx, settings.verbose)
+    be_verbose(ctx, run.verbose)
     source = tables.Place.to_read(data, input_format)
     target = None if out == tables.STANDARD else tables.local(out)
     if target is not None:
-        check_targets([target], sources=[source.path], overwrite=settings.overwrite)
+        check_targets([target], sources=[source.path], overwrite=run.overwrite)
     # Before the work: can the settings be written at all?
     rewrite.put(text, tuning.tuned(loaded.settings), name=schema)
     table = tables.read(source, delimiter=delimiter, quote=quote, encoding=encoding)
-    printed = target is None or not settings.quiet
+    printed = target is None or not run.quiet
     with (
         files.standard_output() if printed else nullcontext(),  # which OSQP might print on
-        Display(quiet=settings.quiet) as display,
+        Display(quiet=run.quiet) as display,
     ):
         found = tuning.tune(
             table.frame,
             loaded,
             name=source.name,
-            budget=budget,
             trials=trials,
             progress=display,
-            **settings.model_dump(exclude={"budget"}),  # that of a run is another
+            jobs=run.jobs,
+            max_memory=run.max_memory,
+            **{**settings.as_dict(), "budget": budget},
         )
     written = rewrite.put(text, found.chosen.settings, name=schema)
     shown = tried.FORMATS[format.value](found)
     if target is None:
         print_out(written.encode())  # as it is, whatever the terminal's encoding
     else:
-        tables.write_text(written, target, overwrite=settings.overwrite)
-    if settings.quiet:
+        tables.write_text(written, target, overwrite=run.overwrite)
+    if run.quiet:
         return
     if target is None:
         for line in shown.splitlines():
@@ -483,16 +491,16 @@ def mask(
 
     listen()
     loaded = Schema.load(tables.local(schema))
-    settings = loaded.settings.override(
-        seed=seed, overwrite=overwrite, quiet=quiet, verbose=verbose or None
+    settings, run = _settings(
+        loaded, seed=seed, overwrite=overwrite, quiet=quiet, verbose=verbose or None
     )
-    be_verbose(ctx, settings.verbose)
+    be_verbose(ctx, run.verbose)
     source = tables.Place.to_read(data, input_format)
     target = tables.Place.to_write(out, output_format)
     reject = on_bad_row is OnBadRow.reject
     outputs = Outputs.without_report(target, reject=reject)
     refuse_terminal(target)
-    check_targets(outputs.paths, sources=[source.path, Path(schema)], overwrite=settings.overwrite)
+    check_targets(outputs.paths, sources=[source.path, Path(schema)], overwrite=run.overwrite)
     with files.standard_output() if outputs.streams else nullcontext() as stream:
         table = tables.read(
             source, reject=reject, delimiter=delimiter, quote=quote, encoding=encoding
@@ -507,8 +515,8 @@ def mask(
             seed=settings.seed,
             name=source.name,
         )
-        outputs.write(masked.frame, table, stream=stream, overwrite=settings.overwrite)
-    if not settings.quiet:
+        outputs.write(masked.frame, table, stream=stream, overwrite=run.overwrite)
+    if not run.quiet:
         tell_rejects(outputs, table, source)
         for warning in masked.warnings:
             note(f"warning: {warning}")
@@ -569,8 +577,8 @@ def evaluate(
 
     listen()
     loaded = Schema.load(tables.local(schema))
-    settings = loaded.settings.override(overwrite=overwrite, verbose=verbose or None)
-    be_verbose(ctx, settings.verbose)
+    _, run = _settings(loaded, overwrite=overwrite, verbose=verbose or None)
+    be_verbose(ctx, run.verbose)
     source = tables.Place.to_read(answers, input_format)
     other = tables.Place.to_read(truth, truth_format, option="--truth-format")
     if source.path is None and other.path is None:
@@ -583,7 +591,7 @@ def evaluate(
         true_name=other.name,
     )
     text = drawn(found, scored, format, out)
-    deliver(text, out, answers, truth, schema, overwrite=settings.overwrite)
+    deliver(text, out, answers, truth, schema, overwrite=run.overwrite)
 
 
 @app.command(context_settings=TWINS)
@@ -596,6 +604,12 @@ def schema() -> None:
     listen()
     text = json.dumps(json_schema(), indent=2, ensure_ascii=False)
     deliver(f"{text}\n", "-", overwrite=False)
+
+
+def _settings(schema: Any, **given: object) -> tuple[Any, Any]:
+    from cfl_cli.core.settings import override
+
+    return override(schema.settings, schema.run, given)
 
 
 def drawn(facts: Any, renderer: Any, form: Format, out: str) -> str:

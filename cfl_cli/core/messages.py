@@ -1,7 +1,8 @@
 """How messages quote what the user wrote."""
 
 import difflib
-from collections.abc import Iterable
+import reprlib
+from collections.abc import Iterable, Mapping, Sequence
 
 LONGEST = 60
 
@@ -27,3 +28,35 @@ def did_you_mean(text: str, choices: Iterable[str]) -> str:
 def printable(text: str) -> str:
     """Return `text` with control characters escaped, so that it cannot steer a terminal."""
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
+
+
+def unknown(noun: str, value: object, choices: Sequence[str], *, where: str = "") -> str:
+    """Return that `value` is no such noun, and the nearest choice, or all of them."""
+    if not isinstance(value, str):
+        return f"unknown {noun} {seen(value)}{where}{_either(choices)}"
+    return f"unknown {noun} {quote(value)}{where}{did_you_mean(value, choices) or _either(choices)}"
+
+
+def lacking(key: str, choices: Sequence[str] = ()) -> str:
+    """Return that an entry is not there, and what it could be."""
+    return f"{quote(key)} is missing{_either(choices)}"
+
+
+def _either(choices: Sequence[str]) -> str:
+    *others, last = choices or [""]
+    return f" ({', '.join(others)} or {last})" if others else ""
+
+
+def seen(value: object) -> str:
+    """Return what was found instead, in few words."""
+    match value:
+        case None | "":
+            return "nothing"
+        case str():
+            return quote(value)
+        case Mapping():
+            return "a mapping"
+        case list() | tuple():
+            return "a list"
+        case _:
+            return reprlib.repr(value)

@@ -3,8 +3,8 @@
 from cfl_cli.core import draws
 from cfl_cli.core.arrays import Ints
 from cfl_cli.core.known import LARGE
+from cfl_cli.core.settings import DEFAULT_GAMMA, Settings
 from cfl_cli.estimators.interface import Method
-from cfl_cli.schema.model import DEFAULT_GAMMA, Settings
 
 PARTS = 5  # folds, where their number is not given; of a large table, one of them is enough
 

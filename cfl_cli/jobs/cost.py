@@ -10,11 +10,12 @@ from typing import Any
 import numpy as np
 
 from cfl_cli.core import draws
+from cfl_cli.core.settings import RunSettings, Settings
 from cfl_cli.estimators.graph import STOPS
 from cfl_cli.estimators.methods import PARTS, hidden_together
 from cfl_cli.jobs import footprint
 from cfl_cli.jobs.impute import Stages, prepare, run
-from cfl_cli.schema.model import Schema, Settings
+from cfl_cli.schema.model import Schema
 from cfl_cli.steps.encode import Encoded
 from cfl_cli.tables import frames
 
@@ -40,13 +41,19 @@ class Plan:
 
 
 def plan(
-    frame: Any, schema: Schema, settings: Settings | None = None, *, name: str = "table"
+    frame: Any,
+    schema: Schema,
+    settings: Settings | None = None,
+    run_settings: RunSettings | None = None,
+    *,
+    name: str = "table",
 ) -> Plan:
     """Return the plan of a run, or raise with everything that would keep it from working."""
-    settings = settings or schema.settings
+    settings, limits = settings or schema.settings, run_settings or schema.run
     encoded = prepare(frame, schema, settings, name=name)
     table = frames.size(frame)
-    footprint.check(encoded, settings, table=table)
+    jobs = limits.jobs
+    footprint.check(encoded, settings, table=table, jobs=jobs, max_memory=limits.max_memory)
     return Plan(
         rows=len(encoded.features),
         distinct_rows=len(np.unique(encoded.features, axis=0)),
@@ -54,13 +61,13 @@ def plan(
         features=encoded.features.shape[1],
         cfs=len(encoded.blocks),
         confidences=encoded.candidates.shape[1],
-        memory_mb=footprint.peak_bytes(encoded, settings, table=table) / 1e6,
-        seconds=seconds(encoded, settings),
+        memory_mb=footprint.peak_bytes(encoded, settings, table=table, jobs=jobs) / 1e6,
+        seconds=seconds(encoded, settings, jobs=jobs),
         warnings=encoded.warnings,
     )
 
 
-def seconds(encoded: Encoded, settings: Settings) -> float:
+def seconds(encoded: Encoded, settings: Settings, *, jobs: int | None = None) -> float:
     """Return about how long a run takes here, from running a part of it."""
     n = len(encoded.features)
     learns = settings.method in LEARNING
@@ -71,7 +78,7 @@ def seconds(encoded: Encoded, settings: Settings) -> float:
     walked = STOPS[-1] if settings.iterations == "auto" else settings.iterations
     steps = walked if settings.method == "auto" else min(walked, PILOT_STEPS)
     folds = draws.folds(len(rows), PARTS, settings.seed)[: len(hidden_together(n, settings))]
-    run(some, settings.override(iterations=steps), folds=folds, progress=stages)
+    run(some, settings.override(iterations=steps), folds=folds, jobs=jobs, progress=stages)
     growth = n / len(rows)
     return float(
         sum(

@@ -9,33 +9,18 @@ from cfl_cli import __version__, estimators
 from cfl_cli.core import budget as memory
 from cfl_cli.core.arrays import Floats, Ints
 from cfl_cli.core.parallel import Workers, available_cores
+from cfl_cli.core.settings import Settings
 from cfl_cli.errors import DataError
 from cfl_cli.estimators.interface import Estimate, Progress
 from cfl_cli.estimators.methods import hidden_together, method
 from cfl_cli.jobs import footprint
-from cfl_cli.schema.model import Schema, Settings
+from cfl_cli.schema.model import Schema
 from cfl_cli.steps.decode import clashes, decode
 from cfl_cli.steps.encode import Encoded, encode
 from cfl_cli.tables import frames
 from cfl_cli.trust import verdict
 from cfl_cli.trust.report import Report
 
-# The settings that decide the answer, and so stand in the report; the number of threads does not.
-DECISIVE = {
-    "method",
-    "budget",
-    "mode",
-    "k",
-    "iterations",
-    "gamma",
-    "ridge",
-    "seed",
-    "folds",
-    "neighbors",
-    "correction",
-    "min_confidence",
-    "keep_flagged",
-}
 WITH_NEIGHBORS = {"graph", "ipal"}  # methods that cannot do without
 
 
@@ -54,29 +39,40 @@ def impute(
     *,
     name: str = "table",
     progress: Progress = lambda *_: None,
+    jobs: int | None = None,
+    max_memory: int | None = None,
     **settings: Any,
 ) -> Result:
     """Estimate the value behind every exclusion in `frame`, a polars, pandas or pyarrow table.
 
-    `settings` win over the schema's; they are the fields of `Settings`. `name` is what errors call
-    the table. `progress` is told a stage, how much of it is done and how much there is.
+    `settings` are the fields of `Settings` and win over the schema's; so do `jobs`, how many
+    threads work, and `max_memory`, how many bytes may be used (also as text: "2GB"). `name` is what
+    errors call the table. `progress` hears the stage, how much of it is done and how much there is.
     """
     chosen = schema.settings.override(**settings)
+    run_settings = schema.run.override(jobs=jobs, max_memory=max_memory)
+    threads = run_settings.jobs or available_cores()
     stages = Stages(progress)
     stages("encode", 0, 1)
     encoded = prepare(frame, schema, chosen, name=name)
-    footprint.check(encoded, chosen, table=frames.size(frame))
+    footprint.check(
+        encoded,
+        chosen,
+        table=frames.size(frame),
+        jobs=threads,
+        max_memory=run_settings.max_memory,
+    )
     folds = hidden_together(len(encoded.features), chosen)
-    found = run(encoded, chosen, folds=folds, progress=stages)
+    found = run(encoded, chosen, folds=folds, jobs=threads, progress=stages)
     stages("judge", 0, 1)
     facts = verdict.build(
         encoded,
         found,
         cfl_version=__version__,
-        settings=chosen.model_dump(include=DECISIVE),
+        settings=chosen.as_dict(),
         keep_flagged=chosen.keep_flagged,
         min_confidence=chosen.min_confidence,
-        jobs=chosen.jobs or available_cores(),
+        jobs=threads,
     )
     stages("decode", 0, 1)
     columns = decode(
@@ -119,10 +115,15 @@ def prepare(frame: Any, schema: Schema, settings: Settings, *, name: str) -> Enc
 
 
 def run(
-    encoded: Encoded, settings: Settings, *, folds: Sequence[Ints], progress: Progress
+    encoded: Encoded,
+    settings: Settings,
+    *,
+    folds: Sequence[Ints],
+    jobs: int | None = None,
+    progress: Progress,
 ) -> Estimate:
-    """Run the method on an encoded table."""
-    with Workers(settings.jobs or available_cores()) as workers:
+    """Run the method on an encoded table; `jobs` is how many threads work, all cores if None."""
+    with Workers(jobs or available_cores()) as workers:
         return estimators.load(settings.method).estimate(
             encoded.known, method(settings), folds=folds, workers=workers, progress=progress
         )

@@ -30,13 +30,14 @@ import numpy as np
 from cfl_cli.core import draws
 from cfl_cli.core.arrays import Floats, Ints
 from cfl_cli.core.parallel import Workers, available_cores
+from cfl_cli.core.settings import RunSettings, Settings
 from cfl_cli.errors import DataError, ResourceError, UsageError
 from cfl_cli.estimators.graph import Rounds, judge
 from cfl_cli.estimators.interface import Progress
 from cfl_cli.estimators.methods import PARTS, method
 from cfl_cli.jobs import footprint
 from cfl_cli.jobs.impute import prepare
-from cfl_cli.schema.model import Schema, Settings
+from cfl_cli.schema.model import Schema
 from cfl_cli.steps.encode import Encoded
 from cfl_cli.steps.propagate import Graph  # noqa: TC001 — an annotation like the others
 from cfl_cli.tables import frames
@@ -109,6 +110,8 @@ def tune(
     budget: float | None = None,
     trials: int | None = None,
     progress: Progress = lambda *_: None,
+    jobs: int | None = None,
+    max_memory: int | None = None,
     **settings: Any,
 ) -> Tuning:
     """Return which settings tell the hidden cells of `frame` best.
@@ -117,6 +120,7 @@ def tune(
     make at most. The start is scored in any case. `settings` win over the schema's, as in `impute`.
     """
     start = schema.settings.override(**settings)
+    limits = schema.run.override(jobs=jobs, max_memory=max_memory)
     if budget is None:
         budget = BUDGET if trials is None else inf
     limit = Limit(budget, inf if trials is None else trials)
@@ -127,7 +131,7 @@ def tune(
         )
     encoded = prepare(frame, schema, start, name=name)
     table = frames.size(frame)
-    footprint.check(encoded, start, table=table)
+    footprint.check(encoded, start, table=table, jobs=limits.jobs, max_memory=limits.max_memory)
     n = len(encoded.features)
     dealt = draws.order(n, draws.TRIALS, start.seed)
     some = dealt[: max(SAMPLE, start.k + 1)]
@@ -136,7 +140,7 @@ def tune(
     # How a trial's time grows when it is made on all rows; see plan.py.
     growth = (n / len(some)) ** 1.1
     on_all, on_some = growth * all_folds.test_in_trials, folds.test_in_trials
-    with Workers(start.jobs or available_cores()) as workers:
+    with Workers(limits.jobs or available_cores()) as workers:
         bench = Bench(encoded, some, workers)
         limit.kept_back = lambda trial: (
             2 * trial * (on_all if 4 * trial * on_all <= limit.seconds else on_some)
@@ -145,7 +149,7 @@ def tune(
         def score(candidate: Settings) -> Floats | None:
             return limit.time(lambda: bench.judged(candidate, folds)) if limit.allows() else None
 
-        choices = _possible(encoded, start, rows=len(some), table=table)
+        choices = _possible(encoded, start, limits, rows=len(some), table=table)
         found = search(start, choices, score, progress=progress)
         if found.path and n > len(some) and limit.left >= 2 * limit.longest * on_all:
             bench, folds = Bench(encoded, dealt, workers), all_folds
@@ -423,7 +427,7 @@ class Limit:
 
 
 def _possible(
-    encoded: Encoded, start: Settings, *, rows: int, table: int
+    encoded: Encoded, start: Settings, limits: RunSettings, *, rows: int, table: int
 ) -> dict[str, tuple[Value, ...]]:
     """Return the choices that the table, its memory and its other settings leave."""
 
@@ -434,7 +438,9 @@ def _possible(
         if candidate.k >= rows:
             return False
         try:
-            footprint.check(encoded, candidate, table=table)
+            footprint.check(
+                encoded, candidate, table=table, jobs=limits.jobs, max_memory=limits.max_memory
+            )
         except ResourceError:
             return False
         return True

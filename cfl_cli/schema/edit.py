@@ -13,6 +13,7 @@ from typing import Any, TypeAlias
 import yaml
 
 from cfl_cli.errors import SchemaError
+from cfl_cli.schema import yaml_text as yamltext
 from cfl_cli.schema.model import Schema
 
 Value: TypeAlias = int | float | str
@@ -32,7 +33,13 @@ def put(text: str, settings: Mapping[str, Value], *, name: str = "schema") -> st
     """Return the text of a schema with these settings in it; `name` is what errors call it."""
     before = Schema.parse(text, name)
     wanted = before.settings.override(**settings)
-    new = {key: value for key, value in settings.items() if _differs(key, value, before)}
+    tree = yamltext.read(text, name=name).data
+    written_there = tree.get("settings") if isinstance(tree, dict) else None
+    new = {
+        key: value
+        for key, value in settings.items()
+        if key not in (written_there or {}) or getattr(before.settings, key) != value
+    }
     written = text
     for edit in sorted(_edits(text, new), key=lambda edit: edit.start, reverse=True):
         written = written[: edit.start] + edit.text + written[edit.end :]
@@ -53,11 +60,6 @@ def spelled(value: Value) -> str:
     """Return a setting as it is written in a schema."""
     whole = isinstance(value, float) and value.is_integer() and abs(value) < 1e15
     return str(int(value)) if whole else str(value)
-
-
-def _differs(key: str, value: Value, schema: Schema) -> bool:
-    """Return whether a setting must be written: it is another one, or it is not there yet."""
-    return key not in schema.settings.model_fields_set or getattr(schema.settings, key) != value
 
 
 @dataclass(frozen=True)

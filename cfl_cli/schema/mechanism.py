@@ -10,15 +10,16 @@ All become P(excluded | true), K × K in the domain's order. A list of numbers i
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, TypeAlias
 
-from pydantic import TypeAdapter, ValidationError
 from pydantic_core import InitErrorDetails
 
-from cfl_cli.core.messages import quote
-from cfl_cli.schema.validation import Number, problem, refuse, seen, unknown
+from cfl_cli.core.kinds import Bounds, Number
+from cfl_cli.core.messages import quote, seen, unknown
+from cfl_cli.schema.validation import problem, refuse
 
 Rates: TypeAlias = tuple[tuple[float, ...], ...]
 FAR_FROM_ONE = 1e-3  # a row of a table that was rounded to three digits still sums to 1
 
+WEIGHT = Number(Bounds(least=0))
 EXPECTED = "expected a weight for each value, or a table of probabilities"
 JSON_SCHEMA: dict[str, Any] = {
     "anyOf": [
@@ -26,7 +27,6 @@ JSON_SCHEMA: dict[str, Any] = {
         {"type": "array", "items": {"type": ["number", "array"]}},
     ]
 }
-_number = TypeAdapter(Number)
 
 
 def read(entry: object, values: Sequence[str]) -> Rates:
@@ -67,12 +67,10 @@ def _by_value(entry: object, values: Sequence[str], *place: str) -> dict[str, ob
 def _share(entry: object, *place: str) -> float:
     """Return a number that is not negative."""
     try:
-        number = _number.validate_python(entry)
-    except ValidationError:
-        number = -1.0
-    if not 0 <= number < float("inf"):
+        return float(WEIGHT.read(entry, ""))
+    except ValueError:
         refuse([problem(f"expected a number, 0 or more, found {seen(entry)}", *place)])
-    return number
+        raise
 
 
 def _unlike_probabilities(

@@ -18,6 +18,9 @@ from pydantic import (
     BeforeValidator,
     ConfigDict,
     Field,
+    ModelWrapValidatorHandler,
+    PlainValidator,
+    PrivateAttr,
     Strict,
     ValidationError,
     ValidationInfo,
@@ -29,27 +32,18 @@ from pydantic import (
 from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
 from pydantic_core import InitErrorDetails, core_schema
 
-from cfl_cli.core.messages import quote
-from cfl_cli.core.settings import MethodName
-from cfl_cli.errors import SchemaError, UsageError
+from cfl_cli.core.messages import lacking, quote, unknown
+from cfl_cli.core.settings import RunSettings, Settings
+from cfl_cli.errors import SchemaError
 from cfl_cli.schema import mechanism as rates
 from cfl_cli.schema import yaml_text as yamltext
+from cfl_cli.schema.settings import SETTINGS_FOR_EDITORS, answer_of, run_of
 from cfl_cli.schema.validation import (
-    AutoCount,
-    AutoFolds,
-    AutoNumber,
-    Count,
-    Integer,
     Loc,
     Model,
-    Number,
-    Size,
-    Switch,
     flaws,
-    lacking,
     problem,
     refuse,
-    unknown,
     validate_and_refuse,
 )
 
@@ -62,87 +56,7 @@ Texts = Annotated[
     BeforeValidator(lambda value: tuple(value) if isinstance(value, list) else value),
 ]
 NonEmpty = Annotated[Text, Field(min_length=1)]
-DEFAULT_GAMMA = 0.25
 OnMissing: TypeAlias = Literal["fill", "error"]
-
-
-class Settings(Model):
-    """How the method is run; the command line wins over the schema."""
-
-    method: MethodName = "graph"
-    """What estimates the values: graph is the paper's method, auto the best of all or a blend."""
-    k: Count = 20
-    """How many neighbors a row has."""
-    iterations: AutoCount = 100
-    """How many times confidences flow along the weights; auto: as hidden cells favor, by column."""
-    gamma: AutoNumber = DEFAULT_GAMMA
-    """How much the first round's confidences count in the second; 0 means no second round; auto
-    takes the second only for the columns whose hidden cells favor it."""
-    # Below, the weights are not unique in double precision.
-    ridge: Number = Field(0.3, ge=1e-6, le=1e6, allow_inf_nan=False)
-    """How evenly a row's neighbors count."""
-    seed: Integer = Field(0, ge=0, lt=2**63)
-    """The seed of the draws among equal distances."""
-    folds: AutoFolds = "auto"
-    """In how many parts rows are hidden to judge the answer by their cells; 0 means not at all;
-    auto hides five parts in turn, or one of five if the table is large."""
-    neighbors: Literal["auto", "exact"] = "auto"
-    """Whether a search of neighbors that may miss a few is allowed where it is much faster."""
-    correction: Switch = True
-    """Whether a row's own exclusions are applied at every step; off only to see what it does."""
-    mode: Literal["hard", "soft", "both"] = "hard"
-    """What is written: imputed values, confidences per value, or both."""
-    min_confidence: Number = Field(0.0, ge=0, le=1, allow_inf_nan=False)
-    """Below this confidence no value is imputed."""
-    keep_flagged: Switch = False
-    """Whether flagged columns are left as observed."""
-    fail_on_flag: Switch = False
-    """Whether a flagged column makes the command exit with code 3."""
-    budget: Annotated[Number, Field(gt=0, allow_inf_nan=False)] | None = None
-    """How many seconds method auto may take; what takes longer is left out."""
-    jobs: Count | None = None
-    """How many threads work at once; all cores if left out."""
-    max_memory: Size | None = None
-    """How much memory a run may take, such as 2GB; all that the machine has if left out."""
-    overwrite: Switch = False
-    """Whether files that exist may be replaced."""
-    report: Annotated[str, Strict(), Field(min_length=1)] | None = None
-    """The file that the report is written to."""
-    quiet: Switch = False
-    """Whether only problems are told."""
-    verbose: Switch = False
-    """Whether errors come with a traceback."""
-
-    @field_validator("folds")
-    @classmethod
-    def _more_than_one(cls, folds: int | str) -> int | str:
-        if folds == 1:
-            refuse([problem("one fold would hide every row: expected 0, 2 or more, or auto")])
-        return folds
-
-    @model_validator(mode="after")
-    def _something_to_choose_by(self) -> Self:
-        refuse(
-            problem("auto chooses by hidden cells: it needs folds other than 0", name)
-            for name in ("iterations", "gamma", "method")
-            if getattr(self, name) == "auto" and self.folds == 0
-        )
-        if self.method in {"boost", "net"} and self.folds == 0:
-            told = f"{self.method} learns for as long as hidden cells gain: it needs folds"
-            refuse([problem(f"{told} other than 0", "method")])
-        return self
-
-    def override(self, **given: object) -> Self:
-        """Return these settings with those given in their place; None means not given."""
-        new = {name: value for name, value in given.items() if value is not None}
-        try:
-            return self.model_validate({**dict(self), **new})
-        except ValidationError as error:
-            options = (
-                f"--{str(flaw.path[0]).replace('_', '-')}: {flaw.message}"
-                for flaw in flaws(error, Settings)
-            )
-            raise UsageError(*options) from None
 
 
 class Ordinary(Model):
@@ -280,8 +194,24 @@ class Schema(Model):
         json_schema_extra={"minProperties": 2}
     )
     """The columns by name; those not listed are ignored."""
-    settings: Settings = Field(default_factory=Settings)
+    settings: Annotated[
+        Settings, PlainValidator(answer_of), WithJsonSchema(SETTINGS_FOR_EDITORS)
+    ] = Field(default_factory=Settings)
     """How the method is run."""
+    _run: RunSettings = PrivateAttr(default_factory=RunSettings)
+
+    @model_validator(mode="wrap")
+    @classmethod
+    def _with_run(cls, entries: object, validate: ModelWrapValidatorHandler[Self]) -> Self:
+        schema = validate(entries)
+        if isinstance(entries, Mapping):
+            schema._run = run_of(entries.get("settings"))  # noqa: SLF001 — its own
+        return schema
+
+    @property
+    def run(self) -> RunSettings:
+        """How a command runs, as far as the schema says it under `settings`."""
+        return self._run
 
     @field_validator("version", mode="before")
     @classmethod
@@ -305,8 +235,6 @@ class Schema(Model):
     def locate(cls, loc: Loc) -> tuple[Loc, type[Model]]:
         """Return the path in the file, and the model there; pydantic adds a level for the role."""
         match loc:
-            case "settings", *_:
-                return loc, Settings
             case "columns", name, "[key]":
                 return ("columns", name), cls
             case "columns", name, str(role), *rest if role in ROLES:

@@ -6,17 +6,12 @@ user wrote it, and a sentence with the way out.
 
 import ast
 import inspect
-import operator
-import re
-import reprlib
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator
 from itertools import pairwise
 from typing import (
     TYPE_CHECKING,
-    Annotated,
     Any,
     ClassVar,
-    Literal,
     NamedTuple,
     TypeAlias,
     cast,
@@ -25,20 +20,14 @@ from typing import (
 
 from pydantic import (
     BaseModel,
-    BeforeValidator,
     ConfigDict,
-    Discriminator,
-    Field,
     GetJsonSchemaHandler,
-    Strict,
-    Tag,
     ValidationError,
     ValidatorFunctionWrapHandler,
-    WithJsonSchema,
 )
 from pydantic_core import CoreSchema, ErrorDetails, InitErrorDetails, PydanticCustomError
 
-from cfl_cli.core.messages import did_you_mean, printable, quote
+from cfl_cli.core.messages import lacking, printable, seen, unknown
 from cfl_cli.errors import SchemaError
 
 if TYPE_CHECKING:
@@ -49,15 +38,7 @@ else:
 Loc: TypeAlias = tuple[int | str, ...]
 
 _EXPECTED = {
-    "bool_type": "true or false",
     "dict_type": "a mapping (key: value)",
-    "finite_number": "a finite number",
-    "float_type": "a number",
-    "greater_than": "more than {gt:g}",
-    "greater_than_equal": "at least {ge:g}",
-    "int_type": "a whole number",
-    "less_than": "less than {lt}",
-    "less_than_equal": "at most {le:g}",
     "model_attributes_type": "a mapping (key: value)",
     "model_type": "a mapping (key: value)",
     "string_too_short": "at least one character",
@@ -131,69 +112,6 @@ def _texts_below(model: type[Model]) -> Iterator[tuple[str, str]]:
                 yield name, " ".join(text.split())
 
 
-def from_text(convert: Callable[[str], object], pattern: str) -> BeforeValidator:
-    """Return a step that types text of one form, and leaves all else to the strict check."""
-    form = re.compile(pattern)
-    return BeforeValidator(
-        lambda value: convert(value) if isinstance(value, str) and form.fullmatch(value) else value
-    )
-
-
-# A file holds text, Python may give the type itself. Pydantic's own reading of text is too kind:
-# 1_000, " 20 " and "on" would pass, and so would True for 1.
-_Digits = from_text(int, "[-+]?[0-9]{1,4000}")
-# NumPy's whole numbers are no `int`, but say that they stand for one; so does a bool, which is one.
-_Whole = BeforeValidator(
-    lambda value: (
-        operator.index(value)
-        if hasattr(value, "__index__") and not isinstance(value, bool)
-        else value
-    )
-)
-Integer = Annotated[int, Strict(), _Digits, _Whole]
-Count = Annotated[int, Strict(), Field(ge=1), _Digits, _Whole]
-Number = Annotated[
-    float, Strict(), from_text(float, r"[-+]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][-+]?[0-9]+)?")
-]
-Switch = Annotated[bool, Strict(), from_text(lambda text: text[0] in "Tt", "[Tt]rue|[Ff]alse")]
-
-# A number, or `auto`: the error of one that is neither tells of the number, at this place.
-_OR_AUTO = "or auto"
-_Auto = Annotated[Literal["auto"], Tag("auto")]
-_auto_or_number = Discriminator(lambda value: "auto" if value == "auto" else _OR_AUTO)
-AutoCount = Annotated[_Auto | Annotated[Count, Tag(_OR_AUTO)], _auto_or_number]
-AutoNumber = Annotated[
-    _Auto | Annotated[Number, Field(ge=0, allow_inf_nan=False), Tag(_OR_AUTO)], _auto_or_number
-]
-AutoFolds = Annotated[
-    _Auto | Annotated[Integer, Field(ge=0, le=100), Tag(_OR_AUTO)], _auto_or_number
-]
-
-_UNITS = {"": 1, "kb": 1e3, "mb": 1e6, "gb": 1e9, "tb": 1e12}
-_UNITS |= {"kib": 1 << 10, "mib": 1 << 20, "gib": 1 << 30, "tib": 1 << 40}
-
-
-def _bytes(value: object) -> object:
-    """Return a size given as text in bytes; leave all else to the strict check."""
-    if not isinstance(value, str):
-        return value
-    found = re.fullmatch("([0-9]+(?:[.][0-9]+)?) ?([a-z]*)", value.lower())
-    if found is None or found[2] not in _UNITS:
-        said = "expected a size such as 500MB or 2GB, found {found}"
-        raise PydanticCustomError("said", said, {"found": seen(value)})
-    return int(float(found[1]) * _UNITS[found[2]])
-
-
-Size = Annotated[
-    int,
-    Strict(),
-    Field(ge=1),
-    BeforeValidator(_bytes),
-    WithJsonSchema({"type": ["string", "integer"]}),
-]
-"""A number of bytes, also as `500MB` or `1.5 GiB`."""
-
-
 def problem(message: str, *loc: int | str, kind: str = "said") -> InitErrorDetails:
     """Return a problem at `loc` below what is being validated, for `refuse`."""
     return InitErrorDetails(type=PydanticCustomError(kind, message), loc=loc, input=None)
@@ -226,16 +144,13 @@ def _again(detail: ErrorDetails) -> InitErrorDetails:
 def flaws(error: ValidationError, model: type[Model]) -> Iterator[Flaw]:
     """Yield every error that pydantic found in `model` as the user should read it."""
     for detail in error.errors(include_url=False):
-        loc = detail["loc"]
-        if loc and loc[-1] == _OR_AUTO:
-            detail["loc"] = loc[:-1]
         path, owner = model.locate(detail["loc"])
         kind = detail["type"]
-        message = _in_plain_words(detail, owner, " or auto" if detail["loc"] != loc else "")
+        message = _in_plain_words(detail, owner)
         yield Flaw(path[:-1] if kind == "missing" else path, message, kind in _ABOUT_A_KEY)
 
 
-def _in_plain_words(detail: ErrorDetails, owner: type[Model], otherwise: str = "") -> str:
+def _in_plain_words(detail: ErrorDetails, owner: type[Model]) -> str:
     """Return what is wrong with an entry of `owner`, and the way out."""
     kind, value = detail["type"], detail["input"]
     key = str(detail["loc"][-1]) if detail["loc"] else ""
@@ -247,20 +162,8 @@ def _in_plain_words(detail: ErrorDetails, owner: type[Model], otherwise: str = "
         return lacking(key, _choices(owner, key))
     if kind in _EXPECTED:
         expected = _EXPECTED[kind].format_map(detail.get("ctx", {}))
-        return f"expected {expected}{otherwise}, found {seen(value)}"
+        return f"expected {expected}, found {seen(value)}"
     return detail["msg"]
-
-
-def unknown(noun: str, value: object, choices: Sequence[str], *, where: str = "") -> str:
-    """Return that `value` is no such noun, and the nearest choice, or all of them."""
-    if not isinstance(value, str):
-        return f"unknown {noun} {seen(value)}{where}{_either(choices)}"
-    return f"unknown {noun} {quote(value)}{where}{did_you_mean(value, choices) or _either(choices)}"
-
-
-def lacking(key: str, choices: Sequence[str] = ()) -> str:
-    """Return that an entry is not there, and what it could be."""
-    return f"{quote(key)} is missing{_either(choices)}"
 
 
 def _choices(model: type[Model], key: str) -> list[str]:
@@ -271,23 +174,3 @@ def _choices(model: type[Model], key: str) -> list[str]:
             yield from [part] if isinstance(part, str) else words(part)
 
     return list(words(model.model_fields[key].annotation))
-
-
-def _either(choices: Sequence[str]) -> str:
-    *others, last = choices or [""]
-    return f" ({', '.join(others)} or {last})" if others else ""
-
-
-def seen(value: object) -> str:
-    """Return what was found instead, in few words."""
-    match value:
-        case None | "":
-            return "nothing"
-        case str():
-            return quote(value)
-        case Mapping():
-            return "a mapping"
-        case list() | tuple():
-            return "a list"
-        case _:
-            return reprlib.repr(value)

@@ -11,7 +11,7 @@ import pytest
 from typer.testing import CliRunner
 
 from cfl_cli.cli.app import app
-from cfl_cli.schema.model import Settings
+from cfl_cli.core.settings import Settings
 from cfl_cli.trust.report import Report
 
 SCHEMA = """\

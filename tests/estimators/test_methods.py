@@ -1,9 +1,9 @@
 import numpy as np
 import pytest
 
+from cfl_cli.core.settings import Settings
 from cfl_cli.estimators import methods
 from cfl_cli.estimators.methods import hidden_together, method
-from cfl_cli.schema.model import Settings
 
 
 def test_settings_become_a_method():

@@ -63,7 +63,7 @@ def test_two_rows_with_one_neighbor_can_be_planned():
 def test_of_a_large_table_a_part_is_tried_that_has_rows_enough_for_k(monkeypatch, k, tried):
     seen = []
 
-    def run(encoded, settings, *, folds, progress):
+    def run(encoded, settings, *, folds, jobs, progress):
         assert len(folds) == 5
         seen.append(encoded)
         progress("a stage", settings.k, settings.k)

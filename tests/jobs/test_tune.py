@@ -7,17 +7,19 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 import pytest
+import yaml
 from typer.testing import CliRunner
 
 from cfl_cli.cli.app import app
 from cfl_cli.cli.show import trials as tried
 from cfl_cli.core import draws
 from cfl_cli.core.parallel import Workers
+from cfl_cli.core.settings import Settings
 from cfl_cli.errors import DataError
 from cfl_cli.estimators.graph import judge
 from cfl_cli.jobs import tune as tuning
 from cfl_cli.jobs.tune import Bench, Folds, Limit, confirm, gain, is_clear, row_scores, search, tune
-from cfl_cli.schema.model import Schema, Settings
+from cfl_cli.schema.model import Schema
 from cfl_cli.steps.encode import encode
 
 SCHEMA = """\
@@ -282,7 +284,8 @@ def test_the_schema_goes_to_stdout_and_the_trials_to_stderr(folder):
     assert result.exit_code == 0, result.output
     written = Schema.parse(result.stdout)
     assert written.columns == Schema.parse(SCHEMA).columns
-    assert written.settings.model_fields_set == {"k", "iterations", "gamma", "ridge", "seed"}
+    settings = yaml.safe_load(result.stdout)["settings"]
+    assert {*settings} == {"k", "iterations", "gamma", "ridge", "seed"}
     assert written.settings.seed == 1
     for comment in ("# all of them", "# few"):
         assert comment in result.stdout

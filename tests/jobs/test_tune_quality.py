@@ -11,9 +11,10 @@ from builders.real_tables import CFS, kinds, masked, needed, read, schema_text
 from scipy.stats import spearmanr
 
 from cfl_cli.core import draws
+from cfl_cli.core.settings import Settings
 from cfl_cli.jobs.impute import run
 from cfl_cli.jobs.tune import row_scores, tune
-from cfl_cli.schema.model import Schema, Settings
+from cfl_cli.schema.model import Schema
 from cfl_cli.steps.encode import encode
 
 pytestmark = [

@@ -4,6 +4,7 @@ import json
 import subprocess
 import sys
 from contextlib import suppress
+from dataclasses import FrozenInstanceError
 from pathlib import Path
 
 import jsonschema
@@ -13,8 +14,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
+from cfl_cli.core.settings import SETTINGS, RunSettings, Settings, override
 from cfl_cli.errors import SchemaError, UsageError
-from cfl_cli.schema.model import Complementary, Ignored, Ordinary, Schema, Settings, json_schema
+from cfl_cli.schema.model import Complementary, Ignored, Ordinary, Schema, json_schema
 
 EXAMPLE = """\
 version: 1
@@ -99,10 +101,10 @@ def test_what_is_left_out_has_its_default():
     assert schema.missing == ("",)
     assert schema.on_missing == "fill"
     assert schema.settings == Settings(
-        k=20, iterations=100, gamma=0.25, ridge=0.3, seed=0, correction=True, mode="hard", jobs=None
+        k=20, iterations=100, gamma=0.25, ridge=0.3, seed=0, correction=True, mode="hard"
     )
     assert not schema.settings.keep_flagged
-    assert not schema.settings.fail_on_flag
+    assert schema.run == RunSettings(jobs=None, fail_on_flag=False, overwrite=False)
 
 
 def test_a_columns_own_on_missing_wins():
@@ -121,7 +123,7 @@ def test_a_schema_cannot_be_changed():
     schema = Schema(columns=GOOD)
     with pytest.raises(ValidationError):
         schema.version = 2
-    with pytest.raises(ValidationError):
+    with pytest.raises(FrozenInstanceError):
         schema.settings.k = 0
     assert GOOD["age"] == {"role": "ordinary", "type": "numeric"}
 
@@ -308,7 +310,7 @@ def test_a_set_has_no_order_and_is_refused():
         ("k", "2" * 5000), ("iterations", 0), ("gamma", -0.1), ("gamma", float("nan")),
         ("gamma", "inf"), ("gamma", "1e999"),
         ("ridge", 0), ("ridge", float("inf")), ("seed", -1), ("seed", 2**63),
-        ("correction", 1), ("correction", "on"), ("mode", "HARD"), ("jobs", 0), ("report", ""),
+        ("correction", 1), ("correction", "on"), ("mode", "HARD"),
     ],
 )  # fmt: skip
 def test_a_setting_out_of_range_is_refused(name, value):
@@ -327,7 +329,11 @@ def test_the_command_line_wins_and_none_is_not_given():
 
 def test_a_wrong_option_is_called_by_its_name_on_the_command_line():
     with pytest.raises(UsageError) as caught:
-        Settings().override(k=0, mode="hrd", keep_flaged=True, fail_on_flag=3)
+        override(
+            Settings(),
+            RunSettings(),
+            {"k": 0, "mode": "hrd", "keep_flaged": True, "fail_on_flag": 3},
+        )
     assert sorted(caught.value.problems) == [
         "--fail-on-flag: expected true or false, found 3",
         "--k: expected at least 1, found 0",
@@ -381,8 +387,8 @@ def test_the_json_schema_describes_itself_and_every_setting():
     assert schema["$schema"] == "https://json-schema.org/draft/2020-12/schema"
     assert schema["title"] == "cfl schema"
     assert schema["description"]
-    settings = schema["$defs"]["Settings"]["properties"]
-    assert list(settings) == list(Settings.model_fields)
+    settings = schema["properties"]["settings"]["properties"]
+    assert list(settings) == list(SETTINGS)
     assert all(setting["description"].endswith(".") for setting in settings.values())
 
 
@@ -433,10 +439,10 @@ def test_any_values_survive_the_file(values):
     [("1000", 1000), ("2GB", 2 * 10**9), ("1.5 GiB", 3 * 2**29), ("500mb", 5 * 10**8), (7, 7)],
 )
 def test_a_size_of_memory_may_have_a_unit(text, expected):
-    assert Settings(max_memory=text).max_memory == expected
+    assert RunSettings(max_memory=text).max_memory == expected
 
 
 @pytest.mark.parametrize("text", ["", "GB", "-1GB", "2 XB", "1e9", "0", "two"])
 def test_a_size_that_is_none_is_refused(text):
     with pytest.raises(SchemaError, match="max_memory: expected"):
-        Settings(max_memory=text)
+        RunSettings(max_memory=text)

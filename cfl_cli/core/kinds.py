@@ -1,0 +1,237 @@
+"""What a setting can take: a kind reads a value, from a file, an option or Python, or says why not.
+
+A file and the command line give text; Python may give the value itself. Text is read strictly:
+`1_000`, ` 20 ` and `on` are refused, and True is not 1.
+"""
+
+import math
+import numbers
+import operator
+import re
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import Any
+
+from cfl_cli.core.messages import seen, unknown
+
+AUTO = "auto"
+UNITS = {"": 1, "kb": 1e3, "mb": 1e6, "gb": 1e9, "tb": 1e12}
+UNITS |= {"kib": 1 << 10, "mib": 1 << 20, "gib": 1 << 30, "tib": 1 << 40}
+
+_DIGITS = re.compile("[-+]?[0-9]{1,4000}")
+_DECIMAL = re.compile(r"[-+]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][-+]?[0-9]+)?")
+_SIZE = re.compile("([0-9]+(?:[.][0-9]+)?) ?([a-z]*)")
+
+
+class Kind(ABC):
+    """What a setting can take."""
+
+    metavar = ""  # what help shows in its place
+    choices: tuple[str, ...] = ()  # the words that it can be, for completion
+
+    @abstractmethod
+    def read(self, value: object, name: str) -> Any:
+        """Return the value of the setting `name`, or raise ValueError: what was expected, found."""
+
+    @abstractmethod
+    def json_schema(self) -> dict[str, Any]:
+        """Return what an editor should accept."""
+
+
+@dataclass(frozen=True)
+class Bounds:
+    """From where to where a number may lie; None: anywhere."""
+
+    least: float | None = None
+    more_than: float | None = None
+    most: float | None = None
+    less_than: float | None = None
+
+    def refusal(self, number: float) -> str | None:
+        """Return what was expected instead of a number out of bounds."""
+        if self.least is not None and number < self.least:
+            return f"at least {self.least:g}"
+        if self.more_than is not None and number <= self.more_than:
+            return f"more than {self.more_than:g}"
+        if self.most is not None and number > self.most:
+            return f"at most {self.most:g}"
+        if self.less_than is not None and number >= self.less_than:
+            return f"less than {self.less_than}"
+        return None
+
+    def json_schema(self) -> dict[str, Any]:
+        """Return the same in JSON Schema's words."""
+        words = {
+            "minimum": self.least,
+            "exclusiveMinimum": self.more_than,
+            "maximum": self.most,
+            "exclusiveMaximum": self.less_than,
+        }
+        return {word: bound for word, bound in words.items() if bound is not None}
+
+
+@dataclass(frozen=True)
+class Whole(Kind):
+    """A whole number, or `auto` where that is allowed."""
+
+    bounds: Bounds = Bounds()
+    auto: bool = False
+
+    @property
+    def metavar(self) -> str:  # type: ignore[override]  # of the instance, not of the class
+        """What help shows."""
+        return "N|auto" if self.auto else "N"
+
+    @property
+    def choices(self) -> tuple[str, ...]:  # type: ignore[override]
+        """The word that it can be."""
+        return (AUTO,) if self.auto else ()
+
+    def read(self, value: object, name: str) -> int | str:  # noqa: ARG002 — one signature for all
+        """Return a whole number; NumPy's are not `int`, but say that they stand for one."""
+        if self.auto and value == AUTO:
+            return AUTO
+        if isinstance(value, str) and _DIGITS.fullmatch(value):
+            number = int(value)
+        elif hasattr(value, "__index__") and not isinstance(value, bool):
+            number = operator.index(value)
+        else:
+            raise _expected("a whole number", value, auto=self.auto)
+        _check_bounds(self.bounds, number, value, auto=self.auto)
+        return number
+
+    def json_schema(self) -> dict[str, Any]:
+        """Return an integer's schema."""
+        return _or_auto({"type": "integer", **self.bounds.json_schema()}, auto=self.auto)
+
+
+@dataclass(frozen=True)
+class Number(Kind):
+    """A finite number, or `auto` where that is allowed."""
+
+    bounds: Bounds = Bounds()
+    auto: bool = False
+
+    @property
+    def metavar(self) -> str:  # type: ignore[override]
+        """What help shows."""
+        return "X|auto" if self.auto else "X"
+
+    @property
+    def choices(self) -> tuple[str, ...]:  # type: ignore[override]
+        """The word that it can be."""
+        return (AUTO,) if self.auto else ()
+
+    def read(self, value: object, name: str) -> float | str:  # noqa: ARG002
+        """Return a finite number."""
+        if self.auto and value == AUTO:
+            return AUTO
+        real = isinstance(value, numbers.Real) and not isinstance(value, bool)
+        if not real and not (isinstance(value, str) and _DECIMAL.fullmatch(value)):
+            raise _expected("a number", value, auto=self.auto)
+        number = float(value)  # type: ignore[arg-type]  # one or the other
+        if not math.isfinite(number):
+            raise _expected("a finite number", value, auto=self.auto)
+        _check_bounds(self.bounds, number, number, auto=self.auto)
+        return number
+
+    def json_schema(self) -> dict[str, Any]:
+        """Return a number's schema."""
+        return _or_auto({"type": "number", **self.bounds.json_schema()}, auto=self.auto)
+
+
+@dataclass(frozen=True)
+class Switch(Kind):
+    """On or off."""
+
+    def read(self, value: object, name: str) -> bool:  # noqa: ARG002
+        """Return true or false."""
+        if isinstance(value, bool):
+            return value
+        if isinstance(value, str) and value in {"true", "True", "false", "False"}:
+            return value[0] in "Tt"
+        raise _expected("true or false", value)
+
+    def json_schema(self) -> dict[str, Any]:
+        """Return a boolean's schema."""
+        return {"type": "boolean"}
+
+
+@dataclass(frozen=True)
+class Choice(Kind):
+    """One of some words."""
+
+    words: tuple[str, ...]
+
+    @property
+    def choices(self) -> tuple[str, ...]:  # type: ignore[override]
+        """The words."""
+        return self.words
+
+    @property
+    def metavar(self) -> str:  # type: ignore[override]
+        """What help shows."""
+        return "|".join(self.words)
+
+    def read(self, value: object, name: str) -> str:
+        """Return the word."""
+        if not isinstance(value, str) or value not in self.words:
+            raise ValueError(unknown(name, value, self.words))
+        return value
+
+    def json_schema(self) -> dict[str, Any]:
+        """Return the words as an enumeration."""
+        return {"enum": [*self.words]}
+
+
+@dataclass(frozen=True)
+class Size(Kind):
+    """A number of bytes, also as `500MB` or `1.5 GiB`."""
+
+    metavar = "SIZE"
+
+    def read(self, value: object, name: str) -> int | str:
+        """Return the number of bytes."""
+        if isinstance(value, str):
+            parts = _SIZE.fullmatch(value.lower())
+            if parts is None or parts[2] not in UNITS:
+                raise _expected("a size such as 500MB or 2GB", value)
+            value = int(float(parts[1]) * UNITS[parts[2]])
+        return Whole(Bounds(least=1)).read(value, name)
+
+    def json_schema(self) -> dict[str, Any]:
+        """Return that a size is text or a number."""
+        return {"type": ["string", "integer"]}
+
+
+@dataclass(frozen=True)
+class FileName(Kind):
+    """The name of a file."""
+
+    metavar = "FILE"
+
+    def read(self, value: object, name: str) -> str:  # noqa: ARG002
+        """Return the name."""
+        if not isinstance(value, str):
+            raise _expected("text", value)
+        if not value:
+            raise _expected("at least one character", value)
+        return value
+
+    def json_schema(self) -> dict[str, Any]:
+        """Return a text's schema."""
+        return {"type": "string", "minLength": 1}
+
+
+def _expected(what: str, value: object, *, auto: bool = False) -> ValueError:
+    return ValueError(f"expected {what}{' or auto' if auto else ''}, found {seen(value)}")
+
+
+def _check_bounds(bounds: Bounds, number: float, value: object, *, auto: bool) -> None:
+    refusal = bounds.refusal(number)
+    if refusal:
+        raise _expected(refusal, number if isinstance(value, str) else value, auto=auto)
+
+
+def _or_auto(schema: dict[str, Any], *, auto: bool) -> dict[str, Any]:
+    return {"anyOf": [{"const": AUTO}, schema]} if auto else schema

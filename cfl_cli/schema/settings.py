@@ -1,0 +1,43 @@
+"""The settings in a schema: one mapping in the file, two types in Python."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from cfl_cli.core.messages import seen
+from cfl_cli.core.settings import SETTINGS, RunSettings, Settings, read
+from cfl_cli.schema.validation import problem, refuse
+
+
+def answer_of(entry: object) -> Settings:
+    """Return the settings that decide the answer, or refuse with all that is wrong with `entry`."""
+    if isinstance(entry, Settings):
+        return entry
+    if not isinstance(entry, Mapping):
+        refuse([problem(f"expected a mapping (key: value), found {seen(entry)}")])
+        raise TypeError(entry)
+    values, flaws = read({str(name): value for name, value in entry.items()})
+    settings = Settings().replaced(values)
+    refuse(
+        problem(message, name, kind="said" if name in SETTINGS else "lacking")
+        for name, message in flaws or settings.contradictions()
+    )
+    return settings
+
+
+def run_of(entry: object) -> RunSettings:
+    """Return the settings of the command in an entry that `answer_of` has taken."""
+    return RunSettings().replaced(read(entry)[0] if isinstance(entry, Mapping) else {})
+
+
+SETTINGS_FOR_EDITORS: dict[str, Any] = {
+    "type": "object",
+    "additionalProperties": False,
+    "properties": {
+        setting.name: {
+            **setting.kind.json_schema(),
+            **({} if setting.default is None else {"default": setting.default}),
+            "description": setting.help,
+        }
+        for setting in SETTINGS.values()
+    },
+}
