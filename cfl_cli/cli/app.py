@@ -208,7 +208,7 @@ def impute(
         stream = stack.enter_context(files.standard_output()) if outputs.streams else None
         table = tables.read(
             source,
-            reject=on_bad_row is OnBadRow.reject,
+            set_aside=on_bad_row is OnBadRow.reject,
             delimiter=delimiter,
             quote=quote,
             encoding=encoding,
@@ -503,7 +503,7 @@ def mask(
     check_targets(outputs.paths, sources=[source.path, Path(schema)], overwrite=run.overwrite)
     with files.standard_output() if outputs.streams else nullcontext() as stream:
         table = tables.read(
-            source, reject=reject, delimiter=delimiter, quote=quote, encoding=encoding
+            source, set_aside=reject, delimiter=delimiter, quote=quote, encoding=encoding
         )
         tables.check_holds(table, target)
         masked = mask_frame(

@@ -13,7 +13,7 @@ MARKS = {
     codecs.BOM_UTF16_BE: "UTF-16",
 }
 DEFAULT = "utf-8"
-LONE_RETURN = "a carriage return without a line feed: let lines end in LF or CRLF"
+LONE_RETURN = "a carriage return without a line feed: end lines with LF or CRLF"
 
 
 def check_encoding(encoding: str) -> None:

@@ -49,8 +49,8 @@ class Lines:
     rejects: list[tuple[int, str, str]]  # lines set aside: number, cause, text
 
 
-def read(data: bytes, *, name: str, encoding: str = utf8.DEFAULT, reject: bool = False) -> Lines:
-    """Return the table; lines that are no objects are refused or, with `reject`, set aside."""
+def read(data: bytes, *, name: str, encoding: str = utf8.DEFAULT, set_aside: bool = False) -> Lines:
+    """Return the table. Lines that are not objects are errors or, with `set_aside`, left out."""
     texts = utf8.to_utf8(data, name=name, encoding=encoding).split(b"\n")
     while texts and not texts[-1].strip():  # at the very end, no harm
         texts.pop()
@@ -64,7 +64,7 @@ def read(data: bytes, *, name: str, encoding: str = utf8.DEFAULT, reject: bool =
             flaws.append((number, str(error), text.decode().rstrip("\r")))
     if flaws and _is_document(texts):
         raise DataError(f"{name}: one JSON document over many lines: write one object a line")
-    if flaws and not reject:
+    if flaws and not set_aside:
         raise DataError(
             *(f"{name}: line {line}: {cause}" for line, cause, _ in flaws[:PROBLEMS_SHOWN]),
             more=len(flaws[PROBLEMS_SHOWN:]),

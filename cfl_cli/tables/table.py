@@ -77,11 +77,11 @@ class Table:
     lines: jsonl.Lines | None = None  # of JSON Lines
 
 
-def read(place: Place, *, reject: bool = False, **signs: str | None) -> Table:
+def read(place: Place, *, set_aside: bool = False, **signs: str | None) -> Table:
     """Return the table at a place.
 
     `signs` are the delimiter, quote and encoding of a text table, where they are not the usual
-    ones. With `reject`, its records that do not fit are set aside; without, they are refused.
+    ones. Bad records are set aside with `set_aside`, and an error without.
     """
     kind, name = place.format.kind, place.name
     given = {option: ESCAPES.get(sign, sign) for option, sign in signs.items() if sign is not None}
@@ -92,12 +92,12 @@ def read(place: Place, *, reject: bool = False, **signs: str | None) -> Table:
 
         return Table(columnar.read(data, kind, name=name))
     if kind == "jsonl":
-        lines = jsonl.read(data, name=name, reject=reject, **given)
+        lines = jsonl.read(data, name=name, set_aside=set_aside, **given)
         return Table(lines.frame, lines.rejects, lines)
     certain = "delimiter" in given
     dialect = Dialect(**{"delimiter": formats.DELIMITERS[kind], **given}, certain=certain)
     try:
-        return Table(*separated.read(data, name=name, dialect=dialect, reject=reject))
+        return Table(*separated.read(data, name=name, dialect=dialect, set_aside=set_aside))
     except (PolarsError, PanicException) as error:  # whose texts quote cells of the table
         raise DataError(f"{name}: not a well-formed {kind.upper()} file") from error
 

@@ -7,13 +7,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cfl_cli.errors import DataError, UsageError
-from cfl_cli.tables import csv as separated
+from cfl_cli.tables import csv_scan
 from cfl_cli.tables.csv import Dialect, read
 
 
-def load(data, *, reject=False, **signs):
+def load(data, *, set_aside=False, **signs):
     data = data.encode() if isinstance(data, str) else data
-    return read(data, name="t.csv", dialect=Dialect(**signs), reject=reject)
+    return read(data, name="t.csv", dialect=Dialect(**signs), set_aside=set_aside)
 
 
 def cells(frame):
@@ -80,19 +80,19 @@ def outcome(text):
         return None
 
 
-@pytest.fixture(params=[[1, 3, 64, 70], separated.BLOCKS], ids=["tiny blocks", "usual blocks"])
+@pytest.fixture(params=[[1, 3, 64, 70], csv_scan.BLOCKS], ids=["tiny blocks", "usual blocks"])
 def blocks(request, monkeypatch):
-    monkeypatch.setattr(separated, "BLOCKS", request.param)
+    monkeypatch.setattr(csv_scan, "BLOCKS", request.param)
 
 
 @given(rest=st.text(st.sampled_from('ab",\n\r'), max_size=30), blocks=st.sampled_from([1, 3, 65]))
 def test_any_text_is_read_to_the_letter_or_refused(rest, blocks):
     text = f"h,i\n{rest}"
-    usual, separated.BLOCKS = separated.BLOCKS, [blocks]
+    usual, csv_scan.BLOCKS = csv_scan.BLOCKS, [blocks]
     try:
         assert outcome(text) == expected(text)
     finally:
-        separated.BLOCKS = usual
+        csv_scan.BLOCKS = usual
 
 
 FIELDS = st.text(st.characters(codec="utf-8", exclude_characters="\0"), max_size=6)
@@ -110,9 +110,9 @@ def test_what_python_writes_is_read_cell_for_cell(rows, line_end, quoting):
 
 
 @given(rest=st.text(st.sampled_from('ab",\n\r'), max_size=40))
-def test_with_reject_every_line_is_either_read_or_set_aside(rest):
+def test_with_set_aside_every_line_is_either_read_or_set_aside(rest):
     text = f"h,i\n{rest}"
-    frame, rejects = load(text, reject=True)
+    frame, rejects = load(text, set_aside=True)
     if expected(text) is not None:
         assert (cells(frame), rejects) == (expected(text), [])
     else:
@@ -123,7 +123,7 @@ def test_with_reject_every_line_is_either_read_or_set_aside(rest):
 
 def test_bad_records_are_set_aside_with_line_cause_and_text(blocks):
     text = 'a,b\n1,2\n3\n4,"x" y\n5,"two\nlines"\n\n6,"never\n7,8\n'
-    frame, rejects = load(text, reject=True)
+    frame, rejects = load(text, set_aside=True)
     assert cells(frame) == [["a", "b"], ["1", "2"], ["5", "two\nlines"], ["7", "8"]]
     assert [(line, record) for line, _, record in rejects] == [
         (3, "3"),
@@ -135,7 +135,7 @@ def test_bad_records_are_set_aside_with_line_cause_and_text(blocks):
 
 def test_a_table_with_every_other_line_broken_is_read_by_the_good_ones():
     text = "a,b\n" + '1,5" pipe\n2,3\n' * 20_000
-    frame, rejects = load(text, reject=True)
+    frame, rejects = load(text, set_aside=True)
     assert (frame.height, len(rejects)) == (20_000, 20_000)
 
 

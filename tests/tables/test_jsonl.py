@@ -124,7 +124,7 @@ def test_what_is_no_table_is_refused_with_line_and_cause(text, cause):
 
 
 def test_bad_lines_are_set_aside_with_number_cause_and_text():
-    lines = load('{"a":1}\nrubbish\r\n\n{"a":2}\n', reject=True)
+    lines = load('{"a":1}\nrubbish\r\n\n{"a":2}\n', set_aside=True)
     assert lines.frame["a"].to_list() == [1, 2]
     assert [(number, text) for number, _, text in lines.rejects] == [(2, "rubbish"), (3, "")]
 

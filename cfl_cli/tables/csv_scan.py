@@ -1,0 +1,203 @@
+"""Where the records of a delimited text begin and end, how wide they are, and its first fault.
+
+The bytes are scanned 64 at a time, as bits. With q for the bits of the quotes,
+
+    inside = q ⊕ (q << 1) ⊕ (q << 2) ⊕ …
+
+is 1 from every opening quote up to its closing one. Delimiters and line ends count outside.
+"""
+
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import chain, repeat
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from cfl_cli.core.arrays import Ints, Mask
+from cfl_cli.tables.encodings import LONE_RETURN
+
+Bytes = npt.NDArray[np.uint8]
+Words = npt.NDArray[np.uint64]  # 64 yes-or-no answers each, the first in the lowest bit
+
+NEWLINE, RETURN = ord("\n"), ord("\r")
+BLOCKS = [1 << power for power in range(16, 23)]  # bytes scanned at once: more and more
+
+WITHIN = "a quote inside an unquoted field: quote the whole field and double the quotes in it"
+BEHIND = "text after a closing quote: double the quotes inside a field"
+OPEN = "a quote opened here is never closed"
+NEVER = sys.maxsize  # the position of what does not occur
+
+
+class Signs(NamedTuple):
+    """The characters that delimit and quote cells."""
+
+    delimiter: str
+    quote: str
+
+
+class Fault(NamedTuple):
+    """The position of a misplaced character, and what is wrong with it."""
+
+    position: int
+    cause: str
+
+
+@dataclass(frozen=True)
+class BadRecord:
+    """A stretch of bytes that is not a record of this table."""
+
+    start: int
+    stop: int
+    position: int  # of the byte at fault
+    cause: str
+
+
+@dataclass(frozen=True)
+class Records:
+    """Where the records of a table begin and end, and how many cells each has."""
+
+    starts: Ints
+    ends: Ints  # without the line feed
+    widths: Ints
+
+    def __getitem__(self, which: slice | Mask) -> "Records":
+        return Records(self.starts[which], self.ends[which], self.widths[which])
+
+
+def find_records(data: bytes, signs: Signs, *, go_on: bool) -> tuple[Records, list[BadRecord]]:
+    """Return the records, and the stretches that are none.
+
+    At a misplaced character, the scan stops or, with `go_on`, begins anew with the next line.
+    """
+    view = np.frombuffer(data, dtype=np.uint8)
+    pieces, bad = [], []
+    offset = 0
+    while offset < len(data):
+        ends, delimiters, fault = scan(view[offset:], signs)
+        starts = np.concatenate([np.zeros(1, np.int64), ends + 1])
+        widths = np.diff(delimiters, prepend=0) + 1
+        pieces.append(Records(starts[:-1] + offset, ends + offset, widths))
+        if fault is None:
+            break
+        line_end = data.find(b"\n", offset + fault.position)
+        stop = len(data) if line_end < 0 else line_end + 1
+        start = int(starts[-1]) + offset
+        bad.append(BadRecord(start, stop, fault.position + offset, fault.cause))
+        if not go_on:
+            break
+        offset = stop
+    nothing = Records(*(np.empty(0, np.int64),) * 3)
+    starts, ends, widths = (
+        np.concatenate([getattr(piece, name) for piece in [nothing, *pieces]])
+        for name in ("starts", "ends", "widths")
+    )
+    return Records(starts, ends, widths), bad
+
+
+def scan(data: Bytes, signs: Signs) -> tuple[Ints, Ints, Fault | None]:
+    """Return where records end, how many delimiters come before each end, and the first fault.
+
+    Nothing is returned from behind a fault.
+    """
+    delimiter, mark = ord(signs.delimiter), ord(signs.quote)
+    ends, before_ends = [np.empty(0, np.int64)], [np.empty(0, np.int64)]
+    inside, opened, counted = False, 0, 0
+    for start, stop in _blocks(len(data)):
+        # One byte before and two behind, to see what is next to a sign; line ends at the edges.
+        padded = np.full(stop - start + 3, NEWLINE, dtype=np.uint8)
+        low, high = max(start - 1, 0), min(stop + 2, len(data))
+        padded[low - start + 1 : high - start + 1] = data[low:high]
+        newlines, delimiters, quotes = padded == NEWLINE, padded == delimiter, padded == mark
+        returns = padded == RETURN
+        here = slice(1, stop - start + 1)
+        lone = returns[here] & ~newlines[2:-1]
+        lone[-1] |= stop == len(data) and returns[stop - start]
+        faults = [Fault(_first(_pack(lone)), LONE_RETURN)]
+        line_ends = np.flatnonzero(newlines[here])
+        outside = _pack(delimiters[here])
+        if inside or quotes[here].any():
+            quoted = _pack(quotes[here])
+            state = _prefix_xor(quoted, inside=inside)  # 1 from an opening quote to its closing
+            edges = delimiters | newlines | quotes  # a quote next to a quote is one of a pair
+            closing_edges = edges[2:-1] | (returns[2:-1] & newlines[3:])
+            faults = [
+                Fault(_first(_pack(lone) & ~state), LONE_RETURN),
+                Fault(_first(quoted & state & ~_pack(edges[:-3])), WITHIN),
+                Fault(_first(quoted & ~state & ~_pack(closing_edges)), BEHIND),
+            ]
+            outside &= ~state
+            line_ends = line_ends[~_bits(state, line_ends)]
+            openings = quoted & state
+            if openings.any():
+                opened = start + _last(openings)
+            inside = bool(_bits(state, np.array([stop - start - 1]))[0])
+        fault = min(faults)
+        line_ends = line_ends[line_ends < fault.position]
+        ends.append(line_ends + start)
+        before_ends.append(_count_before(outside, line_ends) + counted)
+        if fault.position < stop - start:
+            fault = Fault(start + fault.position, fault.cause)
+            return np.concatenate(ends), np.concatenate(before_ends), fault
+        counted += int(np.bitwise_count(outside).sum())
+    unclosed = Fault(opened, OPEN) if inside else None
+    if not inside and len(data) and data[-1] != NEWLINE:
+        ends.append(np.array([len(data)]))
+        before_ends.append(np.array([counted]))
+    return np.concatenate(ends), np.concatenate(before_ends), unclosed
+
+
+def _blocks(total: int) -> Iterator[tuple[int, int]]:
+    """Cut `range(total)`; the first blocks are small, because a scan may end at an early fault."""
+    start = 0
+    for size in chain(BLOCKS, repeat(BLOCKS[-1])):
+        if start >= total:
+            return
+        yield start, min(start + size, total)
+        start += size
+
+
+def _pack(mask: Mask) -> Words:
+    packed = np.packbits(mask, bitorder="little")
+    padding = np.zeros(-len(packed) % 8, dtype=np.uint8)
+    return np.concatenate([packed, padding]).view("<u8")
+
+
+def _prefix_xor(words: Words, *, inside: bool) -> Words:
+    """Return, for every bit, whether the bits up to it and `inside` are odd in number."""
+    words = words.copy()
+    for shift in (1, 2, 4, 8, 16, 32):
+        words ^= words << np.uint64(shift)
+    odd = np.bitwise_xor.accumulate(words >> np.uint64(63))
+    carry = np.concatenate([np.zeros(1, np.uint64), odd[:-1]]) ^ np.uint64(inside)
+    return words ^ (np.uint64(0) - carry)
+
+
+def _bits(words: Words, at: Ints) -> Mask:
+    """Return whether the bits at these positions are set."""
+    return np.asarray(words[at >> 6] >> (at & 63).astype(np.uint64) & np.uint64(1), dtype=bool)
+
+
+def _count_before(words: Words, at: Ints) -> Ints:
+    """Return how many bits are set before each position."""
+    counts = np.bitwise_count(words).astype(np.int64)
+    lower = (np.uint64(1) << (at & 63).astype(np.uint64)) - np.uint64(1)
+    whole = np.cumsum(counts) - counts
+    return np.asarray(whole[at >> 6] + np.bitwise_count(words[at >> 6] & lower))
+
+
+def _first(words: Words) -> int:
+    """Return the position of the first bit that is set, NEVER if there is none."""
+    hits = np.flatnonzero(words)
+    if not len(hits):
+        return NEVER
+    word = int(words[hits[0]])
+    return 64 * int(hits[0]) + (word & -word).bit_length() - 1
+
+
+def _last(words: Words) -> int:
+    """Return the position of the last bit that is set."""
+    hit = int(np.flatnonzero(words)[-1])
+    return 64 * hit + int(words[hit]).bit_length() - 1
