@@ -22,8 +22,9 @@ from cfl_cli.core.messages import did_you_mean, quote
 from cfl_cli.errors import DataError
 from cfl_cli.jobs import truth
 from cfl_cli.schema.model import Schema
+from cfl_cli.steps.cells import Cells, Problems, taken_for_whole, usable_columns
 from cfl_cli.steps.decode import new_names
-from cfl_cli.steps.encode import Cells, Problems, encode_cf, taken_for_whole, usable_columns
+from cfl_cli.steps.encode import encode_cf
 from cfl_cli.tables import frames
 from cfl_cli.trust import scores
 

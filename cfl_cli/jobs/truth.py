@@ -8,7 +8,7 @@ import polars as pl
 from cfl_cli.core.arrays import Ints
 from cfl_cli.core.messages import quote
 from cfl_cli.schema.model import Complementary, Schema
-from cfl_cli.steps.encode import Cells, Problems, Ruling, domain, taken_for_whole, usable_columns
+from cfl_cli.steps.cells import Cells, Problems, Ruling, domain, taken_for_whole, usable_columns
 
 
 @dataclass(frozen=True, eq=False)

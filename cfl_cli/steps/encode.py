@@ -3,10 +3,9 @@
 Numeric OF → min-max to [0, 1]. Binary OF → 0/1. Categorical OF with K ≥ 3 → one-hot times
 1/sqrt(K), so that two unequal values lie sqrt(2/K) apart. CF → a block of candidate columns.
 
-Every cell that does not fit the schema is found before anything is refused.
+All cells that do not fit the schema are reported together.
 """
 
-from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -17,11 +16,16 @@ from cfl_cli.core.arrays import Floats, Ints, Mask
 from cfl_cli.core.exclusions import Mechanism
 from cfl_cli.core.known import Known
 from cfl_cli.core.messages import count, did_you_mean, quote
-from cfl_cli.errors import PROBLEMS_SHOWN, DataError
 from cfl_cli.schema.model import Complementary, Ordinary, Schema
-from cfl_cli.tables.frames import has_text, type_name
-
-CATEGORIES = 1000  # values that an OF may have, and a CF whose domain is not listed
+from cfl_cli.steps.cells import (
+    CATEGORIES,
+    Cells,
+    Problems,
+    Ruling,
+    domain,
+    taken_for_whole,
+    usable_columns,
+)
 
 
 @dataclass(frozen=True)
@@ -34,7 +38,7 @@ class Block:
     exclusions_per_cell: float  # mean over the cells that list exclusions
     exact_cells: int
     empty_cells: int
-    rates: Floats | None = None  # of the mechanism, where the schema tells one
+    rates: Floats | None = None  # of the mechanism, if the schema gives one
 
     @cached_property
     def mechanism(self) -> Mechanism:
@@ -86,8 +90,8 @@ def encode(frame: pl.DataFrame, schema: Schema, *, name: str = "table") -> Encod
     for column, of in schema.ordinary.items():
         if column not in usable:
             continue
-        encoded, missing = _encode_of(Cells.of(frame[column], schema), of, schema, problems)
-        features.extend(encoded)
+        columns, missing = _encode_of(Cells.of(frame[column], schema), of, schema, problems)
+        features.extend(columns)
         if missing:
             filled[column] = missing
     candidates, blocks, warnings = [], [], []
@@ -95,10 +99,10 @@ def encode(frame: pl.DataFrame, schema: Schema, *, name: str = "table") -> Encod
     for column, cf in schema.complementary.items():
         if column not in usable:
             continue
-        found = encode_cf(Cells.of(frame[column], schema), cf, schema, start, problems)
-        if found is None:
+        encoded_cf = encode_cf(Cells.of(frame[column], schema), cf, schema, start, problems)
+        if encoded_cf is None:
             continue
-        mask, block = found
+        mask, block = encoded_cf
         if cf.values is None:
             warnings.append(taken_for_whole(column, block.values))
         candidates.append(mask)
@@ -106,131 +110,16 @@ def encode(frame: pl.DataFrame, schema: Schema, *, name: str = "table") -> Encod
         start += len(block.values)
     if not problems.shown and not any(np.ptp(column) for column in features):
         problems.add(
-            "all ordinary columns are constant, so no row is nearer than another: "
+            "all ordinary columns are constant, so all rows are equally near: "
             "mark a column that varies as ordinary"
         )
     problems.raise_if_any()
     warnings += [
-        f"column {quote(column)}: {count:,} missing cells filled in"
-        for column, count in filled.items()
+        f"column {quote(column)}: {count(missing, 'missing cell')} filled in"
+        for column, missing in filled.items()
     ]
     return Encoded(
         np.column_stack(features), np.hstack(candidates), tuple(blocks), filled, tuple(warnings)
-    )
-
-
-class Problems:
-    """What is wrong with a table: the first few in words, the rest as a count."""
-
-    def __init__(self, name: str) -> None:
-        self.name = name
-        self.shown: list[str] = []
-        self.more = 0
-
-    def add(self, message: str) -> None:
-        """Note a problem of the whole table."""
-        self._note(f"{self.name}: {message}")
-
-    def add_cells(self, cells: "Cells", wrong: Mask, what: Callable[[str], str]) -> None:
-        """Note a problem of every cell of a column that `wrong` marks; `what(text)` follows it."""
-        rows = np.flatnonzero(wrong)
-        for row in rows[:PROBLEMS_SHOWN]:
-            text = cells.raw.slice(row, 1).cast(pl.String).item() or ""
-            self._note(
-                f"{self.name}: row {row + 1}, column {quote(cells.name)}: "
-                f"{quote(text) if text else 'an empty cell'} {what(text)}"
-            )
-        self.more += max(0, len(rows) - PROBLEMS_SHOWN)
-
-    def _note(self, message: str) -> None:
-        if len(self.shown) < PROBLEMS_SHOWN:
-            self.shown.append(message)
-        else:
-            self.more += 1
-
-    def raise_if_any(self) -> None:
-        """Raise a DataError if anything was noted."""
-        if self.shown:
-            raise DataError(*self.shown, more=self.more)
-
-
-@dataclass(frozen=True)
-class Cells:
-    """A column as text, null where the schema says that the cell holds nothing."""
-
-    name: str
-    raw: pl.Series
-    text: pl.Series
-
-    @classmethod
-    def of(cls, column: pl.Series, schema: Schema) -> "Cells":
-        """Return the column's cells, typed by nothing yet."""
-        text = column.cast(pl.String)
-        missing = text.is_in(list(schema.missing)) | text.is_null()
-        if column.dtype.is_float():
-            missing |= column.is_nan()  # how pandas writes a missing number
-            tokens = pl.Series(schema.missing).cast(pl.Float64, strict=False).drop_nulls()
-            missing |= column.is_in(tokens.to_list())  # "-999" stands for -999.0 too
-        blank = pl.Series(column.name, [None], dtype=pl.String)
-        return cls(column.name, column, text.zip_with(~missing.fill_null(value=True), blank))
-
-    @cached_property
-    def missing(self) -> Mask:
-        """Return which cells hold nothing."""
-        return self.text.is_null().to_numpy()
-
-    @cached_property
-    def seen(self) -> list[str]:
-        """Return the different texts of cells that hold something, sorted by code point."""
-        return sorted(self.text.drop_nulls().unique().to_list())
-
-    def codes(self, values: Sequence[str]) -> Ints:
-        """Return every cell's place in `values`, −1 if it is missing or not among them."""
-        places = self.text.replace_strict(
-            list(values), list(range(len(values))), default=-1, return_dtype=pl.Int64
-        )
-        return places.fill_null(-1).to_numpy()
-
-
-def usable_columns(frame: pl.DataFrame, listed: Iterable[str], problems: Problems) -> set[str]:
-    """Return which of the columns that a schema lists can be read; note those that cannot."""
-    usable = set()
-    for column in listed:
-        if column not in frame.columns:
-            problems.add(
-                f"there is no column {quote(column)}, which the schema lists"
-                f"{did_you_mean(column, frame.columns)}"
-            )
-        elif not has_text(frame[column].dtype):
-            kind = type_name(frame[column].dtype)
-            problems.add(
-                f"column {quote(column)} holds {kind}, not text or numbers: mark it `role: ignore`"
-            )
-        else:
-            usable.add(column)
-    return usable
-
-
-def domain(
-    cells: Cells, cf: Complementary, named: Iterable[str], problems: Problems
-) -> tuple[str, ...] | None:
-    """Return a CF's domain, in lack of one the values `named`; None if these make no domain."""
-    values = cf.values or tuple(sorted(named))
-    if cf.values is None and not 2 <= len(values) <= CATEGORIES:
-        problems.add(
-            f"column {quote(cells.name)}: {count(len(values), 'different value')} seen, but a "
-            f"domain that is left out must show 2 to {CATEGORIES:,}: list all possible ones under "
-            "`values`"
-        )
-        return None
-    return values
-
-
-def taken_for_whole(cf: str, values: Sequence[str]) -> str:
-    """Return the warning about a domain that the schema leaves out."""
-    return (
-        f"column {quote(cf)}: the schema gives no values, so the {len(values)} seen are taken for "
-        "the whole domain; list them under `values`"
     )
 
 
@@ -340,41 +229,6 @@ def encode_cf(
         problems.add_cells(
             cells,
             np.isneginf(block.mechanism.scaled(masks)[1])[codes],
-            lambda _: "is impossible under the column's `mechanism`: correct the one or the other",
+            lambda _: "is impossible under the column's `mechanism`: correct one of the two",
         )
     return candidates, block
-
-
-@dataclass(frozen=True)
-class Ruling:
-    """What one CF cell says: it rules these values out or, if exact, all others."""
-
-    values: tuple[str, ...]
-    exact: bool
-
-    @classmethod
-    def read(cls, text: str, cf: Complementary) -> "Ruling":
-        """Read a cell by the CF's marks."""
-        if cf.exact is not None and text.startswith(cf.exact):
-            return cls((text.removeprefix(cf.exact),), exact=True)
-        parts = text.split(cf.separator) if cf.separator is not None else [text]
-        return cls(tuple(parts), exact=False)
-
-    def candidates(self, values: Sequence[str]) -> list[bool]:
-        """Return which domain values the cell leaves possible."""
-        return [(value in self.values) == self.exact for value in values]
-
-    def fits(self, values: Sequence[str]) -> bool:
-        """Return whether the cell names values of the domain only, and leaves one possible."""
-        return all(value in values for value in self.values) and any(self.candidates(values))
-
-    def fault(self, values: Sequence[str]) -> str:
-        """Return why the cell does not fit, to follow its text in a message."""
-        for value in self.values:
-            if value not in values:
-                alone = self.values == (value,) and not self.exact
-                return (
-                    f"{'is' if alone else f'names {quote(value)}, which is'} not in the domain"
-                    f"{did_you_mean(value, values)}: correct it or add it to the column's `values`"
-                )
-        return "rules out the whole domain: leave at least one value"

@@ -138,7 +138,7 @@ def test_a_cell_that_the_mechanism_cannot_explain_is_an_error():
     first = int(np.isin(frame["cf"].to_numpy(), ["c", "d"]).argmax())
     assert str(caught.value.problems[0]) == (
         f"table: row {first + 1}, column 'cf': '{frame['cf'][first]}' is impossible under the "
-        "column's `mechanism`: correct the one or the other"
+        "column's `mechanism`: correct one of the two"
     )
 
 
