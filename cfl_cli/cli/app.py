@@ -599,7 +599,7 @@ def schema() -> None:
     """Print the JSON Schema of schema files, for editors."""
     import json
 
-    from cfl_cli.schema.model import json_schema
+    from cfl_cli.schema.for_editors import json_schema
 
     listen()
     text = json.dumps(json_schema(), indent=2, ensure_ascii=False)

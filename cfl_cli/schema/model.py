@@ -11,7 +11,7 @@ file, `columns.age.type` for Python.
 
 import os
 from collections.abc import Iterator, Mapping
-from typing import Annotated, Any, ClassVar, Literal, Self, TypeAlias
+from typing import Annotated, ClassVar, Literal, Self, TypeAlias
 
 from pydantic import (
     AfterValidator,
@@ -29,8 +29,7 @@ from pydantic import (
     field_validator,
     model_validator,
 )
-from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
-from pydantic_core import InitErrorDetails, core_schema
+from pydantic_core import InitErrorDetails
 
 from cfl_cli.core.messages import lacking, quote, unknown
 from cfl_cli.core.settings import RunSettings, Settings
@@ -289,26 +288,6 @@ class Schema(Model):
     def fills_missing(self, name: str) -> bool:
         """Return whether missing cells of an ordinary column are filled in rather than refused."""
         return (self.ordinary[name].on_missing or self.on_missing) == "fill"
-
-
-class _ForEditors(GenerateJsonSchema):
-    """JSON Schema without the null of what is left out, and without titles that repeat names."""
-
-    def nullable_schema(self, schema: core_schema.NullableSchema) -> JsonSchemaValue:
-        return self.generate_inner(schema["schema"])
-
-    def default_schema(self, schema: core_schema.WithDefaultSchema) -> JsonSchemaValue:
-        left_out = schema.get("default", ...) is None
-        return self.generate_inner(schema["schema"]) if left_out else super().default_schema(schema)
-
-    def field_title_should_be_set(self, schema: object) -> bool:  # noqa: ARG002 — pydantic's signature
-        return False
-
-
-def json_schema() -> dict[str, Any]:
-    """Return the JSON Schema of schema files, for editors."""
-    body = Schema.model_json_schema(schema_generator=_ForEditors)
-    return {"$schema": GenerateJsonSchema.schema_dialect, **body}
 
 
 def _repeated(values: Texts) -> Iterator[InitErrorDetails]:

@@ -7,34 +7,16 @@ from contextlib import suppress
 from dataclasses import FrozenInstanceError
 from pathlib import Path
 
-import jsonschema
 import pytest
 import yaml
+from builders.schemas import EXAMPLE, GOOD
 from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from cfl_cli.core.settings import SETTINGS, RunSettings, Settings, override
+from cfl_cli.core.settings import RunSettings, Settings, override
 from cfl_cli.errors import SchemaError, UsageError
-from cfl_cli.schema.model import Complementary, Ignored, Ordinary, Schema, json_schema
-
-EXAMPLE = """\
-version: 1
-missing: ["", "NA"]                    # cells that hold nothing; default [""]
-columns:
-  age:       {role: ordinary, type: numeric}
-  housing:   {role: ordinary, type: binary, values: [no, yes]}      # text, never booleans
-  region:    {role: ordinary, type: categorical}
-  job:       {role: complementary, values: [clerk, nurse, teacher, farmer]}
-  diagnosis: {role: complementary, values: [A, B, C, D], separator: ";", exact: "="}
-  id:        {role: ignore}            # columns not listed are ignored too
-settings: {k: 20, iterations: 100, gamma: 0.25, ridge: 0.3, seed: 0}
-"""
-
-GOOD = {
-    "age": {"role": "ordinary", "type": "numeric"},
-    "job": {"role": "complementary", "values": ["clerk", "nurse"]},
-}
+from cfl_cli.schema.model import Complementary, Ignored, Ordinary, Schema
 
 
 def problems(build, *args, **keywords):
@@ -353,43 +335,6 @@ def test_no_message_speaks_of_pydantic():
     for message in parsing(text):
         assert "pydantic" not in message
         assert "Input" not in message
-
-
-def test_the_json_schema_accepts_the_example_and_refuses_unknown_keys():
-    schema = json.loads(json.dumps(json_schema()))
-    validator = jsonschema.Draft202012Validator(schema)
-    validator.check_schema(schema)
-    example = yaml.safe_load(EXAMPLE)
-    assert example["columns"]["housing"]["values"] == [False, True]
-    assert validator.is_valid(example)
-    assert validator.is_valid({"version": 1, "columns": GOOD})
-    for wrong in (
-        {"columns": GOOD},
-        {"version": 1},
-        {"version": 2, "columns": GOOD},
-        {"version": 1, "columns": {}},
-        {"version": 1, "columns": GOOD, "colums": {}},
-        {"version": 1, "columns": GOOD, "settings": {"kk": 3}},
-        {"version": 1, "columns": GOOD, "settings": {"k": 0}},
-        {"version": 1, "columns": GOOD, "settings": {"jobs": None}},
-        {"version": 1, "columns": GOOD, "settings": {"mode": "hrd"}},
-        {"version": 1, "columns": {**GOOD, "x": {"type": "numeric"}}},
-        {"version": 1, "columns": {**GOOD, "x": {"role": "ordinary"}}},
-        {"version": 1, "columns": {**GOOD, "x": {"role": "complementary", "values": None}}},
-        {"version": 1, "columns": {**GOOD, "x": {"role": "complementary", "values": ["a"]}}},
-        {"version": 1, "columns": {**GOOD, "x": {"role": "ignore", "type": "numeric"}}},
-    ):
-        assert not validator.is_valid(wrong), wrong
-
-
-def test_the_json_schema_describes_itself_and_every_setting():
-    schema = json_schema()
-    assert schema["$schema"] == "https://json-schema.org/draft/2020-12/schema"
-    assert schema["title"] == "cfl schema"
-    assert schema["description"]
-    settings = schema["properties"]["settings"]["properties"]
-    assert list(settings) == list(SETTINGS)
-    assert all(setting["description"].endswith(".") for setting in settings.values())
 
 
 def test_importing_the_schema_imports_no_table_library():
