@@ -1,20 +1,21 @@
 """Puts settings into the text of a schema, and leaves every other byte of it as it is.
 
-A value that is there is replaced where it stands; a setting that is not there goes behind the last
-one, in the style of the others; a schema without settings gets a line of them. What comes out is
+A value that is there is replaced; a setting that is not there goes after the last one, in the style
+of the others; a schema without settings gets a line of them. What comes out is
 read again: it must say what was wanted, and otherwise what the text said before.
 """
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import yaml
 
 from cfl_cli.errors import SchemaError
-from cfl_cli.schema import yaml_text as yamltext
+from cfl_cli.schema import yaml_text
 from cfl_cli.schema.model import Schema
+from cfl_cli.schema.yaml_text import Document, Entry
 
 Value: TypeAlias = int | float | str
 LINE_BREAK = re.compile("\r\n|\r|\n")
@@ -31,17 +32,16 @@ class Edit:
 
 def put(text: str, settings: Mapping[str, Value], *, name: str = "schema") -> str:
     """Return the text of a schema with these settings in it; `name` is what errors call it."""
-    before = Schema.parse(text, name)
+    document = yaml_text.read(text, name=name)
+    before = Schema.from_document(document)
     wanted = before.settings.override(**settings)
-    tree = yamltext.read(text, name=name).data
-    written_there = tree.get("settings") if isinstance(tree, dict) else None
-    new = {
+    new = {  # what must be written: another value, or one that is not there yet
         key: value
         for key, value in settings.items()
-        if key not in (written_there or {}) or getattr(before.settings, key) != value
+        if ("settings", key) not in document.entries or getattr(before.settings, key) != value
     }
     written = text
-    for edit in sorted(_edits(text, new), key=lambda edit: edit.start, reverse=True):
+    for edit in sorted(_edits(text, document, new), key=lambda edit: edit.start, reverse=True):
         written = written[: edit.start] + edit.text + written[edit.end :]
     try:
         after = Schema.parse(written, name)
@@ -62,95 +62,83 @@ def spelled(value: Value) -> str:
     return str(int(value)) if whole else str(value)
 
 
-@dataclass(frozen=True)
-class Part:
-    """A node of the text: where it stands and, if it is a mapping, its entries."""
-
-    start: int
-    end: int
-    column: int
-    flow: bool
-    quoted: bool  # in double quotes, as in JSON
-    entries: "dict[str, tuple[Part, Part]]"  # key and value
-
-
-def _edits(text: str, new: Mapping[str, Value]) -> list[Edit]:
+def _edits(text: str, document: Document, new: Mapping[str, Value]) -> list[Edit]:
     """Return what must be done to the text for it to hold the new settings."""
-    events: Iterator[Any] = iter(yaml.parse(text, Loader=yaml.SafeLoader))
-    next(events)  # the stream starts
-    next(events)  # the document starts
-    root = _part(next(events), events)
-    ending = next(events)
     if not new:
         return []
-    if "settings" in root.entries:
-        return _in_settings(text, *root.entries["settings"], new)
-    quoted = all(key.quoted for key, _ in root.entries.values())
+    if ("settings",) in document.entries:
+        return _in_settings(text, document, new)
+    root, entries = document.entries[()].value, _inside(document)
+    quoted = all(map(_is_quoted, entries))
     line = f"{_key('settings', quoted=quoted)}: {{{_line(new, quoted=quoted)}}}"
-    if root.flow:
-        return [_behind_last(root, line)]
-    place = ending.start_mark.index if ending.explicit else len(text)
-    line = " " * root.column + line
+    if _is_in_brackets(root):
+        return [_after_last(root, entries, line)]
+    line = " " * root.start_mark.column + line
+    place = document.end
     begun = place == 0 or text[place - 1] in "\r\n"
     return [Edit(place, place, line + _break(text) if begun else _break(text) + line)]
 
 
-def _in_settings(text: str, title: Part, part: Part, new: Mapping[str, Value]) -> list[Edit]:
+def _in_settings(text: str, document: Document, new: Mapping[str, Value]) -> list[Edit]:
+    settings, entries = document.entries["settings",], _inside(document, "settings")
     edits, missing = [], {}
     for key, value in new.items():
-        if key not in part.entries:
+        if ("settings", key) not in document.entries:
             missing[key] = value
             continue
-        written, old = part.entries[key]
-        said = text[old.start : old.end]
-        rest = said[len(said.rstrip()) :]  # of a block scalar
-        edits.append(Edit(old.start, old.end, _spelled(value, quoted=written.quoted) + rest))
-    quoted = all(key.quoted for key in (title, *(key for key, _ in part.entries.values())))
-    if missing and part.flow:
-        edits.append(_behind_last(part, _line(missing, quoted=quoted)))
+        entry = document.entries["settings", key]
+        start, end = entry.value.start_mark.index, _end(entry.value)
+        old = text[start:end]
+        rest = old[len(old.rstrip()) :]  # of a block scalar
+        edits.append(Edit(start, end, _spelled(value, quoted=_is_quoted(entry)) + rest))
+    quoted = all(map(_is_quoted, [settings, *entries]))
+    mapping = settings.value
+    if missing and _is_in_brackets(mapping):
+        edits.append(_after_last(mapping, entries, _line(missing, quoted=quoted)))
     elif missing:
-        end = max(value.end for _, value in part.entries.values())
-        indent = " " * part.column
+        end = _end(mapping)
+        indent = " " * mapping.start_mark.column
         lines = [f"{indent}{_entry(key, value, quoted=quoted)}" for key, value in missing.items()]
         line_break = _break(text)
         if text[end - 1] in "\r\n":
             edits.append(Edit(end, end, "".join(line + line_break for line in lines)))
         else:
-            found = LINE_BREAK.search(text, end)  # behind a comment on the last line
-            place = found.start() if found else len(text)
+            line_end = LINE_BREAK.search(text, end)  # after a comment on the last line
+            place = line_end.start() if line_end else len(text)
             edits.append(Edit(place, place, "".join(line_break + line for line in lines)))
     return edits
 
 
-def _behind_last(part: Part, line: str) -> Edit:
+def _after_last(mapping: yaml.Node, entries: Sequence[Entry], line: str) -> Edit:
     """Return the edit that puts one more entry into a mapping in braces."""
-    if not part.entries:
-        return Edit(part.start + 1, part.start + 1, line)
-    end = max(value.end for _, value in part.entries.values())
+    if not entries:
+        place = mapping.start_mark.index + 1
+        return Edit(place, place, line)
+    end = max(_end(entry.value) for entry in entries)
     return Edit(end, end, f", {line}")
 
 
-def _part(event: Any, events: Iterator[Any]) -> Part:
-    """Return the node that starts with `event`, up to its end."""
-    start, end = event.start_mark, _end(event)
-    entries: dict[str, tuple[Part, Part]] = {}
-    flow, quoted = bool(getattr(event, "flow_style", False)), getattr(event, "style", "") == '"'
-    if isinstance(event, yaml.CollectionStartEvent):
-        following = next(events)
-        while not isinstance(following, yaml.CollectionEndEvent):
-            part = _part(following, events)
-            if isinstance(event, yaml.MappingStartEvent):
-                key, part = part, _part(next(events), events)
-                entries[following.value] = key, part
-            end = part.end
-            following = next(events)
-        # Without brackets it ends with its last part; comments behind that are not its own.
-        end = _end(following) if flow else end
-    return Part(start.index, end, start.column, flow, quoted, entries)
+def _inside(document: Document, *path: str) -> list[Entry]:
+    """Return the entries of the mapping at `path`."""
+    keys = (key.value for key, _ in document.entries[path].value.value)
+    return [document.entries[*path, key] for key in keys]
 
 
-def _end(event: Any) -> int:
-    return int(event.end_mark.index)
+def _end(node: yaml.Node) -> int:
+    """Return where a node ends; without brackets, with its last part and before comments."""
+    if isinstance(node, yaml.ScalarNode) or _is_in_brackets(node):
+        return int(node.end_mark.index)
+    last = node.value[-1]
+    return _end(last[1] if isinstance(node, yaml.MappingNode) else last)
+
+
+def _is_quoted(entry: Entry) -> bool:
+    """Return whether the key is in double quotes, as in JSON."""
+    return isinstance(entry.key, yaml.ScalarNode) and entry.key.style == '"'
+
+
+def _is_in_brackets(node: yaml.Node) -> bool:
+    return isinstance(node, yaml.CollectionNode) and bool(node.flow_style)
 
 
 def _line(settings: Mapping[str, Value], *, quoted: bool) -> str:

@@ -35,7 +35,7 @@ from cfl_cli.core.messages import lacking, quote, unknown
 from cfl_cli.core.settings import RunSettings, Settings
 from cfl_cli.errors import SchemaError
 from cfl_cli.schema import mechanism as rates
-from cfl_cli.schema import yaml_text as yamltext
+from cfl_cli.schema import yaml_text
 from cfl_cli.schema.settings import SETTINGS_FOR_EDITORS, answer_of, run_of
 from cfl_cli.schema.validation import (
     Loc,
@@ -244,26 +244,29 @@ class Schema(Model):
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Self:
         """Return the schema in a YAML file."""
-        return cls._from_tree(yamltext.load(path))
+        return cls.from_document(yaml_text.load(path))
 
     @classmethod
     def parse(cls, text: str, name: str = "schema") -> Self:
         """Return the schema in YAML text; `name` is what messages call it."""
-        return cls._from_tree(yamltext.read(text, name=name))
+        return cls.from_document(yaml_text.read(text, name=name))
 
     @classmethod
-    def _from_tree(cls, tree: yamltext.Tree) -> Self:
-        problems = list(tree.problems)
-        if tree.data == "":
-            problems.append(tree.problem((), "nothing is written here; start with 'version: 1'"))
-        elif tree.data is not None:
-            if isinstance(tree.data, dict) and "version" not in tree.data:
-                problems.append(tree.problem((), "'version' is missing; add 'version: 1'"))
+    def from_document(cls, document: yaml_text.Document) -> Self:
+        """Return the schema in a YAML document."""
+        problems = list(document.problems)
+        if document.data == "":
+            problems.append(
+                document.problem((), "nothing is written here; start with 'version: 1'")
+            )
+        elif document.data is not None:
+            if isinstance(document.data, dict) and "version" not in document.data:
+                problems.append(document.problem((), "'version' is missing; add 'version: 1'"))
             try:
-                schema = cls.model_validate(tree.data)
+                schema = cls.model_validate(document.data)
             except ValidationError as error:
                 problems += (
-                    tree.problem(flaw.path, flaw.message, at_key=flaw.at_key)
+                    document.problem(flaw.path, flaw.message, at_key=flaw.at_key)
                     for flaw in flaws(error, cls)
                 )
         if problems:

@@ -1,13 +1,14 @@
 """Strict YAML in which every scalar stays the text that was written and every node has its place.
 
 YAML on its own turns `no` into false, `01` into 1 and `12:30` into 750. A schema types its own
-scalars, so this reader stops at YAML's events: mappings, lists and text. What a schema does not
-need (anchors, aliases, tags, several documents) or cannot mean (a key twice) is refused.
+scalars, so this reader stops at PyYAML's nodes: mappings, lists and text, with marks. What a schema
+does not need (anchors, aliases, tags, several documents) or cannot mean (a duplicate key) is
+refused.
 """
 
 import os
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, TypeAlias
 
@@ -20,35 +21,33 @@ from cfl_cli.errors import SchemaError
 # is faster, but words its errors in another way and is not there on every platform.
 LIMIT = 256 * 1024
 
-# A schema is four levels deep. The cap is what lets `_Reading.node` call itself, and PyYAML look
-# back at every open bracket for each new one, without being led down a well.
+# A schema is four levels deep. The cap keeps PyYAML from calling itself for every level, and from
+# looking back at every open bracket for each new one.
 DEPTH = 20
 
-Node: TypeAlias = dict[str, "Node"] | list["Node"] | str
-Path: TypeAlias = tuple[str | int | None, ...]
-_NodeEvent: TypeAlias = (
-    yaml.ScalarEvent | yaml.SequenceStartEvent | yaml.MappingStartEvent | yaml.AliasEvent
-)
+Data: TypeAlias = dict[str, "Data"] | list["Data"] | str
+Path: TypeAlias = tuple[str | int, ...]
 
 # Control characters, halves of characters, and the three that are line breaks in YAML 1.1 but not
 # in YAML 1.2 and editors: folding those would change the text, counting them the line numbers.
 # Python takes long to compile the set of all others.
 _FORBIDDEN = re.compile("[\0-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff\ufffe\uffff]")
 _LINE_BREAK = re.compile("\r\n|\r|\n")
-_TOO_LARGE = f"larger than {LIMIT // 1024} KiB, the most that is read"
+_TOO_LARGE = f"larger than {LIMIT // 1024} KiB, the limit for a schema"
+_TAGS = "tags are not supported; remove what starts with '!'"
 
 # What PyYAML says, and what that means to whoever wrote the text; the first match counts.
 _MEANINGS = {
-    r"found character '\t'": "a tab cannot stand here; indent with spaces",
+    r"found character '\t'": "a tab is not allowed here; indent with spaces",
     "cannot start any token": "text that starts with this character needs quotes",
-    "mapping values are not": "a ':' cannot stand here; check the indentation, or quote the text",
-    "could not find expected ':'": "a key without a ':' behind it",
-    "expected <block end>": "this does not fit what stands above it; check indentation and quotes",
-    "<document start>": "this does not fit what stands above it; check brackets and quotes",
-    "end of stream": "a quote is opened and never closed",
-    "<stream end>": "a bracket is opened and never closed",
+    "mapping values are not": "unexpected ':'; check the indentation, or quote the text",
+    "could not find expected ':'": "a key without a ':' after it",
+    "expected <block end>": "this does not continue the lines above; check indentation and quotes",
+    "<document start>": "this does not continue the lines above; check brackets and quotes",
+    "end of stream": "a quote is never closed",
+    "<stream end>": "a bracket is never closed",
     "node content": "a value is missing here",
-    "tag handle": "tags are not read; leave out what starts with '!'",
+    "tag handle": _TAGS,
 }
 
 
@@ -58,12 +57,18 @@ class Mark(NamedTuple):
     line: int
     column: int
 
+    @classmethod
+    def of(cls, thing: Any) -> "Mark":
+        """Return where a node, an event, or a mark of PyYAML's is."""
+        mark = getattr(thing, "start_mark", thing)
+        return cls(mark.line + 1, mark.column + 1)
 
-class Place(NamedTuple):
-    """Where a node's key stands, and where the node itself does; a list item is its own key."""
 
-    key: Mark
-    value: Mark
+class Entry(NamedTuple):
+    """A node of the text and the node of its key; a list item, or the root, is its own key."""
+
+    key: yaml.Node
+    value: yaml.Node
 
 
 class Problem(NamedTuple):
@@ -80,28 +85,29 @@ class Problem(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Tree:
-    """What a text holds, where each part of it stands, and what was refused on the way.
+class Document:
+    """What a text holds, the node of each part of it, and what was refused on the way.
 
     With `problems`, `data` is what remains without the refused parts, so that more problems can be
     found in it; it is None when too little remains to judge.
     """
 
     name: str
-    data: Node | None
-    places: Mapping[Path, Place] = field(repr=False)
+    data: Data | None
+    entries: Mapping[Path, Entry] = field(repr=False)
     problems: tuple[Problem, ...]
+    end: int = 0  # where more text could be added
 
     def problem(self, path: Path, message: str, *, at_key: bool = False) -> Problem:
         """Return a problem with the node at `path`, or with the key of what should hold it."""
-        while path not in self.places:
+        while path not in self.entries:
             path, at_key = path[:-1], True
-        place = self.places[path]
-        return Problem(self.name, *(place.key if at_key else place.value), message)
+        entry = self.entries[path]
+        return Problem(self.name, *Mark.of(entry.key if at_key else entry.value), message)
 
 
-def load(path: str | os.PathLike[str]) -> Tree:
-    """Return the tree of a UTF-8 file; raise `SchemaError` if it cannot be read as text."""
+def load(path: str | os.PathLike[str]) -> Document:
+    """Return the document in a UTF-8 file; raise `SchemaError` if it cannot be read as text."""
     return read(text_of(path), name=os.fspath(path))
 
 
@@ -127,138 +133,147 @@ def text_of(path: str | os.PathLike[str]) -> str:
         raise SchemaError(str(Problem(name, *mark, message))) from None
 
 
-def read(text: str, *, name: str) -> Tree:
-    """Return the tree of `text`; `name` is what its problems call it."""
+def read(text: str, *, name: str) -> Document:
+    """Return the document in `text`; `name` is what its problems call it."""
     if len(text) > LIMIT:
-        return Tree(name, None, {}, (Problem(name, 1, 1, _TOO_LARGE),))
-    if found := _FORBIDDEN.search(text):
+        return Document(name, None, {}, (Problem(name, 1, 1, _TOO_LARGE),))
+    if character := _FORBIDDEN.search(text):
         message = (
-            f"the character U+{ord(found[0]):04X} cannot stand here"
-            "; a value that holds it needs double quotes and an escape"
+            f"the character U+{ord(character[0]):04X} is not allowed here"
+            "; in a value, write it as an escape in double quotes"
         )
-        problem = Problem(name, *_mark_after(text[: found.start()]), message)
-        return Tree(name, None, {}, (problem,))
-    return _Reading(text, name).tree()
+        problem = Problem(name, *_mark_after(text[: character.start()]), message)
+        return Document(name, None, {}, (problem,))
+    composer = _Composer(text)
+    root = composer.compose()
+    problems = tuple(sorted(Problem(name, *mark, message) for mark, message in composer.refused))
+    entries: dict[Path, Entry] = {}
+    data = None if root is None else _collect(Entry(root, root), (), entries)
+    return Document(name, data, entries, problems, composer.end)
+
+
+def _collect(entry: Entry, path: Path, entries: dict[Path, Entry]) -> Data:
+    """Return what a node holds, without refused keys, and note the entries on the way."""
+    entries[path] = entry
+    node = entry.value
+    if isinstance(node, yaml.SequenceNode):
+        return [
+            _collect(Entry(item, item), (*path, index), entries)
+            for index, item in enumerate(node.value)
+        ]
+    if isinstance(node, yaml.MappingNode):
+        data: dict[str, Data] = {}
+        for key, value in node.value:
+            if isinstance(key, yaml.ScalarNode) and key.value not in data:
+                data[key.value] = _collect(Entry(key, value), (*path, key.value), entries)
+        return data
+    return str(node.value)
 
 
 class _UnreadableError(Exception):
-    """Nothing behind this point can be read."""
+    """Nothing after this point can be read."""
 
 
-class _Reading:
-    """One pass over the events of one text."""
+class _Composer(yaml.BaseLoader):
+    """Composes the nodes of one document, and notes what a schema may not have."""
 
-    def __init__(self, text: str, name: str) -> None:
-        self.loader = yaml.SafeLoader(text)
-        self.name = name
-        self.places: dict[Path, Place] = {(): Place(Mark(1, 1), Mark(1, 1))}
-        self.problems: list[Problem] = []
-        self.known = True
+    get_event: Callable[[], Any]  # PyYAML's own, which ship without types
+    peek_event: Callable[[], Any]
 
-    def tree(self) -> Tree:
-        """Return everything that could be read."""
-        data: Node = ""
+    def __init__(self, text: str) -> None:
+        super().__init__(text)
+        self.refused: list[tuple[Mark, str]] = []
+        self.end = len(text)
+        self.depth = 0
+        self.has_aliases = False
+        self.first_keys: dict[yaml.Node, dict[str, Mark]] = {}  # by mapping
+
+    def compose(self) -> yaml.Node | None:
+        """Return the root, an empty scalar if there is none; None if it cannot be judged."""
         try:
-            data = self.document()
+            root = self.compose_single()
         except _UnreadableError:
-            self.known = False
-        problems = tuple(sorted(self.problems))
-        return Tree(self.name, data if self.known else None, self.places, problems)
-
-    def document(self) -> Node:
-        """Return the one document; blanks and comments alone are an empty scalar."""
-        self.event()  # the stream starts
-        if isinstance(self.event(), yaml.StreamEndEvent):
-            return ""
-        data = self.node(self.event(), ())
-        self.event()  # the document ends
-        if not isinstance(second := self.event(), yaml.StreamEndEvent):
-            self.refuse(second, "a second document starts here; only one is read")
-        return data
-
-    def node(self, event: _NodeEvent, path: Path, key: Mark | None = None) -> Node:
-        """Return what starts with `event`, up to its end."""
-        mark = _mark_of(event)
-        self.places[path] = Place(key or mark, mark)
-        if len(path) > DEPTH:
-            self.refuse(event, f"this is nested more than {DEPTH} levels deep")
-            raise _UnreadableError
-        if isinstance(event, yaml.AliasEvent):
-            self.refuse(event, f"aliases are not read; write out {quote(f'*{event.anchor}')}")
-            self.known = False
-            return ""
-        if event.anchor is not None:
-            self.refuse(event, f"anchors are not read; leave out {quote(f'&{event.anchor}')}")
-        if event.tag is not None:
-            self.refuse(event, "tags are not read; leave out what starts with '!'")
-        if isinstance(event, yaml.MappingStartEvent):
-            return self.mapping(path)
-        if isinstance(event, yaml.SequenceStartEvent):
-            items = enumerate(self.until(yaml.SequenceEndEvent))
-            return [self.node(item, (*path, index)) for index, item in items]
-        return self.scalar(event)
-
-    def mapping(self, path: Path) -> dict[str, Node]:
-        """Return the entries up to the mapping's end, without those whose key is refused."""
-        entries: dict[str, Node] = {}
-        nowhere = (*path, None)  # refused entries are read too, but nobody asks for their places
-        for event in self.until(yaml.MappingEndEvent):
-            key = self.node(event, nowhere)
-            if not isinstance(key, str):
-                self.refuse(event, "a key must be text, not a mapping or a list")
-                self.node(self.event(), nowhere)
-            elif key in entries:
-                first = self.places[*path, key].key.line
-                twice = f"the key {quote(key)} stands here twice (first at line {first})"
-                self.refuse(event, twice)
-                self.node(self.event(), nowhere)
-            else:
-                entries[key] = self.node(self.event(), (*path, key), _mark_of(event))
-        return entries
-
-    def scalar(self, event: yaml.ScalarEvent) -> str:
-        """Return the text of a scalar, whatever else YAML would take it for."""
-        try:
-            # JSON, which is YAML, escapes characters beyond 16 bits in two halves.
-            return event.value.encode("utf-16", "surrogatepass").decode("utf-16")
-        except UnicodeDecodeError:
-            self.refuse(event, "an escape here is half a character; write the character itself")
-            return event.value
-
-    def until(self, end: type[yaml.Event]) -> Iterator[Any]:
-        """Yield the events that come before `end`, and take that one too."""
-        while not isinstance(event := self.event(), end):
-            yield event
-
-    def event(self) -> Any:
-        """Return the next event; at a syntax error, note it and give up."""
-        try:
-            return self.loader.get_event()  # type: ignore[no-untyped-call]
+            return None
         except yaml.MarkedYAMLError as error:
-            mark = error.problem_mark or error.context_mark or self.loader.get_mark()
+            mark = error.problem_mark or error.context_mark or self.get_mark()
             self.refuse(mark, f"not valid YAML: {_meaning(error)}")
+            return None
         except (ValueError, OverflowError):
             # PyYAML hands the number in an escape such as "\UFFFFFFFF" to chr() as it is.
-            self.refuse(self.loader.get_mark(), "not valid YAML: this number is too large")
-        raise _UnreadableError
+            mark = self.get_mark()
+            self.refuse(mark, "not valid YAML: the number in this escape is too large")
+            return None
+        return None if self.has_aliases else root
 
-    def refuse(self, event: yaml.Event | yaml.Mark, message: str) -> None:
-        """Note a problem where `event` starts."""
-        self.problems.append(Problem(self.name, *_mark_of(event), message))
+    def compose_single(self) -> yaml.Node:
+        """Return the root of the first document, and refuse a second one."""
+        start = self.get_event().start_mark  # of the stream
+        if self.check_event(yaml.StreamEndEvent):
+            return yaml.ScalarNode("", "", start, start)
+        self.get_event()  # the document starts
+        root: yaml.Node = self.compose_node(None, None)
+        ending = self.get_event()
+        if ending.explicit:
+            self.end = ending.start_mark.index
+        if not self.check_event(yaml.StreamEndEvent):
+            self.refuse(self.peek_event(), "a second document starts here; only one is read")
+        return root
+
+    def compose_node(self, parent: Any, index: Any) -> Any:
+        """Return the next node; `index` is None for a key, and the key's node for its value."""
+        if isinstance(index, yaml.Node):
+            self.refuse_key(parent, index)
+        event = self.peek_event()
+        if self.depth > DEPTH:
+            self.refuse(event, f"nested more than {DEPTH} levels deep")
+            raise _UnreadableError
+        if self.check_event(yaml.AliasEvent):
+            self.refuse(event, f"aliases are not supported; write out {quote(f'*{event.anchor}')}")
+            self.has_aliases = True
+            self.get_event()
+            return yaml.ScalarNode("", "", event.start_mark, event.end_mark)
+        if event.anchor is not None:
+            self.refuse(event, f"anchors are not supported; remove {quote(f'&{event.anchor}')}")
+            event.anchor = None  # or PyYAML would refuse the second of its name
+        if event.tag is not None:
+            self.refuse(event, _TAGS)
+        self.depth += 1
+        node = super().compose_node(parent, index)
+        self.depth -= 1
+        if isinstance(node, yaml.ScalarNode):
+            node.value = self.whole_characters(node)
+        return node
+
+    def refuse_key(self, mapping: yaml.Node, key: yaml.Node) -> None:
+        """Refuse a key that is not text, or that the mapping has already."""
+        first = self.first_keys.setdefault(mapping, {})
+        if not isinstance(key, yaml.ScalarNode):
+            self.refuse(key, "a key must be text, not a mapping or a list")
+        elif key.value in first:
+            line = first[key.value].line
+            self.refuse(key, f"duplicate key {quote(key.value)} (first at line {line})")
+        else:
+            first[key.value] = Mark.of(key)
+
+    def whole_characters(self, node: yaml.ScalarNode) -> str:
+        """Return the text of a scalar: JSON, which is YAML, escapes some characters in halves."""
+        try:
+            return str(node.value).encode("utf-16", "surrogatepass").decode("utf-16")
+        except UnicodeDecodeError:
+            self.refuse(node, "an escape here is half a character; write the character itself")
+            return str(node.value)
+
+    def refuse(self, thing: Any, message: str) -> None:
+        """Note a problem where a node, an event or a mark is."""
+        self.refused.append((Mark.of(thing), message))
 
 
 def _meaning(error: yaml.MarkedYAMLError) -> str:
     said = error.problem or error.context or "it cannot be read"
     meaning = next((ours for theirs, ours in _MEANINGS.items() if theirs in said), said)
-    if "opened" in meaning and error.context_mark:
-        meaning += f" (line {error.context_mark.line + 1})"
+    if "never closed" in meaning and error.context_mark:
+        meaning += f" (opened on line {error.context_mark.line + 1})"
     return meaning
-
-
-def _mark_of(event: Any) -> Mark:
-    """Return where an event, or PyYAML's own mark, stands."""
-    mark = getattr(event, "start_mark", event)
-    return Mark(mark.line + 1, mark.column + 1)
 
 
 def _mark_after(text: str) -> Mark:
