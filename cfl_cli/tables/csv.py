@@ -10,17 +10,26 @@ import io
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import IO, Any
 
 import numpy as np
 import polars as pl
+from polars.exceptions import PanicException, PolarsError
 
 from cfl_cli.core.arrays import Mask
 from cfl_cli.core.messages import count, quote
 from cfl_cli.errors import PROBLEMS_SHOWN, DataError, UsageError
+from cfl_cli.tables import frames
+from cfl_cli.tables.codec import (
+    ReadOptions,
+    Reject,
+    Table,
+    WriteOptions,
+    mixed_columns,
+    nul_names,
+)
 from cfl_cli.tables.csv_scan import RETURN, BadRecord, Records, Signs, find_records
 from cfl_cli.tables.encodings import check_encoding, line_of, to_utf8
-
-Reject = tuple[int, str, str]  # a record set aside: its line, the cause, its text
 
 BLANK = "a blank line"
 
@@ -37,7 +46,7 @@ class Dialect:
     def __post_init__(self) -> None:
         for option, sign in (("--delimiter", self.delimiter), ("--quote", self.quote)):
             if len(sign) != 1 or not sign.isascii() or sign in "\r\n\0":
-                raise UsageError(f"{option}: {quote(sign)} is not one ASCII character")
+                raise UsageError(f"{option}: expected one ASCII character, found {quote(sign)}")
         if self.delimiter == self.quote:
             raise UsageError(f"--delimiter and --quote are both {quote(self.quote)}")
         check_encoding(self.encoding)
@@ -48,13 +57,40 @@ class Dialect:
         return Signs(self.delimiter, self.quote)
 
 
-def read(
-    data: bytes, *, name: str, dialect: Dialect, set_aside: bool = False
-) -> tuple[pl.DataFrame, list[Reject]]:
-    """Return the table, all cells text, and the records set aside.
+def read(data: bytes, options: ReadOptions) -> Table:
+    """Return the table, all cells text."""
+    signs = {"delimiter": options.kind.delimiter, **options.signs}
+    dialect = Dialect(**signs, certain="delimiter" in options.signs)
+    try:
+        return _read(data, dialect, name=options.name, set_aside=options.set_aside)
+    except (PolarsError, PanicException) as error:  # whose texts quote cells of the table
+        message = f"{options.name}: not a well-formed {options.kind.title} file"
+        raise DataError(message) from error
 
-    Without `set_aside`, bad records are an error.
-    """
+
+def misfits(table: Table, options: WriteOptions) -> list[str]:
+    """Return what does not fit between delimiters."""
+    name, problems = options.name, mixed_columns(table, name=options.name)
+    for column in frames.as_polars(table.frame).get_columns():
+        what = "" if frames.has_text(column.dtype) else frames.type_name(column.dtype)
+        if column.dtype == pl.String and column.str.contains("\0", literal=True).any():
+            what = "a NUL character"
+        if what:
+            title = quote(column.name)
+            problems.append(f"column {title} holds {what}, which {name} cannot hold: write Parquet")
+        if not column.name:
+            problems.append(f"a column has no name, which {name} needs: write Parquet")
+    return problems + nul_names(table, name=name)
+
+
+def write(frame: Any, file: IO[bytes], options: WriteOptions) -> None:
+    """Write the header and the records."""
+    delimiter = options.kind.delimiter
+    file.write(_header_text(frames.names(frame), delimiter).encode())
+    frames.as_polars(frame).write_csv(file, separator=delimiter, include_header=False)
+
+
+def _read(data: bytes, dialect: Dialect, *, name: str, set_aside: bool) -> Table:
     data = to_utf8(data, name=name, encoding=dialect.encoding)
     records, bad = find_records(data, dialect.signs, go_on=set_aside)
     header = _header(data, records, bad, name=name, dialect=dialect)
@@ -86,7 +122,7 @@ def read(
             f"{name}: {int(fits.sum()):,} records, of which polars finds {frame.height:,}: "
             "the file cannot be read reliably"
         )
-    return frame, list(_rejects(data, bad))
+    return Table(frame, list(_rejects(data, bad)))
 
 
 def _header(
@@ -128,7 +164,7 @@ def _header(
     return header
 
 
-def header_text(names: Sequence[str], delimiter: str) -> str:
+def _header_text(names: Sequence[str], delimiter: str) -> str:
     """Return the first line of a table.
 
     A name that begins like a byte-order mark goes in quotes too, or it would be taken for one.

@@ -1,4 +1,8 @@
-"""What a table's name says of its format: `.csv.gz` is CSV, packed with gzip."""
+"""The formats of tables by name: `.csv.gz` is CSV, compressed with gzip.
+
+A new format is one entry in `KINDS` and the module named there, with the functions of
+`codec.Codec`.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -8,14 +12,36 @@ from typing import Literal, get_args
 from cfl_cli.core.messages import did_you_mean, quote
 from cfl_cli.errors import UsageError
 
-Kind = Literal["csv", "tsv", "jsonl", "parquet", "arrow"]
 Packing = Literal["gz", "zst"]
 
-DELIMITERS = {"csv": ",", "tsv": "\t"}
-# How files begin.
-PARQUET, ENCRYPTED = b"PAR1", b"PARE"
+PARQUET, ENCRYPTED = b"PAR1", b"PARE"  # how files begin
 ARROW, FEATHER_1 = b"ARROW1", b"FEA1"
-ALIASES: dict[str, Kind] = {"feather": "arrow", "ndjson": "jsonl"}
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A format before compression."""
+
+    name: str  # how the names of its files end
+    title: str  # what messages call it
+    module: str  # in this room: reads and writes it
+    signs: frozenset[str] = frozenset()  # the options that say how its text is written
+    delimiter: str = ""  # between cells, unless an option says otherwise
+    magic: tuple[bytes, ...] = ()  # how its files begin, if always in the same way
+    embeds_report: bool = False  # such a format is also compressed inside, if at all
+
+
+KINDS = {
+    kind.name: kind
+    for kind in (
+        Kind("csv", "CSV", "csv", frozenset({"delimiter", "quote", "encoding"}), ","),
+        Kind("tsv", "TSV", "csv", frozenset({"delimiter", "quote", "encoding"}), "\t"),
+        Kind("jsonl", "JSON Lines", "jsonl", frozenset({"encoding"})),
+        Kind("parquet", "Parquet", "columnar", magic=(PARQUET, ENCRYPTED), embeds_report=True),
+        Kind("arrow", "Arrow", "columnar", magic=(ARROW, FEATHER_1), embeds_report=True),
+    )
+}
+ALIASES = {"feather": "arrow", "ndjson": "jsonl"}
 
 
 @dataclass(frozen=True)
@@ -26,23 +52,17 @@ class Format:
     packing: Packing | None = None
 
     def __str__(self) -> str:
-        return ".".join(filter(None, [self.kind, self.packing]))
-
-    @property
-    def separated(self) -> bool:
-        """Whether cells stand between delimiters."""
-        return self.kind in DELIMITERS
+        return ".".join(filter(None, [self.kind.name, self.packing]))
 
     @property
     def embeds_report(self) -> bool:
         """Whether the table carries its report inside."""
-        return self.kind in {"parquet", "arrow"}
+        return self.kind.embeds_report
 
 
-# Parquet and Arrow are compressed inside, if at all.
 FORMATS = {
     str(form): form
-    for kind in get_args(Kind)
+    for kind in KINDS.values()
     for packing in (None, *get_args(Packing))
     if not ((form := Format(kind, packing)).embeds_report and packing)
 }
@@ -54,32 +74,31 @@ def by_name(name: str, *, option: str) -> Format:
     form = FORMATS.get(".".join([ALIASES.get(kind, kind), *rest]))
     if form is None:
         raise UsageError(
-            f"{option}: {quote(name)} is none of {', '.join(FORMATS)}{did_you_mean(name, FORMATS)}"
+            f"{option}: unknown format {quote(name)}{did_you_mean(name, FORMATS)}: name one of "
+            f"{', '.join(FORMATS)}"
         )
     return form
 
 
 def of_path(path: Path, *, option: str) -> Format:
-    """Return the format that a file's name says, or raise if it says none."""
+    """Return the format that a file's name ends in, or raise if there is none."""
     parts = path.name.lower().split(".")[1:]
     for last in (parts[-2:], parts[-1:]):
         form = FORMATS.get(".".join(_without_alias(last)))
         if form is not None:
             return form
     inside = _without_alias(parts[-2:-1])
-    if parts and parts[-1] in get_args(Packing) and inside and inside[0] in get_args(Kind):
-        raise UsageError(f"{path}: {inside[0].title()} is compressed inside: unpack the file first")
+    if parts and parts[-1] in get_args(Packing) and inside and inside[0] in KINDS:
+        title = KINDS[inside[0]].title
+        raise UsageError(f"{path}: {title} is compressed inside: unpack the file first")
     raise UsageError(
-        f"{path}: the name says no format that cfl knows: end it in .{', .'.join(FORMATS)}, "
-        f"or give {option}"
+        f"{path}: unknown format: end the name in .{', .'.join(FORMATS)}, or add {option}"
     )
 
 
 def kind_of(data: bytes) -> Kind | None:
-    """Return the format that the first bytes of a table give away, if they do."""
-    if data.startswith((PARQUET, ENCRYPTED)):
-        return "parquet"
-    return "arrow" if data.startswith((ARROW, FEATHER_1)) else None
+    """Return the format that the first bytes of a table show, if they do."""
+    return next((kind for kind in KINDS.values() if data.startswith(kind.magic)), None)
 
 
 def _without_alias(parts: Sequence[str]) -> list[str]:

@@ -8,12 +8,15 @@ from hypothesis import strategies as st
 
 from cfl_cli.errors import DataError, UsageError
 from cfl_cli.tables import csv_scan
+from cfl_cli.tables.codec import ReadOptions
 from cfl_cli.tables.csv import Dialect, read
+from cfl_cli.tables.formats import KINDS
 
 
 def load(data, *, set_aside=False, **signs):
     data = data.encode() if isinstance(data, str) else data
-    return read(data, name="t.csv", dialect=Dialect(**signs), set_aside=set_aside)
+    table = read(data, ReadOptions(KINDS["csv"], "t.csv", signs, set_aside))
+    return table.frame, table.rejects
 
 
 def cells(frame):

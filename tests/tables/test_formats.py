@@ -3,34 +3,34 @@ from pathlib import Path
 import pytest
 
 from cfl_cli.errors import UsageError
-from cfl_cli.tables.formats import Format, by_name, of_path
+from cfl_cli.tables.formats import FORMATS, by_name, of_path
 
 
 @pytest.mark.parametrize(
     ("name", "expected"),
     [
-        ("a.csv", Format("csv")),
-        ("a.CSV", Format("csv")),
-        ("a.b.tsv", Format("tsv")),
-        ("a.parquet.csv", Format("csv")),
-        ("a.csv.gz", Format("csv", "gz")),
-        ("a.Tsv.Zst", Format("tsv", "zst")),
-        ("a.jsonl", Format("jsonl")),
-        ("a.ndjson.gz", Format("jsonl", "gz")),
-        ("a.parquet", Format("parquet")),
-        ("a.arrow", Format("arrow")),
-        ("a.feather", Format("arrow")),
-        (".csv", Format("csv")),
-        ("[x]*?.csv", Format("csv")),
+        ("a.csv", "csv"),
+        ("a.CSV", "csv"),
+        ("a.b.tsv", "tsv"),
+        ("a.parquet.csv", "csv"),
+        ("a.csv.gz", "csv.gz"),
+        ("a.Tsv.Zst", "tsv.zst"),
+        ("a.jsonl", "jsonl"),
+        ("a.ndjson.gz", "jsonl.gz"),
+        ("a.parquet", "parquet"),
+        ("a.arrow", "arrow"),
+        ("a.feather", "arrow"),
+        (".csv", "csv"),
+        ("[x]*?.csv", "csv"),
     ],
 )
 def test_a_name_says_its_format(name, expected):
-    assert of_path(Path("folder.xls") / name, option="--input-format") == expected
+    assert str(of_path(Path("folder.xls") / name, option="--input-format")) == expected
 
 
 @pytest.mark.parametrize("name", ["csv", "a", "a.xlsx", "a.gz", "a.csv.bz2", "a.csv.gz.gz", "a."])
 def test_a_name_that_says_none_is_refused_with_the_way_out(name):
-    with pytest.raises(UsageError, match=r"\.csv, .*\.arrow, or give --input-format"):
+    with pytest.raises(UsageError, match=r"\.csv, .*\.arrow, or add --input-format"):
         of_path(Path(name), option="--input-format")
 
 
@@ -40,7 +40,7 @@ def test_a_packed_parquet_file_should_be_unpacked():
 
 
 def test_an_option_names_a_format_with_or_without_a_point():
-    assert by_name("CSV.gz", option="-") == by_name(".csv.gz", option="-") == Format("csv", "gz")
-    assert by_name("feather", option="-") == Format("arrow")
-    with pytest.raises(UsageError, match=r"--output-format: 'cvs' is none of .*mean 'csv'"):
+    assert by_name("CSV.gz", option="-") == by_name(".csv.gz", option="-") == FORMATS["csv.gz"]
+    assert by_name("feather", option="-") == FORMATS["arrow"]
+    with pytest.raises(UsageError, match=r"--output-format: unknown format 'cvs' .*mean 'csv'"):
         by_name("cvs", option="--output-format")
