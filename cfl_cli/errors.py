@@ -1,12 +1,12 @@
-"""Everything that can go wrong for a reason the user can mend.
+"""Everything that can go wrong for a reason that the user can fix.
 
     CflError            exit code 1
     ├── SchemaError     1  the schema is wrong
     ├── DataError       1  the table is wrong, or does not fit the schema
     ├── UsageError      2  the command line, or the call, is wrong
-    └── ResourceError   4  memory, disk or solver gave out
+    └── ResourceError   4  memory or disk ran out, or the solver failed
 
-Logic raises these; `cli.py` is the only place that prints them and picks the exit code.
+Logic raises these; `cli/app.py` is the only place that prints them and picks the exit code.
 """
 
 from typing import ClassVar
@@ -17,7 +17,7 @@ PROBLEMS_SHOWN = 20  # of one kind, spelled out; the rest is counted
 class CflError(Exception):
     """Some problems, each a sentence that names the place, the value and the way out.
 
-    `more` counts problems that were found as well and are not spelled out.
+    `more` counts further problems that are not spelled out.
     """
 
     exit_code: ClassVar[int] = 1
@@ -43,6 +43,6 @@ class UsageError(CflError):
 
 
 class ResourceError(CflError):
-    """Memory, disk or solver gave out."""
+    """Memory or disk ran out, or the solver failed."""
 
     exit_code = 4

@@ -1,11 +1,11 @@
-"""How much memory there is, and how much of it this process used at its peak."""
+"""How much memory the machine has, and how much of it this process used at its peak."""
 
 import os
 import sys
 
 
 def peak_mb() -> float | None:
-    """Return the peak of the process's resident memory in MB, None where nothing tells it."""
+    """Return the peak of the process's resident memory in MB, None where it is not known."""
     try:
         import resource  # noqa: PLC0415 — Unix only
     except ImportError:

@@ -31,7 +31,7 @@ def printable(text: str) -> str:
 
 
 def unknown(noun: str, value: object, choices: Sequence[str], *, where: str = "") -> str:
-    """Return that `value` is no such noun, and the nearest choice, or all of them."""
+    """Return that `value` is not such a noun, and the nearest choice, or all of them."""
     if not isinstance(value, str):
         return f"unknown {noun} {seen(value)}{where}{_either(choices)}"
     return f"unknown {noun} {quote(value)}{where}{did_you_mean(value, choices) or _either(choices)}"

@@ -1,4 +1,4 @@
-"""Drafts a schema from a table: types guessed from the cells, doubts left as comments."""
+"""Drafts a schema from a table: types guessed from the cells, what to check as comments."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -58,31 +58,31 @@ def draft(frame: pl.DataFrame, *, cfs: Sequence[str], ignored: Sequence[str]) ->
 
 def _check_columns(frame: pl.DataFrame, cfs: Sequence[str], ignored: Sequence[str]) -> None:
     problems = [
-        f"{option} {quote(name)}: the table has no such column{did_you_mean(name, frame.columns)}"
+        f"{option}: no column {quote(name)} in the table{did_you_mean(name, frame.columns)}"
         for option, names in (("--cf", cfs), ("--ignore", ignored))
         for name in names
         if name not in frame.columns
     ]
     problems += [
-        f"--cf {quote(name)}: the column holds {type_name(frame[name].dtype)}, not text or numbers"
+        f"--cf: column {quote(name)} holds {type_name(frame[name].dtype)}, not text or numbers"
         for name in cfs
         if name in frame.columns and not has_text(frame[name].dtype)
     ]
-    problems += [f"{quote(name)} is both --cf and --ignore" for name in cfs if name in ignored]
+    problems += [f"--cf and --ignore: both name {quote(name)}" for name in cfs if name in ignored]
     if problems:
         raise UsageError(*problems)
 
 
 def _missing_tokens(frame: pl.DataFrame) -> list[str]:
     """Return the tokens that keep an otherwise numeric column from being one."""
-    found = set()
+    tokens: set[str] = set()
     for column in frame.get_columns():
         if column.dtype == pl.String:
             texts = column.drop_nulls().unique()
             others = texts.filter(~texts.is_in(MISSING))
             if len(others) and _all_numbers(others):
-                found |= set(texts.to_list()) & set(MISSING[1:])
-    return [token for token in MISSING if token in found]
+                tokens |= set(texts.to_list()) & set(MISSING[1:])
+    return [token for token in MISSING if token in tokens]
 
 
 def _all_numbers(texts: pl.Series) -> bool:
@@ -91,7 +91,7 @@ def _all_numbers(texts: pl.Series) -> bool:
 
 
 def _text(column: pl.Series, missing: Sequence[str]) -> pl.Series:
-    """Return the cells that hold something, as text."""
+    """Return the cells that are not missing, as text."""
     if column.dtype.is_float():
         column = column.fill_nan(None)
     text = column.cast(pl.String).drop_nulls()
@@ -153,7 +153,7 @@ def _complementary(text: pl.Series, missing: Sequence[str]) -> Guess:
 
 
 def _separator(cells: set[str]) -> str | None:
-    """Return the sign that splits some cells into values that also stand alone, if there is one."""
+    """Return the sign that splits some cells into values that are also cells, if there is one."""
     for sign in SEPARATORS:
         joined = [cell for cell in cells if sign in cell]
         parts = {part for cell in joined for part in cell.split(sign)}

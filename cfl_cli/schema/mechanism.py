@@ -1,4 +1,4 @@
-"""How a schema tells which values a cell rules out: a table, or a weight for each value.
+"""How a schema says which values a cell rules out: a table, or a weight for each value.
 
     mechanism: {a: 3, b: 1, c: 1}                      a is ruled out three times as often as b
     mechanism: {a: {b: 0.9, c: 0.1}, b: {a: 1}, …}     P(excluded | true), by the true value
@@ -30,7 +30,7 @@ JSON_SCHEMA: dict[str, Any] = {
 
 
 def read(entry: object, values: Sequence[str]) -> Rates:
-    """Return P(excluded | true), or refuse with what is wrong with `entry`."""
+    """Return P(excluded | true), or refuse what is wrong with `entry`."""
     lines = _by_value(entry, values)
     if any(isinstance(line, Mapping | list | tuple) for line in lines.values()):
         table = {value: _by_value(lines.get(value, {}), values, value) for value in values}

@@ -94,9 +94,9 @@ class Complementary(Model):
 
     role: Literal["complementary"] = "complementary"
     separator: NonEmpty | None = None
-    """What stands between the exclusions of a cell that holds several."""
+    """What separates the exclusions of a cell that holds several."""
     exact: NonEmpty | None = None
-    """What a cell starts with if it says what the value is after all."""
+    """What a cell starts with if it says what the value is."""
     values: Texts | None = Field(None, json_schema_extra={"minItems": 2})
     """The domain, in order; the values seen, sorted, if left out."""
     mechanism: Annotated[rates.Rates, WithJsonSchema(rates.JSON_SCHEMA)] | None = None
@@ -105,7 +105,7 @@ class Complementary(Model):
     @field_validator("mechanism", mode="before")
     @classmethod
     def _in_full(cls, mechanism: object, info: ValidationInfo) -> rates.Rates | None:
-        if mechanism is None or "values" not in info.data:  # what is wrong with them is told
+        if mechanism is None or "values" not in info.data:  # they are wrong, and reported
             return None
         values = info.data["values"] or ()
         if not values:
@@ -186,7 +186,7 @@ class Schema(Model):
     version: Literal[1] = 1
     """The version of this format."""
     missing: Texts = ("",)
-    """The cells that hold nothing."""
+    """The cells that count as missing."""
     on_missing: OnMissing = "fill"
     """Whether a missing cell of an ordinary column is filled in or an error."""
     columns: Mapping[Annotated[str, Strict()], Column] = Field(
@@ -297,7 +297,7 @@ def _repeated(values: Texts) -> Iterator[InitErrorDetails]:
     first: dict[str, int] = {}
     for place, value in enumerate(values):
         if first.setdefault(value, place) != place:
-            message = f"{quote(value)} stands here twice (first as item {first[value] + 1})"
+            message = f"duplicate value {quote(value)} (first as item {first[value] + 1})"
             yield problem(message, place)
 
 

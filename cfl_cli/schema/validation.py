@@ -1,4 +1,4 @@
-"""Frozen models that cannot be built invalid and tell everything that is wrong in plain words.
+"""Frozen models that cannot be built invalid and report everything that is wrong in plain words.
 
 Pydantic checks, and words its findings for programmers. Here its errors become flaws: a path as the
 user wrote it, and a sentence with the way out.
@@ -119,8 +119,8 @@ def problem(message: str, *loc: int | str, kind: str = "said") -> InitErrorDetai
 
 def refuse(problems: Iterable[InitErrorDetails]) -> None:
     """Raise all problems together, if there are any."""
-    if found := list(problems):
-        raise ValidationError.from_exception_data("model", found)
+    if refused := list(problems):
+        raise ValidationError.from_exception_data("model", refused)
 
 
 def validate_and_refuse(

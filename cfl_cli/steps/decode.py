@@ -32,11 +32,11 @@ def clashes(
             if new in taken:
                 problems.append(
                     f"{name}: column {quote(new)}, which the output adds for {quote(cf)}, "
-                    "would stand there twice: rename a column of the table"
+                    "would be a duplicate: rename a column of the table"
                 )
             taken.add(new)
         problems += [
-            f"{name}: {quote(text)} holds a NUL character, which cannot stand in a column's name"
+            f"{name}: {quote(text)} holds a NUL character, which a column's name cannot hold"
             for text in (cf, *values)
             if "\0" in text
         ]

@@ -32,8 +32,8 @@ def unpack(data: bytes, packing: Packing, *, name: str, limit: int) -> bytes:
                 size += len(chunk)
                 if size > limit:
                     raise ResourceError(
-                        f"{name}: unpacks to more than {limit / 1e6:,.0f} MB, which is all the "
-                        "memory there is"
+                        f"{name}: unpacks to more than {limit / 1e6:,.0f} MB, too much for the "
+                        "memory of this machine"
                     )
     except EOFError:
         raise DataError(f"{name}: the {NAMES[packing]} file is cut short") from None
@@ -45,7 +45,7 @@ def unpack(data: bytes, packing: Packing, *, name: str, limit: int) -> bytes:
 
 
 def packing_of(data: bytes) -> Packing | None:
-    """Return how the bytes are packed, going by how they begin."""
+    """Return how the bytes are packed, as their beginning shows."""
     return next((packing for packing, magic in MAGIC.items() if data.startswith(magic)), None)
 
 

@@ -1,4 +1,4 @@
-"""Text of any encoding as UTF-8, or a refusal that says what would help."""
+"""Text of any encoding as UTF-8, or an error that says what would help."""
 
 import codecs
 import io
@@ -21,7 +21,7 @@ def check_encoding(encoding: str) -> None:
     try:
         io.TextIOWrapper(io.BytesIO(), encoding=encoding)
     except (LookupError, ValueError):
-        raise UsageError(f"--encoding: {quote(encoding)} is not known") from None
+        raise UsageError(f"--encoding: unknown encoding {quote(encoding)}") from None
 
 
 def to_utf8(data: bytes, *, name: str, encoding: str = DEFAULT) -> bytes:
@@ -31,15 +31,15 @@ def to_utf8(data: bytes, *, name: str, encoding: str = DEFAULT) -> bytes:
         try:
             data = data.decode(encoding).encode()
         except UnicodeError:
-            raise DataError(f"{name}: not {encoding}: name another --encoding") from None
-    elif found := next((found for mark, found in MARKS.items() if data.startswith(mark)), None):
-        raise DataError(f"{name}: this is {found}: add --encoding {found.lower()}")
+            raise DataError(f"{name}: not {encoding} text: name another --encoding") from None
+    elif marked := next((title for mark, title in MARKS.items() if data.startswith(mark)), None):
+        raise DataError(f"{name}: this is {marked}: add --encoding {marked.lower()}")
     data = data.removeprefix(codecs.BOM_UTF8)
     nul = data.find(b"\0")
     if nul >= 0:
         raise DataError(
-            f"{name}: line {line_of(data, nul)}: a NUL byte: no text, or text whose encoding "
-            "--encoding should name"
+            f"{name}: line {line_of(data, nul)}: a NUL byte: not a text file, or one that "
+            "needs --encoding"
         )
     try:
         if not data.isascii():
@@ -53,5 +53,5 @@ def to_utf8(data: bytes, *, name: str, encoding: str = DEFAULT) -> bytes:
 
 
 def line_of(data: bytes, position: int) -> int:
-    """Return the number of the line, from 1, on which a byte stands."""
+    """Return the number of the line, from 1, that a byte is on."""
     return data.count(b"\n", 0, position) + 1

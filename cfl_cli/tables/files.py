@@ -1,8 +1,8 @@
-"""Bytes in and out: files that appear whole or not at all, and the standard streams.
+"""Bytes in and out: files that appear complete or not at all, and the standard streams.
 
 A new file has no name while it is written, where the system allows that, so that not even a kill
-leaves rubbish behind. When all files of a run are complete and on disk, they take their places one
-right after the other, while no other run places files in the same folder.
+leaves anything behind. When all files of a run are complete and on disk, they take their places one
+right after the other, while no other run places files in the same directory.
 """
 
 import fcntl
@@ -24,7 +24,7 @@ from typing import IO, Any, Self
 from cfl_cli.errors import DataError, ResourceError, UsageError
 
 PREFIX = ".cfl-"
-PLACING = ".cfl-placing-"  # for an instant, and only while the folder is locked
+PLACING = ".cfl-placing-"  # for an instant, and only while the directory is locked
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
 PATIENCE = 10.0  # seconds to wait for another run that is placing its files
 OPEN_FILES = Path("/proc/self/fd")  # where Linux lets a nameless file be named
@@ -44,7 +44,7 @@ def read(path: Path | None) -> bytes:
 
 
 def exists(path: Path) -> bool:
-    """Return whether the file is there; one that cannot be is not."""
+    """Return whether the file is there; a name that no file can have is not."""
     try:
         return path.exists()
     except OSError:
@@ -70,7 +70,7 @@ def standard_output() -> Iterator[IO[bytes]]:
         raw.check()
     except OSError as error:
         if isinstance(raw.failure, BrokenPipeError):
-            raise raw.failure from error  # the reader went away, which is nobody's fault
+            raise raw.failure from error  # the reader went away, which is not an error
         raise ResourceError(f"standard output: cannot be written: {raw.cause(error)}") from error
     finally:
         os.dup2(raw.handle, 1)
@@ -89,11 +89,11 @@ class Raw(io.RawIOBase):
         self.failure: OSError | None = None
 
     def writable(self) -> bool:
-        """Return that it is."""
+        """Return True."""
         return True
 
     def write(self, data: Any) -> int:
-        """Write as much as is taken."""
+        """Write, and return how many bytes were taken."""
         try:
             return os.write(self.handle, data)
         except OSError as error:
@@ -124,11 +124,11 @@ class Staged:
     target: Path  # the file that a link points to
     raw: Raw
     file: io.BufferedWriter
-    name: Path | None  # what it is called until it is in place; None: nothing
+    name: Path | None  # its name until it is in place, if it has one
 
     @classmethod
     def create(cls, path: Path) -> Self:
-        """Open a new file in the folder of the target."""
+        """Open a new file in the directory of the target."""
         target = path.resolve()
         handle, name = cls._open(target)
         raw = Raw(handle)
@@ -143,7 +143,7 @@ class Staged:
         return handle, Path(name)
 
     def finish(self) -> None:
-        """Bring everything to the disk, with the permissions that the file will have."""
+        """Write everything to disk, with the permissions that the file will have."""
         self.file.flush()
         self.raw.check()
         handle = self.raw.handle
@@ -179,7 +179,7 @@ class Staged:
                 self.name.unlink(missing_ok=True)
 
     def _link(self, name: Path) -> None:
-        # Only with a folder's handle, which an absolute path leaves unused, is the link followed.
+        # The link is followed only with a directory's handle, which an absolute path leaves unused.
         source = OPEN_FILES / str(self.raw.handle)
         os.link(source, name, src_dir_fd=self.raw.handle, follow_symlinks=True)
 
@@ -252,15 +252,15 @@ def undisturbed() -> Iterator[None]:
 
 
 def refuse_existing(paths: list[Path]) -> None:
-    """Raise if one of the files is there already."""
+    """Raise if one of the files exists."""
     for path in paths:
         if path.exists():
-            raise UsageError(f"{path}: exists already: add --overwrite, or name another file")
+            raise UsageError(f"{path}: already exists: add --overwrite, or name another file")
 
 
 @contextmanager
 def _locked(folder: Path) -> Iterator[int]:
-    """Keep other runs from placing files in the folder; give its handle."""
+    """Keep other runs from placing files in the directory; give its handle."""
     with _writing(folder):
         handle = os.open(folder, os.O_RDONLY)
     try:

@@ -25,20 +25,20 @@ def as_polars(frame: Any, columns: Collection[str] | None = None) -> pl.DataFram
         return frame
     if not (is_arrow(frame) or _is_pandas(frame)):
         raise UsageError(
-            "a polars, pandas or pyarrow table is needed, not "
+            "expected a polars, pandas or pyarrow table, found "
             f"{type(frame).__module__}.{type(frame).__qualname__}"
         )
-    found = names(frame)
-    if len(set(found)) < len(found):
-        doubled = next(name for name in found if found.count(name) > 1)
-        raise DataError(f"column {quote(str(doubled))} stands twice in the table")
+    columns_there = names(frame)
+    if len(set(columns_there)) < len(columns_there):
+        duplicate = next(name for name in columns_there if columns_there.count(name) > 1)
+        raise DataError(f"duplicate column {quote(str(duplicate))} in the table")
     convert = _from_arrow if is_arrow(frame) else _from_pandas
     return pl.DataFrame(
         {
             name: convert(frame, name)
             if columns is None or name in columns
             else pl.Series([None]).new_from_index(0, len(frame))
-            for name in found
+            for name in columns_there
             if isinstance(name, str)
         }
     )

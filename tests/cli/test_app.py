@@ -133,8 +133,8 @@ BAD_TABLES = {
     "one row": ("x,y,cf\n1,2,a\n", ["one row"]),
     "fewer rows than neighbors": ("x,y,cf\n1,2,a\n2,3,b\n3,5,c\n", ["k = 3", "--k"]),
     "constant OFs": ("x,y,cf\n1,2,a\n1,2,b\n1,2,c\n1,2,c\n", ["constant"]),
-    "a column twice": ("x,y,cf,x\n1,2,a,1\n1,2,b,1\n", ["'x'", "twice"]),
-    "a new column's name": ("x,y,cf,cf_imputed\n1,2,a,\n2,2,b,\n3,2,c,\n4,3,a,\n", ["twice"]),
+    "a column twice": ("x,y,cf,x\n1,2,a,1\n1,2,b,1\n", ["'x'", "duplicate"]),
+    "a new column's name": ("x,y,cf,cf_imputed\n1,2,a,\n2,2,b,\n3,2,c,\n4,3,a,\n", ["duplicate"]),
     "not UTF-8": (b"x,y,cf\n1,2,\xff\n", ["line 2", "UTF-8"]),
 }
 
@@ -144,7 +144,7 @@ def test_a_bad_table_is_refused_with_a_clear_message(name, folder):
     content, words = BAD_TABLES[name]
     data = content if isinstance(content, bytes) else content.encode()
     (folder / "data.csv").write_bytes(data)
-    refused(impute(), 1, "cf_imputed" if words == ["twice"] else "data.csv", *words)
+    refused(impute(), 1, "cf_imputed" if words == ["duplicate"] else "data.csv", *words)
 
 
 BAD_SCHEMAS = {

@@ -1,4 +1,4 @@
-"""How a schema tells which values a cell rules out, and what comes of it."""
+"""How a schema says which values a cell rules out, and what comes of it."""
 
 import numpy as np
 import polars as pl
@@ -102,21 +102,21 @@ def skewed(n=2500, seed=0):
     return frame, names[truth], table
 
 
-def run(frame, **told):
+def run(frame, **entries):
     numeric = {"role": "ordinary", "type": "numeric"}
-    cf = {"role": "complementary", "values": list("abcd"), **told}
+    cf = {"role": "complementary", "values": list("abcd"), **entries}
     return impute(frame, Schema(columns={"x": numeric, "y": numeric, "cf": cf}))
 
 
-def test_a_mechanism_that_is_told_makes_the_answers_better_and_the_estimates_honest():
+def test_a_mechanism_that_is_given_makes_the_answers_better_and_the_estimates_honest():
     frame, truth, table = skewed()
-    told, untold = run(frame, mechanism=table.tolist()), run(frame)
-    right, wrong = ((r.frame["cf_imputed"].to_numpy() == truth).mean() for r in (told, untold))
+    given, guessed = run(frame, mechanism=table.tolist()), run(frame)
+    right, wrong = ((r.frame["cf_imputed"].to_numpy() == truth).mean() for r in (given, guessed))
     assert right > wrong + 0.1
-    accuracy = told.report.columns[0].estimated_accuracy
+    accuracy = given.report.columns[0].estimated_accuracy
     assert accuracy.low < right < accuracy.high
-    assert untold.report.columns[0].estimated_accuracy.low > wrong  # nobody could know
-    assert told.report.columns[0].commonest_share == pytest.approx(0.4, abs=0.05)
+    assert guessed.report.columns[0].estimated_accuracy.low > wrong  # nobody could know
+    assert given.report.columns[0].commonest_share == pytest.approx(0.4, abs=0.05)
 
 
 def test_a_uniform_mechanism_changes_nothing():

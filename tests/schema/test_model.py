@@ -110,7 +110,7 @@ def test_a_schema_cannot_be_changed():
     assert GOOD["age"] == {"role": "ordinary", "type": "numeric"}
 
 
-def test_all_problems_are_told_at_once_in_the_order_of_the_text():
+def test_all_problems_are_reported_at_once_in_the_order_of_the_text():
     text = """\
 version: 2
 missing: NA
@@ -136,7 +136,7 @@ settings: {k: 0, iteration: 5, gamma: nan, ridge: 0, seed: 9223372036854775808,
         "s.yml:9:9: expected a mapping (key: value), found 'numeric'",
         "s.yml:10:39: no cell can rule out 'a;b': it holds the separator ';'",
         "s.yml:10:44: no cell can rule out '=c': it starts with the exact mark '='",
-        "s.yml:10:51: 'd' stands here twice (first as item 3)",
+        "s.yml:10:51: duplicate value 'd' (first as item 3)",
         "s.yml:11:15: expected at least 1, found 0",
         "s.yml:11:18: unknown key 'iteration' (did you mean 'iterations'?)",
         "s.yml:11:39: expected a number or auto, found 'nan'",
@@ -188,7 +188,7 @@ COMPLEMENTARY = "x: {role: complementary, "
         ),
         (CATEGORICAL + "values: ^[]}", "expected at least 2 values, found 0"),
         (CATEGORICAL + "values: [a, ^[b]]}", "expected text, found a list"),
-        (CATEGORICAL + "values: [a, b, ^a]}", "'a' stands here twice (first as item 1)"),
+        (CATEGORICAL + "values: [a, b, ^a]}", "duplicate value 'a' (first as item 1)"),
         (CATEGORICAL + "values: [a, ^'']}", "no cell can say '': it is listed under 'missing'"),
         (COMPLEMENTARY + "values: ^[a]}", "expected at least 2 values, found 1"),
         (COMPLEMENTARY + "separator: ^''}", "expected at least one character, found nothing"),
@@ -216,7 +216,7 @@ COMPLEMENTARY = "x: {role: complementary, "
         ("x: ^[a]", "expected a mapping (key: value), found a list"),
     ],
 )
-def test_a_wrong_column_is_told_at_the_place_of_the_caret(line, message):
+def test_a_wrong_column_is_reported_at_the_place_of_the_caret(line, message):
     text = with_columns(line.replace("^", ""), AGE, JOB, head="version: 1\nmissing: ['', NA]")
     assert parsing(text) == [f"s.yml:4:{line.index('^') + 3}: {message}"]
 
@@ -237,7 +237,7 @@ def test_a_wrong_column_is_told_at_the_place_of_the_caret(line, message):
             "1:10: this cfl reads version 1, found '1.0'"
         ]),
         (with_columns(AGE, JOB, head="version: 1\nmissing: [a, a]"), [
-            "2:14: 'a' stands here twice (first as item 1)"
+            "2:14: duplicate value 'a' (first as item 1)"
         ]),
         (with_columns(AGE), [
             "2:1: no column has the role 'complementary': there is nothing to impute"
@@ -255,7 +255,7 @@ def test_a_wrong_column_is_told_at_the_place_of_the_caret(line, message):
         ]),
     ],
 )  # fmt: skip
-def test_a_wrong_schema_is_told_with_its_place(text, expected):
+def test_a_wrong_schema_is_reported_with_its_place(text, expected):
     assert parsing(text) == [f"s.yml:{problem}" for problem in expected]
 
 

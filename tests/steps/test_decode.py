@@ -106,7 +106,7 @@ def clash(existing, *blocks, mode="both"):
 
 
 def test_a_new_name_that_the_table_has_is_refused():
-    way_out = "would stand there twice: rename a column of the table"
+    way_out = "would be a duplicate: rename a column of the table"
     assert clash(["job", "ward", "job_confidence", "ward__A"], JOB, WARD) == [
         f"table: column 'job_confidence', which the output adds for 'job', {way_out}",
         f"table: column 'ward__A', which the output adds for 'ward', {way_out}",
@@ -146,4 +146,4 @@ def test_a_value_that_looks_like_a_suffix_is_no_clash():
 def test_a_nul_in_a_name_or_a_value_is_refused():
     for each in (block("a\0", ["x", "y"]), block("a", ["x\0", "y"])):
         [problem] = clash(["a"], each)
-        assert problem.endswith("holds a NUL character, which cannot stand in a column's name")
+        assert problem.endswith("holds a NUL character, which a column's name cannot hold")

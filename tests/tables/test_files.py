@@ -58,7 +58,7 @@ def test_a_file_that_appeared_meanwhile_is_not_replaced_unasked(tmp_path):
             file.write(b"ours")
             target.write_text("theirs")
 
-    with pytest.raises(UsageError, match="exists already"):
+    with pytest.raises(UsageError, match="already exists"):
         late()
     assert target.read_text() == "theirs"
     assert names(tmp_path) == ["out.csv"]
