@@ -3,13 +3,15 @@
 `blocks` holds the first column of every block.
 """
 
-from typing import TypeVar
+from typing import TypeAlias, TypeVar
 
 import numpy as np
 
-from cfl_cli.core.arrays import Floats, Ints, Mask
+from cfl_cli.core.arrays import Floats, Ints, Mask, Singles
 
-Cells = TypeVar("Cells", Floats, Mask)
+Over: TypeAlias = Ints | int  # where sums are taken: in each of `blocks`, or along one CF's axis
+Numbers = TypeVar("Numbers", Floats, Singles)
+Values = TypeVar("Values", Floats, Singles, Mask)
 
 
 def sizes(blocks: Ints, width: int) -> Ints:
@@ -23,18 +25,18 @@ def columns(blocks: Ints, width: int) -> list[slice]:
     return [slice(int(low), int(high)) for low, high in zip(blocks, ends, strict=True)]
 
 
-def totals(mass: Floats, blocks: Ints) -> Floats:
+def totals(mass: Numbers, blocks: Ints) -> Numbers:
     """Return the sum of every row's every block, n × CFs."""
     return np.add.reduceat(mass, blocks, axis=1)
 
 
-def spread(values: Cells, blocks: Ints, width: int) -> Cells:
+def spread(values: Values, blocks: Ints, width: int) -> Values:
     """Return n × CFs values as n × ΣK, each repeated over its block."""
-    repeated: Cells = np.repeat(values, sizes(blocks, width), axis=1)
+    repeated: Values = np.repeat(values, sizes(blocks, width), axis=1)
     return repeated
 
 
-def normalise(mass: Floats, blocks: Ints, *, out: Floats) -> Floats:
+def normalise(mass: Numbers, blocks: Ints, *, out: Numbers) -> Numbers:
     """Write `mass`, scaled to sum to 1 in every block that has any, to `out`; return the sums."""
     total = totals(mass, blocks)
     divisor = np.where(total == 0, np.ones_like(total), total)

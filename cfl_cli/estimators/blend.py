@@ -25,6 +25,7 @@ from scipy.special import softmax
 
 from cfl_cli.core.arrays import Floats, Mask
 from cfl_cli.core.exclusions import Mechanism
+from cfl_cli.core.posterior import Fallback, posterior
 from cfl_cli.estimators.interface import LEAST_MASS, Part, logs
 
 FLOOR = 1e-6  # of a prior: what one part rules out, the others may still know
@@ -110,10 +111,8 @@ def _weights(parts: Floats, evidence: Floats | Mask) -> Floats:
     def loss(scores: Any) -> tuple[float, Any]:
         weights = softmax(scores)
         prior = mean(parts, weights)
-        joint = prior * evidence
-        mass = joint.sum(axis=1, keepdims=True)
-        pull = np.divide(joint, mass, out=prior.copy(), where=mass > 0) - prior
-        slope = np.einsum("pmk,mk->p", parts, pull) + 1 / weights
+        posteriors, mass = posterior(prior, evidence, over=1, fallback=Fallback.PRIOR)
+        slope = np.einsum("pmk,mk->p", parts, posteriors - prior) + 1 / weights
         told = float(np.log(np.maximum(mass, LEAST_MASS)).sum() + np.log(weights).sum())
         return -told, -weights * (slope - weights @ slope)
 

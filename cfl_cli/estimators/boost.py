@@ -38,6 +38,7 @@ from cfl_cli.core.arrays import Floats, Ints, Singles
 from cfl_cli.core.blocks import entropies
 from cfl_cli.core.known import LARGE, Known, all_but
 from cfl_cli.core.parallel import Workers
+from cfl_cli.core.posterior import Fallback, posterior
 from cfl_cli.errors import UsageError
 from cfl_cli.estimators import blend
 from cfl_cli.estimators.interface import (
@@ -154,6 +155,11 @@ class Target:
     starts: tuple[
         Singles, ...
     ]  # K × 1 or n, where scores begin: while each fold is hidden; and last
+
+    def applied_to(self, priors: Singles) -> Singles:
+        """Return priors with the cells applied, K × n."""
+        found, _ = posterior(priors, self.cells, over=0, fallback=Fallback.PRIOR)
+        return found
 
 
 class Bench:
@@ -344,7 +350,7 @@ class Climb:
         np.exp(p, out=p)
         p /= p.sum(axis=0)
         self._look(p)
-        gradient = p - _posterior(p, self.target.cells)
+        gradient = p - self.target.applied_to(p)
         gradient *= self.seen
         rest = 1 - p
         odds = p / np.maximum(rest, np.finfo(np.float32).eps)
@@ -415,16 +421,9 @@ def _beside(priors: Iterable[Singles]) -> Floats:
     return np.vstack(list(priors)).T.astype(float)
 
 
-def _posterior(p: Singles, cells: Singles) -> Singles:
-    """Return priors with the cells applied, K × n; where nothing is left, the priors."""
-    joint = p * cells
-    mass = joint.sum(axis=0)
-    return np.asarray(np.divide(joint, mass, out=p.copy(), where=mass > 0))
-
-
 def _residuals(target: Target, prior: Singles, fold: Ints | None) -> Singles:
     """Return by how much cells pull priors, K × n; hidden cells do not."""
-    pull = _posterior(prior, target.cells) - prior
+    pull = target.applied_to(prior) - prior
     if fold is not None:
         pull[:, fold] = 0
     return pull

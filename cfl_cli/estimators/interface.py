@@ -15,9 +15,9 @@ from typing import Protocol
 import numpy as np
 
 from cfl_cli.core.arrays import Floats, Ints, Mask, Singles
-from cfl_cli.core.blocks import normalise, spread, start
 from cfl_cli.core.known import Known, Rule
 from cfl_cli.core.parallel import Workers
+from cfl_cli.core.posterior import Fallback, posterior
 
 Progress = Callable[[str, int, int], None]  # stage, done, total
 
@@ -135,13 +135,8 @@ class Module(Protocol):
 
 def apply_cells(priors: Floats, known: Known) -> tuple[Floats, Mask, Floats]:
     """Return confidences, n × ΣK, which rows fell back, and how much each cell allows, n × CFs."""
-    confidences = priors * known.evidence
-    mass = normalise(confidences, known.blocks, out=confidences)
-    empty = mass == 0
-    if empty.any():
-        lost = spread(empty, known.blocks, priors.shape[1])
-        confidences = np.where(lost, start(known.evidence, known.blocks), confidences)
-    return confidences, empty, mass
+    confidences, mass = posterior(priors, known.evidence, over=known.blocks, fallback=Fallback.CELL)
+    return confidences, mass == 0, mass
 
 
 def logs(

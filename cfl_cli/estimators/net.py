@@ -22,6 +22,7 @@ from cfl_cli.core.arrays import Floats, Ints, Singles
 from cfl_cli.core.blocks import entropies, normalise, sizes
 from cfl_cli.core.known import Known, all_but
 from cfl_cli.core.parallel import Workers, slices
+from cfl_cli.core.posterior import Fallback, posterior
 from cfl_cli.estimators.interface import (
     LEAST_MASS,
     Estimate,
@@ -226,7 +227,8 @@ class Pupil:
         first = np.maximum(inputs @ one + one_bias, 0) * keeps[0]
         second = np.maximum(first @ two + two_bias, 0) * keeps[1]
         priors = softmax(second @ last + last_bias, blocks)
-        pull = (priors - posterior(priors, cells, blocks)) / np.float32(len(inputs))
+        posteriors, _ = posterior(priors, cells, over=blocks, fallback=Fallback.PRIOR)
+        pull = (priors - posteriors) / np.float32(len(inputs))
         into_second = pull @ last.T * keeps[1] * (second > 0)
         into_first = into_second @ two.T * keeps[0] * (first > 0)
         slopes = []
@@ -258,10 +260,3 @@ def softmax(scores: Singles, blocks: Ints) -> Singles:
     widths = sizes(blocks, scores.shape[1])
     p = np.exp(scores - np.repeat(np.maximum.reduceat(scores, blocks, axis=1), widths, axis=1))
     return np.asarray(p / np.repeat(np.add.reduceat(p, blocks, axis=1), widths, axis=1))
-
-
-def posterior(priors: Singles, cells: Singles, blocks: Ints) -> Singles:
-    """Return priors with the cells applied; where nothing is left, the priors."""
-    joint = priors * cells
-    mass = np.repeat(np.add.reduceat(joint, blocks, axis=1), sizes(blocks, joint.shape[1]), axis=1)
-    return np.asarray(np.divide(joint, mass, out=priors.copy(), where=mass > 0))

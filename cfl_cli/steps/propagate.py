@@ -25,8 +25,9 @@ import numpy as np
 import scipy.sparse as sp
 
 from cfl_cli.core.arrays import Floats, Ints, Mask
-from cfl_cli.core.blocks import columns, normalise, spread, start
+from cfl_cli.core.blocks import columns, normalise, start
 from cfl_cli.core.parallel import Workers, slices
+from cfl_cli.core.posterior import Fallback, posterior
 
 CELLS_AT_ONCE = 1 << 18  # a block of confidences that stays in a core's cache
 WATCH = 10  # steps from one look at how much still moves to the next
@@ -208,16 +209,17 @@ class Walk:
                 prior += self.restart * start(self.evidence[rows], self.blocks)
             self.following[rows] = prior
             return False
-        prior *= self.evidence[rows]
-        total = normalise(prior, self.blocks, out=self.following[rows])
-        self.mass[rows] = total
-        empty = total == 0
-        if empty.any():
-            self.fell_back[rows] |= empty
-            lost = spread(empty, self.blocks, prior.shape[1])
-            even = start(self.evidence[rows], self.blocks)
-            self.following[rows] = np.where(lost, even, self.following[rows])
-        return bool(((total < self.least) & ~empty).any())
+        _, mass = posterior(
+            prior,
+            self.evidence[rows],
+            over=self.blocks,
+            fallback=Fallback.CELL,
+            out=self.following[rows],
+        )
+        empty = mass == 0
+        self.mass[rows] = mass
+        self.fell_back[rows] |= empty
+        return bool(((mass < self.least) & ~empty).any())
 
     def _motion(self, workers: Workers) -> float:
         """Return how far the last step moved a confidence, at most."""

@@ -27,6 +27,7 @@ from cfl_cli.core.arrays import Floats, Ints, Mask
 from cfl_cli.core.exclusions import Mechanism
 from cfl_cli.core.known import Rule
 from cfl_cli.core.parallel import slices
+from cfl_cli.core.posterior import most_confident
 
 NORMAL = 1.96  # standard errors to either side, for 95 %
 LEAST = 1e-12  # mass that a prior is taken to leave a cell: one surprise must not decide a score
@@ -463,22 +464,6 @@ def _gap(evidence: _Evidence, bins: Mask) -> tuple[float, float]:
     gap = (right - claimed) / share
     turn = np.concatenate([1.0 * bins, -1.0 * bins, -gap * bins])
     return float(gap), float(np.sqrt(max(turn @ evidence.squares @ turn, 0)) / share)
-
-
-def most_confident(prior: Floats, likelihood: Floats) -> tuple[Ints, Floats]:
-    """Return the answers, the first of equals, and their confidence: the last axis is gone.
-
-    Where nothing is left of the prior, the likelihood decides alone.
-    """
-    joint = prior * likelihood
-    total = joint.sum(axis=-1, keepdims=True)
-    if not total.all():
-        joint = np.where(total > 0, joint, likelihood)
-        total = joint.sum(axis=-1, keepdims=True)
-    answers = joint.argmax(axis=-1)
-    best = np.take_along_axis(joint, answers[..., None], axis=-1)
-    confidences = np.divide(best, total, out=np.zeros_like(best), where=total > 0)
-    return np.asarray(answers), np.asarray(confidences[..., 0])
 
 
 def _highest_ranked(prior: Floats, cells: Mask) -> tuple[Ints, Floats]:

@@ -11,9 +11,10 @@ from cfl_cli.core.exclusions import Shares
 from cfl_cli.core.known import Rule
 from cfl_cli.core.messages import quote
 from cfl_cli.core.parallel import Workers
+from cfl_cli.core.posterior import most_confident
 from cfl_cli.estimators.interface import Estimate
 from cfl_cli.steps.encode import Encoded
-from cfl_cli.trust.heldout import BINS, NORMAL, HeldOut, Interval, judge, most_confident
+from cfl_cli.trust.heldout import BINS, NORMAL, HeldOut, Interval, judge
 from cfl_cli.trust.report import (
     FLAGGING,
     Bin,

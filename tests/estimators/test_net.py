@@ -9,7 +9,7 @@ from cfl_cli.core.draws import folds
 from cfl_cli.core.exclusions import Mechanism
 from cfl_cli.core.known import Known
 from cfl_cli.estimators import net
-from cfl_cli.estimators.net import Lesson, Net, Pupil, posterior, scaled, softmax
+from cfl_cli.estimators.net import Lesson, Net, Pupil, scaled, softmax
 
 BLOCKS = np.array([0, 2])
 
@@ -85,14 +85,6 @@ def test_softmax_by_hand():
     expected = [[0.25, 0.75, 0.25, 0.25, 0.5], [0.5, 0.5, 0.25, 0.25, 0.5]]
     np.testing.assert_allclose(softmax(scores, BLOCKS), expected, rtol=1e-6)
     np.testing.assert_allclose(softmax(scores + np.float32(1000), BLOCKS), expected, rtol=1e-4)
-
-
-def test_the_posterior_by_hand():
-    priors = np.array([[0.25, 0.75, 0.25, 0.25, 0.5], [1, 0, 0.2, 0.2, 0.6]], dtype=np.float32)
-    cells = np.array([[1, 1, 0, 1, 0.5], [0, 1, 1, 1, 0]], dtype=np.float32)
-    # The second row's first cell rules out all that the prior allows: the prior stays.
-    expected = [[0.25, 0.75, 0, 0.5, 0.5], [1, 0, 0.5, 0.5, 0]]
-    np.testing.assert_allclose(posterior(priors, cells, BLOCKS), expected, rtol=1e-6)
 
 
 def test_numbers_become_normal_scores_of_their_ranks():

@@ -7,8 +7,9 @@ import pytest
 from builders.cells import cells, in_full, probability, skewed
 
 from cfl_cli.core.exclusions import Mechanism
+from cfl_cli.core.posterior import most_confident
 from cfl_cli.trust import heldout
-from cfl_cli.trust.heldout import Finals, Interval, difference, judge, most_confident, scores
+from cfl_cli.trust.heldout import Finals, Interval, difference, judge, scores
 
 
 def case(mechanism, m, seed=0, *, sizes=(1,), sharpness=3.0):

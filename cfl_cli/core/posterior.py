@@ -1,0 +1,73 @@
+"""A row's own cell applied to its prior, by Bayes' rule.
+
+joint(v) = prior(v) · evidence(v)      mass = Σ_v joint(v)      posterior = joint / mass
+"""
+
+from enum import Enum
+from typing import TypeVar
+
+import numpy as np
+
+from cfl_cli.core.arrays import Floats, Ints, Mask, Singles
+from cfl_cli.core.blocks import Over, normalise, spread
+
+Numbers = TypeVar("Numbers", Floats, Singles)
+
+
+class Fallback(Enum):
+    """What the posterior is where no mass is left: the prior rules out all that the cell leaves."""
+
+    CELL = "cell"  # for answers: the cell is a fact, the prior an estimate; all candidates alike
+    PRIOR = "prior"  # for fitting: one contradiction must not pull at a model
+
+
+def posterior(
+    prior: Numbers,
+    evidence: Floats | Singles | Mask,
+    *,
+    over: Over,
+    fallback: Fallback,
+    out: Numbers | None = None,
+) -> tuple[Numbers, Numbers]:
+    """Return the posterior, in `out` if given, and the mass, whose axis of one CF has length 1."""
+    found: Numbers = np.multiply(prior, evidence, out=out)
+    mass = _scale(found, over)
+    empty = mass == 0
+    if empty.any():
+        instead = prior if fallback is Fallback.PRIOR else _alike(evidence, over)
+        where = empty if isinstance(over, int) else spread(empty, over, found.shape[1])
+        np.copyto(found, instead, where=where, casting="same_kind")
+    return found, mass
+
+
+def most_confident(prior: Floats, likelihood: Floats) -> tuple[Ints, Floats]:
+    """Return the answers, the first of equals, and their confidence: the last axis is gone.
+
+    Falls back on the cell. Values are ranked before they are scaled, because a division may make
+    two of them equal, and of the K quotients only one is wanted.
+    """
+    joint = prior * likelihood
+    mass = joint.sum(axis=-1, keepdims=True)
+    if not mass.all():
+        joint = np.where(mass > 0, joint, likelihood)
+        mass = joint.sum(axis=-1, keepdims=True)
+    answers = joint.argmax(axis=-1)
+    best = np.take_along_axis(joint, answers[..., None], axis=-1)
+    confidences = np.divide(best, mass, out=np.zeros_like(best), where=mass > 0)
+    return np.asarray(answers), np.asarray(confidences[..., 0])
+
+
+def _alike(evidence: Floats | Singles | Mask, over: Over) -> Floats:
+    """Return the confidences of cells alone: all candidates alike."""
+    even = evidence.astype(float)
+    _scale(even, over)
+    return even
+
+
+def _scale(values: Numbers, over: Over) -> Numbers:
+    """Scale values in place to sum to 1, where they have any mass; return the mass."""
+    if not isinstance(over, int):
+        return normalise(values, over, out=values)
+    mass: Numbers = values.sum(axis=over, keepdims=True)
+    values /= np.where(mass == 0, 1, mass)
+    return mass
