@@ -13,9 +13,9 @@ from scipy.optimize import minimize_scalar
 from benchmarks.tried.lab import Answer, Lab
 from cfl_cli.core.arrays import Floats, Mask
 from cfl_cli.core.blocks import normalise, spread
+from cfl_cli.core.log_score import LEAST_MASS, log_scores
 from cfl_cli.estimators import blend
 from cfl_cli.estimators.auto import WORTH_IT
-from cfl_cli.estimators.interface import LEAST_MASS, logs
 
 EM_STEPS = 200
 SHARPEST = 3.0  # power of a prior, and one over it the flattest
@@ -149,7 +149,7 @@ def _em(mass: Floats) -> Floats:
 
 def _power(prior: Floats, cells: Floats | Mask) -> Floats:
     found = minimize_scalar(
-        lambda power: -float(logs(_raised(prior, np.array([power])), cells).mean()),
+        lambda power: -float(log_scores(_raised(prior, np.array([power])), cells, over=1).mean()),
         bounds=(1 / SHARPEST, SHARPEST),
         method="bounded",
     )

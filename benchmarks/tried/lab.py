@@ -17,8 +17,9 @@ from cfl_cli.core.arrays import Floats, Ints
 from cfl_cli.core.blocks import sizes
 from cfl_cli.core.draws import folds
 from cfl_cli.core.known import Known
+from cfl_cli.core.log_score import log_scores
 from cfl_cli.core.parallel import Workers
-from cfl_cli.estimators.interface import Estimate, apply_cells, logs
+from cfl_cli.estimators.interface import Estimate, apply_cells
 from cfl_cli.steps.encode import encode
 
 PARTS = 5  # of which one is hidden
@@ -84,10 +85,9 @@ class Lab:
     def logs(self, told: Floats) -> Floats:
         """Return how well every hidden cell is told, m × CFs: its log-likelihood."""
         evidence = self.known.evidence[self.hidden]
-        own = [logs(told[:, block], evidence[:, block]) for block in self.known.columns]
+        own = log_scores(told, evidence, over=self.known.blocks)
         # What is left of a domain is ruled out alike: one exclusion among K − 1.
-        width = self.known.candidates.shape[1]
-        return np.asarray(np.column_stack(own) - np.log(sizes(self.known.blocks, width) - 1))
+        return np.asarray(own - np.log(sizes(self.known.blocks, evidence.shape[1]) - 1))
 
     def judge(self, answer: Answer) -> Scores:
         """Return the held-out score, and the true accuracy and cross entropy, of every CF."""

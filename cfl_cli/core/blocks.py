@@ -1,6 +1,7 @@
 """Arithmetic within the blocks of a confidence matrix: n rows, one block of columns per CF.
 
-`blocks` holds the first column of every block.
+`blocks` holds the first column of every block. Where one CF is alone, it may be the axis along the
+CF's values instead; sums are then taken in another order, and may differ in their last digits.
 """
 
 from typing import TypeAlias, TypeVar
@@ -9,7 +10,7 @@ import numpy as np
 
 from cfl_cli.core.arrays import Floats, Ints, Mask, Singles
 
-Over: TypeAlias = Ints | int  # where sums are taken: in each of `blocks`, or along one CF's axis
+Over: TypeAlias = Ints | int  # the blocks, or the axis along the values of one CF
 Numbers = TypeVar("Numbers", Floats, Singles)
 Values = TypeVar("Values", Floats, Singles, Mask)
 
@@ -25,18 +26,23 @@ def columns(blocks: Ints, width: int) -> list[slice]:
     return [slice(int(low), int(high)) for low, high in zip(blocks, ends, strict=True)]
 
 
-def totals(mass: Numbers, blocks: Ints) -> Numbers:
-    """Return the sum of every row's every block, n × CFs."""
+def totals(mass: Numbers, blocks: Over) -> Numbers:
+    """Return the sum of every row's every block, n × CFs; or along an axis, which then has 1."""
+    if isinstance(blocks, int):
+        total: Numbers = mass.sum(axis=blocks, keepdims=True)
+        return total
     return np.add.reduceat(mass, blocks, axis=1)
 
 
-def spread(values: Values, blocks: Ints, width: int) -> Values:
-    """Return n × CFs values as n × ΣK, each repeated over its block."""
+def spread(values: Values, blocks: Over, width: int) -> Values:
+    """Return n × CFs values as n × ΣK, each repeated over its block; along an axis, as they are."""
+    if isinstance(blocks, int):
+        return values
     repeated: Values = np.repeat(values, sizes(blocks, width), axis=1)
     return repeated
 
 
-def normalise(mass: Numbers, blocks: Ints, *, out: Numbers) -> Numbers:
+def normalise(mass: Numbers, blocks: Over, *, out: Numbers) -> Numbers:
     """Write `mass`, scaled to sum to 1 in every block that has any, to `out`; return the sums."""
     total = totals(mass, blocks)
     divisor = np.where(total == 0, np.ones_like(total), total)
@@ -44,8 +50,8 @@ def normalise(mass: Numbers, blocks: Ints, *, out: Numbers) -> Numbers:
     return total
 
 
-def start(evidence: Floats | Mask, blocks: Ints) -> Floats:
-    """Return Q0: every candidate of a cell alike, n × ΣK. `blocks` says where each CF begins."""
+def start(evidence: Floats | Singles | Mask, blocks: Over) -> Floats:
+    """Return Q0: every candidate of a cell alike, n × ΣK."""
     even = evidence.astype(float)
     normalise(even, blocks, out=even)
     return even

@@ -4,14 +4,11 @@ joint(v) = prior(v) · evidence(v)      mass = Σ_v joint(v)      posterior = jo
 """
 
 from enum import Enum
-from typing import TypeVar
 
 import numpy as np
 
 from cfl_cli.core.arrays import Floats, Ints, Mask, Singles
-from cfl_cli.core.blocks import Over, normalise, spread
-
-Numbers = TypeVar("Numbers", Floats, Singles)
+from cfl_cli.core.blocks import Numbers, Over, normalise, spread, start
 
 
 class Fallback(Enum):
@@ -31,12 +28,12 @@ def posterior(
 ) -> tuple[Numbers, Numbers]:
     """Return the posterior, in `out` if given, and the mass, whose axis of one CF has length 1."""
     found: Numbers = np.multiply(prior, evidence, out=out)
-    mass = _scale(found, over)
+    mass = normalise(found, over, out=found)
     empty = mass == 0
     if empty.any():
-        instead = prior if fallback is Fallback.PRIOR else _alike(evidence, over)
-        where = empty if isinstance(over, int) else spread(empty, over, found.shape[1])
-        np.copyto(found, instead, where=where, casting="same_kind")
+        instead = prior if fallback is Fallback.PRIOR else start(evidence, over)
+        lost = spread(empty, over, found.shape[1])
+        np.copyto(found, instead, where=lost, casting="same_kind")
     return found, mass
 
 
@@ -55,19 +52,3 @@ def most_confident(prior: Floats, likelihood: Floats) -> tuple[Ints, Floats]:
     best = np.take_along_axis(joint, answers[..., None], axis=-1)
     confidences = np.divide(best, mass, out=np.zeros_like(best), where=mass > 0)
     return np.asarray(answers), np.asarray(confidences[..., 0])
-
-
-def _alike(evidence: Floats | Singles | Mask, over: Over) -> Floats:
-    """Return the confidences of cells alone: all candidates alike."""
-    even = evidence.astype(float)
-    _scale(even, over)
-    return even
-
-
-def _scale(values: Numbers, over: Over) -> Numbers:
-    """Scale values in place to sum to 1, where they have any mass; return the mass."""
-    if not isinstance(over, int):
-        return normalise(values, over, out=values)
-    mass: Numbers = values.sum(axis=over, keepdims=True)
-    values /= np.where(mass == 0, 1, mass)
-    return mass

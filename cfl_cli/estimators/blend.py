@@ -25,8 +25,9 @@ from scipy.special import softmax
 
 from cfl_cli.core.arrays import Floats, Mask
 from cfl_cli.core.exclusions import Mechanism
+from cfl_cli.core.log_score import log_of_mass, log_scores
 from cfl_cli.core.posterior import Fallback, posterior
-from cfl_cli.estimators.interface import LEAST_MASS, Part, logs
+from cfl_cli.estimators.interface import Part
 
 FLOOR = 1e-6  # of a prior: what one part rules out, the others may still know
 LEAST_WEIGHT = 0.02
@@ -50,7 +51,7 @@ class Blend:
 
 def fit(told: Sequence[Floats], evidence: Floats | Mask) -> Blend:
     """Return how to blend what the parts say of hidden rows, each m × K, given the rows' cells."""
-    scores = np.array([logs(prior, evidence).mean() for prior in told])
+    scores = np.array([log_scores(prior, evidence, over=1).mean() for prior in told])
     if len(told) == 1:
         return Blend(np.ones(1), scores, told[0])
     parts = np.log(np.maximum(np.stack(told), FLOOR))  # parts × m × K
@@ -113,7 +114,7 @@ def _weights(parts: Floats, evidence: Floats | Mask) -> Floats:
         prior = mean(parts, weights)
         posteriors, mass = posterior(prior, evidence, over=1, fallback=Fallback.PRIOR)
         slope = np.einsum("pmk,mk->p", parts, posteriors - prior) + 1 / weights
-        told = float(np.log(np.maximum(mass, LEAST_MASS)).sum() + np.log(weights).sum())
+        told = float(log_of_mass(mass).sum() + np.log(weights).sum())
         return -told, -weights * (slope - weights @ slope)
 
     bounds = [(-FARTHEST, FARTHEST)] * len(parts)

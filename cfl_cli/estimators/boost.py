@@ -37,12 +37,12 @@ import numpy.typing as npt
 from cfl_cli.core.arrays import Floats, Ints, Singles
 from cfl_cli.core.blocks import entropies
 from cfl_cli.core.known import LARGE, Known, all_but
+from cfl_cli.core.log_score import log_scores
 from cfl_cli.core.parallel import Workers
 from cfl_cli.core.posterior import Fallback, posterior
 from cfl_cli.errors import UsageError
 from cfl_cli.estimators import blend
 from cfl_cli.estimators.interface import (
-    LEAST_MASS,
     Estimate,
     Hidden,
     Method,
@@ -51,7 +51,6 @@ from cfl_cli.estimators.interface import (
     Progress,
     Size,
     apply_cells,
-    logs,
 )
 
 MOST_ROUNDS = 300
@@ -66,6 +65,7 @@ TINY = np.float32(1e-30)
 FLATTEST = np.float32(1e-6)  # curvature of a row, at least
 CERTAIN = 1e6  # c_s of an exact cell: its curvature is p (1 − p)
 CLEAR = 2.5  # standard errors of a residual's covariance with a column that tells something
+LEAST_NOISE = 1e-12  # of a column that does not vary
 MOST_COLUMNS = 20  # of other CFs, among the features for one
 
 
@@ -369,7 +369,7 @@ class Climb:
             self.scores.append(0.0)
             self.rounds, self.priors = done, p
         else:
-            told = logs(p[:, self.fold], self.target.cells[:, self.fold], axis=0)
+            told = log_scores(p[:, self.fold], self.target.cells[:, self.fold], over=0)
             self.scores.append(float(told.mean(dtype=float)))
             if done == 0 or self.scores[-1] > self.scores[self.rounds]:
                 self.rounds, self.priors = done, p.copy()
@@ -435,6 +435,6 @@ def _telling(columns: Singles, residuals: Singles) -> Ints:
     centered = np.where(np.ptp(columns, axis=0) > 0, columns - columns.mean(axis=0), 0)
     together = residuals @ centered
     noise = np.sqrt((residuals**2) @ (centered**2))
-    strength = np.max(np.abs(together) / np.maximum(noise, LEAST_MASS), axis=0)
+    strength = np.max(np.abs(together) / np.maximum(noise, LEAST_NOISE), axis=0)
     first = np.argsort(-strength, kind="stable")[:MOST_COLUMNS]
     return np.asarray(first[strength[first] > CLEAR])

@@ -20,12 +20,12 @@ from typing import Any
 import numpy as np
 
 from cfl_cli.core.arrays import Floats, Ints, Mask
-from cfl_cli.core.blocks import columns, entropies, sizes, totals
+from cfl_cli.core.blocks import columns, entropies, sizes
 from cfl_cli.core.draws import SAMPLE, order, shuffled
 from cfl_cli.core.known import LARGE, Known
+from cfl_cli.core.log_score import log_scores
 from cfl_cli.core.parallel import Workers
 from cfl_cli.estimators.interface import (
-    LEAST_MASS,
     Estimate,
     Hidden,
     Method,
@@ -248,8 +248,7 @@ class Trace:
         return np.asarray(self._logs(priors, np.concatenate(self.folds)).mean(axis=0))
 
     def _logs(self, priors: Floats, rows: Ints) -> Floats:
-        mass = totals(priors * self.evidence[rows], self.blocks)
-        return np.log(np.maximum(mass, LEAST_MASS))
+        return log_scores(priors, self.evidence[rows], over=self.blocks)
 
 
 def _best(scores: Mapping[int, Floats]) -> Ints:

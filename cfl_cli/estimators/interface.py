@@ -12,16 +12,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-import numpy as np
-
-from cfl_cli.core.arrays import Floats, Ints, Mask, Singles
+from cfl_cli.core.arrays import Floats, Ints, Mask
 from cfl_cli.core.known import Known, Rule
 from cfl_cli.core.parallel import Workers
 from cfl_cli.core.posterior import Fallback, posterior
 
 Progress = Callable[[str, int, int], None]  # stage, done, total
-
-LEAST_MASS = 1e-12  # of a hidden cell's candidates: one impossible cell must not decide everything
 
 
 @dataclass(frozen=True)
@@ -137,11 +133,3 @@ def apply_cells(priors: Floats, known: Known) -> tuple[Floats, Mask, Floats]:
     """Return confidences, n × ΣK, which rows fell back, and how much each cell allows, n × CFs."""
     confidences, mass = posterior(priors, known.evidence, over=known.blocks, fallback=Fallback.CELL)
     return confidences, mass == 0, mass
-
-
-def logs(
-    priors: Floats | Singles, evidence: Floats | Singles | Mask, axis: int = 1
-) -> Floats | Singles:
-    """Return how well priors tell cells: the log of the mass that each cell allows."""
-    mass = np.einsum("ij,ij->i" if axis else "ij,ij->j", priors, evidence)
-    return np.asarray(np.log(np.maximum(mass, LEAST_MASS)))

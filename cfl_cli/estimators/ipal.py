@@ -14,10 +14,11 @@ import numpy as np
 from cfl_cli.core.arrays import Floats, Ints, Mask
 from cfl_cli.core.blocks import start, totals
 from cfl_cli.core.known import Known, Rule
+from cfl_cli.core.log_score import LEAST_MASS
 from cfl_cli.core.parallel import Workers
 from cfl_cli.estimators import graph
 from cfl_cli.estimators.graph import Rounds, hide
-from cfl_cli.estimators.interface import LEAST_MASS, Estimate, Hidden, Method, Origin, Progress
+from cfl_cli.estimators.interface import Estimate, Hidden, Method, Origin, Progress
 from cfl_cli.steps.propagate import Propagation
 
 RESTART = 0.1  # 1 − α: of the confidences, what comes from the start in every step

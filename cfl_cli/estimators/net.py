@@ -21,10 +21,10 @@ from scipy.special import ndtri
 from cfl_cli.core.arrays import Floats, Ints, Singles
 from cfl_cli.core.blocks import entropies, normalise, sizes
 from cfl_cli.core.known import Known, all_but
+from cfl_cli.core.log_score import log_scores
 from cfl_cli.core.parallel import Workers, slices
 from cfl_cli.core.posterior import Fallback, posterior
 from cfl_cli.estimators.interface import (
-    LEAST_MASS,
     Estimate,
     Hidden,
     Method,
@@ -192,8 +192,8 @@ class Lesson:
     def score(self, net: Net, fold: Ints) -> Floats:
         """Return how well each CF's hidden cells are told."""
         priors = net.priors(self.inputs[fold], self.known.blocks)
-        mass = np.add.reduceat(priors * self.known.evidence[fold], self.known.blocks, axis=1)
-        return np.asarray(np.log(np.maximum(mass, LEAST_MASS)).sum(axis=0, dtype=float))
+        logs = log_scores(priors, self.known.evidence[fold], over=self.known.blocks)
+        return np.asarray(logs.sum(axis=0, dtype=float))
 
     def _start(self, random: np.random.Generator) -> list[Singles]:
         """Return a network that says no more than how common the values are."""

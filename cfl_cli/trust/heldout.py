@@ -26,11 +26,11 @@ import numpy as np
 from cfl_cli.core.arrays import Floats, Ints, Mask
 from cfl_cli.core.exclusions import Mechanism
 from cfl_cli.core.known import Rule
+from cfl_cli.core.log_score import LEAST_MASS, log_scores
 from cfl_cli.core.parallel import slices
 from cfl_cli.core.posterior import most_confident
 
 NORMAL = 1.96  # standard errors to either side, for 95 %
-LEAST = 1e-12  # mass that a prior is taken to leave a cell: one surprise must not decide a score
 LEAST_CELLS = 1  # a share of the answers that is estimated at less than this tells nothing
 BINS = 10  # of confidence, equally wide
 LISTED = 128  # possible cells of a row, at most, that are gone through one by one
@@ -103,9 +103,8 @@ def scores(prior: Floats, hidden: Mask, mechanism: Mechanism) -> Floats:
     """
     telling = ~hidden.all(axis=1)
     likelihood, factor = mechanism.scaled(hidden[telling])
-    mass = np.einsum("ij,ij->i", prior[telling], likelihood)
-    logs = np.log(np.maximum(mass, LEAST)) + factor
-    return np.asarray(np.where(np.isneginf(factor), np.log(LEAST), logs))
+    logs = log_scores(prior[telling], likelihood, over=1) + factor
+    return np.asarray(np.where(np.isneginf(factor), np.log(LEAST_MASS), logs))
 
 
 def difference(one: Floats, other: Floats) -> Interval:

@@ -4,18 +4,19 @@ import numpy as np
 
 from cfl_cli.core.exclusions import Mechanism
 from cfl_cli.core.known import Known
+from cfl_cli.core.log_score import log_scores
 from cfl_cli.core.parallel import Workers
 from cfl_cli.estimators import load
 from cfl_cli.estimators.interface import Method
 
 
 def follow(features, sizes):
-    """The values, n × CFs, of CFs of which each is told by one column."""
+    """The values, n × CFs, of CFs of which each follows from one column."""
     columns = (features[:, cf % features.shape[1]] for cf in range(len(sizes)))
-    told = (
+    values = (
         np.minimum(column * size, size - 1) for column, size in zip(columns, sizes, strict=True)
     )
-    return np.column_stack([*told]).astype(int)
+    return np.column_stack([*values]).astype(int)
 
 
 def known_of(features, values, mechanisms, *, exclusions=(1,), seed=0):
@@ -46,7 +47,6 @@ def run(name, known, *, folds, jobs=2, **method):
         )
 
 
-def told(known, hidden):
-    """How well hidden cells are told: the mean log of the mass they allow, per CF."""
-    mass = np.add.reduceat(hidden.priors * known.evidence[hidden.rows], known.blocks, axis=1)
-    return np.log(np.maximum(mass, 1e-12)).mean(axis=0)
+def mean_log_scores(known, hidden):
+    """How well hidden cells were predicted, per CF."""
+    return log_scores(hidden.priors, known.evidence[hidden.rows], over=known.blocks).mean(axis=0)

@@ -1,7 +1,6 @@
 import numpy as np
 import pytest
 
-from cfl_cli.core.blocks import columns, entropies, normalise, sizes, spread, totals
 from cfl_cli.core.draws import NAMED, PER_NAME, chances, draw, folds, order, shuffled, stream_of
 
 BLOCKS = np.array([0, 3])
@@ -50,25 +49,6 @@ def test_shuffling_keeps_every_cfs_cells_and_moves_them_apart():
         assert sorted(map(tuple, mixed[:, block])) == sorted(map(tuple, cells[:, block]))
     assert (mixed[:, 0] // 7 != mixed[:, 3] // 7).mean() > 0.9  # each CF by itself
     assert (mixed[:, 0] != cells[:, 0]).mean() > 0.9
-
-
-def test_blocks_are_summed_spread_and_scaled_one_by_one():
-    mass = np.array([[1.0, 1, 2, 0, 0, 0, 0], [0, 0, 0, 1, 2, 3, 4]])
-    assert list(sizes(BLOCKS, 7)) == [3, 4]
-    assert columns(BLOCKS, 7) == [slice(0, 3), slice(3, 7)]
-    np.testing.assert_array_equal(totals(mass, BLOCKS), [[4, 0], [0, 10]])
-    np.testing.assert_array_equal(
-        spread(np.array([[5.0, 6.0]]), BLOCKS, 7), [[5, 5, 5, 6, 6, 6, 6]]
-    )
-    np.testing.assert_array_equal(normalise(mass, BLOCKS, out=mass), [[4, 0], [0, 10]])
-    np.testing.assert_allclose(mass, [[0.25, 0.25, 0.5, 0, 0, 0, 0], [0, 0, 0, 0.1, 0.2, 0.3, 0.4]])
-
-
-def test_entropy_is_shannons_with_the_natural_log():
-    rows = np.array([[1, 0, 0, 0.25, 0.25, 0.25, 0.25], [0.7, 0.2, 0.1, 0.5, 0.5, 0, 0]])
-    # −0.7 ln 0.7 − 0.2 ln 0.2 − 0.1 ln 0.1 = 0.249672 + 0.321888 + 0.230259
-    expected = [[0, np.log(4)], [0.801819, np.log(2)]]
-    np.testing.assert_allclose(entropies(rows, BLOCKS), expected, atol=1e-6)
 
 
 def test_names_have_streams_of_their_own_that_never_change():

@@ -277,7 +277,7 @@ def choices_are_fixed(monkeypatch):
     monkeypatch.setattr(graph.Trace, "score", lambda *_: np.zeros(2))
     monkeypatch.setattr(net, "LOOKS", 1)
     rounds = count()
-    monkeypatch.setattr(boost, "logs", lambda *_, **__: np.array([float(next(rounds))]))
+    monkeypatch.setattr(boost, "log_scores", lambda *_, **__: np.array([float(next(rounds))]))
     monkeypatch.setattr(boost, "CLEAR", 0.0)
     monkeypatch.setattr(blend, "_weights", lambda parts, _: np.full(len(parts), 1 / len(parts)))
 

@@ -121,7 +121,7 @@ def test_nothing_of_a_hidden_cell_reaches_what_is_said_of_its_row():
     np.testing.assert_array_equal(one.priors, two.priors)
 
 
-def test_hidden_rows_are_told_as_if_their_cells_were_empty():
+def test_hidden_rows_are_predicted_as_if_their_cells_were_empty():
     features, candidates = table(4)
     dealt = folds(80, 4, seed=1)
     found = estimate(features, candidates, folds=dealt).hidden
@@ -152,26 +152,26 @@ def test_shuffled_cells_keep_more_entropy_than_cells_that_follow_from_the_ofs():
     np.testing.assert_allclose(null.entropy, null.shuffled, rtol=0.1)
 
 
-def told(features, evidence, hidden):
-    """How well hidden cells are told, per CF."""
+def log_scores(features, evidence, hidden):
+    """How well hidden cells are predicted, per CF."""
     mass = np.add.reduceat(hidden.priors * evidence[hidden.rows], BLOCKS, axis=1)
     return np.log(mass).mean(axis=0)
 
 
 @pytest.mark.parametrize("gamma", [0.0, 0.25])
-def test_every_cf_stops_where_its_hidden_cells_are_told_best(gamma):
+def test_every_cf_stops_where_its_hidden_cells_are_predicted_best(gamma):
     features, candidates = table(7, n=400)
     candidates[:, 3:] = candidates[np.random.default_rng(1).permutation(400), 3:]  # noise
     dealt = folds(400, 5, seed=0)
     chosen = estimate(features, candidates, iterations=None, gamma=gamma, folds=dealt)
-    best = told(features, candidates, chosen.hidden)
+    best = log_scores(features, candidates, chosen.hidden)
     useful, noisy = (origin.iterations for origin in chosen.origins)
     assert noisy < useful
     if gamma == 0:  # with two rounds, the first one's choice changes the second
         for steps in module.STOPS:
             fixed = estimate(features, candidates, iterations=steps, gamma=gamma, folds=dealt)
             # It stops looking when nothing got better for as long as it took to get there.
-            assert (told(features, candidates, fixed.hidden) <= best + 1e-3).all()
+            assert (log_scores(features, candidates, fixed.hidden) <= best + 1e-3).all()
     alone = estimate(features, candidates, iterations=int(useful), gamma=0.0).confidences
     if gamma == 0:
         np.testing.assert_allclose(chosen.confidences[:, :3], alone[:, :3], atol=1e-9)
@@ -183,7 +183,9 @@ def test_a_cf_takes_the_second_round_only_where_its_hidden_cells_favor_it():
     chosen = estimate(features, candidates, choose_round=True, folds=dealt)
     once = estimate(features, candidates, gamma=0.0, folds=dealt)
     twice = estimate(features, candidates, folds=dealt)
-    better = told(features, candidates, twice.hidden) > told(features, candidates, once.hidden)
+    better = log_scores(features, candidates, twice.hidden) > log_scores(
+        features, candidates, once.hidden
+    )
     np.testing.assert_array_equal(favored(chosen), np.where(better, 2, 1))
     for block, second in zip((slice(0, 3), slice(3, 7)), better, strict=True):
         expected = (twice if second else once).confidences[:, block]

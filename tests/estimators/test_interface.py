@@ -1,97 +1,15 @@
 import numpy as np
-import pytest
-from builders.cells import probability, skewed
-from builders.known import table
 
-from cfl_cli.core import known as known_rows
 from cfl_cli.core.exclusions import Mechanism
-from cfl_cli.core.known import Known, all_but
-from cfl_cli.estimators.interface import Size, apply_cells, logs
-
-
-def small():
-    """Four rows, two CFs of 2 and 3 values; the last row's cells are empty."""
-    cells = ["01 110", "10 011", "11 101", "11 111"]
-    candidates = np.array([[c == "1" for c in row.replace(" ", "")] for row in cells])
-    mechanisms = (Mechanism(2), Mechanism(3))
-    return Known(np.arange(8.0).reshape(4, 2), candidates, np.array([0, 2]), mechanisms)
-
-
-def test_under_uniform_exclusions_the_evidence_is_the_candidates():
-    known = small()
-    assert known.evidence is known.candidates
-    assert known.columns == [slice(0, 2), slice(2, 5)]
-    assert len(known) == 4
-
-
-def test_under_a_mechanism_the_evidence_is_how_likely_each_cell_is():
-    mechanism = skewed(4)
-    known, _ = table(0, 30, mechanisms=[Mechanism(3), mechanism], exclusions=(0, 1, 2, 3))
-    np.testing.assert_array_equal(known.evidence[:, :3], known.candidates[:, :3])
-    for cell, found in zip(known.candidates[:, 3:], known.evidence[:, 3:], strict=True):
-        excluded = np.flatnonzero(~cell)
-        likely = np.array([probability(mechanism, excluded, value) for value in range(4)])
-        np.testing.assert_allclose(found, likely / likely.max())
-
-
-def test_some_rows_are_known_as_they_were_among_all():
-    known, _ = table(1, 20, mechanisms=[skewed(3), Mechanism(4)])
-    assert known.evidence.shape == (20, 7)  # and is kept
-    rows = np.array([3, 5, 11])
-    some = known.some(rows)
-    np.testing.assert_array_equal(some.features, known.features[rows])
-    np.testing.assert_array_equal(some.evidence, known.evidence[rows])
-    assert some.mechanisms == known.mechanisms
-
-
-def test_a_quarter_of_large_is_taken_of_a_large_table_and_all_of_a_small_one(monkeypatch):
-    known, _ = table(2, 60)
-    assert known.sample(seed=0) is known
-    monkeypatch.setattr(known_rows, "LARGE", 40)
-    one, again, other = (known.sample(seed=seed) for seed in (0, 0, 1))
-    assert len(one) == 10
-    np.testing.assert_array_equal(one.features, again.features)
-    assert (one.features != other.features).any()
-    places = [np.flatnonzero((known.features == row).all(axis=1))[0] for row in one.features]
-    assert places == sorted(set(places))
-
-
-def test_shuffled_cells_are_the_same_cells_and_each_cf_goes_its_own_way():
-    known, _ = table(3, 50, mechanisms=[skewed(3), Mechanism(4)])
-    before = known.evidence
-    mixed = known.shuffled(seed=0)
-    np.testing.assert_array_equal(mixed.features, known.features)
-    orders = []
-    for block in known.columns:
-        own, other = known.candidates[:, block], mixed.candidates[:, block]
-        assert sorted(map(tuple, own)) == sorted(map(tuple, other))
-        orders.append((own != other).any(axis=1))
-    assert (orders[0] != orders[1]).any()
-    assert known.evidence is before
-    assert (mixed.evidence != before).any()
-    np.testing.assert_array_equal(mixed.candidates, known.shuffled(seed=0).candidates)
-
-
-def test_shares_by_hand_from_all_rows_and_from_some():
-    known = small()
-    first, second = known.shares()
-    np.testing.assert_allclose(first, [0.5, 0.5])
-    np.testing.assert_allclose(second, [1 / 3] * 3)  # each is ruled out by one of three cells
-    first, second = known.shares(np.array([True, False, True, False]))
-    np.testing.assert_allclose(first, [0, 1])
-    np.testing.assert_allclose(second, [1, 0, 0])  # 1 − 2 · 0, and 1 − 2 · 1/2 of the others
-
-
-def test_where_no_cell_tells_anything_all_shares_are_alike():
-    first, second = small().shares(np.array([False, False, False, True]))
-    np.testing.assert_allclose(first, [0.5, 0.5])
-    np.testing.assert_allclose(second, [1 / 3] * 3)
-    nobody = np.zeros(4, dtype=bool)
-    np.testing.assert_allclose(small().shares(nobody)[1], [1 / 3] * 3)
+from cfl_cli.core.known import Known
+from cfl_cli.estimators.interface import Size, apply_cells
 
 
 def test_cells_are_applied_by_hand():
-    known = small()
+    cells = ["01 110", "10 011", "11 101", "11 111"]
+    candidates = np.array([[c == "1" for c in row.replace(" ", "")] for row in cells])
+    mechanisms = (Mechanism(2), Mechanism(3))
+    known = Known(np.arange(8.0).reshape(4, 2), candidates, np.array([0, 2]), mechanisms)
     priors = np.array([[0.3, 0.7, 0.5, 0.3, 0.2]] * 4)
     priors[1, 2:] = [1, 0, 0]  # the second row's cell rules it out
     confidences, fell_back, mass = apply_cells(priors, known)
@@ -104,20 +22,6 @@ def test_cells_are_applied_by_hand():
     np.testing.assert_allclose(confidences, expected)
     np.testing.assert_array_equal(fell_back, [[False, False], [False, True], *[[False] * 2] * 2])
     np.testing.assert_allclose(mass, [[0.7, 0.8], [0.3, 0], [1, 0.7], [1, 1]])
-
-
-@pytest.mark.parametrize("kind", [np.float32, np.float64])
-def test_how_well_cells_are_told_by_hand(kind):
-    priors = np.array([[0.5, 0.3, 0.2], [1, 0, 0]], dtype=kind)
-    cells = np.array([[True, False, True], [False, True, True]])
-    expected = [np.log(0.7), np.log(1e-12)]
-    np.testing.assert_allclose(logs(priors, cells), expected, rtol=1e-6)
-    np.testing.assert_allclose(logs(priors.T, cells.T.astype(kind), axis=0), expected, rtol=1e-6)
-
-
-def test_all_rows_but_some():
-    np.testing.assert_array_equal(all_but(np.array([0, 2]), 4), [False, True, False, True])
-    np.testing.assert_array_equal(all_but(np.array([], dtype=int), 2), [True, True])
 
 
 def test_the_width_is_that_of_all_domains():
