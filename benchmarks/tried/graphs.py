@@ -14,7 +14,8 @@ import numpy as np
 from benchmarks.tried import boosts
 from benchmarks.tried.lab import Answer, Lab, beside, quiet
 from cfl_cli.core.arrays import Floats, Ints
-from cfl_cli.estimators import boost, graph
+from cfl_cli.estimators import boost, boost_trees, graph
+from cfl_cli.estimators.boost_objective import BoostObjective, StopBoosting, Target
 from cfl_cli.estimators.graph import STOPS, Choice, Rounds, Trace, hide
 from cfl_cli.estimators.interface import Method
 from cfl_cli.steps.propagate import Graph
@@ -116,33 +117,33 @@ def importances(lab: Lab) -> Floats:
 
     Hidden cells have no say but for when to stop.
     """
-    bench = boost.Bench(lab.known, lab.folds, lab.seed, lab.workers, quiet)
-    data = bench.lightgbm.Dataset(lab.known.features, params={"verbose": -1}).construct()
-    gains = np.array([_gains(bench, target, data, lab.hidden) for target in bench.targets])
+    fitter = boost.Fitter(lab.known, lab.folds, lab.seed, lab.workers, quiet)
+    data = fitter.trees.lightgbm.Dataset(lab.known.features, params={"verbose": -1}).construct()
+    gains = np.array([_gains(fitter, target, data, lab.hidden) for target in fitter.targets])
     shares = gains / np.maximum(gains.sum(axis=1, keepdims=True), 1e-12)
     return np.asarray(np.maximum(shares, LEAST_SHARE))
 
 
-def _gains(bench: boost.Bench, target: boost.Target, data: Any, hidden: Ints) -> Floats:
+def _gains(fitter: boost.Fitter, target: Target, data: Any, hidden: Ints) -> Floats:
     options = {
         "objective": "none",
         "num_class": len(target.cells),
-        "num_leaves": boost.SHALLOW.leaves,
+        "num_leaves": boost_trees.SHALLOW.leaves,
         "min_data_in_leaf": max(target.cells.shape[1] // 100, 1),
         "min_sum_hessian_in_leaf": 1e-4,
-        "lambda_l2": boost.L2,
+        "lambda_l2": boost_trees.L2,
         "boost_from_average": False,
         "deterministic": True,
         "force_row_wise": True,
         "num_threads": 1,
         "verbose": -1,
     }
-    booster = bench.lightgbm.Booster(options, data)
-    climb = boost.Climb(target, 0, hidden)
+    booster = fitter.trees.lightgbm.Booster(options, data)
+    objective = BoostObjective(target, 0, hidden)
     try:
-        while not booster.update(fobj=climb):
+        while not booster.update(fobj=objective):
             pass
-    except boost.Enough:
+    except StopBoosting:
         pass
     return np.asarray(booster.feature_importance("gain"), dtype=float)
 

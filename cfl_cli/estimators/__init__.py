@@ -2,7 +2,7 @@
 
     interface.py    what they are given and what they return
     graph.py        the paper's Algorithm 1; the default
-    boost.py        gradient boosting, fitted to the exclusions
+    boost.py        gradient boosting, fitted to the exclusions (+ its objective, its trees)
     net.py          a small neural network, fitted to the exclusions of all CFs at once
     ipal.py         the paper's rival
     observed.py     the cells alone: all candidates alike
@@ -10,7 +10,7 @@
     auto.py         each CF by the best of them, or by the best blend
     blend.py        weighted geometric means, fitted to hidden cells
 
-An estimator is a module here that has `estimate` and `memory`, and a name in `settings.MethodName`.
+An estimator is a module here that has `estimate` and `memory`; its traits stand in `core.methods`.
 """
 
 from importlib import import_module

@@ -91,13 +91,13 @@ class Race:
         """Run a part, if it can be run and the time allows it."""
         if name == "graph" and method.k >= len(self.known):
             few = f"k = {method.k} needs more than {method.k} rows"
-            self.warnings.append(f"auto goes without graph: {few}")
+            self.warnings.append(f"auto skips graph: {few}")
             return
         try:
             if self.budget is None or self._allows(name, method, self.budget):
                 self.found[name] = self._run(name, method, self.known, self.folds, self.progress)
         except UsageError as error:
-            self.warnings.append(f"auto goes without {name}: {error}")
+            self.warnings.append(f"auto skips {name}: {error}")
 
     def blends(self) -> list[blend.Blend]:
         """Return how to blend the parts, CF by CF."""
@@ -133,7 +133,7 @@ class Race:
             return True
         why = f"it would take about {expected:,.0f} s, and {left:,.0f} s of the budget are left"
         self.warnings.append(
-            f"auto goes without {'more of ' if name in self.found else ''}{name}: "
+            f"auto skips {'the rest of ' if name in self.found else ''}{name}: "
             f"{why if left > 0 else 'the budget is spent'}"
         )
         return False

@@ -13,7 +13,7 @@ from benchmarks.tried.lab import Lab
 from benchmarks.tried.page import page
 from benchmarks.tried.results import Results, Run
 from benchmarks.tried.variants import VARIANTS, Variant
-from cfl_cli.estimators import auto, boost, net
+from cfl_cli.estimators import auto, boost, boost_objective, net
 from cfl_cli.estimators.interface import Method
 
 pytest.importorskip("lightgbm", reason="the extra [boost] is not installed")
@@ -23,7 +23,7 @@ DOCS = ROOT / "docs"
 @pytest.fixture
 def hurried(monkeypatch):
     monkeypatch.setattr(net, "STEPS", 30)
-    monkeypatch.setattr(boost, "MOST_ROUNDS", 20)
+    monkeypatch.setattr(boost_objective, "MOST_ROUNDS", 20)
 
 
 @pytest.fixture

@@ -7,7 +7,16 @@ from builders.known import follow, known_of, mean_log_scores, run, table
 
 from cfl_cli.core.draws import folds
 from cfl_cli.core.exclusions import Mechanism
-from cfl_cli.estimators import auto, blend, boost, commonest, graph, net
+from cfl_cli.estimators import (
+    auto,
+    blend,
+    boost,
+    boost_objective,
+    boost_trees,
+    commonest,
+    graph,
+    net,
+)
 from cfl_cli.estimators.interface import Estimate, Hidden, Method, Null, Origin, Size, apply_cells
 
 SIZES = (3, 4)
@@ -59,7 +68,7 @@ def parts(monkeypatch, **given):
 
 def quick(monkeypatch):
     monkeypatch.setattr(net, "STEPS", 300)
-    monkeypatch.setattr(boost, "MOST_ROUNDS", 100)
+    monkeypatch.setattr(boost_objective, "MOST_ROUNDS", 100)
 
 
 def stripes(n, rng):
@@ -167,7 +176,7 @@ def test_a_budget_leaves_out_what_would_take_longer(monkeypatch, clock):
     assert slow.rows == [50]
     assert [part.name for part in found.origins[0].parts] == ["net"]
     assert found.warnings == (
-        "auto goes without boost: it would take about 1,000 s, and 40 s of the budget are left",
+        "auto skips boost: it would take about 1,000 s, and 40 s of the budget are left",
     )
 
 
@@ -179,7 +188,7 @@ def test_a_budget_may_leave_the_graph_at_its_first_round(monkeypatch, clock):
     found = run("auto", known, folds=folds(1000, 5, seed=0)[:1], budget=60.0)
     assert walk.rows == [50, 1000, 50]  # 2.5 s, 50 s, 2.5 s; there are 5 s left, not 50
     assert found.warnings == (
-        "auto goes without more of graph: it would take about 50 s, and 5 s of the budget are left",
+        "auto skips the rest of graph: it would take about 50 s, and 5 s of the budget are left",
     )
     assert found.steps == (2,)
 
@@ -235,20 +244,34 @@ def test_without_a_budget_the_clock_is_not_asked(monkeypatch, clock):
     assert part.rows == [100]
 
 
-def test_without_lightgbm_it_goes_on_with_a_warning(monkeypatch):
+@pytest.mark.parametrize(
+    ("error", "why"),
+    [
+        (
+            ImportError("lightgbm"),
+            "which is not installed: reinstall cfl-cli (pip install --force-reinstall cfl-cli)",
+        ),
+        (
+            OSError("libgomp.so.1: cannot open shared object file"),
+            (
+                "which does not load (libgomp.so.1: cannot open shared object file): install the "
+                "OpenMP runtime, which is the package libgomp1 on Debian and libomp on macOS"
+            ),
+        ),
+    ],
+    ids=["not installed", "no OpenMP"],
+)
+def test_without_lightgbm_it_skips_boosting_with_a_warning(error, why, monkeypatch):
     def fail(name):
-        raise ImportError(name)
+        raise error
 
     quick(monkeypatch)
     monkeypatch.setattr(net, "STEPS", 36)
-    monkeypatch.setattr(boost, "import_module", fail)
+    monkeypatch.setattr(boost_trees, "import_module", fail)
     known, _ = table(0, 40)
     found = run("auto", known, folds=folds(40, 3, seed=0))
     (warning,) = found.warnings
-    assert warning == (
-        "auto goes without boost: method boost needs LightGBM, which is not installed: "
-        "pip install 'cfl-cli[boost]'"
-    )
+    assert warning == f"auto skips boost: method boost needs LightGBM, {why}"
     for origin in found.origins:
         assert [part.name for part in origin.parts] == ["graph", "net"]
     np.testing.assert_allclose(np.add.reduceat(found.confidences, known.blocks, axis=1), 1)
@@ -292,11 +315,11 @@ def test_the_weights_of_parts_hold_for_each_cf_by_itself(monkeypatch):
     assert [round(part.weight) for part in two.parts] == [1, 0]
 
 
-def test_a_table_of_fewer_rows_than_neighbors_goes_without_the_graph():
+def test_a_table_of_fewer_rows_than_neighbors_skips_the_graph():
     from cfl_cli import Schema, impute  # noqa: PLC0415 — the rest of this file needs arrays alone
 
     frame = pl.DataFrame({"x": [str(row) for row in range(10)], "c": ["a", "b"] * 5})
     columns = "x: {role: ordinary, type: numeric}, c: {role: complementary, values: [a, b, d]}"
     found = impute(frame, Schema.parse(f"version: 1\ncolumns: {{{columns}}}"), method="auto")
-    assert any("without graph" in warning for warning in found.report.warnings)
+    assert any("skips graph" in warning for warning in found.report.warnings)
     assert [part.name for part in found.report.columns[0].parts][-1] == "net"

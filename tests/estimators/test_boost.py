@@ -1,8 +1,5 @@
-from itertools import combinations
-
 import numpy as np
 import pytest
-from builders.cells import skewed
 from builders.known import follow, known_of, run, table
 from scipy.stats import norm
 
@@ -10,8 +7,9 @@ from cfl_cli.core.draws import folds
 from cfl_cli.core.exclusions import Mechanism
 from cfl_cli.core.known import Known
 from cfl_cli.errors import UsageError
-from cfl_cli.estimators import boost
-from cfl_cli.estimators.boost import Bench, Climb, Target, _residuals, _telling
+from cfl_cli.estimators import boost, boost_trees
+from cfl_cli.estimators.boost import Fitter, informative_columns
+from cfl_cli.estimators.boost_objective import BoostObjective
 
 needs_lightgbm = pytest.mark.usefixtures("lightgbm")
 
@@ -21,168 +19,40 @@ def lightgbm():
     return pytest.importorskip("lightgbm", reason="the extra [boost] is not installed")
 
 
-def target(known, start=0.0):
-    """The first CF of a table, as boosting sees it; all scores begin at `start`."""
-    size = known.mechanisms[0].size
-    begun = np.full((size, 1), start, dtype=np.float32) * np.arange(size)[:, None]
-    return boost._target(known, 0, [np.exp(begun[:, 0] / boost.HEAD_START)] * 2)  # noqa: SLF001
-
-
-def climb_of(cells, mechanism, fold=None):
-    known = Known(np.zeros((len(cells), 1)), cells, np.array([0]), (mechanism,))
-    return Climb(target(known, start=0.3), 0, fold)
-
-
-def probabilities(scores):
-    odds = np.exp(scores)
-    return odds / odds.sum(axis=-1, keepdims=True)
-
-
-@pytest.mark.parametrize("mechanism", [Mechanism(2), Mechanism(5), skewed(5)])
-def test_the_gradient_is_the_slope_of_minus_log_the_mass_that_a_cell_allows(mechanism):
-    size = mechanism.size
-    rng = np.random.default_rng(0)
-    many = np.arange(20) % size  # empty and exact cells among them
-    cells = mechanism.draw(rng.integers(size, size=20), many, rng.random((20, size)))
-    climb = climb_of(cells, mechanism)
-    scores = rng.normal(size=(20, size))
-    evidence = mechanism.likelihood(cells)
-    begun = 0.3 * np.arange(size)
-
-    def loss(at):
-        return -np.log((probabilities(at + begun) * evidence).sum(axis=1))
-
-    found, _ = climb(scores, None)
-    for value, step in enumerate(1e-5 * np.eye(size)):
-        slope = (loss(scores + step) - loss(scores - step)) / 2e-5
-        np.testing.assert_allclose(found[:, value], slope, atol=1e-6)
-
-
-def expected_squares(p, exclusions):
-    """The mean squared gradient over all values and the cells of so many uniform exclusions."""
-    size = len(p)
-    found = np.zeros(size)
-    for value in range(size):
-        others = [c for c in range(size) if c != value]
-        sets = list(combinations(others, exclusions))
-        for excluded in sets:
-            left = np.where(np.isin(np.arange(size), excluded), 0, p)
-            found += p[value] / len(sets) * (p - left / left.sum()) ** 2
-    return found
-
-
-def curvature(p, exclusions):
-    """What boosting takes for the curvature of a cell with so many exclusions."""
-    size = len(p)
-    cells = np.arange(size)[None] >= exclusions
-    climb = climb_of(cells, Mechanism(size))
-    _, found = climb(np.log(p)[None] - 0.3 * np.arange(size), None)
-    return found[0]
-
-
-@pytest.mark.parametrize("size", [2, 3, 6])
-@pytest.mark.parametrize("kind", ["one exclusion", "exact", "even"])
-def test_the_curvature_is_the_expected_squared_gradient(size, kind):
-    p = np.random.default_rng(size).dirichlet(np.ones(size))
-    if kind == "even":
-        for exclusions in range(1, size):
-            even = np.full(size, 1 / size)
-            found = curvature(even, exclusions)
-            np.testing.assert_allclose(found, expected_squares(even, exclusions), rtol=1e-5)
-        return
-    exclusions = 1 if kind == "one exclusion" else size - 1
-    expected = expected_squares(p, exclusions)
-    np.testing.assert_allclose(curvature(p, exclusions), expected, rtol=1e-5, atol=1e-6)
-    if kind == "exact":
-        np.testing.assert_allclose(expected, p * (1 - p))
-
-
-def test_an_empty_cell_has_no_slope_and_next_to_no_curvature():
-    climb = climb_of(np.ones((1, 4), dtype=bool), Mechanism(4))
-    gradient, found = climb(np.array([[1.0, 0.0, -1.0, 2.0]]), None)
-    np.testing.assert_allclose(gradient, 0, atol=2e-7)  # single precision
-    np.testing.assert_array_equal(found, boost.FLATTEST)
-
-
-def test_hidden_rows_pull_at_nothing_and_are_what_is_scored():
-    cells = ~np.eye(3, dtype=bool)[[0, 1, 2, 0]]
-    climb = climb_of(cells, Mechanism(3), np.array([1, 3]))
-    gradient, found = climb(np.zeros((4, 3)), None)
-    np.testing.assert_array_equal(gradient[[1, 3]], 0)
-    np.testing.assert_array_equal(found[[1, 3]], 0)
-    assert (gradient[[0, 2]] != 0).all()
-    p = probabilities(0.3 * np.arange(3))
-    expected = (np.log(1 - p[1]) + np.log(1 - p[0])) / 2
-    assert climb.scores == [pytest.approx(expected, abs=1e-6)]
-    assert climb.rounds == 0
-    np.testing.assert_allclose(climb.priors.T, [p] * 4, rtol=1e-6)
-
-
-def test_probabilities_of_nothing_leave_no_nan():
-    cells = ~np.eye(3, dtype=bool)[[0, 1]]
-    climb = climb_of(cells, Mechanism(3))
-    gradient, found = climb(np.array([[500.0, 0, 0], [-500.0, 0, -500.0]]), None)
-    assert np.isfinite(gradient).all()
-    assert np.isfinite(found).all()
-    assert (found > 0).all()
-
-
-def test_a_climb_ends_when_its_score_no_longer_gains_and_keeps_the_best(monkeypatch):
-    monkeypatch.setattr(boost, "PATIENCE", 3)
-    cells = ~np.eye(2, dtype=bool)[[0, 0, 0]]  # the second value, in every row
-    climb = climb_of(cells, Mechanism(2), np.array([2]))
-    for height in (0, 1, 2, 3, 2.5, 2):
-        climb(np.array([[0, height]] * 3), None)
-    with pytest.raises(boost.Enough):
-        climb(np.array([[0, 1]] * 3), None)
-    assert climb.rounds == 3
-    np.testing.assert_allclose(climb.priors[1], 1 / (1 + np.exp(-3.3)), rtol=1e-5)
-
-
-def test_residuals_are_what_cells_that_are_not_hidden_pull_priors_by():
-    cells = np.array([[False, True, True], [True, False, True], [True, True, True]])
-    known = Known(np.zeros((3, 1)), cells, np.array([0]), (Mechanism(3),))
-    prior = np.array([[0.5, 0.3, 0.2]] * 3, dtype=np.float32).T
-    found = _residuals(target(known), prior, np.array([1]))
-    np.testing.assert_allclose(found.T, [[-0.5, 0.3, 0.2], [0, 0, 0], [0, 0, 0]], atol=1e-6)
-    found = _residuals(target(known), prior, None)
-    np.testing.assert_allclose(found[:, 1], [3 / 14, -0.3, 3 / 35], atol=1e-6)
-
-
-def test_telling_columns_are_found_and_noise_is_not():
+def test_informative_columns_are_found_and_noise_is_not():
     rng = np.random.default_rng(1)
     columns = rng.random((2000, 6)).astype(np.float32)
     residuals = 0.3 * rng.standard_normal((3, 2000))
     residuals[1] += 0.2 * (columns[:, 4] - 0.5)
     residuals[2] -= 0.5 * (columns[:, 2] - 0.5)
-    assert _telling(columns, residuals.astype(np.float32)).tolist() == [2, 4]
+    assert informative_columns(columns, residuals.astype(np.float32)).tolist() == [2, 4]
     nothing = np.zeros((3, 2000), dtype=np.float32)
-    assert _telling(columns, nothing).tolist() == []
+    assert informative_columns(columns, nothing).tolist() == []
 
 
-def test_noise_seems_to_tell_something_as_often_as_chance_has_it(monkeypatch):
+def test_noise_seems_informative_as_often_as_chance_has_it(monkeypatch):
     monkeypatch.setattr(boost, "MOST_COLUMNS", 2000)
     rng = np.random.default_rng(2)
     columns = rng.random((300, 2000)).astype(np.float32)
     residuals = rng.exponential(size=(1, 300)).astype(np.float32) - 1
     expected = 2000 * 2 * norm.sf(boost.CLEAR)  # 25
-    assert len(_telling(columns, residuals)) == pytest.approx(expected, abs=15)
+    assert len(informative_columns(columns, residuals)) == pytest.approx(expected, abs=15)
 
 
-def test_constant_columns_tell_nothing_however_their_mean_is_rounded():
+def test_constant_columns_are_not_informative_however_their_mean_is_rounded():
     columns = np.full((3000, 3), 0.3, dtype=np.float32)
     residuals = np.full((2, 3000), 0.1, dtype=np.float32)
     assert (columns != columns.mean(axis=0)).all()
-    assert _telling(columns, residuals).tolist() == []
+    assert informative_columns(columns, residuals).tolist() == []
 
 
 def test_no_more_columns_are_taken_than_trees_have_use_for(monkeypatch):
     rng = np.random.default_rng(0)
     columns = rng.random((500, 6)).astype(np.float32)
     residuals = (columns - 0.5).sum(axis=1)[None]
-    assert sorted(_telling(columns, residuals)) == list(range(6))
+    assert sorted(informative_columns(columns, residuals)) == list(range(6))
     monkeypatch.setattr(boost, "MOST_COLUMNS", 2)
-    assert len(_telling(columns, residuals)) == 2
+    assert len(informative_columns(columns, residuals)) == 2
 
 
 @needs_lightgbm
@@ -197,7 +67,7 @@ def test_a_cf_that_follows_from_the_ofs_is_recovered():
 
 
 def pair(n, seed=0):
-    """The OFs tell nothing of a CF; the cells of another CF, mostly exact, tell it all."""
+    """The OFs say nothing of a CF; the cells of another CF, mostly exact, say it all."""
     rng = np.random.default_rng(seed)
     values = rng.integers(3, size=n)
     features = rng.random((n, 2))
@@ -208,7 +78,7 @@ def pair(n, seed=0):
 
 
 @needs_lightgbm
-def test_what_is_said_of_other_cfs_is_used_where_it_tells_something():
+def test_what_is_said_of_other_cfs_is_used_where_it_is_informative():
     known, values = pair(400)
     found = run("boost", known, folds=folds(400, 5, seed=0)[:1])
     shallow, _, related = found.origins[0].parts
@@ -232,33 +102,33 @@ def test_what_is_said_of_unrelated_cfs_is_left_aside():
 def test_all_rows_are_boosted_for_as_many_rounds_as_hidden_cells_favor_in_the_mean(
     monkeypatch, workers
 ):
-    climbs = []
+    objectives = []
 
-    class Spy(Climb):
+    class Spy(BoostObjective):
         def __init__(self, *arguments):
             super().__init__(*arguments)
-            climbs.append(self)
+            objectives.append(self)
 
-    monkeypatch.setattr(boost, "Climb", Spy)
+    monkeypatch.setattr(boost, "BoostObjective", Spy)
     known, _ = table(1, 120, sizes=(3,))
     dealt = folds(120, 3, seed=0)
-    bench = Bench(known, dealt, 0, workers, lambda *_: None)
-    ((fitted,),) = bench.from_ofs("boosting", ["shallow"])
-    *hidden, last = climbs
-    assert last.rounds == round(np.mean([climb.rounds for climb in hidden]))
+    fitter = Fitter(known, dealt, 0, workers, lambda *_: None)
+    ((fitted,),) = fitter.from_ofs("boosting", ["shallow"])
+    *hidden, last = objectives
+    assert last.rounds == round(np.mean([objective.rounds for objective in hidden]))
     assert last.rounds > 0
-    for climb, fold, without in zip(hidden, dealt, fitted.without, strict=True):
-        np.testing.assert_array_equal(climb.fold, fold)
-        assert climb.rounds == np.argmax(climb.scores)
-        np.testing.assert_array_equal(without, climb.priors)
+    for objective, fold, without in zip(hidden, dealt, fitted.without, strict=True):
+        np.testing.assert_array_equal(objective.fold, fold)
+        assert objective.rounds == np.argmax(objective.scores)
+        np.testing.assert_array_equal(without, objective.priors)
 
 
 @needs_lightgbm
 def test_boosting_ends_when_the_workers_have_been_stopped(workers):
     known, _ = table(1, 60, sizes=(3,))
-    bench = Bench(known, folds(60, 3, seed=0), 0, workers, lambda *_: None)
+    fitter = Fitter(known, folds(60, 3, seed=0), 0, workers, lambda *_: None)
     workers.stopped = True
-    ((fitted,),) = bench.from_ofs("boosting", ["shallow"])
+    ((fitted,),) = fitter.from_ofs("boosting", ["shallow"])
     np.testing.assert_array_equal(fitted.priors, 0)
 
 
@@ -267,8 +137,8 @@ def test_where_no_of_varies_the_priors_stay_half_way_to_the_domain_shares(worker
     features = np.zeros((40, 2))
     cells = ~np.eye(3, dtype=bool)[[0] * 16 + [1] * 14 + [2] * 10]
     known = Known(features, cells, np.array([0]), (Mechanism(3),))
-    bench = Bench(known, [np.arange(40)[::4]], 0, workers, lambda *_: None)
-    ((fitted,),) = bench.from_ofs("boosting", ["shallow"])
+    fitter = Fitter(known, [np.arange(40)[::4]], 0, workers, lambda *_: None)
+    ((fitted,),) = fitter.from_ofs("boosting", ["shallow"])
     shares = np.array([0.2, 0.3, 0.5])  # 1 − 2 · share of the cells that rule a value out
     expected = np.sqrt(shares) / np.sqrt(shares).sum()
     np.testing.assert_allclose(fitted.priors.T, [expected] * 40, rtol=1e-6)
@@ -277,7 +147,7 @@ def test_where_no_of_varies_the_priors_stay_half_way_to_the_domain_shares(worker
 @pytest.mark.parametrize(
     ("error", "way_out"),
     [
-        (ImportError("no such package"), "pip install 'cfl-cli[boost]'"),
+        (ImportError("no such package"), "reinstall cfl-cli"),
         (OSError("libgomp.so.1: cannot open shared object file"), "libgomp1"),
     ],
 )
@@ -285,19 +155,10 @@ def test_without_lightgbm_one_line_says_how_to_get_it(error, way_out, monkeypatc
     def fail(name):
         raise error
 
-    monkeypatch.setattr(boost, "import_module", fail)
+    monkeypatch.setattr(boost_trees, "import_module", fail)
     known, _ = table(0, 20)
     with pytest.raises(UsageError, match="method boost needs LightGBM") as caught:
         run("boost", known, folds=folds(20, 2, seed=0))
     (line,) = str(caught.value).splitlines()
     assert way_out in line
     assert caught.value.__suppress_context__
-
-
-def test_a_targets_factors_tell_how_much_its_cells_tell():
-    cells = np.arange(4)[None] >= np.array([[0], [1], [2], [3]])
-    known = Known(np.zeros((4, 1)), cells, np.array([0]), (Mechanism(4),))
-    found: Target = target(known)
-    # s (K−1)/(K−s); an exact cell's is beyond all bounds
-    np.testing.assert_allclose(found.factors, [0, 1, 3, boost.CERTAIN])
-    assert found.telling == pytest.approx((0 + 1 + 2 + 3) / 4 / 3)

@@ -1,6 +1,5 @@
 import re
 from itertools import count
-from typing import get_args
 
 import numpy as np
 import pytest
@@ -11,11 +10,11 @@ from cfl_cli import estimators
 from cfl_cli.core.draws import folds
 from cfl_cli.core.exclusions import Mechanism
 from cfl_cli.core.known import Known
-from cfl_cli.estimators import blend, boost, graph, net
+from cfl_cli.core.methods import METHODS
+from cfl_cli.estimators import blend, boost, boost_objective, graph, net
 from cfl_cli.estimators.interface import Size
 
-NAMES = ("graph", "boost", "net", "ipal", "observed", "commonest", "auto")
-ANY = pytest.mark.parametrize("name", NAMES)
+ANY = pytest.mark.parametrize("name", METHODS)
 
 
 @pytest.fixture(autouse=True)
@@ -23,7 +22,7 @@ def quick(monkeypatch, request):
     if re.search(r"boost|auto", request.node.name):
         pytest.importorskip("lightgbm", reason="the extra [boost] is not installed")
     monkeypatch.setattr(net, "STEPS", 24)
-    monkeypatch.setattr(boost, "MOST_ROUNDS", 8)
+    monkeypatch.setattr(boost_objective, "MOST_ROUNDS", 8)
 
 
 def assert_sound(name, known, found, dealt):
@@ -175,14 +174,6 @@ def test_whatever_the_table_confidences_and_priors_are_sound_and_nothing_is_prin
     assert capfd.readouterr() == ("", "")
 
 
-def test_every_name_is_that_of_an_estimator():
-    assert get_args(estimators.Name) == NAMES
-    for name in NAMES:
-        module = estimators.load(name)
-        assert callable(module.estimate)
-        assert callable(module.memory)
-
-
 @ANY
 def test_the_largest_seed_is_as_good_as_any_other(name):
     known, _ = table(0, 20)
@@ -277,7 +268,9 @@ def choices_are_fixed(monkeypatch):
     monkeypatch.setattr(graph.Trace, "score", lambda *_: np.zeros(2))
     monkeypatch.setattr(net, "LOOKS", 1)
     rounds = count()
-    monkeypatch.setattr(boost, "log_scores", lambda *_, **__: np.array([float(next(rounds))]))
+    monkeypatch.setattr(
+        boost_objective, "log_scores", lambda *_, **__: np.array([float(next(rounds))])
+    )
     monkeypatch.setattr(boost, "CLEAR", 0.0)
     monkeypatch.setattr(blend, "_weights", lambda parts, _: np.full(len(parts), 1 / len(parts)))
 
@@ -300,24 +293,24 @@ def test_nothing_of_a_hidden_cell_reaches_the_prior_of_its_row(name, number, cf)
 
 
 @pytest.mark.parametrize("cf", [0, 1])
-def test_what_boosting_is_told_of_other_cfs_has_nothing_of_the_cfs_own_cells(cf, monkeypatch):
+def test_what_boosting_sees_of_other_cfs_has_nothing_of_the_cfs_own_cells(cf, monkeypatch):
     known = related()
     other = with_other_cells(known, np.arange(60), cf)
-    told = []
-    choose = boost._telling  # noqa: SLF001
+    seen = []
+    choose = boost.informative_columns
 
     def listen(columns, residuals):
-        told[-1].setdefault(len(residuals), columns)
+        seen[-1].setdefault(len(residuals), columns)
         return choose(columns, residuals)
 
-    monkeypatch.setattr(boost, "_telling", listen)
+    monkeypatch.setattr(boost, "informative_columns", listen)
     for cells in (known, other):
-        told.append({})
+        seen.append({})
         run("boost", cells, folds=folds(60, 3, seed=0))
     size, rest = known.mechanisms[cf].size, known.mechanisms[1 - cf].size
-    assert told[0][size].shape == (60, rest)
-    np.testing.assert_array_equal(told[0][size], told[1][size])
-    assert (told[0][rest] != told[1][rest]).any()
+    assert seen[0][size].shape == (60, rest)
+    np.testing.assert_array_equal(seen[0][size], seen[1][size])
+    assert (seen[0][rest] != seen[1][rest]).any()
 
 
 @ANY

@@ -1,0 +1,92 @@
+"""How boosting grows its trees: LightGBM, in one thread and from a seed."""
+
+from contextlib import suppress
+from dataclasses import dataclass
+from importlib import import_module
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from cfl_cli.core.known import LARGE
+from cfl_cli.core.parallel import Workers
+from cfl_cli.errors import UsageError
+from cfl_cli.estimators.boost_objective import FLATTEST, BoostObjective, StopBoosting
+
+MOST_FEATURES = 32  # that a tree sees
+L2 = 5.0
+
+
+@dataclass(frozen=True)
+class Shape:
+    """What trees are grown."""
+
+    leaves: int
+    rows: int  # in a leaf, at least; of a table below 20,000 rows, fewer in proportion
+    rate: float
+    columns: float  # share of the features that each tree sees
+
+
+SHALLOW = Shape(leaves=7, rows=200, rate=0.1, columns=1.0)
+DEEP = Shape(leaves=31, rows=100, rate=0.07, columns=0.7)
+
+
+class Trees:
+    """Grows trees until the objective stops it, or the workers are stopped."""
+
+    def __init__(self, seed: int, workers: Workers) -> None:
+        self.seed, self.workers = seed, workers
+        self.lightgbm = lightgbm()
+
+    def bins(self, features: npt.NDArray[np.floating]) -> Any:
+        """Return features in LightGBM's bins."""
+        options = {"verbose": -1, "num_threads": 1, "feature_pre_filter": False}
+        return self.lightgbm.Dataset(features, params=options).construct()
+
+    def grow(self, objective: BoostObjective, data: Any, shape: Shape) -> None:
+        """Boost; what comes of it is in the objective."""
+        size, n = objective.target.cells.shape
+        if not any(data.feature_num_bin(column) > 1 for column in range(data.num_feature())):
+            objective.stay()
+            return
+        rows = max(min(shape.rows, n * shape.rows // LARGE), 1)
+        booster = self.lightgbm.Booster(
+            {
+                "objective": "none",
+                "num_class": size,
+                "learning_rate": shape.rate,
+                "num_leaves": shape.leaves,
+                "min_data_in_leaf": rows,
+                # It counts rows by their curvature, and without this might split off none at all.
+                "min_sum_hessian_in_leaf": 0.5 * rows * float(FLATTEST),
+                "lambda_l2": L2,
+                "feature_fraction": min(shape.columns, MOST_FEATURES / data.num_feature()),
+                "boost_from_average": False,
+                "feature_pre_filter": False,
+                "seed": self.seed % 2**31,
+                "deterministic": True,
+                "force_row_wise": True,
+                "num_threads": 1,
+                "verbose": -1,
+            },
+            data,
+        )
+        with suppress(StopBoosting):
+            while not (self.workers.stopped or booster.update(fobj=objective)):
+                pass
+
+
+def lightgbm() -> Any:
+    """Return the package, or raise with what to install."""
+    try:
+        return import_module("lightgbm")
+    except ImportError:
+        raise UsageError(
+            "method boost needs LightGBM, which is not installed: reinstall cfl-cli "
+            "(pip install --force-reinstall cfl-cli)"
+        ) from None
+    except OSError as error:  # its library lacks another one, of the system
+        raise UsageError(
+            f"method boost needs LightGBM, which does not load ({error}): install the OpenMP "
+            "runtime, which is the package libgomp1 on Debian and libomp on macOS"
+        ) from None
