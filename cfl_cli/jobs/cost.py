@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from cfl_cli.core import draws
+from cfl_cli.core.methods import METHODS
 from cfl_cli.core.settings import RunSettings, Settings
 from cfl_cli.estimators.graph import STOPS
 from cfl_cli.estimators.methods import PARTS, hidden_together
@@ -19,9 +20,6 @@ from cfl_cli.schema.model import Schema
 from cfl_cli.steps.encode import Encoded
 from cfl_cli.tables import frames
 
-PILOT_ROWS = 3000
-LEARNING = {"boost", "net", "auto"}  # methods whose time depends on the rows less …
-FEW_PILOT_ROWS = 1000  # … so that fewer tell it
 PILOT_STEPS = 20  # of propagation
 
 
@@ -70,13 +68,13 @@ def plan(
 def seconds(encoded: Encoded, settings: Settings, *, jobs: int | None = None) -> float:
     """Return about how long a run takes here, from running a part of it."""
     n = len(encoded.features)
-    learns = settings.method in LEARNING
-    tried = max(FEW_PILOT_ROWS if learns else PILOT_ROWS, settings.k + 1)
+    traits = METHODS[settings.method]
+    tried = max(traits.pilot_rows, settings.k + 1)
     rows = np.unique(np.linspace(0, n - 1, tried).astype(int))
     stages = Stages(lambda *_: None)
     some = replace(encoded, features=encoded.features[rows], candidates=encoded.candidates[rows])
     walked = STOPS[-1] if settings.iterations == "auto" else settings.iterations
-    steps = walked if settings.method == "auto" else min(walked, PILOT_STEPS)
+    steps = walked if traits.chooses_steps else min(walked, PILOT_STEPS)
     folds = draws.folds(len(rows), PARTS, settings.seed)[: len(hidden_together(n, settings))]
     run(some, settings.override(iterations=steps), folds=folds, jobs=jobs, progress=stages)
     growth = n / len(rows)

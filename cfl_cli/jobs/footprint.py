@@ -2,6 +2,7 @@
 
 from cfl_cli import estimators
 from cfl_cli.core import budget as memory
+from cfl_cli.core.methods import METHODS
 from cfl_cli.core.parallel import available_cores
 from cfl_cli.core.settings import Settings
 from cfl_cli.errors import ResourceError
@@ -10,7 +11,6 @@ from cfl_cli.estimators.methods import method
 from cfl_cli.steps.encode import Encoded
 
 PACKAGES = 200e6  # what Python and its packages hold before there is any table
-SMALLER = {"graph": ", a smaller k or --gamma 0", "auto": " or --method graph"}  # what helps too
 
 
 def peak_bytes(
@@ -37,7 +37,9 @@ def check(
     allowed = max_memory or memory.available()
     if needed > allowed:
         whose = "--max-memory" if max_memory else "this machine"
+        *ways_out, last = "fewer rows", *METHODS[settings.method].saves_memory
+        either = f"{', '.join(ways_out)} or {last}" if ways_out else last
         raise ResourceError(
             f"about {needed / 1e6:,.0f} MB of memory are needed, and {whose} allows "
-            f"{allowed / 1e6:,.0f} MB: use fewer rows{SMALLER.get(settings.method, '')}"
+            f"{allowed / 1e6:,.0f} MB: use {either}"
         )

@@ -8,6 +8,7 @@ from typing import Any
 from cfl_cli import __version__, estimators
 from cfl_cli.core import budget as memory
 from cfl_cli.core.arrays import Floats, Ints
+from cfl_cli.core.methods import METHODS
 from cfl_cli.core.parallel import Workers, available_cores
 from cfl_cli.core.settings import Settings
 from cfl_cli.errors import DataError
@@ -20,8 +21,6 @@ from cfl_cli.steps.encode import Encoded, encode
 from cfl_cli.tables import frames
 from cfl_cli.trust import verdict
 from cfl_cli.trust.report import Report
-
-WITH_NEIGHBORS = {"graph", "ipal"}  # methods that cannot do without
 
 
 @dataclass(frozen=True)
@@ -99,7 +98,8 @@ def prepare(frame: Any, schema: Schema, settings: Settings, *, name: str) -> Enc
         f"{name}: k = {k} needs more than {k} rows, and the table has {table.height}: "
         f"set k (--k) to {table.height - 1} or less"
     )
-    problems = [too_many] if settings.method in WITH_NEIGHBORS and 1 < table.height <= k else []
+    needs_neighbors = METHODS[settings.method].needs_neighbors
+    problems = [too_many] if needs_neighbors and 1 < table.height <= k else []
     taken = frames.names(frame)
     try:
         encoded = encode(table, schema, name=name)

@@ -10,6 +10,7 @@ from cfl_cli.core.draws import hash_rows
 from cfl_cli.core.exclusions import Shares
 from cfl_cli.core.known import Rule
 from cfl_cli.core.messages import quote
+from cfl_cli.core.methods import METHODS
 from cfl_cli.core.parallel import Workers
 from cfl_cli.core.posterior import most_confident
 from cfl_cli.estimators.interface import Estimate
@@ -92,7 +93,8 @@ def _doubts(encoded: Encoded, settings: dict[str, Setting]) -> Iterator[str]:
         )
     n, k, gamma = len(ofs), settings.get("k"), settings.get("gamma")
     distinct = n - len(twins)
-    twice = settings.get("method", "graph") == "graph" and isinstance(gamma, float) and gamma > 0
+    traits = METHODS[str(settings.get("method", "graph"))]
+    twice = traits.second_round and isinstance(gamma, float) and gamma > 0
     if twice and isinstance(k, int) and n > k * distinct:
         yield (
             f"only {distinct:,} rows are distinct by their OFs, and then a second round often does "

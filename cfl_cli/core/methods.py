@@ -1,0 +1,60 @@
+"""The methods by name, and what each needs; light, so that help and schema can know it."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Traits:
+    """What one method is, and what follows for whoever runs it."""
+
+    name: str  # and the name of its module in `estimators`
+    summary: str
+    needs_neighbors: bool = False  # does it fail where the table has no more than k rows?
+    needs_hidden_rows: bool = False  # does it choose by hidden cells, and so fail with folds 0?
+    second_round: bool = False  # does γ above 0 mean a second round for every CF?
+    chooses_steps: bool = False  # does it set the number of steps itself, whatever is asked for?
+    saves_memory: tuple[str, ...] = ()  # what helps beside fewer rows
+    pilot_rows: int = 3000  # that are enough to measure its time
+
+
+LEARNING_ROWS = 1000  # enough where the time depends less on the rows
+
+METHODS = {
+    traits.name: traits
+    for traits in (
+        Traits(
+            "graph",
+            "the paper's method: confidences propagated along a graph of near rows",
+            needs_neighbors=True,
+            second_round=True,
+            saves_memory=("a smaller k", "--gamma 0"),
+        ),
+        Traits(
+            "boost",
+            "gradient boosting, fitted to the exclusions; CFs inform each other where that helps",
+            needs_hidden_rows=True,
+            pilot_rows=LEARNING_ROWS,
+        ),
+        Traits(
+            "net",
+            "a small neural network, fitted to the exclusions of all CFs at once",
+            needs_hidden_rows=True,
+            pilot_rows=LEARNING_ROWS,
+        ),
+        Traits(
+            "ipal",
+            "the paper's rival, for comparison; it may answer what a cell rules out",
+            needs_neighbors=True,
+        ),
+        Traits("observed", "the cells alone: all candidates alike"),
+        Traits("commonest", "how common each value is, and nothing else"),
+        Traits(
+            "auto",
+            "for each CF the blend of graph, boost and net that predicts its hidden cells best",
+            needs_hidden_rows=True,
+            chooses_steps=True,
+            saves_memory=("--method graph",),
+            pilot_rows=LEARNING_ROWS,
+        ),
+    )
+}

@@ -1,0 +1,78 @@
+import subprocess
+import sys
+from pkgutil import iter_modules
+from typing import get_args
+
+import numpy as np
+import pytest
+from builders.known import run, table
+
+from cfl_cli import estimators
+from cfl_cli.core.draws import folds
+from cfl_cli.core.methods import METHODS
+from cfl_cli.core.settings import MethodName
+from cfl_cli.estimators import boost_objective, net
+
+ANY = pytest.mark.parametrize("name", METHODS)
+
+
+def test_every_estimator_has_its_traits_and_every_trait_its_estimator():
+    modules = {module.name for module in iter_modules(estimators.__path__)}
+    loaded = {name: estimators.load(name) for name in modules}
+    has_both = {
+        name
+        for name, module in loaded.items()
+        if callable(getattr(module, "estimate", None)) and callable(getattr(module, "memory", None))
+    }
+    assert has_both == set(METHODS) == set(get_args(MethodName))
+
+
+@ANY
+def test_a_method_is_listed_by_its_own_name_and_says_what_it_is(name):
+    assert METHODS[name].name == name
+    assert METHODS[name].summary
+    assert not METHODS[name].summary.endswith(".")
+
+
+@ANY
+def test_methods_that_need_neighbors_fail_on_a_table_of_k_rows_and_others_do_not(name, monkeypatch):
+    monkeypatch.setattr(net, "STEPS", 24)
+    monkeypatch.setattr(boost_objective, "MOST_ROUNDS", 4)
+    known, _ = table(0, 6)
+    dealt = folds(6, 2, seed=0)
+    if METHODS[name].needs_neighbors:
+        with pytest.raises((ValueError, IndexError)):
+            run(name, known, folds=dealt, k=6)
+    else:
+        assert np.isfinite(run(name, known, folds=dealt, k=6).confidences).all()
+
+
+@ANY
+def test_methods_that_need_hidden_rows_fail_without_and_others_do_not(name):
+    known, _ = table(0, 20)
+    if METHODS[name].needs_hidden_rows:
+        with pytest.raises((ValueError, IndexError, ZeroDivisionError)):
+            run(name, known, folds=[])
+    else:
+        assert run(name, known, folds=[]).hidden is None
+
+
+@ANY
+def test_a_second_round_is_taken_where_the_traits_say_so(name, monkeypatch):
+    monkeypatch.setattr(net, "STEPS", 24)
+    monkeypatch.setattr(boost_objective, "MOST_ROUNDS", 4)
+    known, _ = table(0, 30)
+    steps = run(name, known, folds=folds(30, 2, seed=0), gamma=0.25).steps
+    assert not METHODS[name].second_round or len(steps) == 2
+    if not METHODS[name].second_round and not METHODS[name].chooses_steps:
+        assert len(steps) < 2
+
+
+def test_the_traits_load_nothing_heavy():
+    loaded = subprocess.run(
+        [sys.executable, "-c", "import sys, cfl_cli.core.methods; print(*sys.modules)"],
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout.split()
+    assert not {"numpy", "scipy", "polars", "osqp", "pydantic"} & set(loaded)
