@@ -180,7 +180,7 @@ def _walk(lab: Lab, rounds: Rounds, steps: int) -> Answer:
     """Return what so many steps of round one make of it."""
     count = len(rounds.blocks)
     stops = np.full(count, steps)
-    told = rounds.foretell("", lab.hidden, Choice(np.ones(count, dtype=int), (stops,)))
+    told = rounds.predict_hidden("", lab.hidden, Choice(np.ones(count, dtype=int), (stops,)))
     last = rounds.walk("", rounds.first, rounds.evidence, stops)
     return Answer(told, last.confidences, last.mass)
 

@@ -1,1 +1,14 @@
-"""What everybody may know: arrays, blocks of CFs, cells and what they say, settings, messages."""
+"""What everybody may know: arrays, blocks of CFs, cells and what they say, settings, messages.
+
+Words that the package uses everywhere, beside those of the method (OF, CF, candidate, confidence):
+
+    evidence   how likely a row's cell is under each value, up to a factor; under uniform
+               exclusions 1 for a candidate and 0 otherwise
+    prior      what is said of a row's CF without its own cell; with the cell applied, a posterior
+    mass       how much of a prior a cell leaves: Σ of prior · evidence over a CF's values
+    block      the columns of one CF in an array that has a column for every value, n × ΣK
+    fold       rows whose cells are hidden together, to see how well they are predicted
+    part       one of the answers that a blend is made of; also rows that are worked on at once
+    share      how common a value is, from 0 to 1; in all, a CF's domain shares
+    rates      K × K: how probably a value's exclusion is each of the others; its mechanism
+"""

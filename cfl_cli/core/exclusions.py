@@ -11,7 +11,7 @@ How many a cell rules out is taken to be independent of v. With Π_s[v, c] = P(c
 
     f(S, t) = Σ_{c ∈ S} (Π_s⁻¹)[c, t]      has the expectation 1[v = t], whatever v is
 
-and so tells without bias, if noisily, where the true value is: on it stand the estimates that need
+and so shows without bias, if noisily, where the true value is: on it stand the estimates that need
 no truth. Under uniform exclusions f(S, t) = 1 − (K−1)/s · 1[t ∈ S]. An exact cell has s = K−1 and
 says what its value is under any mechanism; an empty cell says nothing.
 """
@@ -179,16 +179,16 @@ class Mechanism:
         first, places = distinct(candidates)
         cells = candidates[first]
         sizes = (~cells).sum(axis=1)
-        found = np.zeros(cells.shape)
+        estimates = np.zeros(cells.shape)
         if self.rates is None:
-            found = 1 - (self.size - 1) / np.maximum(sizes, 1)[:, None] * ~cells
-            found[sizes == 0] = 0
-            return np.asarray(found[places])
+            estimates = 1 - (self.size - 1) / np.maximum(sizes, 1)[:, None] * ~cells
+            estimates[sizes == 0] = 0
+            return np.asarray(estimates[places])
         for size in np.unique(sizes[sizes > 0]):
             inverse = self.inverse(int(size))
             if inverse is not None:
-                found[sizes == size] = (~cells[sizes == size]).astype(float) @ inverse
-        return found[places]
+                estimates[sizes == size] = (~cells[sizes == size]).astype(float) @ inverse
+        return estimates[places]
 
     def weights(self, candidates: Mask) -> Floats:
         """Return how much each row's f counts when rows are pooled, n: its exclusions.
@@ -207,7 +207,7 @@ class Mechanism:
         return weights
 
     def shares(self, candidates: Mask) -> Shares | None:
-        """Return the estimated domain shares, or None if no cell tells anything."""
+        """Return the estimated domain shares, or None if no cell says anything."""
         weights = self.weights(candidates)
         total = weights.sum()
         if total == 0:
@@ -233,10 +233,10 @@ class Mechanism:
         accused with a probability below `level`, over all values of the domain together.
         """
         sizes = (~candidates).sum(axis=1)
-        telling = (sizes > 0) & (sizes < self.size - 1)
-        counts = np.bincount(sizes[telling], minlength=self.size)
+        partial = (sizes > 0) & (sizes < self.size - 1)
+        counts = np.bincount(sizes[partial], minlength=self.size)
         n = counts.sum()
-        seen = (~candidates[telling]).sum(axis=0) / max(n, 1)
+        seen = (~candidates[partial]).sum(axis=0) / max(n, 1)
         possible = np.zeros(self.size)
         for size in np.flatnonzero(counts):
             possible += counts[size] / n * self.inclusion(int(size)).max(axis=0)

@@ -60,13 +60,13 @@ class Known:
     def shares(self, rows: Mask | slice = slice(None)) -> list[Floats]:
         """Return how common each CF's values are, estimated from the cells of some rows."""
         cells = self.candidates[rows]
-        found = (
+        estimates = (
             mechanism.shares(cells[:, block])
             for mechanism, block in zip(self.mechanisms, self.columns, strict=True)
         )
         return [
             np.full(mechanism.size, 1 / mechanism.size) if shares is None else shares.prior
-            for mechanism, shares in zip(self.mechanisms, found, strict=True)
+            for mechanism, shares in zip(self.mechanisms, estimates, strict=True)
         ]
 
 

@@ -27,14 +27,14 @@ def posterior(
     out: Numbers | None = None,
 ) -> tuple[Numbers, Numbers]:
     """Return the posterior, in `out` if given, and the mass, whose axis of one CF has length 1."""
-    found: Numbers = np.multiply(prior, evidence, out=out)
-    mass = normalise(found, over, out=found)
+    confidences: Numbers = np.multiply(prior, evidence, out=out)
+    mass = normalise(confidences, over, out=confidences)
     empty = mass == 0
     if empty.any():
         instead = prior if fallback is Fallback.PRIOR else start(evidence, over)
-        lost = spread(empty, over, found.shape[1])
-        np.copyto(found, instead, where=lost, casting="same_kind")
-    return found, mass
+        lost = spread(empty, over, confidences.shape[1])
+        np.copyto(confidences, instead, where=lost, casting="same_kind")
+    return confidences, mass
 
 
 def most_confident(prior: Floats, likelihood: Floats) -> tuple[Ints, Floats]:

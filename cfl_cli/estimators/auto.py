@@ -49,29 +49,29 @@ def estimate(
     workers: Workers,
     progress: Progress,
 ) -> Estimate:
-    """Run what pays, and blend what is said of each CF."""
+    """Run what pays, and blend the parts CF by CF."""
     chosen = replace(method, iterations=None, choose_round=True)
     brief = replace(chosen, gamma=0.0, longest=FEW_STEPS)
-    race = Race(known, folds, workers, progress, method.budget)
+    runner = PartRunner(known, folds, workers, progress, method.budget)
     for name in PARTS:
-        race.run(name, brief)
-    blends = race.blends()
-    if "graph" in race.found:
-        place = [*race.found].index("graph")
+        runner.run(name, brief)
+    blends = runner.blends()
+    if "graph" in runner.estimates:
+        place = [*runner.estimates].index("graph")
         if max(of_cf.weights[place] for of_cf in blends) >= WORTH_IT:
-            race.run("graph", chosen)
-            blends = race.blends()
-    return _blended(known, folds, race, blends)
+            runner.run("graph", chosen)
+            blends = runner.blends()
+    return _blended(known, folds, runner, blends)
 
 
 def memory(size: Size, method: Method, *, jobs: int) -> float:
     """Return about how many bytes are held at the peak, those of the table left aside."""
-    own = len(PARTS) * size.rows * size.width * 9.0  # what the parts have said
+    own = len(PARTS) * size.rows * size.width * 9.0  # what the parts return
     return own + max(part.memory(size, method, jobs=jobs) for part in PARTS.values())
 
 
-class Race:
-    """What the parts have said so far, and the time that is left to them."""
+class PartRunner:
+    """Runs parts while time is left, and keeps what they said."""
 
     def __init__(
         self,
@@ -84,39 +84,41 @@ class Race:
         self.known, self.folds = known, folds
         self.workers, self.progress = workers, progress
         self.budget, self.began = budget, monotonic()
-        self.found: dict[str, Estimate] = {}
+        self.estimates: dict[str, Estimate] = {}
         self.warnings: list[str] = []
 
     def run(self, name: str, method: Method) -> None:
-        """Run a part, if it can be run and the time allows it."""
+        """Run a part if it can be run and the time allows it."""
         if name == "graph" and method.k >= len(self.known):
-            few = f"k = {method.k} needs more than {method.k} rows"
-            self.warnings.append(f"auto skips graph: {few}")
+            why = f"k = {method.k} needs more than {method.k} rows"
+            self.warnings.append(f"auto skips graph: {why}")
             return
         try:
             if self.budget is None or self._allows(name, method, self.budget):
-                self.found[name] = self._run(name, method, self.known, self.folds, self.progress)
+                self.estimates[name] = self._run(
+                    name, method, self.known, self.folds, self.progress
+                )
         except UsageError as error:
             self.warnings.append(f"auto skips {name}: {error}")
 
     def blends(self) -> list[blend.Blend]:
         """Return how to blend the parts, CF by CF."""
-        if not self.found:
-            self.found["commonest"] = commonest.estimate(
+        if not self.estimates:
+            self.estimates["commonest"] = commonest.estimate(
                 self.known,
                 Method(),
                 folds=self.folds,
                 workers=self.workers,
                 progress=self.progress,
             )
-        told = [part.hidden.priors for part in self.found.values() if part.hidden]
+        hidden_priors = [part.hidden.priors for part in self.estimates.values() if part.hidden]
         rows = np.concatenate(self.folds)
         cells, candidates = self.known.evidence[rows], self.known.candidates[rows]
         blends = []
         for how, block in zip(self.known.mechanisms, self.known.columns, strict=True):
-            own = [priors[:, block] for priors in told]
-            found = blend.fit(own, cells[:, block])
-            blends.append(blend.unless_less_accurate(found, own, candidates[:, block], how))
+            own = [priors[:, block] for priors in hidden_priors]
+            fitted = blend.fit(own, cells[:, block])
+            blends.append(blend.unless_less_accurate(fitted, own, candidates[:, block], how))
         return blends
 
     def _allows(self, name: str, method: Method, budget: float) -> bool:
@@ -133,7 +135,7 @@ class Race:
             return True
         why = f"it would take about {expected:,.0f} s, and {left:,.0f} s of the budget are left"
         self.warnings.append(
-            f"auto skips {'the rest of ' if name in self.found else ''}{name}: "
+            f"auto skips {'the rest of ' if name in self.estimates else ''}{name}: "
             f"{why if left > 0 else 'the budget is spent'}"
         )
         return False
@@ -146,33 +148,33 @@ class Race:
 
 
 def _blended(
-    known: Known, folds: Sequence[Ints], race: Race, blends: Sequence[blend.Blend]
+    known: Known, folds: Sequence[Ints], runner: PartRunner, blends: Sequence[blend.Blend]
 ) -> Estimate:
-    names, parts = [*race.found], [*race.found.values()]
+    names, parts = [*runner.estimates], [*runner.estimates.values()]
     confidences = blend.apply([part.confidences for part in parts], blends, known.columns)
     confidences[known.evidence == 0] = 0
     normalise(confidences, known.blocks, out=confidences)
     weights = np.array([of_cf.weights for of_cf in blends]).T  # parts × CFs
-    walked = race.found.get("graph")
+    graph_part = runner.estimates.get("graph")
     return Estimate(
         confidences,
         np.all(
-            [part.fell_back | (of == 0) for part, of in zip(parts, weights, strict=True)], axis=0
+            [part.fell_back | (own == 0) for part, own in zip(parts, weights, strict=True)], axis=0
         ),
         _together([part.mass for part in parts], weights),
         tuple(Origin("auto", of_cf.parts(names)) for of_cf in blends),
         Hidden(np.concatenate(folds), np.hstack([of_cf.prior for of_cf in blends])),
         _null([part.null for part in parts], weights),
-        rescued_rows=walked.rescued_rows if walked else 0,
-        recall=walked.recall if walked else 1.0,
-        steps=walked.steps if walked else (),
-        warnings=tuple(race.warnings),
+        rescued_rows=graph_part.rescued_rows if graph_part else 0,
+        recall=graph_part.recall if graph_part else 1.0,
+        steps=graph_part.steps if graph_part else (),
+        warnings=tuple(runner.warnings),
     )
 
 
 def _together(values: Sequence[Floats], weights: Floats) -> Floats:
     """Return the mean of what the parts have, n × CFs, by their weights."""
-    return np.asarray(sum(of_part * of for of_part, of in zip(values, weights, strict=True)))
+    return np.asarray(sum(part * weight for part, weight in zip(values, weights, strict=True)))
 
 
 def _null(nulls: Sequence[Null | None], weights: Floats) -> Null | None:

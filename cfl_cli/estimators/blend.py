@@ -3,9 +3,11 @@
     prior(v) ∝ Π_m prior_m(v)^w_m                                       w > 0, Σw = 1, for each CF
     w = argmax of Σ_rows log P(hidden cell | prior) + Σ_m log w_m
 
-The last term keeps parts in that hidden cells cannot tell from the best one, as chance alone would
-often drop a part that is as good. A part that is clearly worse is left with next to no weight, and
-is dropped. The gradient of a row's log-likelihood in w_m is E[log prior_m | cell] − E[log prior_m].
+The last term keeps in parts that hidden cells cannot distinguish from the best one, as chance alone
+would often drop a part that is as good. A part that is clearly worse is left with next to no
+weight, and is dropped. The gradient of a row's log-likelihood in w_m is
+
+    E[log prior_m | cell] − E[log prior_m]
 
 The same weights blend confidences: a row's cell may be applied to the blend or to its parts.
 Weights that were fitted to a hidden cell must not judge it: each half of the hidden rows is blended
@@ -40,40 +42,40 @@ class Blend:
     """The weights of the parts for one CF, and what they make of the hidden rows."""
 
     weights: Floats  # per part
-    scores: Floats  # per part: how well each tells the hidden cells alone
+    scores: Floats  # per part: its mean log score on the hidden cells
     prior: Floats  # m × K, of hidden rows, by weights that their own cells had no say in
 
     def parts(self, names: Sequence[str]) -> tuple[Part, ...]:
         """Return the parts with their names."""
-        found = zip(names, self.scores.tolist(), self.weights.tolist(), strict=True)
-        return tuple(Part(*part) for part in found)
+        parts = zip(names, self.scores.tolist(), self.weights.tolist(), strict=True)
+        return tuple(Part(*part) for part in parts)
 
 
-def fit(told: Sequence[Floats], evidence: Floats | Mask) -> Blend:
-    """Return how to blend what the parts say of hidden rows, each m × K, given the rows' cells."""
-    scores = np.array([log_scores(prior, evidence, over=1).mean() for prior in told])
-    if len(told) == 1:
-        return Blend(np.ones(1), scores, told[0])
-    parts = np.log(np.maximum(np.stack(told), FLOOR))  # parts × m × K
+def fit(priors: Sequence[Floats], evidence: Floats | Mask) -> Blend:
+    """Return how to blend the parts' priors of hidden rows, each m × K, given the rows' cells."""
+    scores = np.array([log_scores(prior, evidence, over=1).mean() for prior in priors])
+    if len(priors) == 1:
+        return Blend(np.ones(1), scores, priors[0])
+    parts = np.log(np.maximum(np.stack(priors), FLOOR))  # parts × m × K
     one = np.arange(len(evidence)) % 2 == 0
-    prior = np.empty_like(told[0])
+    blended = np.empty_like(priors[0])
     for half in (one, ~one):
-        prior[half] = mean(parts[:, half], _weights(parts[:, ~half], evidence[~half]))
-    return Blend(_weights(parts, evidence), scores, prior)
+        blended[half] = mean(parts[:, half], _weights(parts[:, ~half], evidence[~half]))
+    return Blend(_weights(parts, evidence), scores, blended)
 
 
 def unless_less_accurate(
-    found: Blend, told: Sequence[Floats], hidden: Mask, mechanism: Mechanism
+    fitted: Blend, priors: Sequence[Floats], hidden: Mask, mechanism: Mechanism
 ) -> Blend:
     """Return the blend, or else the part whose first value is right clearly more often.
 
-    Which is told, without bias, by the hidden cells, m × K; see `exclusions`.
+    How often is estimated without bias from the hidden cells, m × K; see `exclusions`.
     """
     is_true, counts = mechanism.unbiased(hidden), mechanism.weights(hidden)
     if not counts.any():
-        return found
+        return fitted
     shares, rows = counts / counts.sum(), np.arange(len(hidden))
-    right = [is_true[rows, prior.argmax(axis=1)] for prior in (found.prior, *told)]
+    right = [is_true[rows, prior.argmax(axis=1)] for prior in (fitted.prior, *priors)]
     margins = []
     for part in right[1:]:
         more = part - right[0]
@@ -81,44 +83,44 @@ def unless_less_accurate(
         margins.append(float(shares @ more - CLEARLY * error))
     best = int(np.argmax(margins))
     if margins[best] <= 0:
-        return found
-    return Blend(np.eye(len(told))[best], found.scores, told[best])
+        return fitted
+    return Blend(np.eye(len(priors))[best], fitted.scores, priors[best])
 
 
 def apply(parts: Sequence[Floats], blends: Sequence[Blend], columns: Sequence[slice]) -> Floats:
     """Return the blend of distributions, n × ΣK each, CF by CF."""
     blended = np.empty_like(parts[0])
-    for block, found in zip(columns, blends, strict=True):
-        used = np.flatnonzero(found.weights).tolist()
+    for block, how in zip(columns, blends, strict=True):
+        used = np.flatnonzero(how.weights).tolist()
         own = [parts[part][:, block] for part in used]
         if len(used) > 1:
-            own = [mean(np.log(np.maximum(np.stack(own), FLOOR)), found.weights[used])]
+            own = [mean(np.log(np.maximum(np.stack(own), FLOOR)), how.weights[used])]
         blended[:, block] = own[0]
     return blended
 
 
 def mean(logarithms: Floats, weights: Floats) -> Floats:
     """Return the weighted geometric mean of distributions given by logarithms, parts × m × K."""
-    found = np.tensordot(weights, logarithms, axes=1)
-    found -= found.max(axis=1, keepdims=True)
-    np.exp(found, out=found)
-    found /= found.sum(axis=1, keepdims=True)
-    return np.asarray(found)
+    blended = np.tensordot(weights, logarithms, axes=1)
+    blended -= blended.max(axis=1, keepdims=True)
+    np.exp(blended, out=blended)
+    blended /= blended.sum(axis=1, keepdims=True)
+    return np.asarray(blended)
 
 
 def _weights(parts: Floats, evidence: Floats | Mask) -> Floats:
-    """Return the weights that tell the cells best; parts that hardly count are left out."""
+    """Return the weights that predict the cells best; parts that hardly count are left out."""
 
     def loss(scores: Any) -> tuple[float, Any]:
         weights = softmax(scores)
         prior = mean(parts, weights)
         posteriors, mass = posterior(prior, evidence, over=1, fallback=Fallback.PRIOR)
         slope = np.einsum("pmk,mk->p", parts, posteriors - prior) + 1 / weights
-        told = float(log_of_mass(mass).sum() + np.log(weights).sum())
-        return -told, -weights * (slope - weights @ slope)
+        objective = float(log_of_mass(mass).sum() + np.log(weights).sum())
+        return -objective, -weights * (slope - weights @ slope)
 
     bounds = [(-FARTHEST, FARTHEST)] * len(parts)
-    found = minimize(loss, np.zeros(len(parts)), jac=True, method="L-BFGS-B", bounds=bounds)
-    weights = softmax(found.x)
+    optimum = minimize(loss, np.zeros(len(parts)), jac=True, method="L-BFGS-B", bounds=bounds)
+    weights = softmax(optimum.x)
     weights[weights < LEAST_WEIGHT] = 0
     return np.asarray(weights / weights.sum())

@@ -22,12 +22,14 @@ def estimate(
     progress: Progress,  # noqa: ARG001
 ) -> Estimate:
     """Return the shares of the values, with every row's own cells applied."""
-    found = apply_cells(np.tile(np.concatenate(known.shares()), (len(known), 1)), known)
-    hidden = Hidden(np.concatenate(folds), foretold(known, folds)) if folds else None
-    return Estimate(*found, (Origin("commonest"),) * len(known.blocks), hidden)
+    applied = apply_cells(np.tile(np.concatenate(known.shares()), (len(known), 1)), known)
+    hidden = Hidden(np.concatenate(folds), hidden_priors(known, folds)) if folds else None
+    return Estimate(*applied, (Origin("commonest"),) * len(known.blocks), hidden)
 
 
-def foretold(known: Known, folds: Sequence[Ints]) -> Floats:
-    """Return what is said of the rows of each fold when they are hidden, m × ΣK."""
+def hidden_priors(known: Known, folds: Sequence[Ints]) -> Floats:
+    """Return the priors of the rows of each fold while they are hidden, m × ΣK."""
     shares = (np.concatenate(known.shares(all_but(fold, len(known)))) for fold in folds)
-    return np.vstack([np.tile(of, (len(fold), 1)) for of, fold in zip(shares, folds, strict=True)])
+    return np.vstack(
+        [np.tile(others, (len(fold), 1)) for others, fold in zip(shares, folds, strict=True)]
+    )

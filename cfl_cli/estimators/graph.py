@@ -8,7 +8,7 @@ CFs at once: every value becomes a candidate. What they say of a hidden row is t
 that none of its cells has touched, neither in the features nor in the weights, and the cells are
 its test. By the same test every CF can choose after how many steps it stops, and in which round.
 
-Cells shuffled over the rows tell what the rounds make of a CF that nothing can be known of. That is
+Cells shuffled over the rows show what the rounds make of a CF that nothing can be known of. That is
 a fair comparison in round one only, whose graph depends on the OFs alone. It is found once and
 shared by all runs; of a large table, a part of the rows is enough for this comparison.
 """
@@ -161,16 +161,16 @@ class Rounds:
             progress=self._stage(f"{name}: propagation", int(stops.max())),
         )
 
-    def foretell(self, name: str, rows: Ints, choice: Choice) -> Floats:
-        """Return what is said of some rows when their cells are hidden, m × ΣK."""
+    def predict_hidden(self, name: str, rows: Ints, choice: Choice) -> Floats:
+        """Return the priors of some rows while their cells are hidden, m × ΣK."""
         cells = hide(self.evidence, rows)
         walks = [self.walk(f"{name}, round 1", self.first, cells, choice.stops[0])]
         if (choice.rounds == 2).any():
             graph = self.second(f"{name}, round 2", walks[0].confidences)
             walks.append(self.walk(f"{name}, round 2", graph, cells, choice.stops[1]))
         priors = [walk.confidences[rows] for walk in walks]
-        told: Floats = _pick(priors, choice.rounds - 1, sizes(self.blocks, cells.shape[1]))
-        return told
+        chosen: Floats = _pick(priors, choice.rounds - 1, sizes(self.blocks, cells.shape[1]))
+        return chosen
 
     def unjudged(self) -> Choice:
         """Return what is done when there is nothing to choose by."""
@@ -207,7 +207,7 @@ class Rounds:
 
 
 class Trace:
-    """What one round says of hidden rows, step by step."""
+    """One round's priors of hidden rows, step by step."""
 
     def __init__(
         self, evidence: Floats | Mask, blocks: Ints, folds: Sequence[Ints], steps: Sequence[int]
@@ -227,14 +227,14 @@ class Trace:
         return Watch(self.folds[fold], self.steps, see)
 
     def best(self) -> Ints:
-        """Return the number of steps after which each CF's hidden cells are told best."""
+        """Return the number of steps after which each CF's hidden cells are predicted best."""
         common = set.intersection(*(set(scores) for scores in self.scores))
         return _best(
             {step: np.sum([scores[step] for scores in self.scores], 0) for step in sorted(common)}
         )
 
     def at(self, stops: Ints) -> Floats:
-        """Return what is said of all hidden rows when each CF stops after its number of steps."""
+        """Return the priors of all hidden rows when each CF stops after its number of steps."""
         width = self.evidence.shape[1]
         parts = []
         for priors in self.priors:
@@ -244,7 +244,7 @@ class Trace:
         return np.vstack(parts).astype(float, copy=False)
 
     def score(self, priors: Floats) -> Floats:
-        """Return how well the hidden cells are told, per CF."""
+        """Return the mean log score of the hidden cells, per CF."""
         return np.asarray(self._logs(priors, np.concatenate(self.folds)).mean(axis=0))
 
     def _logs(self, priors: Floats, rows: Ints) -> Floats:

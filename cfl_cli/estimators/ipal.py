@@ -40,7 +40,7 @@ def estimate(
     def walk(name: str, cells: Floats | Mask) -> Propagation:
         return rounds.walk(name, rounds.first, cells, rounds.all_alike(), restart=RESTART)
 
-    told = [
+    hidden_priors = [
         walk(f"fold {number + 1}", hide(evidence, fold)).confidences[fold]
         for number, fold in enumerate(folds)
     ]
@@ -57,7 +57,7 @@ def estimate(
         walked.fell_back,
         totals(confidences * evidence, blocks),
         (Origin("ipal", round=1, iterations=walked.steps),) * len(blocks),
-        Hidden(np.concatenate(folds), np.vstack(told), rules) if folds else None,
+        Hidden(np.concatenate(folds), np.vstack(hidden_priors), rules) if folds else None,
         answers=np.column_stack(answers),
         rescued_rows=rounds.rescued,
         recall=rounds.recall,
@@ -78,7 +78,7 @@ def _rule(mass: Floats) -> Rule:
         begun = likelihood / np.maximum(likelihood.sum(axis=-1, keepdims=True), LEAST_MASS)
         confidences = prior + RESTART * (begun - 1 / len(mass))
         answers = (confidences * mass).argmax(axis=-1)
-        told = np.take_along_axis(confidences, answers[..., None], axis=-1)[..., 0]
-        return np.asarray(answers), np.asarray(told)
+        chosen = np.take_along_axis(confidences, answers[..., None], axis=-1)[..., 0]
+        return np.asarray(answers), np.asarray(chosen)
 
     return answer

@@ -3,11 +3,11 @@
     features → two layers of rectified units, shared → scores of all CFs' values, softmax per CF
 
 The loss is −log Σ_v p_v e_v for every cell, and its gradient in a CF's scores is p − r with
-r = normalise(p ⊙ e), as in boosting. What helps to tell one CF thus helps to tell the others. The
-network learns by small batches of rows (Adam with decoupled weight decay, dropout, a rate that
+r = normalise(p ⊙ e), as in boosting. What helps to predict one CF thus helps to predict the others.
+The network learns by small batches of rows (Adam with decoupled weight decay, dropout, a rate that
 falls like a cosine), and answers by a running mean of its weights. It stops learning, for each CF
-by itself, where the hidden cells are told best; so it learns once with every fold hidden, and once
-from all rows. These runs go side by side, each in one thread, and each depends on the seed alone.
+by itself, where the hidden cells are predicted best; so it learns once with every fold hidden, and
+once from all rows. These runs go side by side, each in one thread; each depends on the seed alone.
 """
 
 from collections.abc import Sequence
@@ -62,19 +62,19 @@ def estimate(
 ) -> Estimate:
     """Let the network learn while each of the `folds` is hidden, and from all rows."""
     inputs = scaled(known.features)
-    told, priors = _learn(known, inputs, method.seed, folds, "network", workers, progress)
-    found = apply_cells(priors, known)
+    hidden_priors, priors = _learn(known, inputs, method.seed, folds, "network", workers, progress)
+    applied = apply_cells(priors, known)
     mixed = known.shuffled(method.seed)
     _, others = _learn(
         mixed, inputs, method.seed, folds[:1], "network, shuffled cells", workers, progress
     )
     shuffled, _, _ = apply_cells(others, mixed)
     return Estimate(
-        *found,
+        *applied,
         (Origin("net"),) * len(known.blocks),
-        Hidden(np.concatenate(folds), told),
+        Hidden(np.concatenate(folds), hidden_priors),
         Null(
-            entropies(found[0], known.blocks).mean(axis=0),
+            entropies(applied[0], known.blocks).mean(axis=0),
             entropies(shuffled, known.blocks).mean(axis=0),
             len(known),
         ),
@@ -110,33 +110,33 @@ def _learn(
     workers: Workers,
     progress: Progress,
 ) -> tuple[Floats, Floats]:
-    """Return what is said of the hidden rows, m × ΣK, and of all rows, n × ΣK."""
-    lessons = [Lesson(known, inputs, seed, fold, workers) for fold in (*folds, None)]
-    progress(stage, 0, len(lessons))
+    """Return the priors of the hidden rows, m × ΣK, and of all rows, n × ΣK."""
+    runs = [TrainingRun(known, inputs, seed, fold, workers) for fold in (*folds, None)]
+    progress(stage, 0, len(runs))
     learned: list[list[Net]] = []
-    for nets in workers.map(Lesson.learn, lessons):
+    for nets in workers.map(TrainingRun.learn, runs):
         learned.append(nets)
-        progress(stage, len(learned), len(lessons))
-    hidden = list(zip(lessons, folds, learned[:-1], strict=False))
+        progress(stage, len(learned), len(runs))
+    hidden = list(zip(runs, folds, learned[:-1], strict=False))
     looks = range(len(learned[-1]))
     scores = np.zeros((len(looks), len(known.blocks)))
-    for lesson, fold, nets in hidden:
-        scores += [lesson.score(net, fold) for net in nets]
+    for run, fold, nets in hidden:
+        scores += [run.score(net, fold) for net in nets]
     best = scores.argmax(axis=0)  # per CF
-    told = [_say(nets, best, inputs[fold], known) for _, fold, nets in hidden]
-    return np.vstack(told), _say(learned[-1], best, inputs, known)
+    hidden_priors = [_priors(nets, best, inputs[fold], known) for _, fold, nets in hidden]
+    return np.vstack(hidden_priors), _priors(learned[-1], best, inputs, known)
 
 
-def _say(nets: Sequence["Net"], looks: Ints, inputs: Singles, known: Known) -> Floats:
-    """Return what is said of rows, each CF as it was at its look, m × ΣK."""
-    said = np.empty((len(inputs), known.candidates.shape[1]))
+def _priors(nets: Sequence["Net"], looks: Ints, inputs: Singles, known: Known) -> Floats:
+    """Return the priors of rows, each CF by the network at its look, m × ΣK."""
+    priors = np.empty((len(inputs), known.candidates.shape[1]))
     for look in np.unique(looks):
         for rows in slices(len(inputs), ROWS_AT_ONCE):
-            priors = nets[look].priors(inputs[rows], known.blocks)
+            rows_priors = nets[look].priors(inputs[rows], known.blocks)
             for cf in np.flatnonzero(looks == look):
-                said[rows, known.columns[cf]] = priors[:, known.columns[cf]]
-    normalise(said, known.blocks, out=said)
-    return said
+                priors[rows, known.columns[cf]] = rows_priors[:, known.columns[cf]]
+    normalise(priors, known.blocks, out=priors)
+    return priors
 
 
 @dataclass(frozen=True)
@@ -146,14 +146,14 @@ class Net:
     layers: tuple[Singles, ...]
 
     def priors(self, inputs: Singles, blocks: Ints) -> Singles:
-        """Return what is said of rows, b × ΣK."""
+        """Return the priors of rows, b × ΣK."""
         one, one_bias, two, two_bias, last, last_bias = self.layers
         first = np.maximum(inputs @ one + one_bias, 0)
         second = np.maximum(first @ two + two_bias, 0)
         return softmax(second @ last + last_bias, blocks)
 
 
-class Lesson:
+class TrainingRun:
     """One run of learning; the rows of `fold` have no say in it."""
 
     def __init__(
@@ -172,7 +172,7 @@ class Lesson:
         batch = int(np.clip(n // 100, LEAST_BATCH, BATCH))
         each = max(n // batch, 1)  # steps of an epoch
         total = max(EPOCHS * each, STEPS)
-        pupil = Pupil(self._start(random), total, random)
+        trainer = Trainer(self._start(random), total, random)
         nets = []
         looks = {ceil(total * (look + 1) / LOOKS) for look in range(LOOKS)}
         order = self.seen
@@ -184,13 +184,13 @@ class Lesson:
                 order = random.permutation(self.seen)
             rows = order[place * batch : (place + 1) * batch]
             cells = self.known.evidence[rows].astype(np.float32)
-            pupil.step(self.inputs[rows], cells, self.known.blocks)
+            trainer.step(self.inputs[rows], cells, self.known.blocks)
             if step + 1 in looks:
-                nets.append(Net(tuple(layer.copy() for layer in pupil.means)))
+                nets.append(Net(tuple(layer.copy() for layer in trainer.means)))
         return nets
 
     def score(self, net: Net, fold: Ints) -> Floats:
-        """Return how well each CF's hidden cells are told."""
+        """Return the log score of each CF, summed over the hidden cells."""
         priors = net.priors(self.inputs[fold], self.known.blocks)
         logs = log_scores(priors, self.known.evidence[fold], over=self.known.blocks)
         return np.asarray(logs.sum(axis=0, dtype=float))
@@ -200,7 +200,7 @@ class Lesson:
         widths = [self.inputs.shape[1], UNITS, UNITS, self.known.candidates.shape[1]]
         seen = np.zeros(len(self.known), dtype=bool)
         seen[self.seen] = True
-        shares = [np.maximum(of, RAREST / len(of)) for of in self.known.shares(seen)]
+        shares = [np.maximum(cf, RAREST / len(cf)) for cf in self.known.shares(seen)]
         layers = []
         for above, below in pairwise(widths):
             layers.append(random.standard_normal((above, below)) * np.sqrt(2 / above))
@@ -210,8 +210,8 @@ class Lesson:
         return [layer.astype(np.float32) for layer in layers]
 
 
-class Pupil:
-    """A network that learns."""
+class Trainer:
+    """Trains a network, batch by batch."""
 
     def __init__(self, layers: list[Singles], total: int, random: np.random.Generator) -> None:
         self.layers, self.total, self.random = layers, total, random

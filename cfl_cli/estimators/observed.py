@@ -28,10 +28,10 @@ def estimate(
 ) -> Estimate:
     """Return what the cells say when nothing else is known."""
     even = np.concatenate([np.full(how.size, 1 / how.size) for how in known.mechanisms])
-    found = apply_cells(np.broadcast_to(even, known.candidates.shape), known)
+    applied = apply_cells(np.broadcast_to(even, known.candidates.shape), known)
     rows = np.concatenate(folds) if folds else None
     hidden = None if rows is None else Hidden(rows, np.tile(even, (len(rows), 1)))
-    return Estimate(*found, (Origin("observed"),) * len(known.blocks), hidden)
+    return Estimate(*applied, (Origin("observed"),) * len(known.blocks), hidden)
 
 
 def memory(size: Size, method: Method, *, jobs: int) -> float:  # noqa: ARG001

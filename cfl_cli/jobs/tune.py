@@ -282,7 +282,7 @@ class Bench:
         searching = self._places([folds.searching])
         choice = judge(rounds, searching)[0] if is_open else rounds.unjudged()
         places = self._places(folds.confirming)
-        told = [rounds.foretell("confirmation", fold, choice) for fold in places]
+        told = [rounds.predict_hidden("confirmation", fold, choice) for fold in places]
         return row_scores(self.encoded, np.concatenate(places), np.vstack(told))
 
     def _rounds(self, settings: Settings, progress: Progress) -> Rounds:

@@ -9,7 +9,7 @@ distance, and the neighbors still wanting are drawn from its rows. The draw of r
 the seed, on i and on the rows it draws from. So the rows of a large group lean on different
 neighbors, and the answer depends on neither block size nor thread count.
 
-How near groups are found is told in index.py. A searcher that may miss some is given up where
+How near groups are found is described in near.py. A searcher that may miss some is given up where
 it matters most: a shell of several groups, which must be seen whole, is searched exactly.
 """
 
@@ -23,7 +23,8 @@ import numpy as np
 from cfl_cli.core.arrays import Floats, Ints
 from cfl_cli.core.draws import draw, hash_rows
 from cfl_cli.core.parallel import Workers, slices
-from cfl_cli.steps.near import TIE, Found, Index, Stage
+from cfl_cli.steps.distances import TIE, Pairs
+from cfl_cli.steps.near import Index, Stage
 
 ROWS_AT_ONCE = 1 << 16  # whose draws are made at once
 
@@ -47,7 +48,7 @@ def nearest(
 ) -> Neighbors:
     """Return every row's k neighbors; `exact` forbids a search that may miss some.
 
-    Needs 1 ≤ k < n. `progress` is told how many rows are done.
+    Needs 1 ≤ k < n. `progress` is given how many rows are done.
     """
     groups = Groups.of(features)
     wanted = min(k + 1, len(groups.points))  # itself and k more: enough rows in any case
@@ -116,10 +117,10 @@ class Ranking:
     pool: Ints  # g: how many rows the shell holds
 
 
-def rank(found: Found, groups: Groups, asked: Ints, *, k: int, whole: bool) -> Ranking:
-    """Rank what was found. Unless shells were seen `whole`, those of several groups are left."""
-    by = np.lexsort((found.distance, found.row))
-    row, order, distance = found.row[by], found.point[by], found.distance[by]
+def rank(near: Pairs, groups: Groups, asked: Ints, *, k: int, whole: bool) -> Ranking:
+    """Rank near groups. Unless shells were seen `whole`, those of several groups are left."""
+    by = np.lexsort((near.distance, near.row))
+    row, order, distance = near.row[by], near.point[by], near.distance[by]
     new = np.diff(row, prepend=-1) > 0
     level = np.cumsum(new | (distance > np.roll(distance, 1) * (1 + TIE)))
     by = np.lexsort((order, level))
@@ -163,10 +164,10 @@ def _neighbors_of(
     place = np.where(slot < inner, slot, inner + _shift(drawn, inner))
     stride = len(groups.members) + 1  # longer than any reach, so that one search serves all rows
     reach = ranking.owner * stride + ranking.reach
-    found = np.searchsorted(reach, owner[:, None] * stride + place, side="right")
-    group = ranking.order[found]
+    pair = np.searchsorted(reach, owner[:, None] * stride + place, side="right")
+    group = ranking.order[pair]
     own = group == ranking.asked[owner, None]
-    offset = place - (ranking.reach[found] - groups.size[group] + own)
+    offset = place - (ranking.reach[pair] - groups.size[group] + own)
     offset += own & (offset >= groups.place[rows, None])  # step over the row itself
     chosen: Ints = groups.members[groups.start[group] + offset]
     return chosen

@@ -35,7 +35,7 @@ STILL = 1e-10  # when no confidence moves by more than this in a step, nothing d
 SMALL = 4000  # rows that are in the cache in whatever order and precision
 POPULAR = 10  # times k: a row with more followers is in the cache wherever it lies
 SINGLE_STEPS = 400  # at most so many in single precision: they add up to 400 roundings, 2e-5
-FAINT = 1e-25  # mass of a block that single precision tells from none, with room for a step
+FAINT = 1e-25  # mass of a block that single precision does not round to none, with room for a step
 
 
 @dataclass(frozen=True)
@@ -54,7 +54,7 @@ class Watch:
 
     rows: Ints
     steps: Collection[int]
-    see: Callable[[int, Floats], bool]  # told the step and the confidences; is it enough?
+    see: Callable[[int, Floats], bool]  # given the step and the confidences: is it enough?
 
 
 class Graph:

@@ -8,10 +8,10 @@ OSQP finds which neighbors count, many rows at a time: rows are stacked block-di
 workspace of fixed size and pattern, and only the numbers change from stack to stack. Scaling and
 adaptive steps are off and every solve starts from uniform weights, because otherwise a row's answer
 would depend on the rows beside or before it. OSQP stops early and only its support S is read, off
-the multipliers, which tell zeros from small weights long before the weights do. On S the optimum
-is w ∝ (G/τ + λI)_S⁻¹ 1, exact to rounding, and the optimality conditions are checked over all k
-neighbors. A row that fails the check has its support corrected and, should that not settle it,
-goes to an active-set solver; such rows, and those that OSQP gave up on, are counted.
+the multipliers, which separate zeros from small weights long before the weights do. On S the
+optimum is w ∝ (G/τ + λI)_S⁻¹ 1, exact to rounding, and the optimality conditions are checked over
+all k neighbors. A row that fails the check has its support corrected and, should that not settle
+it, goes to an active-set solver; such rows, and those that OSQP gave up on, are counted.
 """
 
 import signal

@@ -102,7 +102,7 @@ def test_a_blend_is_not_worse_than_its_best_part_by_more_than_noise(make, monkey
     best = max(origin.parts, key=lambda part: part.score)
     # Two weights cost half a unit of log-likelihood each, over 160 cells, and twice for halves.
     assert mean_log_scores(known, found.hidden)[0] > best.score - 0.02
-    shares = commonest.foremean_log_scores(known, dealt)
+    shares = commonest.hidden_priors(known, dealt)
     assert (
         mean_log_scores(known, found.hidden)[0]
         > mean_log_scores(known, Hidden(found.hidden.rows, shares))[0] - 0.02
@@ -123,7 +123,7 @@ def test_the_graph_goes_on_to_its_second_round_where_that_is_worth_it(sureness, 
         assert (second.choose_round, second.seed) == (True, 4)
     assert [part.name for part in found.origins[0].parts] == ["graph", "net"]
     assert len(given["net"].methods) == 1
-    # What the report tells of the graph is that of its last run.
+    # What the report says of the graph is that of its last run.
     assert (found.steps, found.rescued_rows, found.recall) == ((1 + len(more),), 7, 0.9)
 
 

@@ -14,47 +14,49 @@ def case(m=400, size=4, sharpness=(2.0, 1.0), seed=0):
     values = rng.integers(size, size=m)
     truth = np.eye(size)[values]
     scores = [sharp * truth + rng.normal(size=(m, size)) for sharp in sharpness]
-    told = [np.exp(at) / np.exp(at).sum(axis=1, keepdims=True) for at in scores]
+    priors = [np.exp(at) / np.exp(at).sum(axis=1, keepdims=True) for at in scores]
     cells = Mechanism(size).draw(values, np.ones(m, dtype=int), rng.random((m, size)))
-    return told, cells
+    return priors, cells
 
 
-def objective(weights, told, cells):
-    """How well a blend tells the cells, as the module says it, row by row."""
+def objective(weights, priors, cells):
+    """How well a blend predicts the cells, as the module says it, row by row."""
     total = sum(np.log(weights))
     for row, cell in enumerate(cells):
-        blended = np.prod([part[row] ** of for part, of in zip(told, weights, strict=True)], axis=0)
+        blended = np.prod(
+            [part[row] ** by for part, by in zip(priors, weights, strict=True)], axis=0
+        )
         total += np.log(blended[cell].sum() / blended.sum())
     return total
 
 
 def test_two_weights_are_those_that_a_grid_search_finds():
-    told, cells = case(m=150)
+    priors, cells = case(m=150)
     grid = np.linspace(0.005, 0.995, 199)
-    best = grid[np.argmax([objective([one, 1 - one], told, cells) for one in grid])]
+    best = grid[np.argmax([objective([one, 1 - one], priors, cells) for one in grid])]
     assert 0.1 < best < 0.95  # a blend that is one
-    assert fit(told, cells).weights[0] == pytest.approx(best, abs=0.005)
+    assert fit(priors, cells).weights[0] == pytest.approx(best, abs=0.005)
 
 
 def test_three_weights_are_those_that_a_search_without_slopes_finds():
-    told, cells = case(m=120, sharpness=(1.5, 1.0, 1.2), seed=1)
+    priors, cells = case(m=120, sharpness=(1.5, 1.0, 1.2), seed=1)
 
     def loss(scores):
         weights = np.exp([*scores, 0])
-        return -objective(weights / weights.sum(), told, cells)
+        return -objective(weights / weights.sum(), priors, cells)
 
     found = minimize(loss, np.zeros(2), method="Nelder-Mead", options={"xatol": 1e-4})
     expected = np.exp([*found.x, 0])
-    np.testing.assert_allclose(fit(told, cells).weights, expected / expected.sum(), atol=2e-3)
+    np.testing.assert_allclose(fit(priors, cells).weights, expected / expected.sum(), atol=2e-3)
 
 
 def test_a_mechanisms_likelihoods_count_as_they_are():
-    told, cells = case(m=100)
+    priors, cells = case(m=100)
     evidence = np.where(cells, 0.7, 0.2)
-    found = fit(told, evidence).weights
+    found = fit(priors, evidence).weights
 
     def at(one):
-        blended = told[0] ** one * told[1] ** (1 - one)
+        blended = priors[0] ** one * priors[1] ** (1 - one)
         mass = (blended * evidence).sum(axis=1) / blended.sum(axis=1)
         return np.log(mass).sum() + np.log(one) + np.log(1 - one)
 
@@ -63,27 +65,27 @@ def test_a_mechanisms_likelihoods_count_as_they_are():
 
 
 def test_a_part_that_is_clearly_worse_is_dropped():
-    told, cells = case(m=1000, sharpness=(3.0, -3.0))
-    np.testing.assert_array_equal(fit(told, cells).weights, [1, 0])
+    priors, cells = case(m=1000, sharpness=(3.0, -3.0))
+    np.testing.assert_array_equal(fit(priors, cells).weights, [1, 0])
 
 
 def test_equal_parts_share_alike():
-    (told, _), cells = case()
-    np.testing.assert_allclose(fit([told, told, told], cells).weights, [1 / 3] * 3, atol=1e-4)
+    (priors, _), cells = case()
+    np.testing.assert_allclose(fit([priors, priors, priors], cells).weights, [1 / 3] * 3, atol=1e-4)
 
 
-def test_parts_that_hidden_cells_cannot_tell_apart_stay_in():
-    told, _ = case(m=50)
+def test_parts_that_hidden_cells_cannot_distinguish_stay_in():
+    priors, _ = case(m=50)
     nothing = np.ones((50, 4), dtype=bool)
-    np.testing.assert_allclose(fit(told, nothing).weights, [0.5, 0.5], atol=1e-4)
+    np.testing.assert_allclose(fit(priors, nothing).weights, [0.5, 0.5], atol=1e-4)
 
 
-def test_a_blend_of_parts_that_err_apart_tells_cells_better_than_either():
-    told, cells = case(m=2000, sharpness=(1.5, 1.5))
-    found = fit(told, cells)
+def test_a_blend_of_parts_that_err_apart_predicts_cells_better_than_either():
+    priors, cells = case(m=2000, sharpness=(1.5, 1.5))
+    found = fit(priors, cells)
     score = np.log((found.prior * cells).sum(axis=1)).mean()
     assert score > found.scores.max() + 0.01
-    for part, score in zip(told, found.scores, strict=True):
+    for part, score in zip(priors, found.scores, strict=True):
         assert score == pytest.approx(np.log((part * cells).sum(axis=1)).mean())
 
 
@@ -95,30 +97,30 @@ def test_the_geometric_mean_by_hand():
 
 @pytest.mark.parametrize("half", [0, 1])
 def test_a_half_of_the_hidden_rows_is_blended_by_what_the_other_half_favors(half):
-    told, cells = case(m=200)
+    priors, cells = case(m=200)
     own, other = slice(half, None, 2), slice(1 - half, None, 2)
     changed = cells.copy()
     changed[own] = np.roll(cells[own], 1, axis=1)
-    before, after = fit(told, cells), fit(told, changed)
+    before, after = fit(priors, cells), fit(priors, changed)
     np.testing.assert_array_equal(before.prior[own], after.prior[own])
     assert (before.prior[other] != after.prior[other]).any()
-    alone = fit([part[other] for part in told], cells[other]).weights
-    expected = told[0][own] ** alone[0] * told[1][own] ** alone[1]
+    alone = fit([part[other] for part in priors], cells[other]).weights
+    expected = priors[0][own] ** alone[0] * priors[1][own] ** alone[1]
     expected /= expected.sum(axis=1, keepdims=True)
     np.testing.assert_allclose(before.prior[own], expected)
 
 
 def test_one_part_alone_stays_as_it_is():
-    (told, _), cells = case(m=5)
-    found = fit([told], cells)
+    (priors, _), cells = case(m=5)
+    found = fit([priors], cells)
     np.testing.assert_array_equal(found.weights, [1])
-    assert found.prior is told
+    assert found.prior is priors
 
 
 @pytest.mark.parametrize("rows", [1, 2, 3])
 def test_a_handful_of_hidden_rows_is_enough(rows):
-    told, cells = case(m=rows)
-    found = fit(told, cells)
+    priors, cells = case(m=rows)
+    found = fit(priors, cells)
     assert found.weights.sum() == pytest.approx(1)
     np.testing.assert_allclose(found.prior.sum(axis=1), 1)
 
@@ -143,13 +145,13 @@ def test_each_cf_is_blended_by_its_own_weights():
     np.testing.assert_array_equal(found[:, 2:], two[:, 2:])
 
 
-def test_parts_are_told_with_their_names():
+def test_parts_are_listed_with_their_names():
     found = Blend(np.array([0.25, 0.75]), np.array([-1.0, -0.5]), np.zeros((0, 2)))
     assert found.parts(["graph", "net"]) == (Part("graph", -1.0, 0.25), Part("net", -0.5, 0.75))
 
 
 def test_the_slope_that_weights_are_found_by_is_that_of_the_objective(monkeypatch):
-    told, cells = case(m=60, sharpness=(2.0, 1.0, 0.5))
+    priors, cells = case(m=60, sharpness=(2.0, 1.0, 0.5))
     seen = []
 
     def listen(loss, start, **options):
@@ -157,14 +159,14 @@ def test_the_slope_that_weights_are_found_by_is_that_of_the_objective(monkeypatc
         return minimize(loss, start, **options)
 
     monkeypatch.setattr(blend, "minimize", listen)
-    fit(told, cells)
+    fit(priors, cells)
     at = np.array([0.3, -0.2, 0.1])
     _, slope = seen[-1](at)
     for place, step in enumerate(1e-5 * np.eye(3)):
         ends = []
         for end in (at + step, at - step):
             weights = np.exp(end) / np.exp(end).sum()
-            ends.append(-objective(weights, told, cells))
+            ends.append(-objective(weights, priors, cells))
         assert slope[place] == pytest.approx((ends[0] - ends[1]) / 2e-5, rel=1e-4)
 
 
@@ -179,13 +181,13 @@ def test_a_part_that_is_right_clearly_more_often_answers_alone(often, expected):
         first = np.where(rng.random(m) < share, values, (values + 1) % size)
         return 0.1 + 0.6 * np.eye(size)[first]
 
-    told = [right(0.5), right(often)]
-    found = Blend(np.array([0.5, 0.5]), np.zeros(2), told[0])
-    chosen = blend.unless_less_accurate(found, told, cells, Mechanism(size))
+    priors = [right(0.5), right(often)]
+    found = Blend(np.array([0.5, 0.5]), np.zeros(2), priors[0])
+    chosen = blend.unless_less_accurate(found, priors, cells, Mechanism(size))
     assert chosen.weights.tolist() == expected
 
 
-def test_nothing_is_told_by_empty_cells():
+def test_empty_cells_decide_nothing():
     found = Blend(np.array([0.5, 0.5]), np.zeros(2), np.full((3, 2), 0.5))
-    told, empty = [np.eye(2)[[0, 0, 0]]] * 2, np.ones((3, 2), dtype=bool)
-    assert blend.unless_less_accurate(found, told, empty, Mechanism(2)) is found
+    priors, empty = [np.eye(2)[[0, 0, 0]]] * 2, np.ones((3, 2), dtype=bool)
+    assert blend.unless_less_accurate(found, priors, empty, Mechanism(2)) is found

@@ -85,11 +85,11 @@ def test_the_rule_gives_the_answer_of_a_row_whose_cell_is_seen(mechanisms, worke
     for cf, block in enumerate(known.columns):
         likelihood = known.mechanisms[cf].likelihood(known.candidates[unasked, block])
         rule = found.hidden.rules[cf]
-        answers, told = rule(found.hidden.priors[:, block], likelihood)
+        answers, chosen = rule(found.hidden.priors[:, block], likelihood)
         exact = known.candidates[unasked, block].sum(axis=1) == 1
         np.testing.assert_array_equal(answers[~exact], found.answers[unasked, cf][~exact])
         own = found.confidences[unasked, block]
-        np.testing.assert_allclose(told, own[np.arange(len(own)), answers], atol=1e-12)
+        np.testing.assert_allclose(chosen, own[np.arange(len(own)), answers], atol=1e-12)
         # Many cells at once, as the judge asks, and whatever factor their likelihoods have.
         every, _ = rule(found.hidden.priors[:, None, block], 1e-3 * likelihood)
         np.testing.assert_array_equal(np.diagonal(every), answers)

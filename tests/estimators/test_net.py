@@ -9,7 +9,7 @@ from cfl_cli.core.draws import folds
 from cfl_cli.core.exclusions import Mechanism
 from cfl_cli.core.known import Known
 from cfl_cli.estimators import net
-from cfl_cli.estimators.net import Lesson, Net, Pupil, scaled, softmax
+from cfl_cli.estimators.net import Net, Trainer, TrainingRun, scaled, softmax
 
 BLOCKS = np.array([0, 2])
 
@@ -44,9 +44,9 @@ def test_the_gradient_is_the_slope_of_the_loss(monkeypatch):
     weights = layers([3, 4, 4, 5])
     found = []
     left = iter(keeps)
-    monkeypatch.setattr(Pupil, "_keep", lambda *_: next(left))
-    monkeypatch.setattr(Pupil, "_move", lambda _, slopes: found.extend(slopes))
-    Pupil(weights, 10, rng).step(inputs, cells, BLOCKS)
+    monkeypatch.setattr(Trainer, "_keep", lambda *_: next(left))
+    monkeypatch.setattr(Trainer, "_move", lambda _, slopes: found.extend(slopes))
+    Trainer(weights, 10, rng).step(inputs, cells, BLOCKS)
     for layer, slopes in zip(weights, found, strict=True):
         assert slopes.shape == layer.shape
         for place in np.ndindex(layer.shape):
@@ -61,12 +61,12 @@ def test_the_gradient_is_the_slope_of_the_loss(monkeypatch):
 def test_the_steps_are_adams_with_decay_of_the_weights_alone():
     rng = np.random.default_rng(2)
     weights = layers([2, 3])
-    pupil = Pupil([layer.copy() for layer in weights], 200, rng)
+    trainer = Trainer([layer.copy() for layer in weights], 200, rng)
     first, second = ([np.zeros_like(layer) for layer in weights] for _ in range(2))
     means = [layer.copy() for layer in weights]
     for step in range(1, 4):
         slopes = [rng.normal(size=layer.shape) for layer in weights]
-        pupil._move(slopes)  # noqa: SLF001
+        trainer._move(slopes)  # noqa: SLF001
         rate = 2e-3 * step / 100 * (1 + np.cos(np.pi * step / 200)) / 2
         for place, slope in enumerate(slopes):
             first[place] = 0.9 * first[place] + 0.1 * slope
@@ -76,7 +76,7 @@ def test_the_steps_are_adams_with_decay_of_the_weights_alone():
             decay = 0.01 * weights[place] if weights[place].ndim == 2 else 0
             weights[place] = weights[place] - rate * (ahead + decay)
             means[place] = 0.995 * means[place] + 0.005 * weights[place]
-    for found, expected in zip([*pupil.layers, *pupil.means], [*weights, *means], strict=True):
+    for found, expected in zip([*trainer.layers, *trainer.means], [*weights, *means], strict=True):
         np.testing.assert_allclose(found, expected, rtol=0, atol=1e-8)
 
 
@@ -90,7 +90,7 @@ def test_softmax_by_hand():
 def test_numbers_become_normal_scores_of_their_ranks():
     columns = np.array([[0.0, 0, 0, 7], [0.1, 0, 0, 7], [0.9, 1, 0, 7], [0.9, 0, 1, 7]])
     found = scaled(columns)
-    assert found.shape == (4, 3)  # a constant column tells nothing
+    assert found.shape == (4, 3)  # a constant column says nothing
     scores = norm.ppf([1 / 8, 3 / 8, 3 / 4, 3 / 4])  # the middle of each value's ranks
     np.testing.assert_allclose(found[:, 0], scores / scores.std(), rtol=1e-6)
     np.testing.assert_allclose(found[:, 1], (columns[:, 1] - 0.25) / np.sqrt(3 / 16), rtol=1e-6)
@@ -106,7 +106,7 @@ def test_constant_features_become_one_column_of_zeros():
     np.testing.assert_array_equal(scaled(np.ones((3, 2))), np.zeros((3, 1)))
 
 
-def test_each_cf_is_told_as_it_was_at_its_own_look():
+def test_each_cf_has_the_priors_of_its_own_look():
     mechanisms = (Mechanism(2), Mechanism(3))
     known = Known(np.zeros((4, 1)), np.ones((4, 5), dtype=bool), BLOCKS, mechanisms)
     inputs = np.zeros((4, 1), dtype=np.float32)
@@ -115,11 +115,11 @@ def test_each_cf_is_told_as_it_was_at_its_own_look():
         weights = [np.zeros_like(layer) for layer in layers([1, 3, 3, 5])]
         weights[-1] = np.log(biases)
         nets.append(Net(tuple(layer.astype(np.float32) for layer in weights)))
-    said = net._say(nets, np.array([1, 0]), inputs, known)  # noqa: SLF001
-    np.testing.assert_allclose(said, [[0.5, 0.5, 0.25, 0.25, 0.5]] * 4, rtol=1e-6)
+    priors = net._priors(nets, np.array([1, 0]), inputs, known)  # noqa: SLF001
+    np.testing.assert_allclose(priors, [[0.5, 0.5, 0.25, 0.25, 0.5]] * 4, rtol=1e-6)
 
 
-def test_each_cf_stops_where_its_hidden_cells_are_told_best(monkeypatch, workers):
+def test_each_cf_stops_where_its_hidden_cells_are_predicted_best(monkeypatch, workers):
     monkeypatch.setattr(net, "STEPS", 120)
     known, _ = table(0, 60)
     rng = np.random.default_rng(0)
@@ -127,13 +127,13 @@ def test_each_cf_stops_where_its_hidden_cells_are_told_best(monkeypatch, workers
     (fold, *_) = folds(60, 5, seed=0)
     found = run("net", known, folds=[fold])
     inputs = scaled(known.features)
-    nets = Lesson(known, inputs, 0, fold, workers).learn()
+    nets = TrainingRun(known, inputs, 0, fold, workers).learn()
     assert len(nets) == net.LOOKS
-    told = np.array([at.priors(inputs[fold], known.blocks) for at in nets])
-    mass = np.add.reduceat(told * known.evidence[fold], known.blocks, axis=2)
+    hidden = np.array([at.priors(inputs[fold], known.blocks) for at in nets])
+    mass = np.add.reduceat(hidden * known.evidence[fold], known.blocks, axis=2)
     looks = np.log(mass).sum(axis=1).argmax(axis=0)
     for block, look in zip(known.columns, looks, strict=True):
-        np.testing.assert_allclose(found.hidden.priors[:, block], told[look][:, block], atol=1e-6)
+        np.testing.assert_allclose(found.hidden.priors[:, block], hidden[look][:, block], atol=1e-6)
 
 
 def test_learning_depends_on_neither_hidden_cells_nor_hidden_rows(monkeypatch, workers):
@@ -141,11 +141,11 @@ def test_learning_depends_on_neither_hidden_cells_nor_hidden_rows(monkeypatch, w
     known, _ = table(1, 50)
     (fold, *_) = folds(50, 5, seed=0)
     inputs = scaled(known.features)
-    one = Lesson(known, inputs, 0, fold, workers).learn()
+    one = TrainingRun(known, inputs, 0, fold, workers).learn()
     known.candidates[fold] = True
     changed = inputs.copy()
     changed[fold] = 9
-    two = Lesson(known, changed, 0, fold, workers).learn()
+    two = TrainingRun(known, changed, 0, fold, workers).learn()
     for before, after in zip(one, two, strict=True):
         for layer, other in zip(before.layers, after.layers, strict=True):
             np.testing.assert_array_equal(layer, other)
@@ -163,4 +163,4 @@ def test_a_cf_that_follows_from_the_ofs_is_learned(monkeypatch):
 def test_learning_ends_when_the_workers_have_been_stopped(workers):
     known, _ = table(0, 50)
     workers.stopped = True
-    assert Lesson(known, scaled(known.features), 0, None, workers).learn() == []
+    assert TrainingRun(known, scaled(known.features), 0, None, workers).learn() == []

@@ -197,7 +197,7 @@ def test_hidden_rows_are_told_the_same_when_the_choice_is_made():
         for settings in (Settings(k=5), Settings(k=5, iterations="auto", gamma="auto")):
             rounds = bench._rounds(settings, lambda *_: None)  # noqa: SLF001 — what both stand on
             choice, hidden = judge(rounds, [folds.searching])
-            again = rounds.foretell("again", folds.searching, choice)
+            again = rounds.predict_hidden("again", folds.searching, choice)
             np.testing.assert_allclose(again, hidden.priors, atol=1e-6)
 
 

@@ -5,7 +5,9 @@ from hypothesis import strategies as st
 
 from cfl_cli.core.parallel import Workers
 from cfl_cli.steps import near as index
-from cfl_cli.steps.near import Dense, Found, Index, Lists, Tree, share
+from cfl_cli.steps.distances import Pairs
+from cfl_cli.steps.near import Dense, Index, KDTree, recalls
+from cfl_cli.steps.near_lists import Lists
 from cfl_cli.steps.neighbors import nearest
 
 
@@ -30,7 +32,7 @@ def near(points, row, wanted):
 
 def searchers(points, wanted, workers):
     return {
-        "tree": Tree.of(points, wanted=wanted).search,
+        "tree": KDTree.of(points, wanted=wanted).search,
         "dense": Dense(points, wanted).search,
         "lists": Lists.of(points, wanted=wanted, workers=workers).search,
     }
@@ -73,7 +75,7 @@ def test_a_crowd_of_ties_is_left_to_the_dense_searcher(workers):
 
 def test_ties_that_a_tree_cannot_see_whole_are_left_over():
     points = np.vstack([np.zeros(2), [[np.cos(t), np.sin(t)] for t in np.arange(300) / 50]])
-    found = Tree.of(points, wanted=4).search(np.arange(2))
+    found = KDTree.of(points, wanted=4).search(np.arange(2))
     assert set(found.row.tolist()) == {1}
 
 
@@ -93,7 +95,7 @@ def recall(points, found, rows, k):
     return np.mean(shares)
 
 
-def test_a_hasty_search_has_the_recall_that_it_tells(workers, monkeypatch):
+def test_an_approximate_search_has_the_recall_that_it_reports(workers, monkeypatch):
     monkeypatch.setattr(index, "EXACT_POINTS", 0)
     points = cubes(np.random.default_rng(3), 12_000)
     found = nearest(points, k=20, workers=workers)
@@ -111,7 +113,7 @@ def test_exactness_can_be_asked_for(workers, monkeypatch):
 
 
 @pytest.mark.parametrize("jobs", [1, 3])
-def test_threads_do_not_change_a_hasty_search(jobs, workers, monkeypatch):
+def test_threads_do_not_change_an_approximate_search(jobs, workers, monkeypatch):
     monkeypatch.setattr(index, "EXACT_POINTS", 0)
     points = cubes(np.random.default_rng(5), 4000)
     expected = nearest(points, k=20, workers=workers)
@@ -121,7 +123,7 @@ def test_threads_do_not_change_a_hasty_search(jobs, workers, monkeypatch):
     assert found.recall == expected.recall
 
 
-def test_a_hasty_search_sees_ties_whole(workers, monkeypatch):
+def test_an_approximate_search_sees_ties_whole(workers, monkeypatch):
     # Corners of a cube: 10 at distance 1, 45 at √2; k = 20 draws 10 of the 45.
     monkeypatch.setattr(index, "EXACT_POINTS", 0)
     monkeypatch.setattr(index, "DENSE_POINTS", 0)
@@ -131,15 +133,15 @@ def test_a_hasty_search_sees_ties_whole(workers, monkeypatch):
     assert len(np.unique(draws)) > 45, "12 draws see about 52 of these 55"
 
 
-def test_share_counts_the_nearest_that_were_found_and_skips_points_left_over():
-    truth = Found(
+def test_recall_counts_the_nearest_that_were_found_and_skips_points_left_over():
+    truth = Pairs(
         np.array([0, 0, 0, 1, 1, 1, 2, 2, 2]),
         np.array([0, 1, 2, 1, 0, 2, 2, 1, 0]),
         np.array([0.0, 1.0, 2.0, 0.0, 1.0, 1.5, 0.0, 1.5, 2.0]),
     )
-    found = Found(
+    found = Pairs(
         np.array([0, 0, 0, 2, 2, 2]),
         np.array([0, 1, 9, 2, 1, 0]),
         np.array([0.0, 1.0, 3.0, 0.0, 1.5, 2.0]),
     )
-    np.testing.assert_array_equal(share(found, truth, 3), [0.5, 1.0])
+    np.testing.assert_array_equal(recalls(found, truth, 3), [0.5, 1.0])

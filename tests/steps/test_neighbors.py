@@ -71,7 +71,7 @@ def ways(monkeypatch):
         ("dense", 10**9, 0, 0),
         ("tree", 0, 1000, 0),
         ("lists", 0, 0, 10**9),
-        ("hasty lists", 0, 0, 0),
+        ("approximate lists", 0, 0, 0),
     ):
         monkeypatch.setattr(index, "DENSE_POINTS", dense)
         monkeypatch.setattr(index, "TREE_DIMENSIONS", dimensions)

@@ -122,13 +122,13 @@ def test_row_order_block_size_and_threads_do_not_change_the_answer(workers, monk
     assert np.abs(others - expected).max() < 1e-9
 
 
-def test_osqp_tells_the_neighbors_that_count(workers):
+def test_osqp_identifies_the_neighbors_that_count(workers):
     features = np.random.default_rng(5).random((300, 5))
     neighbors = nearest(features, k=20, workers=workers).rows
     grams = gram(features, slice(0, 300), neighbors, ridge=RIDGE)
-    told = Workspace.set_up(20, ridge=RIDGE).solve(grams) > 0
+    counts = Workspace.set_up(20, ridge=RIDGE).solve(grams) > 0
     truth = np.array([by_nnls(features, neighbors, row, RIDGE) > 0 for row in range(300)])
-    assert (told == truth).all(axis=1).mean() > 0.95  # the rest is what corrections are for
+    assert (counts == truth).all(axis=1).mean() > 0.95  # the rest is what corrections are for
 
 
 def test_a_workspace_forgets_the_stack_before():
