@@ -32,7 +32,7 @@ def score(confidences: Floats, answers: Ints, truth: Ints) -> Scores:
 
 
 def any_candidate(confidences: Floats, *, seed: int) -> Ints:
-    """Return for each row the place of a value with some confidence, drawn by lot.
+    """Return for each row the place of a value with some confidence, drawn at random.
 
     That is how the paper answers for `observed`, where all candidates are equal.
     """

@@ -69,7 +69,7 @@ def judge(answers: dict[str, Answers], table: Table) -> dict[str, dict[str, floa
 
 
 def hard(task: Imputation, table: Table, cf: str, result: Result) -> Ints:
-    """Return a method's answers, those of `observed` drawn by lot, as in the paper.
+    """Return a method's answers, those of `observed` drawn at random, as in the paper.
 
     Without correction they are whatever has most confidence, also if the cell rules it out: the
     paper's too.

@@ -1,6 +1,8 @@
 """A row's own cell applied to its prior, by Bayes' rule.
 
-joint(v) = prior(v) · evidence(v)      mass = Σ_v joint(v)      posterior = joint / mass
+    joint(v) = prior(v) · evidence(v)      mass = Σ_v joint(v)      posterior = joint / mass
+
+`over` says where sums are taken (see `blocks`), and so decides their last digits.
 """
 
 from enum import Enum

@@ -16,7 +16,6 @@ from benchmarks.tried.variants import VARIANTS, Variant
 from cfl_cli.estimators import auto, boost, boost_objective, net
 from cfl_cli.estimators.interface import Method
 
-pytest.importorskip("lightgbm", reason="the extra [boost] is not installed")
 DOCS = ROOT / "docs"
 
 

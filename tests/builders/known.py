@@ -23,9 +23,9 @@ def known_of(features, values, mechanisms, *, exclusions=(1,), seed=0):
     """What is known of rows with these values: cells of so many exclusions, drawn at random."""
     rng = np.random.default_rng([seed, 1])
     masks = []
-    for mechanism, of in zip(mechanisms, values.T, strict=True):
-        many = np.minimum(rng.choice(exclusions, size=len(of)), mechanism.size - 1)
-        masks.append(mechanism.draw(of, many, rng.random((len(of), mechanism.size))))
+    for mechanism, own in zip(mechanisms, values.T, strict=True):
+        many = np.minimum(rng.choice(exclusions, size=len(own)), mechanism.size - 1)
+        masks.append(mechanism.draw(own, many, rng.random((len(own), mechanism.size))))
     blocks = np.cumsum([0, *(mechanism.size for mechanism in mechanisms[:-1])])
     return Known(features, np.hstack(masks), blocks, tuple(mechanisms))
 

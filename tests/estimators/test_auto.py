@@ -36,7 +36,7 @@ class Part:
         if self.clock:
             self.clock.now += self.pace * len(known)
         values = follow(known.features, SIZES)
-        true = np.hstack([np.eye(size)[of] for size, of in zip(SIZES, values.T, strict=True)])
+        true = np.hstack([np.eye(size)[own] for size, own in zip(SIZES, values.T, strict=True)])
         even = np.repeat(1 / np.array(SIZES), SIZES)
         priors = self.sureness * true + (1 - self.sureness) * even
         rows = np.concatenate(folds)
@@ -91,7 +91,6 @@ def noise(n, rng):
 
 @pytest.mark.parametrize("make", [stripes, rings, noise], ids=lambda make: make.__name__)
 def test_a_blend_is_not_worse_than_its_best_part_by_more_than_noise(make, monkeypatch):
-    pytest.importorskip("lightgbm", reason="the extra [boost] is not installed")
     quick(monkeypatch)
     features, values = make(400, np.random.default_rng(0))
     known = known_of(features, values[:, None], [Mechanism(3)])
@@ -220,7 +219,7 @@ def test_a_small_table_is_not_tried_first_and_a_spent_budget_leaves_the_commones
     dealt = folds(30, 3, seed=0)
     found = run("auto", known, folds=dealt, budget=20.0)
     assert part.rows == [30]
-    assert [of.name for of in found.origins[0].parts] == ["graph"]
+    assert [part.name for part in found.origins[0].parts] == ["graph"]
     assert len(found.warnings) == 3
     clock.now, part.rows = 0.0, []
     monkeypatch.setattr(
@@ -228,7 +227,7 @@ def test_a_small_table_is_not_tried_first_and_a_spent_budget_leaves_the_commones
     )
     found = run("auto", known, folds=dealt, budget=20.0)
     assert part.rows == []
-    assert [(of.name, of.weight) for of in found.origins[0].parts] == [("commonest", 1.0)]
+    assert [(each.name, each.weight) for each in found.origins[0].parts] == [("commonest", 1.0)]
     alone = run("commonest", known, folds=dealt)
     np.testing.assert_allclose(found.confidences, alone.confidences)
     np.testing.assert_allclose(found.hidden.priors, alone.hidden.priors)

@@ -11,13 +11,6 @@ from cfl_cli.estimators import boost, boost_trees
 from cfl_cli.estimators.boost import Fitter, informative_columns
 from cfl_cli.estimators.boost_objective import BoostObjective
 
-needs_lightgbm = pytest.mark.usefixtures("lightgbm")
-
-
-@pytest.fixture
-def lightgbm():
-    return pytest.importorskip("lightgbm", reason="the extra [boost] is not installed")
-
 
 def test_informative_columns_are_found_and_noise_is_not():
     rng = np.random.default_rng(1)
@@ -55,7 +48,6 @@ def test_no_more_columns_are_taken_than_trees_have_use_for(monkeypatch):
     assert len(informative_columns(columns, residuals)) == 2
 
 
-@needs_lightgbm
 def test_a_cf_that_follows_from_the_ofs_is_recovered():
     known, values = table(0, 500, sizes=(4,))
     dealt = folds(500, 5, seed=0)[:1]
@@ -77,7 +69,6 @@ def pair(n, seed=0):
     return Known(features, cells, np.array([0, 3]), (Mechanism(3), Mechanism(3))), values
 
 
-@needs_lightgbm
 def test_what_is_said_of_other_cfs_is_used_where_it_is_informative():
     known, values = pair(400)
     found = run("boost", known, folds=folds(400, 5, seed=0)[:1])
@@ -88,7 +79,6 @@ def test_what_is_said_of_other_cfs_is_used_where_it_is_informative():
     assert (found.confidences[:, :3].argmax(axis=1) == values).mean() > 0.8
 
 
-@needs_lightgbm
 def test_what_is_said_of_unrelated_cfs_is_left_aside():
     rng = np.random.default_rng(3)
     features = rng.random((300, 2))
@@ -98,7 +88,6 @@ def test_what_is_said_of_unrelated_cfs_is_left_aside():
     assert "related" not in {part.name for part in found.origins[0].parts if part.weight > 0.5}
 
 
-@needs_lightgbm
 def test_all_rows_are_boosted_for_as_many_rounds_as_hidden_cells_favor_in_the_mean(
     monkeypatch, workers
 ):
@@ -123,7 +112,6 @@ def test_all_rows_are_boosted_for_as_many_rounds_as_hidden_cells_favor_in_the_me
         np.testing.assert_array_equal(without, objective.priors)
 
 
-@needs_lightgbm
 def test_boosting_ends_when_the_workers_have_been_stopped(workers):
     known, _ = table(1, 60, sizes=(3,))
     fitter = Fitter(known, folds(60, 3, seed=0), 0, workers, lambda *_: None)
@@ -132,7 +120,6 @@ def test_boosting_ends_when_the_workers_have_been_stopped(workers):
     np.testing.assert_array_equal(fitted.priors, 0)
 
 
-@needs_lightgbm
 def test_where_no_of_varies_the_priors_stay_half_way_to_the_domain_shares(workers):
     features = np.zeros((40, 2))
     cells = ~np.eye(3, dtype=bool)[[0] * 16 + [1] * 14 + [2] * 10]

@@ -1,4 +1,3 @@
-import re
 from itertools import count
 
 import numpy as np
@@ -18,9 +17,7 @@ ANY = pytest.mark.parametrize("name", METHODS)
 
 
 @pytest.fixture(autouse=True)
-def quick(monkeypatch, request):
-    if re.search(r"boost|auto", request.node.name):
-        pytest.importorskip("lightgbm", reason="the extra [boost] is not installed")
+def quick(monkeypatch):
     monkeypatch.setattr(net, "STEPS", 24)
     monkeypatch.setattr(boost_objective, "MOST_ROUNDS", 8)
 
@@ -164,11 +161,11 @@ TABLES = {
 
 
 @ANY
-@pytest.mark.parametrize("of", TABLES)
+@pytest.mark.parametrize("which", TABLES)
 def test_whatever_the_table_confidences_and_priors_are_sound_and_nothing_is_printed(
-    name, of, capfd
+    name, which, capfd
 ):
-    known = TABLES[of]()
+    known = TABLES[which]()
     dealt = folds(len(known), 3, seed=0)
     assert_sound(name, known, run(name, known, folds=dealt), dealt)
     assert capfd.readouterr() == ("", "")
