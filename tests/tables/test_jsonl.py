@@ -54,53 +54,6 @@ def test_columns_that_are_not_mixed_hold_exactly_the_values(rows):
 
 
 @pytest.mark.parametrize(
-    ("cells", "kind"),
-    [
-        (["1", "null", "-3"], pl.Int64),
-        (["1", "18446744073709551615"], pl.UInt64),
-        (["1", "2.5"], pl.Float64),
-        (["1e5", "-0.0"], pl.Float64),
-        (["true", "null"], pl.Boolean),
-        (['"a"', "null"], pl.String),
-        (["null", "null"], pl.String),
-    ],
-)
-def test_a_column_of_one_kind_gets_its_type(cells, kind):
-    table = load("\n".join(f'{{"a":{cell}}}' for cell in cells))
-    assert table.frame.schema == {"a": kind}
-    assert not table.mixed
-
-
-@pytest.mark.parametrize(
-    "cells",
-    [
-        ["1", '"1"'],
-        ["true", "1"],
-        ["[1]", "[2]"],
-        ['{"b":1}', "null"],
-        ["18446744073709551616"],
-        ["-1", "9223372036854775808"],
-        ["-0"],
-        ["1e400"],
-        ["1e-400"],
-        ["0.12345678901234567890"],
-        ["9007199254740993", "0.5"],
-        ["1" * 5000],
-    ],
-)
-def test_what_a_type_would_change_stays_text(cells):
-    table = load("\n".join(f'{{"a":{cell}}}' for cell in cells))
-    assert list(table.mixed) == ["a"]
-    assert table.frame.schema == {"a": pl.String}
-
-
-def test_keys_may_be_missing_and_columns_come_in_order_of_appearance():
-    frame = load('{"b":1}\n{"a":"x","b":2}\n{}\n').frame
-    assert frame.columns == ["b", "a"]
-    assert frame.rows() == [(1, None), (2, "x"), (None, None)]
-
-
-@pytest.mark.parametrize(
     ("text", "cause"),
     [
         ('{"a":1}\n{"a":1', "line 2: not JSON: "),
