@@ -294,7 +294,7 @@ def test_a_table_written_anew_does_not_keep_an_old_report_beside_it(folder):
 
 def test_bad_records_are_set_aside_when_asked(folder):
     (folder / "data.csv").write_text("\n".join([*ROWS, "13", '14,1,"a" b']) + "\n")
-    refused(impute(), 1, "line 14: 1 cells", "line 15")
+    refused(impute(), 1, "line 14: 1 cell, but", "line 15")
     assert impute("--on-bad-row", "reject").exit_code == 0
     aside = pl.read_csv("out.csv.rejects.csv")
     assert aside["line"].to_list() == [14, 15]
