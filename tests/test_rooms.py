@@ -17,7 +17,9 @@ DOOR = {"", "errors"}  # what stands beside the rooms, and everybody may know
 ARRAYS = {"numpy", "scipy", "osqp", "threadpoolctl", "lightgbm"}
 TABLES = {"steps.encode", "steps.cells", "steps.decode"}  # of the steps, those that know tables
 MATHEMATICS = ("core", "steps", "estimators")
-TRUST = {"trust.possible_cells", "trust.intervals", "trust.heldout", "trust.scores"}
+TRUST = {
+    f"trust.{name}" for name in ("possible_cells", "intervals", "calibration", "heldout", "scores")
+}
 
 
 def name_of(path):

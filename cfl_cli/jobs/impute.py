@@ -69,6 +69,8 @@ def impute(
         found,
         cfl_version=__version__,
         settings=chosen.as_dict(),
+        k=chosen.k,
+        always_second_round=METHODS[chosen.method].second_round and chosen.gamma not in (0, "auto"),
         keep_flagged=chosen.keep_flagged,
         min_confidence=chosen.min_confidence,
         jobs=threads,

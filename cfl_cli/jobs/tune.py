@@ -42,7 +42,7 @@ from cfl_cli.steps.encode import Encoded
 from cfl_cli.steps.propagate import Graph  # noqa: TC001 — an annotation like the others
 from cfl_cli.tables import frames
 from cfl_cli.trust import heldout
-from cfl_cli.trust.heldout import Interval
+from cfl_cli.trust.intervals import Gain
 
 Value: TypeAlias = int | float | str
 Score: TypeAlias = Callable[[Settings], Floats | None]  # hidden rows × CFs; None: no time for it
@@ -70,7 +70,7 @@ class Trial:
 
     settings: dict[str, Value]  # those in CHOICES
     score: float
-    gain: Interval  # over the start
+    gain: Gain  # over the start
 
 
 @dataclass(frozen=True)
@@ -78,7 +78,7 @@ class Test:
     """A trial's settings beside the start, on rows that the search did not hide."""
 
     trial: int  # its place among the trials
-    gain: Interval
+    gain: Gain
     passed: bool
 
 
@@ -182,12 +182,12 @@ def confirm(
     *,
     mutual: bool = False,
     may: Callable[[], bool] = lambda: True,
-) -> list[tuple[Settings, Interval, bool]]:
+) -> list[tuple[Settings, Gain, bool]]:
     """Test the end of a path against its start, then the place before, until one is better.
 
     Returns the tests. `may` is asked before all but the first.
     """
-    tests: list[tuple[Settings, Interval, bool]] = []
+    tests: list[tuple[Settings, Gain, bool]] = []
     first = score(start) if path else None
     for settings in [*reversed(path)][:TESTS]:
         if first is None or (tests and (tests[-1][2] or not may())):
@@ -204,7 +204,7 @@ def tuned(settings: Settings) -> dict[str, Value]:
     return {name: getattr(settings, name) for name in CHOICES}
 
 
-def gain(one: Floats, other: Floats, *, mutual: bool = False) -> Interval:
+def gain(one: Floats, other: Floats, *, mutual: bool = False) -> Gain:
     """Return by how much the first of two settings scores better on the same hidden rows.
 
     Where rows are hidden in turn, `mutual`, chance counts for more; see `heldout.judge`.
@@ -218,16 +218,14 @@ def harms(one: Floats, other: Floats, *, mutual: bool = False) -> bool:
     return any(-of_cf.value > CLEAR * of_cf.error for of_cf in found)
 
 
-def is_clear(found: Interval, *, rows: int) -> bool:
+def is_clear(found: Gain, *, rows: int) -> bool:
     """Return whether a gain is more than noise."""
     return rows >= LEAST_ROWS and found.value > CLEAR * found.error
 
 
-def _difference(one: Floats, other: Floats, *, mutual: bool) -> Interval:
+def _difference(one: Floats, other: Floats, *, mutual: bool) -> Gain:
     found = heldout.difference(one, other)
-    error = float(found.error * (np.sqrt(2) if mutual else 1))
-    reach = heldout.NORMAL * error
-    return Interval(found.value, found.value - reach, found.value + reach, error)
+    return Gain.of(found.value, float(found.error * (np.sqrt(2) if mutual else 1)))
 
 
 @dataclass(frozen=True)

@@ -1,97 +1,17 @@
+"""Estimates from hidden cells agree with formulas, with rows of known values, and by hand."""
+
 from dataclasses import astuple
 from functools import partial
-from itertools import combinations
 
 import numpy as np
 import pytest
 from builders.cells import cells, in_full, probability, skewed
+from builders.hidden_rows import WORLDS, World, case, stubborn
 
 from cfl_cli.core.exclusions import Mechanism
 from cfl_cli.core.posterior import most_confident
 from cfl_cli.trust import heldout
-from cfl_cli.trust.heldout import Finals, Interval, difference, judge, scores
-
-
-def case(mechanism, m, seed=0, *, sizes=(1,), sharpness=3.0):
-    """Rows whose values follow their priors: priors, values, cells, domain shares."""
-    rng = np.random.default_rng(seed)
-    shares = np.sort(rng.dirichlet(np.ones(mechanism.size)))[::-1]
-    prior = rng.dirichlet(shares * sharpness + 0.05, size=m)
-    chances = rng.random((m, 1))
-    values = np.minimum((np.cumsum(prior, axis=1) < chances).sum(axis=1), mechanism.size - 1)
-    exclusions = rng.choice(sizes, size=m)
-    hidden = mechanism.draw(values, exclusions, rng.random((m, mechanism.size)))
-    return prior, values, hidden, shares
-
-
-def answer(prior, mechanism, excluded):
-    """The final answer and its confidence, from the definition."""
-    joint = [p * probability(mechanism, excluded, v) for v, p in enumerate(prior)]
-    if not sum(joint):
-        joint = [probability(mechanism, excluded, v) for v in range(len(prior))]
-    return int(np.argmax(joint)), max(joint) / sum(joint)
-
-
-def expected_keep(prior, mechanism, sizes, *, least=0.0, answer=answer):
-    """keep(t) set by set; `sizes` holds the exclusions of all rows."""
-    keep = np.zeros(mechanism.size)
-    for exclusions in sizes:
-        for excluded in combinations(range(mechanism.size), exclusions):
-            value, confidence = answer(prior, mechanism, excluded)
-            if confidence >= least:
-                keep[value] += probability(mechanism, excluded, value) / len(sizes)
-    return keep
-
-
-def found_keep(prior, mechanism, sizes, *, rule=most_confident, **options):
-    table = np.concatenate([cells(mechanism.size, exclusions)[0][:1] for exclusions in sizes])
-    finals = Finals.of(table, mechanism)
-    random = np.random.default_rng(0)
-    answers = finals.answers(prior, prior, finals.draws(len(prior)), random, rule)
-    return finals.exact + answers.keep(mechanism.size, **options)
-
-
-ANY = pytest.mark.parametrize(
-    ("mechanism", "sizes"),
-    [
-        (Mechanism(2), (0, 1)),
-        (Mechanism(3), (1,)),
-        (Mechanism(5), (0, 1, 2, 4)),
-        (Mechanism(6), (3,)),
-        (in_full(4), (0, 1, 2, 3)),
-        (skewed(4), (1,)),
-        (skewed(5), (0, 1, 2, 3, 4)),
-    ],
-)
-
-
-@ANY
-@pytest.mark.parametrize("least", [0.0, 0.6])
-def test_keep_is_what_going_through_all_sets_gives(mechanism, sizes, least):
-    prior, *_ = case(mechanism, 5)
-    prior[0] = np.eye(mechanism.size)[1]  # some cells leave nothing of this one
-    expected = [expected_keep(row, mechanism, sizes, least=least) for row in prior]
-    found = found_keep(prior, mechanism, sizes, min_confidence=least)
-    np.testing.assert_allclose(found, expected, atol=1e-9)
-
-
-@ANY
-def test_cells_drawn_at_random_give_the_same_keep(mechanism, sizes, monkeypatch):
-    monkeypatch.setattr(heldout, "LISTED", 0)
-    prior, *_ = case(mechanism, 3)
-    expected = [expected_keep(row, mechanism, sizes) for row in prior]
-    np.testing.assert_allclose(found_keep(prior, mechanism, sizes), expected, atol=0.02)
-
-
-def test_a_large_domain_keeps_values_by_their_rank():
-    size, exclusions = 40, 3
-    prior, *_ = case(Mechanism(size), 4)
-    found = found_keep(prior, Mechanism(size), (exclusions,))
-    chances = np.cumprod([1, *((exclusions - j) / (size - 1 - j) for j in range(exclusions))])
-    for row, keep in zip(prior, found, strict=True):
-        order = np.argsort(-row, kind="stable")
-        np.testing.assert_allclose(keep[order[: exclusions + 1]], chances, atol=0.01)
-        np.testing.assert_allclose(keep[order[exclusions + 1 :]], 0)
+from cfl_cli.trust.heldout import difference, judge, scores
 
 
 def test_the_score_of_one_and_of_several_exclusions_by_hand():
@@ -142,7 +62,7 @@ def test_one_exclusion_gives_the_formula_of_the_method():
     assert found.commonest.value == pytest.approx(estimated[first] + estimated[then] / 4)
     assert found.gain.value == pytest.approx(found.accuracy.value - found.commonest.value)
     assert found.cells == 400
-    assert found.above is None
+    assert found.confident_accuracy is None
 
 
 def test_exact_cells_alone_are_all_right():
@@ -175,7 +95,7 @@ def test_a_top_value_that_is_never_ruled_out_may_still_be_wrong_sometimes():
     assert 1 - 5 * 3 / 300 < found.accuracy.low < 1 - 3 * 3 / 300 + 1 / 3
 
 
-def test_nothing_is_told_by_empty_cells_or_by_a_mechanism_that_tells_nothing():
+def test_empty_cells_or_a_mechanism_that_does_not_distinguish_the_values_show_nothing():
     prior = np.full((2, 4), 0.25)
     empty = np.ones((2, 4), dtype=bool)
     shares = np.full(4, 0.25)
@@ -189,9 +109,8 @@ def test_all_answers_are_above_no_confidence():
     mechanism = Mechanism(5)
     prior, _, hidden, shares = case(mechanism, 500, sizes=(0, 1, 1, 2, 4))
     found = judge(prior, hidden, hidden, mechanism, shares=shares, min_confidence=0.0)
-    assert found.above.share == 1
-    assert found.above.accuracy.value == pytest.approx(found.accuracy.value)
-    assert found.above.accuracy.low == pytest.approx(found.accuracy.low)
+    expected = pytest.approx(astuple(found.accuracy))  # and so their share is 1
+    assert astuple(found.confident_accuracy) == expected
     assert judge(prior[:1], hidden[:1] | True, hidden, mechanism, shares=shares) is None
 
 
@@ -199,13 +118,15 @@ def test_no_answer_is_above_a_confidence_that_none_reaches():
     hidden = np.array([[True, True, True, False]] * 2)
     prior = np.full((2, 4), 0.25)
     found = judge(prior, hidden, hidden, Mechanism(4), shares=prior[0], min_confidence=0.9)
-    assert found.above is None
+    assert found.confident_accuracy is None
 
 
 def numbers(found):
     """All numbers of nested dataclasses, in order."""
     if isinstance(found, int | float):
         return [found]
+    if isinstance(found, str):
+        return [ord(sign) for sign in found]
     parts = found if isinstance(found, tuple) else astuple(found)
     return [number for part in parts for number in numbers(part)]
 
@@ -219,46 +140,6 @@ def test_how_many_rows_go_at_once_does_not_change_the_answer(sizes, monkeypatch)
     monkeypatch.setattr(heldout, "NUMBERS_AT_ONCE", 1)
     found = judge(prior, hidden, hidden, mechanism, **options)
     np.testing.assert_allclose(numbers(found), numbers(expected), rtol=1e-9, atol=1e-9)
-
-
-def stubborn(prior, likelihood):
-    """A rule that answers by the prior alone, whatever the cell."""
-    shape = np.broadcast_shapes(prior.shape, likelihood.shape)
-    answers = np.broadcast_to(prior.argmax(axis=-1), shape[:-1])
-    return answers, np.broadcast_to(prior.max(axis=-1), shape[:-1])
-
-
-def flattened(prior, likelihood):
-    """A rule that trusts its prior by half."""
-    return most_confident((prior + 1 / prior.shape[-1]) / 2, likelihood)
-
-
-@ANY
-@pytest.mark.parametrize("least", [0.0, 0.6])
-def test_another_rule_keeps_what_it_answers_set_by_set(mechanism, sizes, least):
-    if mechanism.size - 1 in sizes:
-        sizes = [size for size in sizes if size < mechanism.size - 1]  # exact cells need no rule
-    prior, *_ = case(mechanism, 5)
-
-    def by_prior(row, _, excluded):
-        return int(row.argmax()), row.max()
-
-    def by_half(row, *cell):
-        return answer((row + 1 / mechanism.size) / 2, *cell)
-
-    for rule, by in ((stubborn, by_prior), (flattened, by_half)):
-        expected = [expected_keep(row, mechanism, sizes, least=least, answer=by) for row in prior]
-        found = found_keep(prior, mechanism, sizes, rule=rule, min_confidence=least)
-        np.testing.assert_allclose(found, expected, atol=1e-9)
-
-
-@ANY
-def test_cells_drawn_at_random_give_the_same_keep_by_another_rule(mechanism, sizes, monkeypatch):
-    prior, *_ = case(mechanism, 3)
-    expected = found_keep(prior, mechanism, sizes, rule=flattened)
-    monkeypatch.setattr(heldout, "LISTED", 0)
-    found = found_keep(prior, mechanism, sizes, rule=flattened)
-    np.testing.assert_allclose(found, expected, atol=0.02)
 
 
 def test_uniform_exclusions_by_rank_and_by_the_general_rule_agree():
@@ -286,100 +167,15 @@ def test_the_accuracy_of_the_priors_top_value_is_the_formula_of_the_method():
     assert found.accuracy.value < usual.accuracy.value
 
 
-class World:
-    """Rows with priors that are surer than they should be, and what the final answers are worth.
-
-    The worth is counted on many rows whose values are known, with no formula of the module.
-    """
-
-    def __init__(self, mechanism, sizes, *, sharpness=3.0, surer=1.5, seed=0, rows=100_000):
-        self.mechanism, self.sizes = mechanism, sizes
-        self.random = np.random.default_rng(seed)
-        self.shares = np.sort(self.random.dirichlet(np.ones(mechanism.size)))[::-1]
-        self.true = self.random.dirichlet(self.shares * sharpness + 0.02, size=2000)
-        self.prior = self.true**surer / (self.true**surer).sum(axis=1, keepdims=True)
-        prior, values, self.table = self.draw(rows)
-        likelihood = mechanism.likelihood(self.table)
-        joint = prior * likelihood
-        self.confidences = joint.max(axis=1) / joint.sum(axis=1)
-        self.right = joint.argmax(axis=1) == values
-        self.open = self.table.sum(axis=1) > 1
-        commonest = (self.shares * likelihood).argmax(axis=1) == values
-        kept = self.confidences >= 0.7
-        self.truth = {
-            "accuracy": self.right.mean(),
-            "commonest": commonest.mean(),
-            "gain": self.right.mean() - commonest.mean(),
-            "above": self.right[kept].mean(),
-            "overconfidence": (self.confidences - self.right)[self.open].mean(),
-        }
-
-    def draw(self, m):
-        """Priors, values and cells of m rows, each number of exclusions equally often."""
-        rows = self.random.integers(0, len(self.true), m)
-        chances = self.random.random((m, 1))
-        values = (np.cumsum(self.true[rows], axis=1) < chances).sum(axis=1)
-        values = np.minimum(values, self.mechanism.size - 1)
-        exclusions = np.resize(self.sizes, m)
-        chances = self.random.random((m, self.mechanism.size))
-        return self.prior[rows], values, self.mechanism.draw(values, exclusions, chances)
-
-    def judge(self, m):
-        prior, _, hidden = self.draw(m)
-        return judge(
-            prior, hidden, self.table, self.mechanism, shares=self.shares, min_confidence=0.7
-        )
-
-    def study(self, m, times):
-        """Judge again and again; return the intervals' numbers, times × 4, of each estimate."""
-        found = {name: [] for name in self.truth}
-        for _ in range(times):
-            judged = self.judge(m)
-            for name in ("accuracy", "commonest", "gain"):
-                found[name].append(astuple(getattr(judged, name)))
-            above = judged.above.accuracy if judged.above else Interval(np.nan, 0, 1, np.nan)
-            found["above"].append(astuple(above))
-            found["overconfidence"].append(astuple(judged.calibration.overconfidence))
-        return {name: np.array(numbers) for name, numbers in found.items()}
-
-
-# Far enough from uniform to matter, and not so far that only crowds of rows tell anything.
-LEANING = Mechanism.of(0.6 * in_full(5).rates + 0.4 * skewed(5).rates)
-WORLDS = {
-    "one exclusion": (Mechanism(4), (1,)),
-    "mixed": (Mechanism(5), (0, 1, 1, 1, 2, 4)),
-    "large domain": (Mechanism(12), (1, 1, 1, 11)),
-    "mechanism": (LEANING, (1,)),
-    "mechanism, mixed": (LEANING, (0, 1, 2, 2, 4)),
-}
-
-
 @pytest.mark.parametrize("name", WORLDS)
 def test_estimates_are_unbiased_and_their_intervals_cover_the_truth(name):
     world = World(*WORLDS[name])
     times = 120
     for estimate, numbers in world.study(1000, times).items():
-        value, low, high, _ = numbers.T
+        value, low, high = numbers.T
         truth = world.truth[estimate]
         assert abs(value.mean() - truth) < 4 * value.std() / np.sqrt(times) + 0.004, estimate
         assert ((low <= truth + 0.003) & (truth - 0.003 <= high)).mean() > 0.9, estimate
-
-
-@pytest.mark.parametrize("name", WORLDS)
-def test_each_bin_of_confidence_is_right_as_often_as_estimated(name):
-    world = World(*WORLDS[name])
-    prior, _, hidden = world.draw(60_000)
-    found = judge(prior, hidden, world.table, world.mechanism, shares=world.shares).calibration
-    assert sum(bin_.cells for bin_ in found.bins) == (hidden.sum(axis=1) > 1).sum()
-    gaps = []
-    for bin_ in found.bins:
-        edges = (world.confidences >= bin_.low) & (world.confidences < bin_.high + (bin_.high == 1))
-        inside = edges & world.open
-        count, accuracy = inside.sum(), world.right[inside].mean()
-        chance = np.sqrt(accuracy * (1 - accuracy) / count)
-        assert abs(bin_.accuracy - accuracy) < 4 * np.hypot(bin_.error, chance) + 1e-9
-        gaps.append(count * (accuracy - world.confidences[inside].mean()) ** 2)
-    assert found.error == pytest.approx(np.sqrt(sum(gaps) / world.open.sum()), abs=0.06)
 
 
 @pytest.mark.slow
@@ -392,8 +188,8 @@ def test_intervals_cover_the_truth(size, sharpness, m):
             continue  # all cells exact
         world = World(Mechanism(size), sizes, sharpness=sharpness, rows=400_000)
         found = world.study(m, 100)
-        for estimate in ("accuracy", "commonest", "above"):
-            _, low, high, _ = found[estimate].T
+        for estimate in ("accuracy", "commonest", "confident"):
+            _, low, high = found[estimate].T
             truth = world.truth[estimate]
             slack = 3 * np.sqrt(truth * (1 - truth) / 400_000)
             covered = ((low <= truth + slack) & (truth - slack <= high)).mean()

@@ -19,7 +19,9 @@ from cfl_cli.errors import DataError
 from cfl_cli.estimators.interface import Estimate, Hidden, Null, Origin
 from cfl_cli.schema.model import Complementary, Ordinary, Schema
 from cfl_cli.steps.encode import Block, Encoded
-from cfl_cli.trust.report import Bin, Calibration, ColumnReport, Confident, Estimated, Report
+from cfl_cli.trust.calibration import Bin, Calibration
+from cfl_cli.trust.intervals import Interval
+from cfl_cli.trust.report import ColumnReport, Confident, Report
 from cfl_cli.trust.verdict import build
 
 FLAGS = ("small-entropy-reduction", "fallback-rows")
@@ -76,6 +78,8 @@ def built(candidates, confidences, *, fell_back=None, keep_flagged=False, mass=N
         ),
         cfl_version="9",
         settings={"k": 1},
+        k=1,
+        always_second_round=False,
         keep_flagged=keep_flagged,
         min_confidence=min_confidence,
     )
@@ -284,7 +288,7 @@ CONTRACT_COLUMN = {
 
 FINITE = st.floats(allow_nan=False, allow_infinity=False)
 COUNT = st.integers(0, 2**70)
-ESTIMATED = st.builds(Estimated, FINITE, FINITE, FINITE)
+ESTIMATED = st.builds(Interval, FINITE, FINITE, FINITE)
 REPORTS = st.builds(
     Report,
     cfl_version=st.text(),
@@ -475,7 +479,7 @@ def test_the_table_has_a_line_for_every_cf():
 
 @pytest.mark.parametrize("width", [72, 92, 100, 112, 200])
 def test_flags_are_never_broken_and_facts_of_hidden_cells_are_shown(width):
-    told = Estimated(0.5, 0.4, 0.6)
+    told = Interval(0.5, 0.4, 0.6)
     facts = column(
         flags=("small-entropy-reduction", "no-better-than-commonest"),
         flagged=True,

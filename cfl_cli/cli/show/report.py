@@ -7,7 +7,8 @@ from typing import TypeAlias
 
 from cfl_cli.cli.show import layout as listing
 from cfl_cli.core.messages import count, printable
-from cfl_cli.trust.report import ADVICE, ColumnReport, Estimated, Report
+from cfl_cli.trust.intervals import Interval
+from cfl_cli.trust.report import ADVICE, ColumnReport, Report
 
 Field: TypeAlias = listing.Field[ColumnReport]
 
@@ -70,7 +71,7 @@ def _fields(report: Report) -> list[Field]:
     return JUDGED if judged else UNJUDGED
 
 
-def _interval(estimated: Estimated | None) -> str:
+def _interval(estimated: Interval | None) -> str:
     if estimated is None:
         return "-"
     return f"{estimated.value:.2f} ({estimated.low:.2f}–{estimated.high:.2f})"

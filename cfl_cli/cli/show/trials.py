@@ -12,7 +12,7 @@ from dataclasses import asdict
 from cfl_cli import __version__
 from cfl_cli.jobs.tune import CHOICES, Tuning, Value
 from cfl_cli.schema.edit import spelled
-from cfl_cli.trust.heldout import Interval
+from cfl_cli.trust.intervals import Gain
 
 HEADINGS = ("trial", *CHOICES, "score", "gain", "")
 
@@ -111,8 +111,8 @@ def _rows(tuning: Tuning) -> Iterator[list[str]]:
         ]
 
 
-def _signed(interval: Interval) -> str:
-    return f"{interval.value:+.4f} ± {interval.error:.4f}"
+def _signed(gain: Gain) -> str:
+    return f"{gain.value:+.4f} ± {gain.error:.4f}"
 
 
 def _words(settings: dict[str, Value]) -> str:

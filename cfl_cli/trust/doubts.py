@@ -1,0 +1,44 @@
+"""Warnings about tables in which hidden cells make answers look better than they are."""
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from cfl_cli.core.draws import hash_rows
+from cfl_cli.core.messages import quote
+from cfl_cli.steps.encode import Encoded
+
+REPEATS = 10  # rows, at least, that are like another one in all that matters …
+REPEATED = 0.8  # … and that share, at least, of the rows whose OFs are like another one's
+
+
+def doubts(encoded: Encoded, *, k: int, always_second_round: bool) -> Iterator[str]:
+    """Yield a sentence for each reason to doubt what hidden cells show.
+
+    `always_second_round` says that every CF takes the graph's second round, whatever hidden cells
+    favor; `k` is its number of neighbors.
+    """
+    for block in encoded.blocks:
+        if block.rates is not None and not block.mechanism.tells_values_apart:
+            yield (
+                f"column {quote(block.name)}: cells of its mechanism do not distinguish the "
+                "values, so its accuracy cannot be estimated"
+            )
+    ofs = hash_rows(encoded.features)
+    order = np.argsort(ofs, kind="stable")
+    is_repeat = ofs[order[1:]] == ofs[order[:-1]]  # of the OFs of the row before
+    twins, before = order[1:][is_repeat], order[:-1][is_repeat]
+    same = (encoded.candidates[twins] == encoded.candidates[before]).all(axis=1)
+    undecided = any(len(block.values) > 2 for block in encoded.blocks)
+    if undecided and same.sum() >= REPEATS and same.mean() > REPEATED:
+        yield (
+            f"{int(same.sum()):,} rows repeat another row, OFs, CFs and all: a hidden cell then "
+            "has a copy that gives it away, and estimated accuracies are too high; remove the "
+            "repeats"
+        )
+    distinct = len(ofs) - len(twins)
+    if always_second_round and len(ofs) > k * distinct:
+        yield (
+            f"only {distinct:,} rows are distinct by their OFs, and then a second round often does "
+            "harm that hidden cells do not show: try --gamma auto, or --gamma 0"
+        )

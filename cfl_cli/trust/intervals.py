@@ -1,0 +1,136 @@
+"""Estimates with their 95 % intervals, pooled from rows that each give an unbiased, noisy one.
+
+Rows count by their weights w, which sum to 1. With f each row's estimate,
+
+    estimate = Σ w f        variance = m/(m−1) · Σ w² (f − estimate)²        m rows that count
+"""
+
+from dataclasses import dataclass
+from typing import Self
+
+import numpy as np
+
+from cfl_cli.core.arrays import Floats, Mask
+from cfl_cli.core.exclusions import Mechanism
+
+NORMAL = 1.96  # standard errors to either side, for 95 %
+
+
+@dataclass(frozen=True)
+class Interval:
+    """An estimate, and where it may lie with 95 % confidence."""
+
+    value: float
+    low: float
+    high: float
+
+    @staticmethod
+    def around(value: float, error: float, *, reach: float = NORMAL) -> "Interval":
+        """Return the interval of `reach` standard errors to either side."""
+        return Interval(value, value - reach * error, value + reach * error)
+
+    @property
+    def as_share(self) -> "Interval":
+        """Return the interval of a share: none of it is beyond 0 and 1."""
+        return Interval(*np.clip([self.value, self.low, self.high], 0, 1).tolist())
+
+
+@dataclass(frozen=True)
+class Gain(Interval):
+    """By how much one of two scores of the same cells is better, with its standard error."""
+
+    error: float
+
+    @classmethod
+    def of(cls, value: float, error: float) -> Self:
+        """Return the gain with its interval."""
+        return cls(value, value - NORMAL * error, value + NORMAL * error, error)
+
+
+@dataclass(frozen=True, eq=False)
+class PooledEstimate:
+    """An unbiased estimate from each of m rows, what it might have been, and its weight."""
+
+    values: Floats
+    highest: Floats  # that a cell of so many exclusions could have given
+    lowest: Floats
+    weights: Floats
+
+    @classmethod
+    def of(cls, measure: Floats, hidden: Mask, weights: Floats, mechanism: Mechanism) -> Self:
+        """Return the estimates of `measure`, b × K, which says what each true value counts."""
+        values, highest, lowest = np.zeros((3, len(hidden)))
+        sizes = (~hidden).sum(axis=1)
+        for size in np.unique(sizes[weights > 0]):
+            rows = np.flatnonzero((sizes == size) & (weights > 0))
+            worth = mechanism.worth(measure[rows], int(size))
+            values[rows] = np.where(hidden[rows], 0, worth).sum(axis=1)
+            worth.sort(axis=1)
+            highest[rows] = worth[:, -size:].sum(axis=1)
+            lowest[rows] = worth[:, :size].sum(axis=1)
+        return cls(values, highest, lowest, weights)
+
+    @classmethod
+    def joined(cls, parts: list[Self]) -> Self:
+        """Return the estimates of all parts' rows."""
+        return cls(
+            *(
+                np.concatenate([getattr(part, name) for part in parts])
+                for name in ("values", "highest", "lowest", "weights")
+            )
+        )
+
+    @property
+    def mean(self) -> float:
+        """Return the pooled estimate."""
+        return float(np.average(self.values, weights=self.weights))
+
+    @property
+    def influence(self) -> Floats:
+        """Return how far each row moves the pooled estimate; the squares sum to its variance."""
+        rows = (self.weights > 0).sum()
+        moved = self.weights * (self.values - self.mean) / self.weights.sum()
+        return np.asarray(moved * np.sqrt(rows / max(rows - 1, 1)))
+
+    @property
+    def largest_step(self) -> float:
+        """Return how far one row could move the pooled estimate at most."""
+        return float((self.weights * (self.highest - self.lowest)).max() / self.weights.sum())
+
+    def interval(self, reach: float) -> Interval:
+        """Return the pooled estimate of a probability, `reach` standard errors to either side."""
+        return self._interval(self.influence, 1.0, reach)
+
+    def relative_to(self, whole: Self, reach: float) -> Interval:
+        """Return the estimate as a share of another one, of which it is a part."""
+        ratio = self.mean / whole.mean
+        return self._interval(self.influence - ratio * whole.influence, whole.mean, reach)
+
+    def symmetric(self, reach: float) -> Interval:
+        """Return the pooled estimate of a difference, one largest step added to its variance."""
+        variance = self.influence @ self.influence + self.largest_step**2
+        return Interval.around(self.mean, float(np.sqrt(variance)), reach=reach)
+
+    def _interval(self, influence: Floats, share: float, reach: float) -> Interval:
+        """Return Wilson's interval, for estimates that fall short of their top by rare large steps.
+
+        With d the distance from the mean top, each row's squared distance from it is expected to
+        be in proportion to d (as with counts), which gives the variance V(d) = ρ·d − σ·d² + δ²/4,
+        σ the sum of the squared relative weights and δ the largest step. ρ is such that the first
+        two make up the observed variance at the observed distance, one step of the largest kind
+        added to both: if none was seen, some may still be possible. The quarter of a squared step
+        makes up for steps being whole. The interval holds those d whose own standard error
+        reaches the observed distance.
+        """
+        weights = self.weights / self.weights.sum()
+        variance = float(influence @ influence)
+        squares = float(weights @ weights)
+        observed = max(float(weights @ self.highest) - self.mean, 0.0)
+        step = self.largest_step
+        rho = variance + squares * observed**2 + step**2
+        rho /= observed + step if observed + step > 0 else 1.0
+        a, b = 1 + reach**2 * squares, observed + reach**2 * rho / 2
+        root = np.sqrt(max(b**2 - a * (observed**2 - reach**2 * step**2 / 4), 0.0))
+        top = self.mean + observed
+        low, high = top - (b + root) / a, top - (b - root) / a
+        return Interval(self.mean / share, float(low) / share, float(high) / share).as_share
