@@ -48,6 +48,7 @@ from cfl_cli.errors import PROBLEMS_SHOWN, CflError, ResourceError, UsageError
 
 if TYPE_CHECKING:
     from cfl_cli.cli.outputs import Outputs
+    from cfl_cli.cli.show.page import Page
     from cfl_cli.tables.table import Place, Table
     from cfl_cli.trust.report import Report
 
@@ -251,13 +252,13 @@ def report(
     verbose: Verbose = False,
 ) -> None:
     """Show how far each CF's entropy fell, and which CFs can be trusted."""
-    from cfl_cli.cli.show import report as render
+    from cfl_cli.cli.show.report import page
     from cfl_cli.tables import table as tables
     from cfl_cli.trust.report import Report
 
     listen()
     facts = Report.from_json(tables.read_report(source), name=source)
-    deliver(drawn(facts, render, format, out), out, source, overwrite=bool(overwrite))
+    deliver(drawn(page(facts), format, out), out, source, overwrite=bool(overwrite))
 
 
 @app.command(context_settings=TWINS)
@@ -390,6 +391,7 @@ def tune(
     from contextlib import nullcontext
 
     from cfl_cli.cli.progress import Display
+    from cfl_cli.cli.show import render
     from cfl_cli.cli.show import trials as tried
     from cfl_cli.cli.targets import check_targets
     from cfl_cli.jobs import tune as tuning
@@ -436,7 +438,7 @@ def tune(
             **{**settings.as_dict(), "budget": budget},
         )
     written = rewrite.put(text, found.chosen.settings, name=schema)
-    shown = tried.FORMATS[format.value](found)
+    page = tried.page(found)
     if target is None:
         print_out(written.encode())  # as it is, whatever the terminal's encoding
     else:
@@ -444,10 +446,10 @@ def tune(
     if run.quiet:
         return
     if target is None:
-        for line in shown.splitlines():
+        for line in render(page, format.value).splitlines():
             note(line)
     else:
-        print_out(shown)
+        print_out(drawn(page, format, tables.STANDARD))
     for line in tried.summary(found):
         note(line)
 
@@ -570,7 +572,7 @@ def evaluate(
     verbose: Verbose = False,
 ) -> None:
     """Score what `cfl impute` wrote against the truth, where that is known."""
-    from cfl_cli.cli.show import scores as scored
+    from cfl_cli.cli.show.scores import page
     from cfl_cli.jobs.evaluate import evaluate as evaluate_frame
     from cfl_cli.schema.model import Schema
     from cfl_cli.tables import table as tables
@@ -590,7 +592,7 @@ def evaluate(
         name=source.name,
         true_name=other.name,
     )
-    text = drawn(found, scored, format, out)
+    text = drawn(page(found), format, out)
     deliver(text, out, answers, truth, schema, overwrite=run.overwrite)
 
 
@@ -612,17 +614,16 @@ def _settings(schema: Any, **given: object) -> tuple[Any, Any]:
     return override(schema.settings, schema.run, given)
 
 
-def drawn(facts: Any, renderer: Any, form: Format, out: str) -> str:
-    """Return facts in a format; `renderer` is their module: render.py, scored.py."""
-    if form is not Format.table:
-        return str(renderer.FORMATS[form.value](facts))
+def drawn(page: "Page[Any]", form: Format, out: str) -> str:
+    """Return a page in a format, for the terminal if it goes there."""
+    from cfl_cli.cli.show import render
+
     terminal = out == "-" and is_terminal(sys.stdout)
-    return str(
-        renderer.table(
-            facts,
-            color=terminal and "NO_COLOR" not in os.environ,
-            width=os.get_terminal_size(sys.stdout.fileno()).columns if terminal else None,
-        )
+    return render(
+        page,
+        form.value,
+        color=terminal and "NO_COLOR" not in os.environ,
+        width=os.get_terminal_size(sys.stdout.fileno()).columns if terminal else None,
     )
 
 

@@ -11,7 +11,7 @@ import yaml
 from typer.testing import CliRunner
 
 from cfl_cli.cli.app import app
-from cfl_cli.cli.show import trials as tried
+from cfl_cli.cli.show.trials import summary
 from cfl_cli.core import draws
 from cfl_cli.core.parallel import Workers
 from cfl_cli.core.settings import Settings
@@ -245,7 +245,7 @@ def test_a_large_table_is_searched_on_a_part_and_tested_on_the_whole(few, monkey
     monkeypatch.setattr(tuning, "SAMPLE", 300)
     found = tune(table(900), Schema.parse(SCHEMA), trials=20, ridge=0.01)
     assert (found.rows, found.searched_rows, found.tested_rows) == (900, 300, 900)
-    assert "300 of 900 rows" in " ".join(tried.summary(found))
+    assert "300 of 900 rows" in " ".join(summary(found))
 
 
 def test_choices_that_do_not_fit_are_left_out(monkeypatch):
@@ -311,17 +311,17 @@ def test_the_bytes_do_not_depend_on_threads_or_the_run(folder):
     assert len(shown) == 1
 
 
-def test_csv_markdown_and_table_tell_the_same_trials(folder):
+def test_csv_markdown_and_table_show_the_same_trials(folder):
     options = "--trials", 4, "--overwrite", "--out", "new.yml", "--format"
     records = cfl(*options, "csv").stdout.splitlines()
     assert records[0].startswith("trial,iterations,k,gamma,ridge,score,gain,")
     assert len(records) == 5
-    lines = cfl(*options, "md").stdout.splitlines()
-    assert len(lines) == 6
+    title, blank, *lines = cfl(*options, "md").stdout.splitlines()
+    assert (title.partition(",")[0], blank, len(lines)) == ("4 trials", "", 6)
     assert all(line.startswith("| ") and line.endswith(" |") for line in lines)
     rows = cfl(*options, "table").stdout.splitlines()
-    assert rows[1].split()[:5] == ["1", "60", "3", "0.25", "0.3"]
-    assert "start" in rows[1]
+    assert rows[3].split()[:5] == ["1", "60", "3", "0.25", "0.3"]
+    assert "start" in rows[3]
 
 
 def test_quiet_prints_the_schema_alone(folder):

@@ -1,45 +1,225 @@
-"""What makes hidden cells tell less than they seem to is said."""
+"""The facts and the flags of a CF are those worked by hand or known from how it was made."""
+
+import math
 
 import numpy as np
-import polars as pl
 import pytest
 
-from cfl_cli import Schema, impute
-
-COLUMNS = {
-    "x": {"role": "ordinary", "type": "numeric"},
-    "y": {"role": "ordinary", "type": "numeric"},
-    "cf": {"role": "complementary", "values": ["a", "b", "c"]},
-}
+from cfl_cli.estimators.interface import Estimate, Hidden, Null, Origin
+from cfl_cli.steps.encode import Block, Encoded
+from cfl_cli.trust.verdict import build
 
 
-def table(n, *, levels=None):
+def built(candidates, confidences, *, fell_back=None, keep_flagged=False, mass=None, **judged):
+    """Return what a report says about one CF."""
+    candidates = np.array(candidates, dtype=bool)
+    rows, size = candidates.shape
+    block = Block("cf", tuple("abcdefghijklmnop"[:size]), 0, 1.5, 2, 3)
+    encoded = Encoded(np.zeros((rows, 1)), candidates, (block,), {}, ("beware",))
+    fell = np.zeros((rows, 1), dtype=bool) if fell_back is None else np.array(fell_back)[:, None]
+    allowed = np.ones((rows, 1)) if mass is None else np.array(mass)[:, None]
+    origin = Origin("graph", round=2, iterations=8)
+    min_confidence = judged.pop("min_confidence", 0.0)
+    found = build(
+        encoded,
+        Estimate(
+            np.array(confidences),
+            fell,
+            allowed,
+            (origin,),
+            rescued_rows=4,
+            steps=(9, 8),
+            **judged,
+        ),
+        cfl_version="9",
+        settings={"k": 1},
+        k=1,
+        always_second_round=False,
+        keep_flagged=keep_flagged,
+        min_confidence=min_confidence,
+    )
+    assert (found.rows, found.warnings, found.rescued_rows) == (rows, ("beware",), 4)
+    return found.columns[0]
+
+
+def test_the_facts_of_a_cf_are_those_worked_by_hand():
+    found = built([[1, 1, 0], [1, 1, 1]], [[0.5, 0.5, 0.0], [0.7, 0.2, 0.1]])
+    start = (math.log(2) + math.log(3)) / 2
+    end = (math.log(2) + 0.801819) / 2
+    assert found.entropy_start == pytest.approx(start)
+    assert found.entropy_end == pytest.approx(end, abs=1e-6)
+    assert found.entropy_reduction == pytest.approx(1 - end / start, abs=1e-6)
+    assert found.mean_confidence == pytest.approx((0.5 + 0.7) / 2)
+    assert (found.domain_size, found.exclusions_per_cell) == (3, 1.5)
+    assert (found.exact_cells, found.empty_cells) == (2, 3)
+    assert found.flags == ("small-entropy-reduction",)
+
+
+def test_a_cf_that_was_certain_from_the_start_is_reduced_in_full_and_not_flagged():
+    found = built([[1, 0], [0, 1]], [[1.0, 0.0], [0.0, 1.0]])
+    assert (found.entropy_start, found.entropy_end, found.entropy_reduction) == (0, 0, 1)
+    assert (found.flags, found.flagged, found.mean_confidence) == ((), False, 1)
+
+
+def test_entropy_that_grew_counts_as_no_reduction():
+    found = built([[1, 1, 0]], [[0.4, 0.3, 0.3]])  # without correction, exclusions come back
+    assert found.entropy_end > found.entropy_start
+    assert found.entropy_reduction == 0
+
+
+def test_confidence_that_rounds_above_1_leaves_no_entropy_below_0():
+    found = built([[1, 1, 0]], [[1.0000000000000002, 0.0, 0.0]])
+    assert f"{found.entropy_end:.2f}" == "0.00"
+    assert found.entropy_reduction == pytest.approx(1)
+
+
+@pytest.mark.parametrize(("left", "flagged"), [(9, True), (7, False)])
+def test_a_reduction_under_a_quarter_is_flagged(left, flagged):
+    # From 16 values alike to `left` values alike: 1 − ln 9 / ln 16 = 0.21, 1 − ln 7 / ln 16 = 0.30.
+    confidences = [[1 / left] * left + [0.0] * (16 - left)]
+    found = built([[1] * 16], confidences)
+    assert found.flagged == flagged
+    assert found.flags == (("small-entropy-reduction",) if flagged else ())
+
+
+@pytest.mark.parametrize(("keep", "action"), [(True, "kept"), (False, "imputed")])
+def test_only_a_flagged_cf_is_kept_and_only_if_asked(keep, action):
+    useless, useful = [[1 / 3] * 3], [[1.0, 0.0, 0.0]]
+    assert built([[1, 1, 1]], useless, keep_flagged=keep).action == action
+    assert built([[1, 1, 1]], useful, keep_flagged=keep).action == "imputed"
+
+
+def test_rows_that_fell_back_are_counted_and_do_not_flag_alone():
+    certain = [[1.0, 0.0, 0.0]] * 3
+    found = built([[1, 1, 1]] * 3, certain, fell_back=[True, False, True])
+    assert (found.fallback_rows, found.flags, found.flagged) == (2, ("fallback-rows",), False)
+
+
+def test_the_commonest_share_is_none_when_no_cell_says_anything():
+    assert built([[1, 1, 1]] * 4, [[1 / 3] * 3] * 4).commonest_share is None
+
+
+def test_the_commonest_share_of_exact_cells_is_their_share():
+    exact = np.eye(3)[[0, 2, 2, 1, 2]]
+    found = built(exact, exact)
+    assert found.commonest_share == pytest.approx(3 / 5)
+    assert found.commonest_share_interval.low < 0.6 < found.commonest_share_interval.high
+
+
+def test_the_commonest_share_stays_within_0_and_1():
+    never = built([[1, 1, 0], [1, 1, 0]], [[0.5, 0.5, 0.0]] * 2)
+    assert never.commonest_share == 1  # 1 − 2 · 0/2; the third would be 1 − 2 · 2/2 = −1
+
+
+def cells(rng, truth, size):
+    """One exclusion per cell, at random."""
+    excluded = (truth + rng.integers(1, size, len(truth))) % size
+    return np.arange(size) != excluded[:, None]
+
+
+def judged(right, *, n=1500, size=4, skew=0.0, entropy=0.3, shuffled=0.9, hidden=None, **options):
+    """Return the report of a CF whose priors are right with a probability, the rest by chance."""
     rng = np.random.default_rng(0)
-    x, y = rng.random((2, n)) if levels is None else rng.integers(levels, size=(2, n)) * 1.0
-    excluded = ((x + y) / max((x + y).max(), 1e-9) * 2.99).astype(int) + rng.integers(1, 3, n)
-    return pl.DataFrame({"x": x, "y": y, "cf": np.array(list("abc"))[excluded % 3]})
+    shares = np.full(size, (1 - skew) / size) + np.eye(size)[0] * skew
+    truth = rng.choice(size, n, p=shares)
+    candidates = cells(rng, truth, size)
+    top = np.where(rng.random(n) < right, truth, rng.choice(size, n, p=shares))
+    prior = 0.9 * np.eye(size)[top] + 0.1 / size
+    confidences = prior * candidates / (prior * candidates).sum(axis=1, keepdims=True)
+    rows = np.arange(n) if hidden is None else np.arange(hidden)
+    found = built(
+        candidates,
+        confidences,
+        hidden=Hidden(rows, prior[rows]),
+        null=Null(np.array([entropy]), np.array([shuffled]), n),
+        **options,
+    )
+    return found, (confidences.argmax(axis=1) == truth).mean()
 
 
-def warnings(frame, **settings):
-    return impute(frame, Schema(columns=COLUMNS), k=5, iterations=10, **settings).report.warnings
+@pytest.mark.parametrize("hidden", [None, 300])
+def test_the_accuracy_is_estimated_from_hidden_cells(hidden):
+    found, accuracy = judged(0.7, hidden=hidden)
+    low, value, high = (getattr(found.estimated_accuracy, end) for end in ("low", "value", "high"))
+    assert low < accuracy < high
+    assert low < value < high
+    assert high - low < (0.3 if hidden else 0.15)
+    assert found.hidden_cells == (hidden or 1500)
+    assert found.heldout_score < 0
+    assert found.gain.low > 0
+    assert (found.flags, found.round, found.iterations) == ((), 2, 8)
 
 
-def test_an_honest_table_is_not_doubted():
-    assert warnings(table(300)) == ()
+def test_rows_that_judged_each_other_leave_more_to_chance():
+    in_turn, _ = judged(0.7)
+    apart, _ = judged(0.7, hidden=1499)
+    widths = [
+        found.estimated_accuracy.high - found.estimated_accuracy.low for found in (in_turn, apart)
+    ]
+    assert widths[0] / widths[1] == pytest.approx(2**0.5, rel=0.02)
 
 
-@pytest.mark.parametrize("times", [2, 4])
-def test_rows_that_are_repeated_are_told(times):
-    [told] = warnings(pl.concat([table(100)] * times))
-    assert told.startswith(f"{100 * (times - 1)} rows repeat another row")
+def test_answers_like_the_commonest_are_flagged():
+    found, _ = judged(0.0, skew=0.6)
+    assert found.commonest_share == pytest.approx(0.7, abs=0.05)
+    assert found.commonest_accuracy.value > found.estimated_accuracy.low
+    assert found.flags == ("no-better-than-commonest",)
+    assert found.flagged
 
 
-def test_equal_ofs_with_cells_of_their_own_are_no_repeats():
-    assert not any("repeat" in text for text in warnings(table(300, levels=8)))
+@pytest.mark.parametrize(
+    ("entropy", "flagged"), [(0.3, False), (0.75, False), (0.85, True), (0.9, True), (1.0, True)]
+)
+def test_entropy_that_shuffled_cells_lose_too_is_flagged(entropy, flagged):
+    found, _ = judged(0.7, entropy=entropy)
+    assert ("small-entropy-reduction" in found.flags) == flagged
+    left, null = 1 - found.entropy_reduction, 1 - found.entropy_reduction_null
+    assert null == pytest.approx(min(1, left * 0.9 / entropy))
 
 
-def test_a_second_round_over_few_distinct_rows_is_doubted():
-    few = table(300, levels=3)
-    assert any("--gamma auto" in text for text in warnings(few))
-    assert warnings(few, gamma=0.0) == ()
-    assert warnings(few, gamma="auto") == ()
+def test_in_a_small_table_entropy_must_differ_by_more():
+    assert "small-entropy-reduction" not in judged(0.7, n=1500, entropy=0.75)[0].flags
+    assert "small-entropy-reduction" in judged(0.7, n=60, entropy=0.75)[0].flags
+
+
+def test_exclusions_that_cannot_be_uniform_are_told_by_place():
+    rng = np.random.default_rng(0)
+    truth = rng.choice(3, 600, p=[0.5, 0.3, 0.2])
+    excluded = np.where(truth == 1, 0, 1)  # the second value is ruled out wherever it can be
+    candidates = np.arange(3) != excluded[:, None]
+    found = built(candidates, candidates / 2)
+    assert "exclusions-not-uniform" in found.flags
+    assert found.impossible_values == (2,)
+
+
+def test_cells_below_the_least_confidence_are_counted_and_the_rest_is_judged():
+    found, _ = judged(0.7, min_confidence=0.5)
+    every, _ = judged(0.7)
+    assert 0 < found.low_confidence_cells < 1500
+    assert found.confident.share == pytest.approx(1 - found.low_confidence_cells / 1500)
+    assert found.confident.accuracy.low < found.confident.accuracy.value
+    assert (every.low_confidence_cells, every.confident) == (0, None)
+
+
+def test_cells_that_the_neighbors_contradict_are_counted():
+    certain = [[1.0, 0.0, 0.0]] * 3
+    assert built([[1, 1, 0]] * 3, certain, mass=[0.001, 0.5, 1.0]).suspect_cells == 1
+
+
+def test_calibration_is_told_in_bins_and_as_a_plot():
+    found, accuracy = judged(0.7)
+    calibration = found.calibration
+    assert len(calibration.plot) == 10
+    assert {place for place, sign in enumerate(calibration.plot) if sign != " "} == {
+        round(part.low * 10) for part in calibration.bins
+    }
+    assert sum(part.cells for part in calibration.bins) == pytest.approx(1500, abs=5)
+    gap = found.mean_confidence - accuracy
+    assert calibration.overconfidence.low < gap < calibration.overconfidence.high
+
+
+def test_without_hidden_cells_nothing_is_estimated():
+    found = built([[1, 1, 0]] * 3, [[1.0, 0.0, 0.0]] * 3)
+    nothing = (found.heldout_score, found.estimated_accuracy, found.entropy_reduction_null)
+    assert nothing == (None, None, None)
+    assert (found.calibration, found.gain, found.commonest_accuracy) == (None, None, None)

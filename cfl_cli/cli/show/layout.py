@@ -1,51 +1,31 @@
-"""Facts about CFs laid out for people: a line each, in columns or as Markdown; CSV for programs."""
+"""A page as text: in columns for terminals, Markdown, CSV or JSON."""
 
 import csv
 import io
 import re
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
-from typing import Generic, TypeVar
+from collections.abc import Iterable
+from typing import Any
 
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from cfl_cli.cli.show.page import Field, Page
+
 PIPE_WIDTH = 120  # where there is no terminal whose width could be asked
 NARROWEST = 72  # below, the terminal may wrap lines rather than we drop facts
-# What Markdown would take for markup; an underscore within a word is none.
+# What Markdown would take for markup; an underscore within a word is none …
 MARKUP = re.compile(r"[\\`|*<&\[~]|(?<![^\W_])_|_(?![^\W_])")
-
-Fact = TypeVar("Fact")
-
-
-@dataclass(frozen=True)
-class Field(Generic[Fact]):
-    """A column: its heading, and what it shows of each fact."""
-
-    heading: str
-    show: Callable[[Fact], str]
-    right: bool = False
-    folds: bool = False  # rather than be cropped where there is no room
-    splits: bool = False  # at commas, a part a line: folded, it would break within words
-    style: Callable[[Fact], str] = lambda _: ""
+# … and, where a paragraph begins, for a heading, a quotation, a list or a line.
+BEGINNING = re.compile(r"^(?=[#>+=-]|[0-9]+[.)])([0-9]*)")
 
 
-def width_of(terminal: int | None) -> int:
-    """Return how wide lines may be; None: there is no terminal."""
-    return max(terminal or PIPE_WIDTH, NARROWEST)
+def table(page: Page[Any], *, color: bool = False, width: int | None = None) -> str:
+    """Return the title, a line for each fact, then the notes.
 
-
-def columns(
-    title: str,
-    fields: Sequence[Field[Fact]],
-    facts: Iterable[Fact],
-    notes: Iterable[str],
-    *,
-    color: bool,
-    width: int,
-) -> str:
-    """Return the title, a line for each fact, then the notes."""
+    `width` is that of the terminal; None: there is none.
+    """
+    width = max(width or PIPE_WIDTH, NARROWEST)
     console = Console(
         file=io.StringIO(),
         force_terminal=color,
@@ -53,6 +33,47 @@ def columns(
         width=width,
         highlight=False,
     )
+    console.print(Text(page.title))
+    console.print()
+    console.print(_lines(page, [field for field in page.fields if width >= field.from_width]))
+    for note in page.notes:
+        console.print()
+        console.print(Text(note))
+    text = console.file.getvalue()  # type: ignore[attr-defined]  # the StringIO above
+    return "\n".join(line.rstrip() for line in text.splitlines()) + "\n"
+
+
+def markdown(page: Page[Any], **_: object) -> str:
+    """Return the same as a Markdown table between paragraphs."""
+    fields = [field for field in page.fields if not field.drawing]
+    rows = [
+        [_escape(field.heading) for field in fields],
+        ["---:" if field.right else "---" for field in fields],
+        *([_escape(field.show(fact)) for field in fields] for fact in page.facts),
+    ]
+    body = "\n".join(f"| {' | '.join(row)} |" for row in rows)
+    return "\n\n".join([_paragraph(page.title), body, *map(_paragraph, page.notes)]) + "\n"
+
+
+def comma_separated(page: Page[Any], **_: object) -> str:
+    """Return a CSV record for each of the page's, below the names; None is an empty cell."""
+
+    def line(cells: Iterable[object]) -> str:
+        text = io.StringIO()
+        csv.writer(text).writerow(cells)
+        # With "\n" as its line terminator, csv leaves a \r in a name unquoted before Python 3.13.
+        return text.getvalue().removesuffix("\r\n") + "\n"
+
+    names = [line(page.records[0])] if page.records else []
+    return "".join([*names, *(line(record.values()) for record in page.records)])
+
+
+def json_text(page: Page[Any], **_: object) -> str:
+    """Return the page's JSON, its last line ended."""
+    return page.json + "\n"
+
+
+def _lines(page: Page[Any], fields: list[Field[Any]]) -> Table:
     lines = Table(box=None, pad_edge=False, padding=(0, 0, 0, 1), header_style="bold")
     for field in fields:
         lines.add_column(
@@ -61,51 +82,19 @@ def columns(
             overflow="fold" if field.folds else "crop",
             no_wrap=not field.folds,
         )
-    for fact in facts:
-        lines.add_row(
-            *(
-                Text(
-                    field.show(fact).replace(", ", ",\n") if field.splits else field.show(fact),
-                    field.style(fact),
-                )
-                for field in fields
-            )
-        )
-    console.print(Text(title))
-    console.print()
-    console.print(lines)
-    for note in notes:
-        console.print()
-        console.print(Text(note))
-    text = console.file.getvalue()  # type: ignore[attr-defined]  # the StringIO above
-    return "\n".join(line.rstrip() for line in text.splitlines()) + "\n"
+    for fact in page.facts:
+        lines.add_row(*(_cell(field, fact) for field in fields))
+    return lines
 
 
-def markdown(
-    title: str, fields: Sequence[Field[Fact]], facts: Iterable[Fact], notes: Iterable[str]
-) -> str:
-    """Return the same as a Markdown table."""
-    rows = [
-        [field.heading for field in fields],
-        ["---:" if field.right else "---" for field in fields],
-        *([_escape(field.show(fact)) for field in fields] for fact in facts),
-    ]
-    body = "\n".join(f"| {' | '.join(row)} |" for row in rows)
-    said = "".join(f"\n{_escape(note)}\n" for note in notes)
-    return f"{title}\n\n{body}\n{said}"
-
-
-def comma_separated(rows: Sequence[dict[str, object]]) -> str:
-    """Return a CSV record for each row, below the names; None is an empty cell."""
-
-    def line(cells: Iterable[object]) -> str:
-        text = io.StringIO()
-        csv.writer(text).writerow(cells)
-        # Told to end lines in \n, csv would leave a \r in a name unquoted before Python 3.13.
-        return text.getvalue().removesuffix("\r\n") + "\n"
-
-    return "".join([line(rows[0]) if rows else "", *(line(row.values()) for row in rows)])
+def _cell(field: Field[Any], fact: Any) -> Text:
+    text = field.show(fact)
+    return Text(text.replace(", ", ",\n") if field.splits else text, field.style(fact))
 
 
 def _escape(text: str) -> str:
     return MARKUP.sub(r"\\\g<0>", text)
+
+
+def _paragraph(text: str) -> str:
+    return BEGINNING.sub(r"\1\\", _escape(text.strip()))

@@ -1,48 +1,62 @@
-"""A report as people and programs read it: table, JSON, CSV or Markdown."""
+"""The page of a report: a line for each CF, then what its flags mean."""
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import asdict
-from typing import TypeAlias
+from typing import TypeAlias, get_args, get_type_hints
 
-from cfl_cli.cli.show import layout as listing
+from cfl_cli.cli.show.page import Field as AnyField
+from cfl_cli.cli.show.page import Page
 from cfl_cli.core.messages import count, printable
 from cfl_cli.trust.intervals import Interval
 from cfl_cli.trust.report import ADVICE, ColumnReport, Report
 
-Field: TypeAlias = listing.Field[ColumnReport]
+Field: TypeAlias = AnyField[ColumnReport]
 
 BAR = 12
 ROOMY = 112  # from this width on there is room for everything
 FAIR = 92  # … for what else the accuracy is to be compared with
-ESTIMATED = (
-    "estimated_accuracy",
-    "commonest_share_interval",
-    "commonest_accuracy",
-    "gain",
+INTERVALS = (
+    *(name for name, kind in get_type_hints(ColumnReport).items() if Interval in get_args(kind)),
     "confident_accuracy",
     "calibration_overconfidence",
 )
 
 
+def page(report: Report) -> Page[ColumnReport]:
+    """Return what there is to show of a report."""
+    judged = any(column.estimated_accuracy for column in report.columns)
+    return Page(
+        title=_title(report),
+        fields=JUDGED if judged else UNJUDGED,
+        facts=report.columns,
+        notes=_notes(report),
+        records=[_flat(column) for column in report.columns],
+        json=report.to_json(),
+    )
+
+
 def _bar(column: ColumnReport) -> str:
-    """Draw the entropy that is left as █ and the entropy that went as ░; the start is the whole."""
+    """Draw the entropy that is left as █ and the entropy that is gone as ░."""
     left = round(BAR * (1 - column.entropy_reduction))
     return "█" * left + "░" * (BAR - left)
 
 
+def _interval(interval: Interval | None) -> str:
+    if interval is None:
+        return "-"
+    return f"{interval.value:.2f} ({interval.low:.2f}–{interval.high:.2f})"
+
+
 NAME = Field("CF", lambda column: printable(column.name), folds=True, style=lambda _: "bold")
-NUMBERS = Field("entropy", lambda column: f"{column.entropy_start:.2f} → {column.entropy_end:.2f}")
-BARS = Field("", _bar)  # behind the numbers, whose heading serves both
-ENTROPY = Field("entropy", _bar)
-FLAGS = Field(
-    "flags",
-    lambda column: printable(", ".join(column.flags)) or "-",
-    folds=True,
-    splits=True,
-    style=lambda column: "yellow" if column.flagged else "dim",
+VALUES = Field("values", lambda column: str(column.domain_size), right=True, from_width=ROOMY)
+NUMBERS = Field(
+    "entropy",
+    lambda column: f"{column.entropy_start:.2f} → {column.entropy_end:.2f}",
+    from_width=ROOMY,
 )
-VALUES = Field("values", lambda column: str(column.domain_size), right=True)
+BARS = Field("", _bar, from_width=ROOMY, drawing=True)  # behind the numbers, under their heading
+ENTROPY = Field("entropy", _bar, from_width=ROOMY, drawing=True)
 REDUCTION = Field("reduction", lambda column: f"{column.entropy_reduction:.0%}", right=True)
 SHUFFLED = Field(
     "shuffled",
@@ -50,6 +64,7 @@ SHUFFLED = Field(
         "-" if column.entropy_reduction_null is None else f"{column.entropy_reduction_null:.0%}"
     ),
     right=True,
+    from_width=FAIR,
 )
 CONFIDENCE = Field("conf.", lambda column: f"{column.mean_confidence:.2f}", right=True)
 ACCURACY = Field("accuracy", lambda column: _interval(column.estimated_accuracy))
@@ -57,64 +72,26 @@ COMMONEST = Field(
     "commonest",
     lambda column: f"{column.commonest_accuracy.value:.2f}" if column.commonest_accuracy else "-",
     right=True,
+    from_width=FAIR,
+)
+FLAGS = Field(
+    "flags",
+    lambda column: printable(", ".join(column.flags)) or "-",
+    folds=True,
+    splits=True,
+    style=lambda column: "yellow" if column.flagged else "dim",
 )
 ACTION = Field("action", lambda column: printable(column.action))
-# Of a CF that was judged by hidden cells, and of one that was not.
-JUDGED = [NAME, VALUES, ENTROPY, REDUCTION, SHUFFLED, ACCURACY, COMMONEST, FLAGS, ACTION]
-UNJUDGED = [NAME, VALUES, NUMBERS, BARS, REDUCTION, CONFIDENCE, FLAGS, ACTION]
-TIGHT = {VALUES, NUMBERS, BARS, ENTROPY}  # what there is no room for below ROOMY
-NARROW = {*TIGHT, SHUFFLED, COMMONEST}  # and below FAIR
-
-
-def _fields(report: Report) -> list[Field]:
-    judged = any(column.estimated_accuracy for column in report.columns)
-    return JUDGED if judged else UNJUDGED
-
-
-def _interval(estimated: Interval | None) -> str:
-    if estimated is None:
-        return "-"
-    return f"{estimated.value:.2f} ({estimated.low:.2f}–{estimated.high:.2f})"
-
-
-def table(report: Report, *, color: bool, width: int | None) -> str:
-    """Return the report for a terminal: one line per CF, then what its flags mean."""
-    width = listing.width_of(width)
-    dropped = NARROW if width < FAIR else TIGHT if width < ROOMY else set()
-    fields = [field for field in _fields(report) if field not in dropped]
-    return listing.columns(
-        _title(report), fields, report.columns, _notes(report), color=color, width=width
-    )
-
-
-def markdown(report: Report) -> str:
-    """Return the report as a Markdown table."""
-    fields = [field for field in _fields(report) if field not in (BARS, ENTROPY)]
-    return listing.markdown(_title(report), fields, report.columns, _notes(report))
-
-
-def comma_separated(report: Report) -> str:
-    """Return one CSV record per CF, with every fact of the JSON report."""
-    return listing.comma_separated([_flat(column) for column in report.columns])
-
-
-def json_text(report: Report) -> str:
-    """Return the report's JSON."""
-    return report.to_json() + "\n"
-
-
-FORMATS: dict[str, Callable[[Report], str]] = {
-    "json": json_text,
-    "csv": comma_separated,
-    "md": markdown,
-}
+# Of CFs that were judged by hidden cells, and of CFs that were not.
+JUDGED = (NAME, VALUES, ENTROPY, REDUCTION, SHUFFLED, ACCURACY, COMMONEST, FLAGS, ACTION)
+UNJUDGED = (NAME, VALUES, NUMBERS, BARS, REDUCTION, CONFIDENCE, FLAGS, ACTION)
 
 
 def _title(report: Report) -> str:
     flagged = sum(column.flagged for column in report.columns)
     verdict = f"{flagged} flagged" if flagged else "none flagged"
-    told = report.settings.get("method", "graph")
-    method = "" if told == "graph" else f", method {printable(str(told))}"
+    name = str(report.settings.get("method", "graph"))
+    method = "" if name == "graph" else f", method {printable(name)}"
     return f"{report.rows:,} rows, {count(len(report.columns), 'CF')}{method}, {verdict}"
 
 
@@ -126,7 +103,7 @@ def _notes(report: Report) -> list[str]:
     return [
         *(f"{flag}: {ADVICE[flag]}." for flag in fired),
         *(
-            ["Another method may know more of what is flagged: try --method auto."]
+            ["Another method may do better on what is flagged: try --method auto."]
             * (graph and flagged)
         ),
         *(note for column in report.columns for note in _of_column(column, report)),
@@ -140,18 +117,19 @@ def _of_column(column: ColumnReport, report: Report) -> Iterator[str]:
     if column.parts:
         weights = sorted(column.parts, key=lambda part: -part.weight)
         used = [f"{printable(part.name)} {part.weight:.0%}" for part in weights if part.weight]
-        yield f"{name}: {printable(column.method)} of {', '.join(used)}."
+        yield f"{name}: method {printable(column.method)}, made of {', '.join(used)}."
     if column.impossible_values:
         places = ", ".join(map(str, column.impossible_values))
-        yield f"{name}: ruled out too often, by place in the domain: {places}."
+        yield f"{name}: values ruled out too often, by place in the domain: {places}."
     if column.confident and column.low_confidence_cells:
         least, right = report.settings.get("min_confidence"), column.confident.accuracy
-        rest = f"; the others are right in about {_interval(right)}" if right else ""
+        rest = f"; of the others about {_interval(right)} are right" if right else ""
         low = count(column.low_confidence_cells, "cell")
         yield f"{name}: {low} with a confidence below {least} left empty{rest}."
     if column.suspect_cells:
-        cells = count(column.suspect_cells, "cell")
-        yield f"{name}: {cells} that the estimate all but contradicts."
+        cells = count(column.suspect_cells, "suspect cell")
+        whose = "its" if column.suspect_cells == 1 else "their"
+        yield f"{name}: {cells}: {whose} candidates get under 1 %."
 
 
 def _flat(column: ColumnReport) -> dict[str, object]:
@@ -168,10 +146,10 @@ def _flat(column: ColumnReport) -> dict[str, object]:
     calibration = facts.pop("calibration") or {}
     for name in ("error", "overconfidence", "plot", "bins"):
         facts[f"calibration_{name}"] = calibration.get(name)
-    for name in ESTIMATED:
-        estimated = facts.pop(name) or {}
+    for name in INTERVALS:
+        interval = facts.pop(name) or {}
         for part in ("value", "low", "high"):
-            facts[f"{name}_{part}"] = estimated.get(part)
+            facts[f"{name}_{part}"] = interval.get(part)
     if calibration:
         facts["calibration_bins"] = json.dumps(calibration["bins"])
     return facts

@@ -1,88 +1,77 @@
-"""What a search of settings tried, as people and programs read it: table, JSON, CSV or Markdown.
+"""The page of a search of settings: a line for each trial; and what came of it, in words.
 
-Nothing here depends on how long the search took, so that the same trials give the same bytes.
+Nothing on the page depends on how long the search took, so that the same trials give the same
+bytes.
 """
 
-import csv
-import io
 import json
-from collections.abc import Callable, Iterator
-from dataclasses import asdict
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from typing import TypeAlias
 
 from cfl_cli import __version__
-from cfl_cli.jobs.tune import CHOICES, Tuning, Value
+from cfl_cli.cli.show.page import Field as AnyField
+from cfl_cli.cli.show.page import Page
+from cfl_cli.core.messages import count
+from cfl_cli.jobs.tune import Trial, Tuning, Value
 from cfl_cli.schema.edit import spelled
 from cfl_cli.trust.intervals import Gain
 
-HEADINGS = ("trial", *CHOICES, "score", "gain", "")
+
+@dataclass(frozen=True)
+class Line:
+    """A trial, its number from 1, and what was done with it."""
+
+    number: int
+    trial: Trial
+    test: Gain | None  # None: not tested
+    chosen: bool
+
+    @property
+    def status(self) -> str:
+        """Return what was done with the trial, in words."""
+        marks = {"start": self.number == 1, "tested": self.test, "chosen": self.chosen}
+        return ", ".join(mark for mark, holds in marks.items() if holds)
 
 
-def table(tuning: Tuning) -> str:
-    """Return a line per trial, in columns."""
-    rows = [HEADINGS, *_rows(tuning)]
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    lines = (
-        "  ".join(cell.rjust(width) for cell, width in zip(row[:-1], widths, strict=False))
-        + f"  {row[-1]}"
-        for row in rows
-    )
-    return "".join(f"{line.rstrip()}\n" for line in lines)
+Field: TypeAlias = AnyField[Line]
 
 
-def markdown(tuning: Tuning) -> str:
-    """Return the trials as a Markdown table."""
-    rows = [HEADINGS, ["---:"] * (len(HEADINGS) - 1) + ["---"], *_rows(tuning)]
-    return "".join(f"| {' | '.join(row)} |\n" for row in rows)
-
-
-def comma_separated(tuning: Tuning) -> str:
-    """Return a CSV record per trial."""
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    names = ("gain", "gain_error", "tested_gain", "tested_gain_error")
-    writer.writerow(["trial", *CHOICES, "score", *names, "chosen"])
-    tests = {test.trial: [test.gain.value, test.gain.error] for test in tuning.tests}
-    for number, trial in enumerate(tuning.trials):
-        facts = [trial.score, trial.gain.value, trial.gain.error, *tests.get(number, ["", ""])]
-        chosen = str(trial == tuning.chosen).lower()
-        writer.writerow([number + 1, *map(spelled, trial.settings.values()), *facts, chosen])
-    return text.getvalue()
-
-
-def json_text(tuning: Tuning) -> str:
-    """Return everything as one JSON object."""
-    facts = asdict(tuning)
-    facts.pop("seconds")
-    facts["trials"] = [
-        {"trial": number, **trial.pop("settings"), **trial}
-        for number, trial in enumerate(facts["trials"], start=1)
+def page(tuning: Tuning) -> Page[Line]:
+    """Return what there is to show of a search."""
+    tests = {test.trial: test.gain for test in tuning.tests}
+    lines = [
+        Line(place + 1, trial, tests.get(place), trial == tuning.chosen)
+        for place, trial in enumerate(tuning.trials)
     ]
-    for test in facts["tests"]:
-        test["trial"] += 1
-    chosen = tuning.chosen.settings
-    whole = {"version": 1, "cfl_version": __version__, "chosen": chosen, **facts}
-    return json.dumps(whole, ensure_ascii=False, indent=2, allow_nan=False) + "\n"
-
-
-FORMATS: dict[str, Callable[[Tuning], str]] = {
-    "table": table,
-    "json": json_text,
-    "csv": comma_separated,
-    "md": markdown,
-}
+    chosen = next(line.number for line in lines if line.chosen)
+    outcome = "the start kept" if chosen == 1 else f"trial {chosen} chosen"
+    return Page(
+        title=f"{count(len(lines), 'trial')}, {outcome}",
+        fields=[
+            Field("trial", lambda line: str(line.number), right=True),
+            *map(_setting, tuning.chosen.settings),
+            Field("score", lambda line: f"{line.trial.score:.4f}", right=True),
+            Field("gain", _gain, right=True),
+            Field("status", lambda line: line.status),
+        ],
+        facts=lines,
+        notes=(),
+        records=[_flat(line) for line in lines],
+        json=_json(tuning),
+    )
 
 
 def summary(tuning: Tuning) -> Iterator[str]:
     """Yield in words what was done and what came of it, a line each."""
     yield from (f"warning: {warning}" for warning in tuning.warnings)
-    count = len(tuning.trials)
     part = f"{tuning.searched_rows:,} of " if tuning.searched_rows < tuning.rows else ""
     yield (
-        f"{count} trial{'s' if count > 1 else ''} on {part}{tuning.rows:,} rows "
+        f"{count(len(tuning.trials), 'trial')} on {part}{tuning.rows:,} rows "
         f"in {tuning.seconds:.1f} s"
     )
     if not tuning.complete:
-        yield "the search was not at its end: more --budget or --trials may find better settings"
+        yield "the search did not finish: more --budget or --trials may find better settings"
     for test in tuning.tests:
         verdict = "clearly better" if test.passed else "not clearly better, or worse for a CF,"
         settings = _words(tuning.trials[test.trial].settings)
@@ -94,21 +83,13 @@ def summary(tuning: Tuning) -> Iterator[str]:
     yield f"{'kept' if kept else 'chosen'}: {_words(tuning.chosen.settings)}"
 
 
-def _rows(tuning: Tuning) -> Iterator[list[str]]:
-    tested = {test.trial for test in tuning.tests}
-    for number, trial in enumerate(tuning.trials):
-        marks = {
-            "start": number == 0,
-            "tested": number in tested,
-            "chosen": trial == tuning.chosen,
-        }
-        yield [
-            str(number + 1),
-            *map(spelled, trial.settings.values()),
-            f"{trial.score:.4f}",
-            _signed(trial.gain) if number else "-",
-            ", ".join(mark for mark, so in marks.items() if so),
-        ]
+def _setting(name: str) -> Field:
+    """Return the column of a setting."""
+    return Field(name, lambda line: spelled(line.trial.settings[name]), right=True)
+
+
+def _gain(line: Line) -> str:
+    return _signed(line.trial.gain) if line.number > 1 else "-"
 
 
 def _signed(gain: Gain) -> str:
@@ -117,3 +98,32 @@ def _signed(gain: Gain) -> str:
 
 def _words(settings: dict[str, Value]) -> str:
     return ", ".join(f"{name}: {spelled(value)}" for name, value in settings.items())
+
+
+def _flat(line: Line) -> dict[str, object]:
+    """Return the trial's facts as one record: nothing nested."""
+    trial, test = line.trial, line.test
+    return {
+        "trial": line.number,
+        **{name: spelled(value) for name, value in trial.settings.items()},
+        "score": trial.score,
+        "gain": trial.gain.value,
+        "gain_error": trial.gain.error,
+        "tested_gain": test.value if test else None,
+        "tested_gain_error": test.error if test else None,
+        "chosen": str(line.chosen).lower(),
+    }
+
+
+def _json(tuning: Tuning) -> str:
+    facts = asdict(tuning)
+    facts.pop("seconds")
+    facts["trials"] = [
+        {"trial": number, **trial.pop("settings"), **trial}
+        for number, trial in enumerate(facts["trials"], start=1)
+    ]
+    for test in facts["tests"]:
+        test["trial"] += 1
+    chosen = tuning.chosen.settings
+    whole = {"version": 1, "cfl_version": __version__, "chosen": chosen, **facts}
+    return json.dumps(whole, ensure_ascii=False, indent=2, allow_nan=False)

@@ -1,0 +1,33 @@
+"""A page of facts: what a command has to show, before it becomes text in any format."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Generic, TypeVar
+
+Fact = TypeVar("Fact")
+
+
+@dataclass(frozen=True)
+class Field(Generic[Fact]):
+    """A column: its heading, and what it shows of each fact."""
+
+    heading: str
+    show: Callable[[Fact], str]
+    right: bool = False
+    folds: bool = False  # rather than be cropped where there is no room
+    splits: bool = False  # at commas, a part a line: folded, it would break within words
+    style: Callable[[Fact], str] = lambda _: ""
+    from_width: int = 0  # a narrower terminal gets the table without this column
+    drawing: bool = False  # made of blocks, for terminals alone
+
+
+@dataclass(frozen=True)
+class Page(Generic[Fact]):
+    """A title, a line for each fact, then notes; and the same facts for programs."""
+
+    title: str
+    fields: Sequence[Field[Fact]]
+    facts: Sequence[Fact]
+    notes: Sequence[str]
+    records: Sequence[Mapping[str, object]]  # all with the same names; nothing nested
+    json: str  # one object that holds everything

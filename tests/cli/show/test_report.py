@@ -1,0 +1,260 @@
+"""A report as people and programs read it."""
+
+import csv
+import io
+import json
+import re
+
+import pytest
+from builders.markdown import cells_of_markdown, paragraphs_of_markdown
+from builders.reports import CONTRACT_COLUMN, FLAGS, REPORTS, column, report
+from hypothesis import example, given
+from hypothesis import strategies as st
+from markdown_it import MarkdownIt
+
+from cfl_cli.cli.show import render
+from cfl_cli.cli.show.report import page
+from cfl_cli.errors import DataError
+from cfl_cli.estimators.interface import Part
+from cfl_cli.trust.intervals import Interval
+from cfl_cli.trust.report import Confident, Report
+
+GOOD = json.loads(report(column(), column("ward"), timings={"encode": 0.1}).to_json())
+
+
+def table(facts, **options):
+    return render(page(facts), "table", **options)
+
+
+def markdown(facts):
+    return render(page(facts), "md")
+
+
+def printable(text):
+    return all(line.isprintable() for line in text.split("\n"))
+
+
+TWO = report(column(flags=FLAGS, flagged=True, action="kept"), column("ward", domain_size=40))
+
+
+def test_the_table_has_a_line_for_every_cf():
+    assert table(TWO).splitlines()[:6] == [
+        "1,234 rows, 2 CFs, 1 flagged",
+        "",
+        "CF   values entropy                  reduction conf. flags                    action",
+        "job       3 0.69 → 0.23 ████░░░░░░░░       67%  0.90 small-entropy-reduction, kept",
+        "                                                     fallback-rows",
+        "ward     40 0.69 → 0.23 ████░░░░░░░░       67%  0.90 -                        imputed",
+    ]
+
+
+@pytest.mark.parametrize("width", [72, 92, 100, 112, 200])
+def test_flags_are_never_broken_and_facts_of_hidden_cells_are_shown(width):
+    half = Interval(0.5, 0.4, 0.6)
+    facts = column(
+        flags=("small-entropy-reduction", "no-better-than-commonest"),
+        flagged=True,
+        estimated_accuracy=half,
+        commonest_accuracy=half,
+        entropy_reduction_null=0.11,
+    )
+    text = table(report(facts), width=width)
+    for whole in ("small-entropy-reduction", "no-better-than-commonest", "0.50 (0.40–0.60)"):
+        assert whole in text
+    assert ("11%" in text) == (width >= 92)
+    assert ("█" in text) == (width >= 112)
+    assert max(map(len, text.splitlines())) <= width
+
+
+def test_every_flag_that_fired_is_explained_once_and_warnings_follow():
+    text = table(TWO, width=400)
+    for flag in FLAGS:
+        assert len(re.findall(f"^{flag}: .", text, flags=re.MULTILINE)) == 1
+    quiet = report(column(), warnings=("column 'x': odd",))
+    assert table(quiet).splitlines()[-1] == ("warning: column 'x': odd.")
+
+
+NASTY = [
+    "a\nb",
+    "a\r\nb",
+    "\x1b[31mred",
+    "a\tb",
+    "a\u2028b",
+    "a\x85b",
+    "\u202egnp.exe",
+    "\x07",
+    "a\0b",
+]
+
+
+@pytest.mark.parametrize("name", NASTY)
+@pytest.mark.parametrize("color", [True, False])
+def test_a_name_cannot_steer_the_terminal_or_break_its_line(name, color):
+    facts = report(column(name), column("ward"), warnings=(f"column {name}",))
+    text = re.sub(r"\x1b\[[0-9;]*m", "", table(facts, color=color))
+    assert printable(text)
+    assert len(text.splitlines()) == len(
+        table(report(column("x"), column("ward"), warnings=("y",)), width=None).splitlines()
+    )
+
+
+def test_color_is_only_there_when_asked_for():
+    assert "\x1b[" in table(TWO, color=True)
+    assert "\x1b[" not in table(TWO)
+
+
+@pytest.mark.parametrize("width", [72, 80, 99, 100, 120, 200])
+def test_a_long_name_is_folded_within_the_width_and_nothing_of_it_is_lost(width):
+    text = table(report(column("q" * 500), column("ward")), width=width)
+    assert text.count("q") == 500
+    assert max(map(len, text.splitlines())) <= width
+    assert "imputed" in text
+
+
+@pytest.mark.parametrize("width", [1, 20, 71])
+def test_a_terminal_that_is_too_narrow_gets_the_narrowest_table_there_is(width):
+    narrowest = table(TWO, width=72)
+    assert table(TWO, width=width) == narrowest
+    for fact in ("67%", "0.90", "kept", "imputed"):
+        assert fact in narrowest
+
+
+def test_markdown_is_a_table_with_a_row_for_every_cf():
+    assert cells_of_markdown(markdown(TWO)) == [
+        ["CF", "values", "entropy", "reduction", "conf.", "flags", "action"],
+        ["job", "3", "0.69 → 0.23", "67%", "0.90", ", ".join(FLAGS), "kept"],
+        ["ward", "40", "0.69 → 0.23", "67%", "0.90", "-", "imputed"],
+    ]
+
+
+def test_an_underscore_within_a_name_is_not_escaped():
+    assert "| heart_rate_2 |" in markdown(report(column("heart_rate_2")))
+
+
+@given(st.text(alphabet="ab_*`|\\<>[]()!&#~-:;. \n", min_size=1) | st.text(min_size=1))
+@example("a|b")
+@example("a\\|b")
+@example("\\")
+@example("__init__")
+@example("*a* **b** `c` <script> [x](y) &lt; ~~d~~")
+@example("a\nb\r\n| c |")
+def test_any_name_comes_back_from_markdown_as_it_is_printed(name):
+    text = markdown(report(column(name), column("ward")))
+    escaped = "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in name)
+    assert printable(text)
+    rows = cells_of_markdown(text)
+    assert [row[0] for row in rows] == ["CF", escaped.strip(" "), "ward"]
+    assert {len(row) for row in rows} == {7}
+
+
+def test_a_warning_does_not_become_markup():
+    text = markdown(report(column(), warnings=("column '<b>*x*': `y`",)))
+    html = MarkdownIt("commonmark").enable("table").render(text)
+    assert "<p>warning: column '&lt;b&gt;*x*': `y`.</p>" in html
+
+
+@given(REPORTS.filter(lambda facts: facts.columns))
+def test_csv_holds_every_fact_of_every_cf(facts):
+    rows = list(csv.DictReader(io.StringIO(render(page(facts), "csv"), newline="")))
+    assert len(rows) == len(facts.columns)
+    for row, one in zip(rows, facts.columns, strict=True):
+        assert list(row) == list(rows[0])
+        assert set(row) >= CONTRACT_COLUMN - {"estimated_accuracy"} | {
+            f"{name}_{part}"
+            for name in ("estimated_accuracy", "gain", "confident_accuracy")
+            for part in ("value", "low", "high")
+        }
+        assert row["name"] == one.name
+        assert row["flags"] == ";".join(one.flags)
+        assert row["flagged"] == ("true" if one.flagged else "false")
+        assert int(row["exact_cells"]) == one.exact_cells
+        assert float(row["entropy_end"]) == one.entropy_end
+        share = one.commonest_share
+        assert row["commonest_share"] == ("" if share is None else repr(share))
+        accuracy = one.estimated_accuracy
+        assert row["estimated_accuracy_low"] == ("" if accuracy is None else repr(accuracy.low))
+
+
+def test_csv_is_a_line_for_every_cf_that_ends_as_lines_do_here():
+    text = render(page(TWO), "csv")
+    assert "\r" not in text
+    assert [line.split(",")[0] for line in text.split("\n")] == ["name", "job", "ward", ""]
+
+
+def test_json_is_the_report_and_ends_its_line():
+    assert Report.from_json(render(page(TWO), "json"), name="r") == TWO
+    assert render(page(TWO), "json").endswith("}\n")
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=3),
+    max_leaves=5,
+)
+
+
+@given(st.sampled_from(sorted({*GOOD, *CONTRACT_COLUMN} - {"columns"})), JSON)
+@example("flags", ["\x1b[31m"])
+@example("action", "\x1b[2J")
+@example("name", "\x1b]0;title\x07")
+@example("rows", 10**4000)
+@example("mean_confidence", 1e308)
+def test_a_forged_fact_is_refused_or_shown_without_harm(key, value):
+    facts = json.loads(json.dumps(GOOD))
+    (facts if key in facts else facts["columns"][0])[key] = value
+    try:
+        read = Report.from_json(json.dumps(facts), name="r")
+    except DataError:
+        return
+    assert Report.from_json(read.to_json(), name="r") == read
+    assert printable(table(read))
+    assert printable(markdown(read))
+    assert render(page(read), "csv").startswith("name,")
+
+
+def test_what_the_table_does_not_show_is_said_in_words():
+    right = Interval(0.97, 0.95, 0.99)
+    parts = (Part("graph", -1.0, 0.25), Part("net", -2.0, 0.0), Part("boost", -1.0, 0.75))
+    facts = report(
+        column(
+            confident=Confident(0.9, right),
+            low_confidence_cells=84,
+            suspect_cells=2,
+            impossible_values=(1, 3),
+            method="auto",
+            parts=parts,
+        ),
+        column("ward", suspect_cells=1),
+    )
+    facts = Report("0.1.0", 9, {"min_confidence": 0.6, "method": "auto"}, facts.columns)
+    assert table(facts, width=200).splitlines()[0] == "9 rows, 2 CFs, method auto, none flagged"
+    assert page(facts).notes == [
+        "job: method auto, made of boost 75%, graph 25%.",
+        "job: values ruled out too often, by place in the domain: 1, 3.",
+        (
+            "job: 84 cells with a confidence below 0.6 left empty; of the others about "
+            "0.97 (0.95–0.99) are right."
+        ),
+        "job: 2 suspect cells: their candidates get under 1 %.",
+        "ward: 1 suspect cell: its candidates get under 1 %.",
+    ]
+
+
+@given(st.text(alphabet="ab_*`|\\<>[]()!&#~-+=:;. 1\n", min_size=1))
+@example("# a")
+@example("1. a")
+@example("    a")
+@example("- a")
+@example("> a")
+@example("---")
+def test_any_name_comes_back_from_a_note_in_markdown(name):
+    facts = report(column(name, suspect_cells=1))
+    [title, note] = paragraphs_of_markdown(markdown(facts))
+    escaped = name.replace("\n", "\\n").lstrip(" ")
+    assert title == "1,234 rows, 1 CF, none flagged"
+    assert note == f"{escaped}: 1 suspect cell: its candidates get under 1 %."
+
+
+def test_a_method_in_the_title_does_not_become_markup():
+    facts = Report("0.1.0", 9, {"method": "<b>*x*"}, (column(),))
+    assert paragraphs_of_markdown(markdown(facts)) == ["9 rows, 1 CF, method <b>*x*, none flagged"]

@@ -1,0 +1,45 @@
+"""What makes hidden cells tell less than they seem to is said."""
+
+import numpy as np
+import polars as pl
+import pytest
+
+from cfl_cli import Schema, impute
+
+COLUMNS = {
+    "x": {"role": "ordinary", "type": "numeric"},
+    "y": {"role": "ordinary", "type": "numeric"},
+    "cf": {"role": "complementary", "values": ["a", "b", "c"]},
+}
+
+
+def table(n, *, levels=None):
+    rng = np.random.default_rng(0)
+    x, y = rng.random((2, n)) if levels is None else rng.integers(levels, size=(2, n)) * 1.0
+    excluded = ((x + y) / max((x + y).max(), 1e-9) * 2.99).astype(int) + rng.integers(1, 3, n)
+    return pl.DataFrame({"x": x, "y": y, "cf": np.array(list("abc"))[excluded % 3]})
+
+
+def warnings(frame, **settings):
+    return impute(frame, Schema(columns=COLUMNS), k=5, iterations=10, **settings).report.warnings
+
+
+def test_an_honest_table_is_not_doubted():
+    assert warnings(table(300)) == ()
+
+
+@pytest.mark.parametrize("times", [2, 4])
+def test_rows_that_are_repeated_are_told(times):
+    [told] = warnings(pl.concat([table(100)] * times))
+    assert told.startswith(f"{100 * (times - 1)} rows repeat another row")
+
+
+def test_equal_ofs_with_cells_of_their_own_are_no_repeats():
+    assert not any("repeat" in text for text in warnings(table(300, levels=8)))
+
+
+def test_a_second_round_over_few_distinct_rows_is_doubted():
+    few = table(300, levels=3)
+    assert any("--gamma auto" in text for text in warnings(few))
+    assert warnings(few, gamma=0.0) == ()
+    assert warnings(few, gamma="auto") == ()
