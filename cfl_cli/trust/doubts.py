@@ -27,8 +27,8 @@ def doubts(encoded: Encoded, *, k: int, always_second_round: bool) -> Iterator[s
     ofs = hash_rows(encoded.features)
     order = np.argsort(ofs, kind="stable")
     is_repeat = ofs[order[1:]] == ofs[order[:-1]]  # of the OFs of the row before
-    twins, before = order[1:][is_repeat], order[:-1][is_repeat]
-    same = (encoded.candidates[twins] == encoded.candidates[before]).all(axis=1)
+    repeats, before = order[1:][is_repeat], order[:-1][is_repeat]
+    same = (encoded.candidates[repeats] == encoded.candidates[before]).all(axis=1)
     undecided = any(len(block.values) > 2 for block in encoded.blocks)
     if undecided and same.sum() >= REPEATS and same.mean() > REPEATED:
         yield (
@@ -36,7 +36,7 @@ def doubts(encoded: Encoded, *, k: int, always_second_round: bool) -> Iterator[s
             "has a copy that gives it away, and estimated accuracies are too high; remove the "
             "repeats"
         )
-    distinct = len(ofs) - len(twins)
+    distinct = len(ofs) - len(repeats)
     if always_second_round and len(ofs) > k * distinct:
         yield (
             f"only {distinct:,} rows are distinct by their OFs, and then a second round often does "

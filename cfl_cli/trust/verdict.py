@@ -147,8 +147,8 @@ class ColumnFacts:
 
         The answers that were judged come from fewer cells than those that are given. The latter
         may be better where the two differ, and better or worse where they are more or less
-        confident. The interval is extended by so much; how much was found on tables whose truth
-        is known.
+        confident. The interval is extended by so much; how much was measured on tables whose
+        truth is known.
         """
         hidden, accuracy = self.estimate.hidden, judged.accuracy
         if hidden is None:

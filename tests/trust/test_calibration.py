@@ -14,7 +14,7 @@ from cfl_cli.trust.possible_cells import PossibleAnswers
 
 
 @pytest.mark.parametrize("name", WORLDS)
-def test_each_partof_confidence_is_right_as_often_as_estimated(name):
+def test_each_bin_of_confidence_is_right_as_often_as_estimated(name):
     world = World(*WORLDS[name])
     prior, _, hidden = world.draw(60_000)
     found = judge(prior, hidden, world.table, world.mechanism, shares=world.shares).calibration

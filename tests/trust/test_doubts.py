@@ -1,10 +1,12 @@
-"""What makes hidden cells tell less than they seem to is said."""
+"""A run warns where hidden cells make answers look better than they are."""
 
 import numpy as np
 import polars as pl
 import pytest
 
 from cfl_cli import Schema, impute
+from cfl_cli.steps.encode import Block, Encoded
+from cfl_cli.trust.doubts import doubts
 
 COLUMNS = {
     "x": {"role": "ordinary", "type": "numeric"},
@@ -29,12 +31,12 @@ def test_an_honest_table_is_not_doubted():
 
 
 @pytest.mark.parametrize("times", [2, 4])
-def test_rows_that_are_repeated_are_told(times):
-    [told] = warnings(pl.concat([table(100)] * times))
-    assert told.startswith(f"{100 * (times - 1)} rows repeat another row")
+def test_rows_that_are_repeated_are_counted_in_a_warning(times):
+    [warning] = warnings(pl.concat([table(100)] * times))
+    assert warning.startswith(f"{100 * (times - 1)} rows repeat another row")
 
 
-def test_equal_ofs_with_cells_of_their_own_are_no_repeats():
+def test_equal_ofs_with_cells_of_their_own_are_not_repeats():
     assert not any("repeat" in text for text in warnings(table(300, levels=8)))
 
 
@@ -43,3 +45,15 @@ def test_a_second_round_over_few_distinct_rows_is_doubted():
     assert any("--gamma auto" in text for text in warnings(few))
     assert warnings(few, gamma=0.0) == ()
     assert warnings(few, gamma="auto") == ()
+
+
+def test_a_mechanism_whose_cells_do_not_distinguish_the_values_is_named():
+    rates = np.array([[0, 0, 0.5, 0.5], [0, 0, 0.5, 0.5], [0.5, 0.5, 0, 0], [0.5, 0.5, 0, 0]])
+    block = Block("cf", tuple("abcd"), 0, 1.0, 0, 0, rates)
+    encoded = Encoded(np.arange(3.0)[:, None], np.ones((3, 4), dtype=bool), (block,), {}, ())
+    assert list(doubts(encoded, k=1, always_second_round=True)) == [
+        (
+            "column 'cf': cells of its mechanism do not distinguish the values, so its accuracy "
+            "cannot be estimated"
+        )
+    ]

@@ -182,7 +182,7 @@ def test_in_a_small_table_entropy_must_differ_by_more():
     assert "small-entropy-reduction" in judged(0.7, n=60, entropy=0.75)[0].flags
 
 
-def test_exclusions_that_cannot_be_uniform_are_told_by_place():
+def test_exclusions_that_cannot_be_uniform_are_reported_by_place():
     rng = np.random.default_rng(0)
     truth = rng.choice(3, 600, p=[0.5, 0.3, 0.2])
     excluded = np.where(truth == 1, 0, 1)  # the second value is ruled out wherever it can be
@@ -201,12 +201,12 @@ def test_cells_below_the_least_confidence_are_counted_and_the_rest_is_judged():
     assert (every.low_confidence_cells, every.confident) == (0, None)
 
 
-def test_cells_that_the_neighbors_contradict_are_counted():
+def test_cells_whose_candidates_get_under_1_percent_are_counted():
     certain = [[1.0, 0.0, 0.0]] * 3
     assert built([[1, 1, 0]] * 3, certain, mass=[0.001, 0.5, 1.0]).suspect_cells == 1
 
 
-def test_calibration_is_told_in_bins_and_as_a_plot():
+def test_calibration_is_reported_in_bins_and_as_a_plot():
     found, accuracy = judged(0.7)
     calibration = found.calibration
     assert len(calibration.plot) == 10
