@@ -8,7 +8,6 @@ It says the same as `cfl_cli.estimators.graph` wherever no distances are equal; 
 takes the first rows, where `cfl` draws by lot.
 """
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -17,8 +16,7 @@ from scipy.spatial.distance import cdist
 from threadpoolctl import threadpool_limits
 
 from cfl_cli.core.arrays import Floats, Ints, Mask
-
-Progress = Callable[[str, int, int], None]  # stage, done, total
+from cfl_cli.core.stages import Progress, Stage, Work
 
 
 def estimate(
@@ -37,11 +35,11 @@ def estimate(
     """Return the confidences, n × ΣK, after two rounds; `ftol` is SLSQP's, and its default."""
 
     def one_round(number: int, points: Floats) -> Floats:
-        progress(f"round {number}: neighbors", 0, 1)
+        progress(Stage(f"round {number}: neighbors", Work.NEIGHBORS), 0, 1)
         neighbors = nearest(points, k=k)
-        progress(f"round {number}: weights", 0, 1)
+        progress(Stage(f"round {number}: weights", Work.WEIGHTS), 0, 1)
         weights = solve(points, neighbors, ridge=ridge, gradient=gradient, ftol=ftol)
-        progress(f"round {number}: propagation", 0, 1)
+        progress(Stage(f"round {number}: propagation", Work.PROPAGATION), 0, 1)
         return propagate(neighbors, weights, candidates, blocks, iterations=iterations)
 
     first = one_round(1, features)

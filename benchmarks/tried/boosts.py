@@ -13,7 +13,7 @@ import numpy as np
 from benchmarks.tried.lab import Answer, Lab, quiet
 from cfl_cli.core.arrays import Floats, Ints
 from cfl_cli.core.known import Known
-from cfl_cli.estimators.boost import Fitted, Fitter
+from cfl_cli.estimators.boost import FROM_OFS, Fitted, Fitter
 from cfl_cli.estimators.boost_objective import HEAD_START
 from cfl_cli.estimators.interface import apply_cells
 
@@ -29,8 +29,8 @@ def run(lab: Lab) -> None:
     )
     lab.answers["boost, third"] = _answer(lab, fitter, _added(fits, third))
     begun = _fitter(lab, lab.known, lab.folds, start=1.0)
-    lab.answers["shallow, start 1"] = _answer(lab, begun, begun.from_ofs("", ["shallow"]))
-    other = _fitter(lab, lab.known, lab.folds, seed=lab.seed + 1).from_ofs("", ["deep"])
+    lab.answers["shallow, start 1"] = _answer(lab, begun, begun.from_ofs(FROM_OFS, ["shallow"]))
+    other = _fitter(lab, lab.known, lab.folds, seed=lab.seed + 1).from_ofs(FROM_OFS, ["deep"])
     lab.answers["boost, deep twice"] = _answer(lab, fitter, _added(fits, other))
 
 
@@ -38,7 +38,7 @@ def parts(lab: Lab) -> tuple[Fitter, Fits]:
     """Answer by boosting and by its parts, also from nothing; return what its blend is made of."""
     answers = lab.answers
     fitter = _fitter(lab, lab.known, lab.folds)
-    fits: Fits = fitter.from_ofs("", ["shallow", "deep"])
+    fits: Fits = fitter.from_ofs(FROM_OFS, ["shallow", "deep"])
     for place, name in enumerate(["shallow", "deep"]):
         answers[name] = _answer(lab, fitter, [found[place : place + 1] for found in fits])
     answers["shallow, deep"] = both = _answer(lab, fitter, fits)
@@ -49,7 +49,7 @@ def parts(lab: Lab) -> tuple[Fitter, Fits]:
     fits = _added(fits, further)
     answers["boost"] = _answer(lab, fitter, fits)
     begun = _fitter(lab, lab.known, lab.folds, start=0.0)
-    from_nothing = begun.from_ofs("", ["shallow"])
+    from_nothing = begun.from_ofs(FROM_OFS, ["shallow"])
     answers["shallow, start 0"] = _answer(lab, begun, from_nothing)
     answers["boost, both starts"] = _answer(lab, fitter, _added(fits, from_nothing))
     return fitter, fits
@@ -66,7 +66,7 @@ def hidden(lab: Lab) -> tuple[Floats, Floats]:
     When to stop, and how to blend, is then judged by other rows.
     """
     fitter = _fitter(lab, lab.blind, [lab.others])
-    fits: Fits = fitter.from_ofs("", ["shallow", "deep"])
+    fits: Fits = fitter.from_ofs(FROM_OFS, ["shallow", "deep"])
     confidences, _, _ = apply_cells(fitter.priors(fits, fitter.blends(fits)), lab.blind)
     further = fitter.from_others(confidences, fits)
     fits = _added(fits, further)

@@ -12,12 +12,8 @@ class Traits:
     needs_neighbors: bool = False  # does it fail where the table has no more than k rows?
     needs_hidden_rows: bool = False  # does it choose by hidden cells, and so fail with folds 0?
     second_round: bool = False  # does γ above 0 mean a second round for every CF?
-    chooses_steps: bool = False  # does it set the number of steps itself, whatever is asked for?
     saves_memory: tuple[str, ...] = ()  # what helps beside fewer rows
-    pilot_rows: int = 3000  # that are enough to measure its time
 
-
-LEARNING_ROWS = 1000  # enough where the time depends less on the rows
 
 METHODS = {
     traits.name: traits
@@ -33,13 +29,11 @@ METHODS = {
             "boost",
             "gradient boosting, fitted to the exclusions; CFs inform each other where that helps",
             needs_hidden_rows=True,
-            pilot_rows=LEARNING_ROWS,
         ),
         Traits(
             "net",
             "a small neural network, fitted to the exclusions of all CFs at once",
             needs_hidden_rows=True,
-            pilot_rows=LEARNING_ROWS,
         ),
         Traits(
             "ipal",
@@ -52,9 +46,7 @@ METHODS = {
             "auto",
             "for each CF the blend of graph, boost and net that predicts its hidden cells best",
             needs_hidden_rows=True,
-            chooses_steps=True,
             saves_memory=("--method graph",),
-            pilot_rows=LEARNING_ROWS,
         ),
     )
 }

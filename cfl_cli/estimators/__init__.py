@@ -1,7 +1,7 @@
 """The estimators: each is given what is known of the rows, and returns confidences and priors.
 
     interface.py    what they are given and what they return
-    graph.py        the paper's Algorithm 1; the default
+    graph.py        the paper's Algorithm 1; the default (+ its stages)
     boost.py        gradient boosting, fitted to the exclusions (+ its objective, its trees)
     net.py          a small neural network, fitted to the exclusions of all CFs at once
     ipal.py         the paper's rival
@@ -10,7 +10,8 @@
     auto.py         each CF by the best of them, or by the best blend
     blend.py        weighted geometric means, fitted to hidden cells
 
-An estimator is a module here that has `estimate` and `memory`; its traits stand in `core.methods`.
+An estimator is a module here that has `estimate`, `memory` and `stages` (see `interface.Module`);
+its traits stand in `core.methods`.
 """
 
 from importlib import import_module

@@ -22,6 +22,7 @@ from cfl_cli.core.draws import SAMPLE, order
 from cfl_cli.core.draws import folds as deal
 from cfl_cli.core.known import Known
 from cfl_cli.core.parallel import Workers
+from cfl_cli.core.stages import PILOT_ROWS, Expected, Progress, Stage, Stages, Work, forecast
 from cfl_cli.errors import UsageError
 from cfl_cli.estimators import blend, boost, commonest, graph, net
 from cfl_cli.estimators.interface import (
@@ -31,14 +32,12 @@ from cfl_cli.estimators.interface import (
     Module,
     Null,
     Origin,
-    Progress,
     Size,
 )
 
 PARTS: dict[str, Module] = {"graph": graph, "boost": boost, "net": net}
 FEW_STEPS = 100
 WORTH_IT = 0.25
-TRIED_ROWS = 2000
 
 
 def estimate(
@@ -50,8 +49,7 @@ def estimate(
     progress: Progress,
 ) -> Estimate:
     """Run what pays, and blend the parts CF by CF."""
-    chosen = replace(method, iterations=None, choose_round=True)
-    brief = replace(chosen, gamma=0.0, longest=FEW_STEPS)
+    chosen, brief = _methods(method)
     runner = PartRunner(known, folds, workers, progress, method.budget)
     for name in PARTS:
         runner.run(name, brief)
@@ -68,6 +66,29 @@ def memory(size: Size, method: Method, *, jobs: int) -> float:
     """Return about how many bytes are held at the peak, those of the table left aside."""
     own = len(PARTS) * size.rows * size.width * 9.0  # what the parts return
     return own + max(part.memory(size, method, jobs=jobs) for part in PARTS.values())
+
+
+def stages(size: Size, method: Method, *, folds: int) -> list[Expected]:
+    """Return what `estimate` is going to do as a rule, and about how long each stage takes."""
+    _, brief = _methods(method)
+    ahead = []
+    for name, part in PARTS.items():
+        if method.budget is not None and size.rows > PILOT_ROWS:
+            pilot = part.stages(replace(size, rows=PILOT_ROWS), brief, folds=folds)
+            ahead.append(Expected(pilot_of(name), sum(stage.seconds for stage in pilot)))
+        ahead += part.stages(size, brief, folds=folds)
+    return ahead
+
+
+def pilot_of(name: str) -> Stage:
+    """Return the stage in which a part is tried on some rows."""
+    return Stage(f"pilot of {name}", Work.PILOT, f"timing {name} on {PILOT_ROWS:,} rows")
+
+
+def _methods(method: Method) -> tuple[Method, Method]:
+    """Return how the parts are run, the graph in full, and at first in brief."""
+    chosen = replace(method, iterations=None, choose_round=True)
+    return chosen, replace(chosen, gamma=0.0, longest=FEW_STEPS)
 
 
 class PartRunner:
@@ -123,13 +144,14 @@ class PartRunner:
 
     def _allows(self, name: str, method: Method, budget: float) -> bool:
         n = len(self.known)
-        began = monotonic()
         expected = 0.0
-        if n > TRIED_ROWS and began - self.began < budget:
-            some = self.known.some(np.sort(order(n, SAMPLE, method.seed)[:TRIED_ROWS]))
-            hidden = deal(TRIED_ROWS, len(self.folds) + 1, method.seed)[: len(self.folds)]
-            self._run(name, method, some, hidden, lambda *_: None)
-            expected = (monotonic() - began) * n / TRIED_ROWS
+        if n > PILOT_ROWS and monotonic() - self.began < budget:
+            self.progress(pilot_of(name), 0, 1)
+            some = self.known.some(np.sort(order(n, SAMPLE, method.seed)[:PILOT_ROWS]))
+            hidden = deal(PILOT_ROWS, len(self.folds) + 1, method.seed)[: len(self.folds)]
+            timer = Stages(clock=monotonic)
+            self._run(name, method, some, hidden, timer)
+            expected = forecast(timer.spent(), rows=PILOT_ROWS, more=n)
         left = budget - (monotonic() - self.began)
         if 0 < left >= expected:
             return True

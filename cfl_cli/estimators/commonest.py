@@ -7,10 +7,11 @@ import numpy as np
 from cfl_cli.core.arrays import Floats, Ints
 from cfl_cli.core.known import Known, all_but
 from cfl_cli.core.parallel import Workers
+from cfl_cli.core.stages import Progress
 from cfl_cli.estimators import observed
-from cfl_cli.estimators.interface import Estimate, Hidden, Method, Origin, Progress, apply_cells
+from cfl_cli.estimators.interface import Estimate, Hidden, Method, Origin, apply_cells
 
-memory = observed.memory
+memory, stages = observed.memory, observed.stages
 
 
 def estimate(

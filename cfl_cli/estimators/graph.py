@@ -25,13 +25,14 @@ from cfl_cli.core.draws import SAMPLE, order, shuffled
 from cfl_cli.core.known import LARGE, Known
 from cfl_cli.core.log_score import log_scores
 from cfl_cli.core.parallel import Workers
+from cfl_cli.core.stages import Progress, Work
+from cfl_cli.estimators import graph_stages
 from cfl_cli.estimators.interface import (
     Estimate,
     Hidden,
     Method,
     Null,
     Origin,
-    Progress,
     Size,
 )
 from cfl_cli.steps.neighbors import nearest
@@ -40,6 +41,8 @@ from cfl_cli.steps.weights import rows_at_once, solve
 
 # The numbers of steps to choose from.
 STOPS = (1, 2, 3, 5, 7, 10, 14, 20, 30, 40, 50, 70, 100, 140, 200, 280, 400)
+
+stages = graph_stages.stages
 
 
 @dataclass(frozen=True)
@@ -158,7 +161,7 @@ class Rounds:
             restart=restart or 0.0,
             workers=self.workers,
             watch=watch,
-            progress=self._stage(f"{name}: propagation", int(stops.max())),
+            progress=self._stage(name, Work.PROPAGATION, int(stops.max())),
         )
 
     def predict_hidden(self, name: str, rows: Ints, choice: Choice) -> Floats:
@@ -188,22 +191,23 @@ class Rounds:
             seed=self.method.seed,
             exact=self.method.exact,
             workers=self.workers,
-            progress=self._stage(f"{name}: neighbors", len(points)),
+            progress=self._stage(name, Work.NEIGHBORS, len(points)),
         )
         weights = solve(
             points,
             neighbors.rows,
             ridge=self.method.ridge,
             workers=self.workers,
-            progress=self._stage(f"{name}: weights", len(points)),
+            progress=self._stage(name, Work.WEIGHTS, len(points)),
         )
         self.rescued += weights.rescued_rows
         self.recall = min(self.recall, neighbors.recall)
         return Graph(neighbors.rows, weights.values)
 
-    def _stage(self, name: str, total: int) -> Callable[[int], None]:
-        self.progress(name, 0, total)
-        return lambda done: self.progress(name, done, total)
+    def _stage(self, name: str, work: Work, total: int) -> Callable[[int], None]:
+        stage = graph_stages.stage_of(name, work)
+        self.progress(stage, 0, total)
+        return lambda done: self.progress(stage, done, total)
 
 
 class Trace:

@@ -8,7 +8,7 @@ some rows are hidden to learn how good such priors are, and to choose by them. T
 estimator however it works: nothing derived from a row's hidden cell of a CF may reach its prior.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -16,8 +16,7 @@ from cfl_cli.core.arrays import Floats, Ints, Mask
 from cfl_cli.core.known import Known, Rule
 from cfl_cli.core.parallel import Workers
 from cfl_cli.core.posterior import Fallback, posterior
-
-Progress = Callable[[str, int, int], None]  # stage, done, total
+from cfl_cli.core.stages import Expected, Progress
 
 
 @dataclass(frozen=True)
@@ -93,7 +92,7 @@ class Estimate:
 
 @dataclass(frozen=True)
 class Size:
-    """The size of a table, for what an estimator's memory comes to."""
+    """The size of a table, for the memory and time that an estimator needs."""
 
     rows: int
     features: int
@@ -127,6 +126,9 @@ class Module(Protocol):
 
     def memory(self, size: Size, method: Method, *, jobs: int) -> float:
         """Return about how many bytes are held at the peak, those of the table left aside."""
+
+    def stages(self, size: Size, method: Method, *, folds: int) -> list[Expected]:
+        """Return what `estimate` is going to do, and about how long each stage takes."""
 
 
 def apply_cells(priors: Floats, known: Known) -> tuple[Floats, Mask, Floats]:

@@ -16,9 +16,11 @@ from cfl_cli.core.blocks import start, totals
 from cfl_cli.core.known import Known, Rule
 from cfl_cli.core.log_score import LEAST_MASS
 from cfl_cli.core.parallel import Workers
+from cfl_cli.core.stages import Expected, Progress
 from cfl_cli.estimators import graph
 from cfl_cli.estimators.graph import Rounds, hide
-from cfl_cli.estimators.interface import Estimate, Hidden, Method, Origin, Progress
+from cfl_cli.estimators.graph_stages import Parts
+from cfl_cli.estimators.interface import Estimate, Hidden, Method, Origin, Size
 from cfl_cli.steps.propagate import Propagation
 
 RESTART = 0.1  # 1 − α: of the confidences, what comes from the start in every step
@@ -63,6 +65,13 @@ def estimate(
         recall=rounds.recall,
         steps=(walked.steps,),
     )
+
+
+def stages(size: Size, method: Method, *, folds: int) -> list[Expected]:
+    """Return what `estimate` is going to do, and about how long each stage takes."""
+    parts = Parts(size, method)
+    hidden = [parts.walk(f"fold {number + 1}") for number in range(folds)]
+    return [*parts.graph("round 1"), *hidden, parts.walk("round 1")]
 
 
 def _answers(ranks: Floats, candidates: Mask) -> Ints:

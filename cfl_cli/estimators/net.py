@@ -24,13 +24,13 @@ from cfl_cli.core.known import Known, all_but
 from cfl_cli.core.log_score import log_scores
 from cfl_cli.core.parallel import Workers, slices
 from cfl_cli.core.posterior import Fallback, posterior
+from cfl_cli.core.stages import Expected, Progress, Stage, Work
 from cfl_cli.estimators.interface import (
     Estimate,
     Hidden,
     Method,
     Null,
     Origin,
-    Progress,
     Size,
     apply_cells,
 )
@@ -50,6 +50,11 @@ AVERAGE = 0.995  # of the weights' running mean
 SMALL = 1e-8
 RAREST = 0.25  # share at the start, times K: an estimate of 0 may be far off
 ROWS_AT_ONCE = 4096
+RUN_SECONDS = 3.4e-5  # per row
+TRAINING = Stage("network", Work.NETWORK, "training the network")
+ON_SHUFFLED = Stage(
+    "network, shuffled cells", Work.NETWORK, "training the network on shuffled cells"
+)
 
 
 def estimate(
@@ -62,12 +67,10 @@ def estimate(
 ) -> Estimate:
     """Let the network learn while each of the `folds` is hidden, and from all rows."""
     inputs = scaled(known.features)
-    hidden_priors, priors = _learn(known, inputs, method.seed, folds, "network", workers, progress)
+    hidden_priors, priors = _learn(known, inputs, method.seed, folds, TRAINING, workers, progress)
     applied = apply_cells(priors, known)
     mixed = known.shuffled(method.seed)
-    _, others = _learn(
-        mixed, inputs, method.seed, folds[:1], "network, shuffled cells", workers, progress
-    )
+    _, others = _learn(mixed, inputs, method.seed, folds[:1], ON_SHUFFLED, workers, progress)
     shuffled, _, _ = apply_cells(others, mixed)
     return Estimate(
         *applied,
@@ -85,6 +88,12 @@ def memory(size: Size, method: Method, *, jobs: int) -> float:  # noqa: ARG001
     """Return about how many bytes are held at the peak, those of the table left aside."""
     n, width = size.rows, size.width
     return float(n * (8 + 4) * size.features + n * width * (1 + 4 * 8) + jobs * 4 * n * width)
+
+
+def stages(size: Size, method: Method, *, folds: int) -> list[Expected]:  # noqa: ARG001
+    """Return what `estimate` is going to do, and about how long each stage takes."""
+    runs = {TRAINING: folds + 1, ON_SHUFFLED: min(folds, 1) + 1}
+    return [Expected.of(stage, size.rows, count * RUN_SECONDS) for stage, count in runs.items()]
 
 
 def scaled(features: Floats) -> Singles:
@@ -106,7 +115,7 @@ def _learn(
     inputs: Singles,
     seed: int,
     folds: Sequence[Ints],
-    stage: str,
+    stage: Stage,
     workers: Workers,
     progress: Progress,
 ) -> tuple[Floats, Floats]:

@@ -1,7 +1,7 @@
-"""What a run would take, foretold without running it.
+"""What a run costs: its memory and its time, estimated before it starts.
 
-How much memory it takes is told in footprint.py. Time is measured: a few thousand
-rows, evenly spaced, go through the whole method, and each stage is scaled by how it grows.
+Memory is added up from the arrays that live at the same time. Time is measured: some rows, evenly
+spaced, go through the whole method, and each stage is scaled by how it grows; see core/stages.py.
 """
 
 from dataclasses import dataclass, replace
@@ -9,23 +9,27 @@ from typing import Any
 
 import numpy as np
 
+from cfl_cli import estimators
+from cfl_cli.core import budget as memory
 from cfl_cli.core import draws
 from cfl_cli.core.methods import METHODS
+from cfl_cli.core.parallel import available_cores
 from cfl_cli.core.settings import RunSettings, Settings
-from cfl_cli.estimators.graph import STOPS
-from cfl_cli.estimators.methods import PARTS, hidden_together
-from cfl_cli.jobs import footprint
-from cfl_cli.jobs.impute import Stages, prepare, run
+from cfl_cli.core.stages import PILOT_ROWS, Stages, forecast
+from cfl_cli.errors import ResourceError
+from cfl_cli.estimators.interface import Size
+from cfl_cli.estimators.methods import method
+from cfl_cli.jobs.prepare import PARTS, hidden_together, prepare, run
 from cfl_cli.schema.model import Schema
 from cfl_cli.steps.encode import Encoded
 from cfl_cli.tables import frames
 
-PILOT_STEPS = 20  # of propagation
+PACKAGES = 200e6  # what Python and its packages hold before there is any table
 
 
 @dataclass(frozen=True)
 class Plan:
-    """The sizes of a run, and about what it takes."""
+    """The sizes of a run, and about what it costs."""
 
     rows: int
     distinct_rows: int  # by their OFs
@@ -51,7 +55,7 @@ def plan(
     encoded = prepare(frame, schema, settings, name=name)
     table = frames.size(frame)
     jobs = limits.jobs
-    footprint.check(encoded, settings, table=table, jobs=jobs, max_memory=limits.max_memory)
+    check_memory(encoded, settings, table=table, jobs=jobs, max_memory=limits.max_memory)
     return Plan(
         rows=len(encoded.features),
         distinct_rows=len(np.unique(encoded.features, axis=0)),
@@ -59,45 +63,57 @@ def plan(
         features=encoded.features.shape[1],
         cfs=len(encoded.blocks),
         confidences=encoded.candidates.shape[1],
-        memory_mb=footprint.peak_bytes(encoded, settings, table=table, jobs=jobs) / 1e6,
+        memory_mb=peak_bytes(encoded, settings, table=table, jobs=jobs) / 1e6,
         seconds=seconds(encoded, settings, jobs=jobs),
         warnings=encoded.warnings,
     )
 
 
-def seconds(encoded: Encoded, settings: Settings, *, jobs: int | None = None) -> float:
-    """Return about how long a run takes here, from running a part of it."""
-    n = len(encoded.features)
-    traits = METHODS[settings.method]
-    tried = max(traits.pilot_rows, settings.k + 1)
-    rows = np.unique(np.linspace(0, n - 1, tried).astype(int))
-    stages = Stages(lambda *_: None)
-    some = replace(encoded, features=encoded.features[rows], candidates=encoded.candidates[rows])
-    walked = STOPS[-1] if settings.iterations == "auto" else settings.iterations
-    steps = walked if traits.chooses_steps else min(walked, PILOT_STEPS)
-    folds = draws.folds(len(rows), PARTS, settings.seed)[: len(hidden_together(n, settings))]
-    run(some, settings.override(iterations=steps), folds=folds, jobs=jobs, progress=stages)
-    growth = n / len(rows)
-    return float(
-        sum(
-            time
-            * growth ** _power(stage)
-            * (walked / steps if stage.endswith("propagation") else 1)
-            for stage, time in stages.seconds().items()
+def size_of(encoded: Encoded) -> Size:
+    """Return the size of a table, as estimators count it."""
+    n, d = encoded.features.shape
+    return Size(n, d, tuple(len(block.values) for block in encoded.blocks))
+
+
+def peak_bytes(
+    encoded: Encoded, settings: Settings, *, table: int, jobs: int | None = None
+) -> float:
+    """Return about how many bytes a run holds at its peak; `table` is the size of the table."""
+    estimator, threads = estimators.load(settings.method), jobs or available_cores()
+    held = estimator.memory(size_of(encoded), method(settings), jobs=threads)
+    return PACKAGES + 3 * table + held
+
+
+def check_memory(
+    encoded: Encoded,
+    settings: Settings,
+    *,
+    table: int,
+    jobs: int | None = None,
+    max_memory: int | None = None,
+) -> None:
+    """Raise if a run would need more memory than it may have."""
+    needed = peak_bytes(encoded, settings, table=table, jobs=jobs)
+    allowed = max_memory or memory.available()
+    if needed > allowed:
+        whose = "--max-memory" if max_memory else "this machine"
+        *ways_out, last = "fewer rows", *METHODS[settings.method].saves_memory
+        either = f"{', '.join(ways_out)} or {last}" if ways_out else last
+        raise ResourceError(
+            f"about {needed / 1e6:,.0f} MB of memory are needed, and {whose} allows "
+            f"{allowed / 1e6:,.0f} MB: use {either}"
         )
-    )
 
 
-def _power(stage: str) -> float:
-    """Return with which power of the rows the time of a stage grows.
-
-    That of neighbors was measured from 11,000 to 45,000 rows of real tables (0.9 to 1.0), and to
-    a million rows that fill ten dimensions evenly (1.2). Boosting grows as many trees for few rows
-    as for many, and the network learns from more rows at a time where there are more.
-    """
-    if stage.endswith("neighbors"):
-        return 1.1
-    return 0.5 if stage.startswith(("boosting", "network")) else 1.0
+def seconds(encoded: Encoded, settings: Settings, *, jobs: int | None = None) -> float:
+    """Return about how long a run takes on this machine, from running it on some of the rows."""
+    n = len(encoded.features)
+    rows = np.unique(np.linspace(0, n - 1, max(PILOT_ROWS, settings.k + 1)).astype(int))
+    some = replace(encoded, features=encoded.features[rows], candidates=encoded.candidates[rows])
+    folds = draws.folds(len(rows), PARTS, settings.seed)[: len(hidden_together(n, settings))]
+    stages = Stages()
+    run(some, settings, folds=folds, jobs=jobs, progress=stages)
+    return forecast(stages.spent(), rows=len(rows), more=n)
 
 
 def describe(plan: Plan) -> str:

@@ -46,7 +46,7 @@ class Scores:
 
 @dataclass(frozen=True)
 class ColumnScores:
-    """How good the answers of one CF are, and the rows that tell. None: not known."""
+    """How good the answers of one CF are, and by how many rows that is known. None: not known."""
 
     name: str
     domain_size: int
@@ -74,8 +74,8 @@ class Evaluation:
         """Return the mean of each score over the CFs for which it is known."""
         means = {}
         for score in fields(Scores):
-            found = [getattr(column, score.name) for column in self.columns]
-            known = [value for value in found if value is not None]
+            values = (getattr(column, score.name) for column in self.columns)
+            known = [value for value in values if value is not None]
             means[score.name] = float(np.mean(known)) if known else None
         return Scores(**means)
 
@@ -127,7 +127,7 @@ def evaluate(
         if column.values is None:
             warnings.append(taken_for_whole(cf, values))
         if (places < 0).all():
-            warnings.append(f"column {quote(cf)}: {true_name} tells none of its values")
+            warnings.append(f"column {quote(cf)}: {true_name} has no value for it")
         if answers and not (problems.shown or others.shown):
             columns.append(_scored(cf, answers, places))
     if problems.shown or others.shown:
@@ -150,10 +150,10 @@ def _refuse_unlike(
 
 def _answers(table: pl.DataFrame, cf: str, schema: Schema, problems: Problems) -> Answers | None:
     """Return what the output says of a CF, or None and note why it says nothing."""
-    found = encode_cf(Cells.of(table[cf], schema), schema.complementary[cf], schema, 0, problems)
-    if found is None:
+    encoded = encode_cf(Cells.of(table[cf], schema), schema.complementary[cf], schema, 0, problems)
+    if encoded is None:
         return None
-    candidates, block = found
+    candidates, block = encoded
     hard, soft = (
         names if any(name in table.columns for name in names) else []
         for names in (new_names(cf, block.values, mode) for mode in ("hard", "soft"))
@@ -188,7 +188,7 @@ def _are_there(table: pl.DataFrame, names: Sequence[str], cf: str, problems: Pro
     odd = [name for name in names if name not in absent and not frames.has_text(table[name].dtype)]
     for name in odd:
         problems.add(
-            f"column {quote(name)} holds {frames.type_name(table[name].dtype)}, and no answers"
+            f"column {quote(name)} holds {frames.type_name(table[name].dtype)}, not answers"
         )
     return not absent and not odd
 
@@ -197,14 +197,15 @@ def _confidences(
     table: pl.DataFrame, names: Sequence[str], cf: str, schema: Schema, problems: Problems
 ) -> Floats:
     """Return a CF's soft columns, n × K."""
-    found = np.column_stack([_numbers(Cells.of(table[name], schema), problems) for name in names])
-    off = np.flatnonzero(np.abs(found.sum(axis=1) - 1) > ROUNDED)
+    columns = [_numbers(Cells.of(table[name], schema), problems) for name in names]
+    confidences = np.column_stack(columns)
+    off = np.flatnonzero(np.abs(confidences.sum(axis=1) - 1) > ROUNDED)
     if len(off):
         more = f" and in {len(off) - 1:,} more" if len(off) > 1 else ""
         problems.add(
             f"row {off[0] + 1}, CF {quote(cf)}: the confidences do not sum to 1 in this row{more}"
         )
-    return found
+    return confidences
 
 
 def _numbers(cells: Cells, problems: Problems) -> Floats:
@@ -213,7 +214,7 @@ def _numbers(cells: Cells, problems: Problems) -> Floats:
     source = raw if raw.dtype.is_numeric() else raw.cast(pl.String).str.strip_chars()
     numbers = source.cast(pl.Float64, strict=False).fill_null(np.nan).to_numpy()
     wrong = ~((numbers >= 0) & (numbers <= 1 + HAIR))
-    problems.add_cells(cells, wrong, lambda _: "is no confidence: expected a number from 0 to 1")
+    problems.add_cells(cells, wrong, lambda _: "is not a confidence: expected a number from 0 to 1")
     return np.where(wrong, np.nan, numbers)
 
 

@@ -1,26 +1,29 @@
 """The main job: a table and a schema in, the table with imputed columns and a report out."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from time import perf_counter
 from typing import Any
 
 from cfl_cli import __version__, estimators
 from cfl_cli.core import budget as memory
-from cfl_cli.core.arrays import Floats, Ints
+from cfl_cli.core.arrays import Floats
 from cfl_cli.core.methods import METHODS
-from cfl_cli.core.parallel import Workers, available_cores
-from cfl_cli.core.settings import Settings
-from cfl_cli.errors import DataError
-from cfl_cli.estimators.interface import Estimate, Progress
-from cfl_cli.estimators.methods import hidden_together, method
-from cfl_cli.jobs import footprint
+from cfl_cli.core.parallel import available_cores
+from cfl_cli.core.stages import Expect, Expected, Progress, Stage, Stages, Work
+from cfl_cli.estimators.interface import Method, Size
+from cfl_cli.estimators.methods import method
+from cfl_cli.jobs.cost import check_memory, size_of
+from cfl_cli.jobs.prepare import hidden_together, prepare, run
 from cfl_cli.schema.model import Schema
-from cfl_cli.steps.decode import clashes, decode
-from cfl_cli.steps.encode import Encoded, encode
+from cfl_cli.steps.decode import decode
 from cfl_cli.tables import frames
 from cfl_cli.trust import verdict
 from cfl_cli.trust.report import Report
+
+ENCODE = Stage("encode", Work.ENCODE, "encoding the table")
+JUDGE = Stage("judge", Work.JUDGE, "judging the answers")
+DECODE = Stage("decode", Work.DECODE, "adding the answers to the table")
+JUDGE_SECONDS = 1.2e-6  # per row, CF and fold
+DECODE_SECONDS = 2e-8  # per row and value
 
 
 @dataclass(frozen=True)
@@ -38,6 +41,7 @@ def impute(
     *,
     name: str = "table",
     progress: Progress = lambda *_: None,
+    expect: Expect = lambda _: None,
     jobs: int | None = None,
     max_memory: int | None = None,
     **settings: Any,
@@ -46,15 +50,16 @@ def impute(
 
     `settings` are the fields of `Settings` and win over the schema's; so do `jobs`, how many
     threads work, and `max_memory`, how many bytes may be used (also as text: "2GB"). `name` is what
-    errors call the table. `progress` hears the stage, how much of it is done and how much there is.
+    errors call the table. `progress` is called with a stage, how much of it is done and how much
+    there is; `expect` once, with all stages that are to come.
     """
     chosen = schema.settings.override(**settings)
     run_settings = schema.run.override(jobs=jobs, max_memory=max_memory)
     threads = run_settings.jobs or available_cores()
     stages = Stages(progress)
-    stages("encode", 0, 1)
+    stages(ENCODE, 0, 1)
     encoded = prepare(frame, schema, chosen, name=name)
-    footprint.check(
+    check_memory(
         encoded,
         chosen,
         table=frames.size(frame),
@@ -62,11 +67,12 @@ def impute(
         max_memory=run_settings.max_memory,
     )
     folds = hidden_together(len(encoded.features), chosen)
-    found = run(encoded, chosen, folds=folds, jobs=threads, progress=stages)
-    stages("judge", 0, 1)
+    expect(_expected(size_of(encoded), method(chosen), folds=len(folds)))
+    estimate = run(encoded, chosen, folds=folds, jobs=threads, progress=stages)
+    stages(JUDGE, 0, 1)
     facts = verdict.build(
         encoded,
-        found,
+        estimate,
         cfl_version=__version__,
         settings=chosen.as_dict(),
         k=chosen.k,
@@ -75,79 +81,27 @@ def impute(
         min_confidence=chosen.min_confidence,
         jobs=threads,
     )
-    stages("decode", 0, 1)
+    stages(DECODE, 0, 1)
     columns = decode(
-        found.confidences,
+        estimate.confidences,
         encoded.candidates,
         encoded.blocks,
-        answers=found.answers,
+        answers=estimate.answers,
         mode=chosen.mode,
         kept=facts.kept,
         min_confidence=chosen.min_confidence,
     )
     return Result(
         frames.append(frame, columns),
-        {block.name: found.confidences[:, block.columns] for block in encoded.blocks},
+        {block.name: estimate.confidences[:, block.columns] for block in encoded.blocks},
         replace(facts, timings=stages.seconds(), peak_memory_mb=memory.peak_mb()),
     )
 
 
-def prepare(frame: Any, schema: Schema, settings: Settings, *, name: str) -> Encoded:
-    """Return the encoded table, or raise with everything that would keep a run from working."""
-    k, mode = settings.k, settings.mode
-    table = frames.as_polars(frame, [*schema.ordinary, *schema.complementary])
-    too_many = (
-        f"{name}: k = {k} needs more than {k} rows, and the table has {table.height}: "
-        f"set k (--k) to {table.height - 1} or less"
-    )
-    needs_neighbors = METHODS[settings.method].needs_neighbors
-    problems = [too_many] if needs_neighbors and 1 < table.height <= k else []
-    taken = frames.names(frame)
-    try:
-        encoded = encode(table, schema, name=name)
-    except DataError as error:
-        listed = {cf: column.values or () for cf, column in schema.complementary.items()}
-        problems += clashes(taken, listed, mode=mode, name=name)
-        raise DataError(*error.problems, *problems, more=error.more) from None
-    domains = {block.name: block.values for block in encoded.blocks}
-    problems += clashes(taken, domains, mode=mode, name=name)
-    if problems:
-        raise DataError(*problems)
-    return encoded
-
-
-def run(
-    encoded: Encoded,
-    settings: Settings,
-    *,
-    folds: Sequence[Ints],
-    jobs: int | None = None,
-    progress: Progress,
-) -> Estimate:
-    """Run the method on an encoded table; `jobs` is how many threads work, all cores if None."""
-    with Workers(jobs or available_cores()) as workers:
-        return estimators.load(settings.method).estimate(
-            encoded.known, method(settings), folds=folds, workers=workers, progress=progress
-        )
-
-
-class Stages:
-    """A progress callback that also takes the time of every stage."""
-
-    def __init__(self, progress: Progress) -> None:
-        self.progress = progress
-        self.began: list[tuple[str, float]] = []
-
-    def __call__(self, stage: str, done: int, total: int) -> None:
-        """Note when `stage` began, and pass the news on."""
-        if not self.began or self.began[-1][0] != stage:
-            self.began.append((stage, perf_counter()))
-        self.progress(stage, done, total)
-
-    def seconds(self) -> dict[str, float]:
-        """Return how long each stage took, if there was any; the last one ends now."""
-        ends = [*(moment for _, moment in self.began), perf_counter()][1:]
-        times: dict[str, float] = {}
-        for (stage, moment), end in zip(self.began, ends, strict=True):
-            times[stage] = times.get(stage, 0.0) + end - moment
-        return {stage: round(time, 3) for stage, time in times.items()}
+def _expected(size: Size, method: Method, *, folds: int) -> list[Expected]:
+    """Return all that is to come once the table is encoded."""
+    return [
+        *estimators.load(method.name).stages(size, method, folds=folds),
+        Expected.of(JUDGE, size.rows, JUDGE_SECONDS * len(size.domains) * folds),
+        Expected.of(DECODE, size.rows, DECODE_SECONDS * size.width),
+    ]

@@ -50,8 +50,8 @@ class Recipe:
         ]
         whole = isinstance(self.exclusions, int) and not isinstance(self.exclusions, bool)
         if not whole or self.exclusions < 1:
-            told = f"expected a whole number from 1, found {self.exclusions!r}"
-            problems.append(f"--exclusions: {told}")
+            expected = f"expected a whole number from 1, found {self.exclusions!r}"
+            problems.append(f"--exclusions: {expected}")
         if not problems and self.exact_share + self.empty_share > 1:
             problems.append(
                 "--exact-share and --empty-share: expected a sum of at most 1, "
@@ -80,7 +80,7 @@ class Recipe:
         for place in np.unique(known.places[known.places >= 0]):
             if not able[place]:
                 yield (
-                    f"{asked}: its `mechanism` knows fewer for the value "
+                    f"{asked}: its `mechanism` allows fewer for the value "
                     f"{quote(known.values[place])}"
                 )
 

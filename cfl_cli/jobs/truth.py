@@ -44,13 +44,13 @@ def read(
 
 def places(cells: Cells, values: Sequence[str], problems: Problems) -> Ints:
     """Return the place of every cell's value in the domain, −1 where it is missing."""
-    found = cells.codes(values)
+    codes = cells.codes(values)
     problems.add_cells(
         cells,
-        (found < 0) & ~cells.missing,
+        (codes < 0) & ~cells.missing,
         lambda text: Ruling((text,), exact=False).fault(values),
     )
-    return found
+    return codes
 
 
 def _refuse_unwritable(cells: Cells, cf: Complementary, problems: Problems) -> None:

@@ -7,6 +7,7 @@ from builders.known import follow, known_of, mean_log_scores, run, table
 
 from cfl_cli.core.draws import folds
 from cfl_cli.core.exclusions import Mechanism
+from cfl_cli.core.stages import Stage, Work
 from cfl_cli.estimators import (
     auto,
     blend,
@@ -30,7 +31,8 @@ class Part:
         self.fell_back = fell_back
         self.methods, self.rows = [], []
 
-    def estimate(self, known, method, *, folds, **_):
+    def estimate(self, known, method, *, folds, progress=lambda *_: None, **_):
+        progress(Stage("part", Work.PROPAGATION), 0, 1)
         self.methods.append(method)
         self.rows.append(len(known))
         if self.clock:
@@ -165,7 +167,7 @@ def test_a_row_falls_back_where_it_does_in_every_part_that_counts(seed, monkeypa
 
 
 def test_a_budget_leaves_out_what_would_take_longer(monkeypatch, clock):
-    monkeypatch.setattr(auto, "TRIED_ROWS", 50)
+    monkeypatch.setattr(auto, "PILOT_ROWS", 50)
     slow, fast = Part(0.9, clock=clock, pace=1.0), Part(0.5, clock=clock, pace=0.01)
     parts(monkeypatch, net=fast, boost=slow)
     known, _ = table(0, 1000)
@@ -180,7 +182,7 @@ def test_a_budget_leaves_out_what_would_take_longer(monkeypatch, clock):
 
 
 def test_a_budget_may_leave_the_graph_at_its_first_round(monkeypatch, clock):
-    monkeypatch.setattr(auto, "TRIED_ROWS", 50)
+    monkeypatch.setattr(auto, "PILOT_ROWS", 50)
     walk = Part(0.9, clock=clock, pace=0.05)
     parts(monkeypatch, graph=walk)
     known, _ = table(0, 1000)
@@ -195,7 +197,7 @@ def test_a_budget_may_leave_the_graph_at_its_first_round(monkeypatch, clock):
 def test_what_is_tried_on_some_rows_has_as_many_folds_and_rows_that_are_not_hidden(
     monkeypatch, clock
 ):
-    monkeypatch.setattr(auto, "TRIED_ROWS", 50)
+    monkeypatch.setattr(auto, "PILOT_ROWS", 50)
     seen = []
 
     class Watched(Part):
@@ -235,7 +237,7 @@ def test_a_small_table_is_not_tried_first_and_a_spent_budget_leaves_the_commones
 
 
 def test_without_a_budget_the_clock_is_not_asked(monkeypatch, clock):
-    monkeypatch.setattr(auto, "TRIED_ROWS", 50)
+    monkeypatch.setattr(auto, "PILOT_ROWS", 50)
     part = Part(0.5, clock=clock, pace=1e9)
     parts(monkeypatch, net=part)
     known, _ = table(0, 100)

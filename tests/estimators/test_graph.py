@@ -203,7 +203,7 @@ def test_without_a_second_round_that_pays_none_is_run():
         gamma=100.0,
         choose_round=True,
         folds=folds(300, 5, seed=0),
-        progress=lambda stage, *_: heard.add(stage),
+        progress=lambda stage, *_: heard.add(stage.name),
     )
     assert favored(chosen) == [1, 1]
     assert len(chosen.steps) == 1

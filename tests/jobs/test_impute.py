@@ -286,7 +286,7 @@ def test_a_cf_that_is_not_flagged_is_never_kept():
 
 def test_every_stage_is_timed_and_told():
     heard = []
-    result = impute(GROUPS, TWO_CFS, progress=lambda stage, *_: heard.append(stage))
+    result = impute(GROUPS, TWO_CFS, progress=lambda stage, *_: heard.append(stage.name))
     rounds = [
         f"round {number}: {step}"
         for number in (1, 2)

@@ -190,7 +190,7 @@ def test_what_a_cf_does_not_allow_is_told_with_its_name():
     assert "add `exact`" in problems(["a"], marks={"exact": None}, exact_share=0.1)
     few = ((0, 1, 0, 0), *RATES[1:])
     said = problems(["a", "b"], marks={"mechanism": few}, exclusions=2)
-    assert "'cf': its `mechanism` knows fewer for the value 'a'" in said
+    assert "'cf': its `mechanism` allows fewer for the value 'a'" in said
     assert len(masked(["b"], marks={"mechanism": few}, exclusions=2)[0].split(";")) == 2
 
 

@@ -1,7 +1,6 @@
 """Settings are chosen by hidden cells, and only replaced by clearly better ones."""
 
 import json
-from itertools import count
 from pathlib import Path
 
 import numpy as np
@@ -18,7 +17,9 @@ from cfl_cli.core.settings import Settings
 from cfl_cli.errors import DataError
 from cfl_cli.estimators.graph import judge
 from cfl_cli.jobs import tune as tuning
-from cfl_cli.jobs.tune import Bench, Folds, Limit, confirm, gain, is_clear, row_scores, search, tune
+from cfl_cli.jobs.search import tuned
+from cfl_cli.jobs.trials import Folds, Trials, row_scores
+from cfl_cli.jobs.tune import tune
 from cfl_cli.schema.model import Schema
 from cfl_cli.steps.encode import encode
 
@@ -34,9 +35,6 @@ settings:
   iterations: 60
   seed: 1
 """
-CHOICES = {"iterations": ("auto",), "k": (5, 10, 20), "gamma": (0.0, 1.0)}
-NOISE = np.random.default_rng(0).normal(size=(1000, 1))  # one CF
-NOISE -= NOISE.mean()
 FEW = {"iterations": ("auto",), "k": (3, 15), "gamma": (0.0, 0.25), "ridge": (0.3,)}
 
 
@@ -57,114 +55,6 @@ def table(rows, *, seed=0):
 @pytest.fixture
 def few(monkeypatch):
     monkeypatch.setattr(tuning, "CHOICES", FEW)
-
-
-def peak(k, gamma, *, noise=0.0):
-    """Return a score that is best at some k and gamma; `noise` is on the scores, row by row."""
-
-    def score(settings):
-        miss = abs(np.log(settings.k / k)) + abs(settings.gamma - gamma)
-        return -miss + NOISE + noise * NOISE[::-1] * miss
-
-    return score
-
-
-def test_the_search_climbs_to_the_best_settings_one_at_a_time():
-    start = Settings(k=20, gamma=0.0, iterations=100)
-    found = search(start, CHOICES, peak(5, 1.0))
-    assert found.complete
-    assert [(step.k, step.gamma) for step in found.path] == [(5, 0.0), (5, 1.0)]
-    assert found.path[-1].iterations == 100  # auto was no better
-    assert next(iter(found.tried)) == start
-    assert found.trials[0].gain.value == 0
-
-
-def test_the_search_stays_where_differences_are_noise():
-    found = search(Settings(k=10, gamma=0.0), CHOICES, peak(5, 0.0, noise=1000.0))
-    assert found.complete
-    assert found.path == ()
-
-
-def test_a_second_pass_sees_what_the_first_could_not():
-    def score(settings):  # a small k pays only with gamma
-        worth = {(20, 0.0): 0, (20, 1.0): 1, (5, 1.0): 2}.get((settings.k, settings.gamma), -1)
-        return worth + NOISE
-
-    found = search(Settings(k=20, gamma=0.0), CHOICES, score)
-    assert (found.path[-1].k, found.path[-1].gamma) == (5, 1.0)
-
-
-def test_no_settings_are_tried_twice_and_progress_knows_how_many_are_left():
-    asked, told = [], []
-
-    def score(settings):
-        asked.append(settings)
-        return peak(5, 1.0)(settings)
-
-    search(Settings(), CHOICES, score, progress=lambda *news: told.append(news))
-    assert len(asked) == len(set(asked)) == len(told)
-    assert [done for _, done, _ in told] == list(range(1, len(told) + 1))
-    assert told[-1][1] == told[-1][2]
-    assert all(done <= total for _, done, total in told)
-
-
-def test_a_search_that_is_cut_short_ends_with_the_best_so_far():
-    answers = iter([NOISE, NOISE + 1, NOISE + 2])
-    found = search(Settings(k=10), CHOICES, lambda _: next(answers, None))
-    assert not found.complete
-    assert len(found.tried) == 3
-    assert found.path[-1] == [*found.tried][-1]
-
-
-def test_the_end_of_the_path_is_chosen_if_it_wins_on_other_rows():
-    start, end = Settings(k=20), Settings(k=5)
-    ((settings, found, passed),) = confirm(start, [end], peak(5, 0.25))
-    assert (settings, passed) == (end, True)
-    assert found.value == pytest.approx(np.log(4))
-
-
-def test_moves_are_taken_back_until_one_is_clearly_better():
-    start, better, worse = Settings(k=20), Settings(k=5), Settings(k=5, gamma=3.0)
-    tests = confirm(start, [better, worse], peak(5, 0.25))
-    assert [(settings, passed) for settings, _, passed in tests] == [(worse, False), (better, True)]
-    assert confirm(start, [better, worse], peak(5, 0.25), may=lambda: False) == tests[:1]
-    assert confirm(start, [], peak(5, 0.25)) == []
-
-
-def test_chance_passes_a_test_seldom():
-    random = np.random.default_rng(0)
-    start, path = Settings(k=20), [Settings(k=k) for k in (5, 6, 7, 8)]
-    passed = sum(
-        confirm(start, path, lambda _: random.standard_t(5, size=(400, 1)))[-1][2]
-        for _ in range(400)
-    )
-    assert passed <= 0.04 * 400
-
-
-def test_no_cf_pays_for_the_gain_of_others():
-    def score(settings):  # a small k is good for the first CF and bad for the second
-        small = settings.k < 10
-        return np.hstack([NOISE + 3 * small, NOISE[::-1] - small])
-
-    found = search(Settings(k=20), CHOICES, score)
-    assert found.trials[2].settings["k"] == 5
-    assert found.trials[2].gain.value == pytest.approx(1)
-    assert found.path == ()
-    ((_, gained, passed),) = confirm(Settings(k=20), [Settings(k=5)], score)
-    assert (gained.value, passed) == (pytest.approx(1), False)
-
-
-def test_a_gain_on_few_rows_is_never_clear():
-    found = gain(np.ones((20, 1)), np.zeros((20, 1)))
-    assert found.value == 1
-    assert not is_clear(found, rows=20)
-    assert is_clear(found, rows=400)
-
-
-def test_rows_hidden_in_turn_count_for_less():
-    alone, mutual = gain(NOISE, 0 * NOISE), gain(NOISE, 0 * NOISE, mutual=True)
-    assert mutual.error == pytest.approx(np.sqrt(2) * alone.error)
-    assert mutual.value == alone.value
 
 
 def test_no_row_is_hidden_for_both_the_search_and_the_test():
@@ -193,30 +83,12 @@ def test_hidden_rows_are_told_the_same_when_the_choice_is_made():
     encoded = encode(table(300), Schema.parse(SCHEMA))
     folds = Folds.of(draws.order(300, draws.TRIALS, 0))
     with Workers(1) as workers:
-        bench = Bench(encoded, np.arange(300), workers)
+        trials = Trials(encoded, np.arange(300), workers)
         for settings in (Settings(k=5), Settings(k=5, iterations="auto", gamma="auto")):
-            rounds = bench._rounds(settings, lambda *_: None)  # noqa: SLF001 — what both stand on
+            rounds = trials._rounds(settings, lambda *_: None)  # noqa: SLF001 — what both stand on
             choice, hidden = judge(rounds, [folds.searching])
             again = rounds.predict_hidden("again", folds.searching, choice)
             np.testing.assert_allclose(again, hidden.priors, atol=1e-6)
-
-
-def test_the_clock_lets_no_trial_begin_that_would_not_end_in_time():
-    clock = map(float, count(step=10))  # ten seconds from one look to the next
-    limit = Limit(seconds=100, clock=lambda: next(clock), kept_back=lambda trial: 2 * trial)
-    assert limit.allows()  # the first, whatever the clock says
-    limit.time(lambda: NOISE)
-    assert limit.longest == 10
-    allowed = [limit.allows() for _ in range(6)]
-    assert allowed == sorted(allowed, reverse=True)
-    assert set(allowed) == {True, False}
-
-
-def test_the_number_of_trials_is_held():
-    limit = Limit(trials=2)
-    for expected in (True, True, False):
-        assert limit.allows() is expected
-        limit.time(lambda: NOISE)
 
 
 def test_poor_settings_are_replaced_and_good_ones_stay(few):
@@ -299,7 +171,7 @@ def test_with_a_file_the_trials_go_to_stdout(folder):
     facts = json.loads(result.stdout)
     assert [trial["trial"] for trial in facts["trials"]] == [1, 2, 3]
     written = Schema.load("new.yml").settings
-    assert tuning.tuned(written) == facts["chosen"]
+    assert tuned(written) == facts["chosen"]
     assert Path("schema.yml").read_text() == SCHEMA
 
 

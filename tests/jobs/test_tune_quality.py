@@ -12,8 +12,9 @@ from scipy.stats import spearmanr
 
 from cfl_cli.core import draws
 from cfl_cli.core.settings import Settings
-from cfl_cli.jobs.impute import run
-from cfl_cli.jobs.tune import row_scores, tune
+from cfl_cli.jobs.prepare import run
+from cfl_cli.jobs.trials import row_scores
+from cfl_cli.jobs.tune import tune
 from cfl_cli.schema.model import Schema
 from cfl_cli.steps.encode import encode
 

@@ -1,0 +1,69 @@
+"""What every job with a method needs: an encoded table, the rows to hide, and the method's run."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from cfl_cli import estimators
+from cfl_cli.core import draws
+from cfl_cli.core.arrays import Ints
+from cfl_cli.core.known import LARGE
+from cfl_cli.core.methods import METHODS
+from cfl_cli.core.parallel import Workers, available_cores
+from cfl_cli.core.settings import Settings
+from cfl_cli.core.stages import Progress
+from cfl_cli.errors import DataError
+from cfl_cli.estimators.interface import Estimate
+from cfl_cli.estimators.methods import method
+from cfl_cli.schema.model import Schema
+from cfl_cli.steps.decode import clashes
+from cfl_cli.steps.encode import Encoded, encode
+from cfl_cli.tables import frames
+
+PARTS = 5  # folds, unless their number is given; of a large table, one of them is enough
+
+
+def prepare(frame: Any, schema: Schema, settings: Settings, *, name: str) -> Encoded:
+    """Return the encoded table, or raise with everything that would keep a run from working."""
+    k, mode = settings.k, settings.mode
+    table = frames.as_polars(frame, [*schema.ordinary, *schema.complementary])
+    too_many = (
+        f"{name}: k = {k} needs more than {k} rows, and the table has {table.height}: "
+        f"set k (--k) to {table.height - 1} or less"
+    )
+    needs_neighbors = METHODS[settings.method].needs_neighbors
+    problems = [too_many] if needs_neighbors and 1 < table.height <= k else []
+    taken = frames.names(frame)
+    try:
+        encoded = encode(table, schema, name=name)
+    except DataError as error:
+        listed = {cf: column.values or () for cf, column in schema.complementary.items()}
+        problems += clashes(taken, listed, mode=mode, name=name)
+        raise DataError(*error.problems, *problems, more=error.more) from None
+    domains = {block.name: block.values for block in encoded.blocks}
+    problems += clashes(taken, domains, mode=mode, name=name)
+    if problems:
+        raise DataError(*problems)
+    return encoded
+
+
+def hidden_together(n: int, settings: Settings) -> list[Ints]:
+    """Return the rows that are hidden together, fold by fold."""
+    if settings.folds != "auto":
+        return draws.folds(n, settings.folds, settings.seed)
+    dealt = draws.folds(n, PARTS, settings.seed)
+    return dealt[:1] if n > LARGE else dealt
+
+
+def run(
+    encoded: Encoded,
+    settings: Settings,
+    *,
+    folds: Sequence[Ints],
+    jobs: int | None = None,
+    progress: Progress,
+) -> Estimate:
+    """Run the method on an encoded table; `jobs` is how many threads work, all cores if None."""
+    with Workers(jobs or available_cores()) as workers:
+        return estimators.load(settings.method).estimate(
+            encoded.known, method(settings), folds=folds, workers=workers, progress=progress
+        )

@@ -1,0 +1,35 @@
+"""The command line in this process, and a small table with its schema."""
+
+from pathlib import Path
+
+from typer.testing import CliRunner
+
+from cfl_cli.cli.app import app
+
+SCHEMA = """\
+version: 1
+columns:
+  x: {role: ordinary, type: numeric}
+  y: {role: ordinary, type: numeric}
+  cf: {role: complementary, values: [a, b, c]}
+settings: {k: 3, iterations: 5}
+"""
+ROWS = ["x,y,cf", *(f"{n},{n * n % 7},{'abc'[n % 3]}" for n in range(12))]
+
+
+def cfl(*arguments, **environment):
+    """Run the command in this process."""
+    return CliRunner().invoke(app, [str(part) for part in arguments], env=environment)
+
+
+def impute(*options, data="data.csv", schema="schema.yml", out="out.csv", **environment):
+    return cfl("impute", data, "--schema", schema, "--out", out, *options, **environment)
+
+
+def refused(result, code, *words):
+    """Check that a run failed with `code`, said `words`, showed no traceback and wrote nothing."""
+    assert result.exit_code == code, result.output
+    for word in words:
+        assert word in result.stderr
+    assert "Traceback" not in result.output
+    assert not [path for path in Path().iterdir() if path.name.startswith(("out", ".cfl"))]
