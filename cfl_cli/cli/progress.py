@@ -1,27 +1,35 @@
-"""Progress on stderr: a live line on a terminal, plain lines elsewhere, nothing for quick work."""
+"""Progress of a whole run on stderr: a bar on a terminal, lines elsewhere, none if it is quick."""
 
 import sys
+from collections.abc import Callable
 from time import monotonic
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
+from cfl_cli.cli.log import LOG, Log
+from cfl_cli.cli.outlook import Outlook
+from cfl_cli.core.stages import Stage
+
 if TYPE_CHECKING:
-    from rich.progress import Progress, TaskID
+    from rich.live import Live
+    from rich.table import Table
 
 PATIENCE = 1.0  # seconds of work before anything is shown
-UNITS = {"neighbors": "rows", "weights": "rows", "propagation": "steps"}  # of quick work
-INTERVAL = 5.0  # seconds between plain lines within one stage
+INTERVAL = 5.0  # seconds between lines
+BAR = 24  # columns
 
 
 class Display:
     """A progress callback that shows itself on stderr within a `with` block."""
 
-    def __init__(self, *, quiet: bool) -> None:
-        self.quiet = quiet
-        self.began = self.spoke = self.stage_began = monotonic()
-        self.stage = ""
-        self.bar: Progress | None = None
-        self.task: TaskID | None = None
+    def __init__(
+        self, *, quiet: bool, log: Log = LOG, clock: Callable[[], float] = monotonic
+    ) -> None:
+        self.quiet, self.log, self.clock = quiet, log, clock
+        self.outlook = Outlook(clock)
+        self.expect = self.outlook.expect  # all stages that are to come
+        self.spoke: float | None = None  # when the last line was written
+        self.live: Live | None = None
 
     def __enter__(self) -> Self:
         return self
@@ -32,60 +40,60 @@ class Display:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        if self.bar is not None:
-            self.bar.stop()
+        self.outlook.end()
+        if self.live is not None:
+            self.live.stop()
+        elif self.spoke is not None and kind is None:
+            self.log.progress("done", f"100 % of the run in {_time(self.outlook.elapsed)}")
 
-    def __call__(self, stage: str, done: int, total: int) -> None:
-        """Take note that `done` of the stage's `total` rows or steps are done."""
-        now = monotonic()
-        if stage != self.stage:
-            self.stage, self.stage_began = stage, now
-        if self.quiet or now - self.began < PATIENCE:
+    def __call__(self, stage: Stage, done: int, total: int) -> None:
+        """Take note that `done` of the stage's `total` rows, steps or models are done."""
+        self.outlook.note(stage, done, total)
+        if self.quiet or self.outlook.elapsed < PATIENCE:
             return
-        seconds = now - self.stage_began
-        if sys.stderr.isatty():
-            self._redraw(stage, done, total, _speed(stage, done, seconds))
-        elif now - self.spoke >= INTERVAL or (done == total and seconds >= PATIENCE):
-            self.spoke = now
-            print(_line(stage, done, total, seconds), file=sys.stderr, flush=True)  # noqa: T201 — its job
-
-    def _redraw(self, stage: str, done: int, total: int, speed: str) -> None:
-        from rich.console import Console  # noqa: PLC0415 — on a terminal only, and then there is time
-        from rich.progress import (  # noqa: PLC0415 — the same
-            BarColumn,
-            Progress,
-            TextColumn,
-            TimeRemainingColumn,
-        )
-
-        if self.bar is None:
-            self.bar = Progress(
-                TextColumn("{task.description}"),
-                BarColumn(bar_width=24),
-                TextColumn("{task.percentage:>3.0f}% {task.fields[speed]}"),
-                TimeRemainingColumn(),
-                console=Console(stderr=True),
-                transient=True,
-            )
-            self.bar.start()
-        if self.task is None or self.bar.tasks[self.task].description != stage:
-            if self.task is not None:
-                self.bar.update(self.task, visible=False)
-            self.task = self.bar.add_task(stage, total=total, speed=speed)
-        self.bar.update(self.task, completed=done, total=total, speed=speed)
+        if self.log.format == "text" and sys.stderr.isatty():
+            self.live = self.live or _start_bar(self.outlook)
+        elif self.spoke is None or self.clock() - self.spoke >= INTERVAL:
+            self.spoke = self.clock()
+            left = f", about {_left(self.outlook)}" if self.outlook.is_known else ""
+            self.log.progress(str(stage), f"{100 * self.outlook.share:.0f} % of the run{left}")
 
 
-def _speed(stage: str, done: int, seconds: float) -> str:
-    kind = stage.rpartition(" ")[2]
-    if kind not in UNITS:  # trials and models, which take seconds each
-        return ""
-    return f"{done / seconds:,.0f} {UNITS[kind]}/s" if done and seconds > 0 else ""
+def _start_bar(outlook: Outlook) -> "Live":
+    """Show a bar that reads the outlook whenever it is drawn."""
+    from rich.console import Console  # noqa: PLC0415 — on a terminal only, and then there is time
+    from rich.live import Live  # noqa: PLC0415 — the same
+
+    live = Live(get_renderable=lambda: _bar(outlook), console=Console(stderr=True), transient=True)
+    live.start()
+    return live
 
 
-def _line(stage: str, done: int, total: int, seconds: float) -> str:
-    if done == total:
-        facts = [f"{total:,} in {seconds:.1f} s"]
-    else:
-        facts = [f"{done:,} of {total:,}"]
-        facts += [f"{seconds * (total - done) / done:.0f} s left"] if done else []
-    return f"{stage}: {', '.join(filter(None, [*facts, _speed(stage, done, seconds)]))}"
+def _bar(outlook: Outlook) -> "Table":
+    """Return the bar, the share that is done, the time left and the stage, in one line."""
+    from rich.progress_bar import ProgressBar  # noqa: PLC0415 — the same
+    from rich.table import Table  # noqa: PLC0415 — the same
+
+    row = Table.grid(padding=(0, 1))
+    for _ in range(3):
+        row.add_column(no_wrap=True)
+    row.add_column(no_wrap=True, overflow="ellipsis")
+    row.add_row(
+        ProgressBar(total=1.0, completed=outlook.share, width=BAR),
+        f"{100 * outlook.share:3.0f} %",
+        f"{_left(outlook) if outlook.is_known else '':>11}",
+        str(outlook.stage),
+    )
+    return row
+
+
+def _left(outlook: Outlook) -> str:
+    return f"{_time(outlook.left)} left"
+
+
+def _time(seconds: float) -> str:
+    """Return a time, no more exact than an estimate is."""
+    if seconds < 100:
+        return f"{max(round(seconds), 1)} s"
+    minutes = round(seconds / 60)
+    return f"{minutes} min" if minutes < 100 else f"{minutes // 60} h {minutes % 60} min"

@@ -1,0 +1,100 @@
+"""What `cfl` says on stderr: lines of text, or with `--log-format json` one JSON object per line.
+
+{"time": "2026-05-04T12:04:31.250+02:00", "level": "info", "stage": null, "message": "…"}
+"""
+
+import json
+import os
+import sys
+import traceback
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+from itertools import pairwise
+from typing import Literal, TypeAlias
+
+from cfl_cli.core.messages import printable
+from cfl_cli.core.settings import SETTINGS
+
+Format: TypeAlias = Literal["text", "json"]
+
+
+class Level(StrEnum):
+    """How grave a message is."""
+
+    INFO = "info"
+    WARNING = "warning"
+    ERROR = "error"
+
+
+MARKS = {Level.INFO: "", Level.WARNING: "warning: ", Level.ERROR: "cfl: "}  # before lines of text
+
+
+def local_time() -> datetime:
+    """Return the time with its zone."""
+    return datetime.now().astimezone()
+
+
+@dataclass
+class Log:
+    """Where all messages go; nothing happens if nobody listens on stderr."""
+
+    format: Format = "text"
+    now: Callable[[], datetime] = local_time
+
+    def note(self, message: str) -> None:
+        """Say what was done."""
+        self._say(Level.INFO, message)
+
+    def warning(self, message: str) -> None:
+        """Say what to look at."""
+        self._say(Level.WARNING, message)
+
+    def error(self, message: str) -> None:
+        """Say what went wrong."""
+        self._say(Level.ERROR, message)
+
+    def progress(self, stage: str, message: str) -> None:
+        """Say how far a run is; a line of text begins with the time of day."""
+        self._say(Level.INFO, message, stage)
+
+    def trace(self, error: BaseException) -> None:
+        """Say where in the code an error arose."""
+        lines = "".join(traceback.format_exception(error))
+        if self.format == "json":
+            self.error(lines)
+        else:
+            self._write(lines)
+
+    def _say(self, level: Level, message: str, stage: str | None = None) -> None:
+        now = self.now()
+        if self.format == "json":
+            time = now.isoformat(timespec="milliseconds")
+            event = {"time": time, "level": level, "stage": stage, "message": message}
+            self._write(f"{json.dumps(event)}\n")
+        else:
+            clock = f"{now:%H:%M:%S} {stage}: " if stage else ""
+            line = printable(f"{MARKS[level]}{clock}{message}")
+            self._write(f"{line}\n")
+
+    def _write(self, text: str) -> None:
+        with suppress(OSError):
+            sys.stderr.write(text)
+            sys.stderr.flush()
+
+
+LOG = Log()  # the one that commands share; `--log-format` sets its format
+
+
+def asked_for(arguments: Sequence[str]) -> Format:
+    """Return the format that was asked for, before options are read: that too may fail."""
+    option = SETTINGS["log_format"]
+    given = [
+        later if argument == option.option else argument.partition("=")[2]
+        for argument, later in pairwise([*arguments, ""])
+        if argument.partition("=")[0] == option.option
+    ]
+    last = given[-1] if given else os.environ.get(option.env or "")
+    return "json" if last == "json" else "text"

@@ -1,0 +1,114 @@
+import json
+import sys
+from datetime import UTC, datetime, timedelta, timezone
+
+import pytest
+from typer.testing import CliRunner
+
+from cfl_cli.cli.app import app
+from cfl_cli.cli.log import LOG, Log, asked_for
+
+NOON = datetime(2026, 5, 4, 12, 4, 31, 250_000, tzinfo=timezone(timedelta(hours=2)))
+
+
+def everything(log):
+    log.note("out.csv: 6 rows")
+    log.warning("column 'x': odd")
+    log.error("data.csv: not there")
+    log.progress("round 1, finding neighbors", "45 % of the run, about 20 s left")
+
+
+def test_text_has_a_line_per_message_and_progress_has_a_clock(capsys):
+    everything(Log(now=lambda: NOON))
+    assert capsys.readouterr().err.splitlines() == [
+        "out.csv: 6 rows",
+        "warning: column 'x': odd",
+        "cfl: data.csv: not there",
+        "12:04:31 round 1, finding neighbors: 45 % of the run, about 20 s left",
+    ]
+
+
+def test_json_has_an_object_per_line_with_time_level_stage_and_message(capsys):
+    everything(Log("json", now=lambda: NOON))
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    time, stage = "2026-05-04T12:04:31.250+02:00", "round 1, finding neighbors"
+    progress = "45 % of the run, about 20 s left"
+    assert [json.loads(line) for line in captured.err.splitlines()] == [
+        {"time": time, "level": "info", "stage": None, "message": "out.csv: 6 rows"},
+        {"time": time, "level": "warning", "stage": None, "message": "column 'x': odd"},
+        {"time": time, "level": "error", "stage": None, "message": "data.csv: not there"},
+        {"time": time, "level": "info", "stage": stage, "message": progress},
+    ]
+
+
+def test_the_time_has_a_zone(capsys):
+    Log("json").note("now")
+    time = datetime.fromisoformat(json.loads(capsys.readouterr().err)["time"])
+    assert abs(datetime.now(UTC) - time) < timedelta(minutes=1)
+
+
+@pytest.mark.parametrize("form", ["text", "json"])
+def test_no_message_steers_a_terminal_or_breaks_a_line(form, capsys):
+    Log(form).error("a\x1b[31m\nb é")
+    written = capsys.readouterr().err
+    assert "\x1b" not in written
+    assert len(written.splitlines()) == 1
+
+
+def test_nobody_listening_is_no_failure(monkeypatch):
+    class Closed:
+        def write(self, _):
+            raise BrokenPipeError
+
+    monkeypatch.setattr(sys, "stderr", Closed())
+    Log().note("unheard")
+
+
+def test_a_traceback_is_one_event_too(capsys):
+    try:
+        raise ValueError("gone")  # noqa: TRY301 — an error like any
+    except ValueError as error:
+        Log().trace(error)
+        Log("json").trace(error)
+    *text, last = capsys.readouterr().err.splitlines()
+    assert text[-1] == "ValueError: gone"
+    event = json.loads(last)
+    assert event["level"] == "error"
+    assert event["message"].splitlines()[-1] == "ValueError: gone"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "variable", "expected"),
+    [
+        (["impute", "--log-format", "json"], "", "json"),
+        (["impute", "--log-format=json", "--k", "no"], "", "json"),
+        (["impute", "--log-format", "json", "--log-format", "text"], "json", "text"),
+        (["impute", "--log-format"], "", "text"),
+        (["impute", "json"], "", "text"),
+        (["impute"], "json", "json"),
+    ],
+)
+def test_the_format_is_known_before_options_are_read(monkeypatch, arguments, variable, expected):
+    monkeypatch.setenv("CFL_LOG_FORMAT", variable)
+    assert asked_for(arguments) == expected
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["impute", "--k", "twenty", "none.csv", "-s", "none.yml", "-o", "out.csv"],
+        ["impute", "none.csv", "-s", "none.yml", "-o", "out.csv", "-v"],
+        ["impute", "--unknown"],
+        ["unknown"],
+    ],
+)
+def test_errors_are_json_and_nothing_else(arguments):
+    result = CliRunner().invoke(app, [*arguments, "--log-format", "json"])
+    assert result.exit_code > 0
+    events = [json.loads(line) for line in result.stderr.splitlines()]
+    assert events[0]["level"] == "error"
+    assert {*events[0]} == {"time", "level", "stage", "message"}
+    assert LOG.format == "json"
+    CliRunner().invoke(app, ["--version"])
+    assert LOG.format == "text"

@@ -1,0 +1,117 @@
+import pytest
+
+from cfl_cli.cli.outlook import Outlook
+from cfl_cli.core.stages import Expected, Stage, Work
+
+FIND, WEIGH = Stage("one: neighbors", Work.NEIGHBORS), Stage("one: weights", Work.WEIGHTS)
+AGAIN, JUDGE = Stage("two: neighbors", Work.NEIGHBORS), Stage("judge", Work.JUDGE)
+AHEAD = [Expected(FIND, 10.0), Expected(WEIGH, 20.0), Expected(AGAIN, 30.0), Expected(JUDGE, 40.0)]
+
+
+class Run:
+    """An outlook whose clock is moved by hand."""
+
+    def __init__(self, ahead=AHEAD):
+        self.now = 50.0
+        self.outlook = Outlook(lambda: self.now)
+        self.outlook.expect(ahead)
+
+    def work(self, stage, seconds, *, steps=10, most=10):
+        """Work on a stage, and return what share was shown at every step."""
+        shares = []
+        self.outlook.note(stage, 0, steps)
+        for done in range(1, most + 1):
+            self.now += seconds / steps
+            self.outlook.note(stage, done, steps)
+            shares.append(self.outlook.share)
+        return shares
+
+
+def test_before_anything_is_known_all_that_is_expected_is_left():
+    run = Run()
+    assert (run.outlook.share, run.outlook.left) == (0, 100)
+
+
+def test_a_run_as_expected_is_as_far_as_its_time_says():
+    run = Run()
+    run.work(FIND, 10)
+    assert run.outlook.share == pytest.approx(0.1)
+    run.work(WEIGH, 20, most=5)
+    assert run.outlook.share == pytest.approx(0.2)
+    assert run.outlook.left == pytest.approx(80)
+
+
+def test_a_slow_machine_is_noticed_within_its_first_stage():
+    run = Run()
+    run.work(FIND, 30, most=3)
+    assert run.outlook.left == pytest.approx(300 - 9)
+
+
+def test_each_kind_of_work_has_a_pace_of_its_own():
+    run = Run()
+    run.work(FIND, 20)  # twice as long as expected
+    run.work(WEIGH, 10)  # half as long
+    run.outlook.note(AGAIN, 0, 1)
+    pace = (20 + 10) / (10 + 20)  # of judging, which has not been seen
+    assert run.outlook.left == pytest.approx(30 * 2 + 40 * pace)
+
+
+def test_time_passes_within_a_stage_that_says_nothing():
+    run = Run([Expected(FIND, 10.0), Expected(WEIGH, 10.0)])
+    run.work(FIND, 10)
+    run.outlook.note(WEIGH, 0, 1)
+    run.now += 4
+    assert run.outlook.left == pytest.approx(6)
+    run.now += 100
+    assert run.outlook.left == 0
+    assert run.outlook.share == 0.99
+
+
+def test_nothing_is_claimed_before_a_pace_was_seen():
+    run = Run()
+    run.now += 1000  # to read the table, and to load packages
+    run.outlook.note(FIND, 0, 10)
+    assert (run.outlook.is_known, run.outlook.share) == (False, 0)
+    run.work(FIND, 10)
+    assert run.outlook.is_known
+    assert run.outlook.left == pytest.approx(90)
+
+
+def test_a_stage_that_is_left_out_is_no_longer_expected():
+    run = Run()
+    run.work(FIND, 10)
+    run.outlook.note(JUDGE, 0, 1)
+    assert run.outlook.left == pytest.approx(40)
+
+
+def test_a_stage_that_nobody_expected_takes_as_long_as_others_like_it():
+    run = Run()
+    run.work(FIND, 10)
+    run.work(WEIGH, 20)
+    extra = Stage("three: neighbors", Work.NEIGHBORS)
+    run.outlook.note(extra, 0, 1)
+    assert run.outlook.left == pytest.approx(10 + 30 + 40)
+    run.work(extra, 10)
+    run.work(Stage("new", Work.PILOT), 5, most=5)
+    assert run.outlook.left == pytest.approx(2.5 + 30 + 40)
+
+
+def test_stages_may_come_several_times():
+    run = Run([Expected(FIND, 10.0), Expected(WEIGH, 10.0), Expected(FIND, 10.0)])
+    run.work(FIND, 10)
+    run.work(WEIGH, 10)
+    run.work(FIND, 10, most=5)
+    assert run.outlook.left == pytest.approx(5)
+
+
+@pytest.mark.parametrize("pace", [0.1, 1.0, 7.0])
+def test_the_share_never_goes_back_and_ends_at_all(pace):
+    run = Run()
+    shares = run.work(FIND, 10)
+    for stage, seconds in ((WEIGH, 20), (Stage("extra", Work.WEIGHTS), 50), (AGAIN, 30)):
+        shares += run.work(stage, pace * seconds)
+    shares += run.work(JUDGE, 90)
+    assert shares == sorted(shares)
+    assert shares[-1] <= 0.99
+    run.outlook.end()
+    assert (run.outlook.share, run.outlook.left) == (1, 0)

@@ -1,0 +1,113 @@
+import json
+import sys
+from datetime import datetime
+
+import pytest
+
+from cfl_cli.cli.log import Log
+from cfl_cli.cli.progress import Display
+from cfl_cli.core.stages import Expected, Stage, Work
+
+FIND = Stage("round 1: neighbors", Work.NEIGHBORS, "round 1, finding neighbors")
+JUDGE = Stage("judge", Work.JUDGE, "judging the answers")
+NOON = datetime(2026, 5, 4, 12, 4, 31)  # noqa: DTZ001 — its zone is not shown
+
+
+class Clock:
+    def __init__(self):
+        self.now = 7.0
+
+    def __call__(self):
+        return self.now
+
+
+def run(*, seconds, form="text", quiet=False, fail=False):
+    """Run two stages of equal length, in steps of a tenth of the time."""
+    clock = Clock()
+    with Display(quiet=quiet, log=Log(form, now=lambda: NOON), clock=clock) as display:
+        display.expect([Expected(FIND, 10.0), Expected(JUDGE, 10.0)])
+        for stage in (FIND, JUDGE):
+            display(stage, 0, 5)
+            for done in range(1, 6):
+                clock.now += seconds / 10
+                display(stage, done, 5)
+        if fail:
+            raise KeyboardInterrupt
+
+
+def test_a_quick_run_shows_nothing(capsys):
+    run(seconds=0.9)
+    assert capsys.readouterr() == ("", "")
+
+
+def test_the_time_left_is_not_guessed_before_anything_is_done(capsys):
+    clock = Clock()
+    with Display(quiet=False, log=Log(now=lambda: NOON), clock=clock) as display:
+        display.expect([Expected(FIND, 10.0)])
+        clock.now += 3
+        display(FIND, 0, 5)
+    first, _ = capsys.readouterr().err.splitlines()
+    assert first == "12:04:31 round 1, finding neighbors: 0 % of the run"
+
+
+def test_quiet_shows_nothing(capsys):
+    run(seconds=100, quiet=True)
+    assert capsys.readouterr() == ("", "")
+
+
+def test_lines_have_a_clock_the_stage_the_share_and_the_time_left(capsys):
+    run(seconds=40)
+    lines = capsys.readouterr().err.splitlines()
+    assert lines[0] == "12:04:31 round 1, finding neighbors: 10 % of the run, about 36 s left"
+    assert lines[-2] == "12:04:31 judging the answers: 90 % of the run, about 4 s left"
+    assert lines[-1] == "12:04:31 done: 100 % of the run in 40 s"
+
+
+@pytest.mark.parametrize(("seconds", "lines"), [(9, 3), (40, 6), (600, 11)])
+def test_there_is_at_most_a_line_every_five_seconds(capsys, seconds, lines):
+    run(seconds=seconds)
+    assert len(capsys.readouterr().err.splitlines()) == lines
+
+
+def test_json_tells_the_same_as_text(capsys):
+    run(seconds=40, form="json")
+    events = [json.loads(line) for line in capsys.readouterr().err.splitlines()]
+    assert {event["level"] for event in events} == {"info"}
+    assert (events[0]["stage"], events[0]["message"]) == (
+        "round 1, finding neighbors",
+        "10 % of the run, about 36 s left",
+    )
+    assert events[-1]["message"] == "100 % of the run in 40 s"
+
+
+def test_a_run_that_fails_does_not_claim_to_be_done(capsys):
+    with pytest.raises(KeyboardInterrupt):
+        run(seconds=40, fail=True)
+    assert "100 %" not in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("seconds", "words"),
+    [(40, "36 s left"), (1000, "15 min left"), (50_000, "12 h 30 min left")],
+)
+def test_the_time_left_is_no_more_exact_than_an_estimate(capsys, seconds, words):
+    run(seconds=seconds)
+    assert words in capsys.readouterr().err.splitlines()[0]
+
+
+@pytest.mark.parametrize("columns", [80, 120])
+def test_a_terminal_has_one_bar_in_one_line(monkeypatch, capsys, columns):
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+    monkeypatch.setenv("COLUMNS", str(columns))
+    run(seconds=40)
+    drawn = capsys.readouterr().err
+    assert "done:" not in drawn
+    assert "12:04:31" not in drawn
+    assert "% " in drawn
+    assert "left" in drawn
+
+
+def test_json_is_lines_on_a_terminal_too(monkeypatch, capsys):
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+    run(seconds=40, form="json")
+    assert all(json.loads(line) for line in capsys.readouterr().err.splitlines())
