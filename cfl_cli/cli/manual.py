@@ -1,0 +1,177 @@
+"""The manual, from the commands' own help: Markdown for `docs/command-line.md`, roff for `cfl.1`.
+
+    python -m cfl_cli.cli.manual DIRECTORY
+
+writes both there.
+"""
+
+import re
+import sys
+import textwrap
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import typer
+
+from cfl_cli import __version__
+from cfl_cli.cli.app import app
+from cfl_cli.cli.commands import COMMANDS
+from cfl_cli.cli.given import default_of
+from cfl_cli.cli.help import ENVIRONMENT, Entry, Page
+from cfl_cli.core.settings import SETTINGS
+
+EXIT_CODES = (
+    Entry("0", "Done."),
+    Entry("1", "The data or the schema is wrong."),
+    Entry("2", "The command line is wrong."),
+    Entry("3", "Done, but a CF is flagged and --fail-on-flag was given."),
+    Entry("4", "Memory, disk or solver gave out."),
+    Entry("130", "Interrupted; no partial file was left."),
+    Entry("143", "Terminated; no partial file was left."),
+)
+VARIABLES = (
+    f"{ENVIRONMENT} The command line wins over the environment, and that over the schema. Options "
+    "that name a file or permit overwriting have no variable. A variable that names several "
+    "columns, such as CFL_CF, holds one name per line."
+)
+SCHEMA = (
+    "Settings can stand under `settings` in the schema too, by the names in this table. Those that "
+    "do not decide the answer concern the command alone."
+)
+LINE = 72  # characters of a line of roff, before hyphens are escaped
+
+
+def pages() -> list[Page]:
+    """Return the first page and that of every command."""
+    group: Any = typer.main.get_command(app)
+    ctx = group.make_context("cfl", [], resilient_parsing=True)
+    commands = {name: group.get_command(ctx, name) for name in COMMANDS}
+    return [
+        group.page(ctx),
+        *(
+            command.page(command.make_context(name, [], parent=ctx, resilient_parsing=True))
+            for name, command in commands.items()
+        ),
+    ]
+
+
+def markdown() -> str:
+    """Return the manual as Markdown."""
+    return "\n\n".join(_markdown()) + "\n"
+
+
+def _markdown() -> Iterator[str]:
+    first, *others = pages()
+    yield "# Command line"
+    yield "<!-- made by `python -m cfl_cli.cli.manual docs` -->"
+    yield from map(_code_marked, first.paragraphs)
+    yield _table("Command", first.panels["Commands"])
+    yield _fenced(first.example)
+    for page in others:
+        yield f"## {page.name}"
+        yield from map(_code_marked, page.paragraphs)
+        yield _fenced(page.usage)
+        for title, entries in page.panels.items():
+            yield _table(title, entries)
+        yield f"For example:\n\n{_fenced(page.example)}"
+    yield "## Settings"
+    yield _code_marked(SCHEMA)
+    yield _settings()
+    yield "## Options of cfl itself"
+    yield _table("Option", first.panels["Options"])
+    yield "## Environment variables"
+    yield _code_marked(VARIABLES)
+    yield "## Exit codes"
+    yield _table("Code", [*EXIT_CODES])
+
+
+def _settings() -> str:
+    """Return the table of settings."""
+    rows = [
+        f"| `{setting.name}` | {_cell(default_of(setting))} | {', '.join(setting.commands)} "
+        f"| {'yes' if setting.decides else 'no'} | {f'`{setting.env}`' if setting.env else ''} |"
+        for setting in SETTINGS.values()
+    ]
+    head = "| Setting | Default | Commands | Decides the answer | Variable |"
+    return "\n".join([head, "| --- | --- | --- | --- | --- |", *rows])
+
+
+def _table(title: str, entries: list[Entry]) -> str:
+    rows = [f"| `{_cell(e.name)}` | {_cell(_code_marked(e.text))} |" for e in entries]
+    return "\n".join([f"| {title} | |", "| --- | --- |", *rows])
+
+
+def _cell(text: str) -> str:
+    return text.replace("|", "\\|")
+
+
+def _code_marked(text: str) -> str:
+    """Return the text with options, variables and file names in code marks."""
+    return re.sub(r"(?<![\w`-])(--[a-z][a-z-]*|CFL_[A-Z_]*(?:=\w+)?)(?![\w`])", r"`\1`", text)
+
+
+def _fenced(text: str) -> str:
+    return f"```\n{text}\n```"
+
+
+def roff() -> str:
+    """Return the manual as a man page."""
+    return "\n".join(_roff()) + "\n"
+
+
+def _roff() -> Iterator[str]:
+    first, *others = pages()
+    summary = first.summary[0].lower() + first.summary[1:].rstrip(".")
+    yield f'.TH CFL 1 "" "cfl {__version__}" "User Commands"'
+    yield f".SH NAME\ncfl \\- {_filled(summary)}"
+    yield f".SH SYNOPSIS\n.B {_escaped(first.usage)}"
+    yield ".SH DESCRIPTION"
+    yield "\n.PP\n".join(map(_filled, first.paragraphs[1:]))
+    yield ".SH OPTIONS"
+    yield from _entries(first.panels["Options"])
+    yield ".SH COMMANDS"
+    for page in others:
+        yield f'.SS "{_escaped(page.name)}"'
+        yield "\n.PP\n".join(map(_filled, page.paragraphs))
+        yield f".PP\n.B {_escaped(page.usage)}"
+        for title, entries in page.panels.items():
+            yield f".PP\n{title}:"
+            yield from _entries(entries)
+        yield f".PP\nExample:\n.PP\n{_shown(page.example)}"
+    yield f".SH ENVIRONMENT\n{_filled(VARIABLES)}"
+    yield ".SH EXIT STATUS"
+    yield from _entries([*EXIT_CODES])
+    yield f".SH EXAMPLES\n{_shown(first.example)}"
+
+
+def _entries(entries: list[Entry]) -> Iterator[str]:
+    for entry in entries:
+        yield f".TP\n.B {_escaped(entry.name)}\n{_filled(entry.text)}"
+
+
+def _shown(text: str) -> str:
+    lines = "\n".join(map(_escaped, text.splitlines()))
+    return f".nf\n.RS 4\n{lines}\n.RE\n.fi"
+
+
+def _escaped(text: str) -> str:
+    """Return text that roff takes as it is: hyphens to copy, no line that looks like a request."""
+    plain = text.replace("\\", "\\e").replace("-", "\\-").replace('"', "\\(dq")
+    return f"\\&{plain}" if plain.startswith((".", "'")) else plain
+
+
+def _filled(text: str) -> str:
+    """Return a paragraph in lines that are easy to compare."""
+    lines = textwrap.wrap(text, LINE, break_on_hyphens=False, break_long_words=False)
+    return "\n".join(map(_escaped, lines))
+
+
+def write(folder: Path) -> None:
+    """Write both files."""
+    (folder / "command-line.md").write_text(markdown(), encoding="utf-8")
+    (folder / "cfl.1").write_text(roff(), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    write(Path(sys.argv[1] if len(sys.argv) > 1 else "docs"))

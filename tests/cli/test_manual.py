@@ -1,0 +1,53 @@
+"""The manual in the repository is what the commands say today."""
+
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from cfl_cli.cli import manual
+from cfl_cli.cli.commands import COMMANDS
+from cfl_cli.core.settings import SETTINGS
+
+DOCS = Path(__file__).parents[2] / "docs"
+RENEW = "out of date: python -m cfl_cli.cli.manual docs"
+
+
+def test_the_files_in_docs_are_up_to_date():
+    assert (DOCS / "command-line.md").read_text(encoding="utf-8") == manual.markdown(), RENEW
+    assert (DOCS / "cfl.1").read_text(encoding="utf-8") == manual.roff(), RENEW
+
+
+def test_both_files_are_written_where_asked(tmp_path):
+    manual.write(tmp_path)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["cfl.1", "command-line.md"]
+
+
+@pytest.mark.parametrize("text", [manual.markdown, manual.roff])
+def test_every_command_and_every_setting_is_described(text):
+    shown = text().replace("\\-", "-")
+    for name in COMMANDS:
+        assert re.search(rf'^(## |\.SS ")cfl {name}"?$', shown, re.MULTILINE)
+    for setting in SETTINGS.values():
+        assert setting.option in shown
+        assert " ".join(setting.help.replace("|", "\\|").split()[:4]).split("--")[0] in shown
+
+
+def test_no_table_of_the_markdown_has_a_column_too_many():
+    for line in manual.markdown().splitlines():
+        if line.startswith("| `-"):
+            assert len(re.findall(r"(?<!\\)\|", line)) == 3, line
+
+
+@pytest.mark.skipif(shutil.which("groff") is None, reason="groff is not installed")
+def test_groff_has_nothing_to_complain_about():
+    command = ["groff", "-ww", "-z", "-man", DOCS / "cfl.1"]
+    run = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert run.stderr == ""
+
+
+def test_the_wheel_installs_the_man_page():
+    project = (DOCS.parent / "pyproject.toml").read_text(encoding="utf-8")
+    assert '"docs/cfl.1" = "share/man/man1/cfl.1"' in project
