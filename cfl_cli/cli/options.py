@@ -1,56 +1,134 @@
-"""The options that commands share: their names, what they take, and a line of help each."""
+"""Options that commands share and that are not settings, described like those in the table."""
 
-from enum import StrEnum
-from typing import Annotated
+from dataclasses import dataclass, replace
+from typing import Annotated, Any
 
 import typer
 
-from cfl_cli import __version__
+from cfl_cli.core.kinds import Choice, FileName, Kind
+from cfl_cli.core.settings import Panel, Setting
+from cfl_cli.tables.formats import FORMATS
 
 
-class Mode(StrEnum):
-    """Which columns a CF gets."""
+@dataclass(frozen=True)
+class Text(FileName):
+    """Text that is not a file's name, such as a sign."""
 
-    hard = "hard"
-    soft = "soft"
-    both = "both"
+    shown: str = "NAME"
+    words: tuple[str, ...] = ()  # to complete it with
 
+    @property
+    def metavar(self) -> str:  # type: ignore[override]
+        """What help shows."""
+        return self.shown
 
-class Search(StrEnum):
-    """How neighbors are searched for."""
-
-    auto = "auto"
-    exact = "exact"
-
-
-class OnBadRow(StrEnum):
-    """What happens to records of a text table that do not fit."""
-
-    refuse = "refuse"
-    reject = "reject"
+    @property
+    def choices(self) -> tuple[str, ...]:  # type: ignore[override]
+        """The words that it is usually one of."""
+        return self.words
 
 
-class Format(StrEnum):
-    """How a report is written."""
+@dataclass(frozen=True)
+class Columns(FileName):
+    """Names of columns: an option that is repeated, a variable with one name per line."""
 
-    table = "table"
-    json = "json"
-    csv = "csv"
-    md = "md"
+    metavar = "COLUMN"
 
-
-def be_verbose(ctx: typer.Context, value: bool) -> bool:  # noqa: FBT001 — Typer's signature
-    """Remember that errors should come with a traceback."""
-    ctx.meta["verbose"] = value
-    return value
+    def read(self, value: object, name: str) -> Any:
+        """Return the names."""
+        lines = value.splitlines() if isinstance(value, str) else value
+        return [super(Columns, self).read(one, name) for one in lines if one]  # type: ignore[attr-defined]
 
 
-def show_version(value: bool) -> None:  # noqa: FBT001 — Typer's signature
-    """Print the version and stop."""
-    if value:
-        typer.echo(f"cfl {__version__}")
-        raise typer.Exit
+@dataclass(frozen=True)
+class BadRows(Choice):
+    """What to do with bad records; the words of earlier versions are understood."""
 
+    words: tuple[str, ...] = ("fail", "set-aside")
+
+    def read(self, value: object, name: str) -> str:
+        """Return the word of today."""
+        word = {"refuse": "fail", "reject": "set-aside"}.get(str(value), value)
+        return super().read(word, name.replace("_", " ").removeprefix("on "))
+
+
+def described(
+    name: str,
+    kind: Kind,
+    text: str,
+    *,
+    panel: Panel,
+    default: Any = None,
+    default_text: str = "",
+    short: str = "",
+) -> Setting:
+    """Return an option that only some commands have, in the form of a setting."""
+    return Setting(
+        name=name,
+        kind=kind,
+        default=default,
+        help=text,
+        panel=panel,
+        commands=(),
+        decides=False,
+        short=short,
+        opposite="",
+        variable=True,
+        default_text=default_text,
+    )
+
+
+def variant(option: Setting, text: str, **changes: Any) -> Setting:
+    """Return an option that a command describes in its own words."""
+    return replace(option, help=text, **changes)
+
+
+_FORMAT_NAME = Text(words=tuple(FORMATS))
+INPUT_FORMAT = described(
+    "input_format",
+    _FORMAT_NAME,
+    "Format of DATA, such as csv.gz.",
+    panel="input",
+    default_text="by its name",
+)
+OUTPUT_FORMAT = described(
+    "output_format",
+    _FORMAT_NAME,
+    "Format of OUT, such as jsonl.",
+    panel="output",
+    default_text="by its name",
+)
+DELIMITER = described(
+    "delimiter",
+    Text("SIGN"),
+    "Sign between the cells of a text table.",
+    panel="input",
+    default_text="comma; tab for .tsv",
+)
+QUOTE = described(
+    "quote", Text("SIGN"), "Sign around cells of a text table.", panel="input", default_text='"'
+)
+ENCODING = described(
+    "encoding", Text(), "Encoding of a text table.", panel="input", default_text="UTF-8"
+)
+ON_BAD_ROW = described(
+    "on_bad_row",
+    BadRows(),
+    "What to do with bad records of a text table. fail: refuse the table; set-aside: write them to "
+    "OUT.rejects.csv.",
+    panel="input",
+    default="fail",
+)
+READING = (INPUT_FORMAT, DELIMITER, QUOTE, ENCODING)
+READING_AND_WRITING = (*READING, ON_BAD_ROW, OUTPUT_FORMAT)
+FORMAT = described(
+    "format",
+    Choice(("table", "json", "csv", "md")),
+    "How to show it.",
+    panel="output",
+    default="table",
+    short="f",
+)
 
 Data = Annotated[
     str,
@@ -59,95 +137,29 @@ Data = Annotated[
         help="Table: .csv, .tsv, .jsonl (also .gz, .zst), .parquet, .arrow; - is standard input.",
     ),
 ]
-InputFormat = Annotated[
-    str | None,
-    typer.Option(metavar="NAME", help="Format of DATA, such as csv.gz. Default: by its name."),
+SchemaFile = Annotated[
+    str,
+    typer.Option(
+        "--schema", "-s", metavar="FILE", help="Schema file (YAML).", rich_help_panel="Input"
+    ),
 ]
 Out = Annotated[
     str,
     typer.Option(
-        "--out", "-o", metavar="OUT", help="Table to write, like DATA; - is standard output."
+        "--out",
+        "-o",
+        metavar="OUT",
+        help="Table to write, in a format like DATA's; - is standard output.",
+        rich_help_panel="Output",
     ),
 ]
-OutputFormat = Annotated[
-    str | None,
-    typer.Option(metavar="NAME", help="Format of OUT, such as jsonl. Default: by its name."),
-]
-SchemaFile = Annotated[
-    str, typer.Option("--schema", "-s", metavar="FILE", help="Schema file (YAML).")
-]
-ModeOption = Annotated[
-    Mode | None,
-    typer.Option("--mode", help="Imputed values, confidences per value, or both. Default: hard."),
-]
-MethodOption = Annotated[
-    str | None,
+TextOut = Annotated[
+    str,
     typer.Option(
-        "--method",
-        metavar="NAME",
-        help="What estimates the values: graph, boost, net, ipal, observed or commonest; auto: the "
-        "best blend, as hidden cells favor. Default: graph.",
+        "--out",
+        "-o",
+        metavar="FILE",
+        help="File to write. Default: -, standard output.",
+        rich_help_panel="Output",
     ),
-]
-Budget = Annotated[
-    float | None,
-    typer.Option(metavar="SECONDS", help="With --method auto: leave out what would take longer."),
-]
-K = Annotated[int | None, typer.Option("--k", help="Neighbors of a row. Default: 20.")]
-Iterations = Annotated[
-    str | None,
-    typer.Option(
-        metavar="N|auto", help="Steps of propagation; auto: as hidden cells favor. Default: 100."
-    ),
-]
-Gamma = Annotated[
-    str | None,
-    typer.Option(
-        metavar="X|auto",
-        help="Weight of the first round in the second; 0: no second; auto: where hidden cells "
-        "favor it. Default: 0.25.",
-    ),
-]
-Folds = Annotated[
-    str | None,
-    typer.Option(
-        metavar="N|auto",
-        help="Parts of the rows to hide in turn, to judge the answers; 0: none. Default: auto.",
-    ),
-]
-Jobs = Annotated[int | None, typer.Option("--jobs", "-j", help="Threads. Default: all cores.")]
-NeighborsOption = Annotated[
-    Search | None,
-    typer.Option(
-        "--neighbors", help="May the search miss a few (recall is measured)? Default: auto."
-    ),
-]
-MaxMemory = Annotated[
-    str | None,
-    typer.Option(metavar="SIZE", help="Refuse a run that needs more, such as 2GB."),
-]
-OnBadRowOption = Annotated[
-    OnBadRow,
-    typer.Option(
-        "--on-bad-row",
-        help="Refuse a text table with bad records, or put them in OUT.rejects.csv.",
-    ),
-]
-Delimiter = Annotated[
-    str | None,
-    typer.Option(metavar="SIGN", help="Between a text table's cells. Default: comma; .tsv: tab."),
-]
-Quote = Annotated[
-    str | None, typer.Option(metavar="SIGN", help="Around a text table's cells. Default: \".")
-]
-Encoding = Annotated[
-    str | None, typer.Option(metavar="NAME", help="Of a text table. Default: UTF-8.")
-]
-Overwrite = Annotated[
-    bool | None, typer.Option("--overwrite/--no-overwrite", help="Replace files that exist.")
-]
-Quiet = Annotated[bool | None, typer.Option("--quiet", "-q", help="Print errors only.")]
-Verbose = Annotated[
-    bool,
-    typer.Option("--verbose", "-v", help="Show a traceback with errors.", callback=be_verbose),
 ]

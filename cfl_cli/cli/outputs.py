@@ -1,15 +1,25 @@
-"""What a run leaves behind: the table, its report if there is one, the records set aside."""
+"""What a command leaves behind: the table, its report, the records set aside; or a text.
 
-from contextlib import suppress
+Whether it may write there is asked before the work, so that nothing is computed in vain.
+"""
+
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import IO, Any, Self
+from typing import IO, TYPE_CHECKING, Any, Self
 
+from cfl_cli.cli.streams import is_terminal, print_out
 from cfl_cli.errors import CflError, UsageError
 from cfl_cli.tables import files
 from cfl_cli.tables import table as tables
 from cfl_cli.tables.table import STANDARD, Place, Table
 from cfl_cli.trust.report import Report
+
+if TYPE_CHECKING:
+    from cfl_cli.cli.show.page import Page
 
 
 @dataclass(frozen=True)
@@ -23,7 +33,7 @@ class Outputs:
 
     @classmethod
     def of(cls, table: Place, report: str | None, *, reject: bool) -> Self:
-        """Return where everything goes when the user says so much."""
+        """Return where everything goes where the user says so."""
         printed = report == STANDARD
         if printed and table.path is None:
             raise UsageError("OUT and --report are both standard output: name a file for one")
@@ -34,7 +44,7 @@ class Outputs:
 
     @classmethod
     def without_report(cls, table: Place, *, reject: bool) -> Self:
-        """Return where everything goes when there is nothing to report."""
+        """Return where everything goes when there is no report."""
         return cls(table, None, printed=False, rejects=_rejects(table, reject=reject))
 
     @property
@@ -46,6 +56,24 @@ class Outputs:
     def streams(self) -> bool:
         """Whether standard output carries data."""
         return self.printed or self.table.path is None
+
+    def check(self, *, sources: list[Path | None], overwrite: bool) -> None:
+        """Raise unless everything can be written without harm to a source; None is stdin."""
+        form = self.table.format
+        if self.table.path is None and form.embeds_report and is_terminal(sys.stdout):
+            raise UsageError(
+                f"not writing binary {form.kind.title} to a terminal: use --out FILE or a pipe"
+            )
+        check_targets(self.paths, sources=sources, overwrite=overwrite)
+
+    @contextmanager
+    def stream(self) -> Iterator[IO[bytes] | None]:
+        """Give standard output for data alone, if it carries any."""
+        if not self.streams:
+            yield None
+            return
+        with files.standard_output() as stream:
+            yield stream
 
     @property
     def readable(self) -> Path | None:
@@ -87,7 +115,7 @@ class Outputs:
         places = {path.resolve() for path in written}
         old = self.table.path and tables.report_path(self.table.path)
         if old and old.resolve() not in places and not self.table.format.embeds_report:
-            with suppress(CflError, OSError):  # it is no report of ours: let it be
+            with suppress(CflError, OSError):  # not a report of ours: let it be
                 Report.from_json(files.read(old), name=str(old))
                 old.unlink()
         if self.rejects and self.rejects.resolve() not in places and self.rejects.is_file():
@@ -99,5 +127,70 @@ def _rejects(table: Place, *, reject: bool) -> Path | None:
     if not reject:
         return None
     if table.path is None:
-        raise UsageError("--on-bad-row reject puts records beside OUT: name a file, not -")
+        raise UsageError(
+            "--on-bad-row set-aside writes records to a file beside OUT: name a file, not -"
+        )
     return tables.rejects_path(table.path)
+
+
+def deliver(text: str, out: str, *sources: str, overwrite: bool) -> None:
+    """Write `text`, made of the files `sources`, to the file `out` or to standard output."""
+    if out == STANDARD:
+        print_out(text)
+        return
+    path = tables.local(out)
+    check_targets([path], sources=[*map(Path, sources)], overwrite=overwrite)
+    tables.write_text(text, path, overwrite=overwrite)
+
+
+def drawn(page: "Page[Any]", form: str, out: str) -> str:
+    """Return a page in a format; for a terminal in its width, with colors unless NO_COLOR says so.
+
+    The renderers come late: rich takes a while to load.
+    """
+    from cfl_cli.cli.show import render  # noqa: PLC0415 — see above
+
+    terminal = out == STANDARD and is_terminal(sys.stdout)
+    return render(
+        page,
+        form,
+        color=terminal and "NO_COLOR" not in os.environ,
+        width=os.get_terminal_size(sys.stdout.fileno()).columns if terminal else None,
+    )
+
+
+def check_targets(targets: list[Path], *, sources: list[Path | None], overwrite: bool) -> None:
+    """Raise unless every target can be written without harm to a source or to another target.
+
+    A source of None is standard input.
+    """
+    for number, target in enumerate(targets):
+        try:
+            _check_target(target, [*sources, *targets[:number]], overwrite=overwrite)
+        except (OSError, RuntimeError) as error:  # a name too long, links in a circle
+            raise UsageError(f"{target}: cannot be written: {error}") from error
+
+
+def _check_target(target: Path, others: list[Path | None], *, overwrite: bool) -> None:
+    folder = target.resolve().parent
+    if any(_same(target, other) for other in others):
+        raise UsageError(f"{target}: would be read and written, or written twice: name another")
+    if not folder.is_dir():
+        raise UsageError(f"{target}: directory {folder} does not exist")
+    if target.exists() and not target.is_file():
+        raise UsageError(f"{target}: not a regular file: name another, or - for standard output")
+    if not overwrite:
+        files.refuse_existing([target])
+
+
+def _same(target: Path, other: Path | None) -> bool:
+    try:
+        if other is None:
+            return sys.stdin is not None and os.path.samestat(
+                target.stat(), os.fstat(sys.stdin.fileno())
+            )
+        if target.exists() and other.exists():
+            return target.samefile(other)
+        return target.resolve() == other.resolve()
+    except (OSError, RuntimeError):  # the other one is broken, which its reader will say
+        return False

@@ -1,12 +1,12 @@
-"""The command as scripts call it: streams, signals, and files that it must not touch."""
+"""The command as scripts call it, with streams that are closed, full or not for people."""
 
 import fcntl
 import os
-import signal
 import subprocess
 import sys
 import threading
 import time
+from pathlib import Path
 
 import pytest
 
@@ -102,72 +102,11 @@ def test_out_is_not_data_that_comes_through_standard_input(folder):
     assert (folder / "d.csv").read_text() == DATA
 
 
-@pytest.mark.parametrize("content", ["precious", SCHEMA, DATA, "{}"])
-def test_a_file_that_is_no_report_of_ours_is_never_removed(folder, content):
-    (folder / "o.csv.report.json").write_text(content)
-    for options in ([], ["--overwrite"]):
-        run = cfl("impute", "d.csv", "-s", "s.yml", "-o", "o.csv", "--report", "r.json", *options)
-        assert run.returncode == 0, run.stderr
-    assert (folder / "o.csv.report.json").read_text() == content
-
-
-def test_the_report_of_a_table_that_is_replaced_goes_with_it(folder):
-    cfl("impute", "d.csv", "-s", "s.yml", "-o", "o.csv")
-    assert (folder / "o.csv.report.json").exists()
-    run = cfl("impute", "d.csv", "-s", "s.yml", "-o", "o.csv", "--overwrite", "--report", "r.json")
-    assert run.returncode == 0
-    assert not (folder / "o.csv.report.json").exists()
-
-
-def test_the_usual_place_of_the_report_may_be_spelled_in_any_way(folder):
-    path = folder / "o.csv.report.json"
-    run = cfl("impute", "d.csv", "-s", "s.yml", "-o", "o.csv", "--report", str(path), "--overwrite")
-    assert run.returncode == 0
-    assert path.exists()
-
-
-def test_a_folder_in_the_usual_place_of_the_report_does_no_harm(folder):
-    (folder / "o.csv.report.json").mkdir()
-    for _ in range(2):
-        given = ["-o", "o.csv", "--report", "r.json", "--overwrite"]
-        run = cfl("impute", "d.csv", "-s", "s.yml", *given)
-        assert run.returncode == 0, run.stderr
-
-
-# What `cfl` does first, and a word when it has done it: before that, it is Python that starts.
-BEGIN = """\
-import signal, sys
-signal.signal(signal.SIGINT, signal.SIG_DFL)
-print("ready", flush=True)
-sys.argv[0] = "cfl"
-from cfl_cli.__main__ import main
-main()
-"""
-
-
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
-@pytest.mark.parametrize("delay", [0.0, 0.1, 0.2, 0.3])
-def test_a_signal_while_the_command_starts_ends_it_without_a_traceback(folder, number, delay):
-    run = subprocess.Popen(
-        [sys.executable, "-c", BEGIN, "check", "d.csv", "-s", "s.yml"],
-        stderr=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-    )
-    assert run.stdout.readline() == b"ready\n"
-    time.sleep(delay)
-    run.send_signal(number)
-    said = run.communicate()[1]
-    assert run.returncode in {-number, 128 + number}
-    assert b"Traceback" not in said
-
-
-def test_a_broken_link_is_blamed_on_the_file_that_it_is(folder):
-    (folder / "loop.csv").symlink_to("loop.csv")
-    run = cfl("impute", "loop.csv", "-s", "s.yml", "-o", "o.csv")
-    assert (run.returncode, "loop.csv: cannot be read" in run.stderr) == (1, True)
-    (folder / "dangling.csv").symlink_to("nowhere/else.csv")
-    run = cfl("impute", "d.csv", "-s", "s.yml", "-o", "dangling.csv")
-    assert (run.returncode, "there is no folder" in run.stderr) == (2, True)
-    run = cfl("report", "a" * 300 + ".csv")
-    assert run.returncode == 1
+def test_a_full_disk_behind_standard_output_is_said(folder):
+    cfl("impute", "d.csv", "-s", "s.yml", "-o", "out.csv")
+    with Path("/dev/full").open("w") as full:
+        command = [sys.executable, "-m", "cfl_cli", "report", "out.csv"]
+        run = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, check=False)
+    assert run.returncode == 4
+    assert "standard output" in run.stderr
     assert "Traceback" not in run.stderr

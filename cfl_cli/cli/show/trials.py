@@ -13,7 +13,8 @@ from cfl_cli import __version__
 from cfl_cli.cli.show.page import Field as AnyField
 from cfl_cli.cli.show.page import Page
 from cfl_cli.core.messages import count
-from cfl_cli.jobs.tune import Trial, Tuning, Value
+from cfl_cli.jobs.search import Trial, Value
+from cfl_cli.jobs.tune import Tuning
 from cfl_cli.schema.edit import spelled
 from cfl_cli.trust.intervals import Gain
 
@@ -64,7 +65,6 @@ def page(tuning: Tuning) -> Page[Line]:
 
 def summary(tuning: Tuning) -> Iterator[str]:
     """Yield in words what was done and what came of it, a line each."""
-    yield from (f"warning: {warning}" for warning in tuning.warnings)
     part = f"{tuning.searched_rows:,} of " if tuning.searched_rows < tuning.rows else ""
     yield (
         f"{count(len(tuning.trials), 'trial')} on {part}{tuning.rows:,} rows "

@@ -1,0 +1,82 @@
+"""`cfl evaluate`: answers against the truth."""
+
+from typing import Annotated
+
+import typer
+
+from cfl_cli.cli.given import Values, takes
+from cfl_cli.cli.options import (
+    DELIMITER,
+    ENCODING,
+    FORMAT,
+    INPUT_FORMAT,
+    QUOTE,
+    SchemaFile,
+    TextOut,
+    variant,
+)
+
+EXAMPLE = "cfl evaluate imputed.csv --truth truth.csv --schema schema.yml"
+HOW = (
+    variant(FORMAT, "How to show the scores."),
+    variant(INPUT_FORMAT, "Format of OUT, such as jsonl."),
+    variant(INPUT_FORMAT, "Format of TABLE.", name="truth_format"),
+    variant(DELIMITER, "Sign between TABLE's cells, if it is a text table."),
+    variant(QUOTE, "Sign around TABLE's cells, if it is a text table."),
+    variant(ENCODING, "Encoding of TABLE, if it is a text table."),
+)
+
+
+@takes("evaluate", how=HOW)
+def evaluate(
+    ctx: typer.Context,
+    answers: Annotated[
+        str,
+        typer.Argument(
+            metavar="OUT", help="Table that `cfl impute` wrote; - is standard input, as CSV."
+        ),
+    ],
+    truth: Annotated[
+        str,
+        typer.Option(
+            "--truth",
+            "-t",
+            metavar="TABLE",
+            help="True values of the CFs, row by row as in OUT.",
+            rich_help_panel="Input",
+        ),
+    ],
+    schema: SchemaFile,
+    *,
+    out: TextOut = "-",
+    given: Values,
+    how: Values,
+) -> None:
+    """Score what `cfl impute` wrote against the truth, where that is known.
+
+    A complementary feature (CF) is a column whose cells say what a value is not. Scores for each:
+    accuracy, macro-F1, cross entropy and entropy.
+    """
+    from cfl_cli.cli.inputs import load, read_table
+    from cfl_cli.cli.outputs import deliver, drawn
+    from cfl_cli.cli.show.scores import page
+    from cfl_cli.cli.signals import listen
+    from cfl_cli.errors import UsageError
+    from cfl_cli.jobs.evaluate import evaluate as evaluate_frame
+    from cfl_cli.tables import table as tables
+
+    listen()
+    work = load(ctx, schema, given)
+    source = tables.Place.to_read(answers, how.get("input_format"))
+    other = tables.Place.to_read(truth, how.get("truth_format"), option="--truth-format")
+    if source.path is None and other.path is None:
+        raise UsageError("OUT and --truth are both standard input: name a file for one")
+    evaluation = evaluate_frame(
+        tables.read(source).frame,
+        read_table(other, how).frame,
+        work.schema,
+        name=source.name,
+        true_name=other.name,
+    )
+    text = drawn(page(evaluation), how.get("format", FORMAT.default), out)
+    deliver(text, out, answers, truth, schema, overwrite=work.run.overwrite)

@@ -1,0 +1,58 @@
+"""`cfl impute`: the main job."""
+
+import typer
+
+from cfl_cli.cli.given import Values, takes
+from cfl_cli.cli.options import READING_AND_WRITING, Data, Out, SchemaFile
+
+EXAMPLE = "cfl impute people.csv --schema schema.yml --out imputed.parquet"
+FLAGGED = 3  # exit code of --fail-on-flag
+
+
+@takes("impute", how=READING_AND_WRITING)
+def impute(
+    ctx: typer.Context, data: Data, schema: SchemaFile, out: Out, *, given: Values, how: Values
+) -> None:
+    """Estimate the value behind every exclusion and write the table with new columns.
+
+    A complementary feature (CF) is a column whose cells say what a value is not; ordinary features
+    (OFs) say what it is. Each CF gets new columns: the imputed value and its confidence, or a
+    confidence for every value.
+    """
+    from pathlib import Path
+
+    from cfl_cli.cli.inputs import load, read_table, sets_aside
+    from cfl_cli.cli.outputs import Outputs
+    from cfl_cli.cli.progress import Display
+    from cfl_cli.cli.signals import listen
+    from cfl_cli.cli.summary import note_rejects, summarise
+    from cfl_cli.jobs.impute import impute as impute_frame
+    from cfl_cli.tables import table as tables
+
+    listen()
+    work = load(ctx, schema, given)
+    run = work.run
+    source = tables.Place.to_read(data, how.get("input_format"))
+    target = tables.Place.to_write(out, how.get("output_format"))
+    outputs = Outputs.of(target, run.report, reject=sets_aside(how))
+    outputs.check(sources=[source.path, Path(schema)], overwrite=run.overwrite)
+    with outputs.stream() as stream:
+        table = read_table(source, how)
+        tables.check_holds(table, target)
+        with Display(quiet=run.quiet) as display:
+            result = impute_frame(
+                table.frame,
+                work.schema,
+                name=source.name,
+                progress=display,
+                expect=display.expect,
+                jobs=run.jobs,
+                max_memory=run.max_memory,
+                **work.settings.as_dict(),
+            )
+        outputs.write(result.frame, table, result.report, stream=stream, overwrite=run.overwrite)
+    if not run.quiet:
+        note_rejects(outputs, table, source)
+        summarise(result.report, target.name, outputs.readable)
+    if run.fail_on_flag and any(column.flagged for column in result.report.columns):
+        raise typer.Exit(FLAGGED)

@@ -1,0 +1,38 @@
+"""`cfl init`: a first schema for a table."""
+
+from cfl_cli.cli.given import Values, takes
+from cfl_cli.cli.options import READING, Columns, Data, TextOut, described
+
+EXAMPLE = "cfl init people.csv --cf job --cf diagnosis --ignore id --out schema.yml"
+CF = described(
+    "cf", Columns(), "A column that says what a value is not; repeat it for more.", panel="input"
+)
+IGNORE = described("ignore", Columns(), "A column to leave out; repeat it for more.", panel="input")
+
+
+@takes("init", columns=(CF, IGNORE), how=READING)
+def init(
+    data: Data,
+    *,
+    out: TextOut = "-",
+    given: Values,
+    columns: Values,
+    how: Values,
+) -> None:
+    """Draft a schema from a table, with comments that say what to check.
+
+    A complementary feature (CF) is a column whose cells say what a value is not: name each with
+    --cf. All others become ordinary features (OFs), whose type is guessed.
+    """
+    from cfl_cli.cli.inputs import read_table
+    from cfl_cli.cli.outputs import deliver
+    from cfl_cli.cli.signals import listen
+    from cfl_cli.schema import draft
+    from cfl_cli.tables import frames
+    from cfl_cli.tables import table as tables
+
+    listen()
+    source = tables.Place.to_read(data, how.get("input_format"))
+    frame = frames.as_polars(read_table(source, how).frame)
+    text = draft.draft(frame, cfs=columns.get("cf", []), ignored=columns.get("ignore", []))
+    deliver(text, out, data, overwrite=given.get("overwrite", False))

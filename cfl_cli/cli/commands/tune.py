@@ -1,0 +1,110 @@
+"""`cfl tune`: settings that hidden cells favor."""
+
+from typing import Annotated
+
+import typer
+
+from cfl_cli.cli.given import Values, takes
+from cfl_cli.cli.options import FORMAT, READING, Data, SchemaFile, described, variant
+from cfl_cli.core.kinds import Bounds, Number, Whole
+
+EXAMPLE = "cfl tune people.csv --schema schema.yml --budget 600 --out tuned.yml"
+SEARCH = (
+    described(
+        "budget",
+        Number(Bounds(least=0)),
+        "About how many seconds the search may take.",
+        panel="method",
+        default_text="300, or no limit with --trials",
+    ),
+    described(
+        "trials",
+        Whole(Bounds(least=1)),
+        "How many settings to try at most, however long it takes.",
+        panel="method",
+    ),
+    variant(FORMAT, "How to show what was tried."),
+)
+
+
+@takes("tune", search=SEARCH, how=READING)
+def tune(
+    ctx: typer.Context,
+    data: Data,
+    schema: SchemaFile,
+    *,
+    out: Annotated[
+        str,
+        typer.Option(
+            "--out",
+            "-o",
+            metavar="FILE",
+            help="Schema to write; with --overwrite it may be the one that is read. "
+            "Default: -, standard output.",
+            rich_help_panel="Output",
+        ),
+    ] = "-",
+    given: Values,
+    search: Values,
+    how: Values,
+) -> None:
+    """Choose k, iterations, gamma and ridge by hidden cells, and write them into the schema.
+
+    A hidden cell is one that the method must estimate without seeing it. Comments and layout of
+    the schema stay.
+    """
+    from contextlib import nullcontext
+
+    from cfl_cli.cli.inputs import load, read_table
+    from cfl_cli.cli.outputs import check_targets, drawn
+    from cfl_cli.cli.progress import Display
+    from cfl_cli.cli.show import render, trials
+    from cfl_cli.cli.signals import listen
+    from cfl_cli.cli.streams import note, print_out, warn
+    from cfl_cli.jobs import tune as tuning
+    from cfl_cli.jobs.search import tuned
+    from cfl_cli.schema import edit, yaml_text
+    from cfl_cli.tables import files
+    from cfl_cli.tables import table as tables
+
+    listen()
+    text = yaml_text.text_of(tables.local(schema))
+    work = load(ctx, schema, given, text)
+    run = work.run
+    source = tables.Place.to_read(data, how.get("input_format"))
+    target = None if out == tables.STANDARD else tables.local(out)
+    if target is not None:
+        check_targets([target], sources=[source.path], overwrite=run.overwrite)
+    # Before the work: can the settings be written at all?
+    edit.put(text, tuned(work.schema.settings), name=schema)
+    table = read_table(source, how)
+    printed = target is None or not run.quiet
+    with (
+        files.standard_output() if printed else nullcontext(),  # which OSQP might print on
+        Display(quiet=run.quiet) as display,
+    ):
+        result = tuning.tune(
+            table.frame,
+            work.schema,
+            name=source.name,
+            trials=search.get("trials"),
+            progress=display,
+            expect=display.expect,
+            jobs=run.jobs,
+            max_memory=run.max_memory,
+            **{**work.settings.as_dict(), "budget": search.get("budget")},  # of the search
+        )
+    written = edit.put(text, result.chosen.settings, name=schema)
+    page, form = trials.page(result), search.get("format", FORMAT.default)
+    if target is None:
+        print_out(written.encode())  # as it is, whatever the terminal's encoding
+    else:
+        tables.write_text(written, target, overwrite=run.overwrite)
+    if run.quiet:
+        return
+    if target is None:
+        note(*render(page, form).splitlines())
+    else:
+        print_out(drawn(page, form, tables.STANDARD))
+    warn(*result.warnings)
+    note(*trials.summary(result))

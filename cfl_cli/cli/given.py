@@ -1,0 +1,123 @@
+"""What the user gave a command: from the command line, else from the environment, else nothing.
+
+The table of settings makes the options: an entry there is an option with its help, its variable and
+its check in every command that it names. What names a file or permits overwriting has no variable.
+"""
+
+import inspect
+import os
+from collections.abc import Callable, Mapping, Sequence
+from functools import wraps
+from typing import Annotated, Any
+
+import typer
+
+from cfl_cli.cli.options import Columns
+from cfl_cli.core.kinds import Switch
+from cfl_cli.core.settings import SETTINGS, Setting
+from cfl_cli.errors import UsageError
+
+Values = dict[str, Any]  # what was given, by name
+SWITCHES = {"1": True, "yes": True, "on": True, "0": False, "no": False, "off": False}
+
+
+def settings_of(command: str) -> tuple[Setting, ...]:
+    """Return the settings that a command has."""
+    return tuple(setting for setting in SETTINGS.values() if command in setting.commands)
+
+
+def takes(
+    command: str, **groups: Sequence[Setting]
+) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Give a command its settings, as `given`, and other groups of options, each as `Values`."""
+    groups = {"given": settings_of(command), **groups}
+
+    def decorate(function: Callable[..., None]) -> Callable[..., None]:
+        @wraps(function)
+        def run(ctx: typer.Context, **values: Any) -> None:
+            for group, options in groups.items():
+                values[group] = given(options, {o.name: values.pop(o.name) for o in options})
+            ctx.meta["verbose"] = values["given"].get("verbose", False)
+            values["ctx"] = ctx
+            function(**{name: values[name] for name in own.parameters})
+
+        own = inspect.signature(function)
+        parameters = [
+            inspect.Parameter(
+                "ctx", inspect.Parameter.POSITIONAL_OR_KEYWORD, annotation=typer.Context
+            ),
+            *(p for p in own.parameters.values() if p.name not in {"ctx", *groups}),
+            *(_parameter(option) for options in groups.values() for option in options),
+        ]
+        facts: Any = run
+        facts.__signature__ = own.replace(parameters=parameters)
+        facts.__annotations__ = {p.name: p.annotation for p in parameters}
+        facts.variables = {o.name: o.env for group in groups.values() for o in group if o.env}
+        return run
+
+    return decorate
+
+
+def given(options: Sequence[Setting], values: Mapping[str, Any]) -> Values:
+    """Return what was given on the command line or in the environment, read and checked."""
+    read: Values = {}
+    problems = []
+    for option in options:
+        source, value = option.option, values[option.name]
+        if value is None and option.env:
+            source, value = option.env, _from_environment(option)
+        if value is None:
+            continue
+        try:
+            read[option.name] = option.read(value)
+        except ValueError as error:
+            problems.append(f"{source}: {error}")
+    if problems:
+        raise UsageError(*problems)
+    return read
+
+
+def _from_environment(option: Setting) -> Any:
+    text = os.environ.get(option.env or "") or None  # an empty one is not given
+    if isinstance(option.kind, Switch) and text:
+        return SWITCHES.get(text.lower(), text.lower())
+    return text
+
+
+def _parameter(option: Setting) -> inspect.Parameter:
+    """Return an option as Typer reads it: as text, or as a switch."""
+    name = f"{option.option}/{option.opposite}" if option.opposite else option.option
+    flags = [name, *([f"-{option.short}"] if option.short else [])]
+    switch, repeated = isinstance(option.kind, Switch), isinstance(option.kind, Columns)
+    default = default_of(option) if not switch or option.opposite else ""
+    info = typer.Option(
+        *flags,
+        metavar=None if switch else option.kind.metavar,
+        help=f"{option.help} Default: {default}." if default else option.help,
+        rich_help_panel=option.panel.title(),
+        autocompletion=_completion(option.kind.choices) if option.kind.choices else None,
+    )
+    value: Any = bool if switch else list[str] if repeated else str
+    return inspect.Parameter(
+        option.name,
+        inspect.Parameter.KEYWORD_ONLY,
+        default=None,
+        annotation=Annotated[value | None, info],
+    )
+
+
+def default_of(option: Setting) -> str:
+    """Return what holds if the option is not given, in words; empty if there is nothing to say."""
+    if option.default_text:
+        return option.default_text
+    if isinstance(option.kind, Switch):
+        return "on" if option.default else "off"
+    value = f"{option.default:g}" if isinstance(option.default, float) else option.default
+    return "" if value is None else str(value)
+
+
+def _completion(words: Sequence[str]) -> Callable[[str], list[str]]:
+    def complete(incomplete: str) -> list[str]:
+        return [word for word in words if word.startswith(incomplete)]
+
+    return complete

@@ -1,0 +1,42 @@
+"""What a command works with: the schema, the settings as everybody has them, the table."""
+
+from dataclasses import dataclass
+
+import typer
+
+from cfl_cli.cli.given import Values
+from cfl_cli.cli.log import LOG
+from cfl_cli.core.settings import RunSettings, Settings, override
+from cfl_cli.schema.model import Schema
+from cfl_cli.tables import table as tables
+from cfl_cli.tables.table import Place, Table
+
+
+@dataclass(frozen=True)
+class Work:
+    """A schema, and the settings that it and the user ask for."""
+
+    schema: Schema
+    settings: Settings
+    run: RunSettings
+
+
+def load(ctx: typer.Context, path: str, given: Values, text: str | None = None) -> Work:
+    """Return the schema in a file, or in the file's `text`, and its settings; those given win."""
+    local = tables.local(path)
+    schema = Schema.load(local) if text is None else Schema.parse(text, path)
+    settings, run = override(schema.settings, schema.run, given)
+    ctx.meta["verbose"] = run.verbose
+    LOG.format = run.log_format
+    return Work(schema, settings, run)
+
+
+def read_table(place: Place, how: Values) -> Table:
+    """Return the table at a place; `how` says how a text table is written."""
+    signs = {name: how.get(name) for name in ("delimiter", "quote", "encoding")}
+    return tables.read(place, set_aside=sets_aside(how), **signs)
+
+
+def sets_aside(how: Values) -> bool:
+    """Return whether bad records are set aside rather than refused."""
+    return how.get("on_bad_row") == "set-aside"

@@ -1,0 +1,55 @@
+"""What is wrong with a command line, in one style: `--option: what was expected`."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from difflib import get_close_matches
+from typing import Any
+
+import typer
+
+from cfl_cli.core.messages import quote
+
+
+@contextmanager
+def located(ctx: Any) -> Iterator[None]:
+    """Let problems with the command line know the command, which Typer sometimes leaves out."""
+    try:
+        yield
+    except typer.TyperException as error:
+        facts: Any = error
+        facts.ctx = getattr(error, "ctx", None) or ctx
+        raise
+
+
+def path_of(error: Any) -> str:
+    """Return the command whose help shows what is right."""
+    return str(error.ctx.command_path)
+
+
+def problem_of(error: Any) -> str:
+    """Return what Typer found wrong with the command line, in one line."""
+    option, param = getattr(error, "option_name", None), getattr(error, "param", None)
+    if option and hasattr(error, "possibilities"):
+        return f"{option}: unknown option{_nearest(option, error.ctx)}"
+    if option:
+        expected = "expected a value" if "requires" in error.message else "takes no value"
+        return f"{option}: {expected}"
+    if param is None:
+        message = str(error.message).rstrip(".")
+        return message[:1].lower() + message[1:]
+    name = param.metavar if param.param_type_name == "argument" else param.opts[0]
+    return f"{name}: {error.message or f'this {param.param_type_name} is required'}"
+
+
+def _nearest(option: str, ctx: Any) -> str:
+    """Return ` (did you mean '--x'?)` for an option that begins alike or is spelled alike."""
+    wanted = option.lstrip("-")
+    names = [
+        name.lstrip("-")
+        for param in ctx.command.get_params(ctx)
+        for name in (*param.opts, *param.secondary_opts)
+        if name.startswith("--")
+    ]
+    alike = [name for name in names if len(wanted) > 1 and name.startswith(wanted)]
+    alike += get_close_matches(wanted, names, n=1)
+    return f" (did you mean {quote(f'--{alike[0]}')}?)" if alike else ""

@@ -1,0 +1,107 @@
+"""Help in panels, as wide as the terminal, from the same table as the options."""
+
+import re
+import subprocess
+import sys
+
+import pytest
+from builders.command_line import cfl
+
+from cfl_cli.cli.commands import COMMANDS
+from cfl_cli.cli.given import settings_of
+from cfl_cli.cli.help import ENVIRONMENT, Entry, Page, as_text
+from cfl_cli.core.settings import Settings
+
+
+def shown(*command, width=80):
+    return cfl(*command, "--help", COLUMNS=str(width)).stdout
+
+
+def test_help_states_the_defaults_that_hold():
+    text = " ".join(shown("impute").split())
+    for name in ("mode", "k", "iterations", "gamma", "ridge", "seed"):
+        stated = text.split(f"--{name} ")[1].split("Default: ")[1].split(". ")[0]
+        assert stated == str(getattr(Settings(), name))
+
+
+def test_the_first_page_explains_cf_and_of_and_lists_every_command():
+    text = shown()
+    assert "complementary feature (CF)" in text
+    assert "ordinary feature (OF)" in " ".join(text.split())
+    assert re.findall(r"^  (\w+) ", text, re.MULTILINE)[: len(COMMANDS)] == [*COMMANDS]
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_a_command_that_speaks_of_cfs_explains_them_and_ends_with_an_example(command):
+    text = shown(command)
+    assert ("complementary feature (CF)" in " ".join(text.split())) == bool(
+        re.search("CFs?\\b", text)
+    )
+    assert re.search(rf"^Example:\n  cfl {command}", text, re.MULTILINE)
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_every_setting_of_a_command_is_in_its_help_in_full(command):
+    text = " ".join(shown(command).split())
+    for setting in settings_of(command):
+        assert f"{setting.option} " in text
+        assert setting.help in text
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_environment_variables_are_named_once_and_not_at_every_option(command):
+    text = " ".join(shown(command).split())
+    assert text.count(ENVIRONMENT) == 1
+    assert len(re.findall("CFL_K", text)) == 1
+    assert not re.search("CFL_[A-JL-Z]", text)
+
+
+def test_options_stand_in_panels():
+    titles = re.findall(r"^(\w+):$", shown("impute"), re.MULTILINE)
+    panels = ["Arguments", "Input", "Method", "Judging", "Output", "Run"]
+    assert titles == [*panels, "Example"]
+
+
+@pytest.mark.parametrize("width", [60, 80, 120, 200])
+def test_help_is_as_wide_as_the_terminal(width):
+    lines = [line for line in shown("impute", width=width).splitlines() if "  cfl " not in line]
+    widest = max(map(len, lines))
+    assert widest <= width
+    assert widest > width - 12
+
+
+def test_a_long_name_stands_on_a_line_of_its_own():
+    page = Page("cfl", "cfl", ("About.",), {"Run": [Entry("--" + "x" * 50, "Short.")]}, "", ())
+    assert as_text(page, 80).splitlines()[-2:] == [f"  --{'x' * 50}", f"{' ' * 26}Short."]
+
+
+def test_without_arguments_the_first_page_goes_to_stderr():
+    result = cfl()
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert result.stderr.startswith("Usage: ")
+
+
+AT_THE_END = """\
+import atexit, sys
+atexit.register(lambda: print(*sys.modules, file=sys.stderr))
+from cfl_cli.__main__ import main
+main()
+"""
+
+
+def loaded_by(*arguments):
+    """Return the modules that a command imports, in a process of its own."""
+    command = [sys.executable, "-c", AT_THE_END, *arguments]
+    run = subprocess.run(command, capture_output=True, text=True, check=True)
+    return set(run.stderr.split())
+
+
+@pytest.mark.parametrize("arguments", [["--help"], ["impute", "--help"]])
+def test_help_loads_nothing_heavy(arguments):
+    heavy = {"numpy", "scipy", "polars", "osqp", "pydantic", "yaml", "rich", "pyarrow"}
+    assert not heavy & loaded_by(*arguments)
+
+
+def test_only_the_command_that_is_asked_for_is_loaded():
+    loaded = {name for name in loaded_by("impute", "--help") if ".cli.commands." in name}
+    assert loaded == {"cfl_cli.cli.commands.impute"}

@@ -1,0 +1,95 @@
+import os
+
+import pytest
+from builders.command_line import SCHEMA, cfl, impute, refused
+
+from cfl_cli.cli import outputs
+from cfl_cli.cli.outputs import Outputs
+from cfl_cli.errors import UsageError
+from cfl_cli.tables.table import Place
+
+
+def test_an_existing_output_is_left_alone_unless_overwrite_is_given(folder):
+    (folder / "result.csv").write_text("precious")
+    refused(impute(out="result.csv"), 2, "--overwrite")
+    assert (folder / "result.csv").read_text() == "precious"
+    assert impute("--overwrite", out="result.csv").exit_code == 0
+    assert (folder / "result.csv").read_text() != "precious"
+
+
+def test_a_report_that_cannot_be_written_leaves_no_table(folder):
+    refused(impute("--report", "/proc/report.json"), 4, "/proc/report.json")
+
+
+def test_only_regular_files_are_replaced(folder):
+    os.mkfifo("pipe")
+    refused(impute("--report", "pipe", "--overwrite"), 2, "pipe", "regular file")
+    assert (folder / "pipe").is_fifo()
+    (folder / "loop.csv").symlink_to("loop.csv")
+    refused(impute(out="loop.csv"), 2, "loop.csv")
+    refused(impute(out=f"{'n' * 300}.csv"), 2, "too long")
+
+
+def test_a_table_written_anew_does_not_keep_an_old_report_beside_it(folder):
+    impute()
+    assert impute("--overwrite", "--report", "elsewhere.json").exit_code == 0
+    assert cfl("report", "out.csv").exit_code == 1
+    assert cfl("report", "elsewhere.json").exit_code == 0
+
+
+@pytest.mark.parametrize("content", ["precious", SCHEMA, "x,y\n1,2\n", "{}"])
+def test_a_file_that_is_no_report_of_ours_is_never_removed(folder, content):
+    (folder / "out.csv.report.json").write_text(content)
+    for options in ([], ["--overwrite"]):
+        run = impute("--report", "r.json", *options)
+        assert run.exit_code == 0, run.stderr
+    assert (folder / "out.csv.report.json").read_text() == content
+
+
+def test_the_report_of_a_table_that_is_replaced_goes_with_it(folder):
+    impute()
+    assert (folder / "out.csv.report.json").exists()
+    run = impute("--overwrite", "--report", "r.json")
+    assert run.exit_code == 0
+    assert not (folder / "out.csv.report.json").exists()
+
+
+def test_the_usual_place_of_the_report_may_be_spelled_in_any_way(folder):
+    path = folder / "out.csv.report.json"
+    run = impute("--report", str(path), "--overwrite")
+    assert run.exit_code == 0
+    assert path.exists()
+
+
+def test_a_folder_in_the_usual_place_of_the_report_does_no_harm(folder):
+    (folder / "out.csv.report.json").mkdir()
+    for _ in range(2):
+        run = impute("--report", "r.json", "--overwrite")
+        assert run.exit_code == 0, run.stderr
+
+
+def test_a_broken_link_is_blamed_on_the_file_that_it_is(folder):
+    (folder / "loop.csv").symlink_to("loop.csv")
+    run = impute(data="loop.csv")
+    assert (run.exit_code, "loop.csv: cannot be read" in run.stderr) == (1, True)
+    (folder / "dangling.csv").symlink_to("nowhere/else.csv")
+    run = impute(out="dangling.csv")
+    assert (run.exit_code, "does not exist" in run.stderr) == (2, True)
+    run = cfl("report", "a" * 300 + ".csv")
+    assert run.exit_code == 1
+    assert "Traceback" not in run.stderr
+
+
+def test_binary_data_is_not_written_to_a_terminal(folder, monkeypatch):
+    monkeypatch.setattr(outputs, "is_terminal", lambda _: True)
+    for form, name in {"parquet": "Parquet", "arrow": "Arrow"}.items():
+        target = Outputs.of(Place.to_write("-", form), None, reject=False)
+        said = f"not writing binary {name} to a terminal: use --out FILE or a pipe"
+        with pytest.raises(UsageError, match=said):
+            target.check(sources=[], overwrite=False)
+    Outputs.of(Place.to_write("-", "csv"), None, reject=False).check(sources=[], overwrite=False)
+
+
+def test_table_and_report_cannot_both_go_to_standard_output(folder):
+    refused(impute("--report", "-", out="-"), 2, "both standard output")
+    refused(impute("--on-bad-row", "set-aside", out="-"), 2, "name a file, not -")

@@ -1,0 +1,53 @@
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_an_interrupt_ends_a_run_within_seconds_and_leaves_nothing(folder, number, code):
+    rows = ["x,y,cf", *(f"{n * 37 % 9973},{n * 91 % 9967},{'abc'[n % 3]}" for n in range(30_000))]
+    (folder / "data.csv").write_text("\n".join(rows) + "\n")
+    command = [sys.executable, "-m", "cfl_cli", "impute", "data.csv", "--schema", "schema.yml"]
+    with subprocess.Popen(
+        [*command, "--out", "out.csv", "--iterations", "100000", "--folds", "0"],
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as process:
+        assert process.stderr.readline().startswith("round 1"), "the work began"
+        process.send_signal(number)
+        began = time.monotonic()
+        _, stderr = process.communicate(timeout=60)
+    assert time.monotonic() - began < 10
+    assert process.returncode == code
+    assert "Traceback" not in stderr
+    assert sorted(path.name for path in folder.iterdir()) == ["data.csv", "schema.yml"]
+
+
+# What `cfl` does first, and a word when it has done it: before that, it is Python that starts.
+BEGIN = """\
+import signal, sys
+signal.signal(signal.SIGINT, signal.SIG_DFL)
+print("ready", flush=True)
+sys.argv[0] = "cfl"
+from cfl_cli.__main__ import main
+main()
+"""
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+@pytest.mark.parametrize("delay", [0.0, 0.1, 0.2, 0.3])
+def test_a_signal_while_the_command_starts_ends_it_without_a_traceback(folder, number, delay):
+    run = subprocess.Popen(
+        [sys.executable, "-c", BEGIN, "check", "data.csv", "-s", "schema.yml"],
+        stderr=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+    )
+    assert run.stdout.readline() == b"ready\n"
+    time.sleep(delay)
+    run.send_signal(number)
+    said = run.communicate()[1]
+    assert run.returncode in {-number, 128 + number}
+    assert b"Traceback" not in said
