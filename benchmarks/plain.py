@@ -5,7 +5,7 @@ weights      SLSQP, row by row
 propagation  H as a dense n × n matrix, multiplied with all confidences
 
 It says the same as `cfl_cli.estimators.graph` wherever no distances are equal; among equal ones it
-takes the first rows, where `cfl` draws by lot.
+takes the first rows, where `cfl` breaks ties at random.
 """
 
 from typing import Any

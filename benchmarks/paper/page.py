@@ -55,15 +55,15 @@ Cross entropy takes a confidence of at least 1e-10, as the authors' code does. F
 CF's values. Answers of `observed` are drawn among the candidates."""
 LABELS = """\
 The F1 of the target's positive value, by classifiers that learn from a half of the rows and are
-judged on the other. They are told the OFs and, of each CF, its exact value (`ord`), what was
+judged on the other. They get the OFs and, for each CF, its exact value (`ord`), what was
 observed, the confidences (`soft`) or the single answer (`hard`; `ipal` too)."""
 KEPT = """\
-The same, but CFs that the report of the method's own run flags are told as observed. What `ipal`
+The same, but CFs that the report of the method's own run flags are given as observed. What `ipal`
 says has more entropy than the cells alone: its report flags every CF."""
 APART = """\
 The same as in Tables 3 and 4, done as the authors' code does it: classifiers learn from rows that
 were estimated without the other half, and are judged on rows that were estimated with all. So what
-they are told of a CF differs in kind between the two halves; above, one estimate of all rows serves
+they get for a CF differs in kind between the two halves; above, one estimate of all rows serves
 both."""
 CORRECTION = """\
 Means over all CFs with γ = 0, without and with a row's own exclusions applied at every step.
@@ -182,7 +182,7 @@ def _estimates(summary: Summary, table: str, part: str) -> str:
 def _predictions(summary: Summary, table: str, part: str) -> str:
     rows = summary.of(part, table)
     classifiers = list(dict.fromkeys(row.subject for row in rows))
-    head = ["told", *classifiers, "against the paper", "why"]
+    head = ["given", *classifiers, "against the paper", "why"]
     body = []
     for series in _series(rows):
         found = [row for row in rows if row.series == series]

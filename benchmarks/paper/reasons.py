@@ -50,7 +50,7 @@ REASONS = (
         series=("ipal", "graph", "boost", "auto", "as by default", "ridge*"),
     ),
     Reason(
-        "The same slip reaches the classifiers on Adult: all but `ord` were told `education-num` "
+        "The same slip reaches the classifiers on Adult: all but `ord` got `education-num` "
         "divided by 16, or overwritten by what was propagated into its column. So a part of what "
         "the paper puts down to CFs that are hard to estimate is the loss of an OF, and keeping "
         "`education` as observed, as in its Table 5, undoes the overwriting.",
@@ -91,7 +91,7 @@ REASONS = (
     Reason(
         "Not in the paper, and compared with what it proposes: `boost` learns each CF from all OFs "
         "by trees that know what an exclusion is, and `auto` takes for each CF what hidden cells "
-        "favor. Trees weigh OFs by what they tell of a CF, distances count all of them alike.",
+        "favor. Trees weigh OFs by what they say about a CF, distances count all of them alike.",
         series=("boost", "auto", "auto-*"),
     ),
     Reason(
@@ -103,14 +103,14 @@ REASONS = (
     Reason(
         "The authors' code lets classifiers learn from a half that was estimated without the "
         "other, and judges them on rows that were estimated with all, whose confidences are mostly "
-        "a little sharper. That costs trees most when they are told confidences.",
+        "a little sharper. That costs trees most when they are given confidences.",
         parts="[lk]*",
         series=("graph-*", "auto-*"),
     ),
     Reason(
         "The paper chose education, occupation and native-country by hand, by their truth. Here a "
         "CF is kept as observed where the report flags it, which needs no truth; which CFs those "
-        "were is told above the table.",
+        "were is said above the table.",
         parts="kept",
         series=("ipal", "graph-*", "auto-*"),
     ),

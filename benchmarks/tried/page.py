@@ -15,7 +15,7 @@ SHOWN = ("graph", "graph, both chosen", "distance own", "boost", "third", "net",
 HEAD = """# What was tried
 
 What might close the gap between the paper's method and what is reachable, and what it gave. What
-the held-out score proves is kept; what failed is told as well. Written by
+the held-out score proves is kept; what failed is listed as well. Written by
 
     python -m benchmarks.tried --data DIR --out docs/tried.json
 
@@ -62,7 +62,7 @@ def _of_what(results: Results) -> str:
 
 
 def _noise(results: Results) -> Iterable[str]:
-    """Yield how far chance reaches, if there are seeds to tell it by."""
+    """Yield how far chance reaches, if there are seeds to measure it by."""
     if len(results.seeds) < 2:
         return
     body = []

@@ -97,7 +97,7 @@ GROUPS: dict[str, list[Variant]] = {
         Variant("boost", "`boost`: shallow, deep and related, blended", kept="yes"),
         Variant("shallow", "shallow trees alone", "boost", "as a part"),
         Variant("deep", "deep trees alone", "boost", "as a part"),
-        Variant("related", "trees that are told of the other CFs, alone", "boost", "as a part"),
+        Variant("related", "trees that see the other CFs, alone", "boost", "as a part"),
         Variant("shallow, deep", "both that see the OFs alone", "boost"),
         Variant("shallow, start 0", "shallow trees that start from nothing", "shallow"),
         Variant(
@@ -124,7 +124,7 @@ GROUPS: dict[str, list[Variant]] = {
         Variant("two nets", "the mean of both", "net"),
         Variant(
             "net, told of others",
-            "a network for each CF, told of the other CFs by boosting from the OFs",
+            "a network for each CF, given the other CFs by boosting from the OFs",
             "net",
         ),
     ],
@@ -142,12 +142,12 @@ GROUPS: dict[str, list[Variant]] = {
         Variant("auto, two nets", "with the mean of two networks", "auto"),
         Variant(
             "auto, net told of others",
-            "with a fourth part: the network that is told of other CFs",
+            "with a fourth part: the network that sees the other CFs",
             "auto",
         ),
         Variant(
             "auto, both nets",
-            "with the mean of two networks, and the one that is told of other CFs",
+            "with the mean of two networks, and the one that sees the other CFs",
             "auto",
         ),
         Variant("auto, fed by boosting", "with a fourth part: the graph fed by boosting", "auto"),
@@ -195,7 +195,7 @@ more steps on Adult. It is not kept because it needs boosting first, takes a gra
 does not raise the score of `auto` (below).""",
     "Boosting": """\
 The three parts together are better than any of them. Trees that see the OFs alone equal them on
-Bank, not on Adult, where the other CFs have something to tell. A start from nothing is better for
+Bank, not on Adult, where the other CFs are informative. A start from nothing is better for
 Adult's `education`, which the OFs determine, and a disaster for its `native-country`, with 42
 values of which one is common; a start from the domain shares is as good by the score, and worse in
 cross entropy. Half way is kept. Both starts in one blend are better on Adult by the truth, for the
@@ -203,13 +203,13 @@ sake of `education`, but the score goes up with one seed and down with the other
 second run of deep trees gives nothing.
 
 **The trap**: the second round's estimates of B have seen the row's cell of A, and hand it back when
-a third round tells A. The score rises by far more than anything honest does here, while accuracy
+a third round predicts A. The score rises by far more than anything honest does here, while accuracy
 and cross entropy collapse. A blend believes the score, too. Nothing derived from a row's cell of A
-may reach what tells A, in fitting or in judging; so `boost` ends after its second round.""",
+may reach what predicts A, in fitting or in judging; so `boost` ends after its second round.""",
     "Networks": """\
 Two seeds differ as much as two networks gain by being averaged, which doubles the time for nothing
-that a blend would notice. A network for each CF that is told of the others, as boosting's second
-round is, has a lower score than one network for all CFs, clearly so on Bank.""",
+that a blend would notice. A network for each CF that sees the others, as boosting's second
+round does, has a lower score than one network for all CFs, clearly so on Bank.""",
     "Blends": """\
 Unless they say otherwise, variants of `auto` have the graph's first round alone; `auto` itself took
 both rounds on either table with one of the seeds. That makes the small difference of *auto, first
