@@ -1,0 +1,158 @@
+"""What README and docs show is what the commands print.
+
+`python tests/builders/pages.py` renews what they show.
+"""
+
+import json
+import re
+import shlex
+
+import polars as pl
+import pytest
+import typer
+from builders.pages import (
+    BLOCK,
+    GENERATED,
+    PAGES,
+    README,
+    ROOT,
+    Place,
+    all_steps,
+    blocks,
+    indented,
+    settled,
+    text_of,
+    without_numbers,
+)
+from typer.main import get_command
+
+from cfl_cli import Schema
+from cfl_cli.cli.app import app
+
+DOCS = ROOT / "docs"
+ALL = sorted({*PAGES, *ROOT.glob("*.md")})
+LINK = re.compile(r"\]\(([^)\s]+)\)")
+INLINE = re.compile(r"`(cfl [a-z]+ [^`]*)`")
+
+
+def by_name(page):
+    return page.name
+
+
+def heading_links(text):
+    """Return what a page's headings are called in links, as GitHub and PyPI make them."""
+    titles = re.findall(r"^#+ (.*)$", BLOCK.sub("", text), re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-") for title in titles}
+
+
+def examples(text):
+    """Return every line of a page that calls cfl, in a block, in indented code or in a sentence."""
+    lines = [step.command for step in all_steps(text)] + indented(text)
+    calls = [part for line in lines for part in re.split(r" (?:&&|\|) ", line)]
+    return [part for part in [*calls, *INLINE.findall(text)] if part.startswith("cfl ")]
+
+
+@pytest.mark.parametrize("page", ALL, ids=by_name)
+def test_every_link_leads_somewhere(page):
+    for link in LINK.findall(text_of(page)):
+        if link.startswith("https://"):
+            continue
+        name, _, heading = link.partition("#")
+        target = (page.parent / name).resolve() if name else page
+        if target.name in GENERATED:
+            continue  # compared with its generator elsewhere
+        assert target.exists(), link
+        assert not heading or heading in heading_links(text_of(target)), link
+
+
+def test_every_page_of_the_docs_is_linked_from_the_readme_or_from_a_page_that_is():
+    linked = {name for page in PAGES for name in re.findall(r"([\w-]+\.md)", text_of(page))}
+    assert {page.name for page in DOCS.glob("*.md")} <= linked
+
+
+@pytest.mark.parametrize("page", ALL, ids=by_name)
+def test_every_example_parses(page):
+    group = get_command(app)
+    for line in examples(text_of(page)):
+        name, *words = shlex.split(line.partition(" > ")[0])[1:]
+        if "…" not in line:
+            command = group.get_command(typer.Context(group), name)
+            command.make_context(name, words)
+
+
+def test_every_command_prints_what_is_shown(tmp_path):
+    place = Place(tmp_path)
+    place.set_up()
+    for page in PAGES:
+        pairs = zip(all_steps(text_of(page)), all_steps(place.renewed(page)), strict=True)
+        for shown, now in pairs:
+            assert shown.command == now.command
+            if place.learns(shown.command):
+                (words, numbers), (words_now, now_numbers) = map(
+                    without_numbers, (settled(shown.shown), settled(now.shown))
+                )
+                assert words_now == words
+                assert now_numbers == pytest.approx(numbers, rel=0.3, abs=0.05)
+            else:
+                assert settled(now.shown) == settled(shown.shown)
+    check_the_table_before_and_after(place)
+    check_the_shares_that_are_right(place)
+
+
+def check_the_table_before_and_after(place):
+    """Check the README's first table against the file that its first command wrote."""
+    rows = re.findall(r"^\| (P\d+) \| (.*) \|$", text_of(README), re.MULTILINE)
+    assert len(rows) == 4
+    filled = pl.read_parquet(place.folder / "triage.parquet")
+    for patient, cells in rows:
+        *given, answer, confidence = cells.split(" | ")
+        (row,) = filled.filter(patient=patient).iter_rows(named=True)
+        shown = ["age", "temperature", "oxygen", "cough", "diagnosis"]
+        assert given == [row[name] or "*(empty)*" for name in shown]
+        assert answer == row["diagnosis_imputed"]
+        assert float(confidence) == pytest.approx(row["diagnosis_confidence"], abs=0.05)
+
+
+def check_the_shares_that_are_right(place):
+    """Check the shares that pages name in passing against the truth of the sample."""
+    truth = "--truth sample_data/triage_truth.csv --schema sample_data/triage.yml --format json"
+    auto, graph = (
+        [
+            100 * column["accuracy"]
+            for column in json.loads(place.run(f"cfl evaluate {file}.parquet {truth}"))["columns"]
+        ]
+        for file in ("triage", "graph")
+    )
+    quotes = [
+        (README, r"(\d+) %, (\d+) % and (\d+) % are right", auto),
+        (README, r"gets (\d+) % and (\d+) % right; `graph` alone", auto[:2]),
+        (README, r"the quick default, gets (\d+) % and (\d+) %", graph[:2]),
+        (DOCS / "methods.md", r"gets (\d+) % of the diagnoses and (\d+) % of the wards", auto[:2]),
+        (DOCS / "methods.md", r"where `graph` gets (\d+) % and (\d+) %", graph[:2]),
+        (
+            DOCS / "report-and-trust.md",
+            r"(\d+) % of the diagnoses, (\d+) % of the wards and (\d+) % of the coat racks",
+            graph,
+        ),
+    ]
+    for page, words, right in quotes:
+        quoted = re.search(words, " ".join(text_of(page).split()))
+        assert [float(share) for share in quoted.groups()] == pytest.approx(right, abs=1.5)
+
+
+@pytest.mark.parametrize("page", [README, DOCS / "python.md"], ids=by_name)
+def test_the_python_examples_run_one_after_the_other(page, tmp_path, monkeypatch):
+    Place(tmp_path)
+    monkeypatch.chdir(tmp_path)
+    names = {}
+    for example in blocks(text_of(page), "python"):
+        exec(example, names)  # noqa: S102 — that is what a reader does with it
+
+
+def test_the_schemas_of_the_docs_load():
+    whole, mechanisms = blocks(text_of(DOCS / "schema.md"), "yaml")
+    assert [whole] == blocks(text_of(README), "yaml")
+    head = "version: 1\ncolumns:\n  age: {role: ordinary, type: numeric}\n"
+    columns = Schema.parse(head + mechanisms).complementary
+    assert columns["job"].mechanism == ((0, 0.5, 0.5), (0.75, 0, 0.25), (0.75, 0.25, 0))
+    assert columns["ward"].mechanism[0] == (0, 0.9, 0.1)
