@@ -2,13 +2,28 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 
+# Before numpy and polars are imported: tests run side by side, each in few threads. What compares
+# threads starts its own (`Workers`, `--jobs`), which these variables do not limit.
+os.environ |= {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", "POLARS_MAX_THREADS": "2"}
+
 import pytest
 from hypothesis import settings
 
-from cfl_cli.core.parallel import Workers
+from cfl_cli.core.parallel import Workers, available_cores
 
-settings.register_profile("cfl", deadline=None, print_blob=True)
-settings.load_profile("cfl")
+# The same few examples every time while working, other ones at every run of the checks, and many
+# for a night: HYPOTHESIS_PROFILE=long or --hypothesis-profile=long.
+settings.register_profile("dev", deadline=None, print_blob=True, max_examples=25, derandomize=True)
+settings.register_profile("ci", deadline=None, print_blob=True, max_examples=50)
+settings.register_profile("long", deadline=None, print_blob=True, max_examples=1000)
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "dev"))
+
+
+def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
+    """Return a worker for each core; none for a few files, which start sooner without."""
+    named = config.invocation_params.args
+    few = any(str(name).partition("::")[0].endswith(".py") for name in named)
+    return 0 if few else available_cores()
 
 
 @pytest.fixture
