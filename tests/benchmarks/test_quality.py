@@ -46,6 +46,7 @@ def run(folder, truth, cfs, ofs, *options):
     return accuracy, cross_entropy, json.loads((folder / "report.json").read_text())
 
 
+@pytest.mark.whole_tables
 def test_bank_is_as_accurate_as_the_paper_in_little_memory(tmp_path):
     truth = read("bank")
     ofs = kinds(truth, BANK, ["default", "housing", "loan"], ["y"])
@@ -54,6 +55,7 @@ def test_bank_is_as_accurate_as_the_paper_in_little_memory(tmp_path):
     assert report["peak_memory_mb"] < 1500
 
 
+@pytest.mark.whole_tables
 def test_adult_is_more_accurate_than_the_paper(tmp_path):
     truth = read("adult")
     ofs = kinds(truth, ADULT, ["sex"], ["income"])
@@ -61,6 +63,7 @@ def test_adult_is_more_accurate_than_the_paper(tmp_path):
     assert all(accuracy[name] >= floor for name, floor in ADULT.items()), accuracy
 
 
+@pytest.mark.whole_tables
 def test_a_table_with_a_few_hundred_distinct_rows_is_estimated_well(tmp_path):
     truth = read("bank").sample(20_000, seed=1)
     decade = (pl.col("age").cast(pl.Int64) // 10).cast(pl.String)

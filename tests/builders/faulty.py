@@ -19,8 +19,9 @@ from itertools import count, product
 from pathlib import Path
 
 from cfl_cli.cli import app, outputs, progress  # noqa: F401 — before the fork
+from cfl_cli.estimators import graph  # noqa: F401 — before the fork
 from cfl_cli.jobs import impute  # noqa: F401 — before the fork
-from cfl_cli.tables import table  # noqa: F401 — before the fork
+from cfl_cli.tables import columnar, table  # noqa: F401 — before the fork
 
 CALLS = ("write", "fsync", "link", "replace", "fchmod")
 FAULTS = (str(errno.ENOSPC), "kill")

@@ -19,7 +19,7 @@ version: 1
 columns:
   age: {role: ordinary, type: numeric}
   job: {role: complementary, values: [a, b, c]}
-settings: {k: 2, iterations: 3, jobs: 1, overwrite: true, quiet: true}
+settings: {k: 2, iterations: 3, folds: 0, jobs: 1, overwrite: true, quiet: true}
 """
 ROWS = "".join(f"{age},{'abc'[age % 3]}\n" for age in range(40))
 FORMATS = ["csv", "parquet", "jsonl.gz"]

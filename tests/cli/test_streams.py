@@ -9,7 +9,9 @@ import time
 from pathlib import Path
 
 import pytest
+from typer.testing import CliRunner
 
+from cfl_cli.cli.app import app
 from cfl_cli.trust.report import Report
 
 SCHEMA = """\
@@ -17,7 +19,7 @@ version: 1
 columns:
   x: {role: ordinary, type: numeric}
   cf: {role: complementary, values: [a, b, c]}
-settings: {k: 3, iterations: 5}
+settings: {k: 3, iterations: 5, folds: 0}
 """
 DATA = "x,cf\n" + "".join(f"{n},{'abc'[n % 3]}\n" for n in range(12))
 
@@ -36,6 +38,11 @@ def cfl(*arguments, redirected="", **options):
     if redirected:
         command = ["/bin/sh", "-c", f'"$@" {redirected}', "sh", *command]
     return subprocess.run(command, check=False, capture_output=True, text=True, **options)
+
+
+def cfl_here(*arguments):
+    """Run the command in this process, where streams and signals are not the subject."""
+    return CliRunner().invoke(app, arguments)
 
 
 def test_a_table_can_come_and_go_through_pipes(folder):

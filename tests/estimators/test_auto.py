@@ -316,9 +316,10 @@ def test_the_weights_of_parts_hold_for_each_cf_by_itself(monkeypatch):
     assert [round(part.weight) for part in two.parts] == [1, 0]
 
 
-def test_a_table_of_fewer_rows_than_neighbors_skips_the_graph():
+def test_a_table_of_fewer_rows_than_neighbors_skips_the_graph(monkeypatch):
     from cfl_cli import Schema, impute  # noqa: PLC0415 — the rest of this file needs arrays alone
 
+    quick(monkeypatch)
     frame = pl.DataFrame({"x": [str(row) for row in range(10)], "c": ["a", "b"] * 5})
     columns = "x: {role: ordinary, type: numeric}, c: {role: complementary, values: [a, b, d]}"
     found = impute(frame, Schema.parse(f"version: 1\ncolumns: {{{columns}}}"), method="auto")

@@ -11,6 +11,7 @@ import pytest
 from cfl_cli.core.parallel import available_cores
 from cfl_cli.core.stages import Stage, Work
 from cfl_cli.errors import DataError
+from cfl_cli.estimators import net
 from cfl_cli.jobs.cost import Plan, describe, plan
 from cfl_cli.schema.model import Complementary, Ordinary, Schema
 
@@ -49,7 +50,8 @@ def test_settings_win_over_the_schemas():
 
 
 @pytest.mark.parametrize("method", ["observed", "commonest", "boost", "auto"])
-def test_every_method_can_be_planned(method):
+def test_every_method_can_be_planned(method, monkeypatch):
+    monkeypatch.setattr(net, "STEPS", 50)
     settings = {"k": 2, "method": method}
     assert plan(TABLE, Schema(columns=COLUMNS, settings=settings)).seconds >= 0
 
@@ -110,7 +112,8 @@ table["cf"] = rng.choice(values, 20_000)
 table = pl.DataFrame(table).cast(pl.String)
 columns = {name: {"role": "ordinary", "type": "numeric"} for name in table.columns[:-1]}
 columns["cf"] = {"role": "complementary", "values": values}
-schema = Schema(columns=columns, settings={"iterations": 3, "mode": "both", "jobs": 2})
+chosen = {"k": 5, "iterations": 3, "mode": "both", "jobs": 2}
+schema = Schema(columns=columns, settings=chosen)
 if sys.argv[1] == "plan":
     print(json.dumps(plan(table, schema, name="t").memory_mb))
 else:

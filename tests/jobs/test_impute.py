@@ -3,7 +3,7 @@
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from polars.testing import assert_frame_equal
 
@@ -58,7 +58,6 @@ def possible(text, values):
     return [value for value in values if value not in text.split(";")]
 
 
-@settings(max_examples=60)
 @given(
     table=tables(),
     gamma=st.sampled_from([0.0, 0.25, 4.0]),
@@ -97,7 +96,6 @@ def test_confidences_are_distributions_over_the_candidates_and_the_table_stays_a
                 assert confidence == 1
 
 
-@settings(max_examples=30)
 @given(table=tables())
 def test_without_correction_the_imputed_value_is_still_a_candidate(table):
     result = impute(table, SCHEMA, mode="both", k=1, correction=False)

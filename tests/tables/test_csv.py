@@ -137,9 +137,9 @@ def test_bad_records_are_set_aside_with_line_cause_and_text(blocks):
 
 
 def test_a_table_with_every_other_line_broken_is_read_by_the_good_ones():
-    text = "a,b\n" + '1,5" pipe\n2,3\n' * 20_000
+    text = "a,b\n" + '1,5" pipe\n2,3\n' * 4000
     frame, rejects = load(text, set_aside=True)
-    assert (frame.height, len(rejects)) == (20_000, 20_000)
+    assert (frame.height, len(rejects)) == (4000, 4000)
 
 
 def test_quoted_empty_cells_stay_apart_from_empty_ones():
