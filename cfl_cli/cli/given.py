@@ -13,8 +13,9 @@ from typing import Annotated, Any
 import typer
 
 from cfl_cli.cli.options import Columns
+from cfl_cli.core.entries import Setting
 from cfl_cli.core.kinds import Switch
-from cfl_cli.core.settings import SETTINGS, Setting
+from cfl_cli.core.settings import SETTINGS
 from cfl_cli.errors import UsageError
 
 Values = dict[str, Any]  # what was given, by name

@@ -5,8 +5,8 @@ from typing import Annotated, Any
 
 import typer
 
+from cfl_cli.core.entries import Setting
 from cfl_cli.core.kinds import Choice, FileName, Kind
-from cfl_cli.core.settings import Panel, Setting
 from cfl_cli.tables.formats import FORMATS
 
 
@@ -57,7 +57,7 @@ def described(
     kind: Kind,
     text: str,
     *,
-    panel: Panel,
+    panel: str,
     default: Any = None,
     default_text: str = "",
     short: str = "",

@@ -20,31 +20,31 @@ METHODS = {
     for traits in (
         Traits(
             "graph",
-            "the paper's method: confidences propagated along a graph of near rows",
+            "the paper's method, over a graph of near rows",
             needs_neighbors=True,
             second_round=True,
             saves_memory=("a smaller k", "--gamma 0"),
         ),
         Traits(
             "boost",
-            "gradient boosting, fitted to the exclusions; CFs inform each other where that helps",
+            "gradient boosting fitted to the exclusions",
             needs_hidden_rows=True,
         ),
         Traits(
             "net",
-            "a small neural network, fitted to the exclusions of all CFs at once",
+            "a small neural network for all CFs at once",
             needs_hidden_rows=True,
         ),
         Traits(
             "ipal",
-            "the paper's rival, for comparison; it may answer what a cell rules out",
+            "the paper's rival, which may answer what a cell rules out",
             needs_neighbors=True,
         ),
-        Traits("observed", "the cells alone: all candidates alike"),
-        Traits("commonest", "how common each value is, and nothing else"),
+        Traits("observed", "the cells alone, all candidates alike"),
+        Traits("commonest", "how common each value is and nothing else"),
         Traits(
             "auto",
-            "for each CF the blend of graph, boost and net that predicts its hidden cells best",
+            "for each CF the blend of graph, boost and net that its hidden cells favor",
             needs_hidden_rows=True,
             saves_memory=("--method graph",),
         ),

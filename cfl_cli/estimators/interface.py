@@ -10,12 +10,13 @@ estimator however it works: nothing derived from a row's hidden cell of a CF may
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, Self
 
 from cfl_cli.core.arrays import Floats, Ints, Mask
 from cfl_cli.core.known import Known, Rule
 from cfl_cli.core.parallel import Workers
 from cfl_cli.core.posterior import Fallback, posterior
+from cfl_cli.core.settings import DEFAULT_GAMMA, Settings
 from cfl_cli.core.stages import Expected, Progress
 
 
@@ -34,6 +35,22 @@ class Method:
     correction: bool = True
     exact: bool = False  # is a search of neighbors that may miss some forbidden?
     budget: float | None = None  # seconds that the parts of a blend may take
+
+    @classmethod
+    def of(cls, settings: Settings) -> Self:
+        """Return what the settings say of how an estimator is run."""
+        return cls(
+            settings.method,
+            k=settings.k,
+            iterations=None if settings.iterations == "auto" else settings.iterations,
+            gamma=DEFAULT_GAMMA if settings.gamma == "auto" else settings.gamma,
+            choose_round=settings.gamma == "auto",
+            ridge=settings.ridge,
+            seed=settings.seed,
+            correction=settings.correction,
+            exact=settings.neighbors == "exact",
+            budget=settings.budget,
+        )
 
 
 @dataclass(frozen=True)

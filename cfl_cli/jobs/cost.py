@@ -10,15 +10,13 @@ from typing import Any
 import numpy as np
 
 from cfl_cli import estimators
-from cfl_cli.core import budget as memory
-from cfl_cli.core import draws
+from cfl_cli.core import budget, draws
 from cfl_cli.core.methods import METHODS
 from cfl_cli.core.parallel import available_cores
 from cfl_cli.core.settings import RunSettings, Settings
 from cfl_cli.core.stages import PILOT_ROWS, Stages, forecast
 from cfl_cli.errors import ResourceError
-from cfl_cli.estimators.interface import Size
-from cfl_cli.estimators.methods import method
+from cfl_cli.estimators.interface import Method, Size
 from cfl_cli.jobs.prepare import PARTS, hidden_together, prepare, run
 from cfl_cli.schema.model import Schema
 from cfl_cli.steps.encode import Encoded
@@ -80,7 +78,7 @@ def peak_bytes(
 ) -> float:
     """Return about how many bytes a run holds at its peak; `table` is the size of the table."""
     estimator, threads = estimators.load(settings.method), jobs or available_cores()
-    held = estimator.memory(size_of(encoded), method(settings), jobs=threads)
+    held = estimator.memory(size_of(encoded), Method.of(settings), jobs=threads)
     return PACKAGES + 3 * table + held
 
 
@@ -94,7 +92,7 @@ def check_memory(
 ) -> None:
     """Raise if a run would need more memory than it may have."""
     needed = peak_bytes(encoded, settings, table=table, jobs=jobs)
-    allowed = max_memory or memory.available()
+    allowed = max_memory or budget.available()
     if needed > allowed:
         whose = "--max-memory" if max_memory else "this machine"
         *ways_out, last = "fewer rows", *METHODS[settings.method].saves_memory

@@ -4,13 +4,12 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from cfl_cli import __version__, estimators
-from cfl_cli.core import budget as memory
+from cfl_cli.core import budget
 from cfl_cli.core.arrays import Floats
 from cfl_cli.core.methods import METHODS
 from cfl_cli.core.parallel import available_cores
 from cfl_cli.core.stages import Expect, Expected, Progress, Stage, Stages, Work
 from cfl_cli.estimators.interface import Method, Size
-from cfl_cli.estimators.methods import method
 from cfl_cli.jobs.cost import check_memory, size_of
 from cfl_cli.jobs.prepare import hidden_together, prepare, run
 from cfl_cli.schema.model import Schema
@@ -67,7 +66,7 @@ def impute(
         max_memory=run_settings.max_memory,
     )
     folds = hidden_together(len(encoded.features), chosen)
-    expect(_expected(size_of(encoded), method(chosen), folds=len(folds)))
+    expect(_expected(size_of(encoded), Method.of(chosen), folds=len(folds)))
     estimate = run(encoded, chosen, folds=folds, jobs=threads, progress=stages)
     stages(JUDGE, 0, 1)
     facts = verdict.build(
@@ -94,7 +93,7 @@ def impute(
     return Result(
         frames.append(frame, columns),
         {block.name: estimate.confidences[:, block.columns] for block in encoded.blocks},
-        replace(facts, timings=stages.seconds(), peak_memory_mb=memory.peak_mb()),
+        replace(facts, timings=stages.seconds(), peak_memory_mb=budget.peak_mb()),
     )
 
 

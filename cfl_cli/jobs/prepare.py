@@ -12,8 +12,7 @@ from cfl_cli.core.parallel import Workers, available_cores
 from cfl_cli.core.settings import Settings
 from cfl_cli.core.stages import Progress
 from cfl_cli.errors import DataError
-from cfl_cli.estimators.interface import Estimate
-from cfl_cli.estimators.methods import method
+from cfl_cli.estimators.interface import Estimate, Method
 from cfl_cli.schema.model import Schema
 from cfl_cli.steps.decode import clashes
 from cfl_cli.steps.encode import Encoded, encode
@@ -65,5 +64,5 @@ def run(
     """Run the method on an encoded table; `jobs` is how many threads work, all cores if None."""
     with Workers(jobs or available_cores()) as workers:
         return estimators.load(settings.method).estimate(
-            encoded.known, method(settings), folds=folds, workers=workers, progress=progress
+            encoded.known, Method.of(settings), folds=folds, workers=workers, progress=progress
         )

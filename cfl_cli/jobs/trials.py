@@ -11,7 +11,7 @@ from cfl_cli.core.parallel import Workers
 from cfl_cli.core.settings import Settings
 from cfl_cli.core.stages import Progress, Stage, Stages, forecast
 from cfl_cli.estimators.graph import Rounds, judge
-from cfl_cli.estimators.methods import method
+from cfl_cli.estimators.interface import Method
 from cfl_cli.jobs.prepare import PARTS
 from cfl_cli.steps.encode import Encoded
 from cfl_cli.steps.propagate import Graph  # noqa: TC001 — an annotation like the others
@@ -87,7 +87,7 @@ class Trials:
         of_rounds = self.encoded.features, self.encoded.evidence, self.encoded.starts
         key = settings.k, settings.ridge
         first = self.graphs.get(key)
-        rounds = Rounds(*of_rounds, method(settings), self.workers, progress, first=first)
+        rounds = Rounds(*of_rounds, Method.of(settings), self.workers, progress, first=first)
         self.graphs[key] = rounds.first
         return rounds
 

@@ -25,8 +25,7 @@ from cfl_cli.core.settings import RunSettings, Settings
 from cfl_cli.core.stages import Expect, Expected, Progress
 from cfl_cli.errors import DataError, ResourceError, UsageError
 from cfl_cli.estimators import graph
-from cfl_cli.estimators.interface import Size
-from cfl_cli.estimators.methods import method
+from cfl_cli.estimators.interface import Method, Size
 from cfl_cli.jobs.cost import check_memory, size_of
 from cfl_cli.jobs.prepare import prepare
 from cfl_cli.jobs.search import CHOICES, TESTING, TRIALS, Limit, Trial, Value, confirm, search
@@ -156,7 +155,7 @@ def tune(
 
 def _expected(size: Size, start: Settings, folds: Folds, budget: float) -> list[Expected]:
     """Return all that is to come, if one pass is enough and the first test is passed."""
-    trial = sum(stage.seconds for stage in graph.stages(size, method(start), folds=1))
+    trial = sum(stage.seconds for stage in graph.stages(size, Method.of(start), folds=1))
     trials = 1 + sum(map(len, CHOICES.values()))
     return [
         Expected(TRIALS, min(trials * trial, budget)),

@@ -21,7 +21,7 @@ FAR_FROM_ONE = 1e-3  # a row of a table that was rounded to three digits still s
 
 WEIGHT = Number(Bounds(least=0))
 EXPECTED = "expected a weight for each value, or a table of probabilities"
-JSON_SCHEMA: dict[str, Any] = {
+MECHANISM_FOR_EDITORS: dict[str, Any] = {
     "anyOf": [
         {"type": "object", "additionalProperties": {"type": ["number", "object"]}},
         {"type": "array", "items": {"type": ["number", "array"]}},
@@ -29,7 +29,7 @@ JSON_SCHEMA: dict[str, Any] = {
 }
 
 
-def read(entry: object, values: Sequence[str]) -> Rates:
+def read_mechanism(entry: object, values: Sequence[str]) -> Rates:
     """Return P(excluded | true), or refuse what is wrong with `entry`."""
     lines = _by_value(entry, values)
     if any(isinstance(line, Mapping | list | tuple) for line in lines.values()):

@@ -34,8 +34,8 @@ from pydantic_core import InitErrorDetails
 from cfl_cli.core.messages import lacking, quote, unknown
 from cfl_cli.core.settings import RunSettings, Settings
 from cfl_cli.errors import SchemaError
-from cfl_cli.schema import mechanism as rates
 from cfl_cli.schema import yaml_text
+from cfl_cli.schema.mechanism import MECHANISM_FOR_EDITORS, Rates, read_mechanism
 from cfl_cli.schema.settings import SETTINGS_FOR_EDITORS, answer_of, run_of
 from cfl_cli.schema.validation import (
     Loc,
@@ -99,18 +99,18 @@ class Complementary(Model):
     """What a cell starts with if it says what the value is."""
     values: Texts | None = Field(None, json_schema_extra={"minItems": 2})
     """The domain, in order; the values seen, sorted, if left out."""
-    mechanism: Annotated[rates.Rates, WithJsonSchema(rates.JSON_SCHEMA)] | None = None
+    mechanism: Annotated[Rates, WithJsonSchema(MECHANISM_FOR_EDITORS)] | None = None
     """How exclusions are drawn if not uniformly: a weight for each value, or P(excluded | true)."""
 
     @field_validator("mechanism", mode="before")
     @classmethod
-    def _in_full(cls, mechanism: object, info: ValidationInfo) -> rates.Rates | None:
+    def _in_full(cls, mechanism: object, info: ValidationInfo) -> Rates | None:
         if mechanism is None or "values" not in info.data:  # they are wrong, and reported
             return None
         values = info.data["values"] or ()
         if not values:
             refuse([problem("a mechanism needs the domain: list it under `values`")])
-        return rates.read(mechanism, values)
+        return read_mechanism(mechanism, values)
 
     @field_validator("exact")
     @classmethod

@@ -13,10 +13,9 @@ from typing import IO, Any, Self, cast
 
 import polars as pl
 
-from cfl_cli.core import budget as memory
+from cfl_cli.core import budget
 from cfl_cli.errors import DataError, UsageError
-from cfl_cli.tables import compression as packing
-from cfl_cli.tables import files, formats
+from cfl_cli.tables import compression, files, formats
 from cfl_cli.tables.codec import EmbeddingCodec, ReadOptions, Reject, Table, WriteOptions, codec_of
 from cfl_cli.tables.formats import FORMATS, Format
 
@@ -98,13 +97,13 @@ def read(place: Place, *, set_aside: bool = False, **signs: str | None) -> Table
 def _unpacked(data: bytes, place: Place) -> bytes:
     """Return the table's own bytes, or raise if they are those of another format."""
     form, name = place.format, place.name
-    expected = packing.NAMES[form.packing] if form.packing else form.kind.title
+    expected = compression.NAMES[form.packing] if form.packing else form.kind.title
     if _title(data) not in {None, expected}:
         raise DataError(f"{name}: this is {_title(data)}, not {expected}: {_way_out(data, form)}")
     if form.packing is None:
         return data
-    limit = memory.available() // 4  # what is made of the text needs room too
-    data = packing.unpack(data, form.packing, name=name, limit=limit)
+    limit = budget.available() // 4  # what is made of the text needs room too
+    data = compression.unpack(data, form.packing, name=name, limit=limit)
     if _title(data):
         raise DataError(f"{name}: there is {_title(data)} inside: unpack it first")
     return data
@@ -112,14 +111,14 @@ def _unpacked(data: bytes, place: Place) -> bytes:
 
 def _title(data: bytes) -> str | None:
     """Return what to call the compression or the format that the first bytes show, if they do."""
-    if packed := packing.packing_of(data):
-        return packing.NAMES[packed]
+    if packed := compression.packing_of(data):
+        return compression.NAMES[packed]
     kind = formats.kind_of(data)
     return kind.title if kind else None
 
 
 def _way_out(data: bytes, form: Format) -> str:
-    packed = packing.packing_of(data)
+    packed = compression.packing_of(data)
     if packed and form.embeds_report:
         return "unpack it first"
     kind = form.kind if packed else formats.kind_of(data) or form.kind
@@ -197,7 +196,7 @@ def write(
             with staging.file(other) as file:
                 file.write(text.encode())
         with _opened(place, staging, stream) as file:
-            with packing.packed(file, place.format.packing) as inner:
+            with compression.packed(file, place.format.packing) as inner:
                 codec_of(kind).write(frame, inner, options)
             file.flush()
 

@@ -10,7 +10,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from cfl_cli.errors import SchemaError
-from cfl_cli.schema import yaml_text as yamltext
+from cfl_cli.schema import yaml_text
 from cfl_cli.schema.yaml_text import Mark, read
 
 
@@ -157,10 +157,10 @@ def test_twenty_levels_are_read():
 
 
 def test_text_above_the_limit_is_refused_unread():
-    assert problems("a" * (yamltext.LIMIT + 1)) == [
+    assert problems("a" * (yaml_text.LIMIT + 1)) == [
         "s.yml:1:1: larger than 256 KiB, the limit for a schema"
     ]
-    assert problems("a" * yamltext.LIMIT) == []
+    assert problems("a" * yaml_text.LIMIT) == []
 
 
 @given(st.lists(st.text()))
@@ -184,7 +184,7 @@ def test_any_text_gives_data_or_problems(text):
 
 def loading(path):
     with pytest.raises(SchemaError) as caught:
-        yamltext.load(path)
+        yaml_text.load(path)
     return str(caught.value)
 
 
@@ -192,8 +192,8 @@ def test_a_file_is_read_with_or_without_a_byte_order_mark(tmp_path: Path):
     path = tmp_path / "s.yml"
     for start in (b"", b"\xef\xbb\xbf"):
         path.write_bytes(start + "a: ü\r\n".encode())
-        assert yamltext.load(path).data == {"a": "ü"}
-        assert yamltext.load(str(path)).name == str(path)
+        assert yaml_text.load(path).data == {"a": "ü"}
+        assert yaml_text.load(str(path)).name == str(path)
 
 
 def test_a_file_that_cannot_be_opened_is_named_with_the_reason(tmp_path: Path):
@@ -222,7 +222,7 @@ def test_a_file_in_another_encoding_is_refused(tmp_path: Path):
 def test_a_binary_file_is_refused(tmp_path: Path):
     path = tmp_path / "s.yml"
     path.write_bytes(bytes(range(32)))
-    [problem] = yamltext.load(path).problems
+    [problem] = yaml_text.load(path).problems
     assert "U+0000" in problem.message
 
 

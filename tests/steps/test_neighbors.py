@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from cfl_cli.core.parallel import Workers
-from cfl_cli.steps import near as index
+from cfl_cli.steps import near
 from cfl_cli.steps import neighbors as module
 from cfl_cli.steps.neighbors import Groups, nearest, sample
 
@@ -73,9 +73,9 @@ def ways(monkeypatch):
         ("lists", 0, 0, 10**9),
         ("approximate lists", 0, 0, 0),
     ):
-        monkeypatch.setattr(index, "DENSE_POINTS", dense)
-        monkeypatch.setattr(index, "TREE_DIMENSIONS", dimensions)
-        monkeypatch.setattr(index, "EXACT_POINTS", points)
+        monkeypatch.setattr(near, "DENSE_POINTS", dense)
+        monkeypatch.setattr(near, "TREE_DIMENSIONS", dimensions)
+        monkeypatch.setattr(near, "EXACT_POINTS", points)
         yield name
 
 
@@ -83,7 +83,7 @@ def ways(monkeypatch):
 def test_all_searchers_give_the_same_answer(name, workers, monkeypatch):
     features = tables()[name]
     k = min(7, len(features) - 1)
-    monkeypatch.setattr(index, "RECALL", 1.0)
+    monkeypatch.setattr(near, "RECALL", 1.0)
     dense, *others = (nearest(features, k=k, workers=workers).rows for _ in ways(monkeypatch))
     for answer in others:
         np.testing.assert_array_equal(answer, dense)
@@ -96,8 +96,8 @@ def test_block_size_and_threads_do_not_change_the_answer(name, workers, monkeypa
     for _ in ways(monkeypatch):
         expected = nearest(features, k=k, workers=workers).rows
         with monkeypatch.context() as small, Workers(1) as alone:
-            small.setattr(index, "AT_ONCE", 50)
-            small.setattr(index, "CELLS_AT_ONCE", 5000)
+            small.setattr(near, "AT_ONCE", 50)
+            small.setattr(near, "CELLS_AT_ONCE", 5000)
             small.setattr(module, "ROWS_AT_ONCE", 50)
             np.testing.assert_array_equal(nearest(features, k=k, workers=alone).rows, expected)
 
