@@ -13,6 +13,7 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 
 from cfl_cli import __version__
+from cfl_cli.cli import completion
 from cfl_cli.cli import help as pages
 from cfl_cli.cli.commands import COMMANDS
 from cfl_cli.cli.log import LOG, asked_for
@@ -116,6 +117,8 @@ class Commands(TyperGroup):
         """Run `cfl` with these arguments and leave with its exit code."""
         arguments = options.get("args")
         LOG.format = asked_for(sys.argv[1:] if arguments is None else arguments)
+        if completion.VARIABLE in os.environ:
+            completion.prepare()
         try:
             code = super().main(*args, **{**options, "standalone_mode": False})
         except typer.TyperException as error:
@@ -129,6 +132,7 @@ class Commands(TyperGroup):
 
 app = typer.Typer(
     cls=Commands,
+    add_completion=False,  # by options of our own, see `completion`
     pretty_exceptions_enable=False,
     rich_markup_mode=None,  # our own help: rich alone would take a third of a second
     context_settings={"help_option_names": ["-h", "--help"]},
@@ -148,6 +152,24 @@ def cfl(
     version: Annotated[
         bool,
         typer.Option("--version", help="Print the version.", callback=show_version, is_eager=True),
+    ] = False,
+    install_completion: Annotated[
+        bool,
+        typer.Option(
+            "--install-completion",
+            help="Install completion for the current shell.",
+            callback=completion.install,
+            is_eager=True,
+        ),
+    ] = False,
+    show_completion: Annotated[
+        bool,
+        typer.Option(
+            "--show-completion",
+            help="Print the completion script for the current shell.",
+            callback=completion.show,
+            is_eager=True,
+        ),
     ] = False,
 ) -> None:
     """Estimate the values behind exclusions: columns that only say what a value is not.

@@ -1,10 +1,13 @@
 """What the Tab key offers, as bash and zsh ask for it."""
 
 import os
+import shutil
 import subprocess
 import sys
 
 import pytest
+
+from cfl_cli.cli import completion
 
 
 def completed(line, shell="bash"):
@@ -47,14 +50,48 @@ def test_file_names_are_left_to_the_shell(line):
     assert completed(line, "zsh") == ["_files"]
 
 
-@pytest.mark.parametrize("shell", ["bash", "zsh"])
-def test_the_script_for_a_shell_can_be_shown(shell):
-    start = "import sys; sys.argv[0] = 'cfl'; from cfl_cli.__main__ import main; main()"
+@pytest.fixture(params=["bash", "zsh"])
+def shell(request):
+    if shutil.which(request.param) is None:
+        pytest.skip(f"{request.param} is not installed")
+    return request.param
+
+
+def from_shell(shell, option, home):
+    """Return what `cfl` prints when it is started from a shell, which it recognises."""
+    line = f'"{sys.executable}" -m cfl_cli {option}; true'  # or the shell would give way to cfl
     run = subprocess.run(
-        [sys.executable, "-c", start],
-        env={**os.environ, "_CFL_COMPLETE": f"source_{shell}"},
+        [shell, "-c", line],
+        env={**os.environ, "HOME": str(home)},
         capture_output=True,
         text=True,
         check=True,
     )
-    assert "_CFL_COMPLETE=complete_" + shell in run.stdout
+    return run.stdout
+
+
+def test_the_script_for_the_shell_in_use_can_be_shown(shell, tmp_path):
+    script = from_shell(shell, "--show-completion", tmp_path)
+    assert f"_CFL_COMPLETE=complete_{shell}" in script
+    assert not list(tmp_path.iterdir())
+
+
+def test_the_script_is_installed_where_the_shell_finds_it(shell, tmp_path):
+    said = from_shell(shell, "--install-completion", tmp_path)
+    path = tmp_path / {"bash": ".bash_completions/cfl.sh", "zsh": ".zfunc/_cfl"}[shell]
+    assert said == f"{shell} completion is in {path}; it works in new terminals\n"
+    assert path.read_text().strip() == from_shell(shell, "--show-completion", tmp_path).strip()
+
+
+def test_zsh_completes_at_the_first_tab_when_it_loads_the_script(tmp_path):
+    # What zsh loads as the function `_cfl` must complete then, and again at the next Tab.
+    if shutil.which("zsh") is None:
+        pytest.skip("zsh is not installed")
+    (tmp_path / "_cfl").write_text(completion.ZSH)
+    line = (
+        f"fpath=({tmp_path}); autoload -U _cfl; words=(cfl im); CURRENT=2; "
+        "cfl() { print -r -- 'print asked'; }; env() { cfl; }; compdef() { print registered; }; "
+        f"_cfl; _cfl; source {tmp_path}/_cfl"
+    )
+    run = subprocess.run(["zsh", "-f", "-c", line], capture_output=True, text=True, check=True)  # noqa: S607 — whichever zsh
+    assert run.stdout.split() == ["asked", "asked", "registered"]
