@@ -3,15 +3,17 @@
 The map of the house. A room imports only rooms above it:
 
     core/        what everybody may know: arrays, blocks, exclusions (the model of a cell), known
-                 (what is known of the rows), draws, parallel, settings, messages, budget
+                 (what is known of the rows), draws, parallel, settings, stages, messages,
+                 budget
     tables/      bytes ↔ data frame: files, formats, encodings, compression, csv, jsonl, columnar
                  (Parquet and Arrow), frames (polars, pandas, pyarrow), table (all of it)
     schema/      YAML ↔ Schema: yaml_text, validation, model, mechanism, for_editors, draft, edit
     steps/       the paper's five steps: encode, neighbors, weights, propagate, decode
     estimators/  the methods: graph (the paper's), boost, net, ipal, observed, commonest, auto
     trust/       how good the answers are: heldout, intervals, verdict, report; scores by the truth
-    jobs/        one file per job on a data frame: impute, cost, tune, mask, evaluate
-    cli/         the command line: app, streams, options, outputs, progress, commands/, show/
+    jobs/        one file per job on a data frame: impute, cost, tune (+ search, trials), mask,
+                 evaluate
+    cli/         the command line: app, streams, options, outputs, log, progress, commands/, show/
 
 OF: ordinary feature. CF: complementary feature.
 """

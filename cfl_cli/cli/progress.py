@@ -1,14 +1,14 @@
 """Progress of a whole run on stderr: a bar on a terminal, lines elsewhere, none if it is quick."""
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from time import monotonic
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
 from cfl_cli.cli.log import LOG, Log
 from cfl_cli.cli.outlook import Outlook
-from cfl_cli.core.stages import Stage
+from cfl_cli.core.stages import Expected, Stage
 
 if TYPE_CHECKING:
     from rich.live import Live
@@ -27,7 +27,6 @@ class Display:
     ) -> None:
         self.quiet, self.log, self.clock = quiet, log, clock
         self.outlook = Outlook(clock)
-        self.expect = self.outlook.expect  # all stages that are to come
         self.spoke: float | None = None  # when the last line was written
         self.live: Live | None = None
 
@@ -45,6 +44,10 @@ class Display:
             self.live.stop()
         elif self.spoke is not None and kind is None:
             self.log.progress("done", f"100 % of the run in {_time(self.outlook.elapsed)}")
+
+    def expect(self, stages: Sequence[Expected]) -> None:
+        """Take note of all stages that are to come."""
+        self.outlook.expect(stages)
 
     def __call__(self, stage: Stage, done: int, total: int) -> None:
         """Take note that `done` of the stage's `total` rows, steps or models are done."""

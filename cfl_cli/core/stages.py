@@ -6,11 +6,11 @@
 rows, counted in rows.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from time import perf_counter
-from typing import Self, TypeAlias
+from typing import Protocol, Self, TypeAlias, runtime_checkable
 
 
 class Work(Enum):
@@ -85,7 +85,20 @@ class Expected:
 
 
 Progress: TypeAlias = Callable[[Stage, int, int], None]  # stage, done, total
-Expect: TypeAlias = Callable[[list[Expected]], None]  # all that is to come
+
+
+@runtime_checkable
+class Expecting(Protocol):
+    """A progress callback that also hears what is to come."""
+
+    def expect(self, stages: Sequence[Expected]) -> None:
+        """Take note of all stages that are to come."""
+
+
+def announce(stages: Sequence[Expected], progress: Progress) -> None:
+    """Say what is to come, if the callback hears it."""
+    if isinstance(progress, Expecting):
+        progress.expect(stages)
 
 
 class Stages:

@@ -8,7 +8,7 @@ from cfl_cli.core import budget
 from cfl_cli.core.arrays import Floats
 from cfl_cli.core.methods import METHODS
 from cfl_cli.core.parallel import available_cores
-from cfl_cli.core.stages import Expect, Expected, Progress, Stage, Stages, Work
+from cfl_cli.core.stages import Expected, Progress, Stage, Stages, Work, announce
 from cfl_cli.estimators.interface import Method, Size
 from cfl_cli.jobs.cost import check_memory, size_of
 from cfl_cli.jobs.prepare import hidden_together, prepare, run
@@ -40,7 +40,6 @@ def impute(
     *,
     name: str = "table",
     progress: Progress = lambda *_: None,
-    expect: Expect = lambda _: None,
     jobs: int | None = None,
     max_memory: int | None = None,
     **settings: Any,
@@ -50,7 +49,7 @@ def impute(
     `settings` are the fields of `Settings` and win over the schema's; so do `jobs`, how many
     threads work, and `max_memory`, how many bytes may be used (also as text: "2GB"). `name` is what
     errors call the table. `progress` is called with a stage, how much of it is done and how much
-    there is; `expect` once, with all stages that are to come.
+    there is; if it has a method `expect`, that once, with all stages that are to come.
     """
     chosen = schema.settings.override(**settings)
     run_settings = schema.run.override(jobs=jobs, max_memory=max_memory)
@@ -66,7 +65,7 @@ def impute(
         max_memory=run_settings.max_memory,
     )
     folds = hidden_together(len(encoded.features), chosen)
-    expect(_expected(size_of(encoded), Method.of(chosen), folds=len(folds)))
+    announce(_expected(size_of(encoded), Method.of(chosen), folds=len(folds)), progress)
     estimate = run(encoded, chosen, folds=folds, jobs=threads, progress=stages)
     stages(JUDGE, 0, 1)
     facts = verdict.build(

@@ -22,7 +22,7 @@ from cfl_cli.core import draws
 from cfl_cli.core.arrays import Floats
 from cfl_cli.core.parallel import Workers, available_cores
 from cfl_cli.core.settings import RunSettings, Settings
-from cfl_cli.core.stages import Expect, Expected, Progress
+from cfl_cli.core.stages import Expected, Progress, announce
 from cfl_cli.errors import DataError, ResourceError, UsageError
 from cfl_cli.estimators import graph
 from cfl_cli.estimators.interface import Method, Size
@@ -76,7 +76,6 @@ def tune(
     budget: float | None = None,
     trials: int | None = None,
     progress: Progress = lambda *_: None,
-    expect: Expect = lambda _: None,
     jobs: int | None = None,
     max_memory: int | None = None,
     **settings: Any,
@@ -104,7 +103,8 @@ def tune(
     some = dealt[: max(SAMPLE, start.k + 1)]
     folds, all_folds = Folds.of(some), Folds.of(dealt)
     _check(encoded, folds, name=name)
-    expect(_expected(replace(size_of(encoded), rows=len(some)), start, folds, budget))
+    size = replace(size_of(encoded), rows=len(some))
+    announce(_expected(size, start, folds, budget), progress)
     with Workers(limits.jobs or available_cores()) as workers:
         bench = Trials(encoded, some, workers)
 

@@ -1,6 +1,6 @@
 import pytest
 
-from cfl_cli.core.stages import Expected, Growth, Stage, Stages, Work, forecast
+from cfl_cli.core.stages import Expected, Growth, Stage, Stages, Work, announce, forecast
 
 NEAR = Stage("round 1: neighbors", Work.NEIGHBORS, "round 1, finding neighbors")
 WALK = Stage("round 1: propagation", Work.PROPAGATION)
@@ -25,6 +25,20 @@ def test_every_stage_is_timed_and_passed_on():
     assert stages.spent() == {NEAR: 6, WALK: 4}
     assert stages.seconds() == {"round 1: neighbors": 6, "round 1: propagation": 4}
     assert Stages().seconds() == {}
+
+
+def test_what_is_to_come_is_said_to_a_callback_that_hears_it():
+    class Hearing:
+        def expect(self, stages):
+            self.stages = stages
+
+        def __call__(self, stage, done, total):
+            pass
+
+    ahead, hearing = [Expected(NEAR, 2.0)], Hearing()
+    announce(ahead, hearing)
+    announce(ahead, lambda *_: None)
+    assert hearing.stages == ahead
 
 
 def test_people_read_a_stage_in_words_or_by_its_name():

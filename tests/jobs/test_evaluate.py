@@ -210,7 +210,11 @@ def test_all_problems_are_named_at_once():
         (output("hard").drop("cf_confidence"), TRUTH, "there is no column 'cf_confidence'"),
         (TRUTH, TRUTH, "neither a column 'cf_imputed' nor one of confidences for 'cf'"),
         (output(cf_imputed=[[1]] * 4), TRUTH, "column 'cf_imputed' holds List"),
-        (output(cf_confidence=["x"] * 4), TRUTH, "row 1, column 'cf_confidence': 'x' is no conf"),
+        (
+            output(cf_confidence=["x"] * 4),
+            TRUTH,
+            "row 1, column 'cf_confidence': 'x' is not a conf",
+        ),
         (output(cf__a=[0.5] * 4), TRUTH, "row 1, CF 'cf': the confidences do not sum to 1"),
         (output(cf=["a;b", "a", "a", "a"]), TRUTH, "row 1, column 'cf': 'a;b' is not in the"),
     ],

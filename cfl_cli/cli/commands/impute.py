@@ -45,7 +45,6 @@ def impute(
                 work.schema,
                 name=source.name,
                 progress=display,
-                expect=display.expect,
                 jobs=run.jobs,
                 max_memory=run.max_memory,
                 **work.settings.as_dict(),

@@ -89,7 +89,6 @@ def tune(
             name=source.name,
             trials=search.get("trials"),
             progress=display,
-            expect=display.expect,
             jobs=run.jobs,
             max_memory=run.max_memory,
             **{**work.settings.as_dict(), "budget": search.get("budget")},  # of the search
