@@ -24,7 +24,7 @@ SWITCHES = {"1": True, "yes": True, "on": True, "0": False, "no": False, "off": 
 
 def settings_of(command: str) -> tuple[Setting, ...]:
     """Return the settings that a command has."""
-    return tuple(setting for setting in SETTINGS.values() if command in setting.commands)
+    return tuple(setting for setting in SETTINGS.values() if setting.belongs_to(command))
 
 
 def takes(

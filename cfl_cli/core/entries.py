@@ -8,6 +8,7 @@ from cfl_cli.core.kinds import Kind
 from cfl_cli.core.messages import unknown
 from cfl_cli.errors import SchemaError, UsageError
 
+EVERY_COMMAND = "all"  # in the place of the commands that have a setting
 Flaw: TypeAlias = tuple[str, str]  # the name of a setting, and what is wrong with it
 
 
@@ -20,7 +21,7 @@ class Setting:
     default: Any
     help: str
     panel: str  # of the help: input, method, judging, output or run
-    commands: tuple[str, ...]
+    commands: tuple[str, ...]  # that have it
     decides: bool  # does the answer depend on it?
     short: str  # a letter, for `-j`; empty: none
     opposite: str  # the option that switches it off; empty: none
@@ -36,6 +37,10 @@ class Setting:
     def env(self) -> str | None:
         """Return the environment variable that sets it, if there is one."""
         return f"CFL_{self.name.upper()}" if self.variable else None
+
+    def belongs_to(self, command: str) -> bool:
+        """Return whether a command has this setting."""
+        return bool({command, EVERY_COMMAND} & {*self.commands})
 
     def read(self, value: object) -> Any:
         """Return the value, or raise ValueError with what is wrong with it; None is left out."""

@@ -12,7 +12,16 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal, TypeAlias
 
-from cfl_cli.core.entries import Flaw, Setting, Table, entries, entry, raise_flaws, read_given
+from cfl_cli.core.entries import (
+    EVERY_COMMAND,
+    Flaw,
+    Setting,
+    Table,
+    entries,
+    entry,
+    raise_flaws,
+    read_given,
+)
 from cfl_cli.core.kinds import AUTO, Bounds, Choice, FileName, Number, Size, Switch, Whole
 from cfl_cli.core.methods import METHODS
 
@@ -20,7 +29,6 @@ MethodName: TypeAlias = Literal["graph", "boost", "net", "ipal", "observed", "co
 Auto: TypeAlias = Literal["auto"]
 
 DEFAULT_GAMMA = 0.25
-EVERYWHERE = ("impute", "report", "check", "init", "tune", "mask", "evaluate", "schema")
 WRITING = ("impute", "report", "init", "tune", "mask", "evaluate")
 
 
@@ -208,7 +216,7 @@ class RunSettings(Table):
         Switch(),
         False,  # noqa: FBT003
         "Show a traceback with errors.",
-        *EVERYWHERE,
+        EVERY_COMMAND,
         panel="run",
         short="v",
     )
@@ -216,7 +224,7 @@ class RunSettings(Table):
         Choice(("text", "json")),
         "text",
         "How messages are written to stderr. json: one object per event, for cron jobs.",
-        *EVERYWHERE,
+        EVERY_COMMAND,
         panel="run",
     )
 

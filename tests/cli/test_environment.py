@@ -31,7 +31,7 @@ def test_no_variable_names_a_file_or_permits_overwriting(folder):
     assert result.stdout.startswith("12 rows")
     assert (folder / "result.csv").read_text() == "precious"
     again = impute(CFL_OVERWRITE="true")
-    assert (again.exit_code, "exists already" in again.stderr) == (2, True)
+    assert (again.exit_code, "already exists" in again.stderr) == (2, True)
 
 
 @pytest.mark.parametrize("name", ["CFL_DATA", "CFL_SCHEMA", "CFL_OUT", "CFL_REPORT", "CFL_TRUTH"])

@@ -15,7 +15,7 @@ WRONG_VALUES = {
     ("--mode", "loud"): "--mode: unknown mode 'loud' (hard, soft or both)",
     ("--max-memory", "lots"): "--max-memory: expected a size such as 500MB or 2GB, found 'lots'",
     ("--on-bad-row", "setaside"): "(did you mean 'set-aside'?)",
-    ("--input-format", "cvs"): "--input-format: 'cvs'",
+    ("--input-format", "cvs"): "--input-format: unknown format 'cvs'",
 }
 WRONG_LINES = {
     "an unknown option": ([*NEEDED, "--colour"], "--colour: unknown option"),

@@ -79,8 +79,8 @@ def test_columns_that_csv_cannot_hold_are_refused_before_the_work(folder):
 
 def test_bad_records_are_set_aside_when_asked(folder):
     (folder / "data.csv").write_text("\n".join([*ROWS, "13", '14,1,"a" b']) + "\n")
-    refused(impute(), 1, "line 14: 1 cells", "line 15")
-    assert impute("--on-bad-row", "reject").exit_code == 0
+    refused(impute(), 1, "line 14: 1 cell,", "line 15")
+    assert impute("--on-bad-row", "set-aside").exit_code == 0
     aside = pl.read_csv("out.csv.rejects.csv")
     assert aside["line"].to_list() == [14, 15]
     assert aside["record"].to_list() == ["13", '14,1,"a" b']

@@ -8,7 +8,7 @@ from builders.markdown import cells_of_markdown, paragraphs_of_markdown
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cfl_cli.cli.options import Format
+from cfl_cli.cli.options import FORMAT
 from cfl_cli.cli.show import RENDERERS, render
 from cfl_cli.cli.show.page import Field, Page
 
@@ -24,7 +24,7 @@ def page(*facts, fields=(NAME, SIZE), title="A title", notes=()):
 
 
 def test_every_format_of_the_option_has_a_renderer_and_no_other_has():
-    assert set(RENDERERS) == {form.value for form in Format}
+    assert set(RENDERERS) == {*FORMAT.kind.choices}
 
 
 def test_a_table_is_the_title_a_line_for_each_fact_and_the_notes():
