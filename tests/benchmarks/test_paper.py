@@ -426,7 +426,7 @@ def test_a_folder_without_the_tables_is_told_at_once(tmp_path):
     reason="the Bank and Adult tables are not beside the project",
 )
 def test_a_quick_run_on_the_papers_tables_goes_all_the_way_to_the_page(tmp_path, monkeypatch):
-    monkeypatch.setitem(script.QUICK_ROWS, "bank", 600)  # a third of the time of a quick run
+    monkeypatch.setitem(script.QUICK_ROWS, "bank", 600)  # enough for the way to the page
     arguments = ["--quick", "--data", str(SHARED / "data"), "--out", str(tmp_path)]
     monkeypatch.setattr("sys.argv", ["paper", *arguments])
     script.main()
