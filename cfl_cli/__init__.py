@@ -2,18 +2,32 @@
 
 The map of the house. A room imports only rooms above it:
 
-    core/        what everybody may know: arrays, blocks, exclusions (the model of a cell), known
-                 (what is known of the rows), draws, parallel, settings, stages, messages,
-                 budget
-    tables/      bytes ↔ data frame: files, formats, encodings, compression, csv, jsonl, columnar
-                 (Parquet and Arrow), frames (polars, pandas, pyarrow), table (all of it)
-    schema/      YAML ↔ Schema: yaml_text, validation, model, mechanism, for_editors, draft, edit
-    steps/       the paper's five steps: encode, neighbors, weights, propagate, decode
-    estimators/  the methods: graph (the paper's), boost, net, ipal, observed, commonest, auto
-    trust/       how good the answers are: heldout, intervals, verdict, report; scores by the truth
-    jobs/        one file per job on a data frame: impute, cost, tune (+ search, trials), mask,
-                 evaluate
-    cli/         the command line: app, streams, options, outputs, log, progress, commands/, show/
+    core/        what everybody may know: arrays, blocks (the columns of each CF), exclusions (what
+                 a cell says), known (what is known of the rows), posterior, log_score; draws,
+                 parallel, stages, budget; settings (+ entries, kinds), methods, messages
+    tables/      bytes ↔ data frame, strictly: files, formats, encodings, compression; codec, csv
+                 (+ csv_scan), jsonl (+ json_columns), columnar (Parquet, Arrow); frames, table
+    schema/      YAML ↔ Schema: yaml_text, validation, model, settings, mechanism, for_editors;
+                 draft, edit
+    steps/       the paper's five steps: encode (+ cells), neighbors (+ near, near_lists,
+                 distances), weights, propagate, decode
+    estimators/  the methods: interface; graph (+ graph_stages), boost (+ boost_objective,
+                 boost_trees), net, ipal, observed, commonest; auto, blend
+    trust/       how good the answers are: possible_cells, intervals, calibration, heldout; doubts,
+                 verdict, report; scores (by the truth)
+    jobs/        one file per job on a data frame: impute (+ prepare), cost, tune (+ search,
+                 trials), mask, evaluate (+ truth)
+    cli/         the command line: app, usage, signals, streams, log; given, options, inputs,
+                 outputs, summary; progress (+ outlook); help, manual, completion; commands/ (a
+                 file each); show/ (page, layout; report, scores, trials)
+
+Where does it go?
+
+    a new setting         core/settings: one entry
+    a new output format   tables/: an entry in formats, and a module beside the others
+    a new estimator       estimators/: a module, and its entry in core/methods
+    a new report figure   trust/: a field in report, filled in verdict; cli/show/report shows it
+    a new command         jobs/ and cli/commands/: a file each
 
 OF: ordinary feature. CF: complementary feature.
 """

@@ -1,12 +1,15 @@
 """One rule between the rooms, and a second one: mathematics knows arrays only."""
 
 import ast
+import re
 import subprocess
 import sys
 from graphlib import TopologicalSorter
 from pathlib import Path
 
 import pytest
+
+import cfl_cli
 
 PACKAGE = Path(__file__).parents[1] / "cfl_cli"
 
@@ -64,10 +67,26 @@ def test_every_module_stands_in_a_room():
 
 
 @pytest.mark.parametrize("module", [m for m in MODULES if room_of(m) in ROOMS])
+def test_the_map_names_every_module_in_its_room(module):
+    room, _, rest = module.partition(".")
+    entry = re.search(
+        rf"^    {room}/(.*?)(?=^    \w+/|^\w)", cfl_cli.__doc__, re.MULTILINE | re.DOTALL
+    )[1]
+    if rest and not rest.startswith("commands"):
+        assert re.search(rf"\b{rest.rpartition('.')[2]}\b", entry), f"the map lacks {module}"
+
+
+@pytest.mark.parametrize("module", [m for m in MODULES if room_of(m) in ROOMS])
 def test_a_room_imports_only_rooms_above_it(module):
     above = {*ROOMS[: ROOMS.index(room_of(module)) + 1], *DOOR}
     for name in own(module):
         assert room_of(name) in above, f"{module} imports {name}"
+
+
+@pytest.mark.parametrize("module", MODULES)
+def test_a_module_is_short_and_a_command_shorter(module):
+    lines = len(MODULES[module].read_text().splitlines())
+    assert lines <= (120 if module.startswith("cli.commands") else 350)
 
 
 def test_no_module_imports_itself_by_a_detour():
