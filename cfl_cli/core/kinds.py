@@ -111,11 +111,12 @@ class Number(Kind):
 
     bounds: Bounds = Bounds()
     auto: bool = False
+    word: str = "X"  # that stands for it in help
 
     @property
     def metavar(self) -> str:  # type: ignore[override]
         """What help shows."""
-        return "X|auto" if self.auto else "X"
+        return f"{self.word}|auto" if self.auto else self.word
 
     @property
     def choices(self) -> tuple[str, ...]:  # type: ignore[override]

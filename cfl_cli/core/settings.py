@@ -41,8 +41,8 @@ class Settings(Table):
     method: MethodName = entry(
         Choice(tuple(METHODS)),
         "graph",
-        "What estimates the values: "
-        + "; ".join(f"{name}, {traits.summary}" for name, traits in METHODS.items())
+        "What estimates the values. "
+        + "; ".join(f"{name}: {traits.summary}" for name, traits in METHODS.items())
         + ".",
         *("impute", "check"),
         panel="method",
@@ -115,7 +115,7 @@ class Settings(Table):
         panel="output",
     )
     min_confidence: float = entry(
-        Number(Bounds(least=0, most=1)),
+        Number(Bounds(least=0, most=1), word="P"),
         0.0,
         "Leave cells empty whose answer is less confident than this.",
         "impute",
@@ -130,7 +130,7 @@ class Settings(Table):
         opposite="--impute-flagged",
     )
     budget: float | None = entry(
-        Number(Bounds(more_than=0)),
+        Number(Bounds(more_than=0), word="SECONDS"),
         None,
         "With --method auto: how many seconds it may take; what would take longer is skipped.",
         "impute",

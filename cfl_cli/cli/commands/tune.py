@@ -12,7 +12,7 @@ EXAMPLE = "cfl tune people.csv --schema schema.yml --budget 600 --out tuned.yml"
 SEARCH = (
     described(
         "budget",
-        Number(Bounds(least=0)),
+        Number(Bounds(least=0), word="SECONDS"),
         "About how many seconds the search may take.",
         panel="method",
         default_text="300, or no limit with --trials",
