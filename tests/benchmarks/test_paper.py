@@ -30,7 +30,6 @@ from cfl_cli.steps.encode import encode
 SHARED = Path(__file__).parents[3] / "shared"
 MACHINE = {"python": "3", "versions": {"cfl-cli": "1"}, "sources": "abc", "recipe": "def"}
 COMMAND = [sys.executable, "-m", "benchmarks.paper"]
-shares_a_run = pytest.mark.xdist_group("paper")  # on one worker, which runs it once
 
 
 def row(series, metric, mean, *, subject="job", **more):
@@ -313,7 +312,6 @@ def tried(tmp_path_factory):
     return folder
 
 
-@shares_a_run
 def test_a_generated_table_goes_all_the_way_to_the_page(tried):
     known = Summary.from_json((tried / "results.json").read_text())
     assert known.missing == 0
@@ -330,7 +328,6 @@ def test_a_generated_table_goes_all_the_way_to_the_page(tried):
     assert figures == {"estimates.svg", "iterations.svg", "settings.svg"}
 
 
-@shares_a_run
 def test_every_number_of_the_page_stands_in_the_results(tried):
     known = json.loads((tried / "docs" / "results.json").read_text())
     held = {
@@ -344,7 +341,6 @@ def test_every_number_of_the_page_stands_in_the_results(tried):
     assert shown <= held
 
 
-@shares_a_run
 @pytest.mark.parametrize("method", ["ipal", "graph", "auto"])
 def test_every_number_can_be_checked_by_what_cfl_impute_writes(method, tried, tmp_path):
     held = Store(tried).facts(plan.usual("generated", 300, 0, method))
@@ -371,7 +367,6 @@ def call(module, *arguments):
     subprocess.run(command, cwd=ROOT, check=True)
 
 
-@shares_a_run
 def test_a_second_run_finds_everything_known_and_writes_the_same(tried):
     before = (tried / "results.md").read_bytes()
     again = run("--out", tried)
