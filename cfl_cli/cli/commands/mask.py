@@ -17,14 +17,14 @@ CELLS = (
     ),
     described(
         "exact_share",
-        Number(Bounds(least=0, most=1)),
+        Number(Bounds(least=0, most=1), word="P"),
         "Share of cells that stay exact: =B.",
         panel="method",
         default=0.0,
     ),
     described(
         "empty_share",
-        Number(Bounds(least=0, most=1)),
+        Number(Bounds(least=0, most=1), word="P"),
         "Share of cells that are left empty.",
         panel="method",
         default=0.0,
