@@ -25,7 +25,6 @@ from cfl_cli.core.entries import (
 from cfl_cli.core.kinds import AUTO, Bounds, Choice, FileName, Number, Size, Switch, Whole
 from cfl_cli.core.methods import METHODS
 
-MethodName: TypeAlias = Literal["graph", "boost", "net", "ipal", "observed", "commonest", "auto"]
 Auto: TypeAlias = Literal["auto"]
 
 DEFAULT_GAMMA = 0.25
@@ -38,7 +37,7 @@ class Settings(Table):
 
     decides: ClassVar[bool] = True
 
-    method: MethodName = entry(
+    method: str = entry(
         Choice(tuple(METHODS)),
         "graph",
         "What estimates the values. "
