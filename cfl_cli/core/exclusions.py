@@ -44,21 +44,6 @@ class Shares:
 
 
 @dataclass(frozen=True, eq=False)
-class TooOften:
-    """Values that are ruled out more often than any domain shares allow."""
-
-    values: Ints  # places in the domain
-    seen: Floats  # share of the cells that rule the value out
-    possible: Floats  # the largest share that the mechanism can explain
-    z: Floats  # how far beyond, in standard errors
-
-    @property
-    def shares(self) -> Floats:
-        """Return the values' domain shares as uniform exclusions would have it: all negative."""
-        return np.asarray(1 - self.seen / self.possible)
-
-
-@dataclass(frozen=True, eq=False)
 class Mechanism:
     """How exclusions arise in a domain of `size` values; without `rates`, uniformly.
 
@@ -222,8 +207,8 @@ class Mechanism:
         variance = counts @ distances**2 / total**2 * rows / max(rows - 1, 1)
         return Shares(values, np.sqrt(variance))
 
-    def too_often(self, candidates: Mask, *, level: float = LEVEL) -> TooOften:
-        """Return the values that so many cells rule out that the mechanism cannot be true.
+    def too_often(self, candidates: Mask, *, level: float = LEVEL) -> Ints:
+        """Return the places of values that so many cells rule out that the mechanism cannot hold.
 
         Whatever the values behind the cells, a cell of s exclusions rules out c with probability
         max_v Π_s[v, c] at most; under uniform exclusions this is s/(K−1), reached when no row
@@ -242,8 +227,7 @@ class Mechanism:
             possible += counts[size] / n * self.inclusion(int(size)).max(axis=0)
         possible = np.minimum(possible, 1)
         surprise = n * np.where(seen > possible, divergence(seen, possible), 0)
-        values = np.flatnonzero(surprise > log(self.size / level))
-        return TooOften(values, seen[values], possible[values], np.sqrt(2 * surprise[values]))
+        return np.flatnonzero(surprise > log(self.size / level))
 
     def draw(self, values: Ints, exclusions: Ints, chances: Floats) -> Mask:
         """Return the candidates of a random cell for each of `values`, n × K.

@@ -283,11 +283,6 @@ class Schema(Model):
         """The complementary columns by name, in the schema's order."""
         return {name: c for name, c in self.columns.items() if isinstance(c, Complementary)}
 
-    @property
-    def features(self) -> list[str]:
-        """The names of the columns that are not ignored, in the schema's order."""
-        return [name for name, c in self.columns.items() if not isinstance(c, Ignored)]
-
     def fills_missing(self, name: str) -> bool:
         """Return whether missing cells of an ordinary column are filled in rather than refused."""
         return (self.ordinary[name].on_missing or self.on_missing) == "fill"

@@ -174,7 +174,7 @@ def _column(facts: ColumnFacts, *, keep_flagged: bool, min_confidence: float) ->
     judged = facts.judged(min_confidence)
     accuracy = facts.stretched(judged) if judged else None
     shares = block.mechanism.shares(facts.candidates)
-    impossible = block.mechanism.too_often(facts.candidates).values
+    impossible = block.mechanism.too_often(facts.candidates)
     fallback_rows = int(estimate.fell_back[:, number].sum())
     fired = {
         "small-entropy-reduction": facts.reduction < SMALL_REDUCTION or facts.like_shuffled,

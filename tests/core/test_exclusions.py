@@ -143,7 +143,7 @@ def test_honest_cells_are_not_accused_even_where_values_never_occur(n, size, siz
     sizes = [min(exclusions, size - 1) for exclusions in sizes]
     for _ in range(20):
         _, candidates = simulate(mechanism, shares, n, rng, sizes=sizes)
-        assert not len(mechanism.too_often(candidates).values)
+        assert not len(mechanism.too_often(candidates))
 
 
 def test_a_value_that_is_ruled_out_first_is_found():
@@ -152,18 +152,17 @@ def test_a_value_that_is_ruled_out_first_is_found():
     _, candidates = simulate(
         Mechanism.of(rates / rates.sum(axis=1, keepdims=True)), [0.1, 0.3, 0.3, 0.2, 0.1], 500, rng
     )
-    found = Mechanism(5).too_often(candidates)
-    assert found.values.tolist() == [0]
-    np.testing.assert_allclose(found.shares, Mechanism(5).shares(candidates).values[:1])
-    assert found.shares[0] < -0.5
-    assert found.z[0] > 4
+    assert Mechanism(5).too_often(candidates).tolist() == [0]
+    shares = Mechanism(5).shares(candidates)
+    assert shares.values[0] < -0.5
+    assert shares.values[0] < -4 * shares.errors[0]
 
 
 def test_an_exclusion_that_a_mechanism_does_not_know_contradicts_it():
     rates = np.array([[0, 0.5, 0.5, 0], [0.5, 0, 0.5, 0], [0.5, 0.5, 0, 0], [0.4, 0.3, 0.3, 0]])
     candidates = np.array([[True, True, True, False], [True, False, True, True]])
     mechanism = Mechanism(4, rates)
-    assert mechanism.too_often(candidates).values.tolist() == [3]
+    assert mechanism.too_often(candidates).tolist() == [3]
     # Nothing can be said by the mechanism, so the candidates count alike.
     np.testing.assert_array_equal(mechanism.likelihood(candidates)[0], [1, 1, 1, 0])
     assert np.isneginf(mechanism.scaled(candidates)[1]).tolist() == [True, False]

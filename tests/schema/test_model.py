@@ -51,7 +51,6 @@ def test_the_example_of_the_contract_is_read():
     }
     assert schema.columns["id"] == Ignored()
     assert schema.settings == Settings()
-    assert schema.features == ["age", "housing", "region", "job", "diagnosis"]
 
 
 def test_a_file_and_python_make_the_same_schema(tmp_path: Path):
