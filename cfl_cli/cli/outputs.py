@@ -133,24 +133,34 @@ def _rejects(table: Place, *, reject: bool) -> Path | None:
     return tables.rejects_path(table.path)
 
 
-def deliver(text: str, out: str, *sources: str, overwrite: bool) -> None:
-    """Write `text`, made of the files `sources`, to the file `out` or to standard output."""
+def text_target(out: str, sources: list[Path | None], *, overwrite: bool) -> Path | None:
+    """Return where a text that the user wants in `out` goes, or raise; None is standard output.
+
+    `sources` are what it is made of; None is standard input.
+    """
     if out == STANDARD:
-        print_out(text)
-        return
+        return None
     path = tables.local(out)
-    check_targets([path], sources=[*map(Path, sources)], overwrite=overwrite)
-    tables.write_text(text, path, overwrite=overwrite)
+    check_targets([path], sources=sources, overwrite=overwrite)
+    return path
 
 
-def drawn(page: "Page[Any]", form: str, out: str) -> str:
+def deliver(text: str, target: Path | None, *, overwrite: bool) -> None:
+    """Write `text` where `text_target` said."""
+    if target is None:
+        print_out(text)
+    else:
+        tables.write_text(text, target, overwrite=overwrite)
+
+
+def drawn(page: "Page[Any]", form: str, target: Path | None) -> str:
     """Return a page in a format; for a terminal in its width, with colors unless NO_COLOR says so.
 
     The renderers come late: rich takes a while to load.
     """
     from cfl_cli.cli.show import render  # noqa: PLC0415 — see above
 
-    terminal = out == STANDARD and is_terminal(sys.stdout)
+    terminal = target is None and is_terminal(sys.stdout)
     return render(
         page,
         form,

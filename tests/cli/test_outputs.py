@@ -1,10 +1,12 @@
 import os
+import subprocess
+import sys
 
 import pytest
 from builders.command_line import SCHEMA, cfl, impute, refused
 
 from cfl_cli.cli import outputs
-from cfl_cli.cli.outputs import Outputs
+from cfl_cli.cli.outputs import Outputs, deliver, text_target
 from cfl_cli.errors import UsageError
 from cfl_cli.tables.table import Place
 
@@ -93,3 +95,50 @@ def test_binary_data_is_not_written_to_a_terminal(folder, monkeypatch):
 def test_table_and_report_cannot_both_go_to_standard_output(folder):
     refused(impute("--report", "-", out="-"), 2, "both standard output")
     refused(impute("--on-bad-row", "set-aside", out="-"), 2, "name a file, not -")
+
+
+@pytest.mark.parametrize(
+    "command",
+    ["init - --cf cf", "report -", "evaluate - --truth truth.csv -s schema.yml"],
+)
+def test_what_is_read_from_standard_input_is_never_replaced(folder, command):
+    (folder / "truth.csv").write_text("cf\na\n")
+    (folder / "source.csv").write_text("precious")
+    with (folder / "source.csv").open() as source:
+        run = subprocess.run(
+            [sys.executable, "-m", "cfl_cli", *command.split(), "-o", "source.csv", "--overwrite"],
+            stdin=source,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+    assert (run.returncode, "source.csv: would be read and written" in run.stderr) == (2, True)
+    assert (folder / "source.csv").read_text() == "precious"
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "init bad.csv --cf cf",
+        "report bad.csv",
+        "evaluate bad.csv --truth bad.csv -s schema.yml",
+        "tune bad.csv -s schema.yml",
+        "impute bad.csv -s schema.yml",
+        "mask bad.csv -s schema.yml",
+    ],
+)
+def test_targets_are_checked_before_the_work(folder, command):
+    (folder / "bad.csv").write_text('"')
+    (folder / "kept.csv").write_text("precious")
+    run = cfl(*command.split(), "--out", "kept.csv")
+    assert (run.exit_code, "kept.csv: already exists" in run.stderr) == (2, True)
+    assert (folder / "kept.csv").read_text() == "precious"
+
+
+def test_a_text_goes_to_standard_output_or_to_a_file(folder, capsys):
+    assert text_target("-", [None], overwrite=False) is None
+    deliver("text", None, overwrite=False)
+    assert capsys.readouterr().out == "text"
+    target = text_target("text.md", [None], overwrite=False)
+    deliver("text", target, overwrite=False)
+    assert (folder / "text.md").read_text() == "text"

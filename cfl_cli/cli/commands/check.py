@@ -17,8 +17,8 @@ def check(
     A complementary feature (CF) is a column whose cells say what a value is not.
     """
     from cfl_cli.cli.inputs import load, read_table
-    from cfl_cli.cli.outputs import deliver
     from cfl_cli.cli.signals import listen
+    from cfl_cli.cli.streams import print_out
     from cfl_cli.jobs import cost
     from cfl_cli.tables import table as tables
 
@@ -27,4 +27,4 @@ def check(
     source = tables.Place.to_read(data, how.get("input_format"))
     table = read_table(source, how)
     plan = cost.plan(table.frame, work.schema, work.settings, work.run, name=source.name)
-    deliver(cost.describe(plan) + "\n", "-", data, overwrite=False)
+    print_out(cost.describe(plan) + "\n")

@@ -57,8 +57,10 @@ def evaluate(
     A complementary feature (CF) is a column whose cells say what a value is not. Scores for each:
     accuracy, macro-F1, cross entropy and entropy.
     """
+    from pathlib import Path
+
     from cfl_cli.cli.inputs import load, read_table
-    from cfl_cli.cli.outputs import deliver, drawn
+    from cfl_cli.cli.outputs import deliver, drawn, text_target
     from cfl_cli.cli.show.scores import page
     from cfl_cli.cli.signals import listen
     from cfl_cli.errors import UsageError
@@ -71,6 +73,8 @@ def evaluate(
     other = tables.Place.to_read(truth, how.get("truth_format"), option="--truth-format")
     if source.path is None and other.path is None:
         raise UsageError("OUT and --truth are both standard input: name a file for one")
+    sources, overwrite = [source.path, other.path, Path(schema)], work.run.overwrite
+    target = text_target(out, sources, overwrite=overwrite)
     evaluation = evaluate_frame(
         tables.read(source).frame,
         read_table(other, how).frame,
@@ -78,5 +82,5 @@ def evaluate(
         name=source.name,
         true_name=other.name,
     )
-    text = drawn(page(evaluation), how.get("format", FORMAT.default), out)
-    deliver(text, out, answers, truth, schema, overwrite=work.run.overwrite)
+    text = drawn(page(evaluation), how.get("format", FORMAT.default), target)
+    deliver(text, target, overwrite=overwrite)

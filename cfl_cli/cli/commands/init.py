@@ -25,7 +25,7 @@ def init(
     --cf. All others become ordinary features (OFs), whose type is guessed.
     """
     from cfl_cli.cli.inputs import read_table
-    from cfl_cli.cli.outputs import deliver
+    from cfl_cli.cli.outputs import deliver, text_target
     from cfl_cli.cli.signals import listen
     from cfl_cli.schema import draft
     from cfl_cli.tables import frames
@@ -33,6 +33,8 @@ def init(
 
     listen()
     source = tables.Place.to_read(data, how.get("input_format"))
+    overwrite = given.get("overwrite", False)
+    target = text_target(out, [source.path], overwrite=overwrite)
     frame = frames.as_polars(read_table(source, how).frame)
     text = draft.draft(frame, cfs=columns.get("cf", []), ignored=columns.get("ignore", []))
-    deliver(text, out, data, overwrite=given.get("overwrite", False))
+    deliver(text, target, overwrite=overwrite)

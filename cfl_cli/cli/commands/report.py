@@ -28,13 +28,16 @@ def report(
 
     A complementary feature (CF) is a column whose cells say what a value is not.
     """
-    from cfl_cli.cli.outputs import deliver, drawn
+    from cfl_cli.cli.outputs import deliver, drawn, text_target
     from cfl_cli.cli.show.report import page
     from cfl_cli.cli.signals import listen
     from cfl_cli.tables import table as tables
     from cfl_cli.trust.report import Report
 
     listen()
+    path = None if source == tables.STANDARD else tables.local(source)
+    overwrite = given.get("overwrite", False)
+    target = text_target(out, [path], overwrite=overwrite)
     facts = Report.from_json(tables.read_report(source), name=source)
-    text = drawn(page(facts), how.get("format", FORMAT.default), out)
-    deliver(text, out, source, overwrite=given.get("overwrite", False))
+    text = drawn(page(facts), how.get("format", FORMAT.default), target)
+    deliver(text, target, overwrite=overwrite)

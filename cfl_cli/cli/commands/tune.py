@@ -56,7 +56,7 @@ def tune(
     from contextlib import nullcontext
 
     from cfl_cli.cli.inputs import load, read_table
-    from cfl_cli.cli.outputs import check_targets, drawn
+    from cfl_cli.cli.outputs import drawn, text_target
     from cfl_cli.cli.progress import Display
     from cfl_cli.cli.show import render, trials
     from cfl_cli.cli.signals import listen
@@ -72,9 +72,7 @@ def tune(
     work = load(ctx, schema, given, text)
     run = work.run
     source = tables.Place.to_read(data, how.get("input_format"))
-    target = None if out == tables.STANDARD else tables.local(out)
-    if target is not None:
-        check_targets([target], sources=[source.path], overwrite=run.overwrite)
+    target = text_target(out, [source.path], overwrite=run.overwrite)
     # Before the work: can the settings be written at all?
     edit.put(text, tuned(work.schema.settings), name=schema)
     table = read_table(source, how)
@@ -104,6 +102,6 @@ def tune(
     if target is None:
         note(*render(page, form).splitlines())
     else:
-        print_out(drawn(page, form, tables.STANDARD))
+        print_out(drawn(page, form, None))
     warn(*result.warnings)
     note(*trials.summary(result))
