@@ -19,7 +19,7 @@ from cfl_cli.core.settings import SETTINGS
 from cfl_cli.errors import UsageError
 
 Values = dict[str, Any]  # what was given, by name
-SWITCHES = {"1": True, "yes": True, "on": True, "0": False, "no": False, "off": False}
+ON, OFF = {"1", "y", "yes", "t", "true", "on"}, {"0", "n", "no", "f", "false", "off"}
 
 
 def settings_of(command: str) -> tuple[Setting, ...]:
@@ -81,7 +81,7 @@ def given(options: Sequence[Setting], values: Mapping[str, Any]) -> Values:
 def _from_environment(option: Setting) -> Any:
     text = os.environ.get(option.env or "") or None  # an empty one is not given
     if isinstance(option.kind, Switch) and text:
-        return SWITCHES.get(text.lower(), text.lower())
+        return text.lower() in ON if text.lower() in ON | OFF else text
     return text
 
 

@@ -34,10 +34,10 @@ class Columns(FileName):
 
     metavar = "COLUMN"
 
-    def read(self, value: object, name: str) -> Any:
+    def read(self, value: object) -> Any:
         """Return the names."""
         lines = value.splitlines() if isinstance(value, str) else value
-        return [super(Columns, self).read(one, name) for one in lines if one]  # type: ignore[attr-defined]
+        return [super(Columns, self).read(one) for one in lines if one]  # type: ignore[attr-defined]
 
 
 @dataclass(frozen=True)
@@ -46,10 +46,9 @@ class BadRows(Choice):
 
     words: tuple[str, ...] = ("fail", "set-aside")
 
-    def read(self, value: object, name: str) -> str:
+    def read(self, value: object) -> str:
         """Return the word of today."""
-        word = {"refuse": "fail", "reject": "set-aside"}.get(str(value), value)
-        return super().read(word, name.replace("_", " ").removeprefix("on "))
+        return super().read({"refuse": "fail", "reject": "set-aside"}.get(str(value), value))
 
 
 def described(

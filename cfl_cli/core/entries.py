@@ -44,7 +44,7 @@ class Setting:
 
     def read(self, value: object) -> Any:
         """Return the value, or raise ValueError with what is wrong with it; None is left out."""
-        return None if value is None and self.default is None else self.kind.read(value, self.name)
+        return None if value is None and self.default is None else self.kind.read(value)
 
 
 def entry(

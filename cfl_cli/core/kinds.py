@@ -12,7 +12,7 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import Any
 
-from cfl_cli.core.messages import seen, unknown
+from cfl_cli.core.messages import did_you_mean, either, seen, shortened
 
 AUTO = "auto"
 UNITS = {"": 1, "kb": 1e3, "mb": 1e6, "gb": 1e9, "tb": 1e12}
@@ -30,8 +30,8 @@ class Kind(ABC):
     choices: tuple[str, ...] = ()  # the words that it can be, for completion
 
     @abstractmethod
-    def read(self, value: object, name: str) -> Any:
-        """Return the value of the setting `name`, or raise ValueError: what was expected, found."""
+    def read(self, value: object) -> Any:
+        """Return the value, or raise ValueError: what was expected, and what was found."""
 
     @abstractmethod
     def json_schema(self) -> dict[str, Any]:
@@ -87,7 +87,7 @@ class Whole(Kind):
         """The word that it can be."""
         return (AUTO,) if self.auto else ()
 
-    def read(self, value: object, name: str) -> int | str:  # noqa: ARG002 — one signature for all
+    def read(self, value: object) -> int | str:
         """Return a whole number; NumPy's are not `int`, but say that they stand for one."""
         if self.auto and value == AUTO:
             return AUTO
@@ -123,7 +123,7 @@ class Number(Kind):
         """The word that it can be."""
         return (AUTO,) if self.auto else ()
 
-    def read(self, value: object, name: str) -> float | str:  # noqa: ARG002
+    def read(self, value: object) -> float | str:
         """Return a finite number."""
         if self.auto and value == AUTO:
             return AUTO
@@ -133,7 +133,7 @@ class Number(Kind):
         number = float(value)  # type: ignore[arg-type]  # one or the other
         if not math.isfinite(number):
             raise _expected("a finite number", value, auto=self.auto)
-        _check_bounds(self.bounds, number, number, auto=self.auto)
+        _check_bounds(self.bounds, number, value, auto=self.auto)
         return number
 
     def json_schema(self) -> dict[str, Any]:
@@ -145,7 +145,7 @@ class Number(Kind):
 class Switch(Kind):
     """On or off."""
 
-    def read(self, value: object, name: str) -> bool:  # noqa: ARG002
+    def read(self, value: object) -> bool:
         """Return true or false."""
         if isinstance(value, bool):
             return value
@@ -174,11 +174,12 @@ class Choice(Kind):
         """What help shows."""
         return "|".join(self.words)
 
-    def read(self, value: object, name: str) -> str:
+    def read(self, value: object) -> str:
         """Return the word."""
-        if not isinstance(value, str) or value not in self.words:
-            raise ValueError(unknown(name, value, self.words))
-        return value
+        if isinstance(value, str) and value in self.words:
+            return value
+        near = did_you_mean(value, self.words) if isinstance(value, str) else ""
+        raise ValueError(f"expected {either(self.words)}, found {seen(value)}{near}")
 
     def json_schema(self) -> dict[str, Any]:
         """Return the words as an enumeration."""
@@ -191,14 +192,16 @@ class Size(Kind):
 
     metavar = "SIZE"
 
-    def read(self, value: object, name: str) -> int | str:
+    def read(self, value: object) -> int | str:
         """Return the number of bytes."""
-        if isinstance(value, str):
-            parts = _SIZE.fullmatch(value.lower())
-            if parts is None or parts[2] not in UNITS:
-                raise _expected("a size such as 500MB or 2GB", value)
-            value = int(float(parts[1]) * UNITS[parts[2]])
-        return Whole(Bounds(least=1)).read(value, name)
+        if not isinstance(value, str):
+            return COUNT.read(value)
+        parts = _SIZE.fullmatch(value.lower())
+        if parts is None or parts[2] not in UNITS:
+            raise _expected("a size such as 500MB or 2GB", value)
+        size = int(float(parts[1]) * UNITS[parts[2]])
+        _check_bounds(COUNT.bounds, size, value, auto=False)
+        return size
 
     def json_schema(self) -> dict[str, Any]:
         """Return that a size is text or a number."""
@@ -211,7 +214,7 @@ class FileName(Kind):
 
     metavar = "FILE"
 
-    def read(self, value: object, name: str) -> str:  # noqa: ARG002
+    def read(self, value: object) -> str:
         """Return the name."""
         if not isinstance(value, str):
             raise _expected("text", value)
@@ -224,14 +227,23 @@ class FileName(Kind):
         return {"type": "string", "minLength": 1}
 
 
+COUNT = Whole(Bounds(least=1))  # of things
+SHARE = Number(Bounds(least=0, most=1), word="P")  # of things; or a probability
+
+
 def _expected(what: str, value: object, *, auto: bool = False) -> ValueError:
-    return ValueError(f"expected {what}{' or auto' if auto else ''}, found {seen(value)}")
+    return ValueError(f"expected {what}{_or(auto=auto)}, found {seen(value)}")
+
+
+def _or(*, auto: bool) -> str:
+    return f" or {AUTO}" if auto else ""
 
 
 def _check_bounds(bounds: Bounds, number: float, value: object, *, auto: bool) -> None:
+    """Raise if a number, read from `value`, is out of bounds; quote it as it was written."""
     refusal = bounds.refusal(number)
     if refusal:
-        raise _expected(refusal, number if isinstance(value, str) else value, auto=auto)
+        raise ValueError(f"expected {refusal}{_or(auto=auto)}, found {shortened(str(value))}")
 
 
 def _or_auto(schema: dict[str, Any], *, auto: bool) -> dict[str, Any]:

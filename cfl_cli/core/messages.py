@@ -9,8 +9,12 @@ LONGEST = 60
 
 def quote(text: str) -> str:
     """Return `text` in quotes, escaped, and cut when it is long."""
-    shown = repr(text)
-    return shown if len(shown) <= LONGEST else f"{shown[: LONGEST - 1]}…"
+    return shortened(repr(text))
+
+
+def shortened(text: str) -> str:
+    """Return `text`, cut when it is long."""
+    return text if len(text) <= LONGEST else f"{text[: LONGEST - 1]}…"
 
 
 def count(number: int, noun: str) -> str:
@@ -33,18 +37,23 @@ def printable(text: str) -> str:
 def unknown(noun: str, value: object, choices: Sequence[str], *, where: str = "") -> str:
     """Return that `value` is not such a noun, and the nearest choice, or all of them."""
     if not isinstance(value, str):
-        return f"unknown {noun} {seen(value)}{where}{_either(choices)}"
-    return f"unknown {noun} {quote(value)}{where}{did_you_mean(value, choices) or _either(choices)}"
+        return f"unknown {noun} {seen(value)}{where}{_among(choices)}"
+    return f"unknown {noun} {quote(value)}{where}{did_you_mean(value, choices) or _among(choices)}"
 
 
 def lacking(key: str, choices: Sequence[str] = ()) -> str:
     """Return that an entry is not there, and what it could be."""
-    return f"{quote(key)} is missing{_either(choices)}"
+    return f"{quote(key)} is missing{_among(choices)}"
 
 
-def _either(choices: Sequence[str]) -> str:
-    *others, last = choices or [""]
-    return f" ({', '.join(others)} or {last})" if others else ""
+def either(choices: Sequence[str]) -> str:
+    """Return the choices in words: `hard, soft or both`."""
+    *others, last = choices
+    return f"{', '.join(others)} or {last}" if others else last
+
+
+def _among(choices: Sequence[str]) -> str:
+    return f" ({either(choices)})" if len(choices) > 1 else ""
 
 
 def seen(value: object) -> str:

@@ -67,7 +67,7 @@ def _by_value(entry: object, values: Sequence[str], *place: str) -> dict[str, ob
 def _share(entry: object, *place: str) -> float:
     """Return a number that is not negative."""
     try:
-        return float(WEIGHT.read(entry, ""))
+        return float(WEIGHT.read(entry))
     except ValueError:
         refuse([problem(f"expected a number, 0 or more, found {seen(entry)}", *place)])
         raise

@@ -92,10 +92,10 @@ def test_defaults_are_said_in_one_way(option, text):
 
 
 def test_kinds_of_the_command_line_read_what_they_should():
-    assert Text("SIGN").read(";", "delimiter") == ";"
-    assert BadRows().read("reject", "on_bad_row") == "set-aside"
+    assert Text("CHAR").read(";") == ";"
+    assert BadRows().read("reject") == "set-aside"
     with pytest.raises(ValueError, match="at least one character"):
-        Text("SIGN").read("", "delimiter")
+        Text("CHAR").read("")
 
 
 def test_every_file_of_a_command_is_in_the_list_and_fits_on_a_screen():

@@ -230,7 +230,10 @@ def test_threads_do_not_change_the_answer_or_stand_in_the_report():
     [
         ({"neighbours": 5}, "--neighbours: unknown key 'neighbours'"),
         ({"k": 0}, "--k: expected at least 1, found 0"),
-        ({"mode": "harder"}, "--mode: unknown mode 'harder' (did you mean 'hard'?)"),
+        (
+            {"mode": "harder"},
+            "--mode: expected hard, soft or both, found 'harder' (did you mean 'hard'?)",
+        ),
         ({"keep_flaged": True}, "--keep-flaged: unknown key 'keep_flaged' (did you mean"),
     ],
 )

@@ -139,10 +139,10 @@ settings: {k: 0, iteration: 5, gamma: nan, ridge: 0, seed: 9223372036854775808,
         "s.yml:11:15: expected at least 1, found 0",
         "s.yml:11:18: unknown key 'iteration' (did you mean 'iterations'?)",
         "s.yml:11:39: expected a number or auto, found 'nan'",
-        "s.yml:11:51: expected at least 1e-06, found 0.0",
+        "s.yml:11:51: expected at least 1e-06, found 0",
         "s.yml:11:60: expected less than 9223372036854775808, found 9223372036854775808",
         "s.yml:12:15: expected true or false, found 'yes'",
-        "s.yml:12:26: unknown mode 'hrd' (did you mean 'hard'?)",
+        "s.yml:12:26: expected hard, soft or both, found 'hrd' (did you mean 'hard'?)",
         "s.yml:12:37: expected at least 1, found 0",
         "s.yml:12:53: expected true or false, found nothing",
     ]
@@ -319,7 +319,7 @@ def test_a_wrong_option_is_called_by_its_name_on_the_command_line():
         "--fail-on-flag: expected true or false, found 3",
         "--k: expected at least 1, found 0",
         "--keep-flaged: unknown key 'keep_flaged' (did you mean 'keep_flagged'?)",
-        "--mode: unknown mode 'hrd' (did you mean 'hard'?)",
+        "--mode: expected hard, soft or both, found 'hrd' (did you mean 'hard'?)",
     ]
 
 
