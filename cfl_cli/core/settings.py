@@ -22,7 +22,18 @@ from cfl_cli.core.entries import (
     raise_flaws,
     read_given,
 )
-from cfl_cli.core.kinds import AUTO, Bounds, Choice, FileName, Number, Size, Switch, Whole
+from cfl_cli.core.kinds import (
+    AUTO,
+    COUNT,
+    SHARE,
+    Bounds,
+    Choice,
+    FileName,
+    Number,
+    Size,
+    Switch,
+    Whole,
+)
 from cfl_cli.core.methods import METHODS
 
 Auto: TypeAlias = Literal["auto"]
@@ -47,7 +58,7 @@ class Settings(Table):
         panel="method",
     )
     k: int = entry(
-        Whole(Bounds(least=1)),
+        COUNT,
         20,
         "How many neighbors a row has.",
         *("impute", "check"),
@@ -114,7 +125,7 @@ class Settings(Table):
         panel="output",
     )
     min_confidence: float = entry(
-        Number(Bounds(least=0, most=1), word="P"),
+        SHARE,
         0.0,
         "Leave cells empty whose answer is less confident than this.",
         "impute",
@@ -161,7 +172,7 @@ class RunSettings(Table):
     decides: ClassVar[bool] = False
 
     jobs: int | None = entry(
-        Whole(Bounds(least=1)),
+        COUNT,
         None,
         "How many threads work at once.",
         *("impute", "check", "tune"),

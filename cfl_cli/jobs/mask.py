@@ -15,7 +15,9 @@ import polars as pl
 
 from cfl_cli.core import draws
 from cfl_cli.core.arrays import Ints, Mask
+from cfl_cli.core.entries import Flaw, raise_flaws
 from cfl_cli.core.exclusions import Mechanism, distinct
+from cfl_cli.core.kinds import COUNT, SHARE
 from cfl_cli.core.messages import quote
 from cfl_cli.errors import UsageError
 from cfl_cli.jobs import truth
@@ -43,22 +45,21 @@ class Recipe:
     empty_share: float = 0.0
 
     def __post_init__(self) -> None:
-        problems = [
-            f"--{title}-share: expected a share from 0 to 1, found {share!r}"
-            for title, share in (("exact", self.exact_share), ("empty", self.empty_share))
-            if not isinstance(share, int | float) or not 0 <= share <= 1
-        ]
-        whole = isinstance(self.exclusions, int) and not isinstance(self.exclusions, bool)
-        if not whole or self.exclusions < 1:
-            expected = f"expected a whole number from 1, found {self.exclusions!r}"
-            problems.append(f"--exclusions: {expected}")
-        if not problems and self.exact_share + self.empty_share > 1:
-            problems.append(
+        kinds = {"exclusions": COUNT, "exact_share": SHARE, "empty_share": SHARE}
+        flaws: list[Flaw] = []
+        for name, kind in kinds.items():
+            try:
+                object.__setattr__(
+                    self, name, kind.read(getattr(self, name))
+                )  # frozen, but for this
+            except ValueError as error:
+                flaws.append((name, str(error)))
+        raise_flaws(flaws)
+        if self.exact_share + self.empty_share > 1:
+            raise UsageError(
                 "--exact-share and --empty-share: expected a sum of at most 1, "
                 f"found {self.exact_share + self.empty_share:g}"
             )
-        if problems:
-            raise UsageError(*problems)
 
     def misfits(self, known: Truth, cf: Complementary) -> Iterator[str]:
         """Yield what of this a CF does not allow."""

@@ -197,11 +197,11 @@ def test_what_a_cf_does_not_allow_is_told_with_its_name():
 @pytest.mark.parametrize(
     ("recipe", "said"),
     [
-        ({"exclusions": 0}, "--exclusions: expected a whole number from 1, found 0"),
-        ({"exclusions": 1.5}, "--exclusions: expected a whole number from 1, found 1.5"),
-        ({"exclusions": True}, "--exclusions: expected a whole number from 1, found True"),
-        ({"exact_share": "x"}, "--exact-share: expected a share from 0 to 1, found 'x'"),
-        ({"exact_share": 1.5}, "--exact-share: expected a share from 0 to 1, found 1.5"),
+        ({"exclusions": 0}, "--exclusions: expected at least 1, found 0"),
+        ({"exclusions": 1.5}, "--exclusions: expected a whole number, found 1.5"),
+        ({"exclusions": True}, "--exclusions: expected a whole number, found True"),
+        ({"exact_share": "x"}, "--exact-share: expected a number, found 'x'"),
+        ({"exact_share": 1.5}, "--exact-share: expected at most 1, found 1.5"),
         ({"empty_share": float("nan")}, "--empty-share"),
         ({"exact_share": 0.6, "empty_share": 0.6}, "found 1.2"),
         ({"seed": -1}, "--seed"),

@@ -4,27 +4,27 @@ import typer
 
 from cfl_cli.cli.given import Values, takes
 from cfl_cli.cli.options import READING_AND_WRITING, Data, Out, SchemaFile, described
-from cfl_cli.core.kinds import Bounds, Number, Whole
+from cfl_cli.core.kinds import COUNT, SHARE
 
 EXAMPLE = "cfl mask truth.csv --schema schema.yml --out masked.csv --seed 1"
 CELLS = (
     described(
         "exclusions",
-        Whole(Bounds(least=1)),
+        COUNT,
         "How many values a cell rules out.",
         panel="method",
         default=1,
     ),
     described(
         "exact_share",
-        Number(Bounds(least=0, most=1), word="P"),
+        SHARE,
         "Share of cells that stay exact: =B.",
         panel="method",
         default=0.0,
     ),
     described(
         "empty_share",
-        Number(Bounds(least=0, most=1), word="P"),
+        SHARE,
         "Share of cells that are left empty.",
         panel="method",
         default=0.0,

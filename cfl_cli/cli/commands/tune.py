@@ -6,7 +6,7 @@ import typer
 
 from cfl_cli.cli.given import Values, takes
 from cfl_cli.cli.options import FORMAT, READING, Data, SchemaFile, described, variant
-from cfl_cli.core.kinds import Bounds, Number, Whole
+from cfl_cli.core.kinds import COUNT, Bounds, Number
 
 EXAMPLE = "cfl tune people.csv --schema schema.yml --budget 600 --out tuned.yml"
 SEARCH = (
@@ -19,7 +19,7 @@ SEARCH = (
     ),
     described(
         "trials",
-        Whole(Bounds(least=1)),
+        COUNT,
         "How many settings to try at most, however long it takes.",
         panel="method",
     ),
