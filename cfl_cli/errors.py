@@ -1,4 +1,4 @@
-"""Everything that can go wrong for a reason that the user can fix.
+"""How `cfl` ends, and everything that can go wrong for a reason that the user can fix.
 
     CflError            exit code 1
     ├── SchemaError     1  the schema is wrong
@@ -9,9 +9,30 @@
 Logic raises these; `cli/app.py` is the only place that prints them and picks the exit code.
 """
 
-from typing import ClassVar
+from enum import IntEnum
+from typing import ClassVar, Self
 
 PROBLEMS_SHOWN = 20  # of one kind, spelled out; the rest is counted
+
+
+class ExitCode(IntEnum):
+    """How `cfl` ends; `words` are the manual's."""
+
+    words: str
+
+    def __new__(cls, code: int, words: str) -> Self:
+        """Return the code, which knows its words."""
+        made = int.__new__(cls, code)
+        made._value_, made.words = code, words
+        return made
+
+    DONE = 0, "Done."
+    WRONG_INPUT = 1, "The data or the schema is wrong."
+    USAGE = 2, "The command line is wrong."
+    FLAGGED = 3, "Done, but a CF is flagged and --fail-on-flag was given."
+    RESOURCES = 4, "Out of memory or disk, or the solver failed."
+    INTERRUPTED = 130, "Interrupted; no partial file was left."
+    TERMINATED = 143, "Terminated; no partial file was left."
 
 
 class CflError(Exception):
@@ -20,7 +41,7 @@ class CflError(Exception):
     `more` counts further problems that are not spelled out.
     """
 
-    exit_code: ClassVar[int] = 1
+    exit_code: ClassVar[ExitCode] = ExitCode.WRONG_INPUT
 
     def __init__(self, *problems: str, more: int = 0) -> None:
         self.problems = problems
@@ -39,10 +60,10 @@ class DataError(CflError):
 class UsageError(CflError):
     """The command line, or the call, is wrong."""
 
-    exit_code = 2
+    exit_code = ExitCode.USAGE
 
 
 class ResourceError(CflError):
     """Memory or disk ran out, or the solver failed."""
 
-    exit_code = 4
+    exit_code = ExitCode.RESOURCES

@@ -21,12 +21,8 @@ from cfl_cli.cli.signals import Terminated
 from cfl_cli.cli.streams import complain, leave_stdout, note, open_streams
 from cfl_cli.cli.usage import located, path_of, problem_of
 from cfl_cli.core.messages import count, did_you_mean, quote
-from cfl_cli.errors import PROBLEMS_SHOWN, CflError
+from cfl_cli.errors import PROBLEMS_SHOWN, CflError, ExitCode
 
-USAGE = 2
-RESOURCES = 4
-INTERRUPTED = 130
-TERMINATED = 143
 EXAMPLE = """\
 cfl init people.csv --cf job --out schema.yml
 cfl impute people.csv --schema schema.yml --out imputed.parquet
@@ -93,7 +89,7 @@ class Commands(TyperGroup):
         """Return the arguments behind the options of `cfl` itself; without any, show the help."""
         if not args and not ctx.resilient_parsing:
             typer.echo(ctx.get_help(), err=True)
-            raise typer.Exit(USAGE)
+            raise typer.Exit(ExitCode.USAGE)
         for param in self.get_params(ctx):
             if param.default is None:
                 param.default = False  # all are switches; to read a None, Typer imports pydantic
@@ -124,7 +120,7 @@ class Commands(TyperGroup):
         except typer.TyperException as error:
             complain(problem_of(error))
             note(f"see {path_of(error)} --help")
-            code = USAGE
+            code = ExitCode.USAGE
         if standalone_mode:
             raise SystemExit(code)
         return code
@@ -180,17 +176,17 @@ def cfl(
     """
 
 
-def explain(error: BaseException) -> int:
+def explain(error: BaseException) -> ExitCode:
     """Say on stderr what went wrong, and return the exit code."""
     if isinstance(error, KeyboardInterrupt):
         complain("interrupted; no partial file was left")
-        return INTERRUPTED
+        return ExitCode.INTERRUPTED
     if isinstance(error, Terminated):
         complain("terminated; no partial file was left")
-        return TERMINATED
+        return ExitCode.TERMINATED
     if not isinstance(error, CflError):
         complain("out of memory: use fewer rows or columns, or a machine with more of it")
-        return RESOURCES
+        return ExitCode.RESOURCES
     complain(*error.problems[:PROBLEMS_SHOWN])
     more = error.more + len(error.problems[PROBLEMS_SHOWN:])
     if more:
@@ -207,9 +203,9 @@ def main() -> None:
         os._exit(explain(error))
     except OSError as error:
         complain(f"standard output: cannot be written: {error.strerror or error}")
-        os._exit(RESOURCES)
+        os._exit(ExitCode.RESOURCES)
     except SystemExit as end:
-        if end.code in {INTERRUPTED, TERMINATED}:
+        if end.code in {ExitCode.INTERRUPTED, ExitCode.TERMINATED}:
             # Threads may be at work on something long, which nobody wants any more.
             os._exit(end.code)
         raise

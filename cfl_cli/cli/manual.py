@@ -20,16 +20,9 @@ from cfl_cli.cli.commands import COMMANDS
 from cfl_cli.cli.given import default_of
 from cfl_cli.cli.help import ENVIRONMENT, Entry, Page
 from cfl_cli.core.settings import SETTINGS
+from cfl_cli.errors import ExitCode
 
-EXIT_CODES = (
-    Entry("0", "Done."),
-    Entry("1", "The data or the schema is wrong."),
-    Entry("2", "The command line is wrong."),
-    Entry("3", "Done, but a CF is flagged and --fail-on-flag was given."),
-    Entry("4", "Memory, disk or solver gave out."),
-    Entry("130", "Interrupted; no partial file was left."),
-    Entry("143", "Terminated; no partial file was left."),
-)
+EXIT_CODES = tuple(Entry(str(code.value), code.words) for code in ExitCode)
 VARIABLES = (
     f"{ENVIRONMENT} The command line wins over the environment, and that over the schema. Options "
     "that name a file or permit overwriting have no variable. A variable that names several "

@@ -6,7 +6,6 @@ from cfl_cli.cli.given import Values, takes
 from cfl_cli.cli.options import READING_AND_WRITING, Data, Out, SchemaFile
 
 EXAMPLE = "cfl impute people.csv --schema schema.yml --out imputed.parquet"
-FLAGGED = 3  # exit code of --fail-on-flag
 
 
 @takes("impute", how=READING_AND_WRITING)
@@ -26,6 +25,7 @@ def impute(
     from cfl_cli.cli.progress import Display
     from cfl_cli.cli.signals import listen
     from cfl_cli.cli.summary import note_rejects, summarise
+    from cfl_cli.errors import ExitCode
     from cfl_cli.jobs.impute import impute as impute_frame
     from cfl_cli.tables import table as tables
 
@@ -54,4 +54,4 @@ def impute(
         note_rejects(outputs, table, source)
         summarise(result.report, target.name, outputs.readable)
     if run.fail_on_flag and any(column.flagged for column in result.report.columns):
-        raise typer.Exit(FLAGGED)
+        raise typer.Exit(ExitCode.FLAGGED)
