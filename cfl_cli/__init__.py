@@ -19,7 +19,7 @@ The map of the house. A room imports only rooms above it:
                  trials), mask, evaluate (+ truth)
     cli/         the command line: app, usage, signals, streams, log; given, options, inputs,
                  outputs, summary; progress (+ outlook); help, manual, completion; commands/ (a
-                 file each); show/ (page, layout; report, scores, trials)
+                 file each); show/ (page, layout; report, scores, trials, plan)
 
 Where does it go?
 

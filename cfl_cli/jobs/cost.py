@@ -112,22 +112,3 @@ def seconds(encoded: Encoded, settings: Settings, *, jobs: int | None = None) ->
     stages = Stages()
     run(some, settings, folds=folds, jobs=jobs, progress=stages)
     return forecast(stages.spent(), rows=len(rows), more=n)
-
-
-def describe(plan: Plan) -> str:
-    """Return the plan in words, a line each."""
-    lines = [
-        f"rows           {plan.rows:,} ({plan.distinct_rows:,} distinct by their OFs)",
-        f"OFs            {plan.ofs} in {plan.features} features",
-        f"CFs            {plan.cfs} with {plan.confidences} domain values",
-        f"memory, about  {_round(plan.memory_mb):,.0f} MB",
-        f"time, about    {_round(plan.seconds):,g} s with these settings",
-        *(f"warning: {warning}" for warning in plan.warnings),
-        "no problems found",
-    ]
-    return "\n".join(lines)
-
-
-def _round(number: float) -> float:
-    """Return the number to two digits, which is all that an estimate is good for."""
-    return float(f"{number:.1e}")

@@ -17,6 +17,7 @@ def check(
     A complementary feature (CF) is a column whose cells say what a value is not.
     """
     from cfl_cli.cli.inputs import load, read_table
+    from cfl_cli.cli.show.plan import describe
     from cfl_cli.cli.signals import listen
     from cfl_cli.cli.streams import print_out
     from cfl_cli.jobs import cost
@@ -27,4 +28,4 @@ def check(
     source = tables.Place.to_read(data, how.get("input_format"))
     table = read_table(source, how)
     plan = cost.plan(table.frame, work.schema, work.settings, work.run, name=source.name)
-    print_out(cost.describe(plan) + "\n")
+    print_out(describe(plan))
