@@ -5,6 +5,7 @@ from typing import Annotated, Any
 
 import typer
 
+from cfl_cli.cli.show import RENDERERS
 from cfl_cli.core.entries import Setting
 from cfl_cli.core.kinds import Choice, FileName, Kind
 from cfl_cli.tables.formats import FORMATS
@@ -122,8 +123,8 @@ READING = (INPUT_FORMAT, DELIMITER, QUOTE, ENCODING)
 READING_AND_WRITING = (*READING, ON_BAD_ROW, OUTPUT_FORMAT)
 FORMAT = described(
     "format",
-    Choice(("table", "json", "csv", "md")),
-    "How to show it.",
+    Choice(tuple(RENDERERS)),
+    "Output format.",
     panel="output",
     default="table",
     short="f",

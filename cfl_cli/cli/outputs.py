@@ -9,17 +9,16 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any, Self
+from typing import IO, Any, Self
 
+from cfl_cli.cli.show import render
+from cfl_cli.cli.show.page import Page
 from cfl_cli.cli.streams import is_terminal, print_out
 from cfl_cli.errors import CflError, UsageError
 from cfl_cli.tables import files
 from cfl_cli.tables import table as tables
 from cfl_cli.tables.table import STANDARD, Place, Table
 from cfl_cli.trust.report import Report
-
-if TYPE_CHECKING:
-    from cfl_cli.cli.show.page import Page
 
 
 @dataclass(frozen=True)
@@ -153,13 +152,8 @@ def deliver(text: str, target: Path | None, *, overwrite: bool) -> None:
         tables.write_text(text, target, overwrite=overwrite)
 
 
-def drawn(page: "Page[Any]", form: str, target: Path | None) -> str:
-    """Return a page in a format; for a terminal in its width, with colors unless NO_COLOR says so.
-
-    The renderers come late: rich takes a while to load.
-    """
-    from cfl_cli.cli.show import render  # noqa: PLC0415 — see above
-
+def drawn(page: Page[Any], form: str, target: Path | None) -> str:
+    """Return a page in a format; for a terminal in its width, in color unless NO_COLOR is set."""
     terminal = target is None and is_terminal(sys.stdout)
     return render(
         page,

@@ -18,7 +18,7 @@ from cfl_cli.cli.options import (
 
 EXAMPLE = "cfl evaluate imputed.csv --truth truth.csv --schema schema.yml"
 HOW = (
-    variant(FORMAT, "How to show the scores."),
+    FORMAT,
     variant(INPUT_FORMAT, "Format of OUT, such as jsonl."),
     variant(INPUT_FORMAT, "Format of TABLE.", name="truth_format"),
     variant(DELIMITER, "Sign between TABLE's cells, if it is a text table."),

@@ -23,7 +23,7 @@ SEARCH = (
         "How many settings to try at most, however long it takes.",
         panel="method",
     ),
-    variant(FORMAT, "How to show what was tried."),
+    variant(FORMAT, "Output format of what was tried."),
 )
 
 
