@@ -105,13 +105,14 @@ class Commands(TyperGroup):
             raise typer.Exit from error
         except (CflError, MemoryError, KeyboardInterrupt, Terminated) as error:
             code = explain(error)
-            if ctx.meta.get("verbose"):
+            if LOG.verbose:
                 LOG.trace(error)
             raise typer.Exit(code) from error
 
     def main(self, *args: Any, standalone_mode: bool = True, **options: Any) -> Any:
         """Run `cfl` with these arguments and leave with its exit code."""
         arguments = options.get("args")
+        LOG.verbose = False  # until a command has read its options
         LOG.format = asked_for(sys.argv[1:] if arguments is None else arguments)
         if completion.VARIABLE in os.environ:
             completion.prepare()

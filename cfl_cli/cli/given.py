@@ -6,18 +6,21 @@ its check in every command that it names. What names a file or permits overwriti
 
 import inspect
 import os
+import re
 from collections.abc import Callable, Mapping, Sequence
 from functools import wraps
 from typing import Annotated, Any
 
 import typer
 
+from cfl_cli.cli.log import LOG
 from cfl_cli.cli.options import Columns
 from cfl_cli.core.entries import Setting
 from cfl_cli.core.kinds import Switch
 from cfl_cli.core.settings import SETTINGS
 from cfl_cli.errors import UsageError
 
+OPTION = re.compile(r"--[a-z-]*[a-z]")
 Values = dict[str, Any]  # what was given, by name
 ON, OFF = {"1", "y", "yes", "t", "true", "on"}, {"0", "n", "no", "f", "false", "off"}
 
@@ -35,19 +38,22 @@ def takes(
 
     def decorate(function: Callable[..., None]) -> Callable[..., None]:
         @wraps(function)
-        def run(ctx: typer.Context, **values: Any) -> None:
+        def run(**values: Any) -> None:
+            variables: dict[str, str] = {}
             for group, options in groups.items():
-                values[group] = given(options, {o.name: values.pop(o.name) for o in options})
-            ctx.meta["verbose"] = values["given"].get("verbose", False)
-            values["ctx"] = ctx
-            function(**{name: values[name] for name in own.parameters})
+                asked = {option.name: values.pop(option.name) for option in options}
+                values[group] = given(options, asked)
+                variables |= used_variables(options, asked)
+            LOG.verbose = values["given"].get("verbose", False)
+            try:
+                function(**{name: values[name] for name in own.parameters})
+            except UsageError as error:
+                problems = [blamed_on(variables, problem) for problem in error.problems]
+                raise UsageError(*problems, more=error.more) from error
 
         own = inspect.signature(function)
         parameters = [
-            inspect.Parameter(
-                "ctx", inspect.Parameter.POSITIONAL_OR_KEYWORD, annotation=typer.Context
-            ),
-            *(p for p in own.parameters.values() if p.name not in {"ctx", *groups}),
+            *(p for p in own.parameters.values() if p.name not in groups),
             *(_parameter(option) for options in groups.values() for option in options),
         ]
         facts: Any = run
@@ -76,6 +82,26 @@ def given(options: Sequence[Setting], values: Mapping[str, Any]) -> Values:
     if problems:
         raise UsageError(*problems)
     return read
+
+
+def used_variables(options: Sequence[Setting], values: Mapping[str, Any]) -> dict[str, str]:
+    """Return the variables that gave a value, by the option in whose place they did."""
+    return {
+        option.option: option.env
+        for option in options
+        if option.env and values[option.name] is None and os.environ.get(option.env)
+    }
+
+
+def blamed_on(variables: Mapping[str, str], problem: str) -> str:
+    """Return a problem that begins with an option, with the variable in its place if it was that.
+
+    Whoever finds the problem knows the option alone, and nobody may have typed it.
+    """
+    option = OPTION.match(problem)
+    if option is None or option[0] not in variables:
+        return problem
+    return variables[option[0]] + problem[option.end() :]
 
 
 def _from_environment(option: Setting) -> Any:

@@ -2,8 +2,6 @@
 
 from dataclasses import dataclass
 
-import typer
-
 from cfl_cli.cli.given import Values
 from cfl_cli.cli.log import LOG
 from cfl_cli.core.settings import RunSettings, Settings, override
@@ -13,7 +11,7 @@ from cfl_cli.tables.table import Place, Table
 
 
 @dataclass(frozen=True)
-class Work:
+class Inputs:
     """A schema, and the settings that it and the user ask for."""
 
     schema: Schema
@@ -21,14 +19,13 @@ class Work:
     run: RunSettings
 
 
-def load(ctx: typer.Context, path: str, given: Values, text: str | None = None) -> Work:
+def load(path: str, given: Values, text: str | None = None) -> Inputs:
     """Return the schema in a file, or in the file's `text`, and its settings; those given win."""
     local = tables.local(path)
     schema = Schema.load(local) if text is None else Schema.parse(text, path)
     settings, run = override(schema.settings, schema.run, given)
-    ctx.meta["verbose"] = run.verbose
-    LOG.format = run.log_format
-    return Work(schema, settings, run)
+    LOG.verbose, LOG.format = run.verbose, run.log_format
+    return Inputs(schema, settings, run)
 
 
 def read_table(place: Place, how: Values) -> Table:

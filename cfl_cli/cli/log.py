@@ -42,6 +42,7 @@ class Log:
     """Where all messages go; nothing happens if nobody listens on stderr."""
 
     format: Format = "text"
+    verbose: bool = False  # show where in the code an error arose
     now: Callable[[], datetime] = local_time
 
     def note(self, message: str) -> None:
@@ -85,7 +86,7 @@ class Log:
             sys.stderr.flush()
 
 
-LOG = Log()  # the one that commands share; `--log-format` sets its format
+LOG = Log()  # the one that commands share; `--log-format` and `--verbose` set it
 
 
 def asked_for(arguments: Sequence[str]) -> Format:

@@ -64,7 +64,7 @@ def entry(
     return field(default=default, metadata=facts)
 
 
-class Table:
+class SettingsTable:
     """A frozen dataclass of entries; all that is wrong with its values comes as one error."""
 
     decides: ClassVar[bool]
@@ -96,6 +96,8 @@ class Table:
 
     def replaced(self, values: Mapping[str, Any]) -> Self:
         """Return these settings with values that `read_given` has returned; ignore others."""
+        # Not by `dataclasses.replace`: that would read every value again, and a search for good
+        # settings comes here often.
         made = object.__new__(type(self))
         for name, value in vars(self).items():
             object.__setattr__(made, name, values.get(name, value))
@@ -106,7 +108,7 @@ class Table:
         return asdict(self)  # type: ignore[call-overload,no-any-return]  # a dataclass
 
 
-def entries(table: type[Table]) -> Iterator[Setting]:
+def entries(table: type[SettingsTable]) -> Iterator[Setting]:
     """Yield the entries of a table."""
     for one in fields(table):  # type: ignore[arg-type]  # a dataclass
         facts = one.metadata
@@ -114,7 +116,7 @@ def entries(table: type[Table]) -> Iterator[Setting]:
 
 
 def read_given(
-    given: Mapping[str, object], tables: Sequence[type[Table]]
+    given: Mapping[str, object], tables: Sequence[type[SettingsTable]]
 ) -> tuple[dict[str, Any], list[Flaw]]:
     """Return what is given as values, and what is wrong with it; None is not given."""
     settings = {setting.name: setting for table in tables for setting in entries(table)}

@@ -16,7 +16,7 @@ from cfl_cli.core.entries import (
     EVERY_COMMAND,
     Flaw,
     Setting,
-    Table,
+    SettingsTable,
     entries,
     entry,
     raise_flaws,
@@ -43,7 +43,7 @@ WRITING = ("impute", "report", "init", "tune", "mask", "evaluate")
 
 
 @dataclass(frozen=True)
-class Settings(Table):
+class Settings(SettingsTable):
     """What decides the answer; the command line wins over the schema."""
 
     decides: ClassVar[bool] = True
@@ -166,7 +166,7 @@ class Settings(Table):
 
 
 @dataclass(frozen=True)
-class RunSettings(Table):
+class RunSettings(SettingsTable):
     """How a command runs; nothing here changes the answer."""
 
     decides: ClassVar[bool] = False
@@ -239,7 +239,7 @@ class RunSettings(Table):
     )
 
 
-TABLES: tuple[type[Table], ...] = (Settings, RunSettings)
+TABLES: tuple[type[SettingsTable], ...] = (Settings, RunSettings)
 SETTINGS: dict[str, Setting] = {
     setting.name: setting for table in TABLES for setting in entries(table)
 }

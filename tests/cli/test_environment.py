@@ -58,6 +58,19 @@ def test_a_variable_that_cannot_be_read_is_named_in_the_error(folder):
     assert "CFL_K" not in impute("--k", 3, CFL_K="twenty").stderr
 
 
+def test_a_variable_that_does_not_apply_is_blamed_and_not_an_option_that_nobody_typed(folder):
+    impute(out="table.parquet")
+    refused(
+        impute(data="table.parquet", CFL_DELIMITER=";"),
+        2,
+        "cfl: CFL_DELIMITER does not apply to table.parquet, which is parquet\n",
+    )
+    typed = impute("--delimiter", "|", data="table.parquet", CFL_DELIMITER=";")
+    refused(typed, 2, "cfl: --delimiter does not apply to table.parquet")
+    refused(impute(CFL_INPUT_FORMAT="cvs"), 2, "cfl: CFL_INPUT_FORMAT: unknown format 'cvs'")
+    refused(impute(CFL_FOLDS="1"), 2, "cfl: CFL_FOLDS: one fold would hide every row")
+
+
 @pytest.mark.parametrize("word", ["1", "true", "True", "yes", "on", "y", "t", "T", "YES"])
 def test_a_switch_can_be_turned_on_by_the_usual_words(folder, word):
     assert impute(CFL_QUIET=word).output == ""

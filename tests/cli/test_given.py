@@ -70,7 +70,7 @@ def test_a_command_keeps_its_own_parameters_and_name():
         """Paint."""
 
     names = [*inspect.signature(paint).parameters]
-    expected = ["ctx", "data", *(setting.name for setting in settings_of("impute")), "doors"]
+    expected = ["data", *(setting.name for setting in settings_of("impute")), "doors"]
     assert names == expected
     assert paint.__name__ == "paint"
     assert paint.variables["doors"] == "CFL_DOORS"

@@ -1,7 +1,5 @@
 """`cfl check`: every problem at once, before a run."""
 
-import typer
-
 from cfl_cli.cli.given import Values, takes
 from cfl_cli.cli.options import READING, Data, SchemaFile
 
@@ -9,9 +7,7 @@ EXAMPLE = "cfl check people.csv --schema schema.yml"
 
 
 @takes("check", how=READING)
-def check(
-    ctx: typer.Context, data: Data, schema: SchemaFile, *, given: Values, how: Values
-) -> None:
+def check(data: Data, schema: SchemaFile, *, given: Values, how: Values) -> None:
     """Find every problem in schema and data, and estimate the memory and time of a run.
 
     A complementary feature (CF) is a column whose cells say what a value is not.
@@ -24,8 +20,8 @@ def check(
     from cfl_cli.tables import table as tables
 
     listen()
-    work = load(ctx, schema, given)
+    inputs = load(schema, given)
     source = tables.Place.to_read(data, how.get("input_format"))
     table = read_table(source, how)
-    plan = cost.plan(table.frame, work.schema, work.settings, work.run, name=source.name)
+    plan = cost.plan(table.frame, inputs.schema, inputs.settings, inputs.run, name=source.name)
     print_out(describe(plan))

@@ -29,7 +29,6 @@ HOW = (
 
 @takes("evaluate", how=HOW)
 def evaluate(
-    ctx: typer.Context,
     answers: Annotated[
         str,
         typer.Argument(
@@ -68,17 +67,17 @@ def evaluate(
     from cfl_cli.tables import table as tables
 
     listen()
-    work = load(ctx, schema, given)
+    inputs = load(schema, given)
     source = tables.Place.to_read(answers, how.get("input_format"))
     other = tables.Place.to_read(truth, how.get("truth_format"), option="--truth-format")
     if source.path is None and other.path is None:
         raise UsageError("OUT and --truth are both standard input: name a file for one")
-    sources, overwrite = [source.path, other.path, Path(schema)], work.run.overwrite
+    sources, overwrite = [source.path, other.path, Path(schema)], inputs.run.overwrite
     target = text_target(out, sources, overwrite=overwrite)
     evaluation = evaluate_frame(
         tables.read(source).frame,
         read_table(other, how).frame,
-        work.schema,
+        inputs.schema,
         name=source.name,
         true_name=other.name,
     )

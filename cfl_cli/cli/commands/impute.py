@@ -9,9 +9,7 @@ EXAMPLE = "cfl impute people.csv --schema schema.yml --out imputed.parquet"
 
 
 @takes("impute", how=READING_AND_WRITING)
-def impute(
-    ctx: typer.Context, data: Data, schema: SchemaFile, out: Out, *, given: Values, how: Values
-) -> None:
+def impute(data: Data, schema: SchemaFile, out: Out, *, given: Values, how: Values) -> None:
     """Estimate the value behind every exclusion and write the table with new columns.
 
     A complementary feature (CF) is a column whose cells say what a value is not; ordinary features
@@ -30,8 +28,8 @@ def impute(
     from cfl_cli.tables import table as tables
 
     listen()
-    work = load(ctx, schema, given)
-    run = work.run
+    inputs = load(schema, given)
+    run = inputs.run
     source = tables.Place.to_read(data, how.get("input_format"))
     target = tables.Place.to_write(out, how.get("output_format"))
     outputs = Outputs.of(target, run.report, reject=sets_aside(how))
@@ -42,12 +40,12 @@ def impute(
         with Display(quiet=run.quiet) as display:
             result = impute_frame(
                 table.frame,
-                work.schema,
+                inputs.schema,
                 name=source.name,
                 progress=display,
                 jobs=run.jobs,
                 max_memory=run.max_memory,
-                **work.settings.as_dict(),
+                **inputs.settings.as_dict(),
             )
         outputs.write(result.frame, table, result.report, stream=stream, overwrite=run.overwrite)
     if not run.quiet:

@@ -1,7 +1,5 @@
 """`cfl mask`: true values become exclusions."""
 
-import typer
-
 from cfl_cli.cli.given import Values, takes
 from cfl_cli.cli.options import READING_AND_WRITING, Data, Out, SchemaFile, described
 from cfl_cli.core.kinds import COUNT, SHARE
@@ -34,7 +32,6 @@ CELLS = (
 
 @takes("mask", cells=CELLS, how=READING_AND_WRITING)
 def mask(
-    ctx: typer.Context,
     data: Data,
     schema: SchemaFile,
     out: Out,
@@ -59,8 +56,8 @@ def mask(
     from cfl_cli.tables import table as tables
 
     listen()
-    work = load(ctx, schema, given)
-    run = work.run
+    inputs = load(schema, given)
+    run = inputs.run
     source = tables.Place.to_read(data, how.get("input_format"))
     target = tables.Place.to_write(out, how.get("output_format"))
     outputs = Outputs.without_report(target, reject=sets_aside(how))
@@ -69,11 +66,11 @@ def mask(
         table = read_table(source, how)
         tables.check_holds(table, target)
         masked = mask_frame(
-            table.frame, work.schema, seed=work.settings.seed, name=source.name, **cells
+            table.frame, inputs.schema, seed=inputs.settings.seed, name=source.name, **cells
         )
         outputs.write(masked.frame, table, stream=stream, overwrite=run.overwrite)
     if not run.quiet:
         note_rejects(outputs, table, source)
         warn(*masked.warnings)
-        cfs = count(len(work.schema.complementary), "CF")
+        cfs = count(len(inputs.schema.complementary), "CF")
         note(f"{target.name}: {len(masked.frame):,} rows, {cfs} masked")

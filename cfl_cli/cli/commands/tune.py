@@ -29,7 +29,6 @@ SEARCH = (
 
 @takes("tune", search=SEARCH, how=READING)
 def tune(
-    ctx: typer.Context,
     data: Data,
     schema: SchemaFile,
     *,
@@ -69,12 +68,12 @@ def tune(
 
     listen()
     text = yaml_text.text_of(tables.local(schema))
-    work = load(ctx, schema, given, text)
-    run = work.run
+    inputs = load(schema, given, text)
+    run = inputs.run
     source = tables.Place.to_read(data, how.get("input_format"))
     target = text_target(out, [source.path], overwrite=run.overwrite)
     # Before the work: can the settings be written at all?
-    edit.put(text, tuned(work.schema.settings), name=schema)
+    edit.put(text, tuned(inputs.schema.settings), name=schema)
     table = read_table(source, how)
     printed = target is None or not run.quiet
     with (
@@ -83,13 +82,13 @@ def tune(
     ):
         result = tuning.tune(
             table.frame,
-            work.schema,
+            inputs.schema,
             name=source.name,
             trials=search.get("trials"),
             progress=display,
             jobs=run.jobs,
             max_memory=run.max_memory,
-            **{**work.settings.as_dict(), "budget": search.get("budget")},  # of the search
+            **{**inputs.settings.as_dict(), "budget": search.get("budget")},  # of the search
         )
     written = edit.put(text, result.chosen.settings, name=schema)
     page, form = trials.page(result), search.get("format", FORMAT.default)
