@@ -9,6 +9,7 @@ from typing import TextIO
 import typer
 
 from cfl_cli.cli.log import LOG
+from cfl_cli.core.messages import STDOUT_CLOSED
 from cfl_cli.errors import ResourceError
 
 
@@ -34,7 +35,7 @@ def is_terminal(stream: TextIO | None) -> bool:
 def print_out(text: str | bytes) -> None:
     """Write `text` to standard output."""
     if sys.stdout is None:
-        raise ResourceError("standard output: it is closed")
+        raise ResourceError(STDOUT_CLOSED)
     try:
         typer.echo(text, nl=False)
         sys.stdout.flush()

@@ -5,6 +5,7 @@ import reprlib
 from collections.abc import Iterable, Mapping, Sequence
 
 LONGEST = 60
+STDOUT_CLOSED = "standard output: it is closed"
 
 
 def quote(text: str) -> str:

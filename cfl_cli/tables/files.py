@@ -21,6 +21,7 @@ from time import monotonic, sleep
 from types import TracebackType
 from typing import IO, Any, Self
 
+from cfl_cli.core.messages import STDOUT_CLOSED
 from cfl_cli.errors import DataError, ResourceError, UsageError
 
 PREFIX = ".cfl-"
@@ -58,7 +59,7 @@ def standard_output() -> Iterator[IO[bytes]]:
     OSQP prints from within, without asking Python.
     """
     if sys.stdout is None:
-        raise ResourceError("standard output: it is closed")
+        raise ResourceError(STDOUT_CLOSED)
     sys.stdout.flush()
     raw = Raw(os.dup(1))
     os.set_blocking(raw.handle, True)
