@@ -29,8 +29,8 @@ VARIABLES = (
     "columns, such as CFL_CF, holds one name per line."
 )
 SCHEMA = (
-    "Settings can stand under `settings` in the schema too, by the names in this table. Those that "
-    "do not decide the answer concern the command alone."
+    "Settings can also be given under `settings:` in the schema, by the names in this table. Those "
+    "that do not decide the answer concern the command alone."
 )
 LINE = 72  # characters of a line of roff, before hyphens are escaped
 

@@ -1,19 +1,19 @@
 """Options that commands share and that are not settings, described like those in the table."""
 
 from dataclasses import dataclass, replace
-from typing import Annotated, Any
+from typing import Annotated, Any, get_args
 
 import typer
 
 from cfl_cli.cli.show import RENDERERS
 from cfl_cli.core.entries import Setting
 from cfl_cli.core.kinds import Choice, FileName, Kind
-from cfl_cli.tables.formats import FORMATS
+from cfl_cli.tables.formats import FORMATS, KINDS, Packing
 
 
 @dataclass(frozen=True)
 class Text(FileName):
-    """Text that is not a file's name, such as a sign."""
+    """Text that is not a file's name, such as a delimiter."""
 
     shown: str = "NAME"
     words: tuple[str, ...] = ()  # to complete it with
@@ -100,13 +100,13 @@ OUTPUT_FORMAT = described(
 )
 DELIMITER = described(
     "delimiter",
-    Text("SIGN"),
-    "Sign between the cells of a text table.",
+    Text("CHAR"),
+    "Delimiter of a text table.",
     panel="input",
     default_text="comma; tab for .tsv",
 )
 QUOTE = described(
-    "quote", Text("SIGN"), "Sign around cells of a text table.", panel="input", default_text='"'
+    "quote", Text("CHAR"), "Quote character of a text table.", panel="input", default_text='"'
 )
 ENCODING = described(
     "encoding", Text(), "Encoding of a text table.", panel="input", default_text="UTF-8"
@@ -130,11 +130,20 @@ FORMAT = described(
     short="f",
 )
 
+
+def _suffixes() -> str:
+    """Return how the names of tables end, those that can be compressed first."""
+    packed = [f".{kind.name}" for kind in KINDS.values() if not kind.embeds_report]
+    others = [f".{kind.name}" for kind in KINDS.values() if kind.embeds_report]
+    also = ", ".join(f".{packing}" for packing in get_args(Packing))
+    return ", ".join([f"{', '.join(packed)} (also {also})", *others])
+
+
 Data = Annotated[
     str,
     typer.Argument(
         metavar="DATA",
-        help="Table: .csv, .tsv, .jsonl (also .gz, .zst), .parquet, .arrow; - is standard input.",
+        help=f"Table: {_suffixes()}; - is standard input.",
     ),
 ]
 SchemaFile = Annotated[
@@ -149,7 +158,7 @@ Out = Annotated[
         "--out",
         "-o",
         metavar="OUT",
-        help="Table to write, in a format like DATA's; - is standard output.",
+        help="Table to write; the format follows from its name; - is standard output.",
         rich_help_panel="Output",
     ),
 ]

@@ -37,7 +37,7 @@ METHODS = {
         ),
         Traits(
             "ipal",
-            "the paper's rival, which may answer what a cell rules out",
+            "the paper's baseline, which may pick an excluded value",
             needs_neighbors=True,
         ),
         Traits("observed", "the cells alone, all candidates alike"),

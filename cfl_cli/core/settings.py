@@ -67,7 +67,7 @@ class Settings(SettingsTable):
     iterations: int | Auto = entry(
         Whole(Bounds(least=1), auto=True),
         100,
-        "Steps of propagation. auto: as many as hidden cells favor, for each CF.",
+        "Steps of propagation. auto: chosen for each CF by hidden cells.",
         *("impute", "check"),
         panel="method",
     )
@@ -96,8 +96,8 @@ class Settings(SettingsTable):
     folds: int | Auto = entry(
         Whole(Bounds(least=0, most=100), auto=True),
         AUTO,
-        "In how many parts rows are hidden in turn to judge the answers; 0: no judging. auto: "
-        "five, or one part in five of a large table.",
+        "Number of folds: parts of the rows whose cells are hidden in turn, to estimate accuracy; "
+        "0: none. auto: five, or one part in five of a large table.",
         *("impute", "check"),
         panel="judging",
     )
@@ -127,7 +127,7 @@ class Settings(SettingsTable):
     min_confidence: float = entry(
         SHARE,
         0.0,
-        "Leave cells empty whose answer is less confident than this.",
+        "Leave an answer empty if its confidence is below this.",
         "impute",
         panel="output",
     )
@@ -203,7 +203,7 @@ class RunSettings(SettingsTable):
         "impute",
         panel="output",
         variable=False,
-        default_text="OUT.report.json for CSV and JSONL; inside OUT for Parquet and Arrow",
+        default_text="beside OUT as OUT.report.json, or inside OUT where the format can hold it",
     )
     overwrite: bool = entry(
         Switch(),

@@ -21,8 +21,8 @@ HOW = (
     FORMAT,
     variant(INPUT_FORMAT, "Format of OUT, such as jsonl."),
     variant(INPUT_FORMAT, "Format of TABLE.", name="truth_format"),
-    variant(DELIMITER, "Sign between TABLE's cells, if it is a text table."),
-    variant(QUOTE, "Sign around TABLE's cells, if it is a text table."),
+    variant(DELIMITER, "Delimiter of TABLE, if it is a text table."),
+    variant(QUOTE, "Quote character of TABLE, if it is a text table."),
     variant(ENCODING, "Encoding of TABLE, if it is a text table."),
 )
 

@@ -16,7 +16,7 @@ CELLS = (
     described(
         "exact_share",
         SHARE,
-        "Share of cells that stay exact: =B.",
+        "Share of cells written as exact values, such as =B.",
         panel="method",
         default=0.0,
     ),
