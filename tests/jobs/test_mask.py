@@ -1,25 +1,17 @@
 """True values become exclusions, drawn by the mechanism and written as they are read."""
 
-import gzip
-import json
-import subprocess
-import sys
 from itertools import combinations
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import polars as pl
 import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from typer.testing import CliRunner
 
 import cfl_cli
 from cfl_cli import Schema, mask
-from cfl_cli.cli.app import app
 from cfl_cli.errors import DataError, UsageError
 from cfl_cli.schema.model import Complementary, Ordinary
 from cfl_cli.steps.encode import encode
@@ -271,145 +263,3 @@ def test_a_missing_number_stays_missing_as_text():
 
 def test_it_is_there_for_those_who_import_the_package():
     assert {"mask", "Masked", "evaluate", "Evaluation"} <= set(cfl_cli.__all__)
-
-
-# The command
-
-SCHEMA = """\
-version: 1
-columns:
-  x: {role: ordinary, type: numeric}
-  cf: {role: complementary, values: [a, b, c], separator: ";", exact: "="}
-settings: {k: 3, iterations: 5, folds: 0}
-"""
-LINES = ["x,note,cf", *(f'{n}.0,"no, {n}",{"abc"[n % 3]}' for n in range(12)), "12,,"]
-
-
-@pytest.fixture
-def folder(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "s.yml").write_text(SCHEMA)
-    (tmp_path / "d.csv").write_text("\n".join(LINES) + "\n")
-    return tmp_path
-
-
-def cfl(*arguments):
-    return CliRunner().invoke(app, [str(part) for part in arguments])
-
-
-def run(*options, data="d.csv", out="o.csv"):
-    return cfl("mask", data, "-s", "s.yml", "-o", out, *options)
-
-
-def test_the_command_changes_the_cells_of_cfs_and_not_a_byte_else(folder):
-    result = run()
-    assert (result.exit_code, result.stdout) == (0, "")
-    assert result.stderr == "o.csv: 13 rows, 1 CF masked\n"
-    lines = (folder / "o.csv").read_text().splitlines()
-    assert [line.rpartition(",")[0] for line in lines] == [
-        line.rpartition(",")[0] for line in LINES
-    ]
-    assert lines[-1] == LINES[-1]
-    assert sorted(path.name for path in folder.iterdir()) == ["d.csv", "o.csv", "s.yml"]
-
-
-def test_what_comes_out_can_be_checked_and_imputed(folder):
-    options = ["--exclusions", 2, "--exact-share", 0.2, "--empty-share", 0.2]
-    for out in ("o.csv", "o.parquet", "o.jsonl", "o.tsv.gz", "o.arrow"):
-        assert run(*options, out=out).exit_code == 0
-        assert cfl("check", out, "-s", "s.yml").exit_code == 0
-        assert cfl("impute", out, "-s", "s.yml", "-o", f"imputed-{out}").exit_code == 0
-
-
-def test_formats_hold_the_same_cells_and_the_same_run_the_same_bytes(folder):
-    for out in ("o.csv", "o.parquet", "o.jsonl", "o.csv.gz"):
-        run(out=out)
-        first = (folder / out).read_bytes()
-        run("--overwrite", out=out)
-        assert (folder / out).read_bytes() == first
-    cells = pl.read_csv("o.csv", infer_schema=False)
-    assert cells.equals(pl.read_parquet("o.parquet"))
-    assert cells.equals(pl.read_ndjson("o.jsonl").cast(pl.String))
-    assert gzip.decompress((folder / "o.csv.gz").read_bytes()) == (folder / "o.csv").read_bytes()
-    run("--seed", 1, "--overwrite", out="o.csv")
-    assert not cells.equals(pl.read_csv("o.csv", infer_schema=False))
-
-
-def test_parquet_keeps_types_and_gets_no_report(folder):
-    frame = pl.DataFrame({"cf": ["a", "b", None], "deep": [[1], [2, 3], None]})
-    frame.write_parquet("d.parquet")
-    assert run(data="d.parquet", out="o.parquet").exit_code == 0
-    out = pl.read_parquet("o.parquet")
-    assert out.schema == frame.schema
-    assert out["deep"].equals(frame["deep"])
-    assert b"cfl.report" not in (pq.read_schema("o.parquet").metadata or {})
-
-
-def test_json_lines_keep_their_spelling(folder):
-    (folder / "d.jsonl").write_text('{"x": 1.50, "cf":"a", "k":{ "z":[ ] } }\n{"cf": null}\n')
-    assert run(data="d.jsonl", out="o.jsonl").exit_code == 0
-    first, second = (folder / "o.jsonl").read_text().splitlines()
-    cell = json.loads(first)["cf"]
-    assert cell in ("b", "c")
-    assert (first, second) == (
-        f'{{"x": 1.50, "cf":"{cell}", "k":{{ "z":[ ] }} }}',
-        '{"cf": null}',
-    )
-
-
-def test_it_stands_in_a_pipe(folder):
-    def piped(*words, data):
-        command = [sys.executable, "-m", "cfl_cli", *words, "-s", "s.yml", "-o", "-", "-q"]
-        return subprocess.run(command, input=data, capture_output=True, check=True).stdout
-
-    out = piped("mask", "-", data=(folder / "d.csv").read_bytes())
-    run()
-    assert out == (folder / "o.csv").read_bytes()
-    assert piped("impute", "-", data=out).startswith(b"x,note,cf,cf_imputed,cf_confidence\n")
-
-
-def refused(result, code, *words):
-    assert result.exit_code == code, result.output
-    for word in words:
-        assert word in result.stderr
-    assert "Traceback" not in result.output
-    assert not [path for path in Path().iterdir() if path.name.startswith(("o.", ".cfl"))]
-
-
-def test_what_is_wrong_is_refused_with_the_usual_exit_codes(folder):
-    refused(run(out="d.csv"), 2, "d.csv")
-    refused(run("--overwrite", out="d.csv"), 2, "d.csv")
-    refused(run("--exclusions", 3), 2, "'cf' has 3 values")
-    refused(run("--exact-share", 2), 2, "--exact-share")
-    refused(run("--seed", "x"), 2, "--seed")
-    refused(run(data="no.csv"), 1, "no.csv")
-    refused(run(out="/proc/o.csv"), 4, "/proc/o.csv")
-    refused(run("--on-bad-row", "reject", out="-"), 2, "--on-bad-row")
-    (folder / "d.csv").write_text("x,cf\n1,a\n2,z\n3,secret\n")
-    refused(run(), 1, "d.csv: row 2, column 'cf': 'z'", "row 3, column 'cf': 'secret'")
-    (folder / "kept.csv").write_text("precious")
-    refused(run(out="kept.csv"), 2, "--overwrite")
-    assert (folder / "kept.csv").read_text() == "precious"
-
-
-def test_bad_records_are_set_aside_when_asked(folder):
-    (folder / "d.csv").write_text("\n".join([*LINES, "13"]) + "\n")
-    refused(run(), 1, "line 15")
-    result = run("--on-bad-row", "reject")
-    assert result.exit_code == 0
-    assert "o.csv.rejects.csv: 1 bad record" in result.stderr
-    assert pl.read_csv("o.csv").height == 13
-
-
-def test_the_report_of_a_table_that_is_replaced_goes_with_it(folder):
-    run()
-    cfl("impute", "o.csv", "-s", "s.yml", "-o", "other.csv")
-    assert (folder / "other.csv.report.json").exists()
-    assert run("--overwrite", out="other.csv").exit_code == 0
-    assert not (folder / "other.csv.report.json").exists()
-
-
-def test_a_domain_that_is_left_out_is_warned_of(folder):
-    (folder / "s.yml").write_text(SCHEMA.replace("values: [a, b, c], ", ""))
-    assert "warning: column 'cf'" in run().stderr
-    assert run("-q", "--overwrite").output == ""

@@ -1,15 +1,10 @@
 """Settings are chosen by hidden cells, and only replaced by clearly better ones."""
 
-import json
-from pathlib import Path
-
 import numpy as np
 import polars as pl
 import pytest
-import yaml
-from typer.testing import CliRunner
+from builders.tuning import FEW, SCHEMA, table
 
-from cfl_cli.cli.app import app
 from cfl_cli.cli.show.trials import summary
 from cfl_cli.core import draws
 from cfl_cli.core.parallel import Workers
@@ -17,39 +12,10 @@ from cfl_cli.core.settings import Settings
 from cfl_cli.errors import DataError
 from cfl_cli.estimators.graph import judge
 from cfl_cli.jobs import tune as tuning
-from cfl_cli.jobs.search import tuned
 from cfl_cli.jobs.trials import Folds, Trials, row_scores
 from cfl_cli.jobs.tune import tune
 from cfl_cli.schema.model import Schema
 from cfl_cli.steps.encode import encode
-
-SCHEMA = """\
-version: 1
-columns:  # all of them
-  x: {role: ordinary, type: numeric}
-  y: {role: ordinary, type: numeric}
-  one: {role: complementary, values: [a, b, c], separator: ";"}
-  two: {role: complementary, values: [d, e, f, g]}
-settings:
-  k: 3  # few
-  iterations: 60
-  seed: 1
-"""
-FEW = {"iterations": ("auto",), "k": (3, 15), "gamma": (0.0, 0.25), "ridge": (0.3,)}
-
-
-def table(rows, *, seed=0):
-    """Return a table in which both CFs follow from where a row lies."""
-    random = np.random.default_rng(seed)
-    x, y = random.random(rows), random.random(rows)
-    columns = {"x": x.round(3).astype(str), "y": y.round(3).astype(str)}
-    for name, domain, at in (("one", "abc", x), ("two", "defg", y)):
-        size = len(domain)
-        sure = (at * size).astype(int)
-        value = np.where(random.random(rows) < 0.8, sure, random.integers(0, size, rows))
-        wrong = (value + random.integers(1, size, rows)) % size
-        columns[name] = np.array(list(domain))[wrong]
-    return pl.DataFrame(columns)
 
 
 @pytest.fixture
@@ -136,113 +102,3 @@ def test_a_table_whose_cells_say_too_little_is_refused(cells, words):
     frame = table(30).with_columns(one=pl.Series(cells), two=pl.Series([""] * 30))
     with pytest.raises(DataError, match=f"table: {words}"):
         tune(frame, Schema.parse(SCHEMA))
-
-
-@pytest.fixture
-def folder(tmp_path, monkeypatch, few):
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "schema.yml").write_bytes(SCHEMA.encode())
-    table(150).write_csv("data.csv")
-    return tmp_path
-
-
-def cfl(*options, **environment):
-    arguments = ["tune", "data.csv", "--schema", "schema.yml", *map(str, options)]
-    return CliRunner().invoke(app, arguments, env=environment)
-
-
-def test_the_schema_goes_to_stdout_and_the_trials_to_stderr(folder):
-    result = cfl("--trials", 3)
-    assert result.exit_code == 0, result.output
-    written = Schema.parse(result.stdout)
-    assert written.columns == Schema.parse(SCHEMA).columns
-    settings = yaml.safe_load(result.stdout)["settings"]
-    assert {*settings} == {"k", "iterations", "gamma", "ridge", "seed"}
-    assert written.settings.seed == 1
-    for comment in ("# all of them", "# few"):
-        assert comment in result.stdout
-    assert len([line for line in result.stderr.splitlines() if "±" in line]) >= 2
-    assert "3 trials on 150 rows" in result.stderr
-
-
-def test_with_a_file_the_trials_go_to_stdout(folder):
-    result = cfl("--trials", 3, "--out", "new.yml", "--format", "json")
-    assert result.exit_code == 0, result.output
-    facts = json.loads(result.stdout)
-    assert [trial["trial"] for trial in facts["trials"]] == [1, 2, 3]
-    written = Schema.load("new.yml").settings
-    assert tuned(written) == facts["chosen"]
-    assert Path("schema.yml").read_text() == SCHEMA
-
-
-def test_the_bytes_do_not_depend_on_threads_or_the_run(folder):
-    shown = set()
-    for jobs in (1, 2, 2):
-        result = cfl("--trials", 6, "--jobs", jobs, "--out", "new.yml", "--overwrite", "-f", "json")
-        shown.add((result.stdout, Path("new.yml").read_bytes()))
-    assert len(shown) == 1
-
-
-def test_csv_markdown_and_table_show_the_same_trials(folder):
-    options = "--trials", 4, "--overwrite", "--out", "new.yml", "--format"
-    records = cfl(*options, "csv").stdout.splitlines()
-    assert records[0].startswith("trial,iterations,k,gamma,ridge,score,gain,")
-    assert len(records) == 5
-    title, blank, *lines = cfl(*options, "md").stdout.splitlines()
-    assert (title.partition(",")[0], blank, len(lines)) == ("4 trials", "", 6)
-    assert all(line.startswith("| ") and line.endswith(" |") for line in lines)
-    rows = cfl(*options, "table").stdout.splitlines()
-    assert rows[3].split()[:5] == ["1", "60", "3", "0.25", "0.3"]
-    assert "start" in rows[3]
-
-
-def test_quiet_prints_the_schema_alone(folder):
-    result = cfl("--trials", 1, "-q")
-    assert Schema.parse(result.stdout)
-    assert result.stderr == ""
-    assert cfl("--trials", 1, "-q", "--out", "new.yml").output == ""
-
-
-def test_the_environment_sets_options(folder):
-    assert "1 trial on" in cfl(CFL_TRIALS="1").stderr
-
-
-def test_the_schema_itself_is_replaced_only_when_told_to(folder):
-    refused = cfl("--trials", 1, "--out", "schema.yml")
-    assert (refused.exit_code, "--overwrite" in refused.stderr) == (2, True)
-    assert cfl("--trials", 1, "--out", "schema.yml", "--overwrite").exit_code == 0
-    text = Path("schema.yml").read_text()
-    assert text == SCHEMA + "  gamma: 0.25\n  ridge: 0.3\n"
-    assert sorted(path.name for path in folder.iterdir()) == ["data.csv", "schema.yml"]
-
-
-def test_the_table_is_never_replaced(folder):
-    before = Path("data.csv").read_bytes()
-    assert cfl("--out", "data.csv", "--overwrite").exit_code == 2
-    assert Path("data.csv").read_bytes() == before
-
-
-@pytest.mark.parametrize(
-    ("options", "code", "words"),
-    [
-        (["--trials", 0], 2, "--trials"),
-        (["--budget", -1], 2, "--budget"),
-        (["--out", "no/new.yml"], 2, "no/new.yml"),
-        (["--max-memory", "1MB"], 4, "--max-memory"),
-        (["--jobs", 0], 2, "--jobs"),
-        (["--input-format", "parquet"], 1, "data.csv"),
-    ],
-)
-def test_what_cannot_be_done_is_refused(folder, options, code, words):
-    result = cfl(*options)
-    assert result.exit_code == code, result.output
-    assert words in result.stderr
-    assert "Traceback" not in result.output
-    assert result.stdout == ""
-
-
-def test_no_cell_of_the_table_is_shown(folder):
-    frame = pl.read_csv("data.csv", infer_schema=False)
-    frame.with_columns(x=pl.lit("0.77") + pl.col("x").str.slice(2)).write_csv("data.csv")
-    result = cfl("--trials", 3, "-f", "json")
-    assert "0.77" not in result.output

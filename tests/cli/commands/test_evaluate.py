@@ -1,0 +1,91 @@
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from builders.command_line import cfl
+
+TEXT = """\
+version: 1
+columns:
+  x: {role: ordinary, type: numeric}
+  cf: {role: complementary, values: [a, b, c]}
+settings: {k: 3, iterations: 5, folds: 0}
+"""
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "s.yml").write_text(TEXT)
+    rows = "".join(f"{n},{'abc'[n // 4]}\n" for n in range(12))
+    (tmp_path / "full.csv").write_text(f"x,cf\n{rows}")
+    cfl("mask", "full.csv", "-s", "s.yml", "-o", "masked.csv")
+    return tmp_path
+
+
+def scored_by(out, *options, truth="full.csv"):
+    return cfl("evaluate", out, "--truth", truth, "-s", "s.yml", *options)
+
+
+def test_an_experiment_from_truth_to_scores_works_in_every_format(folder):
+    shown = set()
+    for out in ("o.csv", "o.tsv.gz", "o.parquet", "o.arrow", "o.jsonl", "o.jsonl.zst"):
+        assert (
+            cfl("impute", "masked.csv", "-s", "s.yml", "-o", out, "--mode", "both").exit_code == 0
+        )
+        result = scored_by(out, "--format", "json")
+        assert result.exit_code == 0, result.output
+        shown.add(result.stdout)
+    assert len(shown) == 1
+    facts = json.loads(shown.pop())
+    assert (facts["rows"], facts["columns"][0]["known"]) == (12, 12)
+
+
+def test_answers_may_come_through_a_pipe(folder):
+    cfl("impute", "masked.csv", "-s", "s.yml", "-o", "o.csv")
+    command = [sys.executable, "-m", "cfl_cli", "evaluate", "-", "-t", "full.csv", "-s", "s.yml"]
+    with Path("o.csv").open("rb") as answers:
+        run = subprocess.run(command, stdin=answers, capture_output=True, check=True, text=True)
+    assert run.stdout == scored_by("o.csv").stdout
+    assert run.stdout.startswith("12 rows, 1 CF\n")
+    assert run.stderr == ""
+
+
+def test_scores_go_to_a_file_that_is_no_source(folder):
+    cfl("impute", "masked.csv", "-s", "s.yml", "-o", "o.csv")
+    assert scored_by("o.csv", "-f", "csv", "-o", "scores.csv").exit_code == 0
+    assert Path("scores.csv").read_text().startswith("name,domain_size,known,")
+    assert scored_by("o.csv", "-f", "csv", "-o", "scores.csv").exit_code == 2
+    for source in ("o.csv", "full.csv", "s.yml"):
+        before = Path(source).read_bytes()
+        assert scored_by("o.csv", "-o", source, "--overwrite").exit_code == 2
+        assert Path(source).read_bytes() == before
+
+
+def test_the_truth_may_be_written_with_other_signs(folder):
+    cfl("impute", "masked.csv", "-s", "s.yml", "-o", "o.csv")
+    Path("full.txt").write_text(Path("full.csv").read_text().replace(",", ";"))
+    signs = ["--truth-format", "csv", "--delimiter", ";"]
+    assert scored_by("o.csv", *signs, truth="full.txt").stdout == scored_by("o.csv").stdout
+
+
+def test_what_is_wrong_is_refused_with_the_usual_exit_codes(folder):
+    def refused(result, code, *words):
+        assert result.exit_code == code, result.output
+        assert all(word in result.stderr for word in words), result.stderr
+        assert "Traceback" not in result.output
+
+    cfl("impute", "masked.csv", "-s", "s.yml", "-o", "o.csv")
+    refused(scored_by("no.csv"), 1, "no.csv")
+    refused(scored_by("masked.csv"), 1, "masked.csv: there is neither a column 'cf_imputed'")
+    refused(scored_by("-", truth="-"), 2, "both standard input")
+    refused(scored_by("o.csv", truth="full.txt"), 2, "--truth-format")
+    refused(scored_by("o.csv", "--format", "loud"), 2, "loud")
+    Path("short.csv").write_text("cf\na\nz\nsecret\n")
+    refused(scored_by("o.csv", truth="short.csv"), 1, "o.csv: it has 12 rows, and short.csv has 3")
+    Path("short.csv").write_text("\n".join(["note,cf", *["secret,a"] * 11, "secret,z"]) + "\n")
+    result = scored_by("o.csv", truth="short.csv")
+    refused(result, 1, "short.csv: row 12, column 'cf': 'z' is not in the domain")
+    assert "secret" not in result.output
