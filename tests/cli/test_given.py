@@ -9,7 +9,7 @@ from typer.testing import CliRunner
 
 from cfl_cli.cli import commands
 from cfl_cli.cli.given import default_of, given, settings_of, takes
-from cfl_cli.cli.options import BadRows, Columns, Text, described
+from cfl_cli.cli.options import Columns, described
 from cfl_cli.core import settings
 from cfl_cli.core.kinds import Bounds, Number, Switch, Whole
 from cfl_cli.errors import UsageError
@@ -89,13 +89,6 @@ def test_a_command_keeps_its_own_parameters_and_name():
 )
 def test_defaults_are_said_in_one_way(option, text):
     assert default_of(option) == text
-
-
-def test_kinds_of_the_command_line_read_what_they_should():
-    assert Text("CHAR").read(";") == ";"
-    assert BadRows().read("reject") == "set-aside"
-    with pytest.raises(ValueError, match="at least one character"):
-        Text("CHAR").read("")
 
 
 def test_every_file_of_a_command_is_in_the_list_and_fits_on_a_screen():

@@ -1,0 +1,51 @@
+"""Options that are not settings are described and read like those that are."""
+
+import pytest
+
+from cfl_cli.cli.options import (
+    DELIMITER,
+    FORMAT,
+    INPUT_FORMAT,
+    BadRows,
+    Columns,
+    Data,
+    Text,
+    variant,
+)
+from cfl_cli.cli.show import RENDERERS
+from cfl_cli.tables.formats import FORMATS
+
+
+def test_kinds_of_the_command_line_read_what_they_should():
+    assert Text("CHAR").read(";") == ";"
+    assert Columns().read(["a b", "", "c"]) == ["a b", "c"]
+    assert Columns().read("a b\n\nc\n") == ["a b", "c"]
+    with pytest.raises(ValueError, match="at least one character"):
+        Text("CHAR").read("")
+
+
+@pytest.mark.parametrize(
+    ("word", "read"),
+    [("fail", "fail"), ("refuse", "fail"), ("set-aside", "set-aside"), ("reject", "set-aside")],
+)
+def test_the_words_of_earlier_versions_for_bad_rows_are_understood(word, read):
+    assert BadRows().read(word) == read
+
+
+def test_an_unknown_word_for_bad_rows_is_refused_with_the_words_of_today():
+    with pytest.raises(ValueError, match=r"^expected fail or set-aside, found 'foo'$"):
+        BadRows().read("foo")
+
+
+def test_help_names_every_format_that_there_is():
+    text = Data.__metadata__[0].help
+    assert text.startswith("Table: .csv, .tsv, .jsonl (also .gz, .zst), .parquet, .arrow; ")
+    assert all(f".{part}" in text for name in FORMATS for part in name.split("."))
+    assert INPUT_FORMAT.kind.choices == tuple(FORMATS)
+    assert FORMAT.kind.choices == tuple(RENDERERS)
+
+
+def test_a_command_may_describe_an_option_in_its_own_words():
+    other = variant(DELIMITER, "Delimiter of TABLE.", name="table_delimiter")
+    assert (other.help, other.option) == ("Delimiter of TABLE.", "--table-delimiter")
+    assert (other.kind, other.env) == (DELIMITER.kind, "CFL_TABLE_DELIMITER")
