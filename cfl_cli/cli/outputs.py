@@ -59,7 +59,7 @@ class Outputs:
     def check(self, *, sources: list[Path | None], overwrite: bool) -> None:
         """Raise unless everything can be written without harm to a source; None is stdin."""
         form = self.table.format
-        if self.table.path is None and form.embeds_report and is_terminal(sys.stdout):
+        if self.table.path is None and form.kind.is_binary and is_terminal(sys.stdout):
             raise UsageError(
                 f"not writing binary {form.kind.title} to a terminal: use --out FILE or a pipe"
             )

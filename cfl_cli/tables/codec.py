@@ -7,7 +7,7 @@ from typing import IO, Any, Protocol, cast
 
 from cfl_cli.core.messages import quote
 from cfl_cli.tables import frames
-from cfl_cli.tables.formats import Kind
+from cfl_cli.tables.formats import FileKind
 
 Reject = tuple[int, str, str]  # a record set aside: its line, the cause, its text
 
@@ -26,7 +26,7 @@ class Table:
 class ReadOptions:
     """How a table is to be read."""
 
-    kind: Kind
+    kind: FileKind
     name: str  # what messages call the table
     signs: Mapping[str, str] = field(default_factory=dict)  # delimiter, quote, encoding, if given
     set_aside: bool = False  # bad records; without it they are an error
@@ -36,7 +36,7 @@ class ReadOptions:
 class WriteOptions:
     """How a table is to be written."""
 
-    kind: Kind
+    kind: FileKind
     name: str  # what messages call the table
     source: Table | None = None  # what the table was made from
     report: str | None = None  # for formats that embed it
@@ -62,7 +62,7 @@ class EmbeddingCodec(Codec, Protocol):
         """Return the JSON text of the report, if there is one."""
 
 
-def codec_of(kind: Kind) -> Codec:
+def codec_of(kind: FileKind) -> Codec:
     """Return the module that reads and writes a format; pyarrow comes late, and only if needed."""
     return cast("Codec", import_module(f"cfl_cli.tables.{kind.module}"))
 

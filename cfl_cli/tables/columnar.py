@@ -17,7 +17,7 @@ from cfl_cli.core.parallel import interrupts_wait
 from cfl_cli.errors import DataError, ResourceError
 from cfl_cli.tables import frames
 from cfl_cli.tables.codec import ReadOptions, Table, WriteOptions, mixed_columns, nul_names
-from cfl_cli.tables.formats import ARROW, ENCRYPTED, FEATHER_1, KINDS, Kind
+from cfl_cli.tables.formats import ARROW, ENCRYPTED, FEATHER_1, KINDS, FileKind
 
 REPORT_KEY = "cfl.report"
 PARQUET = KINDS["parquet"]
@@ -108,7 +108,7 @@ def _open(data: bytes) -> pa.ipc.RecordBatchFileReader | pa.ipc.RecordBatchStrea
 
 
 @contextmanager
-def _well_formed(data: bytes, kind: Kind, *, name: str) -> Iterator[None]:
+def _well_formed(data: bytes, kind: FileKind, *, name: str) -> Iterator[None]:
     """Turn pyarrow's errors, which may quote cells of the table, into ones that do not."""
     if not data:
         raise DataError(f"{name}: the file is empty")

@@ -19,7 +19,7 @@ ARROW, FEATHER_1 = b"ARROW1", b"FEA1"
 
 
 @dataclass(frozen=True)
-class Kind:
+class FileKind:
     """A format before compression."""
 
     name: str  # how the names of its files end
@@ -28,17 +28,35 @@ class Kind:
     signs: frozenset[str] = frozenset()  # the options that say how its text is written
     delimiter: str = ""  # between cells, unless an option says otherwise
     magic: tuple[bytes, ...] = ()  # how its files begin, if always in the same way
-    embeds_report: bool = False  # such a format is also compressed inside, if at all
+    embeds_report: bool = False  # its files can carry a report
+    is_binary: bool = False  # not for terminals
+    packs_itself: bool = False  # compressed inside, so not as a whole
 
 
 KINDS = {
     kind.name: kind
     for kind in (
-        Kind("csv", "CSV", "csv", frozenset({"delimiter", "quote", "encoding"}), ","),
-        Kind("tsv", "TSV", "csv", frozenset({"delimiter", "quote", "encoding"}), "\t"),
-        Kind("jsonl", "JSON Lines", "jsonl", frozenset({"encoding"})),
-        Kind("parquet", "Parquet", "columnar", magic=(PARQUET, ENCRYPTED), embeds_report=True),
-        Kind("arrow", "Arrow", "columnar", magic=(ARROW, FEATHER_1), embeds_report=True),
+        FileKind("csv", "CSV", "csv", frozenset({"delimiter", "quote", "encoding"}), ","),
+        FileKind("tsv", "TSV", "csv", frozenset({"delimiter", "quote", "encoding"}), "\t"),
+        FileKind("jsonl", "JSON Lines", "jsonl", frozenset({"encoding"})),
+        FileKind(
+            "parquet",
+            "Parquet",
+            "columnar",
+            magic=(PARQUET, ENCRYPTED),
+            embeds_report=True,
+            is_binary=True,
+            packs_itself=True,
+        ),
+        FileKind(
+            "arrow",
+            "Arrow",
+            "columnar",
+            magic=(ARROW, FEATHER_1),
+            embeds_report=True,
+            is_binary=True,
+            packs_itself=True,
+        ),
     )
 }
 ALIASES = {"feather": "arrow", "ndjson": "jsonl"}
@@ -48,7 +66,7 @@ ALIASES = {"feather": "arrow", "ndjson": "jsonl"}
 class Format:
     """How a table is written: its kind, and how the whole of it is compressed."""
 
-    kind: Kind
+    kind: FileKind
     packing: Packing | None = None
 
     def __str__(self) -> str:
@@ -61,10 +79,10 @@ class Format:
 
 
 FORMATS = {
-    str(form): form
+    str(form := Format(kind, packing)): form
     for kind in KINDS.values()
     for packing in (None, *get_args(Packing))
-    if not ((form := Format(kind, packing)).embeds_report and packing)
+    if not (kind.packs_itself and packing)
 }
 
 
@@ -89,14 +107,14 @@ def of_path(path: Path, *, option: str) -> Format:
             return form
     inside = _without_alias(parts[-2:-1])
     if parts and parts[-1] in get_args(Packing) and inside and inside[0] in KINDS:
-        title = KINDS[inside[0]].title
+        title = KINDS[inside[0]].title  # one that packs itself, or it would be in FORMATS
         raise UsageError(f"{path}: {title} is compressed inside: unpack the file first")
     raise UsageError(
         f"{path}: unknown format: end the name in .{', .'.join(FORMATS)}, or add {option}"
     )
 
 
-def kind_of(data: bytes) -> Kind | None:
+def kind_of(data: bytes) -> FileKind | None:
     """Return the format that the first bytes of a table show, if they do."""
     return next((kind for kind in KINDS.values() if data.startswith(kind.magic)), None)
 

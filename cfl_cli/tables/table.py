@@ -119,7 +119,7 @@ def _title(data: bytes) -> str | None:
 
 def _way_out(data: bytes, form: Format) -> str:
     packed = compression.packing_of(data)
-    if packed and form.embeds_report:
+    if packed and form.kind.packs_itself:
         return "unpack it first"
     kind = form.kind if packed else formats.kind_of(data) or form.kind
     return f"add --input-format {Format(kind, packed)}"
@@ -139,14 +139,18 @@ def read_report(name: str) -> bytes:
     if path is not None and _report_is_beside(path):
         beside = report_path(path)
         if not files.exists(beside):
-            raise DataError(f"{path}: there is no {beside.name} beside it: name the report itself")
+            raise DataError(
+                f"{path}: no report: expected {beside.name} beside it, or pass the report file"
+            )
         path, title = beside, str(beside)
     data = files.read(path)
     kind = formats.kind_of(data)
     if kind is None:
         return data
-    codec = cast("EmbeddingCodec", codec_of(kind))
-    text = codec.read_report(data, ReadOptions(kind, title))
+    text = None
+    if kind.embeds_report:
+        codec = cast("EmbeddingCodec", codec_of(kind))
+        text = codec.read_report(data, ReadOptions(kind, title))
     if text is None:
         raise DataError(f"{title}: no report inside: `cfl impute` did not write this file")
     return text

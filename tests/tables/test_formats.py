@@ -3,7 +3,7 @@ from pathlib import Path
 import pytest
 
 from cfl_cli.errors import UsageError
-from cfl_cli.tables.formats import FORMATS, by_name, of_path
+from cfl_cli.tables.formats import FORMATS, KINDS, by_name, of_path
 
 
 @pytest.mark.parametrize(
@@ -44,3 +44,13 @@ def test_an_option_names_a_format_with_or_without_a_point():
     assert by_name("feather", option="-") == FORMATS["arrow"]
     with pytest.raises(UsageError, match=r"--output-format: unknown format 'cvs' .*mean 'csv'"):
         by_name("cvs", option="--output-format")
+
+
+def test_only_what_is_not_compressed_inside_is_compressed_as_a_whole():
+    packed = {form.kind.name for form in FORMATS.values() if form.packing}
+    assert packed == {name for name, kind in KINDS.items() if not kind.packs_itself}
+    assert packed == {"csv", "tsv", "jsonl"}
+
+
+def test_text_is_not_binary():
+    assert [name for name, kind in KINDS.items() if kind.is_binary] == ["parquet", "arrow"]

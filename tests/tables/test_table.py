@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from cfl_cli.errors import CflError, DataError, UsageError
 from cfl_cli.tables import table as tables
+from cfl_cli.tables.formats import KINDS, FileKind
 from cfl_cli.tables.table import Place, Table, read, write
 
 BAD = Path(__file__).parent / "bad_tables"
@@ -223,3 +224,19 @@ def test_dates_decimals_and_nested_columns_can_leave_parquet_as_json(tmp_path):
         "n": {"a": [1]},
         "s": '"\n\u2028',
     }
+
+
+def test_a_text_table_without_its_report_says_where_one_was_expected(tmp_path):
+    expected = (
+        r"t\.csv: no report: expected t\.csv\.report\.json beside it, or pass the report file$"
+    )
+    with pytest.raises(DataError, match=expected):
+        tables.read_report(str(tmp_path / "t.csv"))
+
+
+def test_a_binary_file_of_a_kind_that_carries_no_report_has_none(tmp_path, monkeypatch):
+    kind = FileKind("orc", "ORC", "columnar", magic=(b"ORC",), is_binary=True)
+    monkeypatch.setitem(KINDS, "orc", kind)
+    (tmp_path / "t.data").write_bytes(b"ORC...")
+    with pytest.raises(DataError, match=r"t\.data: no report inside"):
+        tables.read_report(str(tmp_path / "t.data"))
