@@ -109,7 +109,8 @@ def evaluate(
     Both are polars, pandas or pyarrow tables with their rows in the same order. `name` and
     `true_name` are what errors call them.
     """
-    table, other = frames.as_polars(frame), frames.as_polars(true, schema.complementary)
+    table = frames.as_polars(frame, name=name)
+    other = frames.as_polars(true, schema.complementary, name=true_name)
     problems, others = Problems(name), Problems(true_name)
     _refuse_unlike(table, other, problems, true_name)
     readable = usable_columns(table, schema.complementary, problems)
@@ -141,11 +142,11 @@ def _refuse_unlike(
     """Note if the rows of two tables cannot be matched."""
     if table.height != other.height:
         problems.add(
-            f"it has {table.height:,} rows, and {other_name} has {other.height:,}: rows are "
-            "matched by their order, so they must be the same"
+            f"{table.height:,} rows, but {other_name} has {other.height:,}: rows are matched by "
+            "their order, so both tables need the same ones"
         )
     elif not table.height:
-        problems.add("the table has no rows: there is nothing to score")
+        problems.add("the table has no rows to score")
 
 
 def _answers(table: pl.DataFrame, cf: str, schema: Schema, problems: Problems) -> Answers | None:
@@ -173,17 +174,18 @@ def _answers(table: pl.DataFrame, cf: str, schema: Schema, problems: Problems) -
 def _are_there(table: pl.DataFrame, names: Sequence[str], cf: str, problems: Problems) -> bool:
     """Return whether the columns of a CF's answers can be read; note those that cannot."""
     if not names:
-        first, _ = new_names(cf, (), "hard")
+        hard, _ = new_names(cf, (), "hard")
+        (soft,) = new_names(cf, ["VALUE"], "soft")
         problems.add(
-            f"there is neither a column {quote(first)} nor one of confidences for {quote(cf)}"
-            f"{did_you_mean(first, table.columns)}: name what `cfl impute` wrote with this schema"
+            f"no answers for {quote(cf)}: expected column {quote(hard)} or {quote(soft)}: "
+            "pass what `cfl impute` wrote with this schema"
         )
         return False
     absent = [name for name in names if name not in table.columns]
     for name in absent:
         problems.add(
-            f"there is no column {quote(name)}, which the answers for {quote(cf)} need"
-            f"{did_you_mean(name, table.columns)}"
+            f"no column {quote(name)}, which the answers for {quote(cf)} need"
+            f"{did_you_mean(name, table.columns)}: pass what `cfl impute` wrote with this schema"
         )
     odd = [name for name in names if name not in absent and not frames.has_text(table[name].dtype)]
     for name in odd:

@@ -67,12 +67,13 @@ class Recipe:
         asked = f"--exclusions {self.exclusions}: {column}"
         if self.exact_share > 0 and cf.exact is None:
             yield (
-                f"--exact-share: {column} has no mark for exact cells: add `exact`, "
+                f"--exact-share: {column} has no mark for exact cells: add `exact` in the schema, "
                 'such as exact: "="'
             )
         if self.exclusions > 1 and cf.separator is None:
             yield (
-                f'{asked} has no sign between exclusions: add `separator`, such as separator: ";"'
+                f"{asked} has no sign between exclusions: add `separator` in the schema, "
+                'such as separator: ";"'
             )
         if self.exclusions >= size:
             yield f"{asked} has {size} values, of which a cell rules out at most {size - 1}"
@@ -103,7 +104,7 @@ def mask(
     """
     recipe = Recipe(exclusions, exact_share, empty_share)
     chosen = schema.settings.override(seed=seed)
-    table = frames.as_polars(frame, schema.complementary)
+    table = frames.as_polars(frame, schema.complementary, name=name)
     truths, warnings = truth.read(table, schema, name=name)
     cfs = schema.complementary
     problems = [flaw for one in truths for flaw in recipe.misfits(one, cfs[one.cells.name])]

@@ -24,7 +24,7 @@ PARTS = 5  # folds, unless their number is given; of a large table, one of them 
 def prepare(frame: Any, schema: Schema, settings: Settings, *, name: str) -> Encoded:
     """Return the encoded table, or raise with everything that would keep a run from working."""
     k, mode = settings.k, settings.mode
-    table = frames.as_polars(frame, [*schema.ordinary, *schema.complementary])
+    table = frames.as_polars(frame, [*schema.ordinary, *schema.complementary], name=name)
     too_many = (
         f"{name}: k = {k} needs more than {k} rows, and the table has {table.height}: "
         f"set k (--k) to {table.height - 1} or less"

@@ -256,9 +256,7 @@ class Schema(Model):
         """Return the schema in a YAML document."""
         problems = list(document.problems)
         if document.data == "":
-            problems.append(
-                document.problem((), "nothing is written here; start with 'version: 1'")
-            )
+            problems.append(document.problem((), "the file is empty; start with 'version: 1'"))
         elif document.data is not None:
             if isinstance(document.data, dict) and "version" not in document.data:
                 problems.append(document.problem((), "'version' is missing; add 'version: 1'"))
@@ -324,7 +322,10 @@ def _lacking_roles(columns: object) -> Iterator[InitErrorDetails]:
         column.get("role") if isinstance(column, Mapping) else getattr(column, "role", None)
         for column in columns.values()
     ]
-    for role, use in (("ordinary", "compare rows by"), ("complementary", "impute")):
+    reasons = {
+        "ordinary": "rows are compared by them",
+        "complementary": "there is nothing to impute",
+    }
+    for role, reason in reasons.items():
         if role not in roles and all(other in [*ROLES] for other in roles):
-            message = f"no column has the role {role!r}: there is nothing to {use}"
-            yield problem(message, kind="lacking")
+            yield problem(f"no {role} column: mark at least one, {reason}", kind="lacking")

@@ -130,8 +130,8 @@ def usable_columns(frame: pl.DataFrame, listed: Iterable[str], problems: Problem
     for column in listed:
         if column not in frame.columns:
             problems.add(
-                f"there is no column {quote(column)}, which the schema lists"
-                f"{did_you_mean(column, frame.columns)}"
+                f"column {quote(column)} is in the schema but not in the table"
+                f"{did_you_mean(column, frame.columns)}: add it, or remove it from the schema"
             )
         elif not has_text(frame[column].dtype):
             kind = type_name(frame[column].dtype)

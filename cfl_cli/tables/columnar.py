@@ -96,7 +96,8 @@ def write(frame: Any, file: IO[bytes], options: WriteOptions) -> None:
                 writer.write_table(table)
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
         raise DataError(
-            f"the table holds something that {kind.title} cannot store: write another format"
+            f"{options.name}: {kind.title} cannot store everything in the table: "
+            "write another format"
         ) from error
 
 

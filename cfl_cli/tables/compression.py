@@ -33,7 +33,7 @@ def unpack(data: bytes, packing: Packing, *, name: str, limit: int) -> bytes:
                 if size > limit:
                     raise ResourceError(
                         f"{name}: unpacks to more than {limit / 1e6:,.0f} MB, too much for the "
-                        "memory of this machine"
+                        "memory of this machine: unpack it on a larger machine, or split it"
                     )
     except EOFError:
         raise DataError(f"{name}: the {NAMES[packing]} file is cut short") from None

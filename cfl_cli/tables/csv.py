@@ -140,7 +140,7 @@ def _header(
     except csv.Error as error:
         raise DataError(f"{name}: line 1: the header cannot be read: {error}") from None
     if not any(header):
-        raise DataError(f"{name}: line 1: there is no header with the columns' names")
+        raise DataError(f"{name}: the header is empty: line 1 must name the columns")
     if text.lower().strip("\r").rstrip(";,\t|") == "sep=":
         raise DataError(f"{name}: line 1: {quote(text)} is not a header: delete this line")
     sign = next((one for one in ";\t|" if one in header[0]), None)

@@ -19,8 +19,13 @@ def names(frame: Any) -> list[Any]:
     return list(frame.column_names if is_arrow(frame) else frame.columns)
 
 
-def as_polars(frame: Any, columns: Collection[str] | None = None) -> pl.DataFrame:
-    """Return `frame` as a polars frame; only `columns`, if given, need hold their cells."""
+def as_polars(
+    frame: Any, columns: Collection[str] | None = None, *, name: str = "table"
+) -> pl.DataFrame:
+    """Return `frame` as a polars frame; only `columns`, if given, need hold their cells.
+
+    `name` is what messages call the table.
+    """
     if isinstance(frame, pl.DataFrame):
         return frame
     if not (is_arrow(frame) or _is_pandas(frame)):
@@ -30,16 +35,16 @@ def as_polars(frame: Any, columns: Collection[str] | None = None) -> pl.DataFram
         )
     columns_there = names(frame)
     if len(set(columns_there)) < len(columns_there):
-        duplicate = next(name for name in columns_there if columns_there.count(name) > 1)
-        raise DataError(f"duplicate column {quote(str(duplicate))} in the table")
+        duplicate = next(one for one in columns_there if columns_there.count(one) > 1)
+        raise DataError(f"{name}: duplicate column {quote(str(duplicate))}: rename one of them")
     convert = _from_arrow if is_arrow(frame) else _from_pandas
     return pl.DataFrame(
         {
-            name: convert(frame, name)
-            if columns is None or name in columns
+            column: convert(frame, column)
+            if columns is None or column in columns
             else pl.Series([None]).new_from_index(0, len(frame))
-            for name in columns_there
-            if isinstance(name, str)
+            for column in columns_there
+            if isinstance(column, str)
         }
     )
 

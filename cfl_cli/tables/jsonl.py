@@ -47,7 +47,8 @@ def read(data: bytes, options: ReadOptions) -> Table:
     good = [row is not None for row in rows]
     columns = json_columns.columns([row for row in rows if row is not None])
     if not columns:
-        raise DataError(f"{name}: no line holds an object with members, so there are no columns")
+        cause = "every object is empty" if any(good) else "no line holds an object"
+        raise DataError(f"{name}: no columns: {cause}")
     try:
         typed = {column: json_columns.typed(column, cells) for column, cells in columns.items()}
     except RecursionError:

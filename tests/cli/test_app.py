@@ -7,7 +7,7 @@ BAD_TABLES = {
     "not a number": ("x,y,cf\n1,2,a\n2,many,b\n3,4,b\n4,5,c\n", ["row 2", "'y'", "'many'"]),
     "infinity": ("x,y,cf\n1,2,a\n2,inf,b\n3,4,b\n4,5,c\n", ["row 2", "'y'", "'inf'"]),
     "no rows": ("x,y,cf\n", ["no rows"]),
-    "empty file": ("", ["no header"]),
+    "empty file": ("", ["the header is empty"]),
     "one row": ("x,y,cf\n1,2,a\n", ["one row"]),
     "fewer rows than neighbors": ("x,y,cf\n1,2,a\n2,3,b\n3,5,c\n", ["k = 3", "--k"]),
     "constant OFs": ("x,y,cf\n1,2,a\n1,2,b\n1,2,c\n1,2,c\n", ["constant"]),

@@ -64,7 +64,7 @@ def test_the_report_can_be_printed_and_piped_on(folder):
 @pytest.mark.parametrize(
     ("redirection", "code", "said"),
     [
-        ("</dev/null", 1, "standard input: line 1: there is no header"),
+        ("</dev/null", 1, "standard input: the header is empty: line 1 must name the columns"),
         ("<&-", 1, "standard input: it is closed"),
         (">&- <d.csv", 4, "standard output: it is closed"),
         (">/dev/full <d.csv", 4, "standard output: cannot be written: No space left"),

@@ -178,7 +178,7 @@ def problems(frame, truth=TRUTH):
 
 def test_rows_must_be_as_many():
     said = problems(output(), TRUTH[:3])
-    assert said.startswith("table: it has 4 rows, and truth has 3: rows are matched by their order")
+    assert said.startswith("table: 4 rows, but truth has 3: rows are matched by their order")
     assert "no rows" in problems(output()[:0], TRUTH[:0])
 
 
@@ -198,12 +198,20 @@ def test_all_problems_are_named_at_once():
 @pytest.mark.parametrize(
     ("frame", "truth", "said"),
     [
-        (output(), TRUTH.rename({"cf": "CF"}), "truth: there is no column 'cf', which the schema"),
+        (output(), TRUTH.rename({"cf": "CF"}), "truth: column 'cf' is in the schema but not in"),
         (output(), TRUTH.rename({"cf": "CF"}), "did you mean 'CF'?"),
-        (output().drop("cf"), TRUTH, "table: there is no column 'cf'"),
+        (output().drop("cf"), TRUTH, "table: column 'cf' is in the schema but not in the table"),
         (output("soft").drop("cf__b"), TRUTH, "no column 'cf__b', which the answers for 'cf'"),
-        (output("hard").drop("cf_confidence"), TRUTH, "there is no column 'cf_confidence'"),
-        (TRUTH, TRUTH, "neither a column 'cf_imputed' nor one of confidences for 'cf'"),
+        (
+            output("hard").drop("cf_confidence"),
+            TRUTH,
+            "table: no column 'cf_confidence', which the",
+        ),
+        (
+            TRUTH,
+            TRUTH,
+            "table: no answers for 'cf': expected column 'cf_imputed' or 'cf__VALUE': pass what",
+        ),
         (output(cf_imputed=[[1]] * 4), TRUTH, "column 'cf_imputed' holds List"),
         (
             output(cf_confidence=["x"] * 4),

@@ -223,8 +223,8 @@ def test_a_wrong_column_is_reported_at_the_place_of_the_caret(line, message):
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        ("", ["1:1: nothing is written here; start with 'version: 1'"]),
-        ("# nothing yet\n", ["1:1: nothing is written here; start with 'version: 1'"]),
+        ("", ["1:1: the file is empty; start with 'version: 1'"]),
+        ("# nothing yet\n", ["1:1: the file is empty; start with 'version: 1'"]),
         ("[a]", ["1:1: expected a mapping (key: value), found a list"]),
         ("\nhello", ["2:1: expected a mapping (key: value), found 'hello'"]),
         ("version: 1", ["1:1: 'columns' is missing"]),
@@ -239,15 +239,15 @@ def test_a_wrong_column_is_reported_at_the_place_of_the_caret(line, message):
             "2:14: duplicate value 'a' (first as item 1)"
         ]),
         (with_columns(AGE), [
-            "2:1: no column has the role 'complementary': there is nothing to impute"
+            "2:1: no complementary column: mark at least one, there is nothing to impute"
         ]),
         (with_columns(JOB, "a: {role: ignore, b: c}"), [
-            "2:1: no column has the role 'ordinary': there is nothing to compare rows by",
+            "2:1: no ordinary column: mark at least one, rows are compared by them",
             "4:21: unknown key 'b' for an ignored column",
         ]),
         ("version: 1\ncolumns: {}", [
-            "2:1: no column has the role 'complementary': there is nothing to impute",
-            "2:1: no column has the role 'ordinary': there is nothing to compare rows by",
+            "2:1: no complementary column: mark at least one, there is nothing to impute",
+            "2:1: no ordinary column: mark at least one, rows are compared by them",
         ]),
         (with_columns(AGE, JOB) + "---\n", [
             "5:1: a second document starts here; only one is read"

@@ -72,8 +72,8 @@ def test_columns_that_are_not_mixed_hold_exactly_the_values(rows):
         ('{"a":"\t"}', "line 1: not JSON"),
         (b'{"a":"\xe9"}', "line 1: not UTF-8"),
         ('{"a":1}'.encode("utf-16"), "this is UTF-16"),
-        ("", "no line holds an object"),
-        ("{}\n{}", "no line holds an object"),
+        ("", "no columns: no line holds an object"),
+        ("{}\n{}", "no columns: every object is empty"),
     ],
 )
 def test_what_is_no_table_is_refused_with_line_and_cause(text, cause):

@@ -73,7 +73,11 @@ def summary(tuning: Tuning) -> Iterator[str]:
     if not tuning.complete:
         yield "the search did not finish: more --budget or --trials may find better settings"
     for test in tuning.tests:
-        verdict = "clearly better" if test.passed else "not clearly better, or worse for a CF,"
+        verdict = (
+            "accepted: a clear gain"
+            if test.passed
+            else "rejected: no clear gain, or a loss for some CF,"
+        )
         settings = _words(tuning.trials[test.trial].settings)
         yield (
             f"{settings}: {verdict} on cells that the search did not use, of "

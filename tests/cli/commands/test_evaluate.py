@@ -79,12 +79,14 @@ def test_what_is_wrong_is_refused_with_the_usual_exit_codes(folder):
 
     cfl("impute", "masked.csv", "-s", "s.yml", "-o", "o.csv")
     refused(scored_by("no.csv"), 1, "no.csv")
-    refused(scored_by("masked.csv"), 1, "masked.csv: there is neither a column 'cf_imputed'")
+    refused(
+        scored_by("masked.csv"), 1, "masked.csv: no answers for 'cf': expected column 'cf_imputed'"
+    )
     refused(scored_by("-", truth="-"), 2, "both standard input")
     refused(scored_by("o.csv", truth="full.txt"), 2, "--truth-format")
     refused(scored_by("o.csv", "--format", "loud"), 2, "loud")
     Path("short.csv").write_text("cf\na\nz\nsecret\n")
-    refused(scored_by("o.csv", truth="short.csv"), 1, "o.csv: it has 12 rows, and short.csv has 3")
+    refused(scored_by("o.csv", truth="short.csv"), 1, "o.csv: 12 rows, but short.csv has 3")
     Path("short.csv").write_text("\n".join(["note,cf", *["secret,a"] * 11, "secret,z"]) + "\n")
     result = scored_by("o.csv", truth="short.csv")
     refused(result, 1, "short.csv: row 12, column 'cf': 'z' is not in the domain")

@@ -93,8 +93,8 @@ def test_the_summary_says_what_was_done_and_what_came_of_it():
     assert list(summary(TUNED)) == [
         "3 trials on 1,000 of 1,500 rows in 12.3 s",
         (
-            "iterations: auto, k: 20, gamma: 0, ridge: 0.3: clearly better on cells that the "
-            "search did not use, of 1,500 rows: gain +2.5000 ± 0.2500"
+            "iterations: auto, k: 20, gamma: 0, ridge: 0.3: accepted: a clear gain on cells that "
+            "the search did not use, of 1,500 rows: gain +2.5000 ± 0.2500"
         ),
         "chosen: iterations: auto, k: 20, gamma: 0, ridge: 0.3",
     ]
@@ -102,5 +102,5 @@ def test_the_summary_says_what_was_done_and_what_came_of_it():
     assert lines[1] == (
         "the search did not finish: more --budget or --trials may find better settings"
     )
-    assert "not clearly better, or worse for a CF, on cells" in lines[2]
+    assert "rejected: no clear gain, or a loss for some CF, on cells" in lines[2]
     assert lines[3] == "kept: iterations: 100, k: 20, gamma: 0.25, ridge: 0.3"
