@@ -20,10 +20,10 @@ import numpy as np
 from cfl_cli.core.arrays import Floats
 from cfl_cli.core.settings import Settings
 from cfl_cli.core.stages import Progress, Stage, Work
+from cfl_cli.schema.edit import Value
 from cfl_cli.trust import heldout
 from cfl_cli.trust.intervals import Gain
 
-Value: TypeAlias = int | float | str
 Score: TypeAlias = Callable[[Settings], Floats | None]  # hidden rows × CFs; None: no time for it
 
 # What is tried, in this order; the start's own value is always tried too.

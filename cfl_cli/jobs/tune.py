@@ -28,8 +28,9 @@ from cfl_cli.estimators import graph
 from cfl_cli.estimators.interface import Method, Size
 from cfl_cli.jobs.cost import check_memory, size_of
 from cfl_cli.jobs.prepare import prepare
-from cfl_cli.jobs.search import CHOICES, TESTING, TRIALS, Limit, Trial, Value, confirm, search
+from cfl_cli.jobs.search import CHOICES, TESTING, TRIALS, Limit, Trial, confirm, search
 from cfl_cli.jobs.trials import Folds, Trials
+from cfl_cli.schema.edit import Value
 from cfl_cli.schema.model import Schema
 from cfl_cli.steps.encode import Encoded
 from cfl_cli.tables import frames

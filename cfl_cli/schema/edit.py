@@ -5,7 +5,6 @@ of the others; a schema without settings gets a line of them. What comes out is
 read again: it must say what was wanted, and otherwise what the text said before.
 """
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
@@ -15,10 +14,9 @@ import yaml
 from cfl_cli.errors import SchemaError
 from cfl_cli.schema import yaml_text
 from cfl_cli.schema.model import Schema
-from cfl_cli.schema.yaml_text import Document, Entry
+from cfl_cli.schema.yaml_text import LINE_BREAK, Document, Entry
 
 Value: TypeAlias = int | float | str
-LINE_BREAK = re.compile("\r\n|\r|\n")
 
 
 @dataclass(frozen=True)
@@ -160,5 +158,5 @@ def _spelled(value: Value, *, quoted: bool) -> str:
 
 def _break(text: str) -> str:
     """Return the line break that the text uses."""
-    found = LINE_BREAK.search(text)
-    return found[0] if found else "\n"
+    first = LINE_BREAK.search(text)
+    return first[0] if first else "\n"

@@ -14,7 +14,7 @@ from pydantic_core import InitErrorDetails
 
 from cfl_cli.core.kinds import Bounds, Number
 from cfl_cli.core.messages import quote, seen, unknown
-from cfl_cli.schema.validation import problem, refuse
+from cfl_cli.schema.validation import problem, refuse, refused
 
 Rates: TypeAlias = tuple[tuple[float, ...], ...]
 FAR_FROM_ONE = 1e-3  # a row of a table that was rounded to three digits still sums to 1
@@ -57,11 +57,11 @@ def _by_value(entry: object, values: Sequence[str], *place: str) -> dict[str, ob
         )
         return dict(entry)
     if not isinstance(entry, list | tuple):
-        refuse([problem(f"{EXPECTED}, found {seen(entry)}", *place)])
-    elif len(entry) != len(values):
+        raise refused(f"{EXPECTED}, found {seen(entry)}", *place)
+    if len(entry) != len(values):
         wanted = f"expected {len(values)} entries, as many as there are values"
-        refuse([problem(f"{wanted}, found {len(entry)}", *place)])
-    return dict(zip(values, entry, strict=True))  # type: ignore[call-overload]  # a list by now
+        raise refused(f"{wanted}, found {len(entry)}", *place)
+    return dict(zip(values, entry, strict=True))
 
 
 def _share(entry: object, *place: str) -> float:
@@ -69,8 +69,7 @@ def _share(entry: object, *place: str) -> float:
     try:
         return float(WEIGHT.read(entry))
     except ValueError:
-        refuse([problem(f"expected a number, 0 or more, found {seen(entry)}", *place)])
-        raise
+        raise refused(f"expected a number, 0 or more, found {seen(entry)}", *place) from None
 
 
 def _unlike_probabilities(

@@ -43,6 +43,7 @@ from cfl_cli.schema.validation import (
     flaws,
     problem,
     refuse,
+    refused,
     validate_and_refuse,
 )
 
@@ -76,7 +77,7 @@ class Ordinary(Model):
     @classmethod
     def _not_for_numbers(cls, values: object, info: ValidationInfo) -> object:
         if values is not None and info.data.get("type") == "numeric":
-            refuse([problem("a numeric column has no list of values; leave it out")])
+            raise refused("a numeric column has no list of values; leave it out")
         return values
 
     @field_validator("values")
@@ -109,14 +110,14 @@ class Complementary(Model):
             return None
         values = info.data["values"] or ()
         if not values:
-            refuse([problem("a mechanism needs the domain: list it under `values`")])
+            raise refused("a mechanism needs the domain: list it under `values`")
         return read_mechanism(mechanism, values)
 
     @field_validator("exact")
     @classmethod
     def _unlike_separator(cls, exact: str | None, info: ValidationInfo) -> str | None:
         if exact is not None and exact == info.data.get("separator"):
-            refuse([problem(f"{quote(exact)} is the separator too; choose another mark")])
+            raise refused(f"{quote(exact)} is the separator too; choose another mark")
         return exact
 
     @field_validator("values")
@@ -147,9 +148,9 @@ def _role_known(column: object) -> object:
     """Refuse a mapping that does not say which of the three it is."""
     if isinstance(column, Mapping):
         if "role" not in column:
-            refuse([problem(lacking("role", [*ROLES]), kind="lacking")])
+            raise refused(lacking("role", [*ROLES]), kind="lacking")
         if column["role"] not in [*ROLES]:
-            refuse([problem(unknown("role", column["role"], [*ROLES]), "role")])
+            raise refused(unknown("role", column["role"], [*ROLES]), "role")
     return column
 
 
@@ -216,7 +217,7 @@ class Schema(Model):
     @classmethod
     def _read_here(cls, version: object) -> object:
         if str(version) != "1":
-            refuse([problem(f"this cfl reads version 1, found {quote(str(version))}")])
+            raise refused(f"this cfl reads version 1, found {quote(str(version))}")
         return 1
 
     @field_validator("missing")

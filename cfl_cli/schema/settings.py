@@ -5,7 +5,7 @@ from typing import Any
 
 from cfl_cli.core.messages import seen
 from cfl_cli.core.settings import SETTINGS, RunSettings, Settings, read
-from cfl_cli.schema.validation import problem, refuse
+from cfl_cli.schema.validation import problem, refuse, refused
 
 
 def answer_of(entry: object) -> Settings:
@@ -13,8 +13,7 @@ def answer_of(entry: object) -> Settings:
     if isinstance(entry, Settings):
         return entry
     if not isinstance(entry, Mapping):
-        refuse([problem(f"expected a mapping (key: value), found {seen(entry)}")])
-        raise TypeError(entry)
+        raise refused(f"expected a mapping (key: value), found {seen(entry)}")
     values, flaws = read({str(name): value for name, value in entry.items()})
     settings = Settings().replaced(values)
     refuse(

@@ -119,8 +119,13 @@ def problem(message: str, *loc: int | str, kind: str = "said") -> InitErrorDetai
 
 def refuse(problems: Iterable[InitErrorDetails]) -> None:
     """Raise all problems together, if there are any."""
-    if refused := list(problems):
-        raise ValidationError.from_exception_data("model", refused)
+    if details := list(problems):
+        raise ValidationError.from_exception_data("model", details)
+
+
+def refused(message: str, *loc: int | str, kind: str = "said") -> ValidationError:
+    """Return one problem as an error to raise."""
+    return ValidationError.from_exception_data("model", [problem(message, *loc, kind=kind)])
 
 
 def validate_and_refuse(

@@ -32,7 +32,7 @@ Path: TypeAlias = tuple[str | int, ...]
 # in YAML 1.2 and editors: folding those would change the text, counting them the line numbers.
 # Python takes long to compile the set of all others.
 _FORBIDDEN = re.compile("[\0-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff\ufffe\uffff]")
-_LINE_BREAK = re.compile("\r\n|\r|\n")
+LINE_BREAK = re.compile("\r\n|\r|\n")
 _TOO_LARGE = f"larger than {LIMIT // 1024} KiB, the limit for a schema"
 _TAGS = "tags are not supported; remove what starts with '!'"
 
@@ -277,5 +277,5 @@ def _meaning(error: yaml.MarkedYAMLError) -> str:
 
 
 def _mark_after(text: str) -> Mark:
-    lines = _LINE_BREAK.split(text.removeprefix("\ufeff"))
+    lines = LINE_BREAK.split(text.removeprefix("\ufeff"))
     return Mark(len(lines), len(lines[-1]) + 1)

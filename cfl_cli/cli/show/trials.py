@@ -13,9 +13,9 @@ from cfl_cli import __version__
 from cfl_cli.cli.show.page import Field as AnyField
 from cfl_cli.cli.show.page import Page
 from cfl_cli.core.messages import count
-from cfl_cli.jobs.search import Trial, Value
+from cfl_cli.jobs.search import Trial
 from cfl_cli.jobs.tune import Tuning
-from cfl_cli.schema.edit import spelled
+from cfl_cli.schema.edit import Value, spelled
 from cfl_cli.trust.intervals import Gain
 
 
