@@ -1,0 +1,72 @@
+"""True values become places in the domain; what does not fit is refused with its row."""
+
+import polars as pl
+import pytest
+
+from cfl_cli.errors import DataError
+from cfl_cli.jobs import truth
+from cfl_cli.schema.model import Schema
+from cfl_cli.steps.cells import Cells, Problems
+
+OF = {"role": "ordinary", "type": "numeric"}
+
+
+def schema(**entries):
+    return Schema(columns={"x": OF, "cf": {"role": "complementary", **entries}}, missing=["", "?"])
+
+
+def read(cells, **entries):
+    return truth.read(pl.DataFrame({"cf": cells}), schema(**entries), name="t.csv")
+
+
+def refused(cells, **entries):
+    with pytest.raises(DataError) as caught:
+        read(cells, **entries)
+    return list(caught.value.problems)
+
+
+def test_cells_become_places_in_the_listed_domain_in_its_order():
+    (cf,), warnings = read(["b", "?", "a", None], values=["c", "b", "a"])
+    assert cf.values == ("c", "b", "a")
+    assert cf.places.tolist() == [1, -1, 2, -1]
+    assert warnings == []
+
+
+def test_without_a_list_the_values_seen_are_the_domain_with_a_warning():
+    (cf,), (warning,) = read(["b", "a", "b"])
+    assert cf.values == ("a", "b")
+    assert cf.places.tolist() == [1, 0, 1]
+    assert "column 'cf': the schema gives no values" in warning
+
+
+def test_every_value_outside_the_domain_is_named_with_its_row():
+    first, second = refused(["a", "B", "b", "d"], values=["a", "b"])
+    assert first.startswith(
+        "t.csv: row 2, column 'cf': 'B' is not in the domain (did you mean 'b'?)"
+    )
+    assert second.startswith("t.csv: row 4, column 'cf': 'd' is not in the domain")
+
+
+def test_one_value_seen_is_not_a_domain():
+    (message,) = refused(["a", "a"])
+    assert message.startswith("t.csv: column 'cf': 1 different value seen")
+
+
+def test_a_value_that_a_cell_could_not_rule_out_is_refused():
+    (message,) = refused(["a", "b;c", "c"], separator=";", exact="=")
+    assert message.startswith("t.csv: row 2, column 'cf': 'b;c' cannot be ruled out by a cell")
+    assert "';' and '=' are marks" in message
+    (message,) = refused(["a", "=b", "c"], exact="=")
+    assert "'=' is a mark" in message
+
+
+def test_a_column_that_is_not_there_is_named():
+    with pytest.raises(DataError, match="t: column 'cf' is in the schema but not in the table"):
+        truth.read(pl.DataFrame({"x": ["1"]}), schema(values=["a", "b"]), name="t")
+
+
+def test_places_notes_what_does_not_fit_and_goes_on():
+    problems = Problems("t")
+    cells = Cells.of(pl.Series("cf", ["a", "z", "b"]), schema(values=["a", "b"]))
+    assert truth.places(cells, ("a", "b"), problems).tolist() == [0, -1, 1]
+    assert len(problems.shown) == 1

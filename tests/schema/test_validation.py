@@ -1,0 +1,100 @@
+"""Models report everything that is wrong at once, each with its path and the way out."""
+
+from typing import Literal
+
+import pytest
+from pydantic import Field, ValidationError, field_validator
+
+from cfl_cli.errors import SchemaError
+from cfl_cli.schema.validation import (
+    Flaw,
+    Model,
+    flaws,
+    problem,
+    refuse,
+    refused,
+    validate_and_refuse,
+)
+
+
+class Crate(Model):
+    """A model of three entries."""
+
+    where = " for a crate"
+
+    fruit: Literal["apple", "pear"]
+    """What is in it."""
+    label: str = Field("", max_length=3)
+    numbers: tuple[int, ...] = ()
+
+    @field_validator("numbers", mode="wrap")
+    @classmethod
+    def _few(cls, numbers, validate):
+        many = [problem("too many")] if len(numbers) > 2 else []
+        return validate_and_refuse(numbers, validate, many)
+
+
+def said(**entries):
+    with pytest.raises(SchemaError) as caught:
+        Crate(**entries)
+    return list(caught.value.problems)
+
+
+def test_a_call_raises_all_flaws_as_one_error():
+    assert said(fruit="aple", labl="x") == [
+        "fruit: unknown fruit 'aple' for a crate (did you mean 'apple'?)",
+        "labl: unknown key 'labl' for a crate (did you mean 'label'?)",
+    ]
+
+
+def test_an_entry_that_is_missing_is_named_with_its_choices():
+    (message,) = said()
+    assert "'fruit'" in message
+    assert "apple" in message
+
+
+def test_problems_of_ours_come_together_with_those_of_pydantic():
+    assert len(said(fruit="pear", numbers=("x", 1, 2))) == 2
+    assert said(fruit="pear", numbers=(1, 2, 3)) == ["numbers: too many"]
+
+
+def test_no_problem_is_no_error():
+    refuse([])
+    assert Crate(fruit="pear", numbers=(1, 2)).numbers == (1, 2)
+
+
+def test_all_problems_are_raised_at_their_places():
+    with pytest.raises(ValidationError) as caught:
+        refuse([problem("one", "a", 0), problem("two", kind="lacking")])
+    assert [(e["loc"], e["msg"], e["type"]) for e in caught.value.errors()] == [
+        (("a", 0), "one", "said"),
+        ((), "two", "lacking"),
+    ]
+
+
+def test_one_problem_is_an_error_to_raise():
+    (detail,) = refused("wrong {x}", "a", kind="lacking").errors()
+    assert (detail["loc"], detail["msg"], detail["type"]) == (("a",), "wrong {x}", "lacking")
+
+
+def test_a_flaw_is_written_with_its_path_if_it_has_one():
+    assert str(Flaw(("columns", "a\nb", 2), "wrong", at_key=False)) == "columns.a\\nb.2: wrong"
+    assert str(Flaw((), "wrong", at_key=True)) == "wrong"
+
+
+def test_flaws_about_a_key_point_at_the_key():
+    with pytest.raises(ValidationError) as caught:
+        Crate.model_validate({"fruit": "pear", "x": 1, "label": 5})
+    keys = {flaw.path: flaw.at_key for flaw in flaws(caught.value, Crate)}
+    assert keys == {("x",): True, ("label",): False}
+
+
+def test_the_text_below_an_entry_describes_it():
+    properties = Crate.model_json_schema()["properties"]
+    assert properties["fruit"]["description"] == "What is in it."
+    assert "description" not in properties["label"]
+
+
+def test_models_are_frozen():
+    with pytest.raises(ValidationError):
+        Crate(fruit="pear").fruit = "apple"
