@@ -1,4 +1,4 @@
-"""Networks: of two seeds, and one for every CF that is told of the other CFs."""
+"""Networks: of two seeds, and one for every CF that is given the other CFs."""
 
 from dataclasses import replace
 
@@ -17,7 +17,7 @@ def run(lab: Lab) -> None:
     answers["net"] = _net(lab, lab.known, lab.seed)
     answers["net, other seed"] = _net(lab, lab.known, lab.seed + 1)
     answers["two nets"] = evenly(lab, [answers["net"], answers["net, other seed"]])
-    answers["net, told of others"] = _told_of_others(lab)
+    answers["net, given the others"] = _given_the_others(lab)
 
 
 def _net(lab: Lab, known: Known, seed: int) -> Answer:
@@ -26,7 +26,7 @@ def _net(lab: Lab, known: Known, seed: int) -> Answer:
     return Answer.of(found)
 
 
-def _told_of_others(lab: Lab) -> Answer:
+def _given_the_others(lab: Lab) -> Answer:
     """Return what a network for each CF makes of the OFs and of what boosting says of other CFs.
 
     Boosting from the OFs alone: its second round would bring a row's own cell back to it.

@@ -123,7 +123,7 @@ GROUPS: dict[str, list[Variant]] = {
         Variant("net, other seed", "the same with another seed: what chance does", "net"),
         Variant("two nets", "the mean of both", "net"),
         Variant(
-            "net, told of others",
+            "net, given the others",
             "a network for each CF, given the other CFs by boosting from the OFs",
             "net",
         ),
@@ -141,7 +141,7 @@ GROUPS: dict[str, list[Variant]] = {
         Variant("auto, deep twice", "with deep trees of two seeds", "auto"),
         Variant("auto, two nets", "with the mean of two networks", "auto"),
         Variant(
-            "auto, net told of others",
+            "auto, net given the others",
             "with a fourth part: the network that sees the other CFs",
             "auto",
         ),
