@@ -3,7 +3,7 @@
 Rows are matched by their order; those whose truth is missing count for the entropy alone. Where the
 output gives no value (a CF that was kept, a confidence that was too low) a row is *unanswered*:
 accuracy, macro-F1 and calibration error are those of the answers that were given. Confidences are
-there in every row, so the cross entropy spares no row whose truth is known.
+there in every row, so the cross entropy covers every row whose truth is known.
 """
 
 import json
@@ -28,8 +28,8 @@ from cfl_cli.steps.encode import encode_cf
 from cfl_cli.tables import frames
 from cfl_cli.trust import scores
 
-ROUNDED = 0.01  # by so much may confidences that were rounded miss a sum of 1
-HAIR = 1e-9  # by so much may one of them exceed 1
+ROUNDED = 0.01  # how far the sum of rounded confidences may be from 1
+HAIR = 1e-9  # how far one of them may exceed 1
 ONE_BLOCK = np.zeros(1, dtype=np.int64)
 
 
@@ -46,7 +46,7 @@ class Scores:
 
 @dataclass(frozen=True)
 class ColumnScores:
-    """How good the answers of one CF are, and by how many rows that is known. None: not known."""
+    """How good the answers of one CF are, and how many rows they rest on. None: not known."""
 
     name: str
     domain_size: int

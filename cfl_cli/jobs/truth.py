@@ -54,9 +54,9 @@ def places(cells: Cells, values: Sequence[str], problems: Problems) -> Ints:
 
 
 def _refuse_unwritable(cells: Cells, cf: Complementary, problems: Problems) -> None:
-    """Note cells whose value would be read as something else; of a listed domain the schema does.
+    """Note cells whose value would be read as something else, because it holds a mark of the CF.
 
-    This is a matter of the CF's marks: the separator and the sign of an exact cell.
+    The schema itself checks this for a domain that it lists.
     """
     fit = [text for text in cells.seen if Ruling.read(text, cf) == Ruling((text,), exact=False)]
     signs = [quote(mark) for mark in (cf.separator, cf.exact) if mark is not None]
@@ -64,5 +64,5 @@ def _refuse_unwritable(cells: Cells, cf: Complementary, problems: Problems) -> N
     problems.add_cells(
         cells,
         (cells.codes(fit) < 0) & ~cells.missing,
-        lambda _: f"cannot be ruled out by a cell in which {marks}: choose another",
+        lambda _: f"cannot be ruled out by a cell in which {marks}: change the mark in the schema",
     )

@@ -38,7 +38,9 @@ def read_mechanism(entry: object, values: Sequence[str]) -> Rates:
         refuse(_unlike_probabilities(rates, values))
     else:
         refuse(
-            problem(f"{quote(c)} has no weight", kind="lacking") for c in values if c not in lines
+            problem(f"no weight for {quote(c)}: add one", kind="lacking")
+            for c in values
+            if c not in lines
         )
         weights = {c: _share(lines[c], c) for c in values}
         largest = max(weights.values()) or 1.0  # or a sum may be too large
@@ -89,4 +91,5 @@ def _unable(rates: list[list[float]], values: Sequence[str]) -> Iterator[InitErr
         return
     for value, row in zip(values, rates, strict=True):
         if sum(row) == 0:
-            yield problem(f"only {quote(value)} has a weight, and it cannot rule itself out", value)
+            message = f"only {quote(value)} has a weight, and it cannot rule itself out"
+            yield problem(f"{message}: give another value a weight", value)

@@ -87,10 +87,10 @@ def encode(frame: pl.DataFrame, schema: Schema, *, name: str = "table") -> Encod
         problems.add(f"the table has {rows}; neighbors need at least two")
         usable = set()
     features, filled = [], {}
-    for column, of in schema.ordinary.items():
+    for column, ordinary in schema.ordinary.items():
         if column not in usable:
             continue
-        columns, missing = _encode_of(Cells.of(frame[column], schema), of, schema, problems)
+        columns, missing = _encode_of(Cells.of(frame[column], schema), ordinary, schema, problems)
         features.extend(columns)
         if missing:
             filled[column] = missing
@@ -124,7 +124,7 @@ def encode(frame: pl.DataFrame, schema: Schema, *, name: str = "table") -> Encod
 
 
 def _encode_of(
-    cells: Cells, of: Ordinary, schema: Schema, problems: Problems
+    cells: Cells, ordinary: Ordinary, schema: Schema, problems: Problems
 ) -> tuple[list[Floats], int]:
     """Return an OF's feature columns, and how many missing cells were filled in."""
     missing = int(cells.missing.sum())
@@ -135,8 +135,9 @@ def _encode_of(
     if missing == len(cells.missing):
         problems.add(f"column {quote(cells.name)}: every cell is missing: mark it `role: ignore`")
         return [], 0
-    columns = _numeric(cells, problems) if of.type == "numeric" else _coded(cells, of, problems)
-    return columns, missing
+    if ordinary.type == "numeric":
+        return _numeric(cells, problems), missing
+    return _coded(cells, ordinary, problems), missing
 
 
 def _numeric(cells: Cells, problems: Problems) -> list[Floats]:
@@ -163,12 +164,12 @@ def _numeric(cells: Cells, problems: Problems) -> list[Floats]:
     return [(numbers - low) / (high - low) if high > low else np.zeros(len(numbers))]
 
 
-def _coded(cells: Cells, of: Ordinary, problems: Problems) -> list[Floats]:
+def _coded(cells: Cells, ordinary: Ordinary, problems: Problems) -> list[Floats]:
     """Return a binary or categorical OF's columns; missing cells get the commonest value."""
-    values = of.values or tuple(cells.seen)
+    values = ordinary.values or tuple(cells.seen)
     codes = cells.codes(values)
     known = ~cells.missing
-    if of.type == "binary" and len(values) > 2:
+    if ordinary.type == "binary" and len(values) > 2:
         problems.add(
             f"column {quote(cells.name)}: {len(values):,} different values, but a binary column "
             "has two: make it categorical, or list other tokens under `missing`"

@@ -123,7 +123,7 @@ def _well_formed(data: bytes, kind: FileKind, *, name: str) -> Iterator[None]:
         yield
     except MemoryError as error:  # pyarrow's is an ArrowException too
         raise ResourceError(
-            f"{name}: needs more memory than there is: it is too large, or damaged"
+            f"{name}: needs more memory than is available: it is too large, or damaged"
         ) from error
     except pa.ArrowNotImplementedError as error:
         raise DataError(

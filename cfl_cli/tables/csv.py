@@ -97,7 +97,7 @@ def _read(data: bytes, dialect: Dialect, *, name: str, set_aside: bool) -> Table
     body = records[1:]
     blank = _blank(data, body)
     end = bad[-1].stop if bad else 0
-    while len(blank) and blank[-1] and body.starts[-1] >= end:  # blank lines at the end do no harm
+    while len(blank) and blank[-1] and body.starts[-1] >= end:  # blank lines at the end are fine
         body, blank = body[:-1], blank[:-1]
     fits = ~blank & (body.widths == len(header))
     bad += [
@@ -119,7 +119,7 @@ def _read(data: bytes, dialect: Dialect, *, name: str, set_aside: bool) -> Table
     frame = _parse(good, header, dialect)
     if frame.height != int(fits.sum()):
         raise DataError(
-            f"{name}: {int(fits.sum()):,} records, of which polars finds {frame.height:,}: "
+            f"{name}: {int(fits.sum()):,} records, but polars reads {frame.height:,}: "
             "the file cannot be read reliably"
         )
     return Table(frame, list(_rejects(data, bad)))

@@ -68,7 +68,7 @@ class Records:
 
 
 def find_records(data: bytes, signs: Signs, *, go_on: bool) -> tuple[Records, list[BadRecord]]:
-    """Return the records, and the stretches that are none.
+    """Return the records, and the stretches that are not records.
 
     At a misplaced character, the scan stops or, with `go_on`, begins anew with the next line.
     """
@@ -100,7 +100,7 @@ def find_records(data: bytes, signs: Signs, *, go_on: bool) -> tuple[Records, li
 def scan(data: Bytes, signs: Signs) -> tuple[Ints, Ints, Fault | None]:
     """Return where records end, how many delimiters come before each end, and the first fault.
 
-    Nothing is returned from behind a fault.
+    Nothing after a fault is returned.
     """
     delimiter, mark = ord(signs.delimiter), ord(signs.quote)
     ends, before_ends = [np.empty(0, np.int64)], [np.empty(0, np.int64)]

@@ -22,7 +22,7 @@ def names(frame: Any) -> list[Any]:
 def as_polars(
     frame: Any, columns: Collection[str] | None = None, *, name: str = "table"
 ) -> pl.DataFrame:
-    """Return `frame` as a polars frame; only `columns`, if given, need hold their cells.
+    """Return `frame` as a polars frame; with `columns`, all others come without their cells.
 
     `name` is what messages call the table.
     """

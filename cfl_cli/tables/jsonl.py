@@ -27,7 +27,7 @@ def read(data: bytes, options: ReadOptions) -> Table:
     """Return the table in the lines."""
     name = options.name
     texts = encodings.to_utf8(data, name=name, **options.signs).split(b"\n")
-    while texts and not texts[-1].strip():  # blank lines at the end do no harm
+    while texts and not texts[-1].strip():  # blank lines at the end are fine
         texts.pop()
     rows: list[dict[str, Any] | None] = []
     rejects = []
@@ -67,7 +67,7 @@ def misfits(table: Table, options: WriteOptions) -> list[str]:
         return []
     problems = []
     for column in frames.as_polars(table.frame).get_columns():
-        if what := _unsayable(column):
+        if what := _not_json(column):
             title = quote(column.name)
             problems.append(
                 f"column {title} holds {what}, which {options.name} cannot hold: write Parquet"
@@ -75,13 +75,13 @@ def misfits(table: Table, options: WriteOptions) -> list[str]:
     return problems + nul_names(table, name=options.name)
 
 
-def _unsayable(column: pl.Series) -> str:
+def _not_json(column: pl.Series) -> str:
     """Return what in a column has no form in JSON, if anything."""
     kind = column.dtype
     if isinstance(kind, pl.List | pl.Array):
-        return _unsayable(column.explode())
+        return _not_json(column.explode())
     if isinstance(kind, pl.Struct):
-        inner = (_unsayable(column.struct.field(member.name)) for member in kind.fields)
+        inner = (_not_json(column.struct.field(member.name)) for member in kind.fields)
         return next(filter(None, inner), "")
     if not frames.has_text(kind):
         return frames.type_name(kind)

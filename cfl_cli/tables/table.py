@@ -105,7 +105,7 @@ def _unpacked(data: bytes, place: Place) -> bytes:
     limit = budget.available() // 4  # what is made of the text needs room too
     data = compression.unpack(data, form.packing, name=name, limit=limit)
     if _title(data):
-        raise DataError(f"{name}: there is {_title(data)} inside: unpack it first")
+        raise DataError(f"{name}: contains {_title(data)} data: unpack it first")
     return data
 
 

@@ -105,7 +105,7 @@ def test_without_hard_columns_the_answer_is_the_most_confident_candidate():
     assert evaluate(odd, right, SCHEMA).columns[0].accuracy == 1
 
 
-def test_a_truth_that_tells_nothing_is_warned_of():
+def test_a_truth_without_values_gives_a_warning():
     found = evaluate(output(), pl.DataFrame({"cf": [None] * 4}), SCHEMA)
     assert "truth has no value for it" in found.warnings[0]
     [column] = found.columns

@@ -176,7 +176,7 @@ def test_every_value_outside_the_domain_is_named_at_once():
         mask(pl.DataFrame({"CF": ["a"]}), schema())
 
 
-def test_what_a_cf_does_not_allow_is_told_with_its_name():
+def test_what_a_cf_does_not_allow_is_refused_with_its_name():
     assert "4: column 'cf' has 4 values" in problems(["a"], exclusions=4)
     assert "add `separator`" in problems(["a"], marks={"separator": None}, exclusions=2)
     assert "add `exact`" in problems(["a"], marks={"exact": None}, exact_share=0.1)

@@ -58,7 +58,7 @@ def test_a_row_that_was_rounded_is_scaled():
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("{a: 3, b: 1}", "s.yml:7:5: 'c' has no weight"),
+        ("{a: 3, b: 1}", "s.yml:7:5: no weight for 'c': add one"),
         ("{a: 3, b: 1, c: 1, d: 2}", "s.yml:7:38: unknown value 'd'"),
         ("often", "s.yml:7:16: expected a weight for each value, or a table of probabilities"),
         ("[1, 2]", "s.yml:7:16: expected 3 entries, as many as there are values, found 2"),
@@ -69,7 +69,10 @@ def test_a_row_that_was_rounded_is_scaled():
             "{a: {b: 1}, b: {c: 1}}",
             "s.yml:7:5: expected probabilities that sum to 1 for 'c', found 0",
         ),
-        ("{a: 0, b: 0, c: 1}", "s.yml:7:32: only 'c' has a weight"),
+        (
+            "{a: 0, b: 0, c: 1}",
+            "s.yml:7:32: only 'c' has a weight, and it cannot rule",
+        ),
         ("{a: 0, b: 0, c: 0}", "s.yml:7:16: expected a weight above 0 for two values or more"),
         ("{a: -1, b: 1, c: 1}", "s.yml:7:20: expected a number, 0 or more, found '-1'"),
         ("{a: {b: often}, b: {a: 1}, c: {a: 1}}", "s.yml:7:24: expected a number, 0 or more"),
@@ -142,7 +145,7 @@ def test_a_cell_that_the_mechanism_cannot_explain_is_an_error():
     )
 
 
-def test_a_mechanism_that_tells_nothing_leaves_the_estimates_out():
+def test_a_mechanism_that_says_nothing_leaves_the_estimates_out():
     rng = np.random.default_rng(0)
     frame = pl.DataFrame(
         {"x": rng.random(200), "y": rng.random(200), "cf": rng.choice(["a", "b"], 200)}

@@ -158,7 +158,7 @@ def test_columns_without_a_role_may_hold_anything():
     pd.testing.assert_frame_equal(found[odd.columns], odd)
 
 
-def test_a_column_name_that_stands_twice_is_refused():
+def test_a_duplicate_column_name_is_refused():
     frame = pd.DataFrame([[1, "f", "1", 2], [2, "m", "2", 3]], columns=["age", "sex", "job", "age"])
     with pytest.raises(DataError, match="table: duplicate column 'age'"):
         impute(frame, SCHEMA)

@@ -81,7 +81,7 @@ def test_a_file_that_is_something_else_is_refused_with_the_option_that_helps(
 
 def test_a_file_that_is_packed_twice_or_around_its_own_packing_is_refused(tmp_path):
     (tmp_path / "a.csv.gz").write_bytes(gzip.compress(gzip.compress(b"a,b\n1,2\n")))
-    with pytest.raises(DataError, match="there is gzip inside: unpack it first"):
+    with pytest.raises(DataError, match="contains gzip data: unpack it first"):
         read(Place.to_read(str(tmp_path / "a.csv.gz")))
     (tmp_path / "a.parquet").write_bytes(gzip.compress(b"PAR1"))
     with pytest.raises(DataError, match="this is gzip, not Parquet: unpack it first"):

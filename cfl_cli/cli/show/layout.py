@@ -12,9 +12,9 @@ from rich.text import Text
 
 from cfl_cli.cli.show.page import Field, Page
 
-PIPE_WIDTH = 120  # where there is no terminal whose width could be asked
+PIPE_WIDTH = 120  # of a table that does not go to a terminal
 NARROWEST = 72  # below, the terminal may wrap lines rather than we drop facts
-# What Markdown would take for markup; an underscore within a word is none …
+# What Markdown would take for markup; an underscore within a word is not markup …
 MARKUP = re.compile(r"[\\`|*<&\[~]|(?<![^\W_])_|_(?![^\W_])")
 # … and, where a paragraph begins, for a heading, a quotation, a list or a line.
 BEGINNING = re.compile(r"^(?=[#>+=-]|[0-9]+[.)])([0-9]*)")
@@ -23,7 +23,7 @@ BEGINNING = re.compile(r"^(?=[#>+=-]|[0-9]+[.)])([0-9]*)")
 def table(page: Page[Any], *, color: bool = False, width: int | None = None) -> str:
     """Return the title, a line for each fact, then the notes.
 
-    `width` is that of the terminal; None: there is none.
+    `width` is that of the terminal; None without one.
     """
     width = max(width or PIPE_WIDTH, NARROWEST)
     console = Console(
