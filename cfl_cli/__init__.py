@@ -11,8 +11,9 @@ The map of the house. A room imports only rooms above it:
                  draft, edit
     steps/       the paper's five steps: encode (+ cells), neighbors (+ near, near_lists,
                  distances), weights, propagate, decode
-    estimators/  the methods: interface; graph (+ graph_stages), boost (+ boost_objective,
-                 boost_trees), net, ipal, observed, commonest; auto, blend
+    estimators/  the methods: interface; graph (+ graph_settings, graph_stages,
+                 graph_brief), boost (+ boost_objective, boost_trees), net, ipal, observed,
+                 commonest; auto, blend
     trust/       how good the answers are: possible_cells, intervals, calibration, heldout; doubts,
                  verdict, report; scores (by the truth)
     jobs/        one file per job on a data frame: impute (+ prepare), cost, tune (+ search,

@@ -14,10 +14,11 @@ import numpy as np
 from benchmarks.tried import boosts
 from benchmarks.tried.lab import Answer, Lab, beside, quiet
 from cfl_cli.core.arrays import Floats, Ints
+from cfl_cli.core.kinds import AUTO
+from cfl_cli.core.settings import Settings
 from cfl_cli.estimators import boost, boost_trees, graph
 from cfl_cli.estimators.boost_objective import BoostObjective, StopBoosting, Target
-from cfl_cli.estimators.graph import STOPS, Choice, Rounds, Trace, hide
-from cfl_cli.estimators.interface import Method
+from cfl_cli.estimators.graph import STOPS, RoundChoice, Rounds, Trace, hide
 from cfl_cli.steps.propagate import Graph
 
 FACTORS = (2.0, 0.5, 0.0)  # that a search tries on every OF
@@ -37,16 +38,17 @@ def run(lab: Lab) -> None:
 
 def steps(lab: Lab, rounds: Rounds | None = None) -> None:
     """Answer after various numbers of steps, in one round and in two."""
-    methods = {
-        "graph": Method(seed=lab.seed),
-        "graph, steps chosen": Method(seed=lab.seed, iterations=None),
-        "graph, both chosen": Method(seed=lab.seed, iterations=None, choose_round=True),
+    variants = {
+        "graph": Settings(seed=lab.seed),
+        "graph, steps chosen": Settings(seed=lab.seed, iterations=AUTO),
+        "graph, both chosen": Settings(seed=lab.seed, iterations=AUTO, gamma=AUTO),
     }
-    for name, method in methods.items():
-        found = graph.estimate(
-            lab.known, method, folds=lab.folds, workers=lab.workers, progress=quiet
+    for name, settings in variants.items():
+        lab.answers[name] = Answer.of(
+            graph.estimate(
+                lab.known, settings, folds=lab.folds, workers=lab.workers, progress=quiet
+            )
         )
-        lab.answers[name] = Answer.of(found)
     rounds = rounds or _rounds(lab, lab.known.features)
     for count in (20, 100, 400):
         lab.answers[f"one round, {count} steps"] = _walk(lab, rounds, count)
@@ -172,15 +174,15 @@ def search(lab: Lab) -> Floats:
 
 
 def _rounds(lab: Lab, features: Floats, *, k: int = USUAL) -> Rounds:
-    known, method = lab.known, Method(seed=lab.seed, k=k)
-    return Rounds(features, known.evidence, known.blocks, method, lab.workers, quiet)
+    known, settings = lab.known, Settings(seed=lab.seed, k=k)
+    return Rounds(features, known.evidence, known.blocks, settings, lab.workers, quiet)
 
 
 def _walk(lab: Lab, rounds: Rounds, steps: int) -> Answer:
     """Return what so many steps of round one make of it."""
     count = len(rounds.blocks)
     stops = np.full(count, steps)
-    told = rounds.predict_hidden("", lab.hidden, Choice(np.ones(count, dtype=int), (stops,)))
+    told = rounds.predict_hidden("", lab.hidden, RoundChoice(np.ones(count, dtype=int), (stops,)))
     last = rounds.walk("", rounds.first, rounds.evidence, stops)
     return Answer(told, last.confidences, last.mass)
 

@@ -7,8 +7,8 @@ import numpy as np
 from benchmarks.tried.blends import evenly
 from benchmarks.tried.lab import Answer, Lab, quiet
 from cfl_cli.core.known import Known
+from cfl_cli.core.settings import Settings
 from cfl_cli.estimators import net
-from cfl_cli.estimators.interface import Method
 
 
 def run(lab: Lab) -> None:
@@ -21,9 +21,10 @@ def run(lab: Lab) -> None:
 
 
 def _net(lab: Lab, known: Known, seed: int) -> Answer:
-    method = Method(seed=seed)
-    found = net.estimate(known, method, folds=lab.folds, workers=lab.workers, progress=quiet)
-    return Answer.of(found)
+    settings = Settings("net", seed=seed)
+    return Answer.of(
+        net.estimate(known, settings, folds=lab.folds, workers=lab.workers, progress=quiet)
+    )
 
 
 def _given_the_others(lab: Lab) -> Answer:

@@ -10,11 +10,11 @@ import operator
 import re
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 from cfl_cli.core.messages import did_you_mean, either, seen, shortened
 
-AUTO = "auto"
+AUTO: Final = "auto"
 UNITS = {"": 1, "kb": 1e3, "mb": 1e6, "gb": 1e9, "tb": 1e12}
 UNITS |= {"kib": 1 << 10, "mib": 1 << 20, "gib": 1 << 30, "tib": 1 << 40}
 

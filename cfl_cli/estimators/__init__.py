@@ -1,7 +1,7 @@
 """The estimators: each is given what is known of the rows, and returns confidences and priors.
 
     interface.py    what they are given and what they return
-    graph.py        the paper's Algorithm 1; the default (+ its stages)
+    graph.py        the paper's Algorithm 1; the default (+ its settings, its stages; in brief)
     boost.py        gradient boosting, fitted to the exclusions (+ its objective, its trees)
     net.py          a small neural network, fitted to the exclusions of all CFs at once
     ipal.py         the paper's rival

@@ -16,67 +16,62 @@ from time import monotonic
 
 import numpy as np
 
+from cfl_cli.core import draws
 from cfl_cli.core.arrays import Floats, Ints
 from cfl_cli.core.blocks import normalise
-from cfl_cli.core.draws import SAMPLE, order
-from cfl_cli.core.draws import folds as deal
+from cfl_cli.core.kinds import AUTO
 from cfl_cli.core.known import Known
+from cfl_cli.core.methods import METHODS
 from cfl_cli.core.parallel import Workers
+from cfl_cli.core.settings import Settings
 from cfl_cli.core.stages import PILOT_ROWS, Expected, Progress, Stage, Stages, Work, forecast
 from cfl_cli.errors import UsageError
 from cfl_cli.estimators import blend, boost, commonest, graph, net
-from cfl_cli.estimators.interface import (
-    Estimate,
-    Hidden,
-    Method,
-    Module,
-    Null,
-    Origin,
-    Size,
-)
+from cfl_cli.estimators.graph_brief import GraphInBrief
+from cfl_cli.estimators.interface import Estimate, Hidden, Module, Null, Origin, Size
 
-PARTS: dict[str, Module] = {"graph": graph, "boost": boost, "net": net}
-FEW_STEPS = 100
 WORTH_IT = 0.25
+PARTS: dict[str, Module] = {"graph": GraphInBrief(), "boost": boost, "net": net}
+IN_FULL: dict[str, Module] = {"graph": graph}  # what is run again where it is worth it
 
 
 def estimate(
     known: Known,
-    method: Method,
+    settings: Settings,
     *,
     folds: Sequence[Ints],
     workers: Workers,
     progress: Progress,
 ) -> Estimate:
     """Run what pays, and blend the parts CF by CF."""
-    chosen, brief = _methods(method)
-    runner = PartRunner(known, folds, workers, progress, method.budget)
-    for name in PARTS:
-        runner.run(name, brief)
+    runner = PartRunner(known, _of_parts(settings), folds, workers, progress)
+    for name, part in PARTS.items():
+        runner.run(name, part)
     blends = runner.blends()
-    if "graph" in runner.estimates:
-        place = [*runner.estimates].index("graph")
-        if max(of_cf.weights[place] for of_cf in blends) >= WORTH_IT:
-            runner.run("graph", chosen)
-            blends = runner.blends()
+    for name, part in IN_FULL.items():
+        if name in runner.estimates:
+            place = [*runner.estimates].index(name)
+            if max(of_cf.weights[place] for of_cf in blends) >= WORTH_IT:
+                runner.run(name, part)
+                blends = runner.blends()
     return _blended(known, folds, runner, blends)
 
 
-def memory(size: Size, method: Method, *, jobs: int) -> float:
+def memory(size: Size, settings: Settings, *, jobs: int) -> float:
     """Return about how many bytes are held at the peak, those of the table left aside."""
     own = len(PARTS) * size.rows * size.width * 9.0  # what the parts return
-    return own + max(part.memory(size, method, jobs=jobs) for part in PARTS.values())
+    parts = [*PARTS.values(), *IN_FULL.values()]
+    return own + max(part.memory(size, settings, jobs=jobs) for part in parts)
 
 
-def stages(size: Size, method: Method, *, folds: int) -> list[Expected]:
+def stages(size: Size, settings: Settings, *, folds: int) -> list[Expected]:
     """Return what `estimate` is going to do as a rule, and about how long each stage takes."""
-    _, brief = _methods(method)
-    ahead = []
+    ahead, of_parts = [], _of_parts(settings)
     for name, part in PARTS.items():
-        if method.budget is not None and size.rows > PILOT_ROWS:
-            pilot = part.stages(replace(size, rows=PILOT_ROWS), brief, folds=folds)
+        if settings.budget is not None and size.rows > PILOT_ROWS:
+            pilot = part.stages(replace(size, rows=PILOT_ROWS), of_parts, folds=folds)
             ahead.append(Expected(pilot_of(name), sum(stage.seconds for stage in pilot)))
-        ahead += part.stages(size, brief, folds=folds)
+        ahead += part.stages(size, of_parts, folds=folds)
     return ahead
 
 
@@ -85,10 +80,9 @@ def pilot_of(name: str) -> Stage:
     return Stage(f"pilot of {name}", Work.PILOT, f"timing {name} on {PILOT_ROWS:,} rows")
 
 
-def _methods(method: Method) -> tuple[Method, Method]:
-    """Return how the parts are run, the graph in full, and at first in brief."""
-    chosen = replace(method, iterations=None, choose_round=True)
-    return chosen, replace(chosen, gamma=0.0, longest=FEW_STEPS)
+def _of_parts(settings: Settings) -> Settings:
+    """Return the settings of the parts: hidden cells choose the steps, whatever was given."""
+    return settings.replaced({"iterations": AUTO})
 
 
 class PartRunner:
@@ -97,40 +91,34 @@ class PartRunner:
     def __init__(
         self,
         known: Known,
+        settings: Settings,
         folds: Sequence[Ints],
         workers: Workers,
         progress: Progress,
-        budget: float | None,
     ) -> None:
-        self.known, self.folds = known, folds
+        self.known, self.settings, self.folds = known, settings, folds
         self.workers, self.progress = workers, progress
-        self.budget, self.began = budget, monotonic()
+        self.began = monotonic()
         self.estimates: dict[str, Estimate] = {}
         self.warnings: list[str] = []
 
-    def run(self, name: str, method: Method) -> None:
+    def run(self, name: str, part: Module) -> None:
         """Run a part if it can be run and the time allows it."""
-        if name == "graph" and method.k >= len(self.known):
-            why = f"k = {method.k} needs more than {method.k} rows"
-            self.warnings.append(f"auto skips graph: {why}")
+        k, budget = self.settings.k, self.settings.budget
+        if METHODS[name].needs_neighbors and k >= len(self.known):
+            self.warnings.append(f"auto skips {name}: k = {k} needs more than {k} rows")
             return
         try:
-            if self.budget is None or self._allows(name, method, self.budget):
-                self.estimates[name] = self._run(
-                    name, method, self.known, self.folds, self.progress
-                )
+            if budget is None or self._allows(name, part, budget):
+                self.estimates[name] = self._run(part, self.known, self.folds, self.progress)
         except UsageError as error:
             self.warnings.append(f"auto skips {name}: {error}")
 
     def blends(self) -> list[blend.Blend]:
         """Return how to blend the parts, CF by CF."""
         if not self.estimates:
-            self.estimates["commonest"] = commonest.estimate(
-                self.known,
-                Method(),
-                folds=self.folds,
-                workers=self.workers,
-                progress=self.progress,
+            self.estimates["commonest"] = self._run(
+                commonest, self.known, self.folds, self.progress
             )
         hidden_priors = [part.hidden.priors for part in self.estimates.values() if part.hidden]
         rows = np.concatenate(self.folds)
@@ -142,15 +130,16 @@ class PartRunner:
             blends.append(blend.unless_less_accurate(fitted, own, candidates[:, block], how))
         return blends
 
-    def _allows(self, name: str, method: Method, budget: float) -> bool:
+    def _allows(self, name: str, part: Module, budget: float) -> bool:
         n = len(self.known)
         expected = 0.0
         if n > PILOT_ROWS and monotonic() - self.began < budget:
             self.progress(pilot_of(name), 0, 1)
-            some = self.known.some(np.sort(order(n, SAMPLE, method.seed)[:PILOT_ROWS]))
-            hidden = deal(PILOT_ROWS, len(self.folds) + 1, method.seed)[: len(self.folds)]
+            seed, count = self.settings.seed, len(self.folds)
+            some = self.known.some(np.sort(draws.order(n, draws.SAMPLE, seed)[:PILOT_ROWS]))
+            hidden = draws.folds(PILOT_ROWS, count + 1, seed)[:count]
             timer = Stages(clock=monotonic)
-            self._run(name, method, some, hidden, timer)
+            self._run(part, some, hidden, timer)
             expected = forecast(timer.spent(), rows=PILOT_ROWS, more=n)
         left = budget - (monotonic() - self.began)
         if 0 < left >= expected:
@@ -163,10 +152,11 @@ class PartRunner:
         return False
 
     def _run(
-        self, name: str, method: Method, known: Known, folds: Sequence[Ints], progress: Progress
+        self, part: Module, known: Known, folds: Sequence[Ints], progress: Progress
     ) -> Estimate:
-        part = PARTS[name].estimate
-        return part(known, method, folds=folds, workers=self.workers, progress=progress)
+        return part.estimate(
+            known, self.settings, folds=folds, workers=self.workers, progress=progress
+        )
 
 
 def _blended(

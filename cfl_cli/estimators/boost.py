@@ -25,6 +25,7 @@ from cfl_cli.core.arrays import Floats, Ints, Singles
 from cfl_cli.core.blocks import entropies
 from cfl_cli.core.known import Known, all_but
 from cfl_cli.core.parallel import Workers
+from cfl_cli.core.settings import Settings
 from cfl_cli.core.stages import Expected, Progress, Stage, Work
 from cfl_cli.estimators import blend
 from cfl_cli.estimators.boost_objective import BoostObjective, Target
@@ -32,7 +33,6 @@ from cfl_cli.estimators.boost_trees import DEEP, SHALLOW, Shape, Trees
 from cfl_cli.estimators.interface import (
     Estimate,
     Hidden,
-    Method,
     Null,
     Origin,
     Size,
@@ -55,14 +55,14 @@ SHAPES = {"shallow": SHALLOW, "deep": DEEP, "related": SHALLOW}
 
 def estimate(
     known: Known,
-    method: Method,
+    settings: Settings,
     *,
     folds: Sequence[Ints],
     workers: Workers,
     progress: Progress,
 ) -> Estimate:
     """Fit every CF, as far as the rows of each of the `folds`, hidden, favor it."""
-    fitter = Fitter(known, folds, method.seed, workers, progress)
+    fitter = Fitter(known, folds, settings.seed, workers, progress)
     fits = fitter.from_ofs(FROM_OFS, ["shallow", "deep"])
     blends = fitter.blends(fits)
     confidences, _, _ = apply_cells(fitter.priors(fits, blends), known)
@@ -74,11 +74,11 @@ def estimate(
         *apply_cells(fitter.priors(fits, blends), known),
         tuple(Origin("boost", of_cf.parts([*SHAPES][: len(of_cf.weights)])) for of_cf in blends),
         Hidden(np.concatenate(folds), np.hstack([of_cf.prior for of_cf in blends])),
-        _null(known, shallow, method, folds, workers, progress),
+        _null(known, shallow, settings, folds, workers, progress),
     )
 
 
-def memory(size: Size, method: Method, *, jobs: int) -> float:  # noqa: ARG001
+def memory(size: Size, settings: Settings, *, jobs: int) -> float:  # noqa: ARG001
     """Return about how many bytes are held at the peak, those of the table left aside."""
     n, width, largest = size.rows, size.width, max(size.domains)
     features = n * (8 + 1) * (size.features + jobs * MOST_COLUMNS)  # and in bins
@@ -87,7 +87,7 @@ def memory(size: Size, method: Method, *, jobs: int) -> float:  # noqa: ARG001
     return float(features + fits + confidences + jobs * n * largest * (8 + 6 * 4))
 
 
-def stages(size: Size, method: Method, *, folds: int) -> list[Expected]:  # noqa: ARG001
+def stages(size: Size, settings: Settings, *, folds: int) -> list[Expected]:  # noqa: ARG001
     """Return what `estimate` is going to do, and about how long each stage takes."""
     runs = {FROM_OFS: folds + 1, FROM_CFS: folds + 1, ON_SHUFFLED: min(folds, 1) + 1}
     if len(size.domains) == 1:
@@ -101,14 +101,14 @@ def stages(size: Size, method: Method, *, folds: int) -> list[Expected]:  # noqa
 def _null(
     known: Known,
     shallow: Floats,
-    method: Method,
+    settings: Settings,
     folds: Sequence[Ints],
     workers: Workers,
     progress: Progress,
 ) -> Null:
     """Compare the shallow trees' confidences with those of trees fitted to shuffled cells."""
-    mixed = known.shuffled(method.seed)
-    fits = Fitter(mixed, folds[:1], method.seed, workers, progress).from_ofs(
+    mixed = known.shuffled(settings.seed)
+    fits = Fitter(mixed, folds[:1], settings.seed, workers, progress).from_ofs(
         ON_SHUFFLED, ["shallow"]
     )
     other, _, _ = apply_cells(_beside(of_cf[0].priors for of_cf in fits), mixed)

@@ -7,16 +7,17 @@ import numpy as np
 from cfl_cli.core.arrays import Floats, Ints
 from cfl_cli.core.known import Known, all_but
 from cfl_cli.core.parallel import Workers
+from cfl_cli.core.settings import Settings
 from cfl_cli.core.stages import Progress
 from cfl_cli.estimators import observed
-from cfl_cli.estimators.interface import Estimate, Hidden, Method, Origin, apply_cells
+from cfl_cli.estimators.interface import Estimate, Hidden, Origin, apply_cells
 
 memory, stages = observed.memory, observed.stages
 
 
 def estimate(
     known: Known,
-    method: Method,  # noqa: ARG001 — nothing to set
+    settings: Settings,  # noqa: ARG001 — nothing to set
     *,
     folds: Sequence[Ints],
     workers: Workers,  # noqa: ARG001 — the work of a moment

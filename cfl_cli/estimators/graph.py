@@ -25,16 +25,17 @@ from cfl_cli.core.draws import SAMPLE, order, shuffled
 from cfl_cli.core.known import LARGE, Known
 from cfl_cli.core.log_score import log_scores
 from cfl_cli.core.parallel import Workers
+from cfl_cli.core.settings import Settings
 from cfl_cli.core.stages import Progress, Work
 from cfl_cli.estimators import graph_stages
-from cfl_cli.estimators.interface import (
-    Estimate,
-    Hidden,
-    Method,
-    Null,
-    Origin,
-    Size,
+from cfl_cli.estimators.graph_settings import (
+    LONGEST,
+    chooses_round,
+    chooses_steps,
+    gamma,
+    most_steps,
 )
+from cfl_cli.estimators.interface import Estimate, Hidden, Null, Origin, Size
 from cfl_cli.steps.neighbors import nearest
 from cfl_cli.steps.propagate import Graph, Propagation, Watch, propagate
 from cfl_cli.steps.weights import rows_at_once, solve
@@ -46,7 +47,7 @@ stages = graph_stages.stages
 
 
 @dataclass(frozen=True)
-class Choice:
+class RoundChoice:
     """The round whose answer each CF takes, and after how many steps it stops in each round."""
 
     rounds: Ints  # per CF: 1 or 2
@@ -55,15 +56,19 @@ class Choice:
 
 def estimate(
     known: Known,
-    method: Method,
+    settings: Settings,
     *,
     folds: Sequence[Ints],
     workers: Workers,
     progress: Progress,
+    longest: int = LONGEST,
 ) -> Estimate:
-    """Run both rounds, and again with the rows of each of the `folds` hidden."""
+    """Run both rounds, and again with the rows of each of the `folds` hidden.
+
+    Where hidden cells choose how many steps are made, they are no more than `longest`.
+    """
     evidence, blocks = known.evidence, known.blocks
-    rounds = Rounds(known.features, evidence, blocks, method, workers, progress)
+    rounds = Rounds(known.features, evidence, blocks, settings, workers, progress, longest=longest)
     choice, hidden = judge(rounds, folds) if folds else (rounds.unjudged(), None)
     first = rounds.walk("round 1", rounds.first, evidence, choice.stops[0])
     walks = [first]
@@ -88,10 +93,10 @@ def estimate(
     )
 
 
-def memory(size: Size, method: Method, *, jobs: int) -> float:
+def memory(size: Size, settings: Settings, *, jobs: int) -> float:
     """Return about how many bytes are held at the peak, those of the table left aside."""
-    n, d, width, k = size.rows, size.features, size.width, method.k
-    points = d + (width if method.gamma else 0)
+    n, d, width, k = size.rows, size.features, size.width, settings.k
+    points = d + (width if gamma(settings) else 0)
     features = 8 * n * (d + 2 * points)  # the OFs'; the last round's, and its distinct rows
     index = 4 * n * points + 8 * n + 4 * n  # offsets from the centers; members; centers' reach
     graph = n * k * (8 + 8 + 16)  # neighbors, weights, and both again as a sparse matrix
@@ -109,15 +114,17 @@ class Rounds:
         features: Floats,
         evidence: Floats | Mask,
         blocks: Ints,
-        method: Method,
+        settings: Settings,
         workers: Workers,
         progress: Progress,
         *,
         name: str = "round 1",
+        longest: int = LONGEST,
         first: Graph | None = None,
     ) -> None:
         self.features, self.evidence, self.blocks = features, evidence, blocks
-        self.method, self.workers, self.progress = method, workers, progress
+        self.settings, self.workers, self.progress = settings, workers, progress
+        self.longest = longest
         self.rescued, self.recall = 0, 1.0
         self.first = self._graph(name, features) if first is None else first
 
@@ -127,15 +134,16 @@ class Rounds:
             self.features[rows],
             self.evidence[rows],
             self.blocks,
-            self.method,
+            self.settings,
             self.workers,
             self.progress,
             name=name,
+            longest=self.longest,
         )
 
     def second(self, name: str, confidences: Floats) -> Graph:
         """Return round two's graph, given round one's confidences."""
-        estimated = scale_by_domain(confidences, self.blocks, gamma=self.method.gamma)
+        estimated = scale_by_domain(confidences, self.blocks, gamma=gamma(self.settings))
         return self._graph(name, np.hstack([self.features, estimated]))
 
     def walk(
@@ -157,14 +165,14 @@ class Rounds:
             evidence,
             self.blocks,
             iterations=stops,
-            correction=self.method.correction and restart is None,
+            correction=self.settings.correction and restart is None,
             restart=restart or 0.0,
             workers=self.workers,
             watch=watch,
             progress=self._stage(name, Work.PROPAGATION, int(stops.max())),
         )
 
-    def predict_hidden(self, name: str, rows: Ints, choice: Choice) -> Floats:
+    def predict_hidden(self, name: str, rows: Ints, choice: RoundChoice) -> Floats:
         """Return the priors of some rows while their cells are hidden, m × ΣK."""
         cells = hide(self.evidence, rows)
         walks = [self.walk(f"{name}, round 1", self.first, cells, choice.stops[0])]
@@ -175,28 +183,28 @@ class Rounds:
         chosen: Floats = _pick(priors, choice.rounds - 1, sizes(self.blocks, cells.shape[1]))
         return chosen
 
-    def unjudged(self) -> Choice:
+    def unjudged(self) -> RoundChoice:
         """Return what is done when there is nothing to choose by."""
-        count = 2 if self.method.gamma > 0 else 1
-        return Choice(np.full(len(self.blocks), count), (self.all_alike(),) * count)
+        count = 2 if gamma(self.settings) > 0 else 1
+        return RoundChoice(np.full(len(self.blocks), count), (self.all_alike(),) * count)
 
     def all_alike(self) -> Ints:
         """Return the number of steps that was asked for, for every CF."""
-        return np.full(len(self.blocks), self.method.iterations or self.method.longest)
+        return np.full(len(self.blocks), most_steps(self.settings, self.longest))
 
     def _graph(self, name: str, points: Floats) -> Graph:
         neighbors = nearest(
             points,
-            k=self.method.k,
-            seed=self.method.seed,
-            exact=self.method.exact,
+            k=self.settings.k,
+            seed=self.settings.seed,
+            exact=self.settings.neighbors == "exact",
             workers=self.workers,
             progress=self._stage(name, Work.NEIGHBORS, len(points)),
         )
         weights = solve(
             points,
             neighbors.rows,
-            ridge=self.method.ridge,
+            ridge=self.settings.ridge,
             workers=self.workers,
             progress=self._stage(name, Work.WEIGHTS, len(points)),
         )
@@ -260,13 +268,13 @@ def _best(scores: Mapping[int, Floats]) -> Ints:
     return np.asarray(np.array([*scores])[np.argmax([*scores.values()], axis=0)])
 
 
-def judge(rounds: Rounds, folds: Sequence[Ints]) -> tuple[Choice, Hidden]:
+def judge(rounds: Rounds, folds: Sequence[Ints]) -> tuple[RoundChoice, Hidden]:
     """Hide the rows of each fold in turn, and choose by them what is left open."""
-    method, evidence, blocks = rounds.method, rounds.evidence, rounds.blocks
-    choosing = method.iterations is None
+    settings, evidence, blocks = rounds.settings, rounds.evidence, rounds.blocks
+    choosing = chooses_steps(settings)
     stops = [*rounds.unjudged().stops]
-    steps = tuple(stop for stop in STOPS if stop <= method.longest)
-    steps = steps if method.iterations is None else (method.iterations,)
+    most = most_steps(settings, rounds.longest)
+    steps = tuple(stop for stop in STOPS if stop <= most) if choosing else (most,)
     traces = [Trace(evidence, blocks, folds, steps) for _ in stops]
     if choosing:  # round two needs to know what round one has come to
         for number, fold in enumerate(folds):
@@ -284,17 +292,17 @@ def judge(rounds: Rounds, folds: Sequence[Ints]) -> tuple[Choice, Hidden]:
         stops[1] = traces[1].best()
     priors = [trace.at(stop) for trace, stop in zip(traces, stops, strict=True)]
     favored = np.full(len(blocks), len(traces))
-    if method.choose_round:
+    if chooses_round(settings):
         favored = 1 + np.argmax(
             [trace.score(prior) for trace, prior in zip(traces, priors, strict=True)], axis=0
         )
     chosen = _pick(priors, favored - 1, sizes(blocks, evidence.shape[1]))
-    return Choice(favored, tuple(stops)), Hidden(np.concatenate(folds), chosen)
+    return RoundChoice(favored, tuple(stops)), Hidden(np.concatenate(folds), chosen)
 
 
 def _null(rounds: Rounds, first: Propagation, stops: Ints) -> Null:
     """Compare round one with what it makes of shuffled cells."""
-    n, seed = len(rounds.features), rounds.method.seed
+    n, seed = len(rounds.features), rounds.settings.seed
     if n > LARGE:
         rounds = rounds.of("sample", np.sort(order(n, SAMPLE, seed)[: LARGE // 4]))
         first = rounds.walk("sample", rounds.first, rounds.evidence, stops)

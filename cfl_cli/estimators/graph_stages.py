@@ -3,8 +3,10 @@
 from dataclasses import dataclass, replace
 
 from cfl_cli.core.known import LARGE
+from cfl_cli.core.settings import Settings
 from cfl_cli.core.stages import Expected, Stage, Work
-from cfl_cli.estimators.interface import Method, Size
+from cfl_cli.estimators.graph_settings import LONGEST, chooses_steps, gamma, most_steps
+from cfl_cli.estimators.interface import Size
 
 WORDS = {
     Work.NEIGHBORS: "finding neighbors",
@@ -16,46 +18,49 @@ WEIGHTS_SECONDS = 6e-8  # per row and k²
 STEP_SECONDS = 3.8e-10  # per row, neighbor and value
 
 
-def stages(size: Size, method: Method, *, folds: int) -> list[Expected]:
+def stages(size: Size, settings: Settings, *, folds: int, longest: int = LONGEST) -> list[Expected]:
     """Return what `estimate` is going to do, and about how long each stage takes."""
-    choosing, twice = method.iterations is None, method.gamma > 0
+    choosing, twice = chooses_steps(settings), gamma(settings) > 0
     hidden = [f"fold {number + 1}" for number in range(folds)]
-    parts = Parts(size, method)
-    ahead = parts.graph("round 1")
+    rounds = RoundStages(size, settings, longest)
+    ahead = rounds.graph("round 1")
     if choosing:
-        ahead += [parts.walk(f"{fold}, round 1") for fold in hidden]
+        ahead += [rounds.walk(f"{fold}, round 1") for fold in hidden]
     for fold in hidden:
-        ahead.append(parts.walk(f"{fold}, round 1"))
-        ahead += parts.round(f"{fold}, round 2") if twice else []
-    ahead.append(parts.walk("round 1"))
+        ahead.append(rounds.walk(f"{fold}, round 1"))
+        ahead += rounds.round(f"{fold}, round 2") if twice else []
+    ahead.append(rounds.walk("round 1"))
     if folds and size.rows > LARGE:
-        parts_of_sample = Parts(replace(size, rows=LARGE // 4), method)
-        ahead += [*parts_of_sample.round("sample"), parts_of_sample.walk("shuffled")]
+        sample = replace(rounds, size=replace(size, rows=LARGE // 4))
+        ahead += [*sample.round("sample"), sample.walk("shuffled")]
     elif folds:
-        ahead.append(parts.walk("shuffled"))
-    return ahead + (parts.round("round 2") if twice else [])
+        ahead.append(rounds.walk("shuffled"))
+    return ahead + (rounds.round("round 2") if twice else [])
 
 
 @dataclass(frozen=True)
-class Parts:
+class RoundStages:
     """What the rounds of a table are expected to take."""
 
     size: Size
-    method: Method
+    settings: Settings
+    longest: int = LONGEST
 
     def graph(self, name: str) -> list[Expected]:
         """Return the stages in which a round's graph is made."""
         units = {
             Work.NEIGHBORS: NEIGHBORS_SECONDS,
-            Work.WEIGHTS: WEIGHTS_SECONDS * self.method.k**2,
+            Work.WEIGHTS: WEIGHTS_SECONDS * self.settings.k**2,
         }
         rows = self.size.rows
         return [Expected.of(stage_of(name, work), rows, unit) for work, unit in units.items()]
 
     def walk(self, name: str) -> Expected:
         """Return the stage in which confidences are propagated."""
-        steps = self.method.iterations or self.method.longest / 4  # it ends early as a rule
-        unit = STEP_SECONDS * steps * self.method.k * self.size.width
+        steps: float = most_steps(self.settings, self.longest)
+        if chooses_steps(self.settings):
+            steps /= 4  # it ends early as a rule
+        unit = STEP_SECONDS * steps * self.settings.k * self.size.width
         return Expected.of(stage_of(name, Work.PROPAGATION), self.size.rows, unit)
 
     def round(self, name: str) -> list[Expected]:

@@ -1,6 +1,6 @@
 """What every estimator is given, and what it returns.
 
-    given      features of the OFs, and what each row's cells say of the CFs' values
+    given      features of the OFs, and what each row's cells say of the CFs' values; the settings
     returned   confidences of all rows; and priors of rows whose cells were hidden
 
 A prior is what an estimator says of a row's CF without the row's own cell of that CF. The cells of
@@ -10,47 +10,14 @@ estimator however it works: nothing derived from a row's hidden cell of a CF may
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol, Self
+from typing import Protocol
 
 from cfl_cli.core.arrays import Floats, Ints, Mask
 from cfl_cli.core.known import Known, Rule
 from cfl_cli.core.parallel import Workers
 from cfl_cli.core.posterior import Fallback, posterior
-from cfl_cli.core.settings import DEFAULT_GAMMA, Settings
+from cfl_cli.core.settings import Settings
 from cfl_cli.core.stages import Expected, Progress
-
-
-@dataclass(frozen=True)
-class Method:
-    """How an estimator is run; each takes what concerns it."""
-
-    name: str = "graph"
-    k: int = 20
-    iterations: int | None = 100  # None: as hidden cells favor, CF by CF …
-    longest: int = 400  # … but no more than this
-    gamma: float = 0.25  # 0: no second round
-    ridge: float = 0.3
-    seed: int = 0
-    choose_round: bool = False  # does every CF take the round that its hidden cells favor?
-    correction: bool = True
-    exact: bool = False  # is a search of neighbors that may miss some forbidden?
-    budget: float | None = None  # seconds that the parts of a blend may take
-
-    @classmethod
-    def of(cls, settings: Settings) -> Self:
-        """Return what the settings say of how an estimator is run."""
-        return cls(
-            settings.method,
-            k=settings.k,
-            iterations=None if settings.iterations == "auto" else settings.iterations,
-            gamma=DEFAULT_GAMMA if settings.gamma == "auto" else settings.gamma,
-            choose_round=settings.gamma == "auto",
-            ridge=settings.ridge,
-            seed=settings.seed,
-            correction=settings.correction,
-            exact=settings.neighbors == "exact",
-            budget=settings.budget,
-        )
 
 
 @dataclass(frozen=True)
@@ -121,30 +88,27 @@ class Size:
         return sum(self.domains)
 
 
-class Estimator(Protocol):
-    """Estimates the values behind all cells; the rows of each of the `folds` are hidden in turn."""
+class Module(Protocol):
+    """What a module must have to be an estimator."""
 
-    def __call__(
+    def estimate(
         self,
         known: Known,
-        method: Method,
+        settings: Settings,
         *,
         folds: Sequence[Ints],
         workers: Workers,
         progress: Progress,
     ) -> Estimate:
-        """Return the estimate."""
+        """Estimate the values behind all cells; the rows of each of the `folds` are hidden in turn.
 
+        Each estimator takes of the settings what concerns it.
+        """
 
-class Module(Protocol):
-    """What a module must have to be an estimator."""
-
-    estimate: Estimator
-
-    def memory(self, size: Size, method: Method, *, jobs: int) -> float:
+    def memory(self, size: Size, settings: Settings, *, jobs: int) -> float:
         """Return about how many bytes are held at the peak, those of the table left aside."""
 
-    def stages(self, size: Size, method: Method, *, folds: int) -> list[Expected]:
+    def stages(self, size: Size, settings: Settings, *, folds: int) -> list[Expected]:
         """Return what `estimate` is going to do, and about how long each stage takes."""
 
 

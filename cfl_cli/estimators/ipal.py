@@ -16,11 +16,12 @@ from cfl_cli.core.blocks import start, totals
 from cfl_cli.core.known import Known, Rule
 from cfl_cli.core.log_score import LEAST_MASS
 from cfl_cli.core.parallel import Workers
+from cfl_cli.core.settings import Settings
 from cfl_cli.core.stages import Expected, Progress
 from cfl_cli.estimators import graph
 from cfl_cli.estimators.graph import Rounds, hide
-from cfl_cli.estimators.graph_stages import Parts
-from cfl_cli.estimators.interface import Estimate, Hidden, Method, Origin, Size
+from cfl_cli.estimators.graph_stages import RoundStages
+from cfl_cli.estimators.interface import Estimate, Hidden, Origin, Size
 from cfl_cli.steps.propagate import Propagation
 
 RESTART = 0.1  # 1 − α: of the confidences, what comes from the start in every step
@@ -29,7 +30,7 @@ memory = graph.memory
 
 def estimate(
     known: Known,
-    method: Method,
+    settings: Settings,
     *,
     folds: Sequence[Ints],
     workers: Workers,
@@ -37,7 +38,7 @@ def estimate(
 ) -> Estimate:
     """Propagate, and again with the rows of each of the `folds` hidden."""
     evidence, blocks = known.evidence, known.blocks
-    rounds = Rounds(known.features, evidence, blocks, method, workers, progress)
+    rounds = Rounds(known.features, evidence, blocks, settings, workers, progress)
 
     def walk(name: str, cells: Floats | Mask) -> Propagation:
         return rounds.walk(name, rounds.first, cells, rounds.all_alike(), restart=RESTART)
@@ -67,11 +68,11 @@ def estimate(
     )
 
 
-def stages(size: Size, method: Method, *, folds: int) -> list[Expected]:
+def stages(size: Size, settings: Settings, *, folds: int) -> list[Expected]:
     """Return what `estimate` is going to do, and about how long each stage takes."""
-    parts = Parts(size, method)
-    hidden = [parts.walk(f"fold {number + 1}") for number in range(folds)]
-    return [*parts.graph("round 1"), *hidden, parts.walk("round 1")]
+    rounds = RoundStages(size, settings)
+    hidden = [rounds.walk(f"fold {number + 1}") for number in range(folds)]
+    return [*rounds.graph("round 1"), *hidden, rounds.walk("round 1")]
 
 
 def _answers(ranks: Floats, candidates: Mask) -> Ints:

@@ -24,11 +24,11 @@ from cfl_cli.core.known import Known, all_but
 from cfl_cli.core.log_score import log_scores
 from cfl_cli.core.parallel import Workers, slices
 from cfl_cli.core.posterior import Fallback, posterior
+from cfl_cli.core.settings import Settings
 from cfl_cli.core.stages import Expected, Progress, Stage, Work
 from cfl_cli.estimators.interface import (
     Estimate,
     Hidden,
-    Method,
     Null,
     Origin,
     Size,
@@ -59,7 +59,7 @@ ON_SHUFFLED = Stage(
 
 def estimate(
     known: Known,
-    method: Method,
+    settings: Settings,
     *,
     folds: Sequence[Ints],
     workers: Workers,
@@ -67,10 +67,10 @@ def estimate(
 ) -> Estimate:
     """Let the network learn while each of the `folds` is hidden, and from all rows."""
     inputs = scaled(known.features)
-    hidden_priors, priors = _learn(known, inputs, method.seed, folds, TRAINING, workers, progress)
+    hidden_priors, priors = _learn(known, inputs, settings.seed, folds, TRAINING, workers, progress)
     applied = apply_cells(priors, known)
-    mixed = known.shuffled(method.seed)
-    _, others = _learn(mixed, inputs, method.seed, folds[:1], ON_SHUFFLED, workers, progress)
+    mixed = known.shuffled(settings.seed)
+    _, others = _learn(mixed, inputs, settings.seed, folds[:1], ON_SHUFFLED, workers, progress)
     shuffled, _, _ = apply_cells(others, mixed)
     return Estimate(
         *applied,
@@ -84,13 +84,13 @@ def estimate(
     )
 
 
-def memory(size: Size, method: Method, *, jobs: int) -> float:  # noqa: ARG001
+def memory(size: Size, settings: Settings, *, jobs: int) -> float:  # noqa: ARG001
     """Return about how many bytes are held at the peak, those of the table left aside."""
     n, width = size.rows, size.width
     return float(n * (8 + 4) * size.features + n * width * (1 + 4 * 8) + jobs * 4 * n * width)
 
 
-def stages(size: Size, method: Method, *, folds: int) -> list[Expected]:  # noqa: ARG001
+def stages(size: Size, settings: Settings, *, folds: int) -> list[Expected]:  # noqa: ARG001
     """Return what `estimate` is going to do, and about how long each stage takes."""
     runs = {TRAINING: folds + 1, ON_SHUFFLED: min(folds, 1) + 1}
     return [Expected.of(stage, size.rows, count * RUN_SECONDS) for stage, count in runs.items()]

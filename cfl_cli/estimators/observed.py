@@ -7,11 +7,11 @@ import numpy as np
 from cfl_cli.core.arrays import Ints
 from cfl_cli.core.known import Known
 from cfl_cli.core.parallel import Workers
+from cfl_cli.core.settings import Settings
 from cfl_cli.core.stages import Expected, Progress
 from cfl_cli.estimators.interface import (
     Estimate,
     Hidden,
-    Method,
     Origin,
     Size,
     apply_cells,
@@ -20,7 +20,7 @@ from cfl_cli.estimators.interface import (
 
 def estimate(
     known: Known,
-    method: Method,  # noqa: ARG001 — nothing to set
+    settings: Settings,  # noqa: ARG001 — nothing to set
     *,
     folds: Sequence[Ints],
     workers: Workers,  # noqa: ARG001 — the work of a moment
@@ -34,11 +34,11 @@ def estimate(
     return Estimate(*applied, (Origin("observed"),) * len(known.blocks), hidden)
 
 
-def memory(size: Size, method: Method, *, jobs: int) -> float:  # noqa: ARG001
+def memory(size: Size, settings: Settings, *, jobs: int) -> float:  # noqa: ARG001
     """Return about how many bytes are held at the peak, those of the table left aside."""
     return float(size.rows * (8 * size.features + 33 * size.width))
 
 
-def stages(size: Size, method: Method, *, folds: int) -> list[Expected]:  # noqa: ARG001
+def stages(size: Size, settings: Settings, *, folds: int) -> list[Expected]:  # noqa: ARG001
     """Return what `estimate` is going to do: nothing that takes time."""
     return []

@@ -16,7 +16,7 @@ from cfl_cli.core.parallel import available_cores
 from cfl_cli.core.settings import RunSettings, Settings
 from cfl_cli.core.stages import PILOT_ROWS, Stages, forecast
 from cfl_cli.errors import ResourceError
-from cfl_cli.estimators.interface import Method, Size
+from cfl_cli.estimators.interface import Size
 from cfl_cli.jobs.prepare import PARTS, hidden_together, prepare, run
 from cfl_cli.schema.model import Schema
 from cfl_cli.steps.encode import Encoded
@@ -78,7 +78,7 @@ def peak_bytes(
 ) -> float:
     """Return about how many bytes a run holds at its peak; `table` is the size of the table."""
     estimator, threads = estimators.load(settings.method), jobs or available_cores()
-    held = estimator.memory(size_of(encoded), Method.of(settings), jobs=threads)
+    held = estimator.memory(size_of(encoded), settings, jobs=threads)
     return PACKAGES + 3 * table + held
 
 

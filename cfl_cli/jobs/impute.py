@@ -6,10 +6,12 @@ from typing import Any
 from cfl_cli import __version__, estimators
 from cfl_cli.core import budget
 from cfl_cli.core.arrays import Floats
+from cfl_cli.core.kinds import AUTO
 from cfl_cli.core.methods import METHODS
 from cfl_cli.core.parallel import available_cores
+from cfl_cli.core.settings import Settings
 from cfl_cli.core.stages import Expected, Progress, Stage, Stages, Work, announce
-from cfl_cli.estimators.interface import Method, Size
+from cfl_cli.estimators.interface import Size
 from cfl_cli.jobs.cost import check_memory, size_of
 from cfl_cli.jobs.prepare import hidden_together, prepare, run
 from cfl_cli.schema.model import Schema
@@ -65,7 +67,7 @@ def impute(
         max_memory=run_settings.max_memory,
     )
     folds = hidden_together(len(encoded.features), chosen)
-    announce(_expected(size_of(encoded), Method.of(chosen), folds=len(folds)), progress)
+    announce(_expected(size_of(encoded), chosen, folds=len(folds)), progress)
     estimate = run(encoded, chosen, folds=folds, jobs=threads, progress=stages)
     stages(JUDGE, 0, 1)
     facts = verdict.build(
@@ -74,7 +76,7 @@ def impute(
         cfl_version=__version__,
         settings=chosen.as_dict(),
         k=chosen.k,
-        always_second_round=METHODS[chosen.method].second_round and chosen.gamma not in (0, "auto"),
+        always_second_round=METHODS[chosen.method].second_round and chosen.gamma not in (0, AUTO),
         keep_flagged=chosen.keep_flagged,
         min_confidence=chosen.min_confidence,
         jobs=threads,
@@ -96,10 +98,10 @@ def impute(
     )
 
 
-def _expected(size: Size, method: Method, *, folds: int) -> list[Expected]:
+def _expected(size: Size, settings: Settings, *, folds: int) -> list[Expected]:
     """Return all that is to come once the table is encoded."""
     return [
-        *estimators.load(method.name).stages(size, method, folds=folds),
+        *estimators.load(settings.method).stages(size, settings, folds=folds),
         Expected.of(JUDGE, size.rows, JUDGE_SECONDS * len(size.domains) * folds),
         Expected.of(DECODE, size.rows, DECODE_SECONDS * size.width),
     ]

@@ -6,13 +6,14 @@ from typing import Any
 from cfl_cli import estimators
 from cfl_cli.core import draws
 from cfl_cli.core.arrays import Ints
+from cfl_cli.core.kinds import AUTO
 from cfl_cli.core.known import LARGE
 from cfl_cli.core.methods import METHODS
 from cfl_cli.core.parallel import Workers, available_cores
 from cfl_cli.core.settings import Settings
 from cfl_cli.core.stages import Progress
 from cfl_cli.errors import DataError
-from cfl_cli.estimators.interface import Estimate, Method
+from cfl_cli.estimators.interface import Estimate
 from cfl_cli.schema.model import Schema
 from cfl_cli.steps.decode import clashes
 from cfl_cli.steps.encode import Encoded, encode
@@ -47,7 +48,7 @@ def prepare(frame: Any, schema: Schema, settings: Settings, *, name: str) -> Enc
 
 def hidden_together(n: int, settings: Settings) -> list[Ints]:
     """Return the rows that are hidden together, fold by fold."""
-    if settings.folds != "auto":
+    if settings.folds != AUTO:
         return draws.folds(n, settings.folds, settings.seed)
     dealt = draws.folds(n, PARTS, settings.seed)
     return dealt[:1] if n > LARGE else dealt
@@ -64,5 +65,5 @@ def run(
     """Run the method on an encoded table; `jobs` is how many threads work, all cores if None."""
     with Workers(jobs or available_cores()) as workers:
         return estimators.load(settings.method).estimate(
-            encoded.known, Method.of(settings), folds=folds, workers=workers, progress=progress
+            encoded.known, settings, folds=folds, workers=workers, progress=progress
         )

@@ -18,6 +18,7 @@ from typing import TypeAlias
 import numpy as np
 
 from cfl_cli.core.arrays import Floats
+from cfl_cli.core.kinds import AUTO
 from cfl_cli.core.settings import Settings
 from cfl_cli.core.stages import Progress, Stage, Work
 from cfl_cli.schema.edit import Value
@@ -28,9 +29,9 @@ Score: TypeAlias = Callable[[Settings], Floats | None]  # hidden rows × CFs; No
 
 # What is tried, in this order; the start's own value is always tried too.
 CHOICES: Mapping[str, tuple[Value, ...]] = {
-    "iterations": ("auto",),
+    "iterations": (AUTO,),
     "k": (5, 10, 20, 30, 40, 50),
-    "gamma": (0.0, 0.1, 0.25, 0.5, 1.0, "auto"),
+    "gamma": (0.0, 0.1, 0.25, 0.5, 1.0, AUTO),
     "ridge": (0.01, 0.1, 0.3, 1.0, 3.0),
 }
 PASSES = 3  # at most, over all of them

@@ -11,7 +11,7 @@ from cfl_cli.core.parallel import Workers
 from cfl_cli.core.settings import Settings
 from cfl_cli.core.stages import Progress, Stage, Stages, forecast
 from cfl_cli.estimators.graph import Rounds, judge
-from cfl_cli.estimators.interface import Method
+from cfl_cli.estimators.graph_settings import chooses_round, chooses_steps
 from cfl_cli.jobs.prepare import PARTS
 from cfl_cli.steps.encode import Encoded
 from cfl_cli.steps.propagate import Graph  # noqa: TC001 — an annotation like the others
@@ -76,7 +76,7 @@ class Trials:
     def tested(self, settings: Settings, folds: Folds) -> Floats:
         """Return the scores of the confirming rows; what is `auto` the searching ones choose."""
         rounds = self._rounds(settings, lambda *_: None)
-        is_open = "auto" in (settings.iterations, settings.gamma)
+        is_open = chooses_steps(settings) or chooses_round(settings)
         searching = self._places([folds.searching])
         choice = judge(rounds, searching)[0] if is_open else rounds.unjudged()
         places = self._places(folds.confirming)
@@ -87,7 +87,7 @@ class Trials:
         of_rounds = self.encoded.features, self.encoded.evidence, self.encoded.starts
         key = settings.k, settings.ridge
         first = self.graphs.get(key)
-        rounds = Rounds(*of_rounds, Method.of(settings), self.workers, progress, first=first)
+        rounds = Rounds(*of_rounds, settings, self.workers, progress, first=first)
         self.graphs[key] = rounds.first
         return rounds
 

@@ -20,12 +20,13 @@ import numpy as np
 
 from cfl_cli.core import draws
 from cfl_cli.core.arrays import Floats
+from cfl_cli.core.kinds import AUTO
 from cfl_cli.core.parallel import Workers, available_cores
 from cfl_cli.core.settings import RunSettings, Settings
 from cfl_cli.core.stages import Expected, Progress, announce
 from cfl_cli.errors import DataError, ResourceError, UsageError
 from cfl_cli.estimators import graph
-from cfl_cli.estimators.interface import Method, Size
+from cfl_cli.estimators.interface import Size
 from cfl_cli.jobs.cost import check_memory, size_of
 from cfl_cli.jobs.prepare import prepare
 from cfl_cli.jobs.search import CHOICES, TESTING, TRIALS, Limit, Trial, confirm, search
@@ -156,7 +157,7 @@ def tune(
 
 def _expected(size: Size, start: Settings, folds: Folds, budget: float) -> list[Expected]:
     """Return all that is to come, if one pass is enough and the first test is passed."""
-    trial = sum(stage.seconds for stage in graph.stages(size, Method.of(start), folds=1))
+    trial = sum(stage.seconds for stage in graph.stages(size, start, folds=1))
     trials = 1 + sum(map(len, CHOICES.values()))
     return [
         Expected(TRIALS, min(trials * trial, budget)),
@@ -170,7 +171,7 @@ def _possible(
     """Return the choices that the table, its memory and its other settings leave."""
 
     def is_possible(name: str, value: Value) -> bool:
-        if value == "auto":
+        if value == AUTO:
             return start.folds != 0  # it chooses by hidden cells
         candidate = start.override(**{name: value})
         if candidate.k >= rows:

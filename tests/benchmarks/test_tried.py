@@ -13,8 +13,8 @@ from benchmarks.tried.lab import Lab
 from benchmarks.tried.page import page
 from benchmarks.tried.results import Results, Run
 from benchmarks.tried.variants import VARIANTS, Variant
+from cfl_cli.core.settings import Settings
 from cfl_cli.estimators import auto, boost, boost_objective, net
-from cfl_cli.estimators.interface import Method
 
 DOCS = ROOT / "docs"
 
@@ -83,7 +83,11 @@ def test_parts_put_together_are_what_boost_and_auto_answer(lab, workers):
     lab.answers["auto"] = blends.auto(lab)
     for name, module in {"boost": boost, "auto": auto}.items():
         found = module.estimate(
-            lab.known, Method(seed=0), folds=lab.folds, workers=workers, progress=lambda *_: None
+            lab.known,
+            Settings(name, seed=0),
+            folds=lab.folds,
+            workers=workers,
+            progress=lambda *_: None,
         )
         np.testing.assert_allclose(lab.answers[name].told, found.hidden.priors, atol=1e-6)
         np.testing.assert_allclose(lab.answers[name].confidences, found.confidences, atol=1e-6)

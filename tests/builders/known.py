@@ -6,8 +6,8 @@ from cfl_cli.core.exclusions import Mechanism
 from cfl_cli.core.known import Known
 from cfl_cli.core.log_score import log_scores
 from cfl_cli.core.parallel import Workers
+from cfl_cli.core.settings import Settings
 from cfl_cli.estimators import load
-from cfl_cli.estimators.interface import Method
 
 
 def follow(features, sizes):
@@ -38,12 +38,12 @@ def table(seed=0, n=80, sizes=(3, 4), *, mechanisms=None, exclusions=(1,)):
     return known_of(features, values, mechanisms, exclusions=exclusions, seed=seed), values
 
 
-def run(name, known, *, folds, jobs=2, **method):
+def run(name, known, *, folds, jobs=2, **given):
     """The estimate of the estimator of that name."""
-    method = Method(**{"k": min(5, len(known) - 1), "iterations": 20, **method})
+    settings = Settings(name, **{"k": min(5, len(known) - 1), "iterations": 20, **given})
     with Workers(jobs) as workers:
         return load(name).estimate(
-            known, method, folds=folds, workers=workers, progress=lambda *_: None
+            known, settings, folds=folds, workers=workers, progress=lambda *_: None
         )
 
 

@@ -7,6 +7,8 @@ from builders.known import follow, known_of, mean_log_scores, run, table
 
 from cfl_cli.core.draws import folds
 from cfl_cli.core.exclusions import Mechanism
+from cfl_cli.core.kinds import AUTO
+from cfl_cli.core.settings import Settings
 from cfl_cli.core.stages import Stage, Work
 from cfl_cli.estimators import (
     auto,
@@ -18,7 +20,7 @@ from cfl_cli.estimators import (
     graph,
     net,
 )
-from cfl_cli.estimators.interface import Estimate, Hidden, Method, Null, Origin, Size, apply_cells
+from cfl_cli.estimators.interface import Estimate, Hidden, Null, Origin, Size, apply_cells
 
 SIZES = (3, 4)
 
@@ -29,11 +31,12 @@ class Part:
     def __init__(self, sureness, *, clock=None, pace=0.0, fell_back=False):
         self.sureness, self.clock, self.pace = sureness, clock, pace
         self.fell_back = fell_back
-        self.methods, self.rows = [], []
+        self.settings, self.longest, self.rows = [], [], []
 
-    def estimate(self, known, method, *, folds, progress=lambda *_: None, **_):
+    def estimate(self, known, settings, *, folds, progress=lambda *_: None, longest=None, **_):
         progress(Stage("part", Work.PROPAGATION), 0, 1)
-        self.methods.append(method)
+        self.settings.append(settings)
+        self.longest.append(longest)
         self.rows.append(len(known))
         if self.clock:
             self.clock.now += self.pace * len(known)
@@ -52,7 +55,7 @@ class Part:
             Null(np.array([0.1, 0.2]), np.array([0.3, 0.4]), len(known)),
             rescued_rows=7,
             recall=0.9,
-            steps=(len(self.methods),),
+            steps=(len(self.settings),),
         )
 
 
@@ -65,6 +68,7 @@ def clock(monkeypatch):
 
 def parts(monkeypatch, **given):
     monkeypatch.setattr(auto, "PARTS", given)
+    monkeypatch.setattr(auto, "IN_FULL", {name: given[name] for name in given if name == "graph"})
     return given
 
 
@@ -113,17 +117,19 @@ def test_a_blend_is_not_worse_than_its_best_part_by_more_than_noise(make, monkey
 
 @pytest.mark.parametrize("sureness", [0.9, 0.0])
 def test_the_graph_goes_on_to_its_second_round_where_that_is_worth_it(sureness, monkeypatch):
-    given = parts(monkeypatch, graph=Part(sureness), net=Part(0.6))
+    own, other = Part(sureness), Part(0.6)
+    monkeypatch.setattr(graph, "estimate", own.estimate)
+    monkeypatch.setattr(auto, "PARTS", {"graph": auto.PARTS["graph"], "net": other})
     known, _ = table(0, 300)
     found = run("auto", known, folds=folds(300, 3, seed=0), gamma=0.5, seed=4)
-    first, *more = given["graph"].methods
-    assert (first.iterations, first.longest, first.gamma) == (None, 100, 0.0)
+    first, *more = own.settings
+    assert (first.iterations, first.gamma, own.longest[0]) == (AUTO, 0.0, 100)
     assert len(more) == (sureness > 0.6)
     for second in more:
-        assert (second.iterations, second.longest, second.gamma) == (None, 400, 0.5)
-        assert (second.choose_round, second.seed) == (True, 4)
+        assert (second.iterations, second.gamma, own.longest[1]) == (AUTO, 0.5, None)
+        assert (second.method, second.seed) == (AUTO, 4)
     assert [part.name for part in found.origins[0].parts] == ["graph", "net"]
-    assert len(given["net"].methods) == 1
+    assert len(other.settings) == 1
     # What the report says of the graph is that of its last run.
     assert (found.steps, found.rescued_rows, found.recall) == ((1 + len(more),), 7, 0.9)
 
@@ -148,7 +154,7 @@ def test_parts_are_blended_as_the_origins_say(monkeypatch):
 
 
 def run_part(part, known, dealt):
-    return part.estimate(known, Method(), folds=dealt)
+    return part.estimate(known, Settings(), folds=dealt)
 
 
 @pytest.mark.parametrize("seed", range(8))
@@ -201,9 +207,9 @@ def test_what_is_tried_on_some_rows_has_as_many_folds_and_rows_that_are_not_hidd
     seen = []
 
     class Watched(Part):
-        def estimate(self, known, method, *, folds, **rest):
+        def estimate(self, known, settings, *, folds, **rest):
             seen.append((len(known), [len(fold) for fold in folds]))
-            return super().estimate(known, method, folds=folds, **rest)
+            return super().estimate(known, settings, folds=folds, **rest)
 
     parts(monkeypatch, net=Watched(0.5))
     known, _ = table(0, 100)
@@ -290,9 +296,9 @@ def test_an_error_that_is_not_about_how_it_is_called_is_not_hidden(monkeypatch):
 
 
 def test_it_takes_the_memory_of_its_largest_part_and_of_what_all_have_said():
-    size, method = Size(1000, 10, (3, 4)), Method()
-    largest = max(part.memory(size, method, jobs=2) for part in (graph, boost, net))
-    found = auto.memory(size, method, jobs=2)
+    size, settings = Size(1000, 10, (3, 4)), Settings("auto")
+    largest = max(part.memory(size, settings, jobs=2) for part in (graph, boost, net))
+    found = auto.memory(size, settings, jobs=2)
     assert largest + 3 * 1000 * 7 * 8 <= found <= largest + 3 * 1000 * 7 * 10
 
 
@@ -304,8 +310,8 @@ def test_the_weights_of_parts_hold_for_each_cf_by_itself(monkeypatch):
             super().__init__(0.95)
             self.ignorant_of = ignorant_of
 
-        def estimate(self, known, method, **rest):
-            found = super().estimate(known, method, **rest)
+        def estimate(self, known, settings, **rest):
+            found = super().estimate(known, settings, **rest)
             found.hidden.priors[:, known.columns[self.ignorant_of]] = 1 / SIZES[self.ignorant_of]
             return found
 

@@ -8,8 +8,10 @@ from builders.known import known_of, run, table
 from cfl_cli import estimators
 from cfl_cli.core.draws import folds
 from cfl_cli.core.exclusions import Mechanism
+from cfl_cli.core.kinds import AUTO
 from cfl_cli.core.known import Known
 from cfl_cli.core.methods import METHODS
+from cfl_cli.core.settings import Settings
 from cfl_cli.estimators import blend, boost, boost_objective, graph, net
 from cfl_cli.estimators.interface import Size
 
@@ -225,7 +227,7 @@ def test_progress_ends_every_stage_that_it_begins(name, workers):
     heard: dict[str, list[tuple[int, int]]] = {}
     estimators.load(name).estimate(
         known,
-        graph.Method(k=5, iterations=20),
+        Settings(k=5, iterations=20),
         folds=folds(40, 3, seed=0),
         workers=workers,
         progress=lambda stage, done, total: heard.setdefault(stage, []).append((done, total)),
@@ -279,13 +281,13 @@ def test_nothing_of_a_hidden_cell_reaches_the_prior_of_its_row(name, number, cf)
     known = related()
     fold = folds(60, 3, seed=0)[number]
     other = with_other_cells(known, fold, cf)
-    one, two = (run(name, cells, folds=[fold], iterations=None) for cells in (known, other))
+    one, two = (run(name, cells, folds=[fold], iterations=AUTO) for cells in (known, other))
     block = known.columns[cf]
     np.testing.assert_array_equal(one.hidden.priors[:, block], two.hidden.priors[:, block])
     # The test could have failed: cells that are not hidden change what is said of hidden rows.
     if name != "observed" and (number, cf) == (0, 0):
         seen = with_other_cells(known, np.setdiff1d(np.arange(60), fold), cf)
-        three = run(name, seen, folds=[fold], iterations=None)
+        three = run(name, seen, folds=[fold], iterations=AUTO)
         assert (one.hidden.priors[:, block] != three.hidden.priors[:, block]).any()
 
 
@@ -314,7 +316,7 @@ def test_what_boosting_sees_of_other_cfs_has_nothing_of_the_cfs_own_cells(cf, mo
 def test_a_table_twice_as_long_takes_up_to_twice_the_memory(name):
     memory = estimators.load(name).memory
     small, large = (
-        memory(Size(rows, 10, (3, 12)), graph.Method(name), jobs=2) for rows in (50_000, 100_000)
+        memory(Size(rows, 10, (3, 12)), Settings(name), jobs=2) for rows in (50_000, 100_000)
     )
     assert 1.5 * small < large <= 2 * small
 

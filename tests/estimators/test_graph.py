@@ -7,9 +7,9 @@ from cfl_cli.core.draws import folds
 from cfl_cli.core.exclusions import Mechanism
 from cfl_cli.core.known import Known
 from cfl_cli.core.parallel import Workers
+from cfl_cli.core.settings import Settings
 from cfl_cli.estimators import graph as module
 from cfl_cli.estimators.graph import scale_by_domain
-from cfl_cli.estimators.interface import Method
 from cfl_cli.steps.neighbors import nearest
 from cfl_cli.steps.propagate import Graph, propagate
 from cfl_cli.steps.weights import solve
@@ -18,11 +18,11 @@ DEFAULTS = {"k": 5, "iterations": 20, "gamma": 0.25, "ridge": 0.3, "seed": 0}
 BLOCKS = np.array([0, 3])
 
 
-def estimate(features, evidence, *, jobs=2, folds=(), progress=lambda *_: None, **method):
-    method = Method(**{**DEFAULTS, **method})
+def estimate(features, evidence, *, jobs=2, folds=(), progress=lambda *_: None, **given):
+    settings = Settings(**{**DEFAULTS, **given})
     known = Known(features, evidence, BLOCKS, (Mechanism(3), Mechanism(4)))
     with Workers(jobs) as workers:
-        return module.estimate(known, method, folds=folds, workers=workers, progress=progress)
+        return module.estimate(known, settings, folds=folds, workers=workers, progress=progress)
 
 
 def favored(found):
@@ -163,7 +163,7 @@ def test_every_cf_stops_where_its_hidden_cells_are_predicted_best(gamma):
     features, candidates = table(7, n=400)
     candidates[:, 3:] = candidates[np.random.default_rng(1).permutation(400), 3:]  # noise
     dealt = folds(400, 5, seed=0)
-    chosen = estimate(features, candidates, iterations=None, gamma=gamma, folds=dealt)
+    chosen = estimate(features, candidates, iterations="auto", gamma=gamma, folds=dealt)
     best = log_scores(features, candidates, chosen.hidden)
     useful, noisy = (origin.iterations for origin in chosen.origins)
     assert noisy < useful
@@ -180,7 +180,7 @@ def test_every_cf_stops_where_its_hidden_cells_are_predicted_best(gamma):
 def test_a_cf_takes_the_second_round_only_where_its_hidden_cells_favor_it():
     features, candidates = table(8, n=400)
     dealt = folds(400, 5, seed=0)
-    chosen = estimate(features, candidates, choose_round=True, folds=dealt)
+    chosen = estimate(features, candidates, gamma="auto", folds=dealt)
     once = estimate(features, candidates, gamma=0.0, folds=dealt)
     twice = estimate(features, candidates, folds=dealt)
     better = log_scores(features, candidates, twice.hidden) > log_scores(
@@ -201,7 +201,7 @@ def test_without_a_second_round_that_pays_none_is_run():
         features,
         noise,
         gamma=100.0,
-        choose_round=True,
+        method="auto",  # that is run as a part of it
         folds=folds(300, 5, seed=0),
         progress=lambda stage, *_: heard.add(stage.name),
     )

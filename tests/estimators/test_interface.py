@@ -2,8 +2,7 @@ import numpy as np
 
 from cfl_cli.core.exclusions import Mechanism
 from cfl_cli.core.known import Known
-from cfl_cli.core.settings import DEFAULT_GAMMA, Settings
-from cfl_cli.estimators.interface import Method, Size, apply_cells
+from cfl_cli.estimators.interface import Size, apply_cells
 
 
 def test_cells_are_applied_by_hand():
@@ -27,25 +26,3 @@ def test_cells_are_applied_by_hand():
 
 def test_the_width_is_that_of_all_domains():
     assert Size(5, 2, (3, 4)).width == 7
-
-
-def test_settings_become_a_method():
-    found = Method.of(Settings(k=7, iterations=30, gamma=0.5, seed=3, ridge=0.1))
-    assert (found.name, found.k, found.iterations, found.gamma) == ("graph", 7, 30, 0.5)
-    assert (found.seed, found.ridge, found.budget) == (3, 0.1, None)
-    assert not found.choose_round
-    assert not found.exact
-    assert found.correction
-
-
-def test_auto_leaves_steps_and_rounds_to_hidden_cells():
-    found = Method.of(Settings(method="auto", iterations="auto", gamma="auto", budget=60))
-    assert (found.name, found.iterations, found.budget) == ("auto", None, 60)
-    assert found.gamma == DEFAULT_GAMMA
-    assert found.choose_round
-
-
-def test_neighbors_may_have_to_be_exact_and_cells_left_out():
-    found = Method.of(Settings(neighbors="exact", correction=False))
-    assert found.exact
-    assert not found.correction

@@ -5,13 +5,15 @@ from builders.known import table
 
 from cfl_cli import estimators
 from cfl_cli.core.draws import folds
+from cfl_cli.core.kinds import AUTO
 from cfl_cli.core.methods import METHODS
 from cfl_cli.core.parallel import Workers
+from cfl_cli.core.settings import Settings
 from cfl_cli.estimators import auto, boost_objective, graph, graph_stages, net
-from cfl_cli.estimators.interface import Method, Size
+from cfl_cli.estimators.interface import Size
 
 
-def made(name, method, *, rows=60, hidden=3):
+def made(name, settings, *, rows=60, hidden=3):
     """Return the stages that a run says ahead, and those that it makes."""
     known, _ = table(0, rows)
     size = Size(rows, known.features.shape[1], tuple(how.size for how in known.mechanisms))
@@ -24,9 +26,9 @@ def made(name, method, *, rows=60, hidden=3):
 
     with Workers(2) as workers:
         estimators.load(name).estimate(
-            known, method, folds=folds(rows, 5, seed=0)[:hidden], workers=workers, progress=hear
+            known, settings, folds=folds(rows, 5, seed=0)[:hidden], workers=workers, progress=hear
         )
-    ahead = estimators.load(name).stages(size, method, folds=hidden)
+    ahead = estimators.load(name).stages(size, settings, folds=hidden)
     assert all(one.seconds > 0 for one in ahead)
     return [one.stage for one in ahead], heard
 
@@ -40,17 +42,17 @@ def quick(monkeypatch):
 @pytest.mark.parametrize("name", METHODS)
 def test_what_is_said_ahead_is_what_is_made(name, monkeypatch):
     monkeypatch.setattr(auto, "WORTH_IT", 2.0)  # no second run of the graph
-    ahead, heard = made(name, Method(name, k=5, iterations=20))
+    ahead, heard = made(name, Settings(name, k=5, iterations=20))
     assert ahead == heard
 
 
-@pytest.mark.parametrize("iterations", [None, 20])
+@pytest.mark.parametrize("iterations", [AUTO, 20])
 @pytest.mark.parametrize("gamma", [0.0, 0.25])
 @pytest.mark.parametrize("hidden", [0, 1, 3])
 def test_the_graphs_stages_depend_on_rounds_steps_and_folds(iterations, gamma, hidden):
-    if hidden or iterations:
-        method = Method(k=5, iterations=iterations, gamma=gamma)
-        ahead, heard = made("graph", method, hidden=hidden)
+    if hidden or iterations != AUTO:
+        settings = Settings(k=5, iterations=iterations, gamma=gamma)
+        ahead, heard = made("graph", settings, hidden=hidden)
         assert _without_repeats(ahead) == heard
 
 
@@ -61,7 +63,7 @@ def _without_repeats(stages):
 def test_of_a_large_table_a_sample_is_expected(monkeypatch):
     for module in (graph, graph_stages):
         monkeypatch.setattr(module, "LARGE", 50)
-    ahead, heard = made("graph", Method(k=5, iterations=20), hidden=1)
+    ahead, heard = made("graph", Settings(k=5, iterations=20), hidden=1)
     assert ahead == heard
     assert "sample: neighbors" in [stage.name for stage in ahead]
 
@@ -69,15 +71,15 @@ def test_of_a_large_table_a_sample_is_expected(monkeypatch):
 def test_with_a_budget_every_part_is_timed_on_some_rows_first(monkeypatch):
     monkeypatch.setattr(auto, "PILOT_ROWS", 40)
     monkeypatch.setattr(auto, "WORTH_IT", 2.0)
-    ahead, heard = made("auto", Method("auto", k=5, budget=1e6))
+    ahead, heard = made("auto", Settings("auto", k=5, budget=1e6))
     assert ahead == heard
     assert sum(stage.name.startswith("pilot of ") for stage in ahead) == 3
 
 
 def test_more_rows_folds_neighbors_and_values_are_expected_to_take_longer():
-    def seconds(name, *, rows=5000, domains=(3, 4), hidden=2, **method):
+    def seconds(name, *, rows=5000, domains=(3, 4), hidden=2, **given):
         size = Size(rows, 5, domains)
-        ahead = estimators.load(name).stages(size, Method(name, **method), folds=hidden)
+        ahead = estimators.load(name).stages(size, Settings(name, **given), folds=hidden)
         return sum(one.seconds for one in ahead)
 
     for name in ("graph", "boost", "net", "ipal", "auto"):
