@@ -233,5 +233,11 @@ def listener_kept() -> Iterator[None]:
 
 def check(weights: Floats) -> None:
     """Raise unless every row's weights are ≥ 0 and sum to 1."""
-    if not ((weights >= 0).all() and (np.abs(weights.sum(axis=1) - 1) <= 1e-9).all()):
-        raise ResourceError("the solvers gave weights that are negative or do not sum to 1")
+    sums = weights.sum(axis=1)
+    sound = (weights >= 0).all(axis=1) & (np.abs(sums - 1) <= 1e-9)
+    if not sound.all():
+        row = int(np.argmin(sound))
+        raise ResourceError(
+            f"row {row + 1:,}: the solvers gave its neighbors weights that are negative or do not "
+            f"sum to 1 (least {weights[row].min():.3g}, sum {sums[row]:.12g}): try a larger --ridge"
+        )

@@ -164,7 +164,18 @@ def test_a_hopeless_start_ends_at_the_optimum():
         np.testing.assert_allclose(w, active_set(matrix), atol=1e-9)
 
 
-@pytest.mark.parametrize("bad", [[[0.5, 0.4]], [[1.1, -0.1]], [[np.nan, 1.0]]])
-def test_weights_off_the_simplex_never_leave(bad):
-    with pytest.raises(ResourceError):
-        check(np.array(bad))
+@pytest.mark.parametrize(
+    ("bad", "numbers"),
+    [
+        ([0.5, 0.4], "least 0.4, sum 0.9"),
+        ([1.1, -0.1], "least -0.1, sum 1"),
+        ([np.nan, 1.0], "least nan, sum nan"),
+    ],
+)
+def test_weights_off_the_simplex_never_leave(bad, numbers):
+    with pytest.raises(ResourceError) as error:
+        check(np.array([[0.5, 0.5], bad, [2.0, 2.0]]))
+    assert str(error.value) == (
+        "row 2: the solvers gave its neighbors weights that are negative or do not sum to 1 "
+        f"({numbers}): try a larger --ridge"
+    )
