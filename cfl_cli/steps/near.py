@@ -44,7 +44,7 @@ RECALL = 0.9995  # on the pilot; leaves room for chance above the 0.999 that is 
 
 
 @dataclass(frozen=True)
-class Stage:
+class Searcher:
     """A searcher, and how it is to be asked."""
 
     search: Callable[[Ints], Pairs]
@@ -56,29 +56,29 @@ class Stage:
 class Index:
     """Searchers to be asked in turn, each for the points that the one before it left over."""
 
-    stages: tuple[Stage, ...]
+    searchers: tuple[Searcher, ...]
     order: Ints  # all points; those that follow each other are near each other
-    recall: float  # of the first stage, measured; 1.0 when it is exact
+    recall: float  # of the first searcher, measured; 1.0 when it is exact
 
     @classmethod
     def of(cls, points: Floats, *, wanted: int, exact: bool, workers: Workers) -> Self:
         """Build what suits the points; sizes and positions decide, never the clock."""
         total, dimensions = points.shape
         rows = max(1, min(CELLS_AT_ONCE // total, PRODUCTS_AT_ONCE // (total * dimensions)))
-        last = Stage(Dense(points, wanted).search, rows, whole=True)
+        last = Searcher(Dense(points, wanted).search, rows, whole=True)
         if total <= max(DENSE_POINTS, 4 * wanted):
             return cls((last,), np.arange(total), 1.0)
         if dimensions <= TREE_DIMENSIONS:
             tree = KDTree.of(points, wanted=wanted)
-            return cls((Stage(tree.search, AT_ONCE, whole=True), last), np.arange(total), 1.0)
+            return cls((Searcher(tree.search, AT_ONCE, whole=True), last), np.arange(total), 1.0)
         lists = Lists.of(points, wanted=wanted, workers=workers)
         most = max(1, min(AT_ONCE, MEASURED_AT_ONCE // (CROWD * wanted * dimensions)))
-        stages: tuple[Stage, ...] = (Stage(lists.search, most, whole=True), last)
+        searchers: tuple[Searcher, ...] = (Searcher(lists.search, most, whole=True), last)
         effort, recall = (1.0, 1.0) if exact else _effort(lists, workers)
         if effort < 1:
             approximate = partial(lists.search, effort=effort)
-            stages = (Stage(approximate, most, whole=False), *stages)
-        return cls(stages, lists.members, recall)
+            searchers = (Searcher(approximate, most, whole=False), *searchers)
+        return cls(searchers, lists.members, recall)
 
 
 def _effort(lists: Lists, workers: Workers) -> tuple[float, float]:

@@ -24,7 +24,7 @@ from cfl_cli.core.arrays import Floats, Ints
 from cfl_cli.core.draws import draw, hash_rows
 from cfl_cli.core.parallel import Workers, slices
 from cfl_cli.steps.distances import TIE, Pairs
-from cfl_cli.steps.near import Index, Stage
+from cfl_cli.steps.near import Index, Searcher
 
 ROWS_AT_ONCE = 1 << 16  # whose draws are made at once
 
@@ -55,17 +55,17 @@ def nearest(
     index = Index.of(groups.points, wanted=wanted, exact=exact, workers=workers)
     neighbors = np.empty((len(features), k), dtype=np.int64)
 
-    def settle(stage: Stage, asked: Ints) -> tuple[int, Ints]:
-        ranking = rank(stage.search(asked), groups, asked, k=k, whole=stage.whole)
+    def settle(searcher: Searcher, asked: Ints) -> tuple[int, Ints]:
+        ranking = rank(searcher.search(asked), groups, asked, k=k, whole=searcher.whole)
         for rows, chosen in _draws(ranking, groups, k=k, seed=seed):
             neighbors[rows] = chosen
         return int(groups.size[ranking.asked].sum()), asked[~np.isin(asked, ranking.asked)]
 
     done, asked = 0, index.order
-    for stage in index.stages:
-        parts = [asked[part] for part in slices(len(asked), stage.at_once)]
+    for searcher in index.searchers:
+        parts = [asked[part] for part in slices(len(asked), searcher.at_once)]
         left = [asked[:0]]
-        for rows, rest in workers.map(partial(settle, stage), parts):
+        for rows, rest in workers.map(partial(settle, searcher), parts):
             done += rows
             progress(done)
             left.append(rest)

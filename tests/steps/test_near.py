@@ -83,7 +83,7 @@ def test_tables_as_they_are_get_an_exact_search(workers):
     points = soft(np.random.default_rng(2), 20_000)
     built = Index.of(points, wanted=21, exact=False, workers=workers)
     assert built.recall == 1.0
-    assert all(stage.whole for stage in built.stages)
+    assert all(searcher.whole for searcher in built.searchers)
 
 
 def recall(points, found, rows, k):
