@@ -19,7 +19,7 @@ def doubts(encoded: Encoded, *, k: int, always_second_round: bool) -> Iterator[s
     favor; `k` is its number of neighbors.
     """
     for block in encoded.blocks:
-        if block.rates is not None and not block.mechanism.tells_values_apart:
+        if block.rates is not None and not block.mechanism.distinguishes_values:
             yield (
                 f"column {quote(block.name)}: cells of its mechanism do not distinguish the "
                 "values, so its accuracy cannot be estimated"
@@ -32,9 +32,9 @@ def doubts(encoded: Encoded, *, k: int, always_second_round: bool) -> Iterator[s
     undecided = any(len(block.values) > 2 for block in encoded.blocks)
     if undecided and same.sum() >= REPEATS and same.mean() > REPEATED:
         yield (
-            f"{int(same.sum()):,} rows repeat another row, OFs, CFs and all: a hidden cell then "
-            "has a copy that gives it away, and estimated accuracies are too high; remove the "
-            "repeats"
+            f"{int(same.sum()):,} rows are exact duplicates of another (OFs and CFs), so hidden "
+            "cells can be copied from their twin, and estimated accuracies are too high; remove "
+            "the duplicates"
         )
     distinct = len(ofs) - len(repeats)
     if always_second_round and len(ofs) > k * distinct:
