@@ -9,13 +9,11 @@ import numpy as np
 
 from cfl_cli.core.arrays import Floats, Ints, Mask
 from cfl_cli.core.blocks import columns
-from cfl_cli.core.draws import SAMPLE, order, shuffled
+from cfl_cli.core.draws import shuffled
 from cfl_cli.core.exclusions import Mechanism
 
 # How rows are answered: priors and likelihoods of cells, … × K, become answers and confidences.
 Rule = Callable[[Floats, Floats], tuple[Ints, Floats]]
-
-LARGE = 20_000  # rows; a quarter is enough to compare cells with shuffled ones
 
 
 @dataclass(frozen=True)
@@ -46,11 +44,6 @@ class Known:
     def some(self, rows: Ints) -> Self:
         """Return what is known of some of the rows."""
         return replace(self, features=self.features[rows], candidates=self.candidates[rows])
-
-    def sample(self, seed: int) -> Self:
-        """Return some of the rows of a large table, all of a small one."""
-        n = len(self)
-        return self if n <= LARGE else self.some(np.sort(order(n, SAMPLE, seed)[: LARGE // 4]))
 
     def shuffled(self, seed: int) -> Self:
         """Return the same rows with every CF's cells shuffled over them."""

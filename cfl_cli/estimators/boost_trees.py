@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from cfl_cli.core.known import LARGE
 from cfl_cli.core.parallel import Workers
 from cfl_cli.errors import UsageError
 from cfl_cli.estimators.boost_objective import FLATTEST, BoostObjective, StopBoosting
 
+FULL_LEAVES = 20_000  # rows from which on leaves hold as many as their shape says
 MOST_FEATURES = 32  # that a tree sees
 L2 = 5.0
 
@@ -22,7 +22,7 @@ class Shape:
     """What trees are grown."""
 
     leaves: int
-    rows: int  # in a leaf, at least; of a table below 20,000 rows, fewer in proportion
+    rows: int  # in a leaf, at least; of a table below FULL_LEAVES rows, fewer in proportion
     rate: float
     columns: float  # share of the features that each tree sees
 
@@ -49,7 +49,7 @@ class Trees:
         if not any(data.feature_num_bin(column) > 1 for column in range(data.num_feature())):
             objective.stay()
             return
-        rows = max(min(shape.rows, n * shape.rows // LARGE), 1)
+        rows = max(min(shape.rows, n * shape.rows // FULL_LEAVES), 1)
         booster = self.lightgbm.Booster(
             {
                 "objective": "none",

@@ -22,7 +22,7 @@ import numpy as np
 from cfl_cli.core.arrays import Floats, Ints, Mask
 from cfl_cli.core.blocks import columns, entropies, sizes
 from cfl_cli.core.draws import SAMPLE, order, shuffled
-from cfl_cli.core.known import LARGE, Known
+from cfl_cli.core.known import Known
 from cfl_cli.core.log_score import log_scores
 from cfl_cli.core.parallel import Workers
 from cfl_cli.core.settings import Settings
@@ -303,8 +303,8 @@ def judge(rounds: Rounds, folds: Sequence[Ints]) -> tuple[RoundChoice, Hidden]:
 def _null(rounds: Rounds, first: Propagation, stops: Ints) -> Null:
     """Compare round one with what it makes of shuffled cells."""
     n, seed = len(rounds.features), rounds.settings.seed
-    if n > LARGE:
-        rounds = rounds.of("sample", np.sort(order(n, SAMPLE, seed)[: LARGE // 4]))
+    if n > graph_stages.SAMPLED_ABOVE:
+        rounds = rounds.of("sample", np.sort(order(n, SAMPLE, seed)[: graph_stages.SAMPLE_ROWS]))
         first = rounds.walk("sample", rounds.first, rounds.evidence, stops)
     mixed = shuffled(rounds.evidence, rounds.blocks, seed)
     walk = rounds.walk("shuffled", rounds.first, mixed, stops)

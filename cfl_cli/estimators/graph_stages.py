@@ -2,7 +2,6 @@
 
 from dataclasses import dataclass, replace
 
-from cfl_cli.core.known import LARGE
 from cfl_cli.core.settings import Settings
 from cfl_cli.core.stages import Expected, Stage, Work
 from cfl_cli.estimators.graph_settings import LONGEST, chooses_steps, gamma, most_steps
@@ -13,6 +12,8 @@ WORDS = {
     Work.WEIGHTS: "weighing neighbors",
     Work.PROPAGATION: "propagating",
 }
+SAMPLED_ABOVE = 20_000  # rows; of more, some are enough to compare cells with shuffled ones …
+SAMPLE_ROWS = 5_000  # … and so many are taken
 NEIGHBORS_SECONDS = 8e-6  # per row^1.1
 WEIGHTS_SECONDS = 6e-8  # per row and k²
 STEP_SECONDS = 3.8e-10  # per row, neighbor and value
@@ -30,8 +31,8 @@ def stages(size: Size, settings: Settings, *, folds: int, longest: int = LONGEST
         ahead.append(rounds.walk(f"{fold}, round 1"))
         ahead += rounds.round(f"{fold}, round 2") if twice else []
     ahead.append(rounds.walk("round 1"))
-    if folds and size.rows > LARGE:
-        sample = replace(rounds, size=replace(size, rows=LARGE // 4))
+    if folds and size.rows > SAMPLED_ABOVE:
+        sample = replace(rounds, size=replace(size, rows=SAMPLE_ROWS))
         ahead += [*sample.round("sample"), sample.walk("shuffled")]
     elif folds:
         ahead.append(rounds.walk("shuffled"))

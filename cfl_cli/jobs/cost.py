@@ -17,7 +17,7 @@ from cfl_cli.core.settings import RunSettings, Settings
 from cfl_cli.core.stages import PILOT_ROWS, Stages, forecast
 from cfl_cli.errors import ResourceError
 from cfl_cli.estimators.interface import Size
-from cfl_cli.jobs.prepare import PARTS, hidden_together, prepare, run
+from cfl_cli.jobs.prepare import FOLDS, hidden_together, prepare, run
 from cfl_cli.schema.model import Schema
 from cfl_cli.steps.encode import Encoded
 from cfl_cli.tables import frames
@@ -108,7 +108,7 @@ def seconds(encoded: Encoded, settings: Settings, *, jobs: int | None = None) ->
     n = len(encoded.features)
     rows = np.unique(np.linspace(0, n - 1, max(PILOT_ROWS, settings.k + 1)).astype(int))
     some = replace(encoded, features=encoded.features[rows], candidates=encoded.candidates[rows])
-    folds = draws.folds(len(rows), PARTS, settings.seed)[: len(hidden_together(n, settings))]
+    folds = draws.folds(len(rows), FOLDS, settings.seed)[: len(hidden_together(n, settings))]
     stages = Stages()
     run(some, settings, folds=folds, jobs=jobs, progress=stages)
     return forecast(stages.spent(), rows=len(rows), more=n)

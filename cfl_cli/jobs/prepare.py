@@ -7,7 +7,6 @@ from cfl_cli import estimators
 from cfl_cli.core import draws
 from cfl_cli.core.arrays import Ints
 from cfl_cli.core.kinds import AUTO
-from cfl_cli.core.known import LARGE
 from cfl_cli.core.methods import METHODS
 from cfl_cli.core.parallel import Workers, available_cores
 from cfl_cli.core.settings import Settings
@@ -19,7 +18,8 @@ from cfl_cli.steps.decode import clashes
 from cfl_cli.steps.encode import Encoded, encode
 from cfl_cli.tables import frames
 
-PARTS = 5  # folds, unless their number is given; of a large table, one of them is enough
+FOLDS = 5  # unless their number is given …
+ONE_FOLD_ABOVE = 20_000  # … but of more rows than this, one of the five is enough
 
 
 def prepare(frame: Any, schema: Schema, settings: Settings, *, name: str) -> Encoded:
@@ -50,8 +50,8 @@ def hidden_together(n: int, settings: Settings) -> list[Ints]:
     """Return the rows that are hidden together, fold by fold."""
     if settings.folds != AUTO:
         return draws.folds(n, settings.folds, settings.seed)
-    dealt = draws.folds(n, PARTS, settings.seed)
-    return dealt[:1] if n > LARGE else dealt
+    dealt = draws.folds(n, FOLDS, settings.seed)
+    return dealt[:1] if n > ONE_FOLD_ABOVE else dealt
 
 
 def run(

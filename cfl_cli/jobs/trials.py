@@ -12,7 +12,7 @@ from cfl_cli.core.settings import Settings
 from cfl_cli.core.stages import Progress, Stage, Stages, forecast
 from cfl_cli.estimators.graph import Rounds, judge
 from cfl_cli.estimators.graph_settings import chooses_round, chooses_steps
-from cfl_cli.jobs.prepare import PARTS
+from cfl_cli.jobs.prepare import FOLDS
 from cfl_cli.steps.encode import Encoded
 from cfl_cli.steps.propagate import Graph  # noqa: TC001 — an annotation like the others
 from cfl_cli.trust import heldout
@@ -33,7 +33,7 @@ class Folds:
 
         When more rows follow, those that are dealt already stay in their folds.
         """
-        first, *others = (np.sort(dealt[part::PARTS]) for part in range(PARTS))
+        first, *others = (np.sort(dealt[fold::FOLDS]) for fold in range(FOLDS))
         return cls(first, tuple(others[:1] if len(first) >= ENOUGH else others))
 
     @property
@@ -84,10 +84,10 @@ class Trials:
         return row_scores(self.encoded, np.concatenate(places), np.vstack(priors))
 
     def _rounds(self, settings: Settings, progress: Progress) -> Rounds:
-        of_rounds = self.encoded.features, self.encoded.evidence, self.encoded.starts
+        known = self.encoded.features, self.encoded.evidence, self.encoded.starts
         key = settings.k, settings.ridge
         first = self.graphs.get(key)
-        rounds = Rounds(*of_rounds, settings, self.workers, progress, first=first)
+        rounds = Rounds(*known, settings, self.workers, progress, first=first)
         self.graphs[key] = rounds.first
         return rounds
 

@@ -2,7 +2,6 @@ import numpy as np
 from builders.cells import probability, skewed
 from builders.known import table
 
-from cfl_cli.core import known as known_rows
 from cfl_cli.core.exclusions import Mechanism
 from cfl_cli.core.known import Known, all_but
 
@@ -40,18 +39,6 @@ def test_some_rows_are_known_as_they_were_among_all():
     np.testing.assert_array_equal(some.features, known.features[rows])
     np.testing.assert_array_equal(some.evidence, known.evidence[rows])
     assert some.mechanisms == known.mechanisms
-
-
-def test_a_quarter_of_large_is_taken_of_a_large_table_and_all_of_a_small_one(monkeypatch):
-    known, _ = table(2, 60)
-    assert known.sample(seed=0) is known
-    monkeypatch.setattr(known_rows, "LARGE", 40)
-    one, again, other = (known.sample(seed=seed) for seed in (0, 0, 1))
-    assert len(one) == 10
-    np.testing.assert_array_equal(one.features, again.features)
-    assert (one.features != other.features).any()
-    places = [np.flatnonzero((known.features == row).all(axis=1))[0] for row in one.features]
-    assert places == sorted(set(places))
 
 
 def test_shuffled_cells_are_the_same_cells_and_each_cf_goes_its_own_way():

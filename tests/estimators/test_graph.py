@@ -9,6 +9,7 @@ from cfl_cli.core.known import Known
 from cfl_cli.core.parallel import Workers
 from cfl_cli.core.settings import Settings
 from cfl_cli.estimators import graph as module
+from cfl_cli.estimators import graph_stages
 from cfl_cli.estimators.graph import scale_by_domain
 from cfl_cli.steps.neighbors import nearest
 from cfl_cli.steps.propagate import Graph, propagate
@@ -212,7 +213,8 @@ def test_without_a_second_round_that_pays_none_is_run():
 
 def test_of_a_large_table_a_part_is_compared_with_its_shuffled_cells(monkeypatch):
     features, candidates = table(6, n=1500)
-    monkeypatch.setattr(module, "LARGE", 1400)
+    monkeypatch.setattr(graph_stages, "SAMPLED_ABOVE", 1400)
+    monkeypatch.setattr(graph_stages, "SAMPLE_ROWS", 350)
     judged = estimate(features, candidates, folds=folds(1500, 5, seed=0)[:1])
     assert judged.null.rows == 350
     assert (judged.null.entropy < 0.8 * judged.null.shuffled).all()

@@ -9,7 +9,7 @@ from cfl_cli.core.kinds import AUTO
 from cfl_cli.core.methods import METHODS
 from cfl_cli.core.parallel import Workers
 from cfl_cli.core.settings import Settings
-from cfl_cli.estimators import auto, boost_objective, graph, graph_stages, net
+from cfl_cli.estimators import auto, boost_objective, graph_stages, net
 from cfl_cli.estimators.interface import Size
 
 
@@ -61,8 +61,8 @@ def _without_repeats(stages):
 
 
 def test_of_a_large_table_a_sample_is_expected(monkeypatch):
-    for module in (graph, graph_stages):
-        monkeypatch.setattr(module, "LARGE", 50)
+    monkeypatch.setattr(graph_stages, "SAMPLED_ABOVE", 50)
+    monkeypatch.setattr(graph_stages, "SAMPLE_ROWS", 12)
     ahead, heard = made("graph", Settings(k=5, iterations=20), hidden=1)
     assert ahead == heard
     assert "sample: neighbors" in [stage.name for stage in ahead]
