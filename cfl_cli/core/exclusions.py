@@ -22,6 +22,7 @@ from math import lgamma, log
 from typing import Self
 
 import numpy as np
+import numpy.typing as npt
 
 from cfl_cli.core.arrays import Floats, Ints, Mask
 
@@ -68,10 +69,14 @@ class Mechanism:
             raise ValueError("the rates of each value must sum to 1")
 
     @classmethod
-    def of(cls, rates: Floats) -> Self:
-        """Return the mechanism with these rates, scaled to sum to 1; uniform ones are known."""
+    def of(cls, size: int, rates: npt.ArrayLike | None) -> Self:
+        """Return the mechanism with these rates, scaled to sum to 1; None: uniform exclusions.
+
+        Rates that are uniform but for rounding are taken for uniform ones.
+        """
+        if rates is None:
+            return cls(size)
         rates = np.asarray(rates, dtype=float)
-        size = len(rates)
         uniform = (1 - np.eye(size)) / max(size - 1, 1)
         if rates.shape == uniform.shape and np.allclose(rates, uniform, rtol=0, atol=1e-9):
             return cls(size)
@@ -79,7 +84,7 @@ class Mechanism:
         return cls(size, rates / rates.sum(axis=1, keepdims=True))
 
     @property
-    def tells_values_apart(self) -> bool:
+    def distinguishes_values(self) -> bool:
         """Return whether cells of one exclusion determine the domain shares.
 
         They do not if, say, a value is never ruled out, or two values are ruled out alike and rule
@@ -156,7 +161,7 @@ class Mechanism:
             return np.asarray((total - (self.size - 1) * measure) / exclusions)
         inverse = self.inverse(exclusions)
         if inverse is None:
-            raise ValueError(f"cells of {exclusions:,} exclusions do not tell the values apart")
+            raise ValueError(f"cells of {exclusions:,} exclusions do not distinguish the values")
         return measure @ inverse.T
 
     def unbiased(self, candidates: Mask) -> Floats:
@@ -181,7 +186,7 @@ class Mechanism:
         Under uniform exclusions the variance of f is (1 − A)·((K−1)/s − (1 − A)), A being how
         often t is true. So s is nearly the best weight for a large A: the standard error is within
         6 % of the least from A = 0.5 on, and up to 70 % above it at A = 0.1 with some cells exact.
-        Empty cells, and numbers of exclusions that do not tell the values apart, weigh 0.
+        Empty cells, and numbers of exclusions that do not distinguish the values, weigh 0.
         """
         sizes = (~candidates).sum(axis=1)
         weights: Floats = sizes.astype(float)
@@ -207,7 +212,7 @@ class Mechanism:
         variance = counts @ distances**2 / total**2 * rows / max(rows - 1, 1)
         return Shares(values, np.sqrt(variance))
 
-    def too_often(self, candidates: Mask, *, level: float = LEVEL) -> Ints:
+    def too_often(self, candidates: Mask) -> Ints:
         """Return the places of values that so many cells rule out that the mechanism cannot hold.
 
         Whatever the values behind the cells, a cell of s exclusions rules out c with probability
@@ -215,7 +220,7 @@ class Mechanism:
         has the value c, and to be beyond it is to have a negative share. The number of such cells
         exceeds n·q with a probability of at most exp(−n·KL(q ‖ p)), p the mean of these bounds
         (Chernoff and Hoeffding). This holds for any n, so honest rows that are independent are
-        accused with a probability below `level`, over all values of the domain together.
+        accused with a probability below LEVEL, over all values of the domain together.
         """
         sizes = (~candidates).sum(axis=1)
         partial = (sizes > 0) & (sizes < self.size - 1)
@@ -227,7 +232,7 @@ class Mechanism:
             possible += counts[size] / n * self.inclusion(int(size)).max(axis=0)
         possible = np.minimum(possible, 1)
         surprise = n * np.where(seen > possible, divergence(seen, possible), 0)
-        return np.flatnonzero(surprise > log(self.size / level))
+        return np.flatnonzero(surprise > log(self.size / LEVEL))
 
     def draw(self, values: Ints, exclusions: Ints, chances: Floats) -> Mask:
         """Return the candidates of a random cell for each of `values`, n × K.

@@ -119,7 +119,7 @@ def mask(
 
 def mechanism(cf: Complementary, size: int) -> Mechanism:
     """Return how the exclusions of a CF arise."""
-    return Mechanism(size) if cf.mechanism is None else Mechanism.of(np.array(cf.mechanism))
+    return Mechanism.of(size, cf.mechanism)
 
 
 def draw(known: Ints, by: Mechanism, exclusions: int, *, cf: str, seed: int) -> Iterator[Mask]:

@@ -108,12 +108,12 @@ def tune(
     size = replace(size_of(encoded), rows=len(some))
     announce(_expected(size, start, folds, budget), progress)
     with Workers(limits.jobs or available_cores()) as workers:
-        bench = Trials(encoded, some, workers)
+        sample_trials = Trials(encoded, some, workers)
 
         def test_seconds(trial: float, *, on_all: bool) -> float:
             """Return how long the scores for a test take, given how long a trial takes."""
             if on_all:
-                return trial * bench.times_longer(n) * all_folds.test_in_trials
+                return trial * sample_trials.times_longer(n) * all_folds.test_in_trials
             return trial * folds.test_in_trials
 
         def kept_back(trial: float) -> float:
@@ -123,12 +123,14 @@ def tune(
         limit.kept_back = kept_back
 
         def score(candidate: Settings) -> Floats | None:
-            return limit.time(lambda: bench.judged(candidate, folds)) if limit.allows() else None
+            if not limit.allows():
+                return None
+            return limit.time(lambda: sample_trials.judged(candidate, folds))
 
         choices = _possible(encoded, start, limits, rows=len(some), table=table)
         result = search(start, choices, score, progress=progress)
         each = test_seconds(limit.longest, on_all=True)
-        tested, tested_folds = bench, folds
+        tested, tested_folds = sample_trials, folds
         if result.path and n > len(some) and limit.left >= 2 * each:
             tested, tested_folds = Trials(encoded, dealt, workers), all_folds
         else:

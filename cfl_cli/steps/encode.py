@@ -43,7 +43,7 @@ class Block:
     @cached_property
     def mechanism(self) -> Mechanism:
         """Return how the CF's exclusions arise."""
-        return Mechanism(len(self.values)) if self.rates is None else Mechanism.of(self.rates)
+        return Mechanism.of(len(self.values), self.rates)
 
     @property
     def columns(self) -> slice:
@@ -58,7 +58,6 @@ class Encoded:
     features: Floats  # n × d
     candidates: Mask  # n × ΣK
     blocks: tuple[Block, ...]
-    filled: dict[str, int]  # missing cells filled in, per OF
     warnings: tuple[str, ...]
 
     @cached_property
@@ -118,9 +117,7 @@ def encode(frame: pl.DataFrame, schema: Schema, *, name: str = "table") -> Encod
         f"column {quote(column)}: {count(missing, 'missing cell')} filled in"
         for column, missing in filled.items()
     ]
-    return Encoded(
-        np.column_stack(features), np.hstack(candidates), tuple(blocks), filled, tuple(warnings)
-    )
+    return Encoded(np.column_stack(features), np.hstack(candidates), tuple(blocks), tuple(warnings))
 
 
 def _encode_of(

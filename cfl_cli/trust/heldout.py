@@ -50,9 +50,9 @@ def scores(prior: Floats, hidden: Mask, mechanism: Mechanism) -> Floats:
     P(S | v, s) / max_v P(S | v, s), under uniform exclusions that of the candidates, counts as
     1e-12 at least; a cell that is impossible whatever the value scores log 1e-12.
     """
-    telling = ~hidden.all(axis=1)
-    likelihood, factor = mechanism.scaled(hidden[telling])
-    logs = log_scores(prior[telling], likelihood, over=1) + factor
+    informative = ~hidden.all(axis=1)
+    likelihood, factor = mechanism.scaled(hidden[informative])
+    logs = log_scores(prior[informative], likelihood, over=1) + factor
     return np.asarray(np.where(np.isneginf(factor), np.log(LEAST_MASS), logs))
 
 
@@ -72,7 +72,6 @@ def judge(
     min_confidence: float | None = None,
     mutual: bool = False,
     rule: Rule | None = None,
-    seed: int = 0,
 ) -> HeldOut | None:
     """Return what the hidden cells (m × K) say of the priors (m × K) that were made without them.
 
@@ -90,7 +89,7 @@ def judge(
         return None
     possible = PossibleCells.of(candidates, mechanism)
     least = min_confidence or 0.0
-    pooled = _pool(prior, hidden, weights, possible, shares, least, rule or most_confident, seed)
+    pooled = _pool(prior, hidden, weights, possible, shares, least, rule or most_confident)
     exact = hidden.sum(axis=1) == 1
     return HeldOut(
         cells=int((~hidden.all(axis=1)).sum()),
@@ -131,10 +130,9 @@ def _pool(
     shares: Floats,
     min_confidence: float,
     rule: Rule,
-    seed: int,
 ) -> _Pooled:
     """Go through the hidden rows, some at a time; how many at a time does not matter."""
-    mechanism, random = possible.mechanism, np.random.default_rng(seed)
+    mechanism, random = possible.mechanism, np.random.default_rng(0)
     size, draws = mechanism.size, possible.draws(len(prior))
     alone, drawn = shares[None], possible.draws(1)
     common = possible.answers(alone, alone, drawn, random, most_confident).keep(size)

@@ -15,7 +15,7 @@ from cfl_cli.estimators.interface import Part
 from cfl_cli.trust.calibration import Calibration
 from cfl_cli.trust.intervals import Interval
 
-Setting: TypeAlias = bool | int | float | str | None
+SettingValue: TypeAlias = bool | int | float | str | None
 
 FLAGGING = {"small-entropy-reduction", "no-better-than-commonest"}
 ADVICE = {
@@ -93,7 +93,7 @@ class Report:
 
     cfl_version: str
     rows: int
-    settings: dict[str, Setting]
+    settings: dict[str, SettingValue]
     columns: tuple[ColumnReport, ...]
     warnings: tuple[str, ...] = ()
     rescued_rows: int = 0  # whose weights OSQP did not find and an exact solver did

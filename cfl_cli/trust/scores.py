@@ -9,6 +9,9 @@ answers a and the confidences Q, n × K:
     cross entropy        the mean of −log max(Q[i, y_i], CLIP)
     calibration error    Σ_b n_b/n · |share of right answers in b − mean confidence in b|, over BINS
                          bins of the answers' confidences, ((b−1)/BINS, b/BINS], 0 in the first
+
+The bins hold their upper ends, as the ECE is defined (Guo et al. 2017); those of the report hold
+their lower ends, as what --min-confidence keeps does.
 """
 
 import numpy as np

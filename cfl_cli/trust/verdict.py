@@ -5,7 +5,7 @@ import numpy as np
 from cfl_cli.core.arrays import Floats
 from cfl_cli.core.blocks import best, entropies, start
 from cfl_cli.core.exclusions import Shares
-from cfl_cli.core.known import Rule
+from cfl_cli.core.known import Rule, all_but
 from cfl_cli.core.parallel import Workers
 from cfl_cli.core.posterior import most_confident
 from cfl_cli.estimators.interface import Estimate
@@ -13,7 +13,7 @@ from cfl_cli.steps.encode import Encoded
 from cfl_cli.trust.doubts import doubts
 from cfl_cli.trust.heldout import HeldOut, judge
 from cfl_cli.trust.intervals import Interval
-from cfl_cli.trust.report import FLAGGING, ColumnReport, Confident, Report, Setting
+from cfl_cli.trust.report import FLAGGING, ColumnReport, Confident, Report, SettingValue
 
 SMALL_REDUCTION = 0.25
 # Entropy that is left counts as less than the shuffled cells' if it is less by this share, and by
@@ -31,7 +31,7 @@ def build(
     estimate: Estimate,
     *,
     cfl_version: str,
-    settings: dict[str, Setting],
+    settings: dict[str, SettingValue],
     k: int,
     always_second_round: bool,
     keep_flagged: bool = False,
@@ -124,8 +124,7 @@ class ColumnFacts:
         hidden = self.estimate.hidden
         if hidden is None:
             return None
-        seen = np.ones(len(self.candidates), dtype=bool)
-        seen[hidden.rows] = False
+        seen = all_but(hidden.rows, len(self.candidates))
         in_turn = not seen.any()  # then the shares can only be of all rows
         mechanism = self.block.mechanism
         shares = mechanism.shares(self.candidates[seen | in_turn])

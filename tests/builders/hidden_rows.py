@@ -87,7 +87,7 @@ class World:
 
 
 # Far enough from uniform to matter, and not so far that it takes crowds of rows to show anything.
-LEANING = Mechanism.of(0.6 * in_full(5).rates + 0.4 * skewed(5).rates)
+LEANING = Mechanism.of(5, 0.6 * in_full(5).rates + 0.4 * skewed(5).rates)
 WORLDS = {
     "one exclusion": (Mechanism(4), (1,)),
     "mixed": (Mechanism(5), (0, 1, 1, 1, 2, 4)),

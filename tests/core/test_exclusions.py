@@ -99,7 +99,8 @@ def test_uniform_rates_give_what_uniform_exclusions_give():
     np.testing.assert_allclose(other.likelihood(candidates), one.likelihood(candidates))
     np.testing.assert_allclose(other.unbiased(candidates), one.unbiased(candidates), atol=1e-9)
     np.testing.assert_allclose(other.shares(candidates).values, one.shares(candidates).values)
-    assert Mechanism.of(in_full(6).rates).rates is None
+    assert Mechanism.of(6, in_full(6).rates).rates is None
+    assert Mechanism.of(6, None).rates is None
 
 
 def test_shares_by_hand():
@@ -150,7 +151,10 @@ def test_a_value_that_is_ruled_out_first_is_found():
     rng = np.random.default_rng(0)
     rates = (1 - np.eye(5)) * [4, 1, 1, 1, 1]
     _, candidates = simulate(
-        Mechanism.of(rates / rates.sum(axis=1, keepdims=True)), [0.1, 0.3, 0.3, 0.2, 0.1], 500, rng
+        Mechanism.of(5, rates / rates.sum(axis=1, keepdims=True)),
+        [0.1, 0.3, 0.3, 0.2, 0.1],
+        500,
+        rng,
     )
     assert Mechanism(5).too_often(candidates).tolist() == [0]
     shares = Mechanism(5).shares(candidates)
@@ -168,18 +172,18 @@ def test_an_exclusion_that_a_mechanism_does_not_know_contradicts_it():
     assert np.isneginf(mechanism.scaled(candidates)[1]).tolist() == [True, False]
 
 
-def test_a_mechanism_that_cannot_tell_values_apart_says_so():
+def test_a_mechanism_that_does_not_distinguish_values_says_so():
     # The first two values rule out either of the last two, and the other way round.
     rates = np.array([[0, 0, 0.5, 0.5], [0, 0, 0.5, 0.5], [0.5, 0.5, 0, 0], [0.5, 0.5, 0, 0]])
-    mechanism = Mechanism.of(rates)
-    assert not mechanism.tells_values_apart
-    assert skewed(4).tells_values_apart
+    mechanism = Mechanism.of(4, rates)
+    assert not mechanism.distinguishes_values
+    assert skewed(4).distinguishes_values
     candidates = np.array([[True, True, True, False], [False, True, False, False]])
     np.testing.assert_array_equal(mechanism.weights(candidates), [0, 3])
     expected = [[0, 0, 0, 0], [0, 1, 0, 0]]
     np.testing.assert_allclose(mechanism.unbiased(candidates), expected, atol=1e-12)
     np.testing.assert_array_equal(mechanism.likelihood(candidates), [[1, 1, 0, 0], [0, 1, 0, 0]])
-    with pytest.raises(ValueError, match="cells of 1 exclusions do not tell the values apart"):
+    with pytest.raises(ValueError, match="cells of 1 exclusions do not distinguish the values"):
         mechanism.worth(np.ones((1, 4)), 1)
 
 
@@ -196,7 +200,7 @@ def test_a_mechanism_that_cannot_tell_values_apart_says_so():
 )
 def test_what_is_no_mechanism_is_refused(rates, message):
     with pytest.raises(ValueError, match=message):
-        Mechanism.of(np.array(rates))
+        Mechanism.of(len(rates), np.array(rates))
 
 
 @pytest.mark.parametrize("size", [3, 64, 65, 130])

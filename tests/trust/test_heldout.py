@@ -102,7 +102,7 @@ def test_empty_cells_or_a_mechanism_that_does_not_distinguish_the_values_show_no
     assert judge(prior, empty, empty, Mechanism(4), shares=shares) is None
     rates = np.array([[0, 0, 0.5, 0.5], [0, 0, 0.5, 0.5], [0.5, 0.5, 0, 0], [0.5, 0.5, 0, 0]])
     hidden = np.array([[True, True, True, False]] * 2)
-    assert judge(prior, hidden, hidden, Mechanism.of(rates), shares=shares) is None
+    assert judge(prior, hidden, hidden, Mechanism.of(4, rates), shares=shares) is None
 
 
 def test_all_answers_are_above_no_confidence():

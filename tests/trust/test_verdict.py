@@ -15,7 +15,7 @@ def built(candidates, confidences, *, fell_back=None, keep_flagged=False, mass=N
     candidates = np.array(candidates, dtype=bool)
     rows, size = candidates.shape
     block = Block("cf", tuple("abcdefghijklmnop"[:size]), 0, 1.5, 2, 3)
-    encoded = Encoded(np.zeros((rows, 1)), candidates, (block,), {}, ("beware",))
+    encoded = Encoded(np.zeros((rows, 1)), candidates, (block,), ("beware",))
     fell = np.zeros((rows, 1), dtype=bool) if fell_back is None else np.array(fell_back)[:, None]
     allowed = np.ones((rows, 1)) if mass is None else np.array(mass)[:, None]
     origin = Origin("graph", round=2, iterations=8)
