@@ -1,0 +1,54 @@
+"""The stages of the graph, and how long they take by hand."""
+
+import pytest
+
+from cfl_cli.core.settings import Settings
+from cfl_cli.core.stages import Work
+from cfl_cli.estimators import graph_stages
+from cfl_cli.estimators.graph_stages import RoundStages, stage_of, stages
+from cfl_cli.estimators.interface import Size
+
+SMALL = Size(1000, 5, (3, 4))
+
+
+def names(size, *, folds, **given):
+    return [expected.stage.name for expected in stages(size, Settings(**given), folds=folds)]
+
+
+def test_one_round_without_folds_is_a_graph_and_a_walk():
+    expected = ["round 1: neighbors", "round 1: weights", "round 1: propagation"]
+    assert names(SMALL, folds=0, gamma=0.0) == expected
+
+
+def test_a_second_round_ends_the_run_and_every_fold():
+    second = ["round 2: neighbors", "round 2: weights", "round 2: propagation"]
+    fold = ["fold 1, round 1: propagation", *(f"fold 1, {name}" for name in second)]
+    ends = ["round 1: propagation", "shuffled: propagation", *second]
+    assert names(SMALL, folds=1) == ["round 1: neighbors", "round 1: weights", *fold, *ends]
+
+
+def test_steps_that_are_chosen_need_every_fold_once_more():
+    more = names(SMALL, folds=2, gamma=0.0, iterations="auto")
+    once = names(SMALL, folds=2, gamma=0.0)
+    assert more[2:4] == ["fold 1, round 1: propagation", "fold 2, round 1: propagation"]
+    assert more[:2] + more[4:] == once
+
+
+@pytest.mark.parametrize(("rows", "sampled"), [(20_000, False), (20_001, True)])
+def test_only_a_large_table_is_sampled(rows, sampled):
+    ahead = names(Size(rows, 5, (3,)), folds=1)
+    assert ("sample: neighbors" in ahead) == sampled
+
+
+def test_a_walk_takes_time_for_each_row_step_neighbor_and_value():
+    settings = Settings(k=10, iterations=50)
+    walk = RoundStages(SMALL, settings).walk("round 1")
+    assert walk.stage == stage_of("round 1", Work.PROPAGATION)
+    assert walk.seconds == pytest.approx(graph_stages.STEP_SECONDS * 1000 * 50 * 10 * 7)
+
+
+def test_chosen_steps_are_expected_to_end_at_a_quarter_of_the_longest():
+    chosen, given = Settings(iterations="auto"), Settings(iterations=25)
+    brief = RoundStages(SMALL, chosen, longest=100).walk("round 1")
+    assert brief == RoundStages(SMALL, given).walk("round 1")
+    assert RoundStages(SMALL, chosen).walk("round 1").seconds == pytest.approx(4 * brief.seconds)
