@@ -134,30 +134,30 @@ def command(folder: Path) -> Facts:
     data, out, report = folder / "data.parquet", folder / "out.parquet", folder / "report.json"
     options = ["--schema", folder / "schema.yml", "--out", out, "--report", report, "--overwrite"]
     cost = measure.run("cfl_cli", "impute", data, *options, *without_folds(), "-q")
-    told = json.loads(report.read_text())
+    facts = json.loads(report.read_text())
     measure.run("benchmarks.tasks", "score", folder)
     scored = json.loads((folder / "result.json").read_text())
-    return {**vars(cost), "stages": told["timings"], **scored}
+    return {**vars(cost), "stages": facts["timings"], **scored}
 
 
 def without_folds() -> list[str]:
     """Return the option that leaves the held-out score out, if this `cfl` has one."""
-    told = subprocess.run(
+    help_text = subprocess.run(
         [sys.executable, "-m", "cfl_cli", "impute", "--help"],
         capture_output=True,
         text=True,
         check=True,
         cwd=measure.ROOT,
     ).stdout
-    return ["--folds", "0"] if "--folds" in told else []
+    return ["--folds", "0"] if "--folds" in help_text else []
 
 
 def task(one: Measurement, folder: Path) -> Facts:
     """Return the cost of one of `benchmarks.tasks`: its own seconds, its process's memory."""
     limit = LIMIT if one.tool in plan.ALTERNATIVES else None
     cost = measure.run("benchmarks.tasks", one.tool, folder, limit=limit)
-    told: Facts = json.loads((folder / "result.json").read_text())
-    return {"peak_mb": cost.peak_mb, **told}
+    facts: Facts = json.loads((folder / "result.json").read_text())
+    return {"peak_mb": cost.peak_mb, **facts}
 
 
 def brief(facts: Facts) -> str:

@@ -38,7 +38,7 @@ from cfl_cli.steps.weights import solve
 
 Facts = dict[str, Any]
 
-TOLD = 0.2  # the share of rows whose exact values the others are told
+KNOWN = 0.2  # the share of rows whose exact values the others are told
 SLSQP_ROWS = 200
 SETTINGS = Settings()
 ITERATIONS = 100  # as by default
@@ -119,19 +119,19 @@ def run_spreading(folder: Path) -> Facts:
     from sklearn.semi_supervised import LabelSpreading  # noqa: PLC0415 — only in the extra [bench]
 
     encoded, truth = tables.load(folder)
-    told = draw_told(len(truth))
+    known = draw_known(len(truth))
 
     def fill() -> Ints:
         fits = (
             LabelSpreading(kernel="knn", n_neighbors=SETTINGS.k, n_jobs=-1).fit(
-                encoded.features, np.where(told, right, -1)
+                encoded.features, np.where(known, right, -1)
             )
             for right in truth.T
         )
         return np.column_stack([fit.transduction_ for fit in fits])
 
     seconds, filled = timed(fill)
-    return {"seconds": seconds, "accuracy": agreement(filled, truth, encoded, told)}
+    return {"seconds": seconds, "accuracy": agreement(filled, truth, encoded, known)}
 
 
 def run_imputer(folder: Path) -> Facts:
@@ -139,27 +139,27 @@ def run_imputer(folder: Path) -> Facts:
     from sklearn.impute import KNNImputer  # noqa: PLC0415 — only in the extra [bench]
 
     encoded, truth = tables.load(folder)
-    told = draw_told(len(truth))
+    known = draw_known(len(truth))
     hot = [
         np.eye(len(block.values))[right]
         for block, right in zip(encoded.blocks, truth.T, strict=True)
     ]
-    blanked = np.where(told[:, None], np.hstack(hot), np.nan)
+    blanked = np.where(known[:, None], np.hstack(hot), np.nan)
     columns = np.hstack([encoded.features, blanked])
     seconds, whole = timed(lambda: KNNImputer(n_neighbors=SETTINGS.k).fit_transform(columns))
     means = whole[:, encoded.features.shape[1] :]
     filled = np.column_stack([means[:, block.columns].argmax(axis=1) for block in encoded.blocks])
-    return {"seconds": seconds, "accuracy": agreement(filled, truth, encoded, told)}
+    return {"seconds": seconds, "accuracy": agreement(filled, truth, encoded, known)}
 
 
-def draw_told(rows: int) -> Mask:
-    """Return whose exact values are told."""
-    return np.asarray(np.random.default_rng(0).random(rows) < TOLD)
+def draw_known(rows: int) -> Mask:
+    """Return whose exact values are known."""
+    return np.asarray(np.random.default_rng(0).random(rows) < KNOWN)
 
 
-def agreement(filled: Ints, truth: Ints, encoded: Encoded, told: Mask) -> dict[str, float]:
-    """Return per CF the share of rows filled in rightly, among those that were not told."""
-    shares = (filled == truth)[~told].mean(axis=0)
+def agreement(filled: Ints, truth: Ints, encoded: Encoded, known: Mask) -> dict[str, float]:
+    """Return per CF the share of rows filled in rightly, among those not known."""
+    shares = (filled == truth)[~known].mean(axis=0)
     return {block.name: float(share) for block, share in zip(encoded.blocks, shares, strict=True)}
 
 

@@ -17,7 +17,7 @@ from benchmarks.paper.summary import HIGHER_IS_BETTER, Row, Summary
 
 PAPER = "the paper"
 BOTH = ("accuracy", "cross_entropy")
-TOLD = (
+INPUTS = (
     ("graph-soft", "observed"),
     ("graph-hard", "observed"),
     ("auto-soft", "observed"),
@@ -57,8 +57,8 @@ def claims(summary: Summary) -> list[Claim]:
         _claim(summary, "auto", ("graph",), BOTH, strict=True),
         _claim(summary, "auto", ("commonest",), BOTH, strict=True),
         *(
-            _claim(summary, told, (other,), ("f1",), strict=True, part="labels")
-            for told, other in TOLD
+            _claim(summary, given, (other,), ("f1",), strict=True, part="labels")
+            for given, other in INPUTS
         ),
     ]
     return [claim for claim in found if claim.holds or claim.fails]

@@ -173,9 +173,9 @@ def _estimates(summary: Summary, table: str, part: str) -> str:
     body = []
     for cf in dict.fromkeys(row.subject for row in rows):
         for method in _series(rows):
-            found = [row for row in rows if (row.subject, row.series) == (cf, method)]
-            told = [_cell(row, paper=method not in NOT_IN_THE_PAPER) for row in found]
-            body.append([cf, f"`{method}`", *told, _verdict(found), _why(found)])
+            own = [row for row in rows if (row.subject, row.series) == (cf, method)]
+            cells = [_cell(row, paper=method not in NOT_IN_THE_PAPER) for row in own]
+            body.append([cf, f"`{method}`", *cells, _verdict(own), _why(own)])
     return _table(head, body)
 
 
@@ -185,10 +185,10 @@ def _predictions(summary: Summary, table: str, part: str) -> str:
     head = ["given", *classifiers, "against the paper", "why"]
     body = []
     for series in _series(rows):
-        found = [row for row in rows if row.series == series]
-        verdict = ", ".join(f"{row.subject} {row.verdict}" for row in found if row.verdict)
-        told = [_cell(row, paper=series not in NOT_IN_THE_PAPER) for row in found]
-        body.append([f"`{series}`", *told, verdict, _why(found)])
+        own = [row for row in rows if row.series == series]
+        verdict = ", ".join(f"{row.subject} {row.verdict}" for row in own if row.verdict)
+        cells = [_cell(row, paper=series not in NOT_IN_THE_PAPER) for row in own]
+        body.append([f"`{series}`", *cells, verdict, _why(own)])
     return _table(head, body)
 
 
@@ -253,11 +253,11 @@ def _cell(row: Row | None, *, paper: bool = True) -> str:
     if row is None:
         return ""
     spread = "" if row.sd is None else f" ± {row.sd:.3f}"
-    told = f"{row.mean:.3f}{spread}"
+    mean = f"{row.mean:.3f}{spread}"
     if not paper or row.paper_mean is None:
-        return told
+        return mean
     theirs = "" if row.paper_sd is None else f" ± {row.paper_sd:.3f}"
-    return f"{told} ({row.paper_mean:.3f}{theirs})"
+    return f"{mean} ({row.paper_mean:.3f}{theirs})"
 
 
 def _verdict(rows: Sequence[Row]) -> str:

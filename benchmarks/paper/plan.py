@@ -37,10 +37,10 @@ class Imputation:
     @property
     def name(self) -> str:
         """Return what the result's file is called."""
-        told = [f"{key}={value}" for key, value in self.settings]
-        told += [f"without={self.without}"] if self.without else []
-        told += ["half"] if self.half else []
-        return "-".join([self.table, _rows(self.rows), f"seed={self.seed}", self.method, *told])
+        how = [f"{key}={value}" for key, value in self.settings]
+        how += [f"without={self.without}"] if self.without else []
+        how += ["half"] if self.half else []
+        return "-".join([self.table, _rows(self.rows), f"seed={self.seed}", self.method, *how])
 
     @property
     def kind(self) -> str:
@@ -170,8 +170,8 @@ def _kept(scale: Scale) -> Iterator[Point]:
 
 def _apart(scale: Scale) -> Iterator[Point]:
     """Learn as the authors do: from rows that are estimated without those to be judged on."""
-    told = ("graph-soft", "graph-hard")
-    for (table, rows, seed), series, classifier in product(scale.each(), told, CLASSIFIERS):
+    inputs = ("graph-soft", "graph-hard")
+    for (table, rows, seed), series, classifier in product(scale.each(), inputs, CLASSIFIERS):
         task = Prediction(table, rows, seed, series, kept=False, classifier=classifier, apart=True)
         yield Point("apart", series, None, task)
 

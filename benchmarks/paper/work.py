@@ -100,18 +100,18 @@ def run_classifier(task: Prediction, table: Table, store: Store) -> Facts:
     learned = None
     if task.source is not None:
         kept = flagged(task.source, store) if task.kept else []
-        told = columns(task, task.source, labels.as_observed(encoded), encoded, kept, store)
+        inputs = columns(task, task.source, labels.as_observed(encoded), encoded, kept, store)
     elif task.told == "ord":
-        told = exact(table)
+        inputs = exact(table)
     else:
         kept = list(table.cfs)
-        told = labels.as_observed(encoded)
+        inputs = labels.as_observed(encoded)
     column, positive = tables.TARGET[task.table]
     target = table.truth.select(pl.col(column).is_in(positive)).to_series().to_numpy()
-    features = np.hstack([encoded.features, told])
+    features = np.hstack([encoded.features, inputs])
     if task.learned is not None:
         learn, _ = labels.halves(len(target), task.seed)
-        own = columns(task, task.learned, told[learn], encoded, kept, store)
+        own = columns(task, task.learned, inputs[learn], encoded, kept, store)
         learned = np.hstack([encoded.features[learn], own])
     f1 = labels.predict(features, target, task.classifier, seed=task.seed, learned=learned)
     return {"f1": f1, "kept": kept}
@@ -134,13 +134,13 @@ def columns(
     store: Store,
 ) -> Floats:
     """Return the CFs' columns, n × ΣK: a run's answer, and `kept` ones as observed."""
-    told = observed.copy()
+    answered = observed.copy()
     for block in encoded.blocks:
         if block.name not in kept:
             soft, hard = store.answers(source, block.name)
             one_hot = np.eye(len(block.values))[hard]
-            told[:, block.columns] = soft if task.told.endswith("-soft") else one_hot
-    return told
+            answered[:, block.columns] = soft if task.told.endswith("-soft") else one_hot
+    return answered
 
 
 def exact(table: Table) -> Floats:

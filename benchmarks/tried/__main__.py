@@ -32,13 +32,13 @@ def run(table: str, seed: int, *, rows: int, data: Path | None) -> list[Run]:
             part.run(lab)
             name = part.__name__.rpartition(".")[2]
             print(f"{table} {seed}: {name}, {process_time() - began:.0f} s", flush=True)
-    found = []
+    runs = []
     for variant in VARIANTS:
         answer = lab.answers[variant.name]
         gain = lab.gain(answer, lab.answers[variant.against]) if variant.against else (None, None)
-        told = [None if each is None else round(each, DIGITS) for each in gain]
-        found.append(Run(table, seed, variant.name, rounded(lab.judge(answer)), *told))
-    return found
+        rounded_gain = [None if each is None else round(each, DIGITS) for each in gain]
+        runs.append(Run(table, seed, variant.name, rounded(lab.judge(answer)), *rounded_gain))
+    return runs
 
 
 def main() -> None:

@@ -46,12 +46,12 @@ def run(lab: Lab) -> None:
     }
     for name, used in of_parts.items():
         answers[name] = geometric(lab, [answers[part] for part in used])[0]
-    told = [answers[part] for part in parts]
-    answers["auto, arithmetic"] = arithmetic(lab, told)
+    usual = [answers[part] for part in parts]
+    answers["auto, arithmetic"] = arithmetic(lab, usual)
     answers["auto, own distances, arithmetic"] = arithmetic(
-        lab, [answers["distance own"], *told[1:]]
+        lab, [answers["distance own"], *usual[1:]]
     )
-    answers["boost, net, evenly"] = evenly(lab, told[1:])
+    answers["boost, net, evenly"] = evenly(lab, usual[1:])
     answers["auto, sharpened"] = sharpened(lab, answers["auto"])
 
 
@@ -67,12 +67,12 @@ def geometric(lab: Lab, parts: Sequence[Answer]) -> tuple[Answer, list[Floats]]:
     """Return the blend that `auto` would make of parts, and their weights for each CF."""
     cells = lab.known.evidence[lab.hidden]
     blends = [
-        blend.fit([part.told[:, block] for part in parts], cells[:, block])
+        blend.fit([part.hidden_priors[:, block] for part in parts], cells[:, block])
         for block in lab.known.columns
     ]
     confidences = blend.apply([part.confidences for part in parts], blends, lab.known.columns)
-    told = np.hstack([of_cf.prior for of_cf in blends])
-    return _answer(lab, told, confidences), [of_cf.weights for of_cf in blends]
+    hidden_priors = np.hstack([of_cf.prior for of_cf in blends])
+    return _answer(lab, hidden_priors, confidences), [of_cf.weights for of_cf in blends]
 
 
 def evenly(lab: Lab, parts: Sequence[Answer]) -> Answer:
@@ -83,9 +83,8 @@ def evenly(lab: Lab, parts: Sequence[Answer]) -> Answer:
         found = np.log(np.maximum(np.stack(values), blend.FLOOR))
         return np.hstack([blend.mean(found[:, :, block], weights) for block in lab.known.columns])
 
-    return _answer(
-        lab, means([part.told for part in parts]), means([part.confidences for part in parts])
-    )
+    hidden_priors = means([part.hidden_priors for part in parts])
+    return _answer(lab, hidden_priors, means([part.confidences for part in parts]))
 
 
 def arithmetic(lab: Lab, parts: Sequence[Answer]) -> Answer:
@@ -94,10 +93,10 @@ def arithmetic(lab: Lab, parts: Sequence[Answer]) -> Answer:
     cells = known.evidence[lab.hidden]
     width = known.candidates.shape[1]
     joint = [part.confidences * spread(part.mass, known.blocks, width) for part in parts]
-    told, confidences = [], []
+    hidden_priors, confidences = [], []
     for block in known.columns:
-        priors = np.stack([part.told[:, block] for part in parts])
-        told.append(
+        priors = np.stack([part.hidden_priors[:, block] for part in parts])
+        hidden_priors.append(
             _by_halves(
                 priors,
                 cells[:, block],
@@ -109,19 +108,19 @@ def arithmetic(lab: Lab, parts: Sequence[Answer]) -> Answer:
         confidences.append(
             np.tensordot(weights, np.stack([each[:, block] for each in joint]), axes=1)
         )
-    return _answer(lab, np.hstack(told), np.hstack(confidences))
+    return _answer(lab, np.hstack(hidden_priors), np.hstack(confidences))
 
 
 def sharpened(lab: Lab, answer: Answer) -> Answer:
     """Return an answer with each CF's priors raised to the power that hidden cells favor."""
     cells = lab.known.evidence[lab.hidden]
-    told, confidences = [], []
+    hidden_priors, confidences = [], []
     for block in lab.known.columns:
-        prior = answer.told[None, :, block]
-        told.append(_by_halves(prior, cells[:, block], _power, _raised))
+        prior = answer.hidden_priors[None, :, block]
+        hidden_priors.append(_by_halves(prior, cells[:, block], _power, _raised))
         power = _power(prior, cells[:, block])
         confidences.append(_raised(answer.confidences[None, :, block], power))
-    return _answer(lab, np.hstack(told), np.hstack(confidences))
+    return _answer(lab, np.hstack(hidden_priors), np.hstack(confidences))
 
 
 def _by_halves(
@@ -161,9 +160,9 @@ def _raised(prior: Floats, power: Floats) -> Floats:
     return blend.mean(np.log(np.maximum(prior, blend.FLOOR)), power)
 
 
-def _answer(lab: Lab, told: Floats, confidences: Floats) -> Answer:
+def _answer(lab: Lab, hidden_priors: Floats, confidences: Floats) -> Answer:
     """Return an answer with the values left out that a row's cell rules out."""
     known = lab.known
     confidences = np.where(known.evidence == 0, 0.0, confidences)
     normalise(confidences, known.blocks, out=confidences)
-    return Answer(told, confidences, np.ones((len(known), len(known.blocks))))
+    return Answer(hidden_priors, confidences, np.ones((len(known), len(known.blocks))))

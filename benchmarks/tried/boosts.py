@@ -93,5 +93,5 @@ def _fitter(
 
 def _answer(lab: Lab, fitter: Fitter, fits: Fits) -> Answer:
     blends = fitter.blends(fits)
-    told = np.hstack([found.prior for found in blends])
-    return Answer.from_priors(told, fitter.priors(fits, blends), lab.known)
+    hidden_priors = np.hstack([of_cf.prior for of_cf in blends])
+    return Answer.from_priors(hidden_priors, fitter.priors(fits, blends), lab.known)

@@ -69,10 +69,10 @@ def _fed_by_boosting(lab: Lab, rounds: Rounds) -> None:
     boosted = lab.answers["boost"]
     while_hidden, fed = rounds.second("", confidences), rounds.second("", boosted.confidences)
     steps = rounds.all_alike()
-    told = rounds.walk("", while_hidden, hide(rounds.evidence, lab.hidden), steps)
+    blind = rounds.walk("", while_hidden, hide(rounds.evidence, lab.hidden), steps)
     last = rounds.walk("", fed, rounds.evidence, steps)
     lab.answers["fed by boosting"] = Answer(
-        told.confidences[lab.hidden], last.confidences, last.mass
+        blind.confidences[lab.hidden], last.confidences, last.mass
     )
     lab.answers["fed by boosting, steps chosen"] = _chosen(lab, rounds, while_hidden, fed)
     if boosted.priors is not None:
@@ -105,8 +105,8 @@ def own_distances(lab: Lab, gains: Floats, *, k: int, limits: Mapping[str, int])
     scaled = [features * np.sqrt(own) / spreads(features) for own in gains]
     of_cfs = [_rounds(lab, points, k=k) for points in scaled]
     for name, longest in limits.items():
-        found = [_chosen(lab, rounds, rounds.first, rounds.first, longest) for rounds in of_cfs]
-        lab.answers[f"distance {name}"] = beside(found, lab.known.columns)
+        answers = [_chosen(lab, rounds, rounds.first, rounds.first, longest) for rounds in of_cfs]
+        lab.answers[f"distance {name}"] = beside(answers, lab.known.columns)
 
 
 def spreads(features: Floats) -> Floats:
@@ -151,7 +151,7 @@ def _gains(fitter: boost.Fitter, target: Target, data: Any, hidden: Ints) -> Flo
 
 
 def search(lab: Lab) -> Floats:
-    """Return the scales of the OFs that tell the cells of other hidden rows best."""
+    """Return the scales of the OFs that predict the cells of other hidden rows best."""
     known = lab.known
     cells = hide(lab.blind.evidence, lab.others)
 
@@ -163,13 +163,13 @@ def search(lab: Lab) -> Floats:
 
     scales = np.ones(known.features.shape[1])
     best = score(scales)
-    for of in range(len(scales)):
+    for column in range(len(scales)):
         for factor in FACTORS:
             tried = scales.copy()
-            tried[of] = factor
-            found = score(tried)
-            if found > best:
-                best, scales = found, tried
+            tried[column] = factor
+            value = score(tried)
+            if value > best:
+                best, scales = value, tried
     return scales
 
 
@@ -182,9 +182,10 @@ def _walk(lab: Lab, rounds: Rounds, steps: int) -> Answer:
     """Return what so many steps of round one make of it."""
     count = len(rounds.blocks)
     stops = np.full(count, steps)
-    told = rounds.predict_hidden("", lab.hidden, RoundChoice(np.ones(count, dtype=int), (stops,)))
+    choice = RoundChoice(np.ones(count, dtype=int), (stops,))
+    hidden_priors = rounds.predict_hidden("", lab.hidden, choice)
     last = rounds.walk("", rounds.first, rounds.evidence, stops)
-    return Answer(told, last.confidences, last.mass)
+    return Answer(hidden_priors, last.confidences, last.mass)
 
 
 def _chosen(

@@ -1,7 +1,8 @@
 """A table with the cells of some rows hidden, and how good an answer about it is.
 
 The hidden rows are a fifth, the same for every variant. Nothing of their cells may reach what is
-said of them (an answer's `told`). What is said of all rows (its `confidences`) has seen all cells.
+said of them (an answer's `hidden_priors`). What is said of all rows (its `confidences`) has seen
+all cells.
 """
 
 from collections.abc import Iterable, Sequence
@@ -35,7 +36,7 @@ def quiet(*_: object) -> None:
 class Answer:
     """What a variant says of the hidden rows, and of all rows."""
 
-    told: Floats  # m × ΣK: priors
+    hidden_priors: Floats  # m × ΣK
     confidences: Floats  # n × ΣK
     mass: Floats  # n × CFs: how much of its prior a row's cell allows
     priors: Floats | None = None  # n × ΣK, of variants that have them for all rows
@@ -48,10 +49,10 @@ class Answer:
         return cls(estimate.hidden.priors, estimate.confidences, estimate.mass)
 
     @classmethod
-    def from_priors(cls, told: Floats, priors: Floats, known: Known) -> "Answer":
+    def from_priors(cls, hidden_priors: Floats, priors: Floats, known: Known) -> "Answer":
         """Return an answer from priors of the hidden rows and of all rows."""
         confidences, _, mass = apply_cells(priors, known)
-        return cls(told, confidences, mass, priors)
+        return cls(hidden_priors, confidences, mass, priors)
 
 
 class Lab:
@@ -82,30 +83,30 @@ class Lab:
         """Return the columns of a CF."""
         return self.known.columns[cf]
 
-    def logs(self, told: Floats) -> Floats:
-        """Return how well every hidden cell is told, m × CFs: its log-likelihood."""
+    def logs(self, hidden_priors: Floats) -> Floats:
+        """Return how well every hidden cell is predicted, m × CFs: its log-likelihood."""
         evidence = self.known.evidence[self.hidden]
-        own = log_scores(told, evidence, over=self.known.blocks)
+        own = log_scores(hidden_priors, evidence, over=self.known.blocks)
         # What is left of a domain is ruled out alike: one exclusion among K − 1.
         return np.asarray(own - np.log(sizes(self.known.blocks, evidence.shape[1]) - 1))
 
     def judge(self, answer: Answer) -> Scores:
         """Return the held-out score, and the true accuracy and cross entropy, of every CF."""
-        told = self.logs(answer.told).mean(axis=0)
-        found: Scores = {}
+        logs = self.logs(answer.hidden_priors).mean(axis=0)
+        scores: Scores = {}
         for cf, name in enumerate(self.names):
             confidences = answer.confidences[:, self.block(cf)]
             true = score(confidences, confidences.argmax(axis=1), self.truth[cf])
-            found[name] = {
-                "score": float(told[cf]),
+            scores[name] = {
+                "score": float(logs[cf]),
                 "accuracy": true.accuracy,
                 "cross_entropy": true.cross_entropy,
             }
-        return found
+        return scores
 
     def gain(self, answer: Answer, reference: Answer) -> tuple[float, float]:
-        """Return by how much hidden cells are told better, and the standard error of that."""
-        each = (self.logs(answer.told) - self.logs(reference.told)).mean(axis=1)
+        """Return by how much hidden cells are predicted better, and the standard error of that."""
+        each = (self.logs(answer.hidden_priors) - self.logs(reference.hidden_priors)).mean(axis=1)
         return float(each.mean()), float(each.std(ddof=1) / np.sqrt(len(each)))
 
 
@@ -113,7 +114,7 @@ def beside(answers: Sequence[Answer], columns: Iterable[slice]) -> Answer:
     """Return each CF from an answer of its own: the first CF from the first answer, and so on."""
     pairs = list(zip(answers, columns, strict=True))
     return Answer(
-        np.hstack([answer.told[:, block] for answer, block in pairs]),
+        np.hstack([answer.hidden_priors[:, block] for answer, block in pairs]),
         np.hstack([answer.confidences[:, block] for answer, block in pairs]),
         np.column_stack([answer.mass[:, cf] for cf, answer in enumerate(answers)]),
     )

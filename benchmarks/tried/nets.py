@@ -33,7 +33,7 @@ def _given_the_others(lab: Lab) -> Answer:
     Boosting from the OFs alone: its second round would bring a row's own cell back to it.
     """
     known, said = lab.known, lab.answers["shallow, deep"].confidences
-    found = []
+    own_answers = []
     for cf, block in enumerate(known.columns):
         others = np.delete(said, np.arange(block.start, block.stop), axis=1)
         own = replace(
@@ -43,9 +43,9 @@ def _given_the_others(lab: Lab) -> Answer:
             blocks=np.zeros(1, dtype=int),
             mechanisms=known.mechanisms[cf : cf + 1],
         )
-        found.append(_net(lab, own, lab.seed))
+        own_answers.append(_net(lab, own, lab.seed))
     return Answer(
-        np.hstack([answer.told for answer in found]),
-        np.hstack([answer.confidences for answer in found]),
-        np.hstack([answer.mass for answer in found]),
+        np.hstack([answer.hidden_priors for answer in own_answers]),
+        np.hstack([answer.confidences for answer in own_answers]),
+        np.hstack([answer.mass for answer in own_answers]),
     )

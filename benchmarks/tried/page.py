@@ -74,8 +74,8 @@ def _noise(results: Results) -> Iterable[str]:
                 for variant in VARIANTS
                 if variant.against
             }
-            told = f"{median(own):.4f}", f"{median(apart):.4f}", f"{max(apart):.4f}"
-            body.append([NAMES[table], name, *told, apart[max(apart)]])
+            spread = f"{median(own):.4f}", f"{median(apart):.4f}", f"{max(apart):.4f}"
+            body.append([NAMES[table], name, *spread, apart[max(apart)]])
     head = ["", "", "itself", "its difference", "at most", "which is that of"]
     rule = ["---", "---", "---:", "---:", "---:", "---"]
     yield "## How far chance reaches"
@@ -122,8 +122,8 @@ def _gain(results: Results, variant: Variant, table: str) -> str:
         return ""
     gain = fmean(gains)
     error = hypot(*(run.gain_error or 0.0 for run in runs)) / len(runs)
-    told = f"{round(gain, 4) + 0.0:+.4f} ± {error:.4f}"
-    return f"**{told}**" if abs(gain) > CLEAR * error else told
+    shown = f"{round(gain, 4) + 0.0:+.4f} ± {error:.4f}"
+    return f"**{shown}**" if abs(gain) > CLEAR * error else shown
 
 
 def _cfs(results: Results, table: str) -> str:

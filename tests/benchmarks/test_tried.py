@@ -89,7 +89,7 @@ def test_parts_put_together_are_what_boost_and_auto_answer(lab, workers):
             workers=workers,
             progress=lambda *_: None,
         )
-        np.testing.assert_allclose(lab.answers[name].told, found.hidden.priors, atol=1e-6)
+        np.testing.assert_allclose(lab.answers[name].hidden_priors, found.hidden.priors, atol=1e-6)
         np.testing.assert_allclose(lab.answers[name].confidences, found.confidences, atol=1e-6)
 
 
