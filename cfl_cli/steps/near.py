@@ -100,15 +100,15 @@ def _effort(lists: Lists, workers: Workers) -> tuple[float, float]:
     return 1.0, 1.0
 
 
-def recalls(found: Pairs, truth: Pairs, wanted: int) -> Floats:
+def recalls(pairs: Pairs, truth: Pairs, wanted: int) -> Floats:
     """Return which share of its nearest points, itself aside, each point that both answer found."""
-    total = max(found.row.max(initial=0), truth.row.max(initial=0)) + 1
+    total = max(pairs.row.max(initial=0), truth.row.max(initial=0)) + 1
     by = np.lexsort((truth.distance, truth.row))
     rows, begin = np.unique(truth.row, return_index=True)
     radius = np.zeros(total)
     radius[rows] = truth.distance[by[begin + wanted - 1]]
-    near = found.distance <= radius[found.row] * (1 + TIE)
-    hits = np.bincount(found.row[near], minlength=total)[np.intersect1d(found.row, rows)]
+    near = pairs.distance <= radius[pairs.row] * (1 + TIE)
+    hits = np.bincount(pairs.row[near], minlength=total)[np.intersect1d(pairs.row, rows)]
     shares: Floats = (np.minimum(hits, wanted) - 1) / (wanted - 1)
     return shares
 
