@@ -1,5 +1,7 @@
 """Shell completion: Typer answers the Tab key; these are the scripts that let a shell ask it."""
 
+import sys
+
 import typer
 
 PROGRAM, VARIABLE = "cfl", "_CFL_COMPLETE"
@@ -31,6 +33,7 @@ def install(ctx: typer.Context, value: bool) -> None:  # noqa: FBT001 — Typer'
     """Write the script for the shell that runs `cfl`, where it finds it, and stop."""
     if not value or ctx.resilient_parsing:
         return
+    _refuse_arguments(ctx)
     from typer import completion  # noqa: PLC0415 — seldom needed
 
     shell, path = completion.install(prog_name=PROGRAM, complete_var=VARIABLE)  # type: ignore[attr-defined]
@@ -44,6 +47,7 @@ def show(ctx: typer.Context, value: bool) -> None:  # noqa: FBT001 — Typer's s
     """Print the script for the shell that runs `cfl`, and stop."""
     if not value or ctx.resilient_parsing:
         return
+    _refuse_arguments(ctx)
     from typer import completion  # noqa: PLC0415 — seldom needed
 
     shell = completion._get_shell_name()  # type: ignore[attr-defined]  # noqa: SLF001 — no other way
@@ -52,3 +56,12 @@ def show(ctx: typer.Context, value: bool) -> None:  # noqa: FBT001 — Typer's s
     )
     typer.echo(ZSH if shell == "zsh" else script)
     raise typer.Exit
+
+
+def _refuse_arguments(ctx: typer.Context) -> None:
+    """Raise if something follows the option: the shell is the one that runs `cfl`, never named."""
+    _, option, *others = sys.argv
+    if others:
+        raise typer.BadParameter(
+            f"{option}: takes no value; it is for the shell that runs cfl", ctx
+        )

@@ -2,14 +2,14 @@
 
 import shutil
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 PANELS = ("Arguments", "Input", "Method", "Judging", "Output", "Run", "Options", "Commands")
 ENVIRONMENT = (
     "Settings can also be given as environment variables: CFL_ and the option's name, such as "
-    "CFL_K=30."
+    "{example}. What names a file or permits overwriting has none."
 )
 INDENT = 2
 NARROWEST = 24  # columns that a description gets at least; in less, it starts on its own line
@@ -58,8 +58,13 @@ def page(command: Any, ctx: Any, *, commands: Sequence[Entry] = ()) -> Page:
         paragraphs,
         {title: entries for title, entries in panels.items() if entries},
         command.epilog or "",
-        (ENVIRONMENT,) if settable else (),
+        (ENVIRONMENT.format(example=_example(settable.values())),) if settable else (),
     )
+
+
+def _example(variables: Iterable[str]) -> str:
+    """Return how a command's environment variable is set."""
+    return "CFL_K=30" if "CFL_K" in variables else "CFL_LOG_FORMAT=json"
 
 
 def as_text(shown: Page, width: int | None = None) -> str:

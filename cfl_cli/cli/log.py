@@ -53,6 +53,10 @@ class Log:
         """Say what to look at."""
         self._say(Level.WARNING, message)
 
+    def attention(self, message: str) -> None:
+        """Say what was done and should be looked at; in text it needs no mark."""
+        self._say(Level.WARNING if self.format == "json" else Level.INFO, message)
+
     def error(self, message: str) -> None:
         """Say what went wrong."""
         self._say(Level.ERROR, message)

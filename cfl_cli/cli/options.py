@@ -61,6 +61,7 @@ def described(
     default: Any = None,
     default_text: str = "",
     short: str = "",
+    variable: bool = True,
 ) -> Setting:
     """Return an option that only some commands have, in the form of a setting."""
     return Setting(
@@ -73,7 +74,7 @@ def described(
         decides=False,
         short=short,
         opposite="",
-        variable=True,
+        variable=variable,
         default_text=default_text,
     )
 
@@ -90,6 +91,7 @@ INPUT_FORMAT = described(
     "Format of DATA, such as csv.gz.",
     panel="input",
     default_text="by its name",
+    variable=False,  # of one file, like its name
 )
 OUTPUT_FORMAT = described(
     "output_format",
@@ -97,6 +99,7 @@ OUTPUT_FORMAT = described(
     "Format of OUT, such as jsonl.",
     panel="output",
     default_text="by its name",
+    variable=False,
 )
 DELIMITER = described(
     "delimiter",

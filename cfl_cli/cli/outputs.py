@@ -181,6 +181,8 @@ def _check_target(target: Path, others: list[Path | None], *, overwrite: bool) -
         raise UsageError(f"{target}: would be read and written, or written twice: name another")
     if not folder.is_dir():
         raise UsageError(f"{target}: directory {folder} does not exist")
+    if not os.access(folder, os.W_OK | os.X_OK):
+        raise UsageError(f"{target}: directory {folder} is not writable: name another")
     if target.exists() and not target.is_file():
         raise UsageError(f"{target}: not a regular file: name another, or - for standard output")
     if not overwrite:

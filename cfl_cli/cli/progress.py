@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 PATIENCE = 1.0  # seconds of work before anything is shown
 INTERVAL = 5.0  # seconds between lines
-BAR = 24  # columns
+BAR = 14  # columns: in 80 of them there is room for every stage
 
 
 class Display:

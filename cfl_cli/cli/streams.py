@@ -57,6 +57,11 @@ def warn(*warnings: str) -> None:
         LOG.warning(warning)
 
 
+def attention(message: str) -> None:
+    """Say on stderr what was done and should be looked at, which is a warning to programs."""
+    LOG.attention(message)
+
+
 def complain(*problems: str) -> None:
     """Say on stderr what went wrong, one line each."""
     for problem in problems:

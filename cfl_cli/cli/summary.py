@@ -1,9 +1,10 @@
 """What a command says on stderr when it is done: what was written, and what to check."""
 
 from pathlib import Path
+from shlex import quote
 
 from cfl_cli.cli.outputs import Outputs
-from cfl_cli.cli.streams import note, warn
+from cfl_cli.cli.streams import attention, note, warn
 from cfl_cli.core.messages import count
 from cfl_cli.tables.table import Place, Table
 from cfl_cli.trust.report import Report
@@ -13,7 +14,7 @@ def note_rejects(outputs: Outputs, table: Table, source: Place) -> None:
     """Say where bad records went, if there are any."""
     if table.rejects:
         bad = count(len(table.rejects), "bad record")
-        note(f"{outputs.rejects}: {bad} of {source.name} set aside")
+        attention(f"{outputs.rejects}: {bad} of {source.name} set aside")
 
 
 def summarise(report: Report, out: str, source: Path | None) -> None:
@@ -23,9 +24,9 @@ def summarise(report: Report, out: str, source: Path | None) -> None:
     note(f"{out}: {report.rows:,} rows, {cfs} in {seconds:.1f} s")
     doubtful = [c.name for c in report.columns if "exclusions-not-uniform" in c.flags]
     if doubtful:
-        note(f"exclusions not uniform, do not rely on the figures: {', '.join(doubtful)}")
+        attention(f"exclusions not uniform, do not rely on the figures: {', '.join(doubtful)}")
     flagged = [column.name for column in report.columns if column.flagged]
     if flagged:
         what = "kept as observed" if report.kept else "check before use"
-        see = f"; see `cfl report {source}`" if source else ""
-        note(f"flagged, {what}: {', '.join(flagged)}{see}")
+        see = f"; see `cfl report {quote(str(source))}`" if source else ""
+        attention(f"flagged, {what}: {', '.join(flagged)}{see}")

@@ -71,6 +71,8 @@ class Place:
 
 def local(name: str) -> Path:
     """Return the path of a file on this machine, or raise if the name is an address elsewhere."""
+    if not name:
+        raise UsageError(f"an empty file name: name a file, or {STANDARD} for a standard stream")
     if REMOTE.match(name):
         raise UsageError(
             f"{name}: only local files can be opened: download it first, or pipe it in as "
@@ -138,6 +140,8 @@ def read_report(name: str) -> bytes:
     title = name if path else "standard input"
     if path is not None and _report_is_beside(path):
         beside = report_path(path)
+        if not files.exists(path) and not files.exists(beside):
+            raise DataError(f"{path}: cannot be read: No such file or directory")
         if not files.exists(beside):
             raise DataError(
                 f"{path}: no report: expected {beside.name} beside it, or pass the report file"

@@ -2,7 +2,10 @@ import pytest
 from builders.command_line import SCHEMA, impute, refused
 
 BAD_TABLES = {
-    "unknown column": ("x,z,cf\n1,2,a\n2,3,b\n", ["no column 'y'"]),
+    "unknown column": (
+        "x,z,cf\n1,2,a\n2,3,b\n",
+        ["column 'y' is in the schema but not in the table"],
+    ),
     "value outside the domain": ("x,y,cf\n1,2,a\n2,3,d\n3,4,b\n4,5,c\n", ["row 2", "'cf'", "'d'"]),
     "not a number": ("x,y,cf\n1,2,a\n2,many,b\n3,4,b\n4,5,c\n", ["row 2", "'y'", "'many'"]),
     "infinity": ("x,y,cf\n1,2,a\n2,inf,b\n3,4,b\n4,5,c\n", ["row 2", "'y'", "'inf'"]),

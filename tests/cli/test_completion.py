@@ -6,6 +6,7 @@ import subprocess
 import sys
 
 import pytest
+from builders.command_line import cfl
 
 from cfl_cli.cli import completion
 
@@ -95,3 +96,13 @@ def test_zsh_completes_at_the_first_tab_when_it_loads_the_script(tmp_path):
     )
     run = subprocess.run(["zsh", "-f", "-c", line], capture_output=True, text=True, check=True)  # noqa: S607 — whichever zsh
     assert run.stdout.split() == ["asked", "asked", "registered"]
+
+
+def test_completion_is_for_the_shell_that_runs_cfl_and_takes_no_name(monkeypatch, tmp_path):
+    monkeypatch.setenv("HOME", str(tmp_path))
+    for option in ("--install-completion", "--show-completion"):
+        monkeypatch.setattr("sys.argv", ["cfl", option, "fish"])
+        result = cfl(option, "fish")
+        assert result.exit_code == 2
+        assert f"{option}: takes no value" in result.stderr
+    assert not list(tmp_path.iterdir())

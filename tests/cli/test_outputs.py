@@ -142,3 +142,9 @@ def test_a_text_goes_to_standard_output_or_to_a_file(folder, capsys):
     target = text_target("text.md", [None], overwrite=False)
     deliver("text", target, overwrite=False)
     assert (folder / "text.md").read_text() == "text"
+
+
+def test_a_directory_that_cannot_be_written_is_refused_before_the_work(tmp_path, monkeypatch):
+    monkeypatch.setattr("cfl_cli.cli.outputs.os.access", lambda *_: False)
+    with pytest.raises(UsageError, match="is not writable: name another"):
+        outputs.check_targets([tmp_path / "o.csv"], sources=[], overwrite=False)

@@ -230,6 +230,9 @@ def test_a_text_table_without_its_report_says_where_one_was_expected(tmp_path):
     expected = (
         r"t\.csv: no report: expected t\.csv\.report\.json beside it, or pass the report file$"
     )
+    with pytest.raises(DataError, match=r"t\.csv: cannot be read: No such file"):
+        tables.read_report(str(tmp_path / "t.csv"))
+    (tmp_path / "t.csv").write_text("a\n1\n")
     with pytest.raises(DataError, match=expected):
         tables.read_report(str(tmp_path / "t.csv"))
 

@@ -3,7 +3,7 @@
 import csv
 import io
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from rich.console import Console
@@ -35,12 +35,20 @@ def table(page: Page[Any], *, color: bool = False, width: int | None = None) -> 
     )
     console.print(Text(page.title))
     console.print()
-    console.print(_lines(page, [field for field in page.fields if width >= field.from_width]))
-    for note in page.notes:
+    shown = [field for field in page.fields if width >= field.from_width]
+    console.print(_lines(page, shown))
+    for note in (*_left_out(page, shown), *page.notes):
         console.print()
         console.print(Text(note))
     text = console.file.getvalue()  # type: ignore[attr-defined]  # the StringIO above
     return "\n".join(line.rstrip() for line in text.splitlines()) + "\n"
+
+
+def _left_out(page: Page[Any], shown: Sequence[Field[Any]]) -> list[str]:
+    """Return which columns a narrow terminal hides, if any."""
+    headings = {field.heading for field in shown}
+    hidden = [f.heading for f in page.fields if f.heading and f.heading not in headings]
+    return [f"Not shown in this width: {', '.join(hidden)}."] if hidden else []
 
 
 def markdown(page: Page[Any], **_: object) -> str:

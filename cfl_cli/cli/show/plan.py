@@ -1,5 +1,6 @@
 """What a run would cost, in words."""
 
+from cfl_cli.core.messages import count
 from cfl_cli.jobs.cost import Plan
 
 
@@ -7,7 +8,7 @@ def describe(plan: Plan) -> str:
     """Return the plan in words, a line each."""
     lines = [
         f"rows           {plan.rows:,} ({plan.distinct_rows:,} distinct by their OFs)",
-        f"OFs            {plan.ofs} in {plan.features} features",
+        f"OFs            {plan.ofs} in {count(plan.features, 'feature')}",
         f"CFs            {plan.cfs} with {plan.confidences} domain values",
         f"memory, about  {_round(plan.memory_mb):,.0f} MB",
         f"time, about    {_round(plan.seconds):,g} s with these settings",

@@ -99,3 +99,10 @@ def test_csv_gives_every_record_back_and_its_lines_end_as_lines_do_here(facts):
 
 def test_json_is_that_of_the_page_with_its_line_ended():
     assert render(page(), "json") == '{"facts": 1}\n'
+
+
+def test_a_narrow_terminal_says_which_columns_it_lacks():
+    wide = Field("wide", str, from_width=100)
+    page = Page("title", [Field("one", str), wide], [1], ["a note"], [], "{}")
+    assert "Not shown in this width: wide." in render(page, "table", width=80)
+    assert "Not shown" not in render(page, "table", width=120)
