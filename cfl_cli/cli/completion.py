@@ -60,7 +60,7 @@ def show(ctx: typer.Context, value: bool) -> None:  # noqa: FBT001 — Typer's s
 
 def _refuse_arguments(ctx: typer.Context) -> None:
     """Raise if something follows the option: the shell is the one that runs `cfl`, never named."""
-    _, option, *others = sys.argv
+    option, *others = sys.argv[1:] or [""]
     if others:
         raise typer.BadParameter(
             f"{option}: takes no value; it is for the shell that runs cfl", ctx

@@ -7,23 +7,12 @@ import numpy as np
 import polars as pl
 import pytest
 
+from benchmarks.tables import MONTHS
+
 DATA = Path(__file__).parents[3] / "shared" / "data"
 needed = pytest.mark.skipif(
     not (DATA / "bank.csv").exists(), reason="the Bank and Adult tables are not beside the project"
 )
-CFS = {
-    "bank": ["job", "marital", "education", "contact", "poutcome"],
-    "adult": [
-        "workclass",
-        "education",
-        "marital-status",
-        "occupation",
-        "relationship",
-        "race",
-        "native-country",
-    ],
-}
-MONTHS = ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"]
 
 
 def read(name):

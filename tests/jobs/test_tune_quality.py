@@ -7,9 +7,10 @@ from itertools import product
 
 import numpy as np
 import pytest
-from builders.real_tables import CFS, kinds, masked, needed, read, schema_text
+from builders.real_tables import kinds, masked, needed, read, schema_text
 from scipy.stats import spearmanr
 
+from benchmarks.tables import CFS
 from cfl_cli.core import draws
 from cfl_cli.core.settings import Settings
 from cfl_cli.jobs.prepare import run
