@@ -14,8 +14,8 @@ The map of the house. A room imports only rooms above it:
     estimators/  the methods: interface; graph (+ graph_settings, graph_stages,
                  graph_brief), boost (+ boost_objective, boost_trees), net, ipal, observed,
                  commonest; auto, blend
-    trust/       how good the answers are: possible_cells, intervals, calibration, heldout; doubts,
-                 verdict, report; scores (by the truth)
+    trust/       how good the answers are: hidden_cells, possible_cells, intervals, calibration,
+                 heldout; doubts, verdict, report; scores (by the truth)
     jobs/        one file per job on a data frame: impute (+ prepare), cost, tune (+ search,
                  trials), mask, evaluate (+ truth)
     cli/         the command line: app, usage, signals, streams, log; given, options, inputs,

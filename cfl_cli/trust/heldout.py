@@ -21,6 +21,7 @@ from cfl_cli.core.log_score import LEAST_MASS, log_scores
 from cfl_cli.core.parallel import slices
 from cfl_cli.core.posterior import most_confident
 from cfl_cli.trust.calibration import LEAST_CELLS, Calibration, Tally
+from cfl_cli.trust.hidden_cells import HiddenCells
 from cfl_cli.trust.intervals import NORMAL, Gain, Interval, PooledEstimate
 from cfl_cli.trust.possible_cells import PossibleCells
 
@@ -63,27 +64,22 @@ def difference(one: Floats, other: Floats) -> Gain:
 
 
 def judge(
-    prior: Floats,
-    hidden: Mask,
+    hidden_cells: HiddenCells,
     candidates: Mask,
-    mechanism: Mechanism,
     *,
     shares: Floats,
     min_confidence: float | None = None,
-    mutual: bool = False,
     rule: Rule | None = None,
 ) -> HeldOut | None:
-    """Return what the hidden cells (m × K) say of the priors (m × K) that were made without them.
+    """Return what the hidden cells say of the priors that were made without them.
 
     `candidates` are those of all rows, n × K, from which comes how many exclusions cells have.
     `shares` is the prior of a row of which nothing is known, K, from rows that are not hidden.
-    `mutual` says that rows were hidden in turn, so that each helped to judge the others. What
-    chance makes of two folds' cells then counts twice, once in each one's judgement of the other,
-    and the variance of an estimate is up to twice that of as many independent cells: so much is
-    allowed for. `rule` answers otherwise than by the most confident candidate. None is returned if
-    no hidden cell distinguishes the values.
+    `rule` answers otherwise than by the most confident candidate. None is returned if no hidden
+    cell distinguishes the values.
     """
-    reach = float(NORMAL * np.sqrt(2)) if mutual else NORMAL
+    prior, hidden, mechanism = hidden_cells.prior, hidden_cells.cells, hidden_cells.mechanism
+    reach = hidden_cells.reach
     weights = mechanism.weights(hidden)
     if not weights.any():
         return None

@@ -1,5 +1,7 @@
 """Which CFs can be trusted: the report of a run, from its estimate and its hidden cells."""
 
+from functools import cached_property
+
 import numpy as np
 
 from cfl_cli.core.arrays import Floats
@@ -12,6 +14,7 @@ from cfl_cli.estimators.interface import Estimate
 from cfl_cli.steps.encode import Encoded
 from cfl_cli.trust.doubts import doubts
 from cfl_cli.trust.heldout import HeldOut, judge
+from cfl_cli.trust.hidden_cells import HiddenCells
 from cfl_cli.trust.intervals import Interval
 from cfl_cli.trust.report import FLAGGING, ColumnReport, Confident, Report, SettingValue
 
@@ -119,25 +122,34 @@ class ColumnFacts:
         hidden = self.estimate.hidden
         return most_confident if hidden is None or not hidden.rules else hidden.rules[self.number]
 
-    def judged(self, min_confidence: float) -> HeldOut | None:
-        """Return what the hidden cells show; None: nothing."""
+    @cached_property
+    def hidden_cells(self) -> HiddenCells | None:
+        """Return the CF's hidden cells beside what was said of them; None: none were hidden."""
         hidden = self.estimate.hidden
         if hidden is None:
             return None
-        seen = all_but(hidden.rows, len(self.candidates))
-        in_turn = not seen.any()  # then the shares can only be of all rows
-        mechanism = self.block.mechanism
-        shares = mechanism.shares(self.candidates[seen | in_turn])
+        return HiddenCells(
+            hidden.priors[:, self.block.columns],
+            self.candidates[hidden.rows],
+            self.block.mechanism,
+            mutual=len(hidden.rows) == len(self.candidates),
+        )
+
+    def judged(self, min_confidence: float) -> HeldOut | None:
+        """Return what the hidden cells show; None: nothing."""
+        hidden, hidden_cells = self.estimate.hidden, self.hidden_cells
+        if hidden is None or hidden_cells is None:
+            return None
+        # Where all rows were hidden in turn, the shares can only be of all rows.
+        seen = all_but(hidden.rows, len(self.candidates)) | hidden_cells.mutual
+        shares = hidden_cells.mechanism.shares(self.candidates[seen])
         if shares is None:
             return None
         return judge(
-            hidden.priors[:, self.block.columns],
-            self.candidates[hidden.rows],
+            hidden_cells,
             self.candidates,
-            mechanism,
             shares=shares.prior,
             min_confidence=min_confidence or None,
-            mutual=in_turn,
             rule=self.rule,
         )
 

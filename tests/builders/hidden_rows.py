@@ -7,6 +7,7 @@ from builders.cells import in_full, skewed
 
 from cfl_cli.core.exclusions import Mechanism
 from cfl_cli.trust.heldout import judge
+from cfl_cli.trust.hidden_cells import HiddenCells
 from cfl_cli.trust.intervals import Interval
 
 
@@ -69,9 +70,8 @@ class World:
 
     def judge(self, m):
         prior, _, hidden = self.draw(m)
-        return judge(
-            prior, hidden, self.table, self.mechanism, shares=self.shares, min_confidence=0.7
-        )
+        hidden_cells = HiddenCells(prior, hidden, self.mechanism)
+        return judge(hidden_cells, self.table, shares=self.shares, min_confidence=0.7)
 
     def study(self, m, times):
         """Judge again and again; return the intervals' numbers, times × 3, of each estimate."""

@@ -8,6 +8,7 @@ from cfl_cli.core.exclusions import Mechanism
 from cfl_cli.steps.neighbors import nearest
 from cfl_cli.steps.weights import solve
 from cfl_cli.trust.heldout import judge
+from cfl_cli.trust.hidden_cells import HiddenCells
 
 STEPS = 15
 
@@ -101,13 +102,11 @@ def test_the_estimated_accuracy_is_that_of_the_answers():
     for cf, block in enumerate(known.columns):
         mechanism = known.mechanisms[cf]
         cells = known.candidates[:, block]
+        priors = found.hidden.priors[:, block]
         judged = judge(
-            found.hidden.priors[:, block],
-            cells[found.hidden.rows],
+            HiddenCells(priors, cells[found.hidden.rows], mechanism, mutual=True),
             cells,
-            mechanism,
             shares=np.full(mechanism.size, 1 / mechanism.size),
-            mutual=True,
             rule=found.hidden.rules[cf],
         )
         right = (found.answers[:, cf] == values[:, cf]).mean()

@@ -9,6 +9,7 @@ from builders.hidden_rows import WORLDS, World
 from cfl_cli.core.exclusions import Mechanism
 from cfl_cli.trust.calibration import HEIGHTS, Tally, bins
 from cfl_cli.trust.heldout import judge
+from cfl_cli.trust.hidden_cells import HiddenCells
 from cfl_cli.trust.intervals import NORMAL
 from cfl_cli.trust.possible_cells import PossibleAnswers
 
@@ -17,7 +18,9 @@ from cfl_cli.trust.possible_cells import PossibleAnswers
 def test_each_bin_of_confidence_is_right_as_often_as_estimated(name):
     world = World(*WORLDS[name])
     prior, _, hidden = world.draw(60_000)
-    found = judge(prior, hidden, world.table, world.mechanism, shares=world.shares).calibration
+    found = judge(
+        HiddenCells(prior, hidden, world.mechanism), world.table, shares=world.shares
+    ).calibration
     assert sum(part.cells for part in found.bins) == (hidden.sum(axis=1) > 1).sum()
     gaps = []
     for part in found.bins:
@@ -97,5 +100,5 @@ def test_the_plot_is_as_high_as_the_accuracy_and_blank_where_no_cell_is():
 def test_exact_cells_are_in_no_bin():
     hidden = np.array([[True, False, False], [True, True, False], [True, True, False]])
     prior = np.full((3, 3), [0.8, 0.1, 0.1])
-    found = judge(prior, hidden, hidden, Mechanism(3), shares=np.full(3, 1 / 3))
+    found = judge(HiddenCells(prior, hidden, Mechanism(3)), hidden, shares=np.full(3, 1 / 3))
     assert sum(part.cells for part in found.calibration.bins) == 2

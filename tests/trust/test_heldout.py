@@ -12,6 +12,7 @@ from cfl_cli.core.exclusions import Mechanism
 from cfl_cli.core.posterior import most_confident
 from cfl_cli.trust import heldout
 from cfl_cli.trust.heldout import difference, judge, scores
+from cfl_cli.trust.hidden_cells import HiddenCells
 
 
 def test_the_score_of_one_and_of_several_exclusions_by_hand():
@@ -55,7 +56,7 @@ def test_one_exclusion_gives_the_formula_of_the_method():
     top, second = (
         1 - 4 * (~np.take_along_axis(hidden, order[:, [j]], axis=1)).mean() for j in (0, 1)
     )
-    found = judge(prior, hidden, hidden, mechanism, shares=shares)
+    found = judge(HiddenCells(prior, hidden, mechanism), hidden, shares=shares)
     assert found.accuracy.value == pytest.approx(top + second / 4)
     first, then = np.argsort(-shares)[:2]
     estimated = mechanism.shares(hidden).values
@@ -67,7 +68,9 @@ def test_one_exclusion_gives_the_formula_of_the_method():
 
 def test_exact_cells_alone_are_all_right():
     hidden = np.eye(3, dtype=bool)
-    found = judge(np.full((3, 3), 1 / 3), hidden, hidden, Mechanism(3), shares=np.full(3, 1 / 3))
+    found = judge(
+        HiddenCells(np.full((3, 3), 1 / 3), hidden, Mechanism(3)), hidden, shares=np.full(3, 1 / 3)
+    )
     assert (found.accuracy.value, found.accuracy.low, found.accuracy.high) == pytest.approx(
         (1, 1, 1)
     )
@@ -78,7 +81,11 @@ def test_two_values_give_the_interval_of_wilson():
     # 15 of 20 hidden cells show the top value, and all other rows are empty.
     hidden = np.array([[True, False]] * 15 + [[False, True]] * 5)
     table = np.ones((10**6, 2), dtype=bool)
-    found = judge(np.full((20, 2), [0.9, 0.1]), hidden, table, Mechanism(2), shares=np.ones(2) / 2)
+    found = judge(
+        HiddenCells(np.full((20, 2), [0.9, 0.1]), hidden, Mechanism(2)),
+        table,
+        shares=np.ones(2) / 2,
+    )
     assert found.accuracy.value == pytest.approx(0.75)
     # Wilson's interval for 15 of 20; one more large step makes it a little wider.
     assert found.accuracy.low == pytest.approx(0.531, abs=0.03)
@@ -89,7 +96,7 @@ def test_a_top_value_that_is_never_ruled_out_may_still_be_wrong_sometimes():
     hidden = np.ones((300, 4), dtype=bool)
     hidden[:, 3] = False
     prior = np.full((300, 4), [0.7, 0.1, 0.1, 0.1])
-    found = judge(prior, hidden, hidden, Mechanism(4), shares=np.full(4, 0.25))
+    found = judge(HiddenCells(prior, hidden, Mechanism(4)), hidden, shares=np.full(4, 0.25))
     assert found.accuracy.value == 1
     assert found.accuracy.high == 1
     assert 1 - 5 * 3 / 300 < found.accuracy.low < 1 - 3 * 3 / 300 + 1 / 3
@@ -99,25 +106,29 @@ def test_empty_cells_or_a_mechanism_that_does_not_distinguish_the_values_show_no
     prior = np.full((2, 4), 0.25)
     empty = np.ones((2, 4), dtype=bool)
     shares = np.full(4, 0.25)
-    assert judge(prior, empty, empty, Mechanism(4), shares=shares) is None
+    assert judge(HiddenCells(prior, empty, Mechanism(4)), empty, shares=shares) is None
     rates = np.array([[0, 0, 0.5, 0.5], [0, 0, 0.5, 0.5], [0.5, 0.5, 0, 0], [0.5, 0.5, 0, 0]])
     hidden = np.array([[True, True, True, False]] * 2)
-    assert judge(prior, hidden, hidden, Mechanism.of(4, rates), shares=shares) is None
+    assert judge(HiddenCells(prior, hidden, Mechanism.of(4, rates)), hidden, shares=shares) is None
 
 
 def test_all_answers_are_above_no_confidence():
     mechanism = Mechanism(5)
     prior, _, hidden, shares = case(mechanism, 500, sizes=(0, 1, 1, 2, 4))
-    found = judge(prior, hidden, hidden, mechanism, shares=shares, min_confidence=0.0)
+    found = judge(HiddenCells(prior, hidden, mechanism), hidden, shares=shares, min_confidence=0.0)
     expected = pytest.approx(astuple(found.accuracy))  # and so their share is 1
     assert astuple(found.confident_accuracy) == expected
-    assert judge(prior[:1], hidden[:1] | True, hidden, mechanism, shares=shares) is None
+    assert (
+        judge(HiddenCells(prior[:1], hidden[:1] | True, mechanism), hidden, shares=shares) is None
+    )
 
 
 def test_no_answer_is_above_a_confidence_that_none_reaches():
     hidden = np.array([[True, True, True, False]] * 2)
     prior = np.full((2, 4), 0.25)
-    found = judge(prior, hidden, hidden, Mechanism(4), shares=prior[0], min_confidence=0.9)
+    found = judge(
+        HiddenCells(prior, hidden, Mechanism(4)), hidden, shares=prior[0], min_confidence=0.9
+    )
     assert found.confident_accuracy is None
 
 
@@ -136,9 +147,9 @@ def test_how_many_rows_go_at_once_does_not_change_the_answer(sizes, monkeypatch)
     mechanism = skewed(9)
     prior, _, hidden, shares = case(mechanism, 100, sizes=sizes)
     options = {"shares": shares, "min_confidence": 0.5}
-    expected = judge(prior, hidden, hidden, mechanism, **options)
+    expected = judge(HiddenCells(prior, hidden, mechanism), hidden, **options)
     monkeypatch.setattr(heldout, "NUMBERS_AT_ONCE", 1)
-    found = judge(prior, hidden, hidden, mechanism, **options)
+    found = judge(HiddenCells(prior, hidden, mechanism), hidden, **options)
     np.testing.assert_allclose(numbers(found), numbers(expected), rtol=1e-9, atol=1e-9)
 
 
@@ -147,7 +158,13 @@ def test_uniform_exclusions_by_rank_and_by_the_general_rule_agree():
     prior, _, hidden, shares = case(mechanism, 60, sizes=(0, 1, 2, 4))
     prior[0] = np.eye(5)[1]
     found, same = (
-        judge(prior, hidden, hidden, mechanism, shares=shares, rule=rule, min_confidence=0.5)
+        judge(
+            HiddenCells(prior, hidden, mechanism),
+            hidden,
+            shares=shares,
+            rule=rule,
+            min_confidence=0.5,
+        )
         for rule in (None, partial(most_confident))
     )
     np.testing.assert_allclose(numbers(found), numbers(same), rtol=1e-9)
@@ -156,12 +173,12 @@ def test_uniform_exclusions_by_rank_and_by_the_general_rule_agree():
 def test_the_accuracy_of_the_priors_top_value_is_the_formula_of_the_method():
     mechanism = Mechanism(5)
     prior, _, hidden, shares = case(mechanism, 400)
-    found = judge(prior, hidden, hidden, mechanism, shares=shares, rule=stubborn)
+    found = judge(HiddenCells(prior, hidden, mechanism), hidden, shares=shares, rule=stubborn)
     ruled_out = ~hidden[np.arange(400), prior.argmax(axis=1)]
     assert found.accuracy.value == pytest.approx(1 - 4 * ruled_out.mean())
     assert found.confidence == pytest.approx(prior.max(axis=1).mean())
     # What always answering the commonest candidate would score has nothing to do with the rule.
-    usual = judge(prior, hidden, hidden, mechanism, shares=shares)
+    usual = judge(HiddenCells(prior, hidden, mechanism), hidden, shares=shares)
     assert found.commonest == usual.commonest
     assert found.score == usual.score
     assert found.accuracy.value < usual.accuracy.value

@@ -1,0 +1,27 @@
+"""Run cases and keep them for study: python -m benchmarks.field --to FOLDER."""
+
+import argparse
+import pickle
+from pathlib import Path
+
+from benchmarks.field.cases import make
+from benchmarks.field.mechanisms import MECHANISMS
+from benchmarks.field.tables import SEEN_ONCE, TUNED_ON, read
+
+parser = argparse.ArgumentParser(description="Run cases and keep them.")
+parser.add_argument("--to", type=Path, required=True)
+parser.add_argument("--tables", choices=["tuned", "seen"], default="tuned")
+parser.add_argument("--mechanism", action="append")
+parser.add_argument("--seeds", type=int, default=3)
+parser.add_argument("--exact", type=float, default=0.0)
+asked = parser.parse_args()
+asked.to.mkdir(parents=True, exist_ok=True)
+for seed in range(asked.seeds):
+    for table in TUNED_ON if asked.tables == "tuned" else SEEN_ONCE:
+        for mechanism in asked.mechanism or MECHANISMS:
+            slug = f"{table}-{mechanism}-{asked.exact}-{seed}".replace("/", "_")
+            path = asked.to / f"{slug.replace(' ', '_')}.pkl"
+            if not path.exists():
+                case = make(read(table, seed=seed), mechanism, seed, exact=asked.exact)
+                path.write_bytes(pickle.dumps(case))
+                print(path.name, flush=True)

@@ -1,0 +1,88 @@
+"""How cells come about in the field: from the true values, and from how plausible others look.
+
+Each function returns candidates, n × K, for one CF. `plausible`, n × K, is what somebody who knows
+the OFs would think of each value; it comes from a model that was fitted to the exact values.
+"""
+
+from collections.abc import Callable
+from functools import partial
+
+import numpy as np
+
+from cfl_cli.core.arrays import Floats, Ints, Mask
+from cfl_cli.core.exclusions import Mechanism
+
+How = Callable[[Ints, Floats, np.random.Generator], Mask]
+
+
+def uniform(
+    truth: Ints, plausible: Floats, rng: np.random.Generator, *, several: bool = False
+) -> Mask:
+    """Rule out one wrong value, or one to three of them, any alike."""
+    n, size = plausible.shape
+    most = min(3, size - 2) if several and size > 3 else 1
+    exclusions = np.asarray(rng.integers(1, most + 1, n))
+    return Mechanism(size).draw(truth, exclusions, rng.random((n, size)))
+
+
+def favored(truth: Ints, plausible: Floats, rng: np.random.Generator, *, times: float) -> Mask:
+    """Rule out one wrong value, a certain one so many times as readily as others."""
+    size = plausible.shape[1]
+    weights = np.ones(size)
+    weights[rng.integers(size)] = times
+    rates = np.where(np.eye(size, dtype=bool), 0, weights)
+    how = Mechanism.of(size, rates / rates.sum(axis=1, keepdims=True))
+    return how.draw(truth, np.ones(len(truth), dtype=int), rng.random(plausible.shape))
+
+
+def by_plausibility(
+    truth: Ints, plausible: Floats, rng: np.random.Generator, *, first: bool, share: float = 1.0
+) -> Mask:
+    """Rule out the likeliest (or the least likely) wrong value, in that share of the cells."""
+    n, size = plausible.shape
+    rows = np.arange(n)
+    looks = plausible + 1e-9 * rng.random((n, size))
+    looks[rows, truth] = -np.inf if first else np.inf
+    chosen = looks.argmax(axis=1) if first else looks.argmin(axis=1)
+    anything = (truth + rng.integers(1, size, n)) % size
+    candidates = np.ones((n, size), dtype=bool)
+    candidates[rows, np.where(rng.random(n) < share, chosen, anything)] = False
+    return candidates
+
+
+def people(truth: Ints, plausible: Floats, rng: np.random.Generator, *, doubt: float = 1.0) -> Mask:
+    """Leave, beside the true value, those that look plausible: what a person would not rule out."""
+    n, size = plausible.shape
+    relative = plausible / plausible.max(axis=1, keepdims=True)
+    candidates: Mask = rng.random((n, size)) < np.minimum(doubt * relative, 1)
+    candidates[np.arange(n), truth] = True
+    return candidates
+
+
+def wrong(truth: Ints, plausible: Floats, rng: np.random.Generator, *, share: float) -> Mask:
+    """Rule out any one value, the true one in that share of the cells."""
+    n, size = plausible.shape
+    anything = (truth + rng.integers(1, size, n)) % size
+    candidates = np.ones((n, size), dtype=bool)
+    candidates[np.arange(n), np.where(rng.random(n) < share, truth, anything)] = False
+    return candidates
+
+
+MECHANISMS: dict[str, How] = {
+    "uniform": uniform,
+    "uniform, one to three": partial(uniform, several=True),
+    "twice as often": partial(favored, times=2),
+    "three times as often": partial(favored, times=3),
+    "likeliest first": partial(by_plausibility, first=True),
+    "least likely first": partial(by_plausibility, first=False),
+    "likeliest first, half": partial(by_plausibility, first=True, share=0.5),
+    "people": people,
+    "3 % wrong": partial(wrong, share=0.03),
+    "10 % wrong": partial(wrong, share=0.10),
+}
+
+
+def with_exact(candidates: Mask, truth: Ints, share: float, rng: np.random.Generator) -> Mask:
+    """Return the cells with a share of them exact, drawn at random."""
+    exact = rng.random(len(truth)) < share
+    return np.where(exact[:, None], np.arange(candidates.shape[1]) == truth[:, None], candidates)
