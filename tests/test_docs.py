@@ -130,7 +130,7 @@ def check_the_shares_that_are_right(place):
         (DOCS / "methods.md", r"gets (\d+) % of the diagnoses and (\d+) % of the wards", auto[:2]),
         (DOCS / "methods.md", r"where `graph` gets (\d+) % and (\d+) %", graph[:2]),
         (
-            DOCS / "report-and-trust.md",
+            DOCS / "report.md",
             r"(\d+) % of the diagnoses, (\d+) % of the wards and (\d+) % of the coat racks",
             graph,
         ),
