@@ -86,7 +86,8 @@ def misfits(table: Table, options: WriteOptions) -> list[str]:
 def write(frame: Any, file: IO[bytes], options: WriteOptions) -> None:
     """Write the table, with the report added to its own metadata."""
     table, kind = frames.as_arrow(frame), options.kind
-    report = {REPORT_KEY: options.report} if options.report else {}
+    # As bytes, like the keys that the table has, or it would have both reports.
+    report = {REPORT_KEY.encode(): options.report} if options.report else {}
     table = table.replace_schema_metadata({**(table.schema.metadata or {}), **report})
     try:
         if kind == PARQUET:
