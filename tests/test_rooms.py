@@ -21,7 +21,8 @@ ARRAYS = {"numpy", "scipy", "osqp", "threadpoolctl", "lightgbm"}
 TABLES = {"steps.encode", "steps.cells", "steps.decode"}  # of the steps, those that know tables
 MATHEMATICS = ("core", "steps", "estimators")
 TRUST = {
-    f"trust.{name}" for name in ("possible_cells", "intervals", "calibration", "heldout", "scores")
+    f"trust.{name}"
+    for name in ("possible_cells", "intervals", "calibration", "heldout", "scores", "audit")
 }
 
 

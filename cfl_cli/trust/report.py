@@ -12,6 +12,7 @@ from pydantic import ConfigDict, Field, TypeAdapter, ValidationError
 
 from cfl_cli.errors import DataError
 from cfl_cli.estimators.interface import Part
+from cfl_cli.trust.audit import Audit
 from cfl_cli.trust.calibration import Calibration
 from cfl_cli.trust.intervals import Interval
 
@@ -81,6 +82,8 @@ class ColumnReport:
     parts: tuple[Part, ...] = ()  # that it was chosen among or blended from
     round: int | None = None  # of the graph, whose answer was taken
     iterations: int | None = None  # after which that round stopped
+    accuracy_basis: str | None = None  # what estimated_accuracy rests on
+    audit: Audit | None = None  # what rows that a person looked up say
 
 
 @dataclass(frozen=True)

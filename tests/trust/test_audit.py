@@ -1,0 +1,110 @@
+"""Wilson's interval for finite tables, against score tests, enumeration and a scan."""
+
+from math import sqrt
+
+import numpy as np
+import pytest
+from scipy.stats import binomtest, hypergeom
+
+from cfl_cli.trust.audit import WIDTH, judge, more_rows, share, wilson
+from cfl_cli.trust.intervals import NORMAL, Interval
+
+
+def accepted(right, checked, answers):
+    """Return the shares that a score test of the hypergeometric mean and variance accepts."""
+    for true in range(answers + 1):
+        p = true / answers
+        variance = p * (1 - p) / checked * (answers - checked) / (answers - 1)
+        if abs(right / checked - p) <= NORMAL * sqrt(variance) + 1e-12:
+            yield p
+
+
+@pytest.mark.parametrize("right", [0, 1, 30, 83, 99, 100])
+@pytest.mark.parametrize("answers", [101, 150, 3000])
+def test_the_interval_is_that_of_the_score_test_rounded_outward_to_whole_rows(right, answers):
+    inside = [*accepted(right, 100, answers)]
+    found = share(right, 100, answers)
+    assert found.value == right / 100
+    step = 1.001 / answers
+    if inside:
+        assert min(inside) - step <= found.low <= min(inside)
+        assert max(inside) <= found.high <= max(inside) + step
+    for end in (found.low, found.high):
+        assert end * answers == pytest.approx(round(end * answers))
+
+
+def test_a_table_without_end_has_the_interval_of_the_textbook():
+    textbook = binomtest(83, 100).proportion_ci(method="wilson")
+    assert wilson(0.83, 100, 10**12) == pytest.approx((textbook.low, textbook.high), abs=1e-5)
+
+
+@pytest.mark.parametrize(("answers", "checked"), [(3000, 100), (400, 100), (60, 20), (25, 24)])
+def test_about_95_of_100_intervals_hold_the_truth_whatever_it_is(answers, checked):
+    counts = np.arange(checked + 1)
+    found = [share(int(right), checked, answers) for right in counts]
+    low, high = np.array([(one.low, one.high) for one in found]).T
+    held = []
+    for true in range(0, answers + 1, max(answers // 150, 1)):
+        p = true / answers
+        chances = hypergeom(answers, true, checked).pmf(counts)
+        held.append(chances @ ((low <= p + 1e-12) & (p - 1e-12 <= high)))
+    assert np.mean(held) > 0.95
+    assert min(held) > 0.92
+    if answers == 3000:
+        assert np.mean(held) < 0.96
+
+
+def test_a_hundred_rows_of_a_large_table_give_a_width_of_a_sixth():
+    found = share(75, 100, 45_000)
+    assert found.high - found.low == pytest.approx(0.166, abs=0.002)
+
+
+def test_nothing_is_left_open_where_every_answer_was_checked():
+    assert share(7, 10, 10) == Interval(0.7, 0.7, 0.7)
+    assert more_rows(7, 10, 10) == 0
+
+
+def test_rows_that_were_not_checked_are_all_that_can_move_the_truth():
+    found = share(9, 9, 10)
+    assert (found.low, found.high) == (0.9, 1.0)
+
+
+@pytest.mark.parametrize(
+    ("right", "checked", "answers"), [(83, 100, 3000), (20, 20, 90), (1, 2, 9)]
+)
+def test_the_rows_that_are_still_to_be_checked_are_found_by_a_scan(right, checked, answers):
+    for more in range(answers - checked + 1):
+        low, high = wilson(right / checked, checked + more, answers)
+        if high - low <= WIDTH:
+            break
+    assert more_rows(right, checked, answers) == more
+
+
+def audited(**changed):
+    plain = {
+        "answers": 3000,
+        "drawn": 100,
+        "checked": 96,
+        "right": 80,
+        "estimate": Interval(0.9, 0.85, 0.95),
+        "former": (Interval(0.9, 0.85, 0.95), "uniform"),
+        "contradicted": None,
+    }
+    return judge(**{**plain, **changed})
+
+
+def test_rows_left_empty_are_counted_as_wrong_and_as_right():
+    found = audited()
+    assert (found.empty, found.accuracy) == (4, share(80, 96, 3000))
+    assert (found.if_empty_wrong, found.if_empty_right) == (
+        share(80, 100, 3000),
+        share(84, 100, 3000),
+    )
+    whole = audited(checked=100)
+    assert (whole.empty, whole.if_empty_wrong, whole.if_empty_right) == (0, None, None)
+
+
+def test_an_estimate_holds_if_the_audit_leaves_some_of_its_interval_possible():
+    assert audited().estimate_held is True
+    assert audited(right=50).estimate_held is False
+    assert audited(estimate=None).estimate_held is None
