@@ -1,0 +1,153 @@
+"""Rows are drawn at random, filled in, and say what share of all answers is right."""
+
+import json
+from collections import Counter
+
+import numpy as np
+import polars as pl
+import pytest
+from builders.audits import SCHEMA, facts, filled, output, table, truth
+
+from cfl_cli.errors import UsageError
+from cfl_cli.jobs.audit import audit, draw, read_output
+from cfl_cli.trust.audit import share
+from cfl_cli.trust.intervals import Interval
+from cfl_cli.trust.report import Confident
+
+
+def test_the_table_to_check_has_row_numbers_keys_and_an_empty_column_per_cf():
+    drawn = draw(output(), 5, keys=["id"])
+    assert drawn.frame.columns == ["cfl_row", "id", "job", "pet", "cfl_draw"]
+    assert drawn.frame["job"].null_count() == drawn.frame["pet"].null_count() == 5
+    rows = drawn.frame["cfl_row"].to_list()
+    assert rows == sorted(rows)
+    assert drawn.frame["id"].to_list() == [f"P{row - 1:03}" for row in rows]
+    assert drawn.of == 40
+    shown = draw(output(), 5, cfs=["job"], show_answers=True).frame
+    assert shown.columns == ["cfl_row", "job", "job_imputed", "cfl_draw"]
+    assert shown["job_imputed"].to_list() == [table()["job_imputed"][row - 1] for row in rows]
+
+
+def test_the_same_seed_draws_the_same_rows_and_fewer_of_them_are_among_more():
+    ten = draw(output(), 10).frame["cfl_row"].to_list()
+    assert draw(output(), 10, cfs=["pet"]).frame["cfl_row"].to_list() == ten
+    assert {*ten} < {*draw(output(), 20).frame["cfl_row"].to_list()}
+    assert draw(output(), 10, seed=1).frame["cfl_row"].to_list() != ten
+
+
+def test_other_answers_draw_other_rows_so_that_rows_learned_from_are_not_favored():
+    assert (
+        not draw(output(), 10).frame["cfl_row"].equals(draw(output(wrong=9), 10).frame["cfl_row"])
+    )
+
+
+def test_every_row_is_drawn_about_as_often():
+    one = output()
+    times = Counter(
+        row for seed in range(400) for row in draw(one, 10, seed=seed).frame["cfl_row"].to_list()
+    )
+    spread = np.array([times[row + 1] for row in range(40)])
+    chi_square = ((spread - 100) ** 2 / 75).sum()  # variance of a count: 400 · ¼ · ¾
+    assert chi_square < 65  # 39 expected, 65 in one case of 200
+
+
+def test_rows_without_an_answer_are_not_drawn_and_not_counted():
+    frame = table().with_columns(
+        pl.when(pl.int_range(40) < 25).then(pl.col("job_imputed")).otherwise(None)
+    )
+    confident = Confident(0.6, Interval(0.7, 0.6, 0.8))
+    one = read_output(frame, facts(confident=confident), name="o")
+    drawn = draw(one, 20, cfs=["job"])
+    assert (drawn.of, max(drawn.frame["cfl_row"]) <= 25) == (25, True)
+    found = audit(one, {"f": filled(drawn.frame)}).audits["job"]
+    assert (found.answers, found.drawn, found.checked) == (25, 20, 20)
+    assert found.estimate == confident.accuracy
+    assert found.former_accuracy == Interval(0.9, 0.8, 0.95)
+    both = audit(one, {"f": filled(draw(one, 20).frame)}).audits["job"]
+    assert both.drawn == both.checked < 20
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"rows": 0}, "--draw 0: expected 1 to 40"),
+        ({"rows": 41}, "--draw 41: expected 1 to 40"),
+        ({"keys": ["ID"]}, r"--key 'ID': not a column of out.csv \(did you mean 'id'\?\)"),
+        ({"keys": ["job"]}, "--key 'job': the file has a column of this name"),
+        ({"keys": ["pet_imputed"]}, "--key 'pet_imputed': holds answers: use --show-answers"),
+        ({"keys": ["id", "id"]}, "--key 'id': named twice"),
+        ({"cfs": ["dog"]}, "--cf 'dog'"),
+    ],
+)
+def test_a_draw_that_makes_no_sense_is_refused(options, words):
+    with pytest.raises(UsageError, match=words):
+        draw(output(), **{"rows": 5, **options})
+
+
+def test_the_audit_counts_what_is_right_and_the_report_says_so():
+    one = output()
+    drawn = draw(one, 20).frame
+    rows = drawn["cfl_row"].to_list()
+    right = sum(row > 10 for row in rows)  # the first ten answers are wrong
+    found = audit(one, {"f": filled(drawn)})
+    job = found.audits["job"]
+    assert (job.answers, job.drawn, job.checked, job.empty, job.right) == (40, 20, 20, 0, right)
+    assert job.accuracy == share(right, 20, 40)
+    assert (job.estimate, job.former_basis) == (Interval(0.9, 0.8, 0.95), None)
+    column, pet = found.report.columns
+    assert (column.estimated_accuracy, column.accuracy_basis) == (job.accuracy, "audit")
+    assert column.audit == job
+    assert (pet.audit.right, pet.audit.estimate, pet.audit.estimate_held) == (20, None, None)
+    assert json.loads(found.to_json())["columns"][0]["right"] == right
+
+
+def test_a_second_audit_keeps_what_was_estimated_before_the_first():
+    one = output()
+    drawn = filled(draw(one, 20).frame)
+    once = audit(one, {"f": drawn})
+    twice = audit(read_output(table(), once.report, name="o"), {"f": drawn})
+    assert twice.audits["job"].former_accuracy == Interval(0.9, 0.8, 0.95)
+    assert twice.audits["job"].estimate == Interval(0.9, 0.8, 0.95)
+    assert twice.audits["pet"].estimate is None
+
+
+def test_rows_left_empty_or_deleted_are_counted_alike():
+    one = output()
+    drawn = filled(draw(one, 20).frame)
+    some = pl.int_range(20) < 3
+    empty = drawn.with_columns(job=pl.when(some).then(None).otherwise(pl.col("job")))
+    deleted = drawn.filter(~some)
+    left = audit(one, {"f": empty}).audits["job"]
+    assert (left.checked, left.empty) == (17, 3)
+    assert audit(one, {"f": deleted}).audits["job"] == left
+    assert left.if_empty_wrong == share(left.right, 20, 40)
+
+
+def test_two_draws_count_a_row_once():
+    one = output()
+    first, second = (filled(draw(one, 15, seed=seed).frame) for seed in (0, 1))
+    found = audit(one, {"a": first, "b": second}).audits["job"]
+    rows = {*first["cfl_row"], *second["cfl_row"]}
+    assert len(rows) < 30
+    assert found.drawn == found.checked == len(rows)
+    assert found.right == sum(row > 10 for row in rows)
+    pasted = audit(one, {"c": pl.concat([first, second]).unique("cfl_row")}).audits["job"]
+    assert pasted == found
+
+
+def test_a_cf_of_which_nothing_was_found_out_stays_as_it_was():
+    one = output()
+    found = audit(one, {"f": filled(draw(one, 20).frame, pet=pl.lit(None))})
+    assert (found.unchecked, [*found.audits]) == (("pet",), ["job"])
+    assert found.report.columns[1] == one.report.columns[1]
+    only = audit(one, {"f": filled(draw(one, 20).frame)}, cfs=["pet"])
+    assert ([*only.audits], only.report.columns[0].audit) == (["pet"], None)
+
+
+def test_cells_that_rule_out_what_is_true_are_counted_if_the_schema_is_known():
+    frame = table().with_columns(job=pl.Series(truth(40)))  # every cell rules out the truth
+    drawn = draw(read_output(frame, facts(), name="o"), 20).frame
+    without = audit(read_output(frame, facts(), name="o"), {"f": filled(drawn)})
+    assert without.audits["job"].contradicted is None
+    known = audit(read_output(frame, facts(), SCHEMA, name="o"), {"f": filled(drawn)})
+    assert known.audits["job"].contradicted == 20

@@ -1,0 +1,128 @@
+"""Files that a person filled in are read as people write them, and strictly where it matters."""
+
+import polars as pl
+import pytest
+from builders.audits import facts, filled, output, table
+
+from cfl_cli.errors import DataError
+from cfl_cli.jobs.answers import read as read_answers
+from cfl_cli.jobs.audit import draw
+from cfl_cli.jobs.checked import Draw, read
+
+OUTPUT = output()
+DRAWN = filled(draw(OUTPUT, 10).frame)
+FIRST = DRAWN["cfl_row"][0]
+
+
+def found(frame, **more):
+    """Return the places of the jobs that were found out, as a list."""
+    return read({"f": frame, **more}, OUTPUT)[0].places.tolist()
+
+
+def with_first(**cells):
+    """Return the file with other cells in its first line."""
+    first = (
+        DRAWN.head(1)
+        .cast(pl.String)
+        .with_columns(pl.lit(v, pl.String).alias(k) for k, v in cells.items())
+    )
+    return pl.concat([first, DRAWN.slice(1).cast(pl.String)])
+
+
+def test_a_draw_is_written_in_words_and_read_again():
+    draw_of = Draw(7, 100, "5f1c2ab9")
+    assert str(draw_of) == "seed 7 rows 100 of 5f1c2ab9"
+    assert Draw.parse(f" {draw_of} ") == draw_of
+    for text in ("", "seed 7", "seed -1 rows 1 of 5f1c2ab9", f"seed {2**63} rows 1 of 5f1c2ab9"):
+        assert Draw.parse(text) is None
+    assert draw_of.rows(40).sum() == 40
+
+
+@pytest.mark.parametrize(
+    "frame",
+    [
+        DRAWN.reverse(),
+        DRAWN.select(reversed(DRAWN.columns)),
+        DRAWN.with_columns(note=pl.lit("was hard to find")),
+        DRAWN.with_columns(pl.col("cfl_row").cast(pl.Float64)),
+        with_first(cfl_row=f" {FIRST}.0 "),
+        with_first(job=f"  {DRAWN['job'][0].upper()} "),
+        pl.concat([DRAWN, DRAWN.head(2).clear(2)]),
+    ],
+)
+def test_what_people_and_spreadsheets_do_to_a_file_does_not_matter(frame):
+    assert found(frame) == found(DRAWN)
+
+
+@pytest.mark.parametrize("cell", [None, "", "  ", "NA"])
+def test_a_cell_that_is_left_empty_says_nothing(cell):
+    places = read({"f": with_first(job=cell)}, OUTPUT, missing=("", "NA"))[0].places
+    assert (places >= 0).sum() == 9
+
+
+@pytest.mark.parametrize(
+    ("frame", "words"),
+    [
+        (DRAWN.drop("cfl_row"), "f: no column 'cfl_row': pass a file that `cfl audit --draw`"),
+        (DRAWN.rename({"cfl_draw": "cfl draw"}), "no column 'cfl_draw' (did you mean 'cfl draw'?)"),
+        (DRAWN.drop("job", "pet"), "f: no column for a CF: expected 'job', 'pet'"),
+        (DRAWN.rename({"job": "jobb"}), "column 'jobb': not a CF (did you mean 'job'?)"),
+        (DRAWN.with_columns(job=None, pet=None), "f: nothing is filled in"),
+        (with_first(cfl_row="one"), "f: row 1, column 'cfl_row': 'one' is not a row number"),
+        (with_first(cfl_row="1.5"), "'1.5' is not a row number"),
+        (with_first(cfl_row=None), "an empty cell is not a row number"),
+        (with_first(cfl_row="0"), "out.csv has no row 0"),
+        (with_first(cfl_row="41"), "out.csv has no row 41"),
+        (with_first(cfl_draw="by hand"), "column 'cfl_draw': does not say how the row was drawn"),
+        (pl.concat([DRAWN, DRAWN.tail(1)]), "is there twice, in rows 10 and 11 of the file"),
+        (with_first(job="nurs"), f"cfl_row {FIRST}, column 'job': 'nurs' is not a value of it"),
+        (with_first(job="nurs"), "(did you mean 'nurse'?)"),
+        (DRAWN.with_columns(job=pl.Series([[1]] * 10)), "'List(Int64)' is not a value"),
+    ],
+)
+def test_what_is_wrong_with_a_file_is_said_in_a_line(frame, words):
+    with pytest.raises(DataError) as error:
+        found(frame)
+    assert words in str(error.value)
+
+
+def test_a_row_that_was_not_drawn_is_refused():
+    other = next(row for row in range(1, 41) if row not in DRAWN["cfl_row"])
+    with pytest.raises(DataError, match=rf"f: cfl_row {other} was not drawn: remove the line"):
+        found(with_first(cfl_row=str(other)))
+
+
+def test_a_file_that_was_drawn_from_other_answers_is_refused_in_one_line():
+    with pytest.raises(DataError, match=r"^f: drawn from other answers than those in out.csv: .*$"):
+        read({"f": DRAWN}, output(wrong=9))
+
+
+def test_files_may_share_rows_but_not_disagree_about_them():
+    half = DRAWN.with_columns(job=pl.when(pl.int_range(10) < 5).then("job"))
+    rest = DRAWN.with_columns(job=pl.when(pl.int_range(10) > 3).then("job"))
+    assert found(half, g=rest) == found(DRAWN)
+    with pytest.raises(DataError, match=rf"f: cfl_row {FIRST}, column 'job': another file has"):
+        read({"g": DRAWN, "f": with_first(job="farmer")}, OUTPUT)
+
+
+def test_without_a_schema_a_value_that_was_never_answered_asks_for_it():
+    plain = read_answers(table(), facts(), name="out.csv")
+    with pytest.raises(DataError, match=r"'dog' is not among the values of its answers.*--schema"):
+        read({"f": with_first(pet="dog")}, plain)
+    assert read({"f": with_first(pet="dog")}, OUTPUT)[1].places.max() == 1
+
+
+def test_spellings_that_differ_by_case_alone_are_told_apart():
+    frame = table().with_columns(pet_imputed=pl.Series(["Cat", "cat"] * 20))
+    one = read_answers(frame, facts(), name="o")
+    drawn = draw(one, 4, cfs=["pet"]).frame
+    cats = read({"f": drawn.with_columns(pet=pl.lit("cat"))}, one)[0]
+    assert {*cats.places[cats.known].tolist()} == {cats.answers.values.index("cat")}
+    with pytest.raises(DataError, match="'CAT' is not a value of it"):
+        read({"f": drawn.with_columns(pet=pl.lit("CAT"))}, one)
+
+
+def test_many_problems_are_counted():
+    with pytest.raises(DataError) as error:
+        read({"f": filled(draw(OUTPUT, 30).frame).with_columns(job=pl.lit("x"))}, OUTPUT)
+    assert (len(error.value.problems), error.value.more) == (20, 10)
