@@ -42,6 +42,13 @@ class Columns(FileName):
 
 
 @dataclass(frozen=True)
+class Files(Columns):
+    """Names of files: an option that is repeated."""
+
+    metavar = "FILE"
+
+
+@dataclass(frozen=True)
 class BadRows(Choice):
     """What to do with bad records; the words of earlier versions are understood."""
 

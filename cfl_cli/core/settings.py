@@ -39,7 +39,7 @@ from cfl_cli.core.methods import METHODS
 Auto: TypeAlias = Literal["auto"]
 
 DEFAULT_GAMMA = 0.25
-WRITING = ("impute", "report", "init", "tune", "mask", "evaluate")
+WRITING = ("impute", "report", "init", "tune", "mask", "evaluate", "audit")
 
 
 @dataclass(frozen=True)
@@ -89,8 +89,8 @@ class Settings(SettingsTable):
     seed: int = entry(
         Whole(Bounds(least=0, less_than=2**63)),
         0,
-        "Seed of everything random: ties between neighbors, hidden rows, masks.",
-        *("impute", "tune", "mask"),
+        "Seed of everything random: ties between neighbors, hidden rows, masks, audits.",
+        *("impute", "tune", "mask", "audit"),
         panel="method",
     )
     folds: int | Auto = entry(
@@ -218,7 +218,7 @@ class RunSettings(SettingsTable):
         Switch(),
         False,  # noqa: FBT003
         "Print errors only.",
-        *("impute", "tune", "mask"),
+        *("impute", "tune", "mask", "audit"),
         panel="run",
         short="q",
     )

@@ -2,7 +2,10 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Generic, TypeVar
+from typing import TYPE_CHECKING, Generic, TypeVar
+
+if TYPE_CHECKING:  # help needs pages, and nothing heavy
+    from cfl_cli.trust.intervals import Interval
 
 Fact = TypeVar("Fact")
 
@@ -31,3 +34,10 @@ class Page(Generic[Fact]):
     notes: Sequence[str]
     records: Sequence[Mapping[str, object]]  # all with the same names; nothing nested
     json: str  # one object that holds everything
+
+
+def interval_text(interval: "Interval | None") -> str:
+    """Return an estimate with its interval, as every page shows it."""
+    if interval is None:
+        return "-"
+    return f"{interval.value:.2f} ({interval.low:.2f}–{interval.high:.2f})"

@@ -5,9 +5,12 @@ from collections.abc import Iterator
 from dataclasses import asdict
 from typing import TypeAlias, get_args, get_type_hints
 
+from cfl_cli.cli.show import audit as audits
 from cfl_cli.cli.show.page import Field as AnyField
 from cfl_cli.cli.show.page import Page
+from cfl_cli.cli.show.page import interval_text as _interval
 from cfl_cli.core.messages import count, printable
+from cfl_cli.trust.audit import Audit
 from cfl_cli.trust.intervals import Interval
 from cfl_cli.trust.report import ADVICE, ColumnReport, Report
 
@@ -40,12 +43,6 @@ def _bar(column: ColumnReport) -> str:
     """Draw the entropy that is left as █ and the entropy that is gone as ░."""
     left = round(BAR * (1 - column.entropy_reduction))
     return "█" * left + "░" * (BAR - left)
-
-
-def _interval(interval: Interval | None) -> str:
-    if interval is None:
-        return "-"
-    return f"{interval.value:.2f} ({interval.low:.2f}–{interval.high:.2f})"
 
 
 NAME = Field("CF", lambda column: printable(column.name), folds=True, style=lambda _: "bold")
@@ -130,6 +127,21 @@ def _of_column(column: ColumnReport, report: Report) -> Iterator[str]:
         cells = count(column.suspect_cells, "suspect cell")
         whose = "its" if column.suspect_cells == 1 else "their"
         yield f"{name}: {cells}: {whose} candidates get under 1 %."
+    if column.audit:
+        yield from _of_audit(name, column.audit)
+
+
+def _of_audit(name: str, audit: Audit) -> Iterator[str]:
+    """Yield where the accuracy of a CF that was audited comes from."""
+    verdict = ""
+    if audit.estimate:
+        agrees = "agrees" if audit.estimate_held else "is refuted by it"
+        verdict = f"; {_interval(audit.estimate)} was estimated without truth, which {agrees}"
+    yield (
+        f"{name}: accuracy by audit: {audit.right:,} of {audit.checked:,} answers that were drawn "
+        f"and looked up are right{verdict}."
+    )
+    yield from audits.sentences(name, audit)
 
 
 def _flat(column: ColumnReport) -> dict[str, object]:
@@ -150,6 +162,9 @@ def _flat(column: ColumnReport) -> dict[str, object]:
         interval = facts.pop(name) or {}
         for part in ("value", "low", "high"):
             facts[f"{name}_{part}"] = interval.get(part)
+    audit = audits.flat(column.audit)
+    facts.pop("audit")
+    facts |= {f"audit_{name}": value for name, value in audit.items()}
     if calibration:
         facts["calibration_bins"] = json.dumps(calibration["bins"])
     return facts

@@ -1,0 +1,265 @@
+"""The two halves of `cfl audit`: rows to check go out, checked rows come back."""
+
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from shlex import quote as shell_quote
+from typing import Any
+
+from cfl_cli.cli.given import Values
+from cfl_cli.cli.inputs import Inputs, load, read_table, sets_aside
+from cfl_cli.cli.log import LOG
+from cfl_cli.cli.outputs import Outputs, check_targets, deliver, drawn, text_target
+from cfl_cli.cli.show.audit import page
+from cfl_cli.cli.streams import note, warn
+from cfl_cli.cli.summary import note_rejects
+from cfl_cli.core.messages import count, printable
+from cfl_cli.core.settings import RunSettings, Settings, override
+from cfl_cli.errors import DataError, UsageError
+from cfl_cli.jobs import audit as jobs
+from cfl_cli.jobs.answers import Output
+from cfl_cli.jobs.audit import Audited
+from cfl_cli.jobs.checked import ROW
+from cfl_cli.jobs.write_back import write_back
+from cfl_cli.schema.model import Schema
+from cfl_cli.tables import files
+from cfl_cli.tables import table as tables
+from cfl_cli.tables.table import STANDARD, Place, Table
+from cfl_cli.trust.report import Report
+
+VALUES_SHOWN = 20  # of a domain
+SIGNS = ",;\t|"  # that spreadsheets separate cells with
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What the user asked for."""
+
+    answers: str
+    out: str | None
+    options: Values
+    given: Values
+
+    def __post_init__(self) -> None:
+        draw = {"draw", "key", "show_answers"} & {*self.options}
+        check = {"checked", "into"} & {*self.options}
+        if self.answers == STANDARD:
+            raise UsageError("OUT: name a file, not -: its report is read, too")
+        if not {"draw", "checked"} & {*self.options}:
+            raise UsageError(
+                "add --draw N to draw rows to check, or --checked FILE to read them back"
+            )
+        if draw and check:
+            one, other = (f"--{min(names).replace('_', '-')}" for names in (draw, check))
+            raise UsageError(
+                f"{one} and {other} do not go together: draw rows, fill them in, then read them "
+                "back"
+            )
+        if "into" in self.options and "schema" not in self.options:
+            raise UsageError(
+                "--into needs --schema, whose `exact` marks the cells are written with"
+            )
+        if "into" in self.options and self.out is None:
+            raise UsageError("--into needs --out FILE, where the table is written")
+        named = self.options.get("checked", [])
+        if len({*named}) < len(named):
+            raise UsageError("--checked: names the same file twice")
+        if self.options.get("report") == STANDARD:
+            raise UsageError("--report: name a file, not -")
+
+    @cached_property
+    def inputs(self) -> Inputs | None:
+        """Return the schema with the settings, if there is one."""
+        schema = self.options.get("schema")
+        return load(schema, self.given) if schema else None
+
+    @property
+    def schema(self) -> Schema | None:
+        """Return the schema, if there is one."""
+        return self.inputs.schema if self.inputs else None
+
+    @cached_property
+    def settings(self) -> tuple[Settings, RunSettings]:
+        """Return the settings as everybody has them."""
+        if self.inputs:
+            return self.inputs.settings, self.inputs.run
+        chosen, run = override(Settings(), RunSettings(), self.given)
+        LOG.verbose, LOG.format = run.verbose, run.log_format
+        return chosen, run
+
+    @cached_property
+    def place(self) -> Place:
+        """Return where the output is."""
+        return Place.to_read(self.answers, self.options.get("input_format"))
+
+    @cached_property
+    def table(self) -> Table:
+        """Return the output as it was read."""
+        return tables.read(self.place)
+
+    def output(self) -> Output:
+        """Return what the output answers."""
+        asked = self.options.get("report")
+        source = asked if asked and files.exists(tables.local(asked)) else self.answers
+        path = self.place.path
+        if source == self.answers and path and not self.place.format.embeds_report:
+            beside = tables.report_path(path)
+            if files.exists(path) and not files.exists(beside):
+                raise DataError(
+                    f"{path}: no report: expected {beside.name} beside it, or add --report FILE"
+                )
+        report = Report.from_json(tables.read_report(source), name=source)
+        return jobs.read_output(self.table.frame, report, self.schema, name=self.place.name)
+
+    @property
+    def sources(self) -> list[Path | None]:
+        """Return the files that are read, OUT aside; None is standard input."""
+        named = [*self.options.get("checked", []), self.options.get("into")]
+        paths = [None if name == STANDARD else tables.local(name) for name in named if name]
+        if paths.count(None) > 1:
+            raise UsageError("only one of the files can be standard input: name the others")
+        schema = self.options.get("schema")
+        return [*paths, *([tables.local(schema)] if schema else [])]
+
+
+def draw(asked: Asked) -> None:
+    """Write the rows to check."""
+    settings, run = asked.settings
+    target = Place.to_write(asked.out or STANDARD, asked.options.get("output_format"))
+    outputs = Outputs.without_report(target, reject=False)
+    outputs.check(sources=[asked.place.path, *asked.sources], overwrite=run.overwrite)
+    with outputs.stream() as stream:
+        rows = jobs.draw(
+            asked.output(),
+            asked.options["draw"],
+            cfs=asked.options.get("cf", []),
+            keys=asked.options.get("key", []),
+            show_answers=asked.options.get("show_answers", False),
+            seed=settings.seed,
+        )
+        tables.check_holds(Table(rows.frame), target)
+        outputs.write(rows.frame, Table(rows.frame), stream=stream, overwrite=run.overwrite)
+    if run.quiet:
+        return
+    cfs = count(len(rows.answers), "CF")
+    note(f"{target.name}: {rows.frame.height:,} of {rows.of:,} rows drawn, {cfs} to fill in")
+    for answers in rows.answers:
+        more = len(answers.values) - VALUES_SHOWN
+        rest = f" and {more:,} more" if more > 0 else ""
+        rest += "" if answers.is_whole else "; for values never answered, add --schema"
+        values = ", ".join(answers.values[:VALUES_SHOWN])
+        note(printable(f"values of {answers.cf}: {values}{rest}"))
+    names = [asked.answers, "--checked", target.name if target.path else "FILE"]
+    note(
+        f"write the true values, leave empty what cannot be found out, keep {ROW} and cfl_draw; "
+        f"then: cfl audit {' '.join(map(shell_quote, names))}"
+    )
+
+
+def read_back(asked: Asked) -> None:
+    """Say what checked rows show, bring the report up to date and write values back."""
+    _, run = asked.settings
+    sources, into = asked.sources, asked.options.get("into")
+    report = _report_place(asked, sources)
+    text_out = None if into else asked.out
+    target = text_target(
+        text_out or STANDARD, [*sources, asked.place.path], overwrite=run.overwrite
+    )
+    merged = _merged_place(asked, [*sources, report]) if into else None
+    output = asked.output()
+    missing = asked.schema.missing if asked.schema else ("",)
+    audited = jobs.audit(
+        output,
+        {name: _checked(name, asked.options) for name in asked.options["checked"]},
+        cfs=asked.options.get("cf", []),
+        missing=missing,
+    )
+    if merged and asked.schema:
+        _write_back(asked, asked.schema, merged, output, audited)
+    _update(asked, report, audited.report)
+    if merged is None or merged.table.path is not None:
+        form = asked.options.get("format", "table")
+        deliver(drawn(page(audited), form, target), target, overwrite=run.overwrite)
+    if not run.quiet:
+        note(f"{report}: report brought up to date; see `cfl report {shell_quote(str(report))}`")
+
+
+def _checked(name: str, options: Values) -> Any:
+    """Return a table that a person filled in; its header shows the sign between its cells."""
+    place = Place.to_read(name, options.get("checked_format"), option="--checked-format")
+    is_text = "delimiter" in place.format.kind.signs and not place.format.packing
+    if not is_text or place.path is None:
+        return tables.read(place).frame
+    encoding = options.get("checked_encoding")
+    sign = _delimiter(files.read(place.path), encoding or "utf-8")
+    try:
+        return tables.read(place, delimiter=sign, encoding=encoding).frame
+    except (DataError, UsageError) as error:
+        problems = [one.replace("--encoding", "--checked-encoding") for one in error.problems]
+        raise type(error)(*problems, more=error.more) from error
+
+
+def _delimiter(data: bytes, encoding: str) -> str | None:
+    """Return what separates the cells of a file whose header names the column of row numbers."""
+    try:
+        text = data.decode(encoding, errors="replace")
+    except LookupError:  # which the reader says
+        return None
+    header = text.partition("\n")[0].strip("\r").replace('"', "")
+    before, _, after = header.partition(ROW)
+    near = after[:1] or before[-1:]
+    if near and near in SIGNS:
+        return near
+    return max(SIGNS, key=header.count)
+
+
+def _report_place(asked: Asked, sources: list[Path | None]) -> Path:
+    """Return the file in which the report is brought up to date, or raise if it cannot be."""
+    named, out = asked.options.get("report"), asked.place.path
+    if named:
+        path = tables.local(named)
+    elif out is not None and not asked.place.format.embeds_report:
+        path = tables.report_path(out)
+    else:
+        path = tables.local(asked.answers)
+    check_targets([path], sources=[*sources, *([out] if named else [])], overwrite=True)
+    return path
+
+
+def _update(asked: Asked, path: Path, report: Report) -> None:
+    """Write the report where it belongs; a table that holds it inside is replaced as a whole."""
+    if path == asked.place.path:
+        text, frame = report.to_json(), asked.table.frame
+        tables.write(frame, asked.place, report=text, source=asked.table, overwrite=True)
+    else:
+        tables.write_text(report.to_json() + "\n", path, overwrite=True)
+
+
+def _merged_place(asked: Asked, sources: list[Path | None]) -> Outputs:
+    """Return where the table with new exact cells goes, or raise if it cannot be written."""
+    place = Place.to_write(str(asked.out), asked.options.get("output_format"))
+    outputs = Outputs.without_report(place, reject=sets_aside(asked.options))
+    outputs.check(sources=[*sources, asked.place.path], overwrite=asked.settings[1].overwrite)
+    return outputs
+
+
+def _write_back(
+    asked: Asked, schema: Schema, merged: Outputs, output: Output, audited: Audited
+) -> None:
+    """Write the table that was imputed, with the checked values as exact cells."""
+    run = asked.settings[1]
+    source = Place.to_read(
+        asked.options["into"], asked.options.get("into_format"), option="--into-format"
+    )
+    with merged.stream() as stream:
+        table: Table = read_table(source, asked.options)
+        tables.check_holds(table, merged.table)
+        written = write_back(table.frame, output, audited.checked, schema, name=source.name)
+        merged.write(written.frame, table, stream=stream, overwrite=run.overwrite)
+    if not run.quiet:
+        note_rejects(merged, table, source)
+        cells = ", ".join(f"{number:,} of {cf}" for cf, number in written.cells.items())
+        note(printable(f"{merged.table.name}: {len(table.frame):,} rows, exact cells: {cells}"))
+        wrong = sum(audit.contradicted or 0 for audit in audited.audits.values())
+        if wrong:
+            warn(f"{count(wrong, 'cell')} had ruled out what turned out to be true")
