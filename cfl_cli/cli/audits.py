@@ -19,7 +19,7 @@ from cfl_cli.errors import DataError, UsageError
 from cfl_cli.jobs import audit as jobs
 from cfl_cli.jobs.answers import Output
 from cfl_cli.jobs.audit import Audited
-from cfl_cli.jobs.checked import ROW
+from cfl_cli.jobs.checked import DRAW, ROW
 from cfl_cli.jobs.write_back import write_back
 from cfl_cli.schema.model import Schema
 from cfl_cli.tables import files
@@ -149,10 +149,11 @@ def draw(asked: Asked) -> None:
         rest += "" if answers.is_whole else "; for values never answered, add --schema"
         values = ", ".join(answers.values[:VALUES_SHOWN])
         note(printable(f"values of {answers.cf}: {values}{rest}"))
-    names = [asked.answers, "--checked", target.name if target.path else "FILE"]
+    words = [asked.answers, "--checked", target.name if target.path else "FILE"]
+    words += ["--report", asked.options["report"]] if "report" in asked.options else []
     note(
-        f"write the true values, leave empty what cannot be found out, keep {ROW} and cfl_draw; "
-        f"then: cfl audit {' '.join(map(shell_quote, names))}"
+        f"write the true values, leave empty what is not known, keep {ROW} and {DRAW}",
+        f"then: cfl audit {' '.join(map(shell_quote, words))}",
     )
 
 
