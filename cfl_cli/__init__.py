@@ -3,8 +3,9 @@
 The map of the house. A room imports only rooms above it:
 
     core/        what everybody may know: arrays, blocks (the columns of each CF), exclusions (what
-                 a cell says), known (what is known of the rows), posterior, log_score; draws,
-                 parallel, stages, budget; settings (+ entries, kinds), methods, messages
+                 a cell says), uniformity (whether cells are so), known (what is known of the
+                 rows), posterior, log_score; draws, parallel, stages, budget; settings (+ entries,
+                 kinds), methods, messages
     tables/      bytes ↔ data frame, strictly: files, formats, encodings, compression; codec, csv
                  (+ csv_scan), jsonl (+ json_columns), columnar (Parquet, Arrow); frames, table
     schema/      YAML ↔ Schema: yaml_text, validation, model, settings, mechanism, for_editors;
