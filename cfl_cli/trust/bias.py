@@ -1,0 +1,284 @@
+"""How wrong an estimated accuracy could be if some wrong values are ruled out more readily.
+
+Let P(S | v) ∝ Π_{c ∈ S} w_c R[v, c], R the rates of the mechanism and the weights w, which may
+differ from row to row and with v, within a ratio ρ of each other. Weights of ρ for c and 1 for all
+others multiply the odds of c ∈ S by ρ, and nothing more extreme can be, so that under uniform
+exclusions
+
+    π_min = s/(s + ρ(K−1−s)) ≤ P(c ∈ S | v) ≤ π_max = ρs/(ρs + K−1−s)
+
+With t_r the value at rank r of a row's prior, P_r how often it is the true one, and x_r = 1[t_r is
+ruled out by the hidden cell], 1 − mean(x_r / π_min) ≤ P_r ≤ 1 − mean(x_r / π_max). The most
+confident candidate is the first by rank that is not ruled out, so
+
+    accuracy = Σ_r c_r P_r     Σ_r P_r = 1     c_r = P(t_1 … t_(r−1) ∈ S | v = t_r)
+
+where c_r is least if those before have the weight 1 and the others ρ, and greatest the other way
+round. As c_r falls with r, the least and the greatest accuracy follow by filling up ranks from
+either end. For ρ = 1 both are the estimate itself. Exact cells are certain whatever ρ is: π = 1.
+
+Under a mechanism, or where answers are not the most confident candidate, bounds are wider, see
+`_of_any_rule`.
+"""
+
+from dataclasses import dataclass
+from functools import cached_property
+from math import comb
+from typing import Self
+
+import numpy as np
+
+from cfl_cli.core.arrays import Floats, Ints, Mask
+from cfl_cli.core.known import Rule
+from cfl_cli.core.parallel import slices
+from cfl_cli.core.posterior import most_confident
+from cfl_cli.core.uniformity import MOST_BIAS
+from cfl_cli.trust.heldout import NUMBERS_AT_ONCE
+from cfl_cli.trust.hidden_cells import HiddenCells
+from cfl_cli.trust.intervals import Interval, PooledEstimate
+from cfl_cli.trust.possible_cells import PossibleCells
+
+HALVINGS = 14  # of the range that holds the break-even
+
+
+@dataclass(frozen=True, eq=False)
+class Biased:
+    """The accuracy of a CF's answers if exclusions favor some wrong values."""
+
+    hidden_cells: HiddenCells
+    candidates: Mask  # n × K, of all rows: how many exclusions cells have
+    rule: Rule = most_confident
+
+    def interval(self, accuracy: Interval, bias: float) -> Interval:
+        """Return where the accuracy may lie if weights are within the ratio `bias`.
+
+        `accuracy` is its interval without bias. What the bias adds to either side is the distance
+        between the bounds, and what their sampling error is larger.
+        """
+        low = accuracy.low - self._further(bias, least=True)
+        high = accuracy.high + self._further(bias, least=False)
+        return Interval(accuracy.value, low, high).as_share
+
+    def break_even(self, accuracy: Interval, least: float) -> float | None:
+        """Return the bias at which the low end of the accuracy meets `least`.
+
+        None: it is not above it without any bias. MOST_BIAS: it never meets it up to there.
+        """
+        if accuracy.low <= least:
+            return None
+        room = accuracy.low - max(least, 0.0)
+        if self._further(MOST_BIAS, least=True) < room:
+            return MOST_BIAS
+        low, high = 1.0, MOST_BIAS
+        for _ in range(HALVINGS):
+            middle = float(np.sqrt(low * high))
+            above = self._further(middle, least=True) < room
+            low, high = (middle, high) if above else (low, middle)
+        return low
+
+    def bound(self, bias: float, *, least: bool) -> PooledEstimate:
+        """Return the least or the greatest accuracy, pooled from rows."""
+        if self.hidden_cells.mechanism.rates is None and self.rule is most_confident:
+            return self._of_most_confident(bias, least=least)
+        return self._of_any_rule(bias, least=least)
+
+    def _further(self, bias: float, *, least: bool) -> float:
+        """Return how much further an interval reaches to one side than without bias."""
+        if bias <= 1:
+            return 0.0
+        plain, far = self._plain, self.bound(bias, least=least)
+        more = max(plain.mean - far.mean if least else far.mean - plain.mean, 0.0)
+        return more + self.hidden_cells.reach * max(_error(far) - _error(plain), 0.0)
+
+    @cached_property
+    def _plain(self) -> PooledEstimate:
+        return self.bound(1.0, least=True)
+
+    @cached_property
+    def _size(self) -> int:
+        return self.hidden_cells.mechanism.size
+
+    @cached_property
+    def _exclusions(self) -> Floats:
+        """Return the share of rows with 0 to K−1 exclusions."""
+        counts = np.bincount((~self.candidates).sum(axis=1), minlength=self._size)
+        return np.asarray(counts / len(self.candidates), dtype=float)
+
+    @cached_property
+    def _weights(self) -> Floats:
+        return self.hidden_cells.mechanism.weights(self.hidden_cells.cells)
+
+    @cached_property
+    def _sizes(self) -> Ints:
+        return np.asarray((~self.hidden_cells.cells).sum(axis=1))
+
+    @cached_property
+    def _hits(self) -> Floats:
+        """Return which values are ruled out, m × K, by their rank in the prior."""
+        hidden = self.hidden_cells
+        return np.take_along_axis(~hidden.cells, hidden.ranked, axis=1).astype(float)
+
+    @cached_property
+    def _rates(self) -> Floats:
+        """Return how much of the weight rules out each rank, by exclusions, s × K."""
+        rates = np.zeros((self._size, self._size))
+        for size in np.unique(self._sizes[self._weights > 0]):
+            rows = self._sizes == size
+            rates[size] = self._weights[rows] @ self._hits[rows]
+        return np.asarray(rates / self._weights.sum())
+
+    def _of_most_confident(self, bias: float, *, least: bool) -> PooledEstimate:
+        """Return an end of the accuracy from ranks, under uniform exclusions."""
+        inclusion = np.array([inclusions(self._size, s, bias) for s in range(self._size)])
+        inclusion[0] = 1.0  # empty cells rule out nothing
+        ends = 1 - (self._rates[:, None] / inclusion[:, :, None]).sum(axis=0)  # 2 × K
+        high = np.minimum(ends[1], 1)
+        low = np.minimum(np.maximum(ends[0], 0), high)
+        kept = kept_first(self._size, self._exclusions, bias)[0 if least else 1]
+        order = np.arange(self._size)[:: -1 if least else 1]
+        room = np.cumsum((high - low)[order])
+        free = max(1 - low.sum(), 0.0)
+        place = min(int((room < free).sum()), self._size - 1)
+        filled = np.isin(np.arange(self._size), order[:place])
+        last = order[place]
+        # Σ_r c_r P_r with P of the rank that is filled last as what the others leave.
+        factors = kept - kept[last]
+        factors[last] = 0.0
+        values = np.full(len(self._hits), kept[last])
+        for rank in np.flatnonzero(factors):
+            end = 1 if filled[rank] else 0
+            bound = (high if filled[rank] else low)[rank]
+            if bound == ends[end, rank]:
+                found = 1 - self._hits[:, rank] / inclusion[self._sizes, end]
+            else:
+                found = np.full(len(values), bound)
+            values += factors[rank] * found
+        capped = 1 - self._hits[:, 0] / inclusion[self._sizes, 1] + self._hits[:, 0]
+        estimate, cap = self._pooled(values), self._pooled(capped)
+        return cap if not least and cap.mean < estimate.mean else estimate
+
+    def _of_any_rule(self, bias: float, *, least: bool) -> PooledEstimate:
+        """Return an end of the accuracy for any mechanism and any rule.
+
+        With g(v) how probably v is answered if true, and f(S) = Σ_{c ∈ S} h_c with h = Π⁻¹ g,
+        f(S) has the expectation g(v) without bias, and with a bias one that is off by Σ_c (M −
+        Π)[v, c] h_c, M the probabilities of being ruled out, whose odds are within ρ of those
+        of Π. Rows of M and Π have the same sum, so any constant may be taken from h. How far off
+        this is depends on v: as much as for the prior's first value, and more, up to what it is
+        for the worst value, only where the first is not true, of which x_1 / π_min is an
+        overestimate. P(S | v) itself, and so g, changes by ρ to the power of min(s, K−1−s) at most.
+        """
+        hidden, sign = self.hidden_cells, 1.0 if least else -1.0
+        answered = self._answered(bias)[0 if least else 1]
+        values, first, worst, wrong = np.zeros((4, len(answered)))
+        for size in np.unique(self._sizes[self._weights > 0]):
+            rows = np.flatnonzero((self._sizes == size) & (self._weights > 0))
+            inclusion = self._inclusion(int(size))
+            fewer, more = tilted(inclusion, 1 / bias), tilted(inclusion, bias)
+            worth = hidden.mechanism.worth(answered[rows], int(size))
+            values[rows] = np.where(hidden.cells[rows], 0, worth).sum(axis=1)
+            spread = sign * (worth - np.median(worth, axis=1, keepdims=True))
+            off = np.maximum(spread, 0) @ (more - inclusion).T
+            off += np.maximum(-spread, 0) @ (inclusion - fewer).T
+            top = hidden.ranked[rows, 0]
+            first[rows] = off[np.arange(len(rows)), top]
+            worst[rows] = np.maximum(off.max(axis=1) - first[rows], 0)
+            others = np.where(np.eye(self._size, dtype=bool), np.inf, fewer).min(axis=0)[top]
+            wrong[rows] = np.divide(
+                self._hits[rows, 0], others, out=np.full(len(rows), np.inf), where=others > 0
+            )
+        ends = [self._pooled(values - sign * (first + worst))]
+        if np.isfinite(wrong).all():
+            ends.append(self._pooled(values - sign * (first + worst * wrong)))
+        return (max if least else min)(ends, key=lambda end: end.mean)
+
+    def _inclusion(self, size: int) -> Floats:
+        exact = size == self._size - 1
+        return 1.0 - np.eye(self._size) if exact else self.hidden_cells.mechanism.inclusion(size)
+
+    def _answered(self, bias: float) -> Floats:
+        """Return how probably each value is answered if true, at least and at most, 2 × m × K."""
+        possible, share = self._possible, 1 - self._possible.exact
+        partial = np.flatnonzero(self._exclusions[:-1])
+        furthest = np.minimum(partial, self._size - 1 - partial).max(initial=0)
+        ratio = float(bias**furthest)
+        keep = self._keep
+        least = np.maximum(keep / ratio, share - (share - keep) * ratio)
+        most = np.minimum(keep * ratio, share - (share - keep) / ratio)
+        return possible.exact + np.stack([least, most])
+
+    @cached_property
+    def _possible(self) -> PossibleCells:
+        return PossibleCells.of(self.candidates, self.hidden_cells.mechanism)
+
+    @cached_property
+    def _keep(self) -> Floats:
+        """Return how probably each value is answered if it is true, m × K, without bias."""
+        hidden, possible, random = self.hidden_cells, self._possible, np.random.default_rng(0)
+        draws, keep = possible.draws(len(hidden.prior)), np.empty_like(hidden.prior)
+        at_once = max(NUMBERS_AT_ONCE // ((len(possible.listed) + draws + 1) * self._size), 1)
+        for part in slices(len(keep), at_once):
+            prior = hidden.prior[part]
+            answers = possible.answers(prior, np.zeros_like(prior), draws, random, self.rule)
+            keep[part] = answers.keep(self._size)
+        return keep
+
+    def _pooled(self, values: Floats) -> PooledEstimate:
+        return PooledEstimate(values, values, values, self._weights)
+
+
+@dataclass(frozen=True)
+class UnderBias:
+    """What an accuracy is worth if some wrong values are ruled out more readily than others."""
+
+    break_even: float | None = None
+    unnoticed: float | None = None  # the strength from which on cells would have shown it
+    accuracy: Interval | None = None  # if weights are within the ratio that was asked for
+
+    @classmethod
+    def of(
+        cls,
+        biased: Biased,
+        accuracy: Interval,
+        *,
+        least: float,
+        noticed: float | None,
+        bias: float,
+    ) -> Self:
+        """Return this for an accuracy that is to be above `least`, and for a `bias` above 1."""
+        asked = biased.interval(accuracy, bias) if bias > 1 else None
+        return cls(biased.break_even(accuracy, least), noticed, asked)
+
+
+def inclusions(size: int, exclusions: int, bias: float) -> tuple[float, float]:
+    """Return π_min and π_max of a cell of so many exclusions, of `size` values."""
+    others = size - 1 - exclusions
+    low = exclusions / (exclusions + bias * others)
+    return low, bias * exclusions / (bias * exclusions + others)
+
+
+def kept_first(size: int, shares: Floats, bias: float) -> Floats:
+    """Return the least and the greatest c_r by rank, 2 × K; `shares` are of 0 to K−1 exclusions.
+
+    The probability that a cell holds all of r−1 values among K−1, by elementary symmetric
+    polynomials: weights of 1 for those and `bias` for the others, and the other way round.
+    """
+    kept = np.zeros((2, size))
+    for s in np.flatnonzero(shares):
+        for before in range(min(int(s), size - 1) + 1):
+            others = size - 1 - before
+            ways = [comb(before, j) * comb(others, s - j) for j in range(before + 1)]
+            for end, power in ((0, -1), (1, 1)):
+                # Relative to all of them being in the cell, so that no power is too large.
+                total = sum(way * bias ** (power * (j - before)) for j, way in enumerate(ways))
+                kept[end, before] += shares[s] * ways[before] / total
+    return kept
+
+
+def tilted(probabilities: Floats, bias: float) -> Floats:
+    """Return the probabilities whose odds are `bias` times as large."""
+    return np.asarray(bias * probabilities / (1 + (bias - 1) * probabilities))
+
+
+def _error(pooled: PooledEstimate) -> float:
+    return float(np.sqrt(pooled.influence @ pooled.influence))
