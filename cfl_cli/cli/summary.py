@@ -24,7 +24,9 @@ def summarise(report: Report, out: str, source: Path | None) -> None:
     note(f"{out}: {report.rows:,} rows, {cfs} in {seconds:.1f} s")
     doubtful = [c.name for c in report.columns if "exclusions-not-uniform" in c.flags]
     if doubtful:
-        attention(f"exclusions not uniform, do not rely on the figures: {', '.join(doubtful)}")
+        attention(
+            f"accuracy not known, exclusions are not random (audit it): {', '.join(doubtful)}"
+        )
     flagged = [column.name for column in report.columns if column.flagged]
     if flagged:
         what = "kept as observed" if report.kept else "check before use"

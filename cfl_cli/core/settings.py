@@ -101,6 +101,14 @@ class Settings(SettingsTable):
         *("impute", "check"),
         panel="judging",
     )
+    bias: float = entry(
+        Number(Bounds(least=1)),
+        1.0,
+        "How many times as readily some wrong values may have been ruled out as others: above 1, "
+        "the report says what the accuracy may be then.",
+        "impute",
+        panel="judging",
+    )
     neighbors: Literal["auto", "exact"] = entry(
         Choice(("auto", "exact")),
         "auto",

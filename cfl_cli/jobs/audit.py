@@ -24,10 +24,9 @@ from cfl_cli.jobs.checked import DRAW, ROW, Checked, Draw
 from cfl_cli.schema.model import Schema
 from cfl_cli.tables import frames
 from cfl_cli.trust.audit import Audit, judge
+from cfl_cli.trust.basis import AUDIT
 from cfl_cli.trust.intervals import Interval
 from cfl_cli.trust.report import ColumnReport, Report
-
-BASIS = "audit"
 
 
 @dataclass(frozen=True)
@@ -199,4 +198,10 @@ def _estimate(column: ColumnReport, *, all_given: bool) -> Interval | None:
 def _audited(column: ColumnReport, audit: Audit | None) -> ColumnReport:
     if audit is None:
         return column
-    return replace(column, estimated_accuracy=audit.accuracy, accuracy_basis=BASIS, audit=audit)
+    return replace(
+        column,
+        estimated_accuracy=audit.accuracy,
+        accuracy_basis=AUDIT,
+        accuracy_reason=None,
+        audit=audit,
+    )

@@ -79,6 +79,7 @@ def impute(
         always_second_round=METHODS[chosen.method].second_round and chosen.gamma not in (0, AUTO),
         keep_flagged=chosen.keep_flagged,
         min_confidence=chosen.min_confidence,
+        bias=chosen.bias,
         jobs=threads,
     )
     stages(DECODE, 0, 1)

@@ -42,6 +42,7 @@ class HeldOut:
     # Accuracy of the answers that are confident enough, exact cells among them; None: not asked
     # for, or hardly any answer is so confident.
     confident_accuracy: Interval | None
+    impossible: bool = False  # is the accuracy, before it is clipped, clearly beyond 0 to 1?
 
 
 def scores(prior: Floats, hidden: Mask, mechanism: Mechanism) -> Floats:
@@ -102,6 +103,7 @@ def judge(
         confident_accuracy=None
         if min_confidence is None
         else _confident_accuracy(pooled, min_confidence, reach),
+        impossible=pooled.accuracy.beyond_a_share(reach),
     )
 
 

@@ -14,6 +14,7 @@ from cfl_cli.core.arrays import Floats, Mask
 from cfl_cli.core.exclusions import Mechanism
 
 NORMAL = 1.96  # standard errors to either side, for 95 %
+CLEARLY = 3.09 / NORMAL  # as many times as far, 1 in 1,000 is left to a side
 
 
 @dataclass(frozen=True)
@@ -110,6 +111,11 @@ class PooledEstimate:
         """Return the pooled estimate of a difference, one largest step added to its variance."""
         variance = self.influence @ self.influence + self.largest_step**2
         return Interval.around(self.mean, float(np.sqrt(variance)), reach=reach)
+
+    def beyond_a_share(self, reach: float) -> bool:
+        """Return whether the pooled estimate is clearly below 0 or above 1."""
+        interval = self.symmetric(CLEARLY * reach)
+        return interval.low > 1 or interval.high < 0
 
     def _interval(self, influence: Floats, share: float, reach: float) -> Interval:
         """Return Wilson's interval, for estimates that fall short of their top by rare large steps.

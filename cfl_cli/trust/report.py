@@ -18,7 +18,7 @@ from cfl_cli.trust.intervals import Interval
 
 SettingValue: TypeAlias = bool | int | float | str | None
 
-FLAGGING = {"small-entropy-reduction", "no-better-than-commonest"}
+FLAGGING = {"small-entropy-reduction", "no-better-than-commonest", "exclusions-not-uniform"}
 ADVICE = {
     "small-entropy-reduction": (
         "the OFs say little about this CF, or no more than they say about its cells when these are "
@@ -30,8 +30,8 @@ ADVICE = {
     ),
     "exclusions-not-uniform": (
         "some value is ruled out more often than chance allows, so the cells were not filled in as "
-        "the schema says or the method assumes: describe how under `mechanism`, and until then do "
-        "not rely on this CF's figures, least of all its accuracy"
+        "the schema says or the method assumes, and what rests on that is not known: check some "
+        "rows by hand (cfl audit), or describe under `mechanism` how cells were filled in"
     ),
     "fallback-rows": (
         "in some rows the estimate rules out every candidate, and all candidates count alike "
@@ -82,7 +82,16 @@ class ColumnReport:
     parts: tuple[Part, ...] = ()  # that it was chosen among or blended from
     round: int | None = None  # of the graph, whose answer was taken
     iterations: int | None = None  # after which that round stopped
-    accuracy_basis: str | None = None  # what estimated_accuracy rests on
+    # What the accuracy rests on: uniform, mechanism, exact-cells, audit, none; None: not recorded.
+    accuracy_basis: str | None = None
+    accuracy_reason: str | None = None  # why there is no accuracy
+    # How many times as readily some wrong values must be ruled out as others before the low end of
+    # the accuracy is no longer above commonest_accuracy.
+    break_even_bias: float | None = None
+    # How many times as readily one value would have to be ruled out for cells to show it; None
+    # where there is an accuracy: no such bias would have been noticed.
+    unnoticed_bias: float | None = None
+    accuracy_under_bias: Interval | None = None  # with the setting `bias`
     audit: Audit | None = None  # what rows that a person looked up say
 
 

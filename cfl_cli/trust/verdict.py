@@ -10,8 +10,11 @@ from cfl_cli.core.exclusions import Shares
 from cfl_cli.core.known import Rule, all_but
 from cfl_cli.core.parallel import Workers
 from cfl_cli.core.posterior import most_confident
+from cfl_cli.core.uniformity import Uniformity
 from cfl_cli.estimators.interface import Estimate
 from cfl_cli.steps.encode import Encoded
+from cfl_cli.trust.basis import basis
+from cfl_cli.trust.bias import Biased, UnderBias
 from cfl_cli.trust.doubts import doubts
 from cfl_cli.trust.heldout import HeldOut, judge
 from cfl_cli.trust.hidden_cells import HiddenCells
@@ -39,6 +42,7 @@ def build(
     always_second_round: bool,
     keep_flagged: bool = False,
     min_confidence: float = 0.0,
+    bias: float = 1.0,
     jobs: int = 1,
 ) -> Report:
     """Return the report of one run, without its timings and memory.
@@ -50,7 +54,7 @@ def build(
 
     def column(number: int) -> ColumnReport:
         facts = ColumnFacts(encoded, estimate, number)
-        return _column(facts, keep_flagged=keep_flagged, min_confidence=min_confidence)
+        return _column(facts, keep_flagged=keep_flagged, min_confidence=min_confidence, bias=bias)
 
     with Workers(jobs) as workers:
         columns = list(workers.map(column, range(len(encoded.blocks))))
@@ -135,6 +139,25 @@ class ColumnFacts:
             mutual=len(hidden.rows) == len(self.candidates),
         )
 
+    @cached_property
+    def uniformity(self) -> Uniformity | None:
+        """Return what hidden cells say about how cells came about; None: none were hidden."""
+        hidden = self.hidden_cells
+        if hidden is None:
+            return None
+        return Uniformity(hidden.prior, hidden.cells, hidden.mechanism, mutual=hidden.mutual)
+
+    def under_bias(
+        self, accuracy: Interval | None, known: HeldOut | None, bias: float
+    ) -> UnderBias:
+        """Return what the accuracy is worth if some wrong values are ruled out more readily."""
+        hidden, uniformity = self.hidden_cells, self.uniformity
+        if hidden is None or uniformity is None or known is None or accuracy is None:
+            return UnderBias()
+        biased = Biased(hidden, self.candidates, rule=self.rule)
+        least, noticed = known.commonest.value, uniformity.noticed_bias
+        return UnderBias.of(biased, accuracy, least=least, noticed=noticed, bias=bias)
+
     def judged(self, min_confidence: float) -> HeldOut | None:
         """Return what the hidden cells show; None: nothing."""
         hidden, hidden_cells = self.estimate.hidden, self.hidden_cells
@@ -180,21 +203,30 @@ class ColumnFacts:
         return float(min(max(1 - left / self.entropy_start, 0.0), 1.0))
 
 
-def _column(facts: ColumnFacts, *, keep_flagged: bool, min_confidence: float) -> ColumnReport:
+def _column(
+    facts: ColumnFacts, *, keep_flagged: bool, min_confidence: float, bias: float
+) -> ColumnReport:
     block, number, estimate = facts.block, facts.number, facts.estimate
     judged = facts.judged(min_confidence)
-    accuracy = facts.stretched(judged) if judged else None
-    shares = block.mechanism.shares(facts.candidates)
     impossible = block.mechanism.too_often(facts.candidates)
+    refuted = len(impossible) > 0 or (facts.uniformity is not None and facts.uniformity.refuted)
+    rests_on = basis(
+        block.mechanism, judged, hidden=facts.hidden_cells is not None, refuted=refuted
+    )
+    # What rests on a refuted assumption is left out; the score only compares answers.
+    known = judged if rests_on.known else None
+    accuracy = facts.stretched(known) if known else None
+    under_bias = facts.under_bias(accuracy, known, bias)
+    shares = None if rests_on.refuted else block.mechanism.shares(facts.candidates)
     fallback_rows = int(estimate.fell_back[:, number].sum())
     fired = {
         "small-entropy-reduction": facts.reduction < SMALL_REDUCTION or facts.like_shuffled,
         # Where every cell is exact there is nothing to be better at.
-        "no-better-than-commonest": judged is not None
+        "no-better-than-commonest": known is not None
         and accuracy is not None
         and facts.entropy_start > 0
-        and accuracy.low <= judged.commonest.value,
-        "exclusions-not-uniform": len(impossible) > 0,
+        and accuracy.low <= known.commonest.value,
+        "exclusions-not-uniform": rests_on.refuted,
         "fallback-rows": fallback_rows > 0,
     }
     flags = tuple(flag for flag, so in fired.items() if so)
@@ -221,16 +253,21 @@ def _column(facts: ColumnFacts, *, keep_flagged: bool, min_confidence: float) ->
         low_confidence_cells=int((facts.answer_confidences < min_confidence).sum()),
         hidden_cells=judged.cells if judged else 0,
         commonest_share_interval=_commonest_share(shares) if shares else None,
-        commonest_accuracy=judged.commonest if judged else None,
-        gain=judged.gain if judged else None,
-        confident=_confident(facts, judged, min_confidence) if min_confidence else None,
-        calibration=judged.calibration if judged else None,
+        commonest_accuracy=known.commonest if known else None,
+        gain=known.gain if known else None,
+        confident=_confident(facts, known, min_confidence) if min_confidence else None,
+        calibration=known.calibration if known else None,
         suspect_cells=int((estimate.mass[:, number] < SUSPECT).sum()),
         impossible_values=tuple(int(place) + 1 for place in impossible),
         method=origin.method,
         parts=origin.parts,
         round=origin.round,
         iterations=origin.iterations,
+        accuracy_basis=rests_on.name,
+        accuracy_reason=rests_on.reason,
+        break_even_bias=under_bias.break_even,
+        unnoticed_bias=under_bias.unnoticed,
+        accuracy_under_bias=under_bias.accuracy,
     )
 
 

@@ -28,9 +28,9 @@ def test_flagged_cfs_are_named_with_what_to_do(capsys):
     assert capsys.readouterr().err.endswith("flagged, check before use: job\n")
 
 
-def test_figures_not_to_rely_on_are_named(capsys):
+def test_cfs_whose_accuracy_is_not_known_are_named(capsys):
     summarise(report(column(flags=("exclusions-not-uniform",), flagged=True)), "out.csv", None)
-    said = "exclusions not uniform, do not rely on the figures: job"
+    said = "accuracy not known, exclusions are not random (audit it): job"
     assert said in capsys.readouterr().err.splitlines()
 
 

@@ -188,12 +188,20 @@ def test_keywords_win_over_the_schema_and_the_rest_stays():
         "ridge": 0.3,
         "seed": 0,
         "folds": "auto",
+        "bias": 1.0,
         "neighbors": "auto",
         "correction": True,
         "mode": "soft",
         "min_confidence": 0.0,
         "keep_flagged": False,
     }
+
+
+def test_what_the_accuracy_is_under_bias_is_reported_if_asked():
+    plain, asked = (impute(GROUPS, TWO_CFS, bias=bias).report.columns[0] for bias in (1, 2))
+    assert plain.accuracy_under_bias is None
+    assert asked.accuracy_under_bias.low <= asked.estimated_accuracy.low
+    assert asked.accuracy_under_bias.high >= asked.estimated_accuracy.high
 
 
 def test_settings_change_the_answer():

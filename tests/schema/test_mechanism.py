@@ -118,7 +118,9 @@ def test_a_mechanism_that_is_given_makes_the_answers_better_and_the_estimates_ho
     assert right > wrong + 0.1
     accuracy = given.report.columns[0].estimated_accuracy
     assert accuracy.low < right < accuracy.high
-    assert guessed.report.columns[0].estimated_accuracy.low > wrong  # nobody could know
+    assert given.report.columns[0].accuracy_basis == "mechanism"
+    assert guessed.report.columns[0].accuracy_basis == "none"  # hidden priors refute it
+    assert guessed.report.columns[0].estimated_accuracy is None
     assert given.report.columns[0].commonest_share == pytest.approx(0.4, abs=0.05)
 
 
@@ -128,9 +130,8 @@ def test_a_uniform_mechanism_changes_nothing():
     one, other = run(frame, mechanism=uniform), run(frame)
     np.testing.assert_allclose(one.confidences["cf"], other.confidences["cf"], atol=1e-9)
     for column in (one.report.columns[0], other.report.columns[0]):
-        assert column.estimated_accuracy.value == pytest.approx(
-            other.report.columns[0].estimated_accuracy.value, abs=1e-9
-        )
+        assert column.heldout_score == pytest.approx(other.report.columns[0].heldout_score)
+        assert column.accuracy_basis == other.report.columns[0].accuracy_basis
 
 
 def test_a_cell_that_the_mechanism_cannot_explain_is_an_error():
@@ -157,3 +158,7 @@ def test_a_mechanism_that_says_nothing_leaves_the_estimates_out():
     assert column.estimated_accuracy is None
     assert column.commonest_share is None
     assert column.heldout_score is None
+    assert (column.accuracy_basis, column.accuracy_reason) == (
+        "none",
+        "cells of its mechanism do not distinguish the values",
+    )

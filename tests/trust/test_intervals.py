@@ -114,3 +114,13 @@ def test_an_empty_cell_counts_nothing_and_parts_join_in_their_order():
     both = PooledEstimate.joined([found, pooled([7.0])])
     assert both.values.tolist() == pytest.approx([0, 0.4, 7])
     assert both.weights.tolist() == [0, 1, 1]
+
+
+def test_only_an_estimate_that_is_clearly_beyond_0_and_1_is_no_share():
+    steps = {"highest": 1.4, "lowest": -2.6}  # each of 100 rows may move the mean by 0.04
+    assert not pooled([1.1] * 100, **steps).beyond_a_share(NORMAL)  # less than 3.09 such steps
+    assert pooled([1.2] * 100, **steps).beyond_a_share(NORMAL)  # more
+    assert not pooled([1.2] * 100, **steps).beyond_a_share(2 * NORMAL)
+    assert pooled([-0.2] * 100, **steps).beyond_a_share(NORMAL)
+    # Standard error of half rows at 1.4 and half at 0.8: 0.03, so that 1.1 is 2 of 0.05 above 1.
+    assert not pooled([1.4, 0.8] * 50, **steps).beyond_a_share(NORMAL)

@@ -5,6 +5,8 @@ import math
 import numpy as np
 import pytest
 
+from cfl_cli.core.exclusions import Mechanism
+from cfl_cli.core.uniformity import Uniformity
 from cfl_cli.estimators.interface import Estimate, Hidden, Null, Origin
 from cfl_cli.steps.encode import Block, Encoded
 from cfl_cli.trust.verdict import build
@@ -19,7 +21,7 @@ def built(candidates, confidences, *, fell_back=None, keep_flagged=False, mass=N
     fell = np.zeros((rows, 1), dtype=bool) if fell_back is None else np.array(fell_back)[:, None]
     allowed = np.ones((rows, 1)) if mass is None else np.array(mass)[:, None]
     origin = Origin("graph", round=2, iterations=8)
-    min_confidence = judged.pop("min_confidence", 0.0)
+    min_confidence, bias = judged.pop("min_confidence", 0.0), judged.pop("bias", 1.0)
     found = build(
         encoded,
         Estimate(
@@ -37,6 +39,7 @@ def built(candidates, confidences, *, fell_back=None, keep_flagged=False, mass=N
         always_second_round=False,
         keep_flagged=keep_flagged,
         min_confidence=min_confidence,
+        bias=bias,
     )
     assert (found.rows, found.warnings, found.rescued_rows) == (rows, ("beware",), 4)
     return found.columns[0]
@@ -189,7 +192,66 @@ def test_exclusions_that_cannot_be_uniform_are_reported_by_place():
     candidates = np.arange(3) != excluded[:, None]
     found = built(candidates, candidates / 2)
     assert "exclusions-not-uniform" in found.flags
+    assert found.flagged
     assert found.impossible_values == (2,)
+    assert (found.commonest_share, found.commonest_share_interval) == (None, None)
+    assert found.accuracy_reason == "exclusions are not random (audit it)"
+
+
+def by_plausibility(n=1500, size=4):
+    """Return cells that rule out the least likely wrong value, and the priors that show it."""
+    rng = np.random.default_rng(0)
+    prior = rng.dirichlet(np.ones(size), size=n)
+    truth = (prior.cumsum(axis=1) > rng.random((n, 1))).argmax(axis=1)
+    looks = np.where(np.arange(size) == truth[:, None], np.inf, prior)
+    return np.arange(size) != looks.argmin(axis=1)[:, None], prior
+
+
+def test_where_hidden_priors_refute_uniform_exclusions_nothing_that_rests_on_them_is_said():
+    candidates, prior = by_plausibility()
+    confidences = prior * candidates / (prior * candidates).sum(axis=1, keepdims=True)
+    found = built(
+        candidates, confidences, hidden=Hidden(np.arange(1500), prior), min_confidence=0.5
+    )
+    assert found.impossible_values == ()  # the shares alone do not show it
+    assert found.flagged
+    assert "exclusions-not-uniform" in found.flags
+    assert "no-better-than-commonest" not in found.flags  # nobody knows
+    assert found.accuracy_basis == "none"
+    assert found.accuracy_reason == "exclusions are not random (audit it)"
+    unknown = (found.estimated_accuracy, found.commonest_accuracy, found.gain, found.calibration)
+    assert unknown == (None,) * 4
+    assert (found.commonest_share, found.confident.accuracy) == (None, None)
+    assert (found.break_even_bias, found.unnoticed_bias, found.accuracy_under_bias) == (None,) * 3
+    assert found.confident.share > 0
+    assert found.heldout_score < 0
+
+
+def test_an_accuracy_that_is_clearly_above_1_before_it_is_clipped_is_not_known():
+    # Of six values, cells rule out the last three only, a third of the rows each: too few rows to
+    # accuse one of them. But neither of the first two is ever ruled out: 1 + 1/5 would be right.
+    prior = np.tile([0.3, 0.25, 0.2, 0.15, 0.06, 0.04], (160, 1))
+    candidates = np.arange(6) != 3 + np.arange(160)[:, None] % 3
+    confidences = prior * candidates / (prior * candidates).sum(axis=1, keepdims=True)
+    found = built(candidates, confidences, hidden=Hidden(np.arange(160), prior))
+    assert found.impossible_values == ()
+    assert not Uniformity(prior, candidates, Mechanism(6), mutual=True).refuted
+    assert found.accuracy_basis == "none"
+    assert "exclusions-not-uniform" in found.flags
+
+
+def test_an_accuracy_says_what_it_rests_on_and_what_it_is_worth_under_bias():
+    found, _ = judged(0.9, bias=1.5)
+    assert (found.accuracy_basis, found.accuracy_reason) == ("uniform", None)
+    assert 1 < found.break_even_bias < 100
+    assert found.unnoticed_bias > 1
+    band, accuracy = found.accuracy_under_bias, found.estimated_accuracy
+    assert band.low < accuracy.low < accuracy.high <= band.high
+    assert judged(0.9)[0].accuracy_under_bias is None
+
+
+def test_answers_no_better_than_the_commonest_have_no_break_even():
+    assert judged(0.0, skew=0.6)[0].break_even_bias is None
 
 
 def test_cells_below_the_least_confidence_are_counted_and_the_rest_is_judged():
@@ -223,3 +285,14 @@ def test_without_hidden_cells_nothing_is_estimated():
     nothing = (found.heldout_score, found.estimated_accuracy, found.entropy_reduction_null)
     assert nothing == (None, None, None)
     assert (found.calibration, found.gain, found.commonest_accuracy) == (None, None, None)
+    assert found.accuracy_basis == "none"
+    assert found.accuracy_reason == "no cells were hidden (--folds 0)"
+
+
+def test_hidden_cells_that_are_all_empty_say_nothing():
+    empty, alike = np.ones((3, 3)), np.full((3, 3), 1 / 3)
+    found = built(empty, alike, hidden=Hidden(np.arange(3), alike))
+    assert (found.accuracy_basis, found.accuracy_reason) == (
+        "none",
+        "no hidden cell says anything",
+    )

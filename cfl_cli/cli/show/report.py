@@ -1,7 +1,7 @@
 """The page of a report: a line for each CF, then what its flags mean."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict
 from typing import TypeAlias, get_args, get_type_hints
 
@@ -10,13 +10,16 @@ from cfl_cli.cli.show.page import Field as AnyField
 from cfl_cli.cli.show.page import Page
 from cfl_cli.cli.show.page import interval_text as _interval
 from cfl_cli.core.messages import count, printable
+from cfl_cli.core.uniformity import MOST_BIAS
 from cfl_cli.trust.audit import Audit
+from cfl_cli.trust.basis import ASSUMPTIONS, NONE
 from cfl_cli.trust.intervals import Interval
 from cfl_cli.trust.report import ADVICE, ColumnReport, Report
 
 Field: TypeAlias = AnyField[ColumnReport]
 
 BAR = 12
+FRAGILE = 5  # CFs at most of which it is said how strong a bias they withstand
 ROOMY = 112  # from this width on there is room for everything
 FAIR = 92  # … for what else the accuracy is to be compared with
 INTERVALS = (
@@ -28,7 +31,7 @@ INTERVALS = (
 
 def page(report: Report) -> Page[ColumnReport]:
     """Return what there is to show of a report."""
-    judged = any(column.estimated_accuracy for column in report.columns)
+    judged = any(column.estimated_accuracy or column.hidden_cells for column in report.columns)
     return Page(
         title=_title(report),
         fields=JUDGED if judged else UNJUDGED,
@@ -43,6 +46,10 @@ def _bar(column: ColumnReport) -> str:
     """Draw the entropy that is left as █ and the entropy that is gone as ░."""
     left = round(BAR * (1 - column.entropy_reduction))
     return "█" * left + "░" * (BAR - left)
+
+
+def _accuracy(column: ColumnReport) -> str:
+    return "not known" if column.accuracy_basis == NONE else _interval(column.estimated_accuracy)
 
 
 NAME = Field("CF", lambda column: printable(column.name), folds=True, style=lambda _: "bold")
@@ -64,7 +71,7 @@ SHUFFLED = Field(
     from_width=FAIR,
 )
 CONFIDENCE = Field("conf.", lambda column: f"{column.mean_confidence:.2f}", right=True)
-ACCURACY = Field("accuracy", lambda column: _interval(column.estimated_accuracy))
+ACCURACY = Field("accuracy", _accuracy)
 COMMONEST = Field(
     "commonest",
     lambda column: f"{column.commonest_accuracy.value:.2f}" if column.commonest_accuracy else "-",
@@ -96,16 +103,73 @@ def _notes(report: Report) -> list[str]:
     """Return a sentence for every kind of flag that fired, then what else to know."""
     fired = [flag for flag in ADVICE if any(flag in column.flags for column in report.columns)]
     graph = report.settings.get("method", "graph") == "graph"
-    flagged = any(column.flagged for column in report.columns)
+    # No method makes up for cells that are not random.
+    flagged = any(c.flagged and "exclusions-not-uniform" not in c.flags for c in report.columns)
     return [
         *(f"{flag}: {ADVICE[flag]}." for flag in fired),
         *(
             ["Another method may do better on what is flagged: try --method auto."]
             * (graph and flagged)
         ),
+        *_of_accuracies(report.columns),
+        *_of_bias(report.columns, report.settings.get("bias")),
         *(note for column in report.columns for note in _of_column(column, report)),
         *(f"warning: {printable(warning)}." for warning in report.warnings),
     ]
+
+
+def _of_accuracies(columns: Sequence[ColumnReport]) -> Iterator[str]:
+    """Yield what accuracies rest on and why some are not known, a sentence for CFs alike."""
+    for reason, names in _alike(columns, lambda column: column.accuracy_reason):
+        every = all(column.accuracy_reason == reason for column in columns)
+        whose = "accuracies" if every and len(columns) > 1 else f"{names}: accuracy"
+        yield f"{whose} not known: {printable(reason)}."
+    bases = list(_alike(columns, lambda column: ASSUMPTIONS.get(column.accuracy_basis or "")))
+    for assumption, names in bases:
+        whose = "accuracies hold" if len(bases) == 1 else f"{names}: accuracies hold"
+        yield f"{whose} if {assumption}."
+
+
+def _alike(
+    columns: Sequence[ColumnReport], fact: Callable[[ColumnReport], str | None]
+) -> Iterator[tuple[str, str]]:
+    """Yield every fact that is known of some CF, and the names of the CFs."""
+    for one in dict.fromkeys(map(fact, columns)):
+        if one is not None:
+            yield (
+                one,
+                ", ".join(printable(column.name) for column in columns if fact(column) == one),
+            )
+
+
+def _of_bias(columns: Sequence[ColumnReport], bias: object) -> Iterator[str]:
+    """Yield how strong a bias the CFs withstand, those that withstand least first."""
+    better = [(column.break_even_bias or MOST_BIAS, column) for column in columns]
+    better = sorted((one for one in better if one[0] < MOST_BIAS), key=lambda one: one[0])
+    for least, column in better[:FRAGILE]:
+        shown = column.unnoticed_bias
+        yield (
+            f"{printable(column.name)}: better than the commonest unless some wrong values are "
+            f"ruled out {least:.2g} times as readily as others; "
+            + (
+                "a value ruled out more readily than others would not have been noticed."
+                if shown is None
+                else f"a value ruled out {shown:.2g} times as readily would have been noticed."
+            )
+        )
+    if len(better) > FRAGILE:
+        rest = count(len(better) - FRAGILE, "other CF")
+        yield f"{rest}: better than the commonest up to {better[FRAGILE][0]:.2g} times or more."
+    bands = [
+        f"{printable(column.name)} {band.low:.2f}–{band.high:.2f}"
+        for column in columns
+        if (band := column.accuracy_under_bias)
+    ]
+    if bands:
+        yield (
+            "accuracies if some wrong values are ruled out more readily than others (--bias "
+            f"{bias}): {', '.join(bands)}."
+        )
 
 
 def _of_column(column: ColumnReport, report: Report) -> Iterator[str]:

@@ -4,6 +4,7 @@ import csv
 import io
 import json
 import re
+from dataclasses import replace
 
 import pytest
 from builders.markdown import cells_of_markdown, paragraphs_of_markdown
@@ -238,6 +239,55 @@ def test_what_the_table_does_not_show_is_said_in_words():
         "job: 2 suspect cells: their candidates get under 1 %.",
         "ward: 1 suspect cell: its candidates get under 1 %.",
     ]
+
+
+def test_an_accuracy_that_is_not_known_says_why_and_others_what_they_rest_on():
+    half, why = Interval(0.5, 0.4, 0.6), "exclusions are not random (audit it)"
+    known = {"accuracy_basis": "uniform", "estimated_accuracy": half, "hidden_cells": 9}
+    unknown = {"accuracy_basis": "none", "accuracy_reason": why, "hidden_cells": 9}
+    facts = report(column("a", **known), column("b", **unknown), column("c", **unknown))
+    text = table(facts, width=200)
+    assert text.count("not known") == 3  # in two lines of the table and once below
+    assert page(facts).notes == [
+        "b, c: accuracy not known: exclusions are not random (audit it).",
+        "accuracies hold if every wrong value is as likely to be ruled out as any other (uniform).",
+    ]
+    both = report(column("a", **known), column("d", **{**known, "accuracy_basis": "mechanism"}))
+    assert page(both).notes[1] == (
+        "d: accuracies hold if exclusions came about as the schema says (mechanism)."
+    )
+    advice = "Another method may do better on what is flagged: try --method auto."
+    biased = column(flagged=True, flags=("exclusions-not-uniform",), **unknown)
+    useless = column(flagged=True, flags=("no-better-than-commonest",), **known)
+    assert advice not in page(report(biased)).notes
+    assert advice in page(report(biased, useless)).notes
+    none = {"accuracy_basis": "none", "accuracy_reason": "no cells were hidden (--folds 0)"}
+    assert page(report(column("a", **none), column("b", **none))).notes == [
+        "accuracies not known: no cells were hidden (--folds 0)."
+    ]
+
+
+def test_how_strong_a_bias_answers_withstand_is_said_of_the_weakest_cfs():
+    biases = {"a": (1.72, 2.1), "b": (1.3, None), "c": (100.0, 3.0)}
+    facts = report(
+        *(column(n, break_even_bias=b, unnoticed_bias=u) for n, (b, u) in biases.items()),
+        column("d", accuracy_under_bias=Interval(0.5, 0.25, 0.75)),
+    )
+    facts = replace(facts, settings={"bias": 1.5})
+    better = "better than the commonest unless some wrong values are ruled out"
+    noticed = "as readily would have been noticed"
+    unnoticed = "a value ruled out more readily than others would not have been noticed"
+    assert page(facts).notes == [
+        f"b: {better} 1.3 times as readily as others; {unnoticed}.",
+        f"a: {better} 1.7 times as readily as others; a value ruled out 2.1 times {noticed}.",
+        (
+            "accuracies if some wrong values are ruled out more readily than others (--bias 1.5): "
+            "d 0.25–0.75."
+        ),
+    ]
+    many = report(*(column(f"cf{i}", break_even_bias=1.5 + i / 10) for i in range(8)))
+    assert len(page(many).notes) == 6
+    assert page(many).notes[-1] == "3 other CFs: better than the commonest up to 2 times or more."
 
 
 @given(st.text(alphabet="ab_*`|\\<>[]()!&#~-+=:;. 1\n", min_size=1))
