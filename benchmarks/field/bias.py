@@ -1,0 +1,232 @@
+"""How bias is dealt with: python -m benchmarks.field.bias --cases DIR [--redraw].
+
+Reads cases that `python -m benchmarks.field --to DIR` made, judges them again, and prints a table
+in Markdown, a line for each mechanism and size of the domain:
+
+    not known      CFs whose accuracy is left out
+    holds          CFs whose interval holds the true accuracy of the answers
+    holds or not   one of the two, by CFs
+    break-even     CFs whose break-even is above the odds that were at work, and of these the CFs
+                   whose answers are truly better than the commonest candidate
+    unnoticed      CFs that were not noticed though a value was favored, and of these the CFs that
+                   were right to say that such a bias might not be noticed
+
+With --redraw, cells of uniform cases are drawn anew for the same hidden priors, one exclusion each,
+with a value favored, each in turn, and the answers that these priors give are judged:
+
+    noticed        draws that were refuted
+    due            draws whose favor is at least what would have been noticed, as was said of the
+                   cells as they were, and of these the draws that were refuted (95 % or more)
+    within         draws whose true accuracy is within the interval under that bias
+    break-even     draws whose break-even is above the odds at work, and of these the draws whose
+                   answers are truly better than the commonest candidate
+"""
+
+import argparse
+import pickle
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+
+from benchmarks.field.cases import Case
+from cfl_cli.core.arrays import Ints
+from cfl_cli.core.exclusions import Mechanism
+from cfl_cli.core.posterior import most_confident
+from cfl_cli.core.uniformity import Uniformity
+from cfl_cli.trust.bias import Biased
+from cfl_cli.trust.heldout import judge
+from cfl_cli.trust.hidden_cells import HiddenCells
+from cfl_cli.trust.report import ColumnReport
+from cfl_cli.trust.verdict import ColumnFacts, build
+
+# The odds between wrong values, where they are known.
+ODDS = {
+    "uniform": 1.0,
+    "uniform, one to three": 1.0,
+    "twice as often": 2.0,
+    "three times as often": 3.0,
+}
+
+
+REDRAWN = (1.0, 1.2, 1.5, 2.0, 3.0, 5.0)  # odds
+HEADINGS = (
+    *("exclusions", "values", "CFs", "not known", "holds", "holds or not known"),
+    *("break-even", "unnoticed"),
+)
+
+
+@dataclass(frozen=True)
+class Judged:
+    """What the report says of one CF, and what is true."""
+
+    mechanism: str
+    column: ColumnReport
+    right: float  # share of the answers
+    commonest: float  # share of the commonest candidates that are right
+
+    @property
+    def known(self) -> bool:
+        """Return whether an accuracy is reported."""
+        return self.column.estimated_accuracy is not None
+
+    @property
+    def holds(self) -> bool:
+        """Return whether its interval holds what is true."""
+        accuracy = self.column.estimated_accuracy
+        return accuracy is not None and accuracy.low <= self.right <= accuracy.high
+
+    @property
+    def promises(self) -> bool:
+        """Return whether answers are said to be better than the commonest under these odds."""
+        odds = ODDS.get(self.mechanism)
+        least = self.column.break_even_bias
+        return odds is not None and least is not None and least > odds
+
+    @property
+    def went_unnoticed(self) -> bool:
+        """Return whether a value was favored and nobody noticed."""
+        return self.known and ODDS.get(self.mechanism, 1.0) > 1
+
+    @property
+    def owned_up(self) -> bool:
+        """Return whether such a bias is said to go unnoticed."""
+        noticed = self.column.unnoticed_bias
+        return noticed is None or noticed > ODDS[self.mechanism]
+
+
+def judged(case: Case) -> Iterator[Judged]:
+    """Yield what the report says of each CF of a case today, and what is true."""
+    report = build(
+        case.encoded,
+        case.estimate,
+        cfl_version="",
+        settings={},
+        k=case.settings.k,
+        always_second_round=False,
+    )
+    for number, column in enumerate(report.columns):
+        facts = ColumnFacts(case.encoded, case.estimate, number)
+        truth = case.truth[:, number]
+        shares = facts.block.mechanism.shares(facts.candidates)
+        prior = np.ones(column.domain_size) if shares is None else shares.prior
+        common, _ = most_confident(np.tile(prior, (len(truth), 1)), facts.evidence.astype(float))
+        yield Judged(
+            case.mechanism,
+            column,
+            float((facts.answers == truth).mean()),
+            float((common == truth).mean()),
+        )
+
+
+def heading(names: Sequence[str], *, texts: int) -> Iterator[str]:
+    """Yield the first two lines of a table, first columns of texts and then of numbers."""
+    yield f"| {' | '.join(names)} |"
+    yield f"| {' | '.join(['---'] * texts + ['---:'] * (len(names) - texts))} |"
+
+
+def table(cfs: list[Judged]) -> Iterator[str]:
+    """Yield the lines of the table."""
+    yield from heading(HEADINGS, texts=2)
+    groups: dict[tuple[str, str], list[Judged]] = defaultdict(list)
+    for cf in cfs:
+        values = "4 or more" if cf.column.domain_size > 3 else str(cf.column.domain_size)
+        groups[cf.mechanism, values].append(cf)
+    for (mechanism, values), group in sorted(groups.items()):
+        promised = [cf for cf in group if cf.promises]
+        unnoticed = [cf for cf in group if cf.went_unnoticed]
+        cells = (
+            mechanism,
+            values,
+            len(group),
+            sum(not cf.known for cf in group),
+            sum(cf.holds for cf in group),
+            sum(cf.holds or not cf.known for cf in group),
+            f"{sum(cf.right > cf.commonest for cf in promised)} of {len(promised)}",
+            f"{sum(cf.owned_up for cf in unnoticed)} of {len(unnoticed)}",
+        )
+        yield f"| {' | '.join(map(str, cells))} |"
+
+
+def redrawn(cases: Iterable[Case]) -> Iterator[str]:
+    """Yield a table of cells that are drawn anew."""
+    counts: dict[float, Counter[str]] = defaultdict(Counter)
+    for case in cases:
+        for number in range(len(case.encoded.blocks)):
+            facts = ColumnFacts(case.encoded, case.estimate, number)
+            hidden, before = facts.hidden_cells, facts.uniformity
+            rows = case.estimate.hidden.rows if case.estimate.hidden else None
+            if hidden is None or before is None or rows is None or hidden.mechanism.size < 3:
+                continue
+            truth = case.truth[rows, number]
+            for odds in REDRAWN:
+                for value in range(hidden.mechanism.size):
+                    rng = np.random.default_rng([case.seed, number, value, round(100 * odds)])
+                    counts[odds] += _drawn_anew(hidden, before, truth, value, odds, rng)
+    names = ("odds", "draws", "noticed", "due", "within", "break-even")
+    yield from heading(names, texts=0)
+    for odds, seen in counts.items():
+        cells = (
+            f"{odds:g}",
+            seen["draws"],
+            seen["noticed"],
+            f"{seen['due and noticed']} of {seen['due']}",
+            f"{seen['within']} of {seen['draws'] - seen['noticed']}",
+            f"{seen['better']} of {seen['promised']}",
+        )
+        yield f"| {' | '.join(map(str, cells))} |"
+
+
+def _drawn_anew(
+    hidden: HiddenCells,
+    before: Uniformity,
+    truth: Ints,
+    value: int,
+    odds: float,
+    rng: np.random.Generator,
+) -> Counter[str]:
+    """Return what is true of one draw of cells that favor a value."""
+    size = hidden.mechanism.size
+    weights = np.where(np.arange(size) == value, odds, 1.0) * (1 - np.eye(size))
+    how = Mechanism.of(size, weights / weights.sum(axis=1, keepdims=True))
+    cells = how.draw(truth, np.ones(len(truth), dtype=int), rng.random((len(truth), size)))
+    drawn = replace(hidden, cells=cells)
+    uniform = hidden.mechanism
+    due = before.noticed_bias is not None and odds >= before.noticed_bias
+    noticed = bool(len(uniform.too_often(cells))) or replace(before, cells=cells).refuted
+    seen = Counter({"draws": 1, "due": due, "noticed": noticed, "due and noticed": due and noticed})
+    shares = uniform.shares(cells)
+    found = judge(drawn, cells, shares=shares.prior) if shares and not noticed else None
+    if found is None or shares is None:
+        return seen
+    biased = Biased(drawn, cells)
+    right = float((most_confident(drawn.prior, cells.astype(float))[0] == truth).mean())
+    common, _ = most_confident(np.tile(shares.prior, (len(truth), 1)), cells.astype(float))
+    band = biased.interval(found.accuracy, odds)
+    least = biased.break_even(found.accuracy, found.commonest.value)
+    promised = least is not None and least > odds
+    seen["within"] = band.low <= right <= band.high
+    seen["promised"] = promised
+    seen["better"] = promised and right > float((common == truth).mean())
+    return seen
+
+
+def main() -> None:
+    """Print the table of all cases in a folder."""
+    parser = argparse.ArgumentParser(description="Judge kept cases by how they treat bias.")
+    parser.add_argument("--cases", type=Path, required=True)
+    parser.add_argument("--exact", type=float, default=0.0)
+    parser.add_argument("--redraw", action="store_true")
+    asked = parser.parse_args()
+    paths = sorted(asked.cases.glob(f"*-{asked.exact}-*.pkl"))
+    kept = (pickle.loads(path.read_bytes()) for path in paths)  # noqa: S301 — our own files
+    if asked.redraw:
+        print("\n".join(redrawn(case for case in kept if case.mechanism == "uniform")))
+    else:
+        print("\n".join(table([one for case in kept for one in judged(case)])))
+
+
+if __name__ == "__main__":
+    main()
