@@ -14,12 +14,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from cfl_cli.core.arrays import Floats, Mask
+from cfl_cli.core.arrays import Floats, Ints, Mask
 from cfl_cli.core.exclusions import Mechanism
 from cfl_cli.core.known import Rule
 from cfl_cli.core.log_score import LEAST_MASS, log_scores
 from cfl_cli.core.parallel import slices
 from cfl_cli.core.posterior import most_confident
+from cfl_cli.trust.better import ONE_SIDED, Footing
 from cfl_cli.trust.calibration import LEAST_CELLS, Calibration, Tally
 from cfl_cli.trust.hidden_cells import HiddenCells
 from cfl_cli.trust.intervals import NORMAL, Gain, Interval, PooledEstimate
@@ -42,6 +43,7 @@ class HeldOut:
     # Accuracy of the answers that are confident enough, exact cells among them; None: not asked
     # for, or hardly any answer is so confident.
     confident_accuracy: Interval | None
+    clearly_better: bool  # are the final answers, than the commonest candidates? See `better`
     impossible: bool = False  # is the accuracy, before it is clipped, clearly beyond 0 to 1?
 
 
@@ -69,13 +71,15 @@ def judge(
     candidates: Mask,
     *,
     shares: Floats,
+    part: Ints | None = None,
     min_confidence: float | None = None,
     rule: Rule | None = None,
 ) -> HeldOut | None:
     """Return what the hidden cells say of the priors that were made without them.
 
     `candidates` are those of all rows, n × K, from which comes how many exclusions cells have.
-    `shares` is the prior of a row of which nothing is known, K, from rows that are not hidden.
+    `shares` is the prior of a row of which nothing is known, K, from cells of other rows; or
+    d × K, and `part` says which of them is for which hidden row.
     `rule` answers otherwise than by the most confident candidate. None is returned if no hidden
     cell distinguishes the values.
     """
@@ -86,14 +90,15 @@ def judge(
         return None
     possible = PossibleCells.of(candidates, mechanism)
     least = min_confidence or 0.0
-    pooled = _pool(prior, hidden, weights, possible, shares, least, rule or most_confident)
+    common = _Common(np.atleast_2d(shares), np.zeros(len(prior), int) if part is None else part)
+    pooled = _pool(prior, hidden, weights, possible, common, least, rule or most_confident)
     exact = hidden.sum(axis=1) == 1
     return HeldOut(
         cells=int((~hidden.all(axis=1)).sum()),
         confidence=float(pooled.confidences.mean()),
         score=float(scores(prior, hidden, mechanism).mean()),
         accuracy=pooled.accuracy.interval(reach),
-        commonest=pooled.commonest.interval(NORMAL),
+        commonest=pooled.commonest.interval(reach),
         gain=pooled.gain.symmetric(reach),
         calibration=None
         if exact.all()
@@ -103,8 +108,24 @@ def judge(
         confident_accuracy=None
         if min_confidence is None
         else _confident_accuracy(pooled, min_confidence, reach),
+        clearly_better=pooled.gain.mean > 0
+        and pooled.footing.evidence > reach * ONE_SIDED / NORMAL,
         impossible=pooled.accuracy.beyond_a_share(reach),
     )
+
+
+@dataclass(frozen=True, eq=False)
+class _Common:
+    """What is thought of hidden rows of which nothing is known."""
+
+    shares: Floats  # d × K
+    part: Ints  # m: which of them is for which row
+
+    def keep(self, possible: PossibleCells, random: np.random.Generator) -> Floats:
+        """Return how probably the commonest candidate is each value if true, d × K."""
+        draws = possible.draws(len(self.shares))
+        answers = possible.answers(self.shares, self.shares, draws, random, most_confident)
+        return answers.keep(possible.mechanism.size)
 
 
 @dataclass(frozen=True, eq=False)
@@ -117,6 +138,7 @@ class _Pooled:
     confident_and_right: PooledEstimate
     confident: PooledEstimate
     tally: Tally
+    footing: Footing
     confidences: Floats  # m: of the final answers to the rows' own cells
 
 
@@ -125,24 +147,23 @@ def _pool(
     hidden: Mask,
     weights: Floats,
     possible: PossibleCells,
-    shares: Floats,
+    common: _Common,
     min_confidence: float,
     rule: Rule,
 ) -> _Pooled:
     """Go through the hidden rows, some at a time; how many at a time does not matter."""
     mechanism, random = possible.mechanism, np.random.default_rng(0)
     size, draws = mechanism.size, possible.draws(len(prior))
-    alone, drawn = shares[None], possible.draws(1)
-    common = possible.answers(alone, alone, drawn, random, most_confident).keep(size)
+    common_keep = common.keep(possible, random)
     relative = weights / weights.sum()
     estimates: dict[str, list[PooledEstimate]] = {}
-    tally, confidences = Tally(), np.empty(len(prior))
+    tally, footing, confidences = Tally(), [], np.empty(len(prior))
     at_once = max(NUMBERS_AT_ONCE // ((len(possible.listed) + draws + 1) * size), 1)
     for part in slices(len(prior), at_once):
         is_true = mechanism.unbiased(hidden[part])
         answers = possible.answers(prior[part], is_true, draws, random, rule)
         keep = answers.keep(size)
-        baseline = np.broadcast_to(common, keep.shape)
+        baseline = common_keep[common.part[part]]
         confident_keep = answers.keep(size, min_confidence=min_confidence)
         measures = {
             "accuracy": possible.exact + keep,
@@ -159,10 +180,13 @@ def _pool(
         estimates.setdefault("confident", []).append(confident)
         tally.add(answers, is_true, relative[part])
         likelihood = mechanism.likelihood(hidden[part])
+        shares = common.shares[common.part[part]]
+        footing.append(Footing.of(prior[part], shares, likelihood, keep - baseline))
         _, confidences[part] = rule(prior[part], likelihood)
     return _Pooled(
         **{name: PooledEstimate.joined(parts) for name, parts in estimates.items()},
         tally=tally,
+        footing=Footing.joined(footing),
         confidences=confidences,
     )
 

@@ -5,6 +5,7 @@ A new figure is a field of `ColumnReport`; `verdict` fills it in, and `cli/show/
 """
 
 import json
+from collections.abc import Collection
 from dataclasses import asdict, dataclass, field
 from typing import Annotated, ClassVar, TypeAlias
 
@@ -18,15 +19,18 @@ from cfl_cli.trust.intervals import Interval
 
 SettingValue: TypeAlias = bool | int | float | str | None
 
-FLAGGING = {"small-entropy-reduction", "no-better-than-commonest", "exclusions-not-uniform"}
+FLAGGING = {"no-better-than-commonest", "exclusions-not-uniform"}
+SMALL_REDUCTION = "small-entropy-reduction"  # flags a CF whose answers are not clearly better
 ADVICE = {
     "small-entropy-reduction": (
         "the OFs say little about this CF, or no more than they say about its cells when these are "
-        "shuffled: keep it as observed (--keep-flagged), or add OFs that are related to it"
+        "shuffled; it is flagged only if its answers are not clearly better than the commonest "
+        "candidate: then keep it as observed (--keep-flagged), or add OFs that are related to it"
     ),
     "no-better-than-commonest": (
-        "the answers are not clearly better than always answering the commonest candidate: keep "
-        "the CF as observed (--keep-flagged), add OFs that are related to it, or add rows"
+        "hidden cells do not show the answers to be better than always answering the commonest "
+        "candidate: keep the CF as observed (--keep-flagged), add OFs that are related to it, or "
+        "add rows"
     ),
     "exclusions-not-uniform": (
         "some value is ruled out more often than chance allows, so the cells were not filled in as "
@@ -93,6 +97,15 @@ class ColumnReport:
     unnoticed_bias: float | None = None
     accuracy_under_bias: Interval | None = None  # with the setting `bias`
     audit: Audit | None = None  # what rows that a person looked up say
+    clearly_better: bool | None = None  # than always answering the commonest candidate
+
+
+def is_flagged(flags: Collection[str], *, clearly_better: bool) -> bool:
+    """Return whether a CF with these flags is to be checked before use.
+
+    `clearly_better` says that hidden cells show its answers to gain on the commonest candidate.
+    """
+    return not FLAGGING.isdisjoint(flags) or (SMALL_REDUCTION in flags and not clearly_better)
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,7 @@ from functools import cached_property
 
 import numpy as np
 
-from cfl_cli.core.arrays import Floats
+from cfl_cli.core.arrays import Floats, Ints
 from cfl_cli.core.blocks import best, entropies, start
 from cfl_cli.core.exclusions import Shares
 from cfl_cli.core.known import Rule, all_but
@@ -15,11 +15,12 @@ from cfl_cli.estimators.interface import Estimate
 from cfl_cli.steps.encode import Encoded
 from cfl_cli.trust.basis import basis
 from cfl_cli.trust.bias import Biased, UnderBias
+from cfl_cli.trust.better import shares_of_others
 from cfl_cli.trust.doubts import doubts
 from cfl_cli.trust.heldout import HeldOut, judge
 from cfl_cli.trust.hidden_cells import HiddenCells
 from cfl_cli.trust.intervals import Interval
-from cfl_cli.trust.report import FLAGGING, ColumnReport, Confident, Report, SettingValue
+from cfl_cli.trust.report import ColumnReport, Confident, Report, SettingValue, is_flagged
 
 SMALL_REDUCTION = 0.25
 # Entropy that is left counts as less than the shuffled cells' if it is less by this share, and by
@@ -163,15 +164,20 @@ class ColumnFacts:
         hidden, hidden_cells = self.estimate.hidden, self.hidden_cells
         if hidden is None or hidden_cells is None:
             return None
-        # Where all rows were hidden in turn, the shares can only be of all rows.
-        seen = all_but(hidden.rows, len(self.candidates)) | hidden_cells.mutual
-        shares = hidden_cells.mechanism.shares(self.candidates[seen])
-        if shares is None:
+        others: tuple[Floats, Ints | None] | None
+        if hidden_cells.mutual:
+            others = shares_of_others(hidden_cells.cells, hidden_cells.mechanism)
+        else:
+            seen = self.candidates[all_but(hidden.rows, len(self.candidates))]
+            shares = hidden_cells.mechanism.shares(seen)
+            others = None if shares is None else (shares.prior, None)
+        if others is None:
             return None
         return judge(
             hidden_cells,
             self.candidates,
-            shares=shares.prior,
+            shares=others[0],
+            part=others[1],
             min_confidence=min_confidence or None,
             rule=self.rule,
         )
@@ -223,14 +229,13 @@ def _column(
         "small-entropy-reduction": facts.reduction < SMALL_REDUCTION or facts.like_shuffled,
         # Where every cell is exact there is nothing to be better at.
         "no-better-than-commonest": known is not None
-        and accuracy is not None
         and facts.entropy_start > 0
-        and accuracy.low <= known.commonest.value,
+        and not known.clearly_better,
         "exclusions-not-uniform": rests_on.refuted,
         "fallback-rows": fallback_rows > 0,
     }
     flags = tuple(flag for flag, so in fired.items() if so)
-    flagged = not FLAGGING.isdisjoint(flags)
+    flagged = is_flagged(flags, clearly_better=known is not None and known.clearly_better)
     origin = estimate.origins[number]
     return ColumnReport(
         name=block.name,
@@ -268,6 +273,7 @@ def _column(
         break_even_bias=under_bias.break_even,
         unnoticed_bias=under_bias.unnoticed,
         accuracy_under_bias=under_bias.accuracy,
+        clearly_better=known.clearly_better if known else None,
     )
 
 

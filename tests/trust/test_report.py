@@ -14,7 +14,7 @@ from cfl_cli.errors import DataError
 from cfl_cli.schema.model import Complementary, Ordinary, Schema
 from cfl_cli.trust.calibration import Bin
 from cfl_cli.trust.intervals import Interval
-from cfl_cli.trust.report import Report
+from cfl_cli.trust.report import Report, is_flagged
 
 CONTRACT = {
     "version", "cfl_version", "rows", "settings", "warnings", "timings", "peak_memory_mb",
@@ -137,3 +137,18 @@ def test_what_is_nested_in_a_report_of_version_0_1_0_has_the_types_of_today():
     first = {**facts["calibration"]["bins"][0]}
     assert found.calibration.bins[0] == Bin(**{**first, "accuracy": Interval(**first["accuracy"])})
     assert [vars(part) for part in found.parts] == facts["parts"]
+
+
+@pytest.mark.parametrize(
+    ("flags", "better", "flagged"),
+    [
+        ((), False, False),
+        (("fallback-rows",), False, False),
+        (("no-better-than-commonest",), False, True),
+        (("exclusions-not-uniform",), True, True),
+        (("small-entropy-reduction",), True, False),
+        (("small-entropy-reduction",), False, True),
+    ],
+)
+def test_a_small_reduction_flags_only_answers_that_are_not_clearly_better(flags, better, flagged):
+    assert is_flagged(flags, clearly_better=better) == flagged

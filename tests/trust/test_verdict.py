@@ -165,7 +165,8 @@ def test_rows_that_judged_each_other_leave_more_to_chance():
 def test_answers_like_the_commonest_are_flagged():
     found, _ = judged(0.0, skew=0.6)
     assert found.commonest_share == pytest.approx(0.7, abs=0.05)
-    assert found.commonest_accuracy.value > found.estimated_accuracy.low
+    assert found.gain.value < 0.05
+    assert not found.clearly_better
     assert found.flags == ("no-better-than-commonest",)
     assert found.flagged
 
@@ -178,6 +179,15 @@ def test_entropy_that_shuffled_cells_lose_too_is_flagged(entropy, flagged):
     assert ("small-entropy-reduction" in found.flags) == flagged
     left, null = 1 - found.entropy_reduction, 1 - found.entropy_reduction_null
     assert null == pytest.approx(min(1, left * 0.9 / entropy))
+
+
+def test_a_small_reduction_is_shown_but_not_flagged_where_answers_are_clearly_better():
+    found, _ = judged(0.7, entropy=0.9)
+    assert (found.flags, found.flagged) == (("small-entropy-reduction",), False)
+    assert found.clearly_better
+    unknown = built([[1, 1, 1]], [[1 / 3] * 3])
+    assert (unknown.flags, unknown.flagged) == (("small-entropy-reduction",), True)
+    assert unknown.clearly_better is None
 
 
 def test_in_a_small_table_entropy_must_differ_by_more():

@@ -21,7 +21,8 @@ Field: TypeAlias = AnyField[ColumnReport]
 BAR = 12
 FRAGILE = 5  # CFs at most of which it is said how strong a bias they withstand
 ROOMY = 112  # from this width on there is room for everything
-FAIR = 92  # … for what else the accuracy is to be compared with
+FAIR = 92  # … for what else the reduction is to be compared with
+USUAL = 80  # … for what the accuracy is to be compared with
 INTERVALS = (
     *(name for name, kind in get_type_hints(ColumnReport).items() if Interval in get_args(kind)),
     "confident_accuracy",
@@ -76,7 +77,7 @@ COMMONEST = Field(
     "commonest",
     lambda column: f"{column.commonest_accuracy.value:.2f}" if column.commonest_accuracy else "-",
     right=True,
-    from_width=FAIR,
+    from_width=USUAL,
 )
 FLAGS = Field(
     "flags",
@@ -213,6 +214,8 @@ def _flat(column: ColumnReport) -> dict[str, object]:
     facts = asdict(column)
     facts["flags"] = ";".join(column.flags)
     facts["flagged"] = str(column.flagged).lower()
+    if column.clearly_better is not None:
+        facts["clearly_better"] = str(column.clearly_better).lower()
     facts["parts"] = ";".join(f"{part.name}={part.weight}" for part in column.parts)
     facts["part_scores"] = ";".join(f"{part.name}={part.score}" for part in column.parts)
     facts["impossible_values"] = ";".join(map(str, column.impossible_values))
