@@ -11,7 +11,7 @@ PUBLIC = {
     "Masked": ["frame", "warnings"],
     "Report": None,
     "ResourceError": [],
-    "Result": ["frame", "confidences", "report"],
+    "Result": ["frame", "confidences", "report", "suspects"],
     "RunSettings": None,
     "Schema": None,
     "SchemaError": [],

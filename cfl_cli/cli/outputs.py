@@ -29,17 +29,23 @@ class Outputs:
     report: Path | None  # the report's own file, if it gets one
     printed: bool  # the report goes to standard output
     rejects: Path | None  # for records that do not fit, if they are to be set aside
+    suspects: Path | None = None  # the list of suspect cells, if it is wanted
 
     @classmethod
-    def of(cls, table: Place, report: str | None, *, reject: bool) -> Self:
+    def of(
+        cls, table: Place, report: str | None, *, reject: bool, suspects: str | None = None
+    ) -> Self:
         """Return where everything goes where the user says so."""
+        if suspects == STANDARD:
+            raise UsageError("--suspects writes a file beside OUT: name a file, not -")
         printed = report == STANDARD
         if printed and table.path is None:
             raise UsageError("OUT and --report are both standard output: name a file for one")
         path = tables.local(report) if report and not printed else None
         if report is None and table.path is not None and not table.format.embeds_report:
             path = tables.report_path(table.path)
-        return cls(table, path, printed, _rejects(table, reject=reject))
+        listed = tables.local(suspects) if suspects else None
+        return cls(table, path, printed, _rejects(table, reject=reject), listed)
 
     @classmethod
     def without_report(cls, table: Place, *, reject: bool) -> Self:
@@ -49,7 +55,8 @@ class Outputs:
     @property
     def paths(self) -> list[Path]:
         """The files that a run may write."""
-        return [path for path in (self.table.path, self.report, self.rejects) if path is not None]
+        paths = (self.table.path, self.report, self.rejects, self.suspects)
+        return [path for path in paths if path is not None]
 
     @property
     def streams(self) -> bool:
@@ -85,16 +92,19 @@ class Outputs:
         source: Table,
         report: Report | None = None,
         *,
+        suspects: str = "",
         stream: IO[bytes] | None,
         overwrite: bool,
     ) -> None:
-        """Write everything, whole or not at all."""
+        """Write everything, whole or not at all; `suspects` is the list's text."""
         # Time and memory differ from run to run; the table's bytes must not.
         embedded = replace(report, timings={}, peak_memory_mb=None).to_json() if report else None
         text = report.to_json() + "\n" if report else ""
         beside = {self.report: text} if self.report else {}
         if self.rejects and source.rejects:
             beside[self.rejects] = tables.rejects_text(source.rejects)
+        if self.suspects:
+            beside[self.suspects] = suspects
         tables.write(
             frame,
             self.table,

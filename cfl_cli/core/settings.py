@@ -213,6 +213,15 @@ class RunSettings(SettingsTable):
         variable=False,
         default_text="beside OUT as OUT.report.json, or inside OUT where the format can hold it",
     )
+    suspects: str | None = entry(
+        FileName(),
+        None,
+        "Where to write, as CSV, which cells most likely rule out the true value, ranked.",
+        "impute",
+        panel="output",
+        variable=False,
+        default_text="nowhere",
+    )
     overwrite: bool = entry(
         Switch(),
         False,  # noqa: FBT003

@@ -3,6 +3,8 @@
 from dataclasses import dataclass, replace
 from typing import Any
 
+import polars as pl
+
 from cfl_cli import __version__, estimators
 from cfl_cli.core import budget
 from cfl_cli.core.arrays import Floats
@@ -14,6 +16,7 @@ from cfl_cli.core.stages import Expected, Progress, Stage, Stages, Work, announc
 from cfl_cli.estimators.interface import Size
 from cfl_cli.jobs.cost import check_memory, size_of
 from cfl_cli.jobs.prepare import hidden_together, prepare, run
+from cfl_cli.jobs.suspects import suspect_cells
 from cfl_cli.schema.model import Schema
 from cfl_cli.steps.decode import decode
 from cfl_cli.tables import frames
@@ -34,6 +37,7 @@ class Result:
     frame: Any  # of the kind that was given: polars, pandas or pyarrow
     confidences: dict[str, Floats]  # per CF: n × K, columns in the domain's order
     report: Report
+    suspects: pl.DataFrame  # cells that most likely rule out the true value, ranked
 
 
 def impute(
@@ -82,6 +86,7 @@ def impute(
         bias=chosen.bias,
         jobs=threads,
     )
+    suspects = suspect_cells(encoded, estimate)
     stages(DECODE, 0, 1)
     columns = decode(
         estimate.confidences,
@@ -96,6 +101,7 @@ def impute(
         frames.append(frame, columns),
         {block.name: estimate.confidences[:, block.columns] for block in encoded.blocks},
         replace(facts, timings=stages.seconds(), peak_memory_mb=budget.peak_mb()),
+        suspects,
     )
 
 

@@ -98,6 +98,8 @@ class ColumnReport:
     accuracy_under_bias: Interval | None = None  # with the setting `bias`
     audit: Audit | None = None  # what rows that a person looked up say
     clearly_better: bool | None = None  # than always answering the commonest candidate
+    wrong_cells_most: float | None = None  # share that rules out the true value, at most
+    wrong_cells_cost: float | None = None  # share of what cells say that is lost if so many do
 
 
 def is_flagged(flags: Collection[str], *, clearly_better: bool) -> bool:

@@ -14,13 +14,15 @@ from cfl_cli.core.uniformity import Uniformity
 from cfl_cli.estimators.interface import Estimate
 from cfl_cli.steps.encode import Encoded
 from cfl_cli.trust.basis import basis
-from cfl_cli.trust.bias import Biased, UnderBias
 from cfl_cli.trust.better import shares_of_others
+from cfl_cli.trust.bias import Biased, UnderBias
 from cfl_cli.trust.doubts import doubts
 from cfl_cli.trust.heldout import HeldOut, judge
 from cfl_cli.trust.hidden_cells import HiddenCells
 from cfl_cli.trust.intervals import Interval
 from cfl_cli.trust.report import ColumnReport, Confident, Report, SettingValue, is_flagged
+from cfl_cli.trust.suspects import Suspects, suspects
+from cfl_cli.trust.wrong_cells import information_lost, most_wrong
 
 SMALL_REDUCTION = 0.25
 # Entropy that is left counts as less than the shuffled cells' if it is less by this share, and by
@@ -182,6 +184,25 @@ class ColumnFacts:
             rule=self.rule,
         )
 
+    def information_lost(self, wrong: float) -> float:
+        """Return the share of what cells say that is lost if such a share of them is wrong."""
+        exclusions = (~self.candidates).sum(axis=1)
+        partial = (exclusions > 0) & (exclusions < self.candidates.shape[1] - 1)
+        return information_lost(wrong, exclusions[partial], self.candidates.shape[1])
+
+    @property
+    def suspects(self) -> Suspects:
+        """Return which cells most likely rule out the true value."""
+        hidden, mass = self.estimate.hidden, self.estimate.mass[:, self.number].copy()
+        rows = np.array([], dtype=int)
+        if hidden is not None and self.hidden_cells is not None:
+            rows = hidden.rows
+            mass[rows] = (self.hidden_cells.prior * self.hidden_cells.cells).sum(axis=1)
+        shares = self.block.mechanism.shares(self.candidates)
+        size = self.candidates.shape[1]
+        chances = np.full(size, 1 / size) if shares is None else shares.prior
+        return suspects(mass, self.candidates @ chances, rows, self.candidates)
+
     def stretched(self, judged: HeldOut) -> Interval:
         """Return the accuracy of the answers, from that of the answers to hidden cells.
 
@@ -224,6 +245,7 @@ def _column(
     accuracy = facts.stretched(known) if known else None
     under_bias = facts.under_bias(accuracy, known, bias)
     shares = None if rests_on.refuted else block.mechanism.shares(facts.candidates)
+    wrong = most_wrong(facts.hidden_cells) if facts.hidden_cells and known else None
     fallback_rows = int(estimate.fell_back[:, number].sum())
     fired = {
         "small-entropy-reduction": facts.reduction < SMALL_REDUCTION or facts.like_shuffled,
@@ -274,6 +296,8 @@ def _column(
         unnoticed_bias=under_bias.unnoticed,
         accuracy_under_bias=under_bias.accuracy,
         clearly_better=known.clearly_better if known else None,
+        wrong_cells_most=wrong,
+        wrong_cells_cost=None if wrong is None else facts.information_lost(wrong),
     )
 
 

@@ -32,6 +32,7 @@ def test_the_two_types_share_no_name_and_make_up_the_table():
 def test_what_names_a_file_or_permits_overwriting_has_no_variable():
     assert {name for name, setting in SETTINGS.items() if setting.env is None} == {
         "report",
+        "suspects",
         "overwrite",
     }
     assert SETTINGS["max_memory"].env == "CFL_MAX_MEMORY"

@@ -278,6 +278,16 @@ def test_cells_whose_candidates_get_under_1_percent_are_counted():
     assert built([[1, 1, 0]] * 3, certain, mass=[0.001, 0.5, 1.0]).suspect_cells == 1
 
 
+def test_the_share_of_wrong_cells_is_bounded_where_rows_were_hidden():
+    found, _ = judged(0.95)  # of 4 values, and no cell is wrong
+    assert 0 < found.wrong_cells_most < 0.1
+    chance, most = 1 / 4, found.wrong_cells_most
+    said = most * math.log(most / chance) + (1 - most) * math.log((1 - most) / (1 - chance))
+    assert found.wrong_cells_cost == pytest.approx(1 + said / math.log(1 - chance))
+    unknown = built([[1, 1, 0]], [[1.0, 0.0, 0.0]])
+    assert (unknown.wrong_cells_most, unknown.wrong_cells_cost) == (None, None)
+
+
 def test_calibration_is_reported_in_bins_and_as_a_plot():
     found, accuracy = judged(0.7)
     calibration = found.calibration

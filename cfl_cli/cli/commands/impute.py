@@ -32,7 +32,7 @@ def impute(data: Data, schema: SchemaFile, out: Out, *, given: Values, how: Valu
     run = inputs.run
     source = tables.Place.to_read(data, how.get("input_format"))
     target = tables.Place.to_write(out, how.get("output_format"))
-    outputs = Outputs.of(target, run.report, reject=sets_aside(how))
+    outputs = Outputs.of(target, run.report, reject=sets_aside(how), suspects=run.suspects)
     outputs.check(sources=[source.path, Path(schema)], overwrite=run.overwrite)
     with outputs.stream() as stream:
         table = read_table(source, how)
@@ -47,7 +47,14 @@ def impute(data: Data, schema: SchemaFile, out: Out, *, given: Values, how: Valu
                 max_memory=run.max_memory,
                 **inputs.settings.as_dict(),
             )
-        outputs.write(result.frame, table, result.report, stream=stream, overwrite=run.overwrite)
+        outputs.write(
+            result.frame,
+            table,
+            result.report,
+            suspects=result.suspects.write_csv() if run.suspects else "",
+            stream=stream,
+            overwrite=run.overwrite,
+        )
     if not run.quiet:
         note_rejects(outputs, table, source)
         summarise(result.report, target.name, outputs.readable)

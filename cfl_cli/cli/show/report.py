@@ -191,7 +191,7 @@ def _of_column(column: ColumnReport, report: Report) -> Iterator[str]:
     if column.suspect_cells:
         cells = count(column.suspect_cells, "suspect cell")
         whose = "its" if column.suspect_cells == 1 else "their"
-        yield f"{name}: {cells}: {whose} candidates get under 1 %."
+        yield f"{name}: {cells}: {whose} candidates get under 1 %{_wrong(column)}."
     if column.audit:
         yield from _of_audit(name, column.audit)
 
@@ -207,6 +207,17 @@ def _of_audit(name: str, audit: Audit) -> Iterator[str]:
         f"and looked up are right{verdict}."
     )
     yield from audits.sentences(name, audit)
+
+
+def _wrong(column: ColumnReport) -> str:
+    """Say how many cells may be wrong at most, and what that would cost."""
+    most, cost = column.wrong_cells_most, column.wrong_cells_cost
+    if most is None or cost is None:
+        return ""
+    return (
+        f"; at most {100 * most:.1f} % of its cells rule out the true value, which would cost "
+        f"{100 * cost:.0f} % of what they say"
+    )
 
 
 def _flat(column: ColumnReport) -> dict[str, object]:

@@ -63,6 +63,22 @@ def test_flagged_cfs_are_kept_as_observed_and_fail_the_run_when_asked(folder):
     assert column["action"] == "kept"
 
 
+def test_suspect_cells_are_listed_in_a_file_when_asked(folder):
+    assert impute("--suspects", "suspects.csv").exit_code == 0
+    heading = (folder / "suspects.csv").read_text().splitlines()[0]
+    assert heading == "rank,row,cf,favored,candidates_mass,times_as_likely"
+    assert "suspects.csv" in impute("--suspects", "suspects.csv", out="new.csv").stderr
+    assert not (folder / "new.csv").exists()
+    assert impute("--suspects", "suspects.csv", "--overwrite").exit_code == 0
+
+
+@pytest.mark.parametrize("name", ["-", "data.csv", "out.csv"])
+def test_suspect_cells_go_to_no_file_that_is_used_otherwise(folder, name):
+    result = impute("--suspects", name, "--overwrite")
+    assert result.exit_code == 2
+    assert not (folder / "out.csv").exists()
+
+
 def test_quiet_prints_nothing(folder):
     assert impute("-q").output == ""
 

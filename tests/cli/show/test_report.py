@@ -225,10 +225,11 @@ def test_what_the_table_does_not_show_is_said_in_words():
             method="auto",
             parts=parts,
         ),
-        column("ward", suspect_cells=1),
+        column("ward", suspect_cells=1, wrong_cells_most=0.0281, wrong_cells_cost=0.352),
+        column("bed", wrong_cells_most=0.0281, wrong_cells_cost=0.352),
     )
     facts = Report("0.1.0", 9, {"min_confidence": 0.6, "method": "auto"}, facts.columns)
-    assert table(facts, width=200).splitlines()[0] == "9 rows, 2 CFs, method auto, none flagged"
+    assert table(facts, width=200).splitlines()[0] == "9 rows, 3 CFs, method auto, none flagged"
     assert page(facts).notes == [
         "job: method auto, made of boost 75%, graph 25%.",
         "job: values ruled out too often, by place in the domain: 1, 3.",
@@ -237,7 +238,10 @@ def test_what_the_table_does_not_show_is_said_in_words():
             "0.97 (0.95–0.99) are right."
         ),
         "job: 2 suspect cells: their candidates get under 1 %.",
-        "ward: 1 suspect cell: its candidates get under 1 %.",
+        (
+            "ward: 1 suspect cell: its candidates get under 1 %; at most 2.8 % of its cells rule "
+            "out the true value, which would cost 35 % of what they say."
+        ),
     ]
 
 

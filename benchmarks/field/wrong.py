@@ -1,0 +1,146 @@
+"""What wrong cells do, and what is noticed: python -m benchmarks.field.wrong --keep FOLDER.
+
+FOLDER holds cases that `python -m benchmarks.field --to FOLDER` has run. Three tables are printed:
+whether the upper limit of wrong cells holds; how many of the suspect cells are wrong; and, with
+--rerun, whether answers gain if the likelihood of a cell leaves a little to what it rules out,
+
+    evidence(v) = ε/(1−ε) · (K−s)/s  instead of 0  for the s values that a cell rules out.
+"""
+
+import argparse
+import pickle
+from collections.abc import Iterator
+from functools import cached_property
+from pathlib import Path
+
+import numpy as np
+
+from benchmarks.field.cases import Case
+from cfl_cli.core.arrays import Floats
+from cfl_cli.core.known import Known
+from cfl_cli.core.parallel import Workers
+from cfl_cli.estimators import graph
+from cfl_cli.jobs.suspects import suspect_cells
+from cfl_cli.trust.verdict import ColumnFacts
+from cfl_cli.trust.wrong_cells import most_wrong
+
+SHARES = {"uniform": 0.0, "3 % wrong": 0.03, "10 % wrong": 0.10}
+TOPS = (10, 20, 50)  # of a table's list
+LEAST = 1e-3  # confidence that a cross entropy counts
+
+
+def cases(keep: Path, mechanism: str) -> Iterator[Case]:
+    """Yield the cases of a mechanism that were kept."""
+    for path in sorted(keep.glob(f"*-{mechanism.replace(' ', '_')}-0.0-*.pkl")):
+        yield pickle.loads(path.read_bytes())  # noqa: S301 — kept by ourselves
+
+
+class Open(Known):
+    """What is known of rows if a cell leaves a little to what it rules out."""
+
+    wrong = 0.0
+
+    @cached_property
+    def evidence(self) -> Floats:
+        """Return how likely each cell is under each value, n × ΣK."""
+        left = np.array(self.candidates, dtype=float)
+        for block in self.columns:
+            cells = self.candidates[:, block]
+            exclusions = (~cells).sum(axis=1)
+            size = cells.shape[1]
+            little = self.wrong / (1 - self.wrong) * (size - exclusions) / np.maximum(exclusions, 1)
+            exact = exclusions == size - 1
+            left[:, block] = np.where(cells, 1.0, np.where(exact, 0.0, little)[:, None])
+        return left
+
+
+def limits(keep: Path) -> None:
+    """Print how often the upper limit of wrong cells holds."""
+    print("| cells | CFs | limit known | of these, hold | median limit |")
+    print("| --- | ---: | ---: | ---: | ---: |")
+    for mechanism in SHARES:
+        found = []
+        for case in cases(keep, mechanism):
+            for cf, block in enumerate(case.encoded.blocks):
+                facts = ColumnFacts(case.encoded, case.estimate, cf)
+                rows = np.arange(len(case.truth))
+                wrong = ~case.encoded.candidates[:, block.columns][rows, case.truth[:, cf]]
+                most = most_wrong(facts.hidden_cells) if facts.hidden_cells else None
+                found.append((most, float(wrong.mean())))
+        known = [(most, wrong) for most, wrong in found if most is not None]
+        hold = np.mean([most >= wrong for most, wrong in known])
+        median = np.median([most for most, _ in known])
+        print(f"| {mechanism} | {len(found)} | {len(known)} | {hold:.0%} | {median:.3f} |")
+
+
+def lists(keep: Path) -> None:
+    """Print how many of the suspect cells of a table are wrong."""
+    tops = " | ".join(f"first {top}" for top in TOPS)
+    print(f"\n| cells | tables | wrong, of all | {tops} | listed | wrong ones found |")
+    print(f"| --- | ---: | ---: |{' ---: |' * (len(TOPS) + 2)}")
+    for mechanism in list(SHARES)[1:]:
+        rows = []
+        for case in cases(keep, mechanism):
+            names = [block.name for block in case.encoded.blocks]
+            wrong = np.column_stack(
+                [
+                    ~case.encoded.candidates[:, block.columns][
+                        np.arange(len(case.truth)), case.truth[:, cf]
+                    ]
+                    for cf, block in enumerate(case.encoded.blocks)
+                ]
+            )
+            found = suspect_cells(case.encoded, case.estimate)
+            places = [names.index(name) for name in found["cf"]]
+            hits = wrong[found["row"].to_numpy() - 1, places]
+            first = [hits[:top].mean() for top in TOPS]
+            rows.append([wrong.mean(), *first, hits.mean(), hits.sum() / wrong.sum()])
+        texts = " | ".join(f"{share:.0%}" for share in np.mean(rows, axis=0))
+        print(f"| {mechanism} | {len(rows)} | {texts} |")
+
+
+def rerun(keep: Path) -> None:
+    """Print what answers gain if cells leave a little to what they rule out, by the truth."""
+    print("\n| cells | CFs | accuracy | left open, candidates alone | any value | entropy | then |")
+    print("| --- | ---: | ---: | ---: | ---: | ---: | ---: |")
+    for mechanism, share in list(SHARES.items())[1:]:
+        rows = []
+        for case in cases(keep, mechanism):
+            known = case.encoded.known
+            opened = Open(known.features, known.candidates, known.blocks, known.mechanisms)
+            opened.__dict__["wrong"] = share
+            with Workers(1) as workers:
+                before, after = (
+                    graph.estimate(
+                        one, case.settings, folds=[], workers=workers, progress=lambda *_: None
+                    ).confidences
+                    for one in (known, opened)
+                )
+            for cf, block in enumerate(case.encoded.blocks):
+                truth, n = case.truth[:, cf], np.arange(len(case.truth))
+                cells = known.candidates[:, block.columns]
+                one, other = before[:, block.columns], after[:, block.columns]
+                answers = (one * cells, other * cells, other)
+                right = [(guess.argmax(axis=1) == truth).mean() for guess in answers]
+                entropies = [
+                    -np.log(np.maximum(guess[n, truth], LEAST)).mean() for guess in (one, other)
+                ]
+                rows.append([*right, *entropies])
+        texts = " | ".join(f"{number:.3f}" for number in np.mean(rows, axis=0))
+        print(f"| {mechanism} | {len(rows)} | {texts} |")
+
+
+def main() -> None:
+    """Print the tables."""
+    parser = argparse.ArgumentParser(description="Measure what wrong cells do.")
+    parser.add_argument("--keep", type=Path, required=True, help="folder of finished runs")
+    parser.add_argument("--rerun", action="store_true")
+    asked = parser.parse_args()
+    limits(asked.keep)
+    lists(asked.keep)
+    if asked.rerun:
+        rerun(asked.keep)
+
+
+if __name__ == "__main__":
+    main()
