@@ -2,8 +2,8 @@
 
 Rows are matched by their order; those whose truth is missing count for the entropy alone. Where the
 output gives no value (a CF that was kept, a confidence that was too low) a row is *unanswered*:
-accuracy, macro-F1 and calibration error are those of the answers that were given. Confidences are
-there in every row, so the cross entropy covers every row whose truth is known.
+accuracy, macro-F1 and calibration error are those of the answers that were given. Soft columns are
+filled in every row, so the cross entropy covers every row whose truth is known.
 """
 
 import json
@@ -164,7 +164,7 @@ def _answers(table: pl.DataFrame, cf: str, schema: Schema, problems: Problems) -
     confidences = _confidences(table, soft, cf, schema, problems) if soft else None
     if hard:
         places = truth.places(Cells.of(table[hard[0]], schema), block.values, problems)
-        confidence = _numbers(Cells.of(table[hard[1]], schema), problems)
+        confidence = _numbers(Cells.of(table[hard[1]], schema), problems, needed=places >= 0)
     elif confidences is not None:
         places = best(confidences, candidates)
         confidence = confidences[np.arange(len(places)), places]
@@ -210,12 +210,17 @@ def _confidences(
     return confidences
 
 
-def _numbers(cells: Cells, problems: Problems) -> Floats:
-    """Return a column of confidences, of which none is missing, whatever the schema says of 0."""
+def _numbers(cells: Cells, problems: Problems, *, needed: Mask | None = None) -> Floats:
+    """Return a column of confidences, whatever the schema says of 0.
+
+    None may be missing, except in rows where it is not `needed`.
+    """
     raw = cells.raw
     source = raw if raw.dtype.is_numeric() else raw.cast(pl.String).str.strip_chars()
     numbers = source.cast(pl.Float64, strict=False).fill_null(np.nan).to_numpy()
     wrong = ~((numbers >= 0) & (numbers <= 1 + HAIR))
+    if needed is not None:
+        wrong &= needed | ~cells.missing
     problems.add_cells(cells, wrong, lambda _: "is not a confidence: expected a number from 0 to 1")
     return np.where(wrong, np.nan, numbers)
 

@@ -18,7 +18,7 @@ from cfl_cli.jobs.cost import check_memory, size_of
 from cfl_cli.jobs.prepare import hidden_together, prepare, run
 from cfl_cli.jobs.suspects import suspect_cells
 from cfl_cli.schema.model import Schema
-from cfl_cli.steps.decode import decode
+from cfl_cli.steps.decode import decode, written
 from cfl_cli.tables import frames
 from cfl_cli.trust import verdict
 from cfl_cli.trust.report import Report
@@ -99,7 +99,10 @@ def impute(
     )
     return Result(
         frames.append(frame, columns),
-        {block.name: estimate.confidences[:, block.columns] for block in encoded.blocks},
+        {
+            block.name: written(estimate.confidences, encoded.candidates, block, facts.kept)
+            for block in encoded.blocks
+        },
         replace(facts, timings=stages.seconds(), peak_memory_mb=budget.peak_mb()),
         suspects,
     )

@@ -6,7 +6,7 @@ import numpy as np
 import polars as pl
 
 from cfl_cli.core.arrays import Floats, Ints, Mask
-from cfl_cli.core.blocks import best
+from cfl_cli.core.blocks import best, start
 from cfl_cli.core.messages import quote
 from cfl_cli.steps.encode import Block
 
@@ -43,6 +43,13 @@ def clashes(
     return problems
 
 
+def written(confidences: Floats, candidates: Mask, block: Block, kept: Collection[str]) -> Floats:
+    """Return one CF's confidences, n × K; those of a CF in `kept` are all candidates alike."""
+    if block.name in kept:
+        return start(candidates[:, block.columns], 1)
+    return confidences[:, block.columns]
+
+
 def decode(
     confidences: Floats,
     candidates: Mask,
@@ -56,20 +63,24 @@ def decode(
     """Return the new columns, CF by CF.
 
     `answers`, n × CFs, are places in the domains; left out, the most confident candidates are.
-    All cells of CFs in `kept`, and those of less than `min_confidence`, get null for a value.
+    CFs in `kept` are as observed: neither values nor their confidence, and candidates alike in
+    soft columns. Cells of less than `min_confidence` get null for a value.
     """
     series = []
     for cf, block in enumerate(blocks):
-        own = confidences[:, block.columns]
+        own = written(confidences, candidates, block, kept)
         columns: list[pl.Series] = []
-        if mode != "soft":
+        if mode != "soft" and block.name in kept:
+            columns += [
+                pl.Series([None], dtype=kind).new_from_index(0, len(own))
+                for kind in (pl.String, pl.Float64)
+            ]
+        elif mode != "soft":
             given = candidates[:, block.columns]
             place = best(own, given) if answers is None else answers[:, cf]
             confidence = own[np.arange(len(own)), place]
             values = pl.Series(block.values, dtype=pl.String).gather(place)
-            if block.name in kept:
-                values = pl.Series([None], dtype=pl.String).new_from_index(0, len(own))
-            elif min_confidence > 0:
+            if min_confidence > 0:
                 values = values.set(pl.Series(confidence < min_confidence), None)
             columns += [values, pl.Series(confidence)]
         if mode != "hard":

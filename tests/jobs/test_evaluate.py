@@ -233,3 +233,12 @@ def test_hard_columns_alone_lack_confidences_and_a_note_says_so():
     found = evaluate(output("hard"), TRUTH, SCHEMA)
     assert any("--mode soft or both" in note for note in page(found).notes)
     assert json.loads(found.to_json())["mean"]["cross_entropy"] is None
+
+
+def test_a_kept_cf_has_no_answers_and_no_confidence_in_them_and_is_scored_by_its_soft_columns():
+    nothing = pl.Series([None] * 4, dtype=pl.Float64)
+    found = scores("both", [None] * 4, cf_confidence=nothing)
+    assert (found.unanswered, found.accuracy, found.expected_calibration_error) == (3, None, None)
+    assert found.cross_entropy == pytest.approx(SOFT["cross_entropy"])
+    with pytest.raises(DataError, match="row 1, column 'cf_confidence'"):
+        scores("both", cf_confidence=nothing)

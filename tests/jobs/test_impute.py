@@ -284,7 +284,11 @@ def test_a_flagged_cf_is_imputed_unless_it_should_be_kept():
     assert usual.frame["job_imputed"].null_count() == 0
     assert kept.frame["job_imputed"].null_count() == table.height
     assert kept.frame["job_imputed"].dtype == pl.String
-    assert_frame_equal(kept.frame.drop("job_imputed"), usual.frame.drop("job_imputed"))
+    assert kept.frame["job_confidence"].null_count() == table.height
+    soft = kept.frame.select("^job__.*$").to_numpy()
+    assert np.array_equal(np.unique(soft), [0, 1 / 3])  # one value of four is ruled out
+    assert np.array_equal(kept.confidences["job"], soft)
+    assert_frame_equal(kept.frame.select(table.columns), table)
 
 
 def test_a_cf_that_is_not_flagged_is_never_kept():

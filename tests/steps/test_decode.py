@@ -53,16 +53,17 @@ def test_imputed_values_are_text_and_confidences_are_numbers():
     assert kinds == [pl.String, pl.Float64, pl.Float64, pl.Float64]
 
 
-def test_a_cf_that_is_kept_has_no_imputed_values_but_keeps_its_confidences():
+def test_a_cf_that_is_kept_is_as_observed_without_values_and_with_all_candidates_alike():
     assert columns("both", kept={"ward"}) == {
         **HARD_JOB,
         **SOFT_JOB,
         "ward_imputed": [None, None],
-        "ward_confidence": [1.0, 0.75],
-        **SOFT_WARD,
+        "ward_confidence": [None, None],
+        "ward__B": [1.0, 0.5],
+        "ward__A": [0.0, 0.5],
     }
-    kept, _ = decode(CONFIDENCES, CANDIDATES, [WARD], mode="hard", kept={"ward"})
-    assert kept.dtype == pl.String
+    kept = decode(CONFIDENCES, CANDIDATES, [WARD], mode="hard", kept={"ward"})
+    assert [column.dtype for column in kept] == [pl.String, pl.Float64]
 
 
 def test_of_equals_the_first_in_the_domain_is_taken():
