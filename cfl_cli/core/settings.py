@@ -71,13 +71,14 @@ class Settings(SettingsTable):
         *("impute", "check"),
         panel="method",
     )
-    gamma: float | Auto = entry(
+    gamma: float | Auto | None = entry(
         Number(Bounds(least=0), auto=True),
-        DEFAULT_GAMMA,
+        None,
         "How much the first round's confidences count in the second; 0: no second round. auto: a "
         "second round only for CFs whose hidden cells favor it.",
         *("impute", "check"),
         panel="method",
+        default_text=f"{DEFAULT_GAMMA}; auto where few rows are distinct by their OFs",
     )
     ridge: float = entry(
         Number(Bounds(least=1e-6, most=1e6)),  # below, weights are not unique in double precision

@@ -23,4 +23,6 @@ def most_steps(settings: Settings, longest: int = LONGEST) -> int:
 
 def gamma(settings: Settings) -> float:
     """Return how much the first round's confidences count in the second; 0: there is none."""
-    return DEFAULT_GAMMA if settings.gamma == AUTO else settings.gamma
+    if settings.gamma is None or settings.gamma == AUTO:
+        return DEFAULT_GAMMA
+    return settings.gamma

@@ -17,7 +17,7 @@ from cfl_cli.core.settings import RunSettings, Settings
 from cfl_cli.core.stages import PILOT_ROWS, Stages, forecast
 from cfl_cli.errors import ResourceError
 from cfl_cli.estimators.interface import Size
-from cfl_cli.jobs.prepare import FOLDS, hidden_together, prepare, run
+from cfl_cli.jobs.prepare import FOLDS, hidden_together, prepare, run, settle_gamma
 from cfl_cli.schema.model import Schema
 from cfl_cli.steps.encode import Encoded
 from cfl_cli.tables import frames
@@ -51,6 +51,7 @@ def plan(
     """Return the plan of a run, or raise with everything that would keep it from working."""
     settings, limits = settings or schema.settings, run_settings or schema.run
     encoded = prepare(frame, schema, settings, name=name)
+    settings, warnings = settle_gamma(encoded, settings)
     table = frames.size(frame)
     jobs = limits.jobs
     check_memory(encoded, settings, table=table, jobs=jobs, max_memory=limits.max_memory)
@@ -63,7 +64,7 @@ def plan(
         confidences=encoded.candidates.shape[1],
         memory_mb=peak_bytes(encoded, settings, table=table, jobs=jobs) / 1e6,
         seconds=seconds(encoded, settings, jobs=jobs),
-        warnings=encoded.warnings,
+        warnings=(*encoded.warnings, *warnings),
     )
 
 

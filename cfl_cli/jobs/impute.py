@@ -15,7 +15,7 @@ from cfl_cli.core.settings import Settings
 from cfl_cli.core.stages import Expected, Progress, Stage, Stages, Work, announce
 from cfl_cli.estimators.interface import Size
 from cfl_cli.jobs.cost import check_memory, size_of
-from cfl_cli.jobs.prepare import hidden_together, prepare, run
+from cfl_cli.jobs.prepare import hidden_together, prepare, run, settle_gamma
 from cfl_cli.jobs.suspects import suspect_cells
 from cfl_cli.schema.model import Schema
 from cfl_cli.steps.decode import decode, written
@@ -63,6 +63,7 @@ def impute(
     stages = Stages(progress)
     stages(ENCODE, 0, 1)
     encoded = prepare(frame, schema, chosen, name=name)
+    chosen, warnings = settle_gamma(encoded, chosen)
     check_memory(
         encoded,
         chosen,
@@ -73,6 +74,7 @@ def impute(
     folds = hidden_together(len(encoded.features), chosen)
     announce(_expected(size_of(encoded), chosen, folds=len(folds)), progress)
     estimate = run(encoded, chosen, folds=folds, jobs=threads, progress=stages)
+    estimate = replace(estimate, warnings=(*estimate.warnings, *warnings))
     stages(JUDGE, 0, 1)
     facts = verdict.build(
         encoded,

@@ -9,7 +9,7 @@ from cfl_cli.core.arrays import Ints
 from cfl_cli.core.kinds import AUTO
 from cfl_cli.core.methods import METHODS
 from cfl_cli.core.parallel import Workers, available_cores
-from cfl_cli.core.settings import Settings
+from cfl_cli.core.settings import DEFAULT_GAMMA, Settings
 from cfl_cli.core.stages import Progress
 from cfl_cli.errors import DataError
 from cfl_cli.estimators.interface import Estimate
@@ -17,6 +17,7 @@ from cfl_cli.schema.model import Schema
 from cfl_cli.steps.decode import clashes
 from cfl_cli.steps.encode import Encoded, encode
 from cfl_cli.tables import frames
+from cfl_cli.trust.doubts import few_distinct
 
 FOLDS = 5  # unless their number is given …
 ONE_FOLD_ABOVE = 20_000  # … but of more rows than this, one of the five is enough
@@ -44,6 +45,26 @@ def prepare(frame: Any, schema: Schema, settings: Settings, *, name: str) -> Enc
     if problems:
         raise DataError(*problems)
     return encoded
+
+
+def settle_gamma(encoded: Encoded, settings: Settings) -> tuple[Settings, tuple[str, ...]]:
+    """Return the settings with a γ, whether or not it was asked for, and what to warn of.
+
+    Unless it was, and if there are cells to choose by, each CF takes the round that its hidden
+    cells favor where few rows are distinct by their OFs.
+    """
+    if settings.gamma is not None:
+        return settings, ()
+    chooses = METHODS[settings.method].second_round and settings.folds != 0
+    few = few_distinct(encoded.features, k=settings.k) if chooses else None
+    if few is None:
+        return settings.replaced({"gamma": DEFAULT_GAMMA}), ()
+    why = (
+        f"only {few:,} rows are distinct by their OFs, and then a second round often does harm, so "
+        "gamma is auto: a second round only for CFs whose hidden cells favor it; "
+        f"--gamma {DEFAULT_GAMMA} makes it for all"
+    )
+    return settings.replaced({"gamma": AUTO}), (why,)
 
 
 def hidden_together(n: int, settings: Settings) -> list[Ints]:

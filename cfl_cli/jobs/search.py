@@ -19,7 +19,7 @@ import numpy as np
 
 from cfl_cli.core.arrays import Floats
 from cfl_cli.core.kinds import AUTO
-from cfl_cli.core.settings import Settings
+from cfl_cli.core.settings import DEFAULT_GAMMA, Settings
 from cfl_cli.core.stages import Progress, Stage, Work
 from cfl_cli.schema.edit import Value
 from cfl_cli.trust import heldout
@@ -151,8 +151,9 @@ def confirm(
 
 
 def tuned(settings: Settings) -> dict[str, Value]:
-    """Return the settings that the search chooses."""
-    return {name: getattr(settings, name) for name in CHOICES}
+    """Return the settings that the search chooses; a γ that is left open counts as the default."""
+    open_gamma = {"gamma": DEFAULT_GAMMA} if settings.gamma is None else {}
+    return {name: getattr(settings, name) for name in CHOICES} | open_gamma
 
 
 def gain(one: Floats, other: Floats, *, mutual: bool = False) -> Gain:

@@ -28,7 +28,7 @@ from cfl_cli.errors import DataError, ResourceError, UsageError
 from cfl_cli.estimators import graph
 from cfl_cli.estimators.interface import Size
 from cfl_cli.jobs.cost import check_memory, size_of
-from cfl_cli.jobs.prepare import prepare
+from cfl_cli.jobs.prepare import prepare, settle_gamma
 from cfl_cli.jobs.search import CHOICES, TESTING, TRIALS, Limit, Trial, confirm, search
 from cfl_cli.jobs.trials import Folds, Trials
 from cfl_cli.schema.edit import Value
@@ -98,6 +98,7 @@ def tune(
             "`method` out of it to tune"
         )
     encoded = prepare(frame, schema, start, name=name)
+    start, warnings = settle_gamma(encoded, start)
     table = frames.size(frame)
     check_memory(encoded, start, table=table, jobs=limits.jobs, max_memory=limits.max_memory)
     n = len(encoded.features)
@@ -153,7 +154,7 @@ def tune(
         searched_rows=len(some),
         tested_rows=len(tested.rows) if tests else 0,
         seconds=limit.elapsed,
-        warnings=encoded.warnings,
+        warnings=(*encoded.warnings, *warnings),
     )
 
 

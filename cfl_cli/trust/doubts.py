@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from cfl_cli.core.arrays import Floats
 from cfl_cli.core.draws import hash_rows
 from cfl_cli.core.messages import quote
 from cfl_cli.steps.encode import Encoded
@@ -36,9 +37,18 @@ def doubts(encoded: Encoded, *, k: int, always_second_round: bool) -> Iterator[s
             "cells can be copied from their twin, and estimated accuracies are too high; remove "
             "the duplicates"
         )
-    distinct = len(ofs) - len(repeats)
-    if always_second_round and len(ofs) > k * distinct:
+    few = few_distinct(encoded.features, k=k) if always_second_round else None
+    if few is not None:
         yield (
-            f"only {distinct:,} rows are distinct by their OFs, and then a second round often does "
+            f"only {few:,} rows are distinct by their OFs, and then a second round often does "
             "harm that hidden cells do not show: try --gamma auto, or --gamma 0"
         )
+
+
+def few_distinct(features: Floats, *, k: int) -> int | None:
+    """Return how many rows are distinct by their OFs, if they are few; None: they are not.
+
+    They are few where the rows of the same OFs are, on average, more than a row has neighbors.
+    """
+    distinct = len(np.unique(hash_rows(features)))
+    return distinct if len(features) > k * distinct else None

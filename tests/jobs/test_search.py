@@ -55,7 +55,7 @@ def test_no_settings_are_tried_twice_and_progress_knows_how_many_are_left():
         asked.append(settings)
         return peak(5, 1.0)(settings)
 
-    search(Settings(), CHOICES, score, progress=lambda *news: told.append(news))
+    search(Settings(gamma=0.25), CHOICES, score, progress=lambda *news: told.append(news))
     assert len(asked) == len(set(asked)) == len(told)
     assert [done for _, done, _ in told] == list(range(1, len(told) + 1))
     assert told[-1][1] == told[-1][2]
@@ -71,14 +71,15 @@ def test_a_search_that_is_cut_short_ends_with_the_best_so_far():
 
 
 def test_the_end_of_the_path_is_chosen_if_it_wins_on_other_rows():
-    start, end = Settings(k=20), Settings(k=5)
+    start, end = Settings(k=20, gamma=0.25), Settings(k=5, gamma=0.25)
     ((settings, found, passed),) = confirm(start, [end], peak(5, 0.25))
     assert (settings, passed) == (end, True)
     assert found.value == pytest.approx(np.log(4))
 
 
 def test_moves_are_taken_back_until_one_is_clearly_better():
-    start, better, worse = Settings(k=20), Settings(k=5), Settings(k=5, gamma=3.0)
+    start, better = Settings(k=20, gamma=0.25), Settings(k=5, gamma=0.25)
+    worse = Settings(k=5, gamma=3.0)
     tests = confirm(start, [better, worse], peak(5, 0.25))
     assert [(settings, passed) for settings, _, passed in tests] == [(worse, False), (better, True)]
     assert confirm(start, [better, worse], peak(5, 0.25), may=lambda: False) == tests[:1]

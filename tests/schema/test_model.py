@@ -50,7 +50,7 @@ def test_the_example_of_the_contract_is_read():
         "diagnosis": Complementary(values=["A", "B", "C", "D"], separator=";", exact="="),
     }
     assert schema.columns["id"] == Ignored()
-    assert schema.settings == Settings()
+    assert schema.settings == Settings(gamma=0.25)
 
 
 def test_a_file_and_python_make_the_same_schema(tmp_path: Path):
@@ -82,7 +82,7 @@ def test_what_is_left_out_has_its_default():
     assert schema.missing == ("",)
     assert schema.on_missing == "fill"
     assert schema.settings == Settings(
-        k=20, iterations=100, gamma=0.25, ridge=0.3, seed=0, correction=True, mode="hard"
+        k=20, iterations=100, gamma=None, ridge=0.3, seed=0, correction=True, mode="hard"
     )
     assert not schema.settings.keep_flagged
     assert schema.run == RunSettings(jobs=None, fail_on_flag=False, overwrite=False)

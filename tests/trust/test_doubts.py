@@ -44,11 +44,39 @@ def test_equal_ofs_with_cells_of_their_own_are_not_repeats():
     assert not any("duplicates" in text for text in warnings(table(300, levels=8)))
 
 
-def test_a_second_round_over_few_distinct_rows_is_doubted():
+def test_a_second_round_over_few_distinct_rows_is_doubted_if_it_was_asked_for():
     few = table(300, levels=3)
-    assert any("--gamma auto" in text for text in warnings(few))
+    for asked in ({"gamma": 0.25}, {"folds": 0}):  # without hidden cells nothing can be chosen
+        [warning] = warnings(few, **asked)
+        assert warning.startswith("only 9 rows are distinct by their OFs, and then a second round")
+        assert warning.endswith("try --gamma auto, or --gamma 0")
     assert warnings(few, gamma=0.0) == ()
     assert warnings(few, gamma="auto") == ()
+
+
+def test_over_few_distinct_rows_hidden_cells_choose_the_round_unless_gamma_was_asked_for():
+    few = table(300, levels=3)
+    left_open, chosen, asked = (
+        impute(few, Schema(columns=COLUMNS), k=5, iterations=10, **gamma)
+        for gamma in ({}, {"gamma": "auto"}, {"gamma": 0.25})
+    )
+    assert left_open.report.settings == chosen.report.settings
+    assert left_open.frame.equals(chosen.frame)
+    assert asked.report.settings["gamma"] == 0.25
+    [warning] = left_open.report.warnings
+    assert warning == (
+        "only 9 rows are distinct by their OFs, and then a second round often does harm, so gamma "
+        "is auto: a second round only for CFs whose hidden cells favor it; --gamma 0.25 makes it "
+        "for all"
+    )
+    in_schema = Schema(columns=COLUMNS, settings={"gamma": 0.25})
+    report = impute(few, in_schema, k=5, iterations=10).report
+    assert report.settings["gamma"] == 0.25
+
+
+def test_with_many_distinct_rows_gamma_is_the_papers():
+    settings = impute(table(300), Schema(columns=COLUMNS), k=5, iterations=10).report.settings
+    assert settings["gamma"] == 0.25
 
 
 def test_a_mechanism_whose_cells_do_not_distinguish_the_values_is_named():
