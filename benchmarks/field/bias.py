@@ -37,10 +37,11 @@ from cfl_cli.core.exclusions import Mechanism
 from cfl_cli.core.posterior import most_confident
 from cfl_cli.core.uniformity import Uniformity
 from cfl_cli.trust.bias import Biased
+from cfl_cli.trust.facts import ColumnFacts
 from cfl_cli.trust.heldout import judge
 from cfl_cli.trust.hidden_cells import HiddenCells
 from cfl_cli.trust.report import ColumnReport
-from cfl_cli.trust.verdict import ColumnFacts, build
+from cfl_cli.trust.verdict import build
 
 # The odds between wrong values, where they are known.
 ODDS = {

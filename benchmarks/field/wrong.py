@@ -21,7 +21,7 @@ from cfl_cli.core.known import Known
 from cfl_cli.core.parallel import Workers
 from cfl_cli.estimators import graph
 from cfl_cli.jobs.suspects import suspect_cells
-from cfl_cli.trust.verdict import ColumnFacts
+from cfl_cli.trust.facts import ColumnFacts
 from cfl_cli.trust.wrong_cells import most_wrong
 
 SHARES = {"uniform": 0.0, "3 % wrong": 0.03, "10 % wrong": 0.10}

@@ -83,8 +83,9 @@ def hard(task: Imputation, table: Table, cf: str, result: Result) -> Ints:
 
 
 def settings(task: Imputation) -> Facts:
-    """Return the settings of a task as `impute` takes them."""
+    """Return the settings of a task as `impute` takes them; confidences are the paper's."""
     return {
+        "calibration": False,
         "method": task.method,
         "seed": task.seed,
         "folds": task.folds,

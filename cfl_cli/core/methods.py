@@ -12,6 +12,7 @@ class Traits:
     needs_neighbors: bool = False  # does it fail where the table has no more than k rows?
     needs_hidden_rows: bool = False  # does it choose by hidden cells, and so fail with folds 0?
     second_round: bool = False  # does γ above 0 mean a second round for every CF?
+    calibrated: bool = False  # are its confidences raised to powers that hidden cells choose?
     saves_memory: tuple[str, ...] = ()  # what helps beside fewer rows
 
 
@@ -23,6 +24,7 @@ METHODS = {
             "the paper's method, over a graph of near rows",
             needs_neighbors=True,
             second_round=True,
+            calibrated=True,
             saves_memory=("a smaller k", "--gamma 0"),
         ),
         Traits(

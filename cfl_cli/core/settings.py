@@ -110,6 +110,15 @@ class Settings(SettingsTable):
         "impute",
         panel="judging",
     )
+    calibration: bool = entry(
+        Switch(),
+        True,  # noqa: FBT003
+        "Calibrate confidences of graph by hidden cells, with one power per CF; answers stay the "
+        "same.",
+        "impute",
+        panel="judging",
+        opposite="--no-calibration",
+    )
     neighbors: Literal["auto", "exact"] = entry(
         Choice(("auto", "exact")),
         "auto",

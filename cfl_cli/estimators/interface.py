@@ -39,6 +39,14 @@ class Null:
 
 
 @dataclass(frozen=True)
+class Power:
+    """The power to which one CF's confidences are raised, found by hidden cells."""
+
+    value: float  # by all of them; 1 leaves confidences as they are
+    halves: tuple[float, float]  # by the first, third, … hidden row; and by the others
+
+
+@dataclass(frozen=True)
 class Part:
     """One of the answers that a CF's answer is blended from."""
 
@@ -72,6 +80,8 @@ class Estimate:
     recall: float = 1.0  # share of the true neighbors that were found, in the round with fewest
     steps: tuple[int, ...] = ()  # of propagation, in each round
     warnings: tuple[str, ...] = ()
+    powers: tuple[Power | None, ...] | None = None  # per CF; None: hidden cells say nothing of it
+    raw: Floats | None = None  # n × ΣK: before they were raised to powers; None: they were not
 
 
 @dataclass(frozen=True)

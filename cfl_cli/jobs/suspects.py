@@ -6,8 +6,8 @@ import polars as pl
 from cfl_cli.core.arrays import Floats
 from cfl_cli.estimators.interface import Estimate
 from cfl_cli.steps.encode import Encoded
+from cfl_cli.trust.facts import ColumnFacts
 from cfl_cli.trust.suspects import Suspects
-from cfl_cli.trust.verdict import ColumnFacts
 
 KINDS = {
     "rank": pl.Int64,

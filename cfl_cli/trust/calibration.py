@@ -40,6 +40,7 @@ class Calibration:
     overconfidence: Interval  # mean confidence − accuracy
     bins: tuple[Bin, ...]  # those that hold any cells
     plot: str  # a sign for each tenth of confidence, as high as its accuracy; blank: no cells
+    power: float | None = None  # to which confidences were raised before; None: they were not
 
 
 class Tally:

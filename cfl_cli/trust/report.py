@@ -100,6 +100,8 @@ class ColumnReport:
     clearly_better: bool | None = None  # than always answering the commonest candidate
     wrong_cells_most: float | None = None  # share that rules out the true value, at most
     wrong_cells_cost: float | None = None  # share of what cells say that is lost if so many do
+    entropy_end_raw: float | None = None  # before calibration
+    calibration_raw: Calibration | None = None  # before it; None: there was none
 
 
 def is_flagged(flags: Collection[str], *, clearly_better: bool) -> bool:

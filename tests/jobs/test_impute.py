@@ -189,6 +189,7 @@ def test_keywords_win_over_the_schema_and_the_rest_stays():
         "seed": 0,
         "folds": "auto",
         "bias": 1.0,
+        "calibration": True,
         "neighbors": "auto",
         "correction": True,
         "mode": "soft",

@@ -10,6 +10,7 @@ from cfl_cli.cli.show.page import Field as AnyField
 from cfl_cli.cli.show.page import Page
 from cfl_cli.cli.show.page import interval_text as _interval
 from cfl_cli.core.messages import count, printable
+from cfl_cli.core.methods import METHODS
 from cfl_cli.core.uniformity import MOST_BIAS
 from cfl_cli.trust.audit import Audit
 from cfl_cli.trust.basis import ASSUMPTIONS, NONE
@@ -114,6 +115,7 @@ def _notes(report: Report) -> list[str]:
         ),
         *_of_accuracies(report.columns),
         *_of_bias(report.columns, report.settings.get("bias")),
+        *_calibration(report),
         *(note for column in report.columns for note in _of_column(column, report)),
         *(f"warning: {printable(warning)}." for warning in report.warnings),
     ]
@@ -171,6 +173,22 @@ def _of_bias(columns: Sequence[ColumnReport], bias: object) -> Iterator[str]:
             "accuracies if some wrong values are ruled out more readily than others (--bias "
             f"{bias}): {', '.join(bands)}."
         )
+
+
+def _calibration(report: Report) -> Iterator[str]:
+    """Yield how confidences were calibrated, all CFs in one sentence, or why they were not."""
+    parts = []
+    for column in report.columns:
+        after, before = column.calibration, column.calibration_raw
+        if after is not None and after.power is not None and before is not None:
+            errors = f"error {before.error:.2f} before, {after.error:.2f} after"
+            parts.append(f"{printable(column.name)} by {after.power:.2f} ({errors})")
+    if parts:
+        yield f"Confidences are calibrated, each CF's by a power: {', '.join(parts)}."
+    method = METHODS.get(str(report.settings.get("method")))
+    asked = method is not None and method.calibrated and report.settings.get("calibration")
+    if asked and report.settings.get("folds") == 0:
+        yield "Confidences are not calibrated: that takes hidden cells, and --folds 0 hides none."
 
 
 def _of_column(column: ColumnReport, report: Report) -> Iterator[str]:
@@ -234,8 +252,10 @@ def _flat(column: ColumnReport) -> dict[str, object]:
     facts["confident_share"] = confident.get("share")
     facts["confident_accuracy"] = confident.get("accuracy")
     calibration = facts.pop("calibration") or {}
-    for name in ("error", "overconfidence", "plot", "bins"):
+    for name in ("error", "overconfidence", "plot", "bins", "power"):
         facts[f"calibration_{name}"] = calibration.get(name)
+    raw = facts.pop("calibration_raw") or {}
+    facts["calibration_raw_error"] = raw.get("error")
     for name in INTERVALS:
         interval = facts.pop(name) or {}
         for part in ("value", "low", "high"):

@@ -1,0 +1,136 @@
+"""A power per CF: what it is fitted to, what it leaves alone, and how far it may go."""
+
+import numpy as np
+import pytest
+from builders.cells import skewed
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+
+from cfl_cli.core.exclusions import Mechanism
+from cfl_cli.estimators.interface import Power
+from cfl_cli.trust.hidden_cells import HiddenCells
+from cfl_cli.trust.intervals import Interval
+from cfl_cli.trust.powers import WIDTH, by_other_half, find, raised
+
+MASSES = arrays(
+    float,
+    (3, 4),
+    elements=st.one_of(st.just(0.0), st.floats(1e-300, 1.0), st.just(5e-324)),
+).filter(lambda mass: mass.any(axis=1).all())
+
+
+def world(mechanism, power, n=4000, *, seed=0):
+    """Return priors that should be raised to `power`, and cells of values drawn from them so."""
+    rng = np.random.default_rng(seed)
+    honest = rng.dirichlet(np.ones(mechanism.size), n)
+    values = (honest.cumsum(axis=1) > rng.random((n, 1))).argmax(axis=1)
+    cells = mechanism.draw(values, np.ones(n, dtype=int), rng.random(honest.shape))
+    prior = honest ** (1 / power)
+    return prior / prior.sum(axis=1, keepdims=True), cells
+
+
+def found(prior, cells, mechanism, *, mutual=False, accuracy=None):
+    """Return the power, if all cells are hidden and the priors themselves are the confidences."""
+    hidden = HiddenCells(prior, cells, mechanism, mutual=mutual)
+    return find(hidden, prior, prior.argmax(axis=1), accuracy=lambda: accuracy)
+
+
+@given(MASSES, st.floats(0.02, 20))
+def test_a_power_keeps_order_zeros_and_what_is_above_zero_and_rows_sum_to_1(mass, power):
+    confidences = mass / mass.max(axis=1, keepdims=True)
+    confidences /= confidences.sum(axis=1, keepdims=True)
+    after = raised(confidences, power)
+    assert np.array_equal(after > 0, confidences > 0)
+    assert after.sum(axis=1) == pytest.approx(1)
+    for row, new in zip(confidences, after, strict=True):
+        assert (np.diff(new[np.argsort(row, kind="stable")]) >= 0).all()
+        assert new[row.argmax()] == new.max()
+
+
+def test_a_power_is_a_power_and_leaves_exact_even_and_unraised_rows_as_they_are():
+    rows = np.array([[0.5, 0.3, 0.2, 0.0]])
+    assert raised(rows, 2.0)[0] == pytest.approx(np.array([25, 9, 4, 0]) / 38)
+    kept = np.array([[0, 1.0, 0, 0], [1 / 3, 0, 1 / 3, 1 / 3]])
+    assert np.array_equal(raised(kept, 0.3), kept)
+    assert raised(rows, 1.0) is rows
+
+
+@pytest.mark.parametrize("mechanism", [Mechanism(4), skewed(4)], ids=["uniform", "mechanism"])
+def test_the_power_is_that_of_a_plain_search_over_the_log_likelihood(mechanism):
+    prior, cells = world(mechanism, 0.5, 800)
+
+    def objective(log_power, *, worth):
+        total = 0.0
+        likelihood = mechanism.likelihood(cells)
+        for p, evidence in zip(prior, likelihood, strict=True):
+            powers = p ** np.exp(log_power)
+            total += worth * np.log((powers * evidence).sum() / powers.sum())
+        return total - (log_power / WIDTH) ** 2 / 2
+
+    for mutual, worth in ((False, 1), (True, 0.5)):
+        best = np.log(found(prior, cells, mechanism, mutual=mutual).value)
+        nearby = [objective(best + step, worth=worth) for step in (-0.02, 0, 0.02)]
+        assert max(nearby) == nearby[1]
+
+
+@pytest.mark.parametrize("power", [0.2, 0.5, 1.0])
+@pytest.mark.parametrize("mechanism", [Mechanism(4), skewed(4)], ids=["uniform", "mechanism"])
+def test_overconfident_priors_are_flattened_as_much_as_they_should_be(power, mechanism):
+    prior, cells = world(mechanism, power)
+    assert found(prior, cells, mechanism).value == pytest.approx(power, rel=0.25)
+
+
+def test_a_few_cells_hardly_move_the_power_from_1():
+    prior, cells = world(Mechanism(4), 0.2)
+    few, many = (found(prior[:n], cells[:n], Mechanism(4)).value for n in (2, 4000))
+    assert many < 0.3
+    assert 0.6 < few < 1.4
+
+
+def test_sharpening_takes_clear_evidence_and_an_accuracy_that_allows_for_it():
+    prior, cells = world(Mechanism(4), 3.0, 20_000)
+    high = Interval(0.9, 0.88, 0.92)
+    assert found(prior, cells, Mechanism(4), accuracy=high).value == pytest.approx(3, rel=0.15)
+    assert found(prior, cells, Mechanism(4)).value == 1  # the accuracy is not known
+    few = found(prior[:150], cells[:150], Mechanism(4), accuracy=high)
+    assert few == Power(1.0, (pytest.approx(1, abs=0.3), pytest.approx(1, abs=0.3)))
+    assert max(few.halves) <= 1
+    mean = prior.max(axis=1).mean()
+    least = Interval(mean - 0.01, mean - 0.05, mean + 0.05)
+    assert found(prior, cells, Mechanism(4), accuracy=least).value == 1
+
+
+def test_answers_are_made_no_surer_than_half_way_to_the_lower_end_of_their_accuracy():
+    prior, cells = world(Mechanism(4), 3.0, 20_000)
+    power = found(prior, cells, Mechanism(4), accuracy=Interval(0.50, 0.40, 0.60))
+    assert 1 < power.value < 2.5
+    assert raised(prior, power.value).max(axis=1).mean() == pytest.approx(0.45, abs=1e-3)
+    assert max(power.halves) <= power.value
+
+
+def test_cells_that_say_nothing_find_no_power():
+    prior, cells = world(Mechanism(4), 0.5, 20)
+    assert found(prior, cells | True, Mechanism(4)) is None
+
+
+def test_each_half_of_the_hidden_rows_is_raised_by_what_the_other_half_has_found():
+    prior, cells = world(Mechanism(4), 0.5, 400)
+    power = found(prior, cells, Mechanism(4))
+    other = cells.copy()
+    other[::2] = True  # without the first half's cells its own priors are raised as before
+    second = found(prior, other, Mechanism(4))
+    assert second.halves[1] == power.halves[1]
+    assert second.halves[0] == pytest.approx(1, rel=0.05)  # nothing is known of it
+    raised_priors = by_other_half(prior, power)
+    assert np.array_equal(raised_priors[::2], raised(prior[::2], power.halves[1]))
+    assert np.array_equal(raised_priors[1::2], raised(prior[1::2], power.halves[0]))
+
+
+def test_of_very_many_cells_some_of_both_halves_are_enough(monkeypatch):
+    prior, cells = world(Mechanism(4), 0.5)
+    every = found(prior, cells, Mechanism(4))
+    monkeypatch.setattr("cfl_cli.trust.powers.ENOUGH", 1000)
+    some = found(prior, cells, Mechanism(4))
+    assert some.value != every.value
+    assert (some.value, *some.halves) == pytest.approx((every.value, *every.halves), rel=0.4)
