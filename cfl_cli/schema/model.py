@@ -98,6 +98,8 @@ class Complementary(Model):
     """What separates the exclusions of a cell that holds several."""
     exact: NonEmpty | None = None
     """What a cell starts with if it says what the value is."""
+    exact_cells: Literal["random"] | None = None
+    """How cells with the exact mark were chosen, if they are a random sample of the rows."""
     values: Texts | None = Field(None, json_schema_extra={"minItems": 2})
     """The domain, in order; the values seen, sorted, if left out."""
     mechanism: Annotated[Rates, WithJsonSchema(MECHANISM_FOR_EDITORS)] | None = None
@@ -119,6 +121,13 @@ class Complementary(Model):
         if exact is not None and exact == info.data.get("separator"):
             raise refused(f"{quote(exact)} is the separator too; choose another mark")
         return exact
+
+    @field_validator("exact_cells")
+    @classmethod
+    def _with_a_mark(cls, exact_cells: str | None, info: ValidationInfo) -> str | None:
+        if exact_cells is not None and "exact" in info.data and info.data["exact"] is None:
+            raise refused('no cell can be exact without a mark: add `exact`, such as exact: "="')
+        return exact_cells
 
     @field_validator("values")
     @classmethod

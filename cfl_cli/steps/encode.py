@@ -39,6 +39,8 @@ class Block:
     exact_cells: int
     empty_cells: int
     rates: Floats | None = None  # of the mechanism, if the schema gives one
+    marked: Mask | None = None  # n: which cells have the exact mark; None: there is no such mark
+    marked_at_random: bool = False  # does the schema say that they are a random sample?
 
     @cached_property
     def mechanism(self) -> Mechanism:
@@ -212,6 +214,7 @@ def encode_cf(
     for code, ruling in enumerate(rulings):
         masks[code] = ruling.candidates(values)
     lists = np.array([not ruling.exact for ruling in rulings] + [False])
+    marks = np.array([ruling.exact for ruling in rulings] + [False])
     excluded = (~masks).sum(axis=1)[codes][lists[codes]]
     candidates = masks[codes]
     block = Block(
@@ -222,6 +225,8 @@ def encode_cf(
         exact_cells=int((candidates.sum(axis=1) == 1).sum()),
         empty_cells=int(cells.missing.sum()),
         rates=None if cf.mechanism is None else np.array(cf.mechanism),
+        marked=None if cf.exact is None else marks[codes],
+        marked_at_random=cf.exact_cells == "random",
     )
     if block.rates is not None and not wrong.any():
         problems.add_cells(

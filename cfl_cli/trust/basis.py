@@ -8,7 +8,13 @@ from dataclasses import dataclass
 from cfl_cli.core.exclusions import Mechanism
 from cfl_cli.trust.heldout import HeldOut
 
-UNIFORM, MECHANISM, AUDIT, NONE = "uniform", "mechanism", "audit", "none"
+UNIFORM, MECHANISM, EXACT_CELLS, AUDIT, NONE = (
+    "uniform",
+    "mechanism",
+    "exact-cells",
+    "audit",
+    "none",
+)
 NOT_RANDOM = "exclusions are not random (audit it)"
 NOT_HIDDEN = "no cells were hidden (--folds 0)"
 NOT_DISTINGUISHED = "cells of its mechanism do not distinguish the values"
@@ -17,6 +23,7 @@ NOTHING_SAID = "no hidden cell says anything"
 ASSUMPTIONS = {
     UNIFORM: "every wrong value is as likely to be ruled out as any other (uniform)",
     MECHANISM: "exclusions came about as the schema says (mechanism)",
+    EXACT_CELLS: "exact cells are a random sample, as the schema says (exact cells)",
 }
 
 

@@ -15,6 +15,7 @@ from cfl_cli.steps.encode import Encoded
 from cfl_cli.trust.basis import Basis, basis
 from cfl_cli.trust.better import shares_of_others
 from cfl_cli.trust.bias import Biased, UnderBias
+from cfl_cli.trust.exact_cells import ExactAudit, audit, headline
 from cfl_cli.trust.heldout import HeldOut, judge
 from cfl_cli.trust.hidden_cells import HiddenCells
 from cfl_cli.trust.intervals import Interval
@@ -176,6 +177,22 @@ class ColumnFacts:
         size = self.candidates.shape[1]
         chances = np.full(size, 1 / size) if shares is None else shares.prior
         return suspects(mass, self.candidates @ chances, rows, self.candidates)
+
+    @cached_property
+    def exact_audit(self) -> ExactAudit | None:
+        """Return what hidden cells with the exact mark show; None: they are too few."""
+        hidden, marked = self.estimate.hidden, self.block.marked
+        if hidden is None or self.hidden_cells is None or marked is None:
+            return None
+        return audit(self.hidden_cells, marked[hidden.rows], self.rule)
+
+    @property
+    def accuracy_by_exact_cells(self) -> Interval | None:
+        """Return the accuracy of all answers, if marked cells are said to be a random sample."""
+        if self.exact_audit is None or self.block.marked is None:
+            return None
+        share = float(self.block.marked.mean())
+        return headline(self.exact_audit.accuracy, share) if self.block.marked_at_random else None
 
     def stretched(self, judged: HeldOut) -> Interval:
         """Return the accuracy of the answers, from that of the answers to hidden cells.

@@ -102,6 +102,11 @@ class ColumnReport:
     wrong_cells_cost: float | None = None  # share of what cells say that is lost if so many do
     entropy_end_raw: float | None = None  # before calibration
     calibration_raw: Calibration | None = None  # before it; None: there was none
+    # Of the answers to cells without the exact mark, by hidden cells that have it. It assumes that
+    # marked cells are a random sample, and hardly anything of how exclusions came about; where the
+    # easy ones were written down it is too high. None: fewer than 50 marked cells were hidden.
+    exact_accuracy: Interval | None = None
+    hidden_exact_cells: int = 0  # hidden cells with the exact mark, by which that was found
 
 
 def is_flagged(flags: Collection[str], *, clearly_better: bool) -> bool:

@@ -8,6 +8,7 @@ from cfl_cli.core.exclusions import Shares
 from cfl_cli.core.parallel import Workers
 from cfl_cli.estimators.interface import Estimate, Power
 from cfl_cli.steps.encode import Encoded
+from cfl_cli.trust.basis import EXACT_CELLS
 from cfl_cli.trust.calibration import Calibration
 from cfl_cli.trust.doubts import doubts
 from cfl_cli.trust.facts import CalibratedFacts, ColumnFacts
@@ -66,11 +67,12 @@ def _column(
     rests_on = facts.rests_on(judged)
     # What rests on a refuted assumption is left out; the score only compares answers.
     known = judged if rests_on.known else None
+    by_exact_cells = facts.accuracy_by_exact_cells
     accuracy = facts.stretched(known) if known else None
     written = known
     if known and facts.power is not None:
         written = CalibratedFacts(facts.encoded, estimate, number).judged(min_confidence)
-    under_bias = facts.under_bias(accuracy, known, bias)
+    under_bias = facts.under_bias(None if by_exact_cells else accuracy, known, bias)
     shares = None if rests_on.refuted else block.mechanism.shares(facts.candidates)
     wrong = most_wrong(facts.hidden_cells) if facts.hidden_cells and known else None
     fallback_rows = int(estimate.fell_back[:, number].sum())
@@ -99,7 +101,7 @@ def _column(
         mean_confidence=float(facts.answer_confidences.mean()),
         commonest_share=None if shares is None else float(np.clip(shares.values.max(), 0, 1)),
         heldout_score=judged.score if judged else None,
-        estimated_accuracy=accuracy,
+        estimated_accuracy=by_exact_cells or accuracy,
         flags=flags,
         flagged=flagged,
         action="kept" if flagged and keep_flagged else "imputed",
@@ -117,8 +119,8 @@ def _column(
         parts=origin.parts,
         round=origin.round,
         iterations=origin.iterations,
-        accuracy_basis=rests_on.name,
-        accuracy_reason=rests_on.reason,
+        accuracy_basis=EXACT_CELLS if by_exact_cells else rests_on.name,
+        accuracy_reason=None if by_exact_cells else rests_on.reason,
         break_even_bias=under_bias.break_even,
         unnoticed_bias=under_bias.unnoticed,
         accuracy_under_bias=under_bias.accuracy,
@@ -127,6 +129,8 @@ def _column(
         wrong_cells_cost=None if wrong is None else facts.information_lost(wrong),
         entropy_end_raw=facts.entropy_end_raw,
         calibration_raw=known.calibration if known and facts.power else None,
+        exact_accuracy=facts.exact_audit.accuracy if facts.exact_audit else None,
+        hidden_exact_cells=len(facts.exact_audit.right) if facts.exact_audit else 0,
     )
 
 

@@ -200,13 +200,21 @@ COMPLEMENTARY = "x: {role: complementary, "
             COMPLEMENTARY + "values: [a, ^NA]}",
             "no cell can say 'NA': it is listed under 'missing'",
         ),
+        (
+            COMPLEMENTARY + 'exact: "=", exact_cells: ^randm}',
+            "unknown exact_cells 'randm' for a complementary column (did you mean 'random'?)",
+        ),
+        (
+            COMPLEMENTARY + "exact_cells: ^random}",
+            'no cell can be exact without a mark: add `exact`, such as exact: "="',
+        ),
         (COMPLEMENTARY + "exact: ^NA}", "no cell can say 'NA': it is listed under 'missing'"),
         (COMPLEMENTARY + "separator: ^NA}", "no cell can say 'NA': it is listed under 'missing'"),
         (
             COMPLEMENTARY + "^type: numeric}",
             (
                 "unknown key 'type' for a complementary column "
-                "(role, separator, exact, values or mechanism)"
+                "(role, separator, exact, exact_cells, values or mechanism)"
             ),
         ),
         ("x: {role: ignore, ^type: numeric}", "unknown key 'type' for an ignored column"),

@@ -229,6 +229,7 @@ def test_candidates_and_counts_are_those_of_a_plain_loop(cells):
     assert found.candidates.tolist() == expected
     [block] = found.blocks
     assert (block.exact_cells, block.empty_cells) == (exact, empty)
+    assert block.marked.tolist() == [text.startswith("=") for text in texts]
     assert block.exclusions_per_cell == pytest.approx(statistics.mean(listed) if listed else 0)
 
 

@@ -316,3 +316,44 @@ def test_hidden_cells_that_are_all_empty_say_nothing():
         "none",
         "no hidden cell says anything",
     )
+
+
+def with_marks(*, at_random, marked=300, n=1500, size=4):
+    """Return the report of a CF whose first value is ruled out wherever it is wrong, some exact."""
+    rng = np.random.default_rng(0)
+    truth = rng.integers(size, size=n)
+    candidates = np.arange(size) != np.where(truth == 0, 1, 0)[:, None]
+    marks = np.arange(n) < marked
+    candidates[marks] = np.eye(size, dtype=bool)[truth[marks]]
+    prior = np.tile([0.4, 0.3, 0.2, 0.1], (n, 1))
+    confidences = prior * candidates / (prior * candidates).sum(axis=1, keepdims=True)
+    block = Block("cf", tuple("abcd"), 0, 1, marked, 0, marked=marks, marked_at_random=at_random)
+    hidden = Hidden(np.arange(n), prior)
+    none, all_of_it = np.zeros((n, 1), dtype=bool), np.ones((n, 1))
+    found = build(
+        Encoded(np.zeros((n, 1)), candidates, (block,), ()),
+        Estimate(confidences, none, all_of_it, (Origin("graph"),), hidden=hidden),
+        cfl_version="9",
+        settings={},
+        k=1,
+        always_second_round=False,
+    ).columns[0]
+    right = confidences.argmax(axis=1) == truth
+    return found, right[~marks].mean(), right.mean()
+
+
+def test_exact_cells_are_the_headline_only_if_the_schema_says_that_they_are_a_random_sample():
+    said, right, right_in_all = with_marks(at_random=True)
+    unsaid, _, _ = with_marks(at_random=False)
+    assert said.exact_accuracy == unsaid.exact_accuracy
+    assert said.exact_accuracy.low < right < said.exact_accuracy.high
+    assert said.hidden_exact_cells == 300
+    assert (said.accuracy_basis, unsaid.accuracy_basis) == ("exact-cells", "none")
+    assert said.estimated_accuracy.low < right_in_all < said.estimated_accuracy.high
+    assert unsaid.estimated_accuracy is None  # its cells are not random
+
+
+def test_too_few_exact_cells_leave_the_headline_as_it_is():
+    found, _, _ = with_marks(at_random=True, marked=49)
+    assert (found.exact_accuracy, found.hidden_exact_cells) == (None, 0)
+    assert found.accuracy_basis == "none"

@@ -198,6 +198,8 @@ def _of_column(column: ColumnReport, report: Report) -> Iterator[str]:
         weights = sorted(column.parts, key=lambda part: -part.weight)
         used = [f"{printable(part.name)} {part.weight:.0%}" for part in weights if part.weight]
         yield f"{name}: method {printable(column.method)}, made of {', '.join(used)}."
+    if column.exact_accuracy:
+        yield f"{name}: {_of_exact_cells(column, column.exact_accuracy)}"
     if column.impossible_values:
         places = ", ".join(map(str, column.impossible_values))
         yield f"{name}: values ruled out too often, by place in the domain: {places}."
@@ -235,6 +237,21 @@ def _wrong(column: ColumnReport) -> str:
     return (
         f"; at most {100 * most:.1f} % of its cells rule out the true value, which would cost "
         f"{100 * cost:.0f} % of what they say"
+    )
+
+
+def _of_exact_cells(column: ColumnReport, accuracy: Interval) -> str:
+    """Return what hidden exact cells say, and what that rests on."""
+    cells = count(column.hidden_exact_cells, "exact cell")
+    found = f"of {cells}, hidden, {_interval(accuracy)} would have been answered rightly"
+    if column.accuracy_basis == "exact-cells":
+        return (
+            f"{found}; its accuracy rests on them, whatever the way exclusions came about, and "
+            "holds if they are a random sample, as the schema says."
+        )
+    return (
+        f"{found}; if exact cells are a random sample, say `exact_cells: random` in the schema. If "
+        "the easy ones were written down, that is too high."
     )
 
 

@@ -75,6 +75,18 @@ def test_every_flag_that_fired_is_explained_once_and_warnings_follow():
     assert table(quiet).splitlines()[-1] == ("warning: column 'x': odd.")
 
 
+@pytest.mark.parametrize("basis", ["exact-cells", None])
+def test_what_exact_cells_say_is_never_told_without_what_it_rests_on(basis):
+    found = Interval(0.71, 0.65, 0.77)
+    facts = column(exact_accuracy=found, hidden_exact_cells=212, accuracy_basis=basis)
+    last = table(report(facts), width=400).splitlines()[-1]
+    said = "job: of 212 exact cells, hidden, 0.71 (0.65–0.77) would have been answered rightly; "
+    assert last.startswith(said)
+    assert ("as the schema says" in last) == (basis is not None)
+    assert ("say `exact_cells: random` in the schema" in last) == (basis is None)
+    assert ("the easy ones" in last) == (basis is None)
+
+
 NASTY = [
     "a\nb",
     "a\r\nb",
