@@ -16,10 +16,12 @@ The map of the house. A room imports only rooms above it:
                  graph_brief), boost (+ boost_objective, boost_trees), net, ipal, observed,
                  commonest; auto, blend
     trust/       how good the answers are: hidden_cells, possible_cells, intervals, calibration,
-                 better, heldout, bias, basis, powers, wrong_cells, suspects, exact_cells; facts,
-                 doubts, verdict, calibrate, report; scores (by the truth), audit (by rows checked)
-    jobs/        one file per job on a data frame: impute (+ prepare, suspects), cost, tune (+
-                 search, trials), mask, evaluate (+ truth), audit (+ answers, checked, write_back)
+                 better, heldout, bias, basis, powers, wrong_cells, suspects, exact_cells,
+                 fitted_mechanism; facts, doubts, verdict, calibrate, report; scores (by the truth),
+                 audit (by rows checked)
+    jobs/        one file per job on a data frame: impute (+ prepare, refit, suspects), cost, tune
+                 (+ search, trials), mask, evaluate (+ truth), audit (+ answers, checked,
+                 write_back)
     cli/         the command line: app, usage, signals, streams, log; given, options, inputs,
                  outputs, audits, summary; progress (+ outlook); help, manual, completion;
                  commands/ (a file each); show/ (page, layout; report, scores, trials, plan, audit)

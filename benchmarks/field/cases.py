@@ -81,7 +81,7 @@ def masked(
 
 def needs_looks(mechanism: str) -> bool:
     """Return whether cells depend on how plausible values look."""
-    return "first" in mechanism or mechanism == "people"
+    return "first" in mechanism or mechanism.startswith("people")
 
 
 def _text(candidates: np.ndarray, domain: list[str]) -> str:

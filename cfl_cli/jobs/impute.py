@@ -16,6 +16,7 @@ from cfl_cli.core.stages import Expected, Progress, Stage, Stages, Work, announc
 from cfl_cli.estimators.interface import Size
 from cfl_cli.jobs.cost import check_memory, size_of
 from cfl_cli.jobs.prepare import hidden_together, prepare, run, settle_gamma
+from cfl_cli.jobs.refit import refit
 from cfl_cli.jobs.suspects import suspect_cells
 from cfl_cli.schema.model import Schema
 from cfl_cli.steps.decode import decode, written
@@ -73,9 +74,13 @@ def impute(
         max_memory=run_settings.max_memory,
     )
     folds = hidden_together(len(encoded.features), chosen)
-    announce(_expected(size_of(encoded), chosen, folds=len(folds)), progress)
+    runs = 2 if any(block.to_be_fitted for block in encoded.blocks) else 1
+    announce(_expected(size_of(encoded), chosen, folds=len(folds), runs=runs), progress)
     estimate = run(encoded, chosen, folds=folds, jobs=threads, progress=stages)
-    estimate = replace(estimate, warnings=(*estimate.warnings, *warnings))
+    refitted = refit(encoded, estimate, chosen, folds=folds, jobs=threads, progress=stages)
+    encoded = refitted.encoded
+    said = (*refitted.estimate.warnings, *warnings)
+    estimate = replace(refitted.estimate, warnings=said)
     stages(JUDGE, 0, 1)
     if chosen.calibration and METHODS[chosen.method].calibrated:
         estimate = calibrate(encoded, estimate, jobs=threads)
@@ -89,6 +94,7 @@ def impute(
         keep_flagged=chosen.keep_flagged,
         min_confidence=chosen.min_confidence,
         bias=chosen.bias,
+        fitted=refitted.fitted,
         jobs=threads,
     )
     suspects = suspect_cells(encoded, estimate)
@@ -113,10 +119,10 @@ def impute(
     )
 
 
-def _expected(size: Size, settings: Settings, *, folds: int) -> list[Expected]:
+def _expected(size: Size, settings: Settings, *, folds: int, runs: int) -> list[Expected]:
     """Return all that is to come once the table is encoded."""
     return [
-        *estimators.load(settings.method).stages(size, settings, folds=folds),
+        *estimators.load(settings.method).stages(size, settings, folds=folds) * runs,
         Expected.of(JUDGE, size.rows, JUDGE_SECONDS * len(size.domains) * folds),
         Expected.of(DECODE, size.rows, DECODE_SECONDS * size.width),
     ]

@@ -75,6 +75,11 @@ class Recipe:
                 f"{asked} has no sign between exclusions: add `separator` in the schema, "
                 'such as separator: ";"'
             )
+        if cf.mechanism == "fit":
+            yield (
+                f"{column}: no cell can be drawn from `mechanism: fit`: give its weights in the "
+                "schema, or leave `mechanism` out"
+            )
         if self.exclusions >= size:
             yield f"{asked} has {size} values, of which a cell rules out at most {size - 1}"
             return
@@ -119,7 +124,7 @@ def mask(
 
 def mechanism(cf: Complementary, size: int) -> Mechanism:
     """Return how the exclusions of a CF arise."""
-    return Mechanism.of(size, cf.mechanism)
+    return Mechanism.of(size, None if cf.mechanism == "fit" else cf.mechanism)
 
 
 def draw(known: Ints, by: Mechanism, exclusions: int, *, cf: str, seed: int) -> Iterator[Mask]:

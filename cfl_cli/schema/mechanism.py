@@ -3,20 +3,23 @@
     mechanism: {a: 3, b: 1, c: 1}                      a is ruled out three times as often as b
     mechanism: {a: {b: 0.9, c: 0.1}, b: {a: 1}, …}     P(excluded | true), by the true value
     mechanism: [[0, 0.9, 0.1], [1, 0, 0], …]           the same, in the domain's order
+    mechanism: fit                                     weights that are fitted with exact cells
 
-All become P(excluded | true), K × K in the domain's order. A list of numbers is a list of weights.
+All but the last become P(excluded | true), K × K in the domain's order. A list of numbers is a list
+of weights.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 from pydantic_core import InitErrorDetails
 
 from cfl_cli.core.kinds import Bounds, Number
-from cfl_cli.core.messages import quote, seen, unknown
+from cfl_cli.core.messages import did_you_mean, quote, seen, unknown
 from cfl_cli.schema.validation import problem, refuse, refused
 
 Rates: TypeAlias = tuple[tuple[float, ...], ...]
+Fit: TypeAlias = Literal["fit"]
 FAR_FROM_ONE = 1e-3  # a row of a table that was rounded to three digits still sums to 1
 
 WEIGHT = Number(Bounds(least=0))
@@ -25,6 +28,7 @@ MECHANISM_FOR_EDITORS: dict[str, Any] = {
     "anyOf": [
         {"type": "object", "additionalProperties": {"type": ["number", "object"]}},
         {"type": "array", "items": {"type": ["number", "array"]}},
+        {"const": "fit"},
     ]
 }
 
@@ -49,6 +53,16 @@ def read_mechanism(entry: object, values: Sequence[str]) -> Rates:
     return tuple(tuple(rate / sum(row) for rate in row) for row in rates)
 
 
+def read_fit(entries: Mapping[str, Any]) -> Fit:
+    """Return that a mechanism is fitted, or refuse it; `entries` are the CF's others."""
+    if "exact_cells" in entries and entries["exact_cells"] is None:
+        raise refused(
+            "weights are fitted with exact cells that are a random sample: add "
+            "`exact_cells: random` if they are one, or give the weights"
+        )
+    return "fit"
+
+
 def _by_value(entry: object, values: Sequence[str], *place: str) -> dict[str, object]:
     """Return what an entry says of each value."""
     if isinstance(entry, Mapping):
@@ -59,7 +73,8 @@ def _by_value(entry: object, values: Sequence[str], *place: str) -> dict[str, ob
         )
         return dict(entry)
     if not isinstance(entry, list | tuple):
-        raise refused(f"{EXPECTED}, found {seen(entry)}", *place)
+        near = did_you_mean(entry, ["fit"]) if isinstance(entry, str) and not place else ""
+        raise refused(f"{EXPECTED}, found {seen(entry)}{near}", *place)
     if len(entry) != len(values):
         wanted = f"expected {len(values)} entries, as many as there are values"
         raise refused(f"{wanted}, found {len(entry)}", *place)

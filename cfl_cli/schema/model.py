@@ -35,7 +35,7 @@ from cfl_cli.core.messages import lacking, quote, unknown
 from cfl_cli.core.settings import RunSettings, Settings
 from cfl_cli.errors import SchemaError
 from cfl_cli.schema import yaml_text
-from cfl_cli.schema.mechanism import MECHANISM_FOR_EDITORS, Rates, read_mechanism
+from cfl_cli.schema.mechanism import MECHANISM_FOR_EDITORS, Fit, Rates, read_fit, read_mechanism
 from cfl_cli.schema.settings import SETTINGS_FOR_EDITORS, answer_of, run_of
 from cfl_cli.schema.validation import (
     Loc,
@@ -102,12 +102,15 @@ class Complementary(Model):
     """How cells with the exact mark were chosen, if they are a random sample of the rows."""
     values: Texts | None = Field(None, json_schema_extra={"minItems": 2})
     """The domain, in order; the values seen, sorted, if left out."""
-    mechanism: Annotated[Rates, WithJsonSchema(MECHANISM_FOR_EDITORS)] | None = None
-    """How exclusions are drawn if not uniformly: a weight for each value, or P(excluded | true)."""
+    mechanism: Annotated[Rates | Fit, WithJsonSchema(MECHANISM_FOR_EDITORS)] | None = None
+    """How exclusions are drawn if not uniformly: a weight for each value, or P(excluded | true), or
+    `fit`: weights that are fitted with the help of exact cells."""
 
     @field_validator("mechanism", mode="before")
     @classmethod
-    def _in_full(cls, mechanism: object, info: ValidationInfo) -> Rates | None:
+    def _in_full(cls, mechanism: object, info: ValidationInfo) -> Rates | Fit | None:
+        if mechanism == "fit":
+            return read_fit(info.data)
         if mechanism is None or "values" not in info.data:  # they are wrong, and reported
             return None
         values = info.data["values"] or ()

@@ -41,6 +41,7 @@ class Block:
     rates: Floats | None = None  # of the mechanism, if the schema gives one
     marked: Mask | None = None  # n: which cells have the exact mark; None: there is no such mark
     marked_at_random: bool = False  # does the schema say that they are a random sample?
+    to_be_fitted: bool = False  # is its mechanism to be fitted with their help?
 
     @cached_property
     def mechanism(self) -> Mechanism:
@@ -224,9 +225,10 @@ def encode_cf(
         exclusions_per_cell=float(excluded.mean()) if len(excluded) else 0.0,
         exact_cells=int((candidates.sum(axis=1) == 1).sum()),
         empty_cells=int(cells.missing.sum()),
-        rates=None if cf.mechanism is None else np.array(cf.mechanism),
+        rates=None if cf.mechanism in (None, "fit") else np.array(cf.mechanism),
         marked=None if cf.exact is None else marks[codes],
         marked_at_random=cf.exact_cells == "random",
+        to_be_fitted=cf.mechanism == "fit",
     )
     if block.rates is not None and not wrong.any():
         problems.add_cells(

@@ -28,9 +28,6 @@ STEPS = 1000  # of fitting a, at most
 SETTLED = 1e-9  # a step that changes no a_r by more, of 1 in all, is the last
 CONDITION = 1e-6  # of dP/dθ, below which a direction is taken to be none
 CLEARLY = 1.64  # standard errors from which on one audit is better than another: 95 %, one-sided
-# Where rows were hidden in turn, the exact cells of one fold shape the answers to the others'. On
-# 199 CFs of real tables the standard error was 1.18 times that of independent cells.
-MUTUAL = 1.2
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,19 +38,21 @@ class ExactAudit:
     # been like the others; the mean is the accuracy.
     right: Floats
     others: int  # hidden cells that are not exact
-    mutual: bool  # were rows hidden in turn?
+    reach: float  # of the interval, in standard errors of independent cells
 
     @property
     def accuracy(self) -> Interval:
         """Return the accuracy of the answers to cells that are not exact: Wilson's interval.
 
-        The others are a sample too: how far chance carries their own accuracy is added.
+        The others are a sample too: how far chance carries their own accuracy is added. Where rows
+        were hidden in turn, the exact cells of one fold shape the answers to the others': on 334
+        CFs of real tables 92 % of the intervals held without a longer reach for that, 98 % with it.
         """
         share = float(np.clip(self.right.mean(), 0, 1))
         alone = share * (1 - share)
         variance = max(float(self.right.var()), alone) / len(self.right) + alone / self.others
         cells = alone / variance if alone > 0 else float(len(self.right))
-        return wilson(share, cells, reach=NORMAL * (MUTUAL if self.mutual else 1))
+        return wilson(share, cells, reach=self.reach)
 
     def clearly_better_than(self, other: Self) -> bool:
         """Return whether this audit is better than another one of the same cells, by its error."""
@@ -86,9 +85,7 @@ def audit(hidden_cells: HiddenCells, exact: Mask, rule: Rule) -> ExactAudit | No
     by_rank = np.take_along_axis(likelihood, ranked[~exact], axis=1)
     shares = np.bincount(ranks, minlength=hidden_cells.mechanism.size) / len(ranks)
     accuracy, gains = _influences(by_rank, answered, shares)
-    return ExactAudit(
-        accuracy + gains[ranks], others=int((~exact).sum()), mutual=hidden_cells.mutual
-    )
+    return ExactAudit(accuracy + gains[ranks], others=int((~exact).sum()), reach=hidden_cells.reach)
 
 
 def headline(accuracy: Interval, exact_share: float) -> Interval:

@@ -53,6 +53,16 @@ class Confident:
 
 
 @dataclass(frozen=True)
+class FittedMechanism:
+    """What exact cells made of `mechanism: fit`."""
+
+    weights: tuple[float, ...]  # by place in the domain, geometric mean 1; all 1: as if uniform
+    taken: bool  # clearly better by the exact cells, so that the answers are those of the fit?
+    uniform: Interval  # exact_accuracy under uniform exclusions
+    fitted: Interval | None  # … and with the weights; None: they are all 1
+
+
+@dataclass(frozen=True)
 class ColumnReport:
     """The facts and the verdict of one CF. None: not known."""
 
@@ -107,6 +117,7 @@ class ColumnReport:
     # easy ones were written down it is too high. None: fewer than 50 marked cells were hidden.
     exact_accuracy: Interval | None = None
     hidden_exact_cells: int = 0  # hidden cells with the exact mark, by which that was found
+    fitted_mechanism: FittedMechanism | None = None  # None: none was asked for, or could be fitted
 
 
 def is_flagged(flags: Collection[str], *, clearly_better: bool) -> bool:

@@ -1,5 +1,6 @@
 """Which CFs can be trusted: the report of a run, from its estimate and its hidden cells."""
 
+from collections.abc import Mapping
 from dataclasses import replace
 
 import numpy as np
@@ -14,7 +15,14 @@ from cfl_cli.trust.doubts import doubts
 from cfl_cli.trust.facts import CalibratedFacts, ColumnFacts
 from cfl_cli.trust.heldout import HeldOut
 from cfl_cli.trust.intervals import Interval
-from cfl_cli.trust.report import ColumnReport, Confident, Report, SettingValue, is_flagged
+from cfl_cli.trust.report import (
+    ColumnReport,
+    Confident,
+    FittedMechanism,
+    Report,
+    SettingValue,
+    is_flagged,
+)
 from cfl_cli.trust.wrong_cells import most_wrong
 
 SMALL_REDUCTION = 0.25
@@ -32,18 +40,20 @@ def build(
     keep_flagged: bool = False,
     min_confidence: float = 0.0,
     bias: float = 1.0,
+    fitted: Mapping[int, FittedMechanism] | None = None,
     jobs: int = 1,
 ) -> Report:
     """Return the report of one run, without its timings and memory.
 
     `settings` are recorded as they are; what decides anything here is passed by name. For `k` and
-    `always_second_round` see `doubts`.
+    `always_second_round` see `doubts`. `fitted` says what became of mechanisms to be fitted, by CF.
     """
     doubted = doubts(encoded, k=k, always_second_round=always_second_round)
 
     def column(number: int) -> ColumnReport:
         facts = ColumnFacts(encoded, estimate, number)
-        return _column(facts, keep_flagged=keep_flagged, min_confidence=min_confidence, bias=bias)
+        found = _column(facts, keep_flagged=keep_flagged, min_confidence=min_confidence, bias=bias)
+        return replace(found, fitted_mechanism=(fitted or {}).get(number))
 
     with Workers(jobs) as workers:
         columns = list(workers.map(column, range(len(encoded.blocks))))

@@ -180,6 +180,8 @@ def test_what_a_cf_does_not_allow_is_refused_with_its_name():
     assert "4: column 'cf' has 4 values" in problems(["a"], exclusions=4)
     assert "add `separator`" in problems(["a"], marks={"separator": None}, exclusions=2)
     assert "add `exact`" in problems(["a"], marks={"exact": None}, exact_share=0.1)
+    fit = {"mechanism": "fit", "exact_cells": "random"}
+    assert "no cell can be drawn from `mechanism: fit`" in problems(["a"], marks=fit)
     few = ((0, 1, 0, 0), *RATES[1:])
     said = problems(["a", "b"], marks={"mechanism": few}, exclusions=2)
     assert "'cf': its `mechanism` allows fewer for the value 'a'" in said

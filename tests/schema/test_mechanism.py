@@ -61,6 +61,13 @@ def test_a_row_that_was_rounded_is_scaled():
         ("{a: 3, b: 1}", "s.yml:7:5: no weight for 'c': add one"),
         ("{a: 3, b: 1, c: 1, d: 2}", "s.yml:7:38: unknown value 'd'"),
         ("often", "s.yml:7:16: expected a weight for each value, or a table of probabilities"),
+        (
+            "fitt",
+            (
+                "s.yml:7:16: expected a weight for each value, or a table of probabilities, "
+                "found 'fitt' (did you mean 'fit'?)"
+            ),
+        ),
         ("[1, 2]", "s.yml:7:16: expected 3 entries, as many as there are values, found 2"),
         ("[[0, 1], [1, 0], [1, 0]]", "s.yml:7:5: expected 3 entries"),
         ("{a: {b: 1}, b: {c: 1}, c: {a: 0.7}}", "s.yml:7:42: expected probabilities that sum to 1"),

@@ -208,6 +208,13 @@ COMPLEMENTARY = "x: {role: complementary, "
             COMPLEMENTARY + "exact_cells: ^random}",
             'no cell can be exact without a mark: add `exact`, such as exact: "="',
         ),
+        (
+            COMPLEMENTARY + 'exact: "=", mechanism: ^fit}',
+            (
+                "weights are fitted with exact cells that are a random sample: add "
+                "`exact_cells: random` if they are one, or give the weights"
+            ),
+        ),
         (COMPLEMENTARY + "exact: ^NA}", "no cell can say 'NA': it is listed under 'missing'"),
         (COMPLEMENTARY + "separator: ^NA}", "no cell can say 'NA': it is listed under 'missing'"),
         (

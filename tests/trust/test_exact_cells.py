@@ -111,8 +111,8 @@ def test_cells_of_a_mechanism_are_judged_by_its_answers():
 
 
 def test_rows_that_were_hidden_in_turn_leave_more_to_chance():
-    alone = ExactAudit(np.tile([0.0, 1.0], 40), 1000, mutual=False).accuracy
-    mutual = ExactAudit(np.tile([0.0, 1.0], 40), 1000, mutual=True).accuracy
+    alone = ExactAudit(np.tile([0.0, 1.0], 40), 1000, reach=1.96).accuracy
+    mutual = ExactAudit(np.tile([0.0, 1.0], 40), 1000, reach=2.77).accuracy
     assert mutual.low < alone.low < alone.value == mutual.value < alone.high < mutual.high
 
 
@@ -128,11 +128,11 @@ def test_ranks_that_no_exact_cell_has_do_no_harm():
 
 def test_one_audit_is_clearly_better_only_beyond_its_error():
     right = np.tile([0.0, 1.0], 50)
-    before = ExactAudit(right, 900, mutual=True)
+    before = ExactAudit(right, 900, reach=2.77)
     assert not before.clearly_better_than(before)
-    assert ExactAudit(right + 0.01, 900, mutual=True).clearly_better_than(before)
+    assert ExactAudit(right + 0.01, 900, reach=2.77).clearly_better_than(before)
     one_more = np.where(np.arange(100) == 0, 1.0, right)
-    assert not ExactAudit(one_more, 900, mutual=True).clearly_better_than(before)
+    assert not ExactAudit(one_more, 900, reach=2.77).clearly_better_than(before)
 
 
 def test_the_interval_is_the_one_that_wilson_gave():

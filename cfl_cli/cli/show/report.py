@@ -15,7 +15,7 @@ from cfl_cli.core.uniformity import MOST_BIAS
 from cfl_cli.trust.audit import Audit
 from cfl_cli.trust.basis import ASSUMPTIONS, NONE
 from cfl_cli.trust.intervals import Interval
-from cfl_cli.trust.report import ADVICE, ColumnReport, Report
+from cfl_cli.trust.report import ADVICE, ColumnReport, FittedMechanism, Report
 
 Field: TypeAlias = AnyField[ColumnReport]
 
@@ -27,6 +27,8 @@ USUAL = 80  # … for what the accuracy is to be compared with
 INTERVALS = (
     *(name for name, kind in get_type_hints(ColumnReport).items() if Interval in get_args(kind)),
     "confident_accuracy",
+    "fitted_accuracy",
+    "unfitted_accuracy",
     "calibration_overconfidence",
 )
 
@@ -200,6 +202,8 @@ def _of_column(column: ColumnReport, report: Report) -> Iterator[str]:
         yield f"{name}: method {printable(column.method)}, made of {', '.join(used)}."
     if column.exact_accuracy:
         yield f"{name}: {_of_exact_cells(column, column.exact_accuracy)}"
+    if column.fitted_mechanism:
+        yield f"{name}: {_of_fit(column.fitted_mechanism)}"
     if column.impossible_values:
         places = ", ".join(map(str, column.impossible_values))
         yield f"{name}: values ruled out too often, by place in the domain: {places}."
@@ -255,6 +259,19 @@ def _of_exact_cells(column: ColumnReport, accuracy: Interval) -> str:
     )
 
 
+def _of_fit(fit: FittedMechanism) -> str:
+    """Return what was fitted, and whether it was taken."""
+    if fit.fitted is None:
+        return "by its exact cells exclusions look uniform, and count as such."
+    weights = ", ".join(f"{weight:.2g}" for weight in fit.weights)
+    verdict = "taken" if fit.taken else "not taken: it is not clearly better"
+    return (
+        f"mechanism fitted with its exact cells, weights by place in the domain: {weights}; "
+        f"{verdict} (by exact cells {_interval(fit.fitted)}, with uniform exclusions "
+        f"{_interval(fit.uniform)})."
+    )
+
+
 def _flat(column: ColumnReport) -> dict[str, object]:
     """Return the CF's facts as one record: nothing nested."""
     facts = asdict(column)
@@ -268,6 +285,11 @@ def _flat(column: ColumnReport) -> dict[str, object]:
     confident = facts.pop("confident") or {}
     facts["confident_share"] = confident.get("share")
     facts["confident_accuracy"] = confident.get("accuracy")
+    fit = facts.pop("fitted_mechanism") or {}
+    facts["fitted_weights"] = ";".join(map(str, fit.get("weights", ())))
+    facts["fitted_taken"] = str(fit["taken"]).lower() if fit else None
+    facts["fitted_accuracy"] = fit.get("fitted")
+    facts["unfitted_accuracy"] = fit.get("uniform")
     calibration = facts.pop("calibration") or {}
     for name in ("error", "overconfidence", "plot", "bins", "power"):
         facts[f"calibration_{name}"] = calibration.get(name)

@@ -18,7 +18,7 @@ from cfl_cli.cli.show.report import page
 from cfl_cli.errors import DataError
 from cfl_cli.estimators.interface import Part
 from cfl_cli.trust.intervals import Interval
-from cfl_cli.trust.report import Confident, Report
+from cfl_cli.trust.report import Confident, FittedMechanism, Report
 
 GOOD = json.loads(report(column(), column("ward"), timings={"encode": 0.1}).to_json())
 
@@ -85,6 +85,22 @@ def test_what_exact_cells_say_is_never_told_without_what_it_rests_on(basis):
     assert ("as the schema says" in last) == (basis is not None)
     assert ("say `exact_cells: random` in the schema" in last) == (basis is None)
     assert ("the easy ones" in last) == (basis is None)
+
+
+@pytest.mark.parametrize("taken", [True, False])
+def test_what_was_fitted_is_told_with_both_audits_and_whether_it_was_taken(taken):
+    uniform, fitted = Interval(0.4, 0.3, 0.5), Interval(0.5, 0.4, 0.6)
+    fit = FittedMechanism((2.1, 0.7, 0.7), taken, uniform, fitted)
+    facts = report(column(fitted_mechanism=fit))
+    last = table(facts, width=400).splitlines()[-1]
+    for said in ("2.1, 0.7, 0.7", "0.50 (0.40–0.60)", "0.40 (0.30–0.50)"):
+        assert said in last
+    assert ("not taken" in last) == (not taken)
+    [row] = csv.DictReader(io.StringIO(render(page(facts), "csv")))
+    assert (row["fitted_weights"], row["fitted_taken"]) == ("2.1;0.7;0.7", str(taken).lower())
+    assert (row["fitted_accuracy_value"], row["unfitted_accuracy_value"]) == ("0.5", "0.4")
+    even = FittedMechanism((1.0, 1.0, 1.0), taken=False, uniform=uniform, fitted=None)
+    assert "exclusions look uniform" in table(report(column(fitted_mechanism=even)))
 
 
 NASTY = [
