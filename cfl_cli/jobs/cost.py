@@ -112,4 +112,5 @@ def seconds(encoded: Encoded, settings: Settings, *, jobs: int | None = None) ->
     folds = draws.folds(len(rows), FOLDS, settings.seed)[: len(hidden_together(n, settings))]
     stages = Stages()
     run(some, settings, folds=folds, jobs=jobs, progress=stages)
-    return forecast(stages.spent(), rows=len(rows), more=n)
+    runs = 2 if any(block.to_be_fitted for block in encoded.blocks) else 1
+    return runs * forecast(stages.spent(), rows=len(rows), more=n)
