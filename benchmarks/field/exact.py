@@ -2,7 +2,8 @@
 
 With a tenth of the cells exact, drawn at random: whether the audit by exact cells holds under each
 mechanism, beside the estimate that takes exclusions for uniform; and what `mechanism: fit` makes of
-the answers, taken always and taken where exact cells show it to be clearly better.
+the answers, taken always and taken where exact cells show it to be clearly better. On a busy
+machine set OMP_NUM_THREADS=1: the model behind `plausible` waits for its threads otherwise.
 """
 
 import argparse
@@ -21,9 +22,9 @@ from cfl_cli.core.arrays import Floats, Ints, Mask
 from cfl_cli.jobs.prepare import hidden_together, run
 from cfl_cli.jobs.refit import with_weights
 from cfl_cli.trust.exact_cells import LEAST_EXACT
+from cfl_cli.trust.facts import ColumnFacts
 from cfl_cli.trust.fitted_mechanism import fit
 from cfl_cli.trust.intervals import Interval
-from cfl_cli.trust.verdict import ColumnFacts
 
 EXACT = 0.1  # of the cells
 PEOPLE = "people, two or more"  # left by every cell that is not exact: those would be the easy ones

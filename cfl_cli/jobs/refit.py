@@ -18,9 +18,9 @@ from cfl_cli.estimators.interface import Estimate
 from cfl_cli.jobs.prepare import run
 from cfl_cli.steps.encode import Encoded
 from cfl_cli.trust.exact_cells import LEAST_EXACT, ExactAudit
+from cfl_cli.trust.facts import ColumnFacts
 from cfl_cli.trust.fitted_mechanism import fit, rates
 from cfl_cli.trust.report import FittedMechanism
-from cfl_cli.trust.verdict import ColumnFacts
 
 
 @dataclass(frozen=True)
