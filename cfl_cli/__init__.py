@@ -4,12 +4,12 @@ The map of the house. A room imports only rooms above it:
 
     core/        what everybody may know: arrays, blocks (the columns of each CF), exclusions (what
                  a cell says), uniformity (whether cells are so), known (what is known of the
-                 rows), posterior, log_score; draws, parallel, stages, budget; settings (+ entries,
-                 kinds), methods, messages
+                 rows), groups, posterior, log_score; draws, parallel, stages, budget; settings (+
+                 entries, kinds), methods, messages
     tables/      bytes ↔ data frame, strictly: files, formats, encodings, compression; codec, csv
                  (+ csv_scan), jsonl (+ json_columns), columnar (Parquet, Arrow); frames, table
-    schema/      YAML ↔ Schema: yaml_text, validation, model, settings, mechanism, for_editors;
-                 draft, edit
+    schema/      YAML ↔ Schema: yaml_text, validation, model, settings, mechanism, group,
+                 for_editors; draft, edit
     steps/       the paper's five steps: encode (+ cells), neighbors (+ near, near_lists,
                  distances), weights, propagate, decode
     estimators/  the methods: interface; graph (+ graph_settings, graph_stages,
@@ -17,8 +17,8 @@ The map of the house. A room imports only rooms above it:
                  commonest; auto, blend
     trust/       how good the answers are: hidden_cells, possible_cells, intervals, calibration,
                  better, heldout, bias, basis, powers, wrong_cells, suspects, exact_cells,
-                 fitted_mechanism; facts, doubts, verdict, calibrate, report; scores (by the truth),
-                 audit (by rows checked)
+                 fitted_mechanism; copies, facts, doubts, verdict, calibrate, report; scores (by the
+                 truth), audit (by rows checked)
     jobs/        one file per job on a data frame: impute (+ prepare, refit, suspects), cost, tune
                  (+ search, trials), mask, evaluate (+ truth), audit (+ answers, checked,
                  write_back)

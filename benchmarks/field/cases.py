@@ -98,6 +98,6 @@ def make(
     frame, schema = masked(table, mechanism, seed, exact=exact)
     chosen = Settings().override(seed=seed, **settings)
     encoded = prepare(frame, schema, chosen, name=table.name)
-    folds = hidden_together(len(encoded.features), chosen)
+    folds = hidden_together(len(encoded.features), chosen, encoded.groups)
     estimate = run(encoded, chosen, folds=folds, progress=lambda *_: None)
     return Case(table.name, mechanism, seed, chosen, encoded, estimate, table.truth)

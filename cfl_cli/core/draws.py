@@ -5,18 +5,21 @@ package.
 """
 
 from hashlib import blake2b
+from heapq import heapreplace
 
 import numpy as np
 import numpy.typing as npt
 
 from cfl_cli.core.arrays import Floats, Ints, Mask
 from cfl_cli.core.blocks import columns
+from cfl_cli.core.groups import ranks
 
 # The streams; a row's draws among equal distances take those from 0, one per neighbor.
 FOLDS = 1 << 40
 SAMPLE = 1 << 41
 SHUFFLES = 1 << 42
 TRIALS = 1 << 43
+COPIES = 1 << 44
 NAMED = 1 << 63  # and above: those of names
 PER_NAME = 1 << 20
 
@@ -52,10 +55,24 @@ def order(n: int, stream: int, seed: int) -> Ints:
     return np.argsort(draw(np.arange(n), stream, seed), kind="stable")
 
 
-def folds(n: int, parts: int, seed: int) -> list[Ints]:
-    """Deal n rows into `parts` folds of equal size, or nearly; none is empty."""
+def folds(n: int, parts: int, seed: int, groups: Ints | None = None) -> list[Ints]:
+    """Deal n rows into `parts` folds of equal size, or nearly; none is empty.
+
+    Rows with the same number in `groups` come into the same fold: the largest groups are dealt
+    first, each into the fold with the fewest rows.
+    """
     dealt = order(n, FOLDS, seed)
-    return [np.sort(dealt[part::parts]) for part in range(min(parts, n))]
+    if groups is None:
+        return [np.sort(dealt[part::parts]) for part in range(min(parts, n))]
+    places = ranks(groups[dealt])
+    sizes = np.bincount(places)
+    filled = [(0, part) for part in range(min(parts, len(sizes)))]
+    fold_of = np.empty(len(sizes), dtype=np.int64)
+    for group in np.argsort(-sizes, kind="stable") if filled else ():
+        rows, fold_of[group] = filled[0]
+        heapreplace(filled, (rows + int(sizes[group]), int(fold_of[group])))
+    of_rows = fold_of[places]
+    return [np.sort(dealt[of_rows == part]) for part in range(len(filled))]
 
 
 def shuffled(cells: Floats | Mask, blocks: Ints, seed: int) -> Floats | Mask:

@@ -24,6 +24,7 @@ class Known:
     candidates: Mask  # n × ΣK
     blocks: Ints  # the first column of each CF
     mechanisms: tuple[Mechanism, ...]  # how each CF's exclusions arise
+    groups: Ints | None = None  # n: rows with the same number belong together; None: none do
 
     def __len__(self) -> int:
         return len(self.features)
@@ -43,7 +44,13 @@ class Known:
 
     def some(self, rows: Ints) -> Self:
         """Return what is known of some of the rows."""
-        return replace(self, features=self.features[rows], candidates=self.candidates[rows])
+        groups = self.groups_of(rows)
+        features, candidates = self.features[rows], self.candidates[rows]
+        return replace(self, features=features, candidates=candidates, groups=groups)
+
+    def groups_of(self, rows: Ints) -> Ints | None:
+        """Return the groups of some of the rows."""
+        return None if self.groups is None else self.groups[rows]
 
     def shuffled(self, seed: int) -> Self:
         """Return the same rows with every CF's cells shuffled over them."""

@@ -123,11 +123,15 @@ class PartRunner:
         hidden_priors = [part.hidden.priors for part in self.estimates.values() if part.hidden]
         rows = np.concatenate(self.folds)
         cells, candidates = self.known.evidence[rows], self.known.candidates[rows]
+        groups = self.known.groups_of(rows)
         blends = []
         for how, block in zip(self.known.mechanisms, self.known.columns, strict=True):
             own = [priors[:, block] for priors in hidden_priors]
-            fitted = blend.fit(own, cells[:, block])
-            blends.append(blend.unless_less_accurate(fitted, own, candidates[:, block], how))
+            fitted = blend.fit(own, cells[:, block], groups=groups)
+            fitted = blend.unless_less_accurate(
+                fitted, own, candidates[:, block], how, groups=groups
+            )
+            blends.append(fitted)
         return blends
 
     def _allows(self, name: str, part: Module, budget: float) -> bool:

@@ -25,8 +25,9 @@ import numpy as np
 from scipy.optimize import minimize
 from scipy.special import softmax
 
-from cfl_cli.core.arrays import Floats, Mask
+from cfl_cli.core.arrays import Floats, Ints, Mask
 from cfl_cli.core.exclusions import Mechanism
+from cfl_cli.core.groups import halves, sums_by
 from cfl_cli.core.log_score import log_of_mass, log_scores
 from cfl_cli.core.posterior import Fallback, posterior
 from cfl_cli.estimators.interface import Part
@@ -51,13 +52,16 @@ class Blend:
         return tuple(Part(*part) for part in parts)
 
 
-def fit(priors: Sequence[Floats], evidence: Floats | Mask) -> Blend:
-    """Return how to blend the parts' priors of hidden rows, each m × K, given the rows' cells."""
+def fit(priors: Sequence[Floats], evidence: Floats | Mask, *, groups: Ints | None = None) -> Blend:
+    """Return how to blend the parts' priors of hidden rows, each m × K, given the rows' cells.
+
+    `groups` are the rows' numbers of those that belong together: no half may hold a part of one.
+    """
     scores = np.array([log_scores(prior, evidence, over=1).mean() for prior in priors])
     if len(priors) == 1:
         return Blend(np.ones(1), scores, priors[0])
     parts = np.log(np.maximum(np.stack(priors), FLOOR))  # parts × m × K
-    one = np.arange(len(evidence)) % 2 == 0
+    one = halves(len(evidence), groups)
     blended = np.empty_like(priors[0])
     for half in (one, ~one):
         blended[half] = mean(parts[:, half], _weights(parts[:, ~half], evidence[~half]))
@@ -65,7 +69,12 @@ def fit(priors: Sequence[Floats], evidence: Floats | Mask) -> Blend:
 
 
 def unless_less_accurate(
-    fitted: Blend, priors: Sequence[Floats], hidden: Mask, mechanism: Mechanism
+    fitted: Blend,
+    priors: Sequence[Floats],
+    hidden: Mask,
+    mechanism: Mechanism,
+    *,
+    groups: Ints | None = None,
 ) -> Blend:
     """Return the blend, or else the part whose first value is right clearly more often.
 
@@ -79,7 +88,7 @@ def unless_less_accurate(
     margins = []
     for part in right[1:]:
         more = part - right[0]
-        error = np.sqrt(np.sum((shares * (more - shares @ more)) ** 2))
+        error = np.sqrt(np.sum(sums_by(groups, shares * (more - shares @ more)) ** 2))
         margins.append(float(shares @ more - CLEARLY * error))
     best = int(np.argmax(margins))
     if margins[best] <= 0:

@@ -197,6 +197,7 @@ class Fitter:
             blend.fit(
                 [_hidden_priors(fitted, self.folds) for fitted in of_cf],
                 target.cells[:, rows].T.astype(float),
+                groups=self.known.groups_of(rows),
             )
             for target, of_cf in zip(self.targets, fits, strict=True)
         ]

@@ -4,7 +4,7 @@ Memory is added up from the arrays that live at the same time. Time is measured:
 spaced, go through the whole method, and each stage is scaled by how it grows; see core/stages.py.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -50,7 +50,7 @@ def plan(
 ) -> Plan:
     """Return the plan of a run, or raise with everything that would keep it from working."""
     settings, limits = settings or schema.settings, run_settings or schema.run
-    encoded = prepare(frame, schema, settings, name=name)
+    encoded = prepare(frame, schema, settings, name=name, jobs=limits.jobs)
     settings, warnings = settle_gamma(encoded, settings)
     table = frames.size(frame)
     jobs = limits.jobs
@@ -108,7 +108,7 @@ def seconds(encoded: Encoded, settings: Settings, *, jobs: int | None = None) ->
     """Return about how long a run takes on this machine, from running it on some of the rows."""
     n = len(encoded.features)
     rows = np.unique(np.linspace(0, n - 1, max(PILOT_ROWS, settings.k + 1)).astype(int))
-    some = replace(encoded, features=encoded.features[rows], candidates=encoded.candidates[rows])
+    some = encoded.some(rows)
     folds = draws.folds(len(rows), FOLDS, settings.seed)[: len(hidden_together(n, settings))]
     stages = Stages()
     run(some, settings, folds=folds, jobs=jobs, progress=stages)

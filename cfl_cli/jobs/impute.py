@@ -64,7 +64,7 @@ def impute(
     threads = run_settings.jobs or available_cores()
     stages = Stages(progress)
     stages(ENCODE, 0, 1)
-    encoded = prepare(frame, schema, chosen, name=name)
+    encoded = prepare(frame, schema, chosen, name=name, jobs=threads)
     chosen, warnings = settle_gamma(encoded, chosen)
     check_memory(
         encoded,
@@ -73,7 +73,7 @@ def impute(
         jobs=threads,
         max_memory=run_settings.max_memory,
     )
-    folds = hidden_together(len(encoded.features), chosen)
+    folds = hidden_together(len(encoded.features), chosen, encoded.groups)
     runs = 2 if any(block.to_be_fitted for block in encoded.blocks) else 1
     announce(_expected(size_of(encoded), chosen, folds=len(folds), runs=runs), progress)
     estimate = run(encoded, chosen, folds=folds, jobs=threads, progress=stages)

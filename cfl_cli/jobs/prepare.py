@@ -1,11 +1,15 @@
 """What every job with a method needs: an encoded table, the rows to hide, and the method's run."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
+
+import numpy as np
 
 from cfl_cli import estimators
 from cfl_cli.core import draws
 from cfl_cli.core.arrays import Ints
+from cfl_cli.core.groups import linked
 from cfl_cli.core.kinds import AUTO
 from cfl_cli.core.methods import METHODS
 from cfl_cli.core.parallel import Workers, available_cores
@@ -17,16 +21,23 @@ from cfl_cli.schema.model import Schema
 from cfl_cli.steps.decode import clashes
 from cfl_cli.steps.encode import Encoded, encode
 from cfl_cli.tables import frames
+from cfl_cli.trust import copies
 from cfl_cli.trust.doubts import few_distinct
 
 FOLDS = 5  # unless their number is given …
 ONE_FOLD_ABOVE = 20_000  # … but of more rows than this, one of the five is enough
 
 
-def prepare(frame: Any, schema: Schema, settings: Settings, *, name: str) -> Encoded:
-    """Return the encoded table, or raise with everything that would keep a run from working."""
+def prepare(
+    frame: Any, schema: Schema, settings: Settings, *, name: str, jobs: int | None = None
+) -> Encoded:
+    """Return the encoded table, or raise with everything that would keep a run from working.
+
+    Rows that are copies of others belong together, like those that the schema groups.
+    """
     k, mode = settings.k, settings.mode
-    table = frames.as_polars(frame, [*schema.ordinary, *schema.complementary], name=name)
+    used = [*schema.ordinary, *schema.complementary, *schema.group]
+    table = frames.as_polars(frame, used, name=name)
     too_many = (
         f"{name}: k = {k} needs more than {k} rows, and the table has {table.height}: "
         f"set k (--k) to {table.height - 1} or less"
@@ -42,9 +53,10 @@ def prepare(frame: Any, schema: Schema, settings: Settings, *, name: str) -> Enc
         raise DataError(*error.problems, *problems, more=error.more) from None
     domains = {block.name: block.values for block in encoded.blocks}
     problems += clashes(taken, domains, mode=mode, name=name)
+    problems += _too_few_groups(encoded, schema, settings, name=name)
     if problems:
         raise DataError(*problems)
-    return encoded
+    return encoded if settings.folds == 0 else _with_copies(encoded, settings, jobs=jobs)
 
 
 def settle_gamma(encoded: Encoded, settings: Settings) -> tuple[Settings, tuple[str, ...]]:
@@ -67,11 +79,45 @@ def settle_gamma(encoded: Encoded, settings: Settings) -> tuple[Settings, tuple[
     return settings.replaced({"gamma": AUTO}), (why,)
 
 
-def hidden_together(n: int, settings: Settings) -> list[Ints]:
-    """Return the rows that are hidden together, fold by fold."""
+def _too_few_groups(
+    encoded: Encoded, schema: Schema, settings: Settings, *, name: str
+) -> list[str]:
+    """Return why the rows of a schema's groups cannot be hidden together, if they cannot."""
+    if encoded.groups is None or settings.folds == 0:
+        return []
+    count = len(np.unique(encoded.groups))
+    if count == 1:
+        one = (
+            f"{name}: all rows belong to one group, so that no rows are left when it is hidden: "
+            f"take `group: {', '.join(schema.group)}` out of the schema, or hide none (--folds 0)"
+        )
+        return [one]
+    if settings.folds != AUTO and count < settings.folds:
+        few = (
+            f"{name}: the rows belong to {count:,} groups, which are hidden whole, and cannot be "
+            f"dealt into {settings.folds:,} folds: set folds (--folds) to {count:,} or less"
+        )
+        return [few]
+    return []
+
+
+def _with_copies(encoded: Encoded, settings: Settings, *, jobs: int | None) -> Encoded:
+    """Return the encoded table in which copies belong together; as it is, if there are none."""
+    with Workers(jobs or available_cores()) as workers:
+        found = copies.find(encoded.known, workers=workers, seed=settings.seed)
+    if found is None:
+        return encoded
+    warned = replace(encoded, warnings=(*encoded.warnings, found.warning))
+    groups = linked(len(encoded.features), found.rows, found.twins, encoded.groups)
+    # One group of all rows would leave nothing to learn from.
+    return replace(warned, groups=groups) if groups.any() else warned
+
+
+def hidden_together(n: int, settings: Settings, groups: Ints | None = None) -> list[Ints]:
+    """Return the rows that are hidden together, fold by fold; `groups` are never split."""
     if settings.folds != AUTO:
-        return draws.folds(n, settings.folds, settings.seed)
-    dealt = draws.folds(n, FOLDS, settings.seed)
+        return draws.folds(n, settings.folds, settings.seed, groups)
+    dealt = draws.folds(n, FOLDS, settings.seed, groups)
     return dealt[:1] if n > ONE_FOLD_ABOVE else dealt
 
 

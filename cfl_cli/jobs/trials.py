@@ -1,12 +1,13 @@
 """Settings tried on some rows of a table, and how well they predict the hidden ones' cells."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Self
 
 import numpy as np
 
 from cfl_cli.core.arrays import Floats, Ints
+from cfl_cli.core.groups import ranks, sums_by
 from cfl_cli.core.parallel import Workers
 from cfl_cli.core.settings import Settings
 from cfl_cli.core.stages import Progress, Stage, Stages, forecast
@@ -28,13 +29,15 @@ class Folds:
     confirming: tuple[Ints, ...]
 
     @classmethod
-    def of(cls, dealt: Ints) -> Self:
-        """Deal rows that are in a random order.
+    def of(cls, dealt: Ints, groups: Ints | None = None) -> Self:
+        """Deal rows that are in a random order; with `groups`, of all rows, none of these is split.
 
         When more rows follow, those that are dealt already stay in their folds.
         """
-        first, *others = (np.sort(dealt[fold::FOLDS]) for fold in range(FOLDS))
-        return cls(first, tuple(others[:1] if len(first) >= ENOUGH else others))
+        places = np.arange(len(dealt)) if groups is None else ranks(groups[dealt])
+        first, *others = (np.sort(dealt[places % FOLDS == fold]) for fold in range(FOLDS))
+        filled = [fold for fold in others if len(fold)]
+        return cls(first, tuple(filled[:1] if len(first) >= ENOUGH else filled))
 
     @property
     def mutual(self) -> bool:
@@ -52,11 +55,7 @@ class Trials:
 
     def __init__(self, encoded: Encoded, rows: Ints, workers: Workers) -> None:
         self.rows, self.workers = np.sort(rows), workers
-        self.encoded = replace(
-            encoded,
-            features=encoded.features[self.rows],
-            candidates=encoded.candidates[self.rows],
-        )
+        self.encoded = encoded.some(self.rows)
         self.graphs: dict[tuple[int, float], Graph] = {}  # of round one, by k and ridge
         self.spent: dict[Stage, float] = {}  # seconds, over all trials so far
 
@@ -96,7 +95,10 @@ class Trials:
 
 
 def row_scores(encoded: Encoded, rows: Ints, priors: Floats) -> Floats:
-    """Return what each hidden row adds to each CF's score, m × CFs; the mean is the score."""
+    """Return what each hidden row adds to each CF's score, m × CFs; the mean is the score.
+
+    Of rows that belong together there is one line, as they are one where gains are compared.
+    """
     scores = []
     for block in encoded.blocks:
         cells = encoded.candidates[rows, block.columns]
@@ -106,4 +108,5 @@ def row_scores(encoded: Encoded, rows: Ints, priors: Floats) -> Floats:
             weight = (len(block.values) - 1) / (~cells[informative]).sum(axis=1).mean()
             scores.append(np.zeros(len(rows)))
             scores[-1][informative] = weight * of_cells * (len(rows) / informative.sum())
-    return np.column_stack(scores)
+    sums = sums_by(encoded.known.groups_of(rows), np.column_stack(scores))
+    return sums * (len(sums) / len(rows))

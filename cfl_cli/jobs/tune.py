@@ -97,14 +97,14 @@ def tune(
             f"tune chooses settings of method graph, and the schema says {start.method}: take "
             "`method` out of it to tune"
         )
-    encoded = prepare(frame, schema, start, name=name)
+    encoded = prepare(frame, schema, start, name=name, jobs=limits.jobs)
     start, warnings = settle_gamma(encoded, start)
     table = frames.size(frame)
     check_memory(encoded, start, table=table, jobs=limits.jobs, max_memory=limits.max_memory)
     n = len(encoded.features)
     dealt = draws.order(n, draws.TRIALS, start.seed)
     some = dealt[: max(SAMPLE, start.k + 1)]
-    folds, all_folds = Folds.of(some), Folds.of(dealt)
+    folds, all_folds = (Folds.of(rows, encoded.groups) for rows in (some, dealt))
     _check(encoded, folds, name=name)
     size = replace(size_of(encoded), rows=len(some))
     announce(_expected(size, start, folds, budget), progress)

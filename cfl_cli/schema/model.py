@@ -1,6 +1,6 @@
 """What the columns of a table mean: a YAML file, or keywords in Python, becomes a `Schema`.
 
-    Schema ─┬─ version, missing, on_missing
+    Schema ─┬─ version, missing, on_missing, group
             ├─ columns     name → Ordinary, Complementary or Ignored
             └─ settings    Settings
 
@@ -35,6 +35,7 @@ from cfl_cli.core.messages import lacking, quote, unknown
 from cfl_cli.core.settings import RunSettings, Settings
 from cfl_cli.errors import SchemaError
 from cfl_cli.schema import yaml_text
+from cfl_cli.schema.group import Group, problems
 from cfl_cli.schema.mechanism import MECHANISM_FOR_EDITORS, Fit, Rates, read_fit, read_mechanism
 from cfl_cli.schema.settings import SETTINGS_FOR_EDITORS, answer_of, run_of
 from cfl_cli.schema.validation import (
@@ -206,6 +207,8 @@ class Schema(Model):
         json_schema_extra={"minProperties": 2}
     )
     """The columns by name; those not listed are ignored."""
+    group: Group = ()
+    """The column, or columns, whose equal cells name rows that belong together."""
     settings: Annotated[
         Settings, PlainValidator(answer_of), WithJsonSchema(SETTINGS_FOR_EDITORS)
     ] = Field(default_factory=Settings)
@@ -237,6 +240,13 @@ class Schema(Model):
     def _listed_once(cls, missing: Texts) -> Texts:
         refuse(_repeated(missing))
         return missing
+
+    @field_validator("group")
+    @classmethod
+    def _no_cf(cls, group: Group, info: ValidationInfo) -> Group:
+        columns = info.data.get("columns", {})
+        refuse(problems(group, [cf for cf, it in columns.items() if isinstance(it, Complementary)]))
+        return group
 
     @field_validator("columns", mode="wrap")
     @classmethod

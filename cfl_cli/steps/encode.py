@@ -6,7 +6,7 @@ Numeric OF → min-max to [0, 1]. Binary OF → 0/1. Categorical OF with K ≥ 3
 All cells that do not fit the schema are reported together.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -14,6 +14,7 @@ import polars as pl
 
 from cfl_cli.core.arrays import Floats, Ints, Mask
 from cfl_cli.core.exclusions import Mechanism
+from cfl_cli.core.groups import ranks
 from cfl_cli.core.known import Known
 from cfl_cli.core.messages import count, did_you_mean, quote
 from cfl_cli.schema.model import Complementary, Ordinary, Schema
@@ -62,12 +63,18 @@ class Encoded:
     candidates: Mask  # n × ΣK
     blocks: tuple[Block, ...]
     warnings: tuple[str, ...]
+    groups: Ints | None = None  # n: rows with the same number belong together; None: none do
 
     @cached_property
     def known(self) -> Known:
         """Return what estimators are given."""
         mechanisms = tuple(block.mechanism for block in self.blocks)
-        return Known(self.features, self.candidates, self.starts, mechanisms)
+        return Known(self.features, self.candidates, self.starts, mechanisms, self.groups)
+
+    def some(self, rows: Ints) -> "Encoded":
+        """Return some of the rows."""
+        some = self.known.some(rows)
+        return replace(self, features=some.features, candidates=some.candidates, groups=some.groups)
 
     @property
     def evidence(self) -> Floats | Mask:
@@ -83,7 +90,8 @@ class Encoded:
 def encode(frame: pl.DataFrame, schema: Schema, *, name: str = "table") -> Encoded:
     """Return the encoded table, or raise one DataError with all its problems."""
     problems = Problems(name)
-    usable = usable_columns(frame, [*schema.ordinary, *schema.complementary], problems)
+    used = dict.fromkeys([*schema.ordinary, *schema.complementary, *schema.group])
+    usable = usable_columns(frame, used, problems)
     if frame.height < 2:
         rows = "one row" if frame.height else "no rows"
         problems.add(f"the table has {rows}; neighbors need at least two")
@@ -120,7 +128,28 @@ def encode(frame: pl.DataFrame, schema: Schema, *, name: str = "table") -> Encod
         f"column {quote(column)}: {count(missing, 'missing cell')} filled in"
         for column, missing in filled.items()
     ]
-    return Encoded(np.column_stack(features), np.hstack(candidates), tuple(blocks), tuple(warnings))
+    return Encoded(
+        np.column_stack(features),
+        np.hstack(candidates),
+        tuple(blocks),
+        tuple(warnings),
+        _groups([Cells.of(frame[column], schema) for column in schema.group]),
+    )
+
+
+def _groups(columns: list[Cells]) -> Ints | None:
+    """Return a number for each row, the same for equal cells in all columns; None: all differ.
+
+    A row with a missing cell has a number of its own.
+    """
+    if not columns:
+        return None
+    groups = np.zeros(len(columns[0].missing), dtype=np.int64)
+    for cells in columns:
+        groups = ranks(groups * (len(cells.seen) + 1) + cells.codes(cells.seen))
+    missing = np.any([cells.missing for cells in columns], axis=0)
+    groups = np.where(missing, groups.max() + 1 + np.arange(len(groups)), groups)
+    return groups if len(np.unique(groups)) < len(groups) else None
 
 
 def _encode_of(

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from cfl_cli.core.arrays import Floats, Ints, Mask
+from cfl_cli.core.groups import sums_by
 from cfl_cli.trust.intervals import Interval
 from cfl_cli.trust.possible_cells import PossibleAnswers, sums
 
@@ -46,11 +47,13 @@ class Calibration:
 class Tally:
     """The answers of rows added up by their confidence, each row by its weight."""
 
-    def __init__(self) -> None:
+    def __init__(self, groups: Ints | None = None) -> None:
+        self._groups = groups  # m: rows with the same number belong together; None: none do
+        self._rows: list[Floats] = []  # of groups, whose sums are known in the end only
         # 3 × BINS: shares of the answers that are right, expected to be right, and given …
         self.shares = np.zeros((3, BINS))
-        # … and 3·BINS × 3·BINS: the rows' sums of squares and products behind them.
-        self.squares = np.zeros((3 * BINS, 3 * BINS))
+        # … and 3·BINS × 3·BINS: the sums of squares and products behind them.
+        self._squares = np.zeros((3 * BINS, 3 * BINS))
 
     def add(self, answers: PossibleAnswers, is_true: Floats, weights: Floats) -> None:
         """Add b rows; `is_true` estimates without bias, b × K, which value is true."""
@@ -60,7 +63,18 @@ class Tally:
         parts = (right, expected, answers.probabilities)
         rows = weights[:, None] * np.hstack([sums(numbers, places, BINS) for numbers in parts])
         self.shares += rows.sum(axis=0).reshape(3, BINS)
-        self.squares += rows.T @ rows
+        if self._groups is None:
+            self._squares += rows.T @ rows
+        else:
+            self._rows.append(rows)
+
+    @property
+    def squares(self) -> Floats:
+        """Return the sums of squares and products of rows, or groups, 3·BINS × 3·BINS."""
+        if self._groups is None:
+            return self._squares
+        sums = sums_by(self._groups, np.vstack(self._rows))
+        return sums.T @ sums
 
     def calibration(
         self, confidences: Floats, exact: Mask, *, largest_step: float, reach: float
@@ -70,15 +84,15 @@ class Tally:
         `confidences` are those of the m rows' own answers, and `exact` says which of their cells
         are exact. `largest_step` is how far one row could move the accuracy at most.
         """
-        given = self.shares[2]
+        given, behind = self.shares[2], self.squares
         counts = np.bincount(bins(confidences[~exact]), minlength=BINS)
         places = np.flatnonzero((counts > 0) & (given * len(exact) >= LEAST_CELLS))
         parts, squares = [], 0.0
         for place in places:
-            gap, error = self._gap(np.arange(BINS) == place)
+            gap, error = self._gap(np.arange(BINS) == place, behind)
             parts.append(self._bin(int(place), int(counts[place]), error))
             squares += counts[place] / counts[places].sum() * (gap**2 - error**2)
-        gap, error = self._gap(np.ones(BINS, dtype=bool))
+        gap, error = self._gap(np.ones(BINS, dtype=bool), behind)
         error = float(np.hypot(error, largest_step / given.sum()))
         return Calibration(
             error=float(np.sqrt(max(squares, 0))),
@@ -98,12 +112,12 @@ class Tally:
             accuracy=Interval.around(right / share, error).as_share,
         )
 
-    def _gap(self, chosen: Mask) -> tuple[float, float]:
+    def _gap(self, chosen: Mask, squares: Floats) -> tuple[float, float]:
         """Return accuracy − confidence of the answers in some bins, and its standard error."""
         right, expected, share = self.shares[:, chosen].sum(axis=1)
         gap = (right - expected) / share
         turn = np.concatenate([1.0 * chosen, -1.0 * chosen, -gap * chosen])
-        return float(gap), float(np.sqrt(max(turn @ self.squares @ turn, 0)) / share)
+        return float(gap), float(np.sqrt(max(turn @ squares @ turn, 0)) / share)
 
 
 def bins(confidences: Floats) -> Ints:

@@ -9,9 +9,6 @@ from cfl_cli.core.draws import hash_rows
 from cfl_cli.core.messages import quote
 from cfl_cli.steps.encode import Encoded
 
-REPEATS = 10  # rows, at least, that are like another one in all that matters …
-REPEATED = 0.8  # … and that share, at least, of the rows whose OFs are like another one's
-
 
 def doubts(encoded: Encoded, *, k: int, always_second_round: bool) -> Iterator[str]:
     """Yield a sentence for each reason to doubt what hidden cells show.
@@ -25,18 +22,6 @@ def doubts(encoded: Encoded, *, k: int, always_second_round: bool) -> Iterator[s
                 f"column {quote(block.name)}: cells of its mechanism do not distinguish the "
                 "values, so its accuracy cannot be estimated"
             )
-    ofs = hash_rows(encoded.features)
-    order = np.argsort(ofs, kind="stable")
-    is_repeat = ofs[order[1:]] == ofs[order[:-1]]  # of the OFs of the row before
-    repeats, before = order[1:][is_repeat], order[:-1][is_repeat]
-    same = (encoded.candidates[repeats] == encoded.candidates[before]).all(axis=1)
-    undecided = any(len(block.values) > 2 for block in encoded.blocks)
-    if undecided and same.sum() >= REPEATS and same.mean() > REPEATED:
-        yield (
-            f"{int(same.sum()):,} rows are exact duplicates of another (OFs and CFs), so hidden "
-            "cells can be copied from their twin, and estimated accuracies are too high; remove "
-            "the duplicates"
-        )
     few = few_distinct(encoded.features, k=k) if always_second_round else None
     if few is not None:
         yield (

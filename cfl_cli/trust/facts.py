@@ -115,6 +115,7 @@ class ColumnFacts:
             self.candidates[hidden.rows],
             self.block.mechanism,
             mutual=len(hidden.rows) == len(self.candidates),
+            groups=self.encoded.known.groups_of(hidden.rows),
         )
 
     @cached_property

@@ -91,7 +91,7 @@ def judge(
     possible = PossibleCells.of(candidates, mechanism)
     least = min_confidence or 0.0
     common = _Common(np.atleast_2d(shares), np.zeros(len(prior), int) if part is None else part)
-    pooled = _pool(prior, hidden, weights, possible, common, least, rule or most_confident)
+    pooled = _pool(hidden_cells, weights, possible, common, least, rule or most_confident)
     exact = hidden.sum(axis=1) == 1
     return HeldOut(
         cells=int((~hidden.all(axis=1)).sum()),
@@ -143,8 +143,7 @@ class _Pooled:
 
 
 def _pool(
-    prior: Floats,
-    hidden: Mask,
+    hidden_cells: HiddenCells,
     weights: Floats,
     possible: PossibleCells,
     common: _Common,
@@ -152,12 +151,13 @@ def _pool(
     rule: Rule,
 ) -> _Pooled:
     """Go through the hidden rows, some at a time; how many at a time does not matter."""
+    prior, hidden, groups = hidden_cells.prior, hidden_cells.cells, hidden_cells.groups
     mechanism, random = possible.mechanism, np.random.default_rng(0)
     size, draws = mechanism.size, possible.draws(len(prior))
     common_keep = common.keep(possible, random)
     relative = weights / weights.sum()
     estimates: dict[str, list[PooledEstimate]] = {}
-    tally, footing, confidences = Tally(), [], np.empty(len(prior))
+    tally, footing, confidences = Tally(groups), [], np.empty(len(prior))
     at_once = max(NUMBERS_AT_ONCE // ((len(possible.listed) + draws + 1) * size), 1)
     for part in slices(len(prior), at_once):
         is_true = mechanism.unbiased(hidden[part])
@@ -184,7 +184,7 @@ def _pool(
         footing.append(Footing.of(prior[part], shares, likelihood, keep - baseline))
         _, confidences[part] = rule(prior[part], likelihood)
     return _Pooled(
-        **{name: PooledEstimate.joined(parts) for name, parts in estimates.items()},
+        **{name: PooledEstimate.joined(parts, groups) for name, parts in estimates.items()},
         tally=tally,
         footing=Footing.joined(footing),
         confidences=confidences,

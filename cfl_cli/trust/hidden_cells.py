@@ -6,6 +6,7 @@ import numpy as np
 
 from cfl_cli.core.arrays import Floats, Ints, Mask
 from cfl_cli.core.exclusions import Mechanism
+from cfl_cli.core.groups import ranks
 from cfl_cli.trust.intervals import NORMAL
 
 
@@ -17,6 +18,7 @@ class HiddenCells:
     cells: Mask  # m × K: what each cell leaves possible
     mechanism: Mechanism
     mutual: bool = False  # were rows hidden in turn, so that each helped to judge the others?
+    groups: Ints | None = None  # m: rows with the same number belong together; None: none do
 
     @property
     def reach(self) -> float:
@@ -26,6 +28,14 @@ class HiddenCells:
         variance of an estimate is up to twice that of as many independent cells.
         """
         return float(NORMAL * np.sqrt(2)) if self.mutual else NORMAL
+
+    @property
+    def effective_share(self) -> float:
+        """Return how many independent rows each row counts for: Σg/Σg² over groups of g rows."""
+        if self.groups is None:
+            return 1.0
+        sizes = np.bincount(ranks(self.groups)).astype(float)
+        return float(sizes.sum() / (sizes @ sizes))
 
     @property
     def ranked(self) -> Ints:

@@ -3,6 +3,9 @@
 Rows count by their weights w, which sum to 1. With f each row's estimate,
 
     estimate = Σ w f        variance = m/(m−1) · Σ w² (f − estimate)²        m rows that count
+
+Rows that belong together, such as copies, are not independent: the sums of groups take the place
+of rows. With groups of g alike, the interval is wider by √(Σg²/Σg).
 """
 
 from dataclasses import dataclass
@@ -10,8 +13,9 @@ from typing import Self
 
 import numpy as np
 
-from cfl_cli.core.arrays import Floats, Mask
+from cfl_cli.core.arrays import Floats, Ints, Mask
 from cfl_cli.core.exclusions import Mechanism
+from cfl_cli.core.groups import sums_by
 
 NORMAL = 1.96  # standard errors to either side, for 95 %
 CLEARLY = 3.09 / NORMAL  # as many times as far, 1 in 1,000 is left to a side
@@ -56,6 +60,7 @@ class PooledEstimate:
     highest: Floats  # that a cell of so many exclusions could have given
     lowest: Floats
     weights: Floats
+    groups: Ints | None = None  # m: rows with the same number belong together; None: none do
 
     @classmethod
     def of(cls, measure: Floats, hidden: Mask, weights: Floats, mechanism: Mechanism) -> Self:
@@ -72,14 +77,13 @@ class PooledEstimate:
         return cls(values, highest, lowest, weights)
 
     @classmethod
-    def joined(cls, parts: list[Self]) -> Self:
-        """Return the estimates of all parts' rows."""
-        return cls(
-            *(
-                np.concatenate([getattr(part, name) for part in parts])
-                for name in ("values", "highest", "lowest", "weights")
-            )
+    def joined(cls, parts: list[Self], groups: Ints | None = None) -> Self:
+        """Return the estimates of all parts' rows, and which rows belong together."""
+        values, highest, lowest, weights = (
+            np.concatenate([getattr(part, name) for part in parts])
+            for name in ("values", "highest", "lowest", "weights")
         )
+        return cls(values, highest, lowest, weights, groups)
 
     @property
     def mean(self) -> float:
@@ -88,15 +92,16 @@ class PooledEstimate:
 
     @property
     def influence(self) -> Floats:
-        """Return how far each row moves the pooled estimate; the squares sum to its variance."""
-        rows = (self.weights > 0).sum()
+        """Return how far each row, or group, moves the mean; the squares sum to its variance."""
+        count = (sums_by(self.groups, self.weights) > 0).sum()
         moved = self.weights * (self.values - self.mean) / self.weights.sum()
-        return np.asarray(moved * np.sqrt(rows / max(rows - 1, 1)))
+        return np.asarray(sums_by(self.groups, moved) * np.sqrt(count / max(count - 1, 1)))
 
     @property
     def largest_step(self) -> float:
-        """Return how far one row could move the pooled estimate at most."""
-        return float((self.weights * (self.highest - self.lowest)).max() / self.weights.sum())
+        """Return how far one row, or group, could move the pooled estimate at most."""
+        steps = sums_by(self.groups, self.weights * (self.highest - self.lowest))
+        return float(steps.max() / self.weights.sum())
 
     def interval(self, reach: float) -> Interval:
         """Return the pooled estimate of a probability, `reach` standard errors to either side."""
@@ -122,15 +127,16 @@ class PooledEstimate:
 
         With d the distance from the mean top, each row's squared distance from it is expected to
         be in proportion to d (as with counts), which gives the variance V(d) = ρ·d − σ·d² + δ²/4,
-        σ the sum of the squared relative weights and δ the largest step. ρ is such that the first
-        two make up the observed variance at the observed distance, one step of the largest kind
-        added to both: if none was seen, some may still be possible. The quarter of a squared step
-        makes up for steps being whole. The interval holds those d whose own standard error
-        reaches the observed distance.
+        σ the sum of the squared relative weights, of groups where rows belong together, and δ the
+        largest step. ρ is such that the first two make up the observed variance at the observed
+        distance, one step of the largest kind added to both: if none was seen, some may still be
+        possible. The quarter of a squared step makes up for steps being whole. The interval holds
+        those d whose own standard error reaches the observed distance.
         """
         weights = self.weights / self.weights.sum()
         variance = float(influence @ influence)
-        squares = float(weights @ weights)
+        of_groups = sums_by(self.groups, weights)
+        squares = float(of_groups @ of_groups)
         observed = max(float(weights @ self.highest) - self.mean, 0.0)
         step = self.largest_step
         rho = variance + squares * observed**2 + step**2

@@ -67,3 +67,27 @@ def test_chances_are_spread_evenly_below_one():
     assert ((counts - 5000) ** 2 / 5000).sum() < 45.3  # chi-squared, 19 degrees: 1 in 1,500
     other = chances(np.arange(100_000), stream_of("job") + 1, seed=0)
     assert abs(np.corrcoef(found, other)[0, 1]) < 0.01
+
+
+def test_groups_are_dealt_whole_into_folds_of_nearly_equal_size():
+    groups = np.repeat(np.arange(60), np.arange(60) % 4 + 1)[
+        np.random.default_rng(0).permutation(150)
+    ]
+    dealt = folds(150, 5, 0, groups)
+    np.testing.assert_array_equal(np.sort(np.concatenate(dealt)), np.arange(150))
+    for one in range(5):
+        for other in range(one):
+            assert not np.intersect1d(groups[dealt[one]], groups[dealt[other]]).size
+    assert max(map(len, dealt)) - min(map(len, dealt)) <= 1
+
+
+def test_groups_of_one_row_each_change_no_fold():
+    for n, parts in ((103, 5), (3, 5), (40, 0)):
+        plain, grouped = folds(n, parts, 7), folds(n, parts, 7, np.arange(n)[::-1])
+        assert len(plain) == len(grouped)
+        for one, other in zip(plain, grouped, strict=True):
+            np.testing.assert_array_equal(one, other)
+
+
+def test_there_are_no_more_folds_than_groups():
+    assert [len(fold) for fold in folds(6, 5, 0, np.array([0, 0, 0, 1, 1, 1]))] == [3, 3]

@@ -3,6 +3,7 @@ import pytest
 from scipy.optimize import minimize
 
 from cfl_cli.core.exclusions import Mechanism
+from cfl_cli.core.groups import halves
 from cfl_cli.estimators import blend
 from cfl_cli.estimators.blend import Blend, apply, fit, mean
 from cfl_cli.estimators.interface import Part
@@ -191,3 +192,17 @@ def test_empty_cells_decide_nothing():
     found = Blend(np.array([0.5, 0.5]), np.zeros(2), np.full((3, 2), 0.5))
     priors, empty = [np.eye(2)[[0, 0, 0]]] * 2, np.ones((3, 2), dtype=bool)
     assert blend.unless_less_accurate(found, priors, empty, Mechanism(2)) is found
+
+
+def test_rows_that_belong_together_are_blended_by_what_other_rows_favor():
+    priors, cells = case(m=200)
+    groups = np.repeat(np.arange(100), 2)
+    own = halves(200, groups)
+    changed = cells.copy()
+    changed[own] = np.roll(cells[own], 1, axis=1)
+    before, after = (fit(priors, it, groups=groups).prior for it in (cells, changed))
+    np.testing.assert_array_equal(before[own], after[own])
+    assert (before[~own] != after[~own]).any()
+    # The test could have failed: without groups each half holds one row of every pair.
+    split = fit(priors, cells).prior, fit(priors, changed).prior
+    assert (split[0][own] != split[1][own]).any()

@@ -1,10 +1,12 @@
 """Which rows a job hides to judge a method."""
 
 import numpy as np
+import polars as pl
 import pytest
 
+from cfl_cli import DataError, Schema, impute
 from cfl_cli.core.settings import Settings
-from cfl_cli.jobs.prepare import hidden_together
+from cfl_cli.jobs.prepare import hidden_together, prepare
 
 
 @pytest.mark.parametrize(
@@ -28,3 +30,89 @@ def test_which_rows_are_hidden_depends_on_the_seed_alone():
     one, again, other = (hidden_together(50, Settings(seed=seed)) for seed in (1, 1, 2))
     np.testing.assert_array_equal(one, again)
     assert not np.array_equal(one, other)
+
+
+COLUMNS = {
+    "x": {"role": "ordinary", "type": "numeric"},
+    "y": {"role": "ordinary", "type": "numeric"},
+    "cf": {"role": "complementary", "values": ["a", "b", "c"]},
+}
+
+
+def table(n):
+    rng = np.random.default_rng(0)
+    x, y = rng.random((2, n))
+    excluded = ((x + y) / 2 * 2.99).astype(int) + rng.integers(1, 3, n)
+    cells = np.array(list("abc"))[excluded % 3]
+    homes = [f"h{row // 3}" for row in range(n)]
+    return pl.DataFrame({"x": x, "y": y, "cf": cells, "home": homes, "id": np.arange(n)})
+
+
+def encoded(frame, group=(), **settings):
+    schema = Schema(columns=COLUMNS, group=group)
+    return prepare(frame, schema, Settings(k=5, **settings), name="t.csv")
+
+
+def test_rows_of_one_group_are_hidden_in_one_fold():
+    known = encoded(table(90), "home")
+    for fold in hidden_together(90, Settings(), known.groups):
+        assert {row // 3 for row in range(90) if row in fold} == {row // 3 for row in fold}
+        assert len(fold) == 18
+    assert known.warnings == ()
+
+
+def test_groups_go_by_all_their_columns_and_a_missing_cell_leaves_a_row_alone():
+    homes = ["A", "A", "A", "B", "", ""]
+    doors = ["1", "1", "2", "1", "1", "1"]
+    frame = table(6).with_columns(home=pl.Series(homes), door=pl.Series(doors))
+    groups = encoded(frame, ["home", "door"], method="commonest").groups
+    assert groups[0] == groups[1]
+    assert len(set(groups)) == 5
+
+
+def test_a_group_column_that_differs_in_every_row_changes_nothing():
+    frame = table(60)
+    plain, grouped = encoded(frame), encoded(frame, "id")
+    assert grouped.groups is None
+    schemas = [Schema(columns=COLUMNS, group=group) for group in ((), "id")]
+    one, other = (impute(frame, schema, k=5, iterations=5) for schema in schemas)
+    assert one.frame.equals(other.frame)
+    assert one.report.columns == other.report.columns
+    np.testing.assert_array_equal(plain.features, grouped.features)
+
+
+def test_groups_that_cannot_be_hidden_are_refused_with_the_way_out():
+    frame = table(60).with_columns(all=pl.lit("one"), two=pl.Series(["p", "q"] * 30))
+    with pytest.raises(DataError, match="all rows belong to one group.*--folds 0"):
+        encoded(frame, "all")
+    assert encoded(frame, "all", folds=0).groups is not None
+    with pytest.raises(DataError, match="2 groups.*5 folds.*--folds\\) to 2 or less"):
+        encoded(frame, "two", folds=5)
+    assert len(hidden_together(60, Settings(), encoded(frame, "two").groups)) == 2
+    with pytest.raises(DataError, match="column 'flat' is in the schema but not in the table"):
+        encoded(frame, "flat")
+
+
+@pytest.mark.parametrize("times", [2, 4])
+def test_copies_are_counted_in_a_warning_and_hidden_together(times):
+    found = encoded(pl.concat([table(100)] * times))
+    assert found.warnings == (
+        f"{100 * (times - 1)} rows are copies of others (equal or nearly equal OFs, and the same "
+        "exclusions in every CF): they are hidden together, and intervals are wider; remove them "
+        "if they are a mistake",
+    )
+    np.testing.assert_array_equal(found.groups, np.tile(found.groups[:100], times))
+    assert len(set(found.groups)) == 100
+    assert encoded(pl.concat([table(100)] * times), folds=0).warnings == ()
+
+
+def test_copies_join_the_groups_of_the_schema():
+    groups = encoded(pl.concat([table(99), table(99)]), "home").groups
+    assert len(set(groups)) == 33
+    np.testing.assert_array_equal(groups[:99], groups[99:])
+
+
+def test_equal_ofs_with_cells_of_their_own_are_not_copies():
+    frame = table(300).with_columns(pl.col("x", "y").mul(4).floor())
+    assert encoded(frame).groups is None
+    assert encoded(frame).warnings == ()

@@ -285,7 +285,7 @@ def test_python_sees_a_path_instead_of_a_place():
         "columns.new\\nline: expected a mapping (key: value), found nothing",
         "columns.3: expected text, found 3",
         "columns.3: expected a mapping (key: value), found 4",
-        "foo: unknown key 'foo' (version, missing, on_missing, columns or settings)",
+        "foo: unknown key 'foo' (version, missing, on_missing, columns, group or settings)",
     ]
     assert problems(Schema) == ["'columns' is missing"]
     assert problems(Schema, columns=5) == ["columns: expected a mapping (key: value), found 5"]

@@ -2,7 +2,6 @@
 
 import numpy as np
 import polars as pl
-import pytest
 
 from cfl_cli import Schema, impute
 from cfl_cli.steps.encode import Block, Encoded
@@ -28,20 +27,6 @@ def warnings(frame, **settings):
 
 def test_an_honest_table_is_not_doubted():
     assert warnings(table(300)) == ()
-
-
-@pytest.mark.parametrize("times", [2, 4])
-def test_rows_that_are_repeated_are_counted_in_a_warning(times):
-    [warning] = warnings(pl.concat([table(100)] * times))
-    assert warning == (
-        f"{100 * (times - 1)} rows are exact duplicates of another (OFs and CFs), so hidden cells "
-        "can be copied from their twin, and estimated accuracies are too high; remove the "
-        "duplicates"
-    )
-
-
-def test_equal_ofs_with_cells_of_their_own_are_not_repeats():
-    assert not any("duplicates" in text for text in warnings(table(300, levels=8)))
 
 
 def test_a_second_round_over_few_distinct_rows_is_doubted_if_it_was_asked_for():

@@ -1,6 +1,6 @@
 """Pooled estimates and their intervals are those of hand and of going through all cells."""
 
-from dataclasses import astuple
+from dataclasses import astuple, replace
 
 import numpy as np
 import pytest
@@ -124,3 +124,37 @@ def test_only_an_estimate_that_is_clearly_beyond_0_and_1_is_no_share():
     assert pooled([-0.2] * 100, **steps).beyond_a_share(NORMAL)
     # Standard error of half rows at 1.4 and half at 0.8: 0.03, so that 1.1 is 2 of 0.05 above 1.
     assert not pooled([1.4, 0.8] * 50, **steps).beyond_a_share(NORMAL)
+
+
+def test_rows_that_belong_together_count_as_one():
+    """Each of 50 rows twice: the figures of the 50 rows."""
+    values = np.random.default_rng(0).random(50)
+    alone = pooled(values)
+    twice = replace(pooled(np.repeat(values, 2)), groups=np.repeat(np.arange(50), 2))
+    for found, expected in (
+        (twice.interval(NORMAL), alone.interval(NORMAL)),
+        (twice.symmetric(NORMAL), alone.symmetric(NORMAL)),
+    ):
+        assert astuple(found) == pytest.approx(astuple(expected))
+    assert twice.largest_step == pytest.approx(alone.largest_step)
+    whole = replace(twice, values=np.full(100, 0.8))
+    assert astuple(twice.relative_to(whole, NORMAL)) == pytest.approx(
+        astuple(alone.relative_to(pooled(np.full(50, 0.8)), NORMAL))
+    )
+
+
+def test_groups_of_one_row_each_change_nothing():
+    one = pooled(np.random.default_rng(1).random(30))
+    each = replace(one, groups=np.arange(30)[::-1])
+    assert astuple(each.interval(NORMAL)) == pytest.approx(astuple(one.interval(NORMAL)))
+
+
+def test_an_interval_is_wider_by_the_root_of_the_mean_group_of_a_row():
+    rng = np.random.default_rng(2)
+    sizes = rng.integers(1, 6, 4000)
+    groups = np.repeat(np.arange(4000), sizes)
+    values = np.repeat(rng.integers(2, size=4000), sizes).astype(float)
+    plain, grouped = pooled(values), replace(pooled(values), groups=groups)
+    wider = np.sqrt((sizes**2).sum() / sizes.sum())
+    ratio = np.linalg.norm(grouped.influence) / np.linalg.norm(plain.influence)
+    assert ratio == pytest.approx(wider, rel=0.03)

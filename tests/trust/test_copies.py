@@ -1,0 +1,165 @@
+"""Copies are found where cells agree more often than those of independent rows can."""
+
+import numpy as np
+import pytest
+
+from cfl_cli.core.draws import hash_rows
+from cfl_cli.core.exclusions import Mechanism
+from cfl_cli.core.known import Known
+from cfl_cli.core.parallel import Workers
+from cfl_cli.trust.copies import CfCells, Comparison, find
+
+
+def known(n, sizes=(4, 5), *, levels=None, seed=0, exclusions=1):
+    """Rows of three OFs, and CFs of which the values follow the OFs; uniform exclusions."""
+    rng = np.random.default_rng(seed)
+    features = rng.random((n, 3)) if levels is None else rng.integers(levels, size=(n, 3)) / levels
+    cells = []
+    for size in sizes:
+        pull = features @ rng.normal(0, 3, (3, size)) + rng.gumbel(size=(n, size))
+        counts = np.full(n, exclusions)
+        cells.append(Mechanism(size).draw(pull.argmax(axis=1), counts, rng.random((n, size))))
+    starts = np.cumsum([0, *sizes[:-1]])
+    return Known(features, np.hstack(cells), starts, tuple(map(Mechanism, sizes)))
+
+
+def search(rows):
+    with Workers(1) as workers:
+        return find(rows, workers=workers, seed=0)
+
+
+def with_copies(rows, times=2, share=1.0, by=0.0, seed=1):
+    rng = np.random.default_rng(seed)
+    n = len(rows)
+    extra = np.tile(rng.permutation(n)[: round(share * n)], times - 1)
+    order = rng.permutation(n + len(extra))
+    source = np.concatenate([np.arange(n), extra])[order]
+    copied = rows.some(source)
+    noise = rng.uniform(-by, by, copied.features.shape) * (order >= n)[:, None]
+    return Known(copied.features + noise, copied.candidates, rows.blocks, rows.mechanisms), source
+
+
+@pytest.mark.parametrize("levels", [None, 2, 4])
+@pytest.mark.parametrize("seed", range(2))
+def test_an_honest_table_has_no_copies_however_few_distinct_rows_it_has(levels, seed):
+    assert search(known(600, levels=levels, seed=seed)) is None
+
+
+@pytest.mark.parametrize(
+    ("times", "share", "by"), [(2, 1.0, 0.0), (3, 1.0, 1e-6), (2, 1.0, 1e-3), (2, 0.2, 1e-3)]
+)
+def test_copies_are_linked_to_rows_that_they_are_copies_of(times, share, by):
+    rows, source = with_copies(known(250), times, share, by)
+    found = search(rows)
+    assert len(found.rows) == pytest.approx(250 * (times - 1) * share, rel=0.12)
+    assert (source[found.rows] == source[found.twins]).mean() > 0.97
+
+
+def test_copies_are_found_among_rows_with_equal_ofs():
+    rows, _ = with_copies(known(800, (4, 5, 6), levels=4))
+    found = search(rows)
+    assert 600 < len(found.rows) < 1000
+    same = (rows.candidates[found.rows] == rows.candidates[found.twins]).all(axis=1)
+    assert same.all()
+    assert (rows.features[found.rows] == rows.features[found.twins]).all()
+
+
+def test_a_copy_without_one_of_its_cells_is_still_one():
+    rows, source = with_copies(known(300, (4, 5, 6)))
+    seen, again = np.unique(source, return_index=True)
+    assert len(seen) == 300
+    copies = np.setdiff1d(np.arange(600), again)
+    cells = rows.candidates.copy()
+    for row, cf in zip(copies, np.arange(300) % 3, strict=True):
+        cells[row, rows.columns[cf]] = True
+    found = search(Known(rows.features, cells, rows.blocks, rows.mechanisms))
+    assert len(found.rows) == pytest.approx(300, abs=3)
+    assert (source[found.rows] == source[found.twins]).mean() > 0.98
+
+
+def test_exact_and_empty_cells_say_nothing():
+    rows = known(300)
+    first = np.arange(4) == np.zeros((300, 1), dtype=int)
+    exact = np.hstack([first, np.ones((300, 5), dtype=bool)])
+    everywhere_the_same = Known(
+        np.zeros((300, 1)) + np.arange(300)[:, None] // 2, exact, rows.blocks, rows.mechanisms
+    )
+    assert search(everywhere_the_same) is None
+
+
+def test_exclusions_that_depend_on_the_ofs_are_not_taken_for_copies():
+    rng = np.random.default_rng(0)
+    features = rng.random((800, 2))
+    least = [(features @ rng.normal(0, 1, (2, size))).argmin(axis=1) for size in (4, 5)]
+    cells = np.hstack(
+        [np.arange(size) != of_rows[:, None] for size, of_rows in zip((4, 5), least, strict=True)]
+    )
+    mechanisms = (Mechanism(4), Mechanism(5))
+    assert search(Known(features, cells, np.array([0, 4]), mechanisms)) is None
+
+
+@pytest.mark.parametrize("given", [(False, False), (True, False)])
+def test_rows_are_compared_with_those_before_them_like_by_a_double_loop(given):
+    rng = np.random.default_rng(3)
+    rows = known(60, (3, 4), levels=2)
+    cells = rows.candidates.copy()
+    cells[rng.random(60) < 0.2, :3] = True
+    cells[rng.random(60) < 0.2, 3:] = True
+    exact = rng.random(60) < 0.2
+    cells[exact, 3:] = np.arange(4) == 1
+    rows = Known(rows.features, cells, rows.blocks, rows.mechanisms)
+    clusters = np.unique(hash_rows(rows.features), return_inverse=True)[1].reshape(-1)
+    found = CfCells(rows).compare(clusters, np.array(given))
+    got = {row: place for place, row in enumerate(found.rows)}
+    empty = np.array([cells[:, block].all(axis=1) for block in rows.columns]).T
+    sizes = np.array([(~cells[:, block]).sum(axis=1) for block in rows.columns]).T
+    tested = 0
+    for j in range(60):
+        used = [cf for cf in (0, 1) if not empty[j, cf]]
+        told = [cf for cf in used if not given[cf]] or used
+        given_here = [cf for cf in used if cf not in told]
+        chance = np.prod([1 / (rows.mechanisms[cf].size - 1) for cf in told if sizes[j, cf] == 1])
+
+        def same(i, cfs, j=j):
+            return all(
+                (cells[i, rows.columns[cf]] == cells[j, rows.columns[cf]]).all() for cf in cfs
+            )
+
+        before = [
+            i
+            for i in range(60)
+            if clusters[i] == clusters[j]
+            and not any(empty[i, cf] and cf in used for cf in (0, 1))
+            and (((empty[i] == empty[j]).all() and i < j) or empty[i].sum() < empty[j].sum())
+            and (sizes[i][used] == sizes[j][used]).all()
+            and same(i, [cf for cf in used if sizes[j, cf] == rows.mechanisms[cf].size - 1])
+            and same(i, given_here)
+        ]
+        if not used or chance == 1 or not before:
+            assert j not in got
+            continue
+        tested += 1
+        seen = {tuple(cells[i, rows.columns[cf]].tobytes() for cf in told) for i in before}
+        place = got[j]
+        assert found.others[place] == len(before)
+        assert found.chance[place] == pytest.approx(min(len(seen) * chance, 1))
+        assert found.agrees[place] == any(same(i, used) for i in before)
+        assert found.twins[place] in [i for i in before if same(i, used)] or not found.agrees[place]
+    assert tested > 20
+    assert isinstance(found, Comparison)
+
+
+def test_independent_rows_agree_no_more_often_than_the_chance_that_is_counted():
+    """Of rows with the same values, which agree most often, over all cells they can have."""
+    for size, exclusions in ((3, 1), (5, 1), (5, 2)):
+        cells = known(4000, (size,), levels=1, exclusions=exclusions)
+        value = Mechanism(size).draw(
+            np.zeros(4000, dtype=int),
+            np.full(4000, exclusions),
+            np.random.default_rng(size).random((4000, size)),
+        )
+        rows = Known(cells.features, value, cells.blocks, cells.mechanisms)
+        pairs = np.arange(4000) // 2
+        found = CfCells(rows).compare(pairs, np.array([False]))
+        assert len(found.rows) == 2000
+        assert found.agrees.mean() == pytest.approx(found.chance.mean(), abs=0.04)
