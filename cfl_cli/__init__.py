@@ -17,8 +17,8 @@ The map of the house. A room imports only rooms above it:
                  commonest; auto, blend
     trust/       how good the answers are: hidden_cells, possible_cells, intervals, calibration,
                  better, heldout, bias, basis, powers, wrong_cells, suspects, exact_cells,
-                 fitted_mechanism; copies, facts, doubts, verdict, calibrate, report; scores (by the
-                 truth), audit (by rows checked)
+                 fitted_mechanism; clusters, copies; facts, doubts, verdict, calibrate, report;
+                 scores (by the truth), audit (by rows checked)
     jobs/        one file per job on a data frame: impute (+ prepare, refit, suspects), cost, tune
                  (+ search, trials), mask, evaluate (+ truth), audit (+ answers, checked,
                  write_back)

@@ -33,31 +33,25 @@ from math import log
 from typing import Self
 
 import numpy as np
-from scipy.sparse import coo_array
-from scipy.sparse.csgraph import connected_components
 
 from cfl_cli.core import draws
 from cfl_cli.core.arrays import Floats, Ints, Mask
 from cfl_cli.core.exclusions import distinct
 from cfl_cli.core.known import Known
 from cfl_cli.core.parallel import Workers
-from cfl_cli.steps.neighbors import Groups, nearest
+from cfl_cli.trust.clusters import Points
 
 LEVEL = 0.001  # how often a table without copies may look as if it had some
 # What follows was chosen on a dozen real tables and four made ones (benchmarks/field/copies.py),
 # with and without copies, and with exclusions that are not uniform.
 SHARES = (0.0, 0.02, 0.05, 0.1, 0.2, 0.4, 0.7, 0.95)  # c, of copies, that are tried
-NEAR = 8  # distinct OF rows around each one that are looked at
-OUTSIDE = 2  # of these, on average, must be in other clusters for a comparison with them
-PAIRS = 400_000  # of near rows in different clusters, about, that are compared
-DISTANCES = 12  # at most, at which OFs count as nearly equal
-FEWEST = 16  # pairs within the least of these distances
 LARGEST = 0.2  # of the distinct OF rows that a cluster may hold; otherwise all is near
 CLASSES = 7  # of rows, by how many they are compared with: 1, 2 to 3, 4 to 7, … 64 or more
 PATTERNS = 16  # of empty cells, the commonest, that are looked at
 ENOUGH = 9  # pairs that should agree by chance, to know whether more do
 NOT_UNIFORM = 1.2  # times as many agree among rows farther away: exclusions are not uniform …
 MOST = 0.5  # … and then this share at least must be copies
+LEAST = 1e-300  # of a chance
 SURE = 0.9  # as probably a copy as this is linked whatever the draw
 
 
@@ -88,6 +82,13 @@ class Comparison:
     agrees: Mask  # m
     twins: Ints  # m: the last one before it that agrees; itself if none does
 
+    @property
+    def classes(self) -> list[Ints]:
+        """Return the places of rows that were compared with about as many."""
+        number = np.minimum(np.log2(self.others).astype(int), CLASSES - 1)
+        classes = (np.flatnonzero(number == place) for place in range(CLASSES))
+        return [rows for rows in classes if len(rows)]
+
     @classmethod
     def joined(cls, parts: Sequence[Self]) -> Self:
         """Return the comparisons of all parts' rows."""
@@ -97,11 +98,10 @@ class Comparison:
 
 @dataclass(frozen=True, eq=False)
 class Judged:
-    """What a comparison says: how surely there are copies, and which rows they are."""
+    """How surely there are copies, and which rows they are."""
 
     comparison: Comparison
     evidence: float  # log E
-    proven: bool
     probability: Floats  # m: of being a copy, for rows that agree
 
 
@@ -112,18 +112,22 @@ def find(known: Known, *, workers: Workers, seed: int) -> Copies | None:
     views = [np.zeros(cells.count, dtype=bool), cells.all_but_one][: 1 + (cells.count > 1)]
     surprising = log(2 * len(distances) * len(views) / LEVEL)
     best: Judged | None = None
-    proven = False
     for distance in distances:
         clusters = points.clusters(distance)
-        if points.largest(clusters) > LARGEST and distance > 0:
+        if distance > 0 and points.largest_share(clusters) > LARGEST:
+            break  # at larger distances even more
+        compared = [(given, cells.compare(clusters, given)) for given in views]
+        suspect = [
+            (given, of_view) for given, of_view in compared if _at_most(of_view) > surprising
+        ]
+        if not suspect:
             continue
         outside = points.outside(distance, clusters)
-        for given in views:
-            judged = _judge(cells, clusters, outside, given, surprising)
-            proven |= judged.proven
-            if best is None or judged.evidence > best.evidence:
+        for given, of_view in suspect:
+            judged = _judge(of_view, cells.background(outside, given, of_view.rows))
+            if judged.evidence > (best.evidence if best else surprising):
                 best = judged
-    if best is None or not proven:
+    if best is None:
         return None
     rows = best.comparison.rows
     drawn = draws.chances(rows, draws.COPIES, seed) < best.probability
@@ -175,7 +179,7 @@ class CfCells:
             told, given = used, np.zeros_like(given)
         rows = np.flatnonzero(~self.empty[:, used].any(axis=1))
         alone = np.bincount(clusters[rows], minlength=clusters.max() + 1)[clusters] == 1
-        chance = np.exp(self.logs[:, told].sum(axis=1))
+        chance = np.maximum(np.exp(self.logs[:, told].sum(axis=1)), LEAST)
         rows = rows[~alone[rows] & (chance[rows] < 1)]
         own = (self.empty[rows] == pattern).all(axis=1)
         rows = rows[np.argsort(own, kind="stable")]
@@ -200,128 +204,81 @@ class CfCells:
             twins[asked],
         )
 
-    def chance_and_agreement(self, rows: Ints, others: Ints, given: Mask) -> tuple[Floats, Mask]:
-        """Return how probably rows agree with others by chance, and whether they do, pair by pair.
+    def background(self, pairs: tuple[Ints, Ints], given: Mask, rows: Ints) -> "Background":
+        """Return how often rows agree with others, pair by pair, and should by chance.
 
-        The chance of those that cannot agree or do not agree in the `given` CFs is 0.
+        What comes back is summed for each of `rows`. Pairs that cannot agree, or do not agree in
+        the `given` CFs, are left out.
         """
-        both = ~self.empty[rows] & ~self.empty[others]
-        equal = (self.cells[rows] == self.cells[others]) | ~both
-        alike = (self.kinds[rows] == self.kinds[others]) | ~both
-        able = alike.all(axis=1) & equal[:, given].all(axis=1)
-        told = np.where(both & ~given, self.logs[rows], 0).sum(axis=1)
-        able &= told < 0
-        return np.where(able, np.exp(told), 0), able & equal.all(axis=1)
+        one, other = pairs
+        both = ~self.empty[one] & ~self.empty[other]
+        equal = (self.cells[one] == self.cells[other]) | ~both
+        alike = (self.kinds[one] == self.kinds[other]) | ~both
+        told = np.where(both & ~given, self.logs[one], 0).sum(axis=1)
+        able = alike.all(axis=1) & equal[:, given].all(axis=1) & (told < 0)
+        chance = np.where(able, np.exp(told), 0)
+        agree = (able & equal.all(axis=1)).astype(float)
+        expected, seen = np.zeros((2, len(self.cells)))
+        np.add.at(expected, one, chance)
+        np.add.at(seen, one, agree)
+        return Background(expected[rows], seen[rows], _times_as_often(seen.sum(), expected.sum()))
 
 
-class Points:
-    """The distinct OF rows, and which of them are near each other."""
+@dataclass(frozen=True, eq=False)
+class Background:
+    """How often rows agree with others that are near, but not in their cluster."""
 
-    def __init__(self, features: Floats, workers: Workers, seed: int) -> None:
-        self.groups, self.workers, self.seed = Groups.of(features), workers, seed
-        sizes = self.groups.size
-        self.of_rows = np.empty(len(features), dtype=np.int64)
-        self.of_rows[self.groups.members] = np.repeat(np.arange(len(sizes)), sizes)
-        self.near, self.distance = self._around(np.arange(len(sizes)))
+    expected: Floats  # m: by chance
+    seen: Floats  # m
+    everywhere: float  # how many times as often as by chance, in all rows
 
-    def _around(self, points: Ints) -> tuple[Ints, Floats]:
-        """Return the nearest others of some points among them, and how far they are away."""
-        places = self.groups.points[points]
-        k = min(NEAR, len(points) - 1)
-        if k == 0:
-            return np.empty((1, 0), dtype=np.int64), np.empty((1, 0))
-        near = nearest(places, k=k, seed=self.seed, workers=self.workers).rows
-        distance = np.empty(near.shape)
-        for slot in range(k):
-            distance[:, slot] = np.linalg.norm(places - places[near[:, slot]], axis=1)
-        return points[near], distance
-
-    def distances(self) -> list[float]:
-        """Return the distances at which OFs count as nearly equal, 0 first."""
-        if not self.distance.size:
-            return [0.0]
-        ranked = np.sort(self.distance[:, 0])
-        ranks = np.geomspace(min(FEWEST, len(ranked)), len(ranked), DISTANCES).astype(int) - 1
-        return [0.0, *np.unique(ranked[ranks]).tolist()]
-
-    def clusters(self, distance: float) -> Ints:
-        """Return a number for each row, the same for rows that are linked by near points."""
-        if distance == 0:
-            return self.of_rows
-        one, slot = np.nonzero(self.distance <= distance)
-        size = (len(self.near), len(self.near))
-        links = coo_array((np.ones(len(one), dtype=bool), (one, self.near[one, slot])), shape=size)
-        _, clusters = connected_components(links, directed=False)
-        return np.asarray(clusters, dtype=np.int64)[self.of_rows]
-
-    def largest(self, clusters: Ints) -> float:
-        """Return the largest share of the points that a cluster holds."""
-        of_points = np.empty(len(self.near), dtype=np.int64)
-        of_points[self.of_rows] = clusters
-        return float(np.bincount(of_points).max() / len(of_points))
-
-    def outside(self, distance: float, clusters: Ints) -> tuple[Ints, Ints]:
-        """Return pairs of rows that are near each other, but not in the same cluster."""
-        of_points = np.empty(len(self.near), dtype=np.int64)
-        of_points[self.of_rows] = clusters
-        apart = (self.distance > distance) & (of_points[self.near] != of_points[:, None])
-        near, owner = self.near, self.of_rows
-        if apart[self.of_rows].sum() < OUTSIDE * len(self.of_rows):
-            # One point for each cluster: what is near these is outside.
-            _, firsts = np.unique(of_points, return_index=True)
-            near, _ = self._around(firsts)
-            apart, owner = np.ones(near.shape, dtype=bool), clusters
-        step = -(-owner.size * near.shape[1] // PAIRS)
-        rows, slot = np.nonzero(apart[owner[::step]])
-        rows *= step
-        point = near[owner[rows], slot]
-        drawn = draws.draw(rows * NEAR + slot, draws.COPIES, self.seed)
-        place = drawn % self.groups.size[point].astype(np.uint64)
-        return rows, self.groups.members[self.groups.start[point] + place.astype(np.int64)]
+    def times_as_often(self, rows: Ints) -> float:
+        """Return how many times as often as by chance some rows agree, 1 at least."""
+        seen, expected = self.seen[rows].sum(), self.expected[rows].sum()
+        if self.everywhere == 1 and expected <= ENOUGH:
+            return 1.0
+        return max(self.everywhere, _times_as_often(seen, expected))
 
 
-def _judge(
-    cells: CfCells, clusters: Ints, outside: tuple[Ints, Ints], given: Mask, surprising: float
-) -> Judged:
+def _judge(compared: Comparison, background: Background) -> Judged:
     """Return what the rows' agreement with those before them in their cluster says."""
-    compared = cells.compare(clusters, given)
-    chance, agree = cells.chance_and_agreement(*outside, given)
-    n = len(clusters)
-    expected = np.bincount(outside[0], weights=chance, minlength=n)[compared.rows]
-    seen = np.bincount(outside[0], weights=agree, minlength=n)[compared.rows]
-    classes = np.minimum(np.log2(compared.others).astype(int), CLASSES - 1)
-    everywhere = _raised(agree.sum(), chance.sum())
-    each, shared, probability = 0.0, np.zeros(len(SHARES)), np.zeros(len(compared.rows))
-    for rows in (np.flatnonzero(classes == place) for place in range(CLASSES)):
-        if not len(rows) or not expected[rows].any():
-            continue
-        raised = everywhere
-        if everywhere > 1 or expected[rows].sum() > ENOUGH:
-            raised = max(raised, _raised(seen[rows].sum(), expected[rows].sum()))
+    logs, probability = [np.zeros(len(SHARES))], np.zeros(len(compared.rows))
+    for rows in compared.classes:
+        raised = background.times_as_often(rows)
         q = np.minimum(raised * compared.chance[rows], 1)
-        agrees = compared.agrees[rows]
-        x, by_chance = agrees.mean(), q.mean()
-        copies = max((x - by_chance) / (1 - by_chance), 0.0) if by_chance < 1 else 0.0
-        if raised > NOT_UNIFORM and copies < MOST:
+        by_chance = q.mean()
+        more = compared.agrees[rows].mean() - by_chance
+        copies = more / (1 - by_chance) if more > 0 else 0.0
+        # Without pairs to compare with, nobody knows; and then, see above.
+        if not background.expected[rows].any() or (raised > NOT_UNIFORM and copies < MOST):
             continue
-        logs = np.array([_log_e(agrees, q, share) for share in SHARES])
-        each += _log_mean(logs)
-        shared += logs
+        logs.append(_log_e(compared.agrees[rows], q))
         probability[rows] = copies / (copies + (1 - copies) * q)
-    evidence = max(each, _log_mean(shared))
-    return Judged(compared, evidence, evidence > surprising, probability)
+    # Each class may have a share of copies of its own, or all the same.
+    evidence = max(sum(map(_log_mean, logs)), _log_mean(np.sum(logs, axis=0)))
+    return Judged(compared, evidence, probability)
 
 
-def _log_e(agrees: Mask, chance: Floats, share: float) -> float:
-    """Return log E of rows, for a share of copies."""
-    return float(np.where(agrees, np.log(share / chance + 1 - share), np.log(1 - share)).sum())
+def _at_most(compared: Comparison) -> float:
+    """Return what the evidence is at most, whatever rows farther away do."""
+    classes = compared.classes
+    logs = (_log_e(compared.agrees[rows], compared.chance[rows]) for rows in classes)
+    return float(sum(max(of_class.max(), 0.0) for of_class in logs))
+
+
+def _log_e(agrees: Mask, chance: Floats) -> Floats:
+    """Return log E of rows, for each share of copies."""
+    chance = chance[agrees]
+    missed = (~agrees).sum()
+    return np.array([np.log(c / chance + 1 - c).sum() + missed * np.log(1 - c) for c in SHARES])
 
 
 def _log_mean(logs: Floats) -> float:
+    """Return the log of a mean, from logs."""
     return float(np.logaddexp.reduce(logs) - np.log(len(logs)))
 
 
-def _raised(seen: float, expected: float) -> float:
+def _times_as_often(seen: float, expected: float) -> float:
     """Return how many times as often as by chance rows agree; 1 unless that is clear."""
     if expected == 0 or (expected > ENOUGH and seen <= expected + 2 * np.sqrt(expected)):
         return 1.0
@@ -330,7 +287,10 @@ def _raised(seen: float, expected: float) -> float:
 
 def _keys(columns: Ints) -> Ints:
     """Return one key per row; equal rows have equal keys, and unequal rows nearly always not."""
-    return draws.hash_rows(columns.astype(float)).view(np.int64)
+    keys = np.zeros(len(columns), dtype=np.uint64)
+    for column in columns.T:
+        keys = draws.mix(keys * np.uint64(3) + np.ascontiguousarray(column).view(np.uint64))
+    return keys.view(np.int64)
 
 
 def _runs(keys: Ints) -> tuple[Ints, Ints, Ints]:
