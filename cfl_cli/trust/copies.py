@@ -107,7 +107,10 @@ class Judged:
 
 def find(known: Known, *, workers: Workers, seed: int) -> Copies | None:
     """Return the rows that are copies of others; None: nothing speaks for copies."""
-    cells, points = CfCells(known), Points(known.features, workers, seed)
+    cells = CfCells(known)
+    if not cells.logs.any():  # all are exact or empty
+        return None
+    points = Points(known.features, workers, seed)
     distances = points.distances()
     views = [np.zeros(cells.count, dtype=bool), cells.all_but_one][: 1 + (cells.count > 1)]
     surprising = log(2 * len(distances) * len(views) / LEVEL)

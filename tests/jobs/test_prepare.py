@@ -117,3 +117,13 @@ def test_equal_ofs_with_cells_of_their_own_are_not_copies():
     frame = table(300).with_columns(pl.col("x", "y").mul(4).floor())
     assert encoded(frame).groups is None
     assert encoded(frame).warnings == ()
+
+
+def test_answers_do_not_depend_on_what_is_hidden_together(monkeypatch):
+    frame, schema = pl.concat([table(60)] * 2), Schema(columns=COLUMNS)
+    grouped = impute(frame, schema, k=5, iterations=5)
+    monkeypatch.setattr("cfl_cli.trust.copies.find", lambda *_, **__: None)
+    plain = impute(frame, schema, k=5, iterations=5)
+    assert grouped.frame.equals(plain.frame)
+    wide, narrow = (it.report.columns[0].estimated_accuracy for it in (grouped, plain))
+    assert wide.high - wide.low > narrow.high - narrow.low

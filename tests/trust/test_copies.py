@@ -85,6 +85,10 @@ def test_exact_and_empty_cells_say_nothing():
         np.zeros((300, 1)) + np.arange(300)[:, None] // 2, exact, rows.blocks, rows.mechanisms
     )
     assert search(everywhere_the_same) is None
+    empty = np.ones((300, 9), dtype=bool)
+    assert search(Known(rows.features, empty, rows.blocks, rows.mechanisms)) is None
+    some_empty = np.where(np.arange(300)[:, None] < 298, empty, rows.candidates)
+    assert search(Known(rows.features, some_empty, rows.blocks, rows.mechanisms)) is None
 
 
 def test_exclusions_that_depend_on_the_ofs_are_not_taken_for_copies():
