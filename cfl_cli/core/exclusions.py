@@ -212,7 +212,7 @@ class Mechanism:
         variance = counts @ distances**2 / total**2 * rows / max(rows - 1, 1)
         return Shares(values, np.sqrt(variance))
 
-    def too_often(self, candidates: Mask) -> Ints:
+    def too_often(self, candidates: Mask, counts: Floats | None = None) -> Ints:
         """Return the places of values that so many cells rule out that the mechanism cannot hold.
 
         Whatever the values behind the cells, a cell of s exclusions rules out c with probability
@@ -220,16 +220,18 @@ class Mechanism:
         has the value c, and to be beyond it is to have a negative share. The number of such cells
         exceeds n·q with a probability of at most exp(−n·KL(q ‖ p)), p the mean of these bounds
         (Chernoff and Hoeffding). This holds for any n, so honest rows that are independent are
-        accused with a probability below LEVEL, over all values of the domain together.
+        accused with a probability below LEVEL, over all values of the domain together. `counts`
+        are for how many independent rows each row counts, 1 if None.
         """
         sizes = (~candidates).sum(axis=1)
         partial = (sizes > 0) & (sizes < self.size - 1)
-        counts = np.bincount(sizes[partial], minlength=self.size)
-        n = counts.sum()
-        seen = (~candidates[partial]).sum(axis=0) / max(n, 1)
+        worth = np.ones(partial.sum()) if counts is None else counts[partial]
+        of_sizes = np.bincount(sizes[partial], worth, minlength=self.size)
+        n = of_sizes.sum()
+        seen = worth @ ~candidates[partial] / max(n, 1)
         possible = np.zeros(self.size)
-        for size in np.flatnonzero(counts):
-            possible += counts[size] / n * self.inclusion(int(size)).max(axis=0)
+        for size in np.flatnonzero(of_sizes):
+            possible += of_sizes[size] / n * self.inclusion(int(size)).max(axis=0)
         possible = np.minimum(possible, 1)
         surprise = n * np.where(seen > possible, divergence(seen, possible), 0)
         return np.flatnonzero(surprise > log(self.size / LEVEL))

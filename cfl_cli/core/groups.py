@@ -19,6 +19,14 @@ def ranks(groups: Ints) -> Ints:
     return rank[places.reshape(-1)]
 
 
+def independent(groups: Ints | None) -> Floats | None:
+    """Return how many independent rows each row counts for: one over the size of its group."""
+    if groups is None:
+        return None
+    places = ranks(groups)
+    return np.asarray(1 / np.bincount(places)[places])
+
+
 def sums_by(groups: Ints | None, numbers: Floats) -> Floats:
     """Return the sums of rows that belong together, groups × …; None: each row by itself."""
     if groups is None:

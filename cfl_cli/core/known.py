@@ -12,6 +12,7 @@ from cfl_cli.core.blocks import columns
 from cfl_cli.core.draws import shuffled
 from cfl_cli.core.exclusions import Mechanism
 
+LEAST_EXACT = 50  # hidden cells that are exact, at least, for anything to follow from them alone
 # How rows are answered: priors and likelihoods of cells, … × K, become answers and confidences.
 Rule = Callable[[Floats, Floats], tuple[Ints, Floats]]
 
@@ -25,6 +26,8 @@ class Known:
     blocks: Ints  # the first column of each CF
     mechanisms: tuple[Mechanism, ...]  # how each CF's exclusions arise
     groups: Ints | None = None  # n: rows with the same number belong together; None: none do
+    # Per CF, n: which cells are exact and, as the schema says, a random sample; None: unknown.
+    sampled: tuple[Mask | None, ...] | None = None
 
     def __len__(self) -> int:
         return len(self.features)
@@ -44,9 +47,14 @@ class Known:
 
     def some(self, rows: Ints) -> Self:
         """Return what is known of some of the rows."""
-        groups = self.groups_of(rows)
-        features, candidates = self.features[rows], self.candidates[rows]
-        return replace(self, features=features, candidates=candidates, groups=groups)
+        return replace(
+            self,
+            features=self.features[rows],
+            candidates=self.candidates[rows],
+            groups=self.groups_of(rows),
+            sampled=self.sampled
+            and tuple(None if exact is None else exact[rows] for exact in self.sampled),
+        )
 
     def groups_of(self, rows: Ints) -> Ints | None:
         """Return the groups of some of the rows."""

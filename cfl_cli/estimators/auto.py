@@ -4,6 +4,10 @@
     graph        its first round, with as many steps of propagation, up to 100, as hidden cells
                  favor; where that is worth a quarter of any CF's blend, both rounds with up to 400
 
+Where exclusions are shown not to be those of the CF's mechanism, exact cells alone choose, if the
+schema says that they are a random sample. Else its blend is a cautious one (see `blend`), for which
+the graph's second round was measured to add nothing.
+
 So the time goes where it pays: as a rule the graph adds little to the other two, and its second
 round takes the most time. With a budget of seconds, a part is tried on some of the rows first, and
 is not run if it would take longer than what is left. Then a slow machine may leave out what a fast
@@ -18,13 +22,16 @@ import numpy as np
 
 from cfl_cli.core import draws
 from cfl_cli.core.arrays import Floats, Ints
-from cfl_cli.core.blocks import normalise
+from cfl_cli.core.blocks import normalise, start
+from cfl_cli.core.exclusions import Mechanism
+from cfl_cli.core.groups import independent
 from cfl_cli.core.kinds import AUTO
-from cfl_cli.core.known import Known
+from cfl_cli.core.known import LEAST_EXACT, Known
 from cfl_cli.core.methods import METHODS
 from cfl_cli.core.parallel import Workers
 from cfl_cli.core.settings import Settings
 from cfl_cli.core.stages import PILOT_ROWS, Expected, Progress, Stage, Stages, Work, forecast
+from cfl_cli.core.uniformity import Uniformity
 from cfl_cli.errors import UsageError
 from cfl_cli.estimators import blend, boost, commonest, graph, net
 from cfl_cli.estimators.graph_brief import GraphInBrief
@@ -51,7 +58,8 @@ def estimate(
     for name, part in IN_FULL.items():
         if name in runner.estimates:
             place = [*runner.estimates].index(name)
-            if max(of_cf.weights[place] for of_cf in blends) >= WORTH_IT:
+            chosen = [of_cf.weights[place] for of_cf in blends if not of_cf.cautious]
+            if max(chosen, default=0) >= WORTH_IT:
                 runner.run(name, part)
                 blends = runner.blends()
     return _blended(known, folds, runner, blends)
@@ -97,6 +105,7 @@ class PartRunner:
         progress: Progress,
     ) -> None:
         self.known, self.settings, self.folds = known, settings, folds
+        self.rows = np.concatenate(folds)  # that are hidden
         self.workers, self.progress = workers, progress
         self.began = monotonic()
         self.estimates: dict[str, Estimate] = {}
@@ -121,18 +130,36 @@ class PartRunner:
                 commonest, self.known, self.folds, self.progress
             )
         hidden_priors = [part.hidden.priors for part in self.estimates.values() if part.hidden]
-        rows = np.concatenate(self.folds)
-        cells, candidates = self.known.evidence[rows], self.known.candidates[rows]
-        groups = self.known.groups_of(rows)
-        blends = []
-        for how, block in zip(self.known.mechanisms, self.known.columns, strict=True):
-            own = [priors[:, block] for priors in hidden_priors]
-            fitted = blend.fit(own, cells[:, block], groups=groups)
-            fitted = blend.unless_less_accurate(
-                fitted, own, candidates[:, block], how, groups=groups
-            )
-            blends.append(fitted)
-        return blends
+        return [
+            self._blend(cf, [priors[:, block] for priors in hidden_priors])
+            for cf, block in enumerate(self.known.columns)
+        ]
+
+    def _blend(self, cf: int, priors: Sequence[Floats]) -> blend.Blend:
+        """Return how to blend the parts' priors of one CF's hidden rows."""
+        block, how, rows = self.known.columns[cf], self.known.mechanisms[cf], self.rows
+        cells, groups = self.known.evidence[rows, block], self.known.groups_of(rows)
+        fitted = blend.fit(priors, cells, groups=groups)
+        if not self._refuted(fitted.prior, block, how):
+            hidden = self.known.candidates[rows, block]
+            return blend.unless_less_accurate(fitted, priors, hidden, how, groups=groups)
+        sampled = self.known.sampled[cf] if self.known.sampled else None
+        if sampled is not None and sampled[rows].sum() >= LEAST_EXACT:
+            return blend.fit(priors, cells, groups=groups, by=sampled[rows])
+        return blend.fit(priors, cells, groups=groups, cautious=True)
+
+    def _refuted(self, prior: Floats, block: slice, how: Mechanism) -> bool:
+        """Return whether a CF's cells cannot have come about as its mechanism says."""
+        rows, candidates = self.rows, self.known.candidates[:, block]
+        uniformity = Uniformity(
+            prior,
+            candidates[rows],
+            how,
+            mutual=len(rows) == len(self.known),
+            counts=independent(self.known.groups_of(rows)),
+        )
+        counts = independent(self.known.groups)
+        return uniformity.refuted or len(how.too_often(candidates, counts)) > 0
 
     def _allows(self, name: str, part: Module, budget: float) -> bool:
         n = len(self.known)
@@ -168,6 +195,11 @@ def _blended(
 ) -> Estimate:
     names, parts = [*runner.estimates], [*runner.estimates.values()]
     confidences = blend.apply([part.confidences for part in parts], blends, known.columns)
+    for of_cf, block in zip(blends, known.columns, strict=True):
+        if of_cf.cautious:
+            own = [part.confidences[:, block] for part in parts]
+            bare = start(known.evidence[:, block], 1)
+            confidences[:, block] = blend.with_bare(own, of_cf.weights, bare)
     confidences[known.evidence == 0] = 0
     normalise(confidences, known.blocks, out=confidences)
     weights = np.array([of_cf.weights for of_cf in blends]).T  # parts × CFs
@@ -178,7 +210,7 @@ def _blended(
             [part.fell_back | (own == 0) for part, own in zip(parts, weights, strict=True)], axis=0
         ),
         _together([part.mass for part in parts], weights),
-        tuple(Origin("auto", of_cf.parts(names)) for of_cf in blends),
+        tuple(Origin("auto", of_cf.parts(names), cautious=of_cf.cautious) for of_cf in blends),
         Hidden(np.concatenate(folds), np.hstack([of_cf.prior for of_cf in blends])),
         _null([part.null for part in parts], weights),
         rescued_rows=graph_part.rescued_rows if graph_part else 0,

@@ -15,6 +15,13 @@ by weights from the other half.
 
 A blend has the best confidences, and may still be right less often than one of its parts. Where
 that is clear from the hidden cells, the part answers alone.
+
+All this takes cells to arise as the mechanism says. Where they are shown not to, the likelihood is
+a wrong one, and parts are surer of themselves than they may be. A cautious blend then counts hidden
+cells for a tenth, takes the mean of confidences instead of logarithms, as the latter is led by the
+surest part, and takes the bare cell, whose candidates are all alike, for one more of M parts:
+
+    confidence(v) = M/(M + 1) · Σ_m w_m confidence_m(v) + 1/(M + 1) · evidence(v)/Σ evidence
 """
 
 from collections.abc import Sequence
@@ -36,6 +43,9 @@ FLOOR = 1e-6  # of a prior: what one part rules out, the others may still know
 LEAST_WEIGHT = 0.02
 CLEARLY = 2.5  # standard errors
 FARTHEST = 15.0  # of a weight's logarithm from 0
+# How much a cell counts in a cautious blend; 0.01 to 1 did about as well on 119 CFs whose
+# exclusions were not random, and weights that are all alike a little worse on some.
+CAUTION = 0.1
 
 
 @dataclass(frozen=True)
@@ -45,6 +55,7 @@ class Blend:
     weights: Floats  # per part
     scores: Floats  # per part: its mean log score on the hidden cells
     prior: Floats  # m × K, of hidden rows, by weights that their own cells had no say in
+    cautious: bool = False  # a mean of confidences, as exclusions are not as the mechanism says
 
     def parts(self, names: Sequence[str]) -> tuple[Part, ...]:
         """Return the parts with their names."""
@@ -52,20 +63,37 @@ class Blend:
         return tuple(Part(*part) for part in parts)
 
 
-def fit(priors: Sequence[Floats], evidence: Floats | Mask, *, groups: Ints | None = None) -> Blend:
+def fit(
+    priors: Sequence[Floats],
+    evidence: Floats | Mask,
+    *,
+    groups: Ints | None = None,
+    by: Mask | None = None,
+    cautious: bool = False,
+) -> Blend:
     """Return how to blend the parts' priors of hidden rows, each m × K, given the rows' cells.
 
     `groups` are the rows' numbers of those that belong together: no half may hold a part of one.
+    Only the cells of the rows in `by`, m, choose the weights; None: all do.
     """
     scores = np.array([log_scores(prior, evidence, over=1).mean() for prior in priors])
     if len(priors) == 1:
         return Blend(np.ones(1), scores, priors[0])
     parts = np.log(np.maximum(np.stack(priors), FLOOR))  # parts × m × K
+    counting = CAUTION if cautious else 1.0
     one = halves(len(evidence), groups)
+    choosing = np.ones(len(evidence), dtype=bool) if by is None else by
     blended = np.empty_like(priors[0])
     for half in (one, ~one):
-        blended[half] = mean(parts[:, half], _weights(parts[:, ~half], evidence[~half]))
-    return Blend(_weights(parts, evidence), scores, blended)
+        others = ~half & choosing
+        weights = _weights(parts[:, others], evidence[others], counting)
+        if cautious:
+            even = np.full_like(blended[half], 1 / blended.shape[1])
+            blended[half] = with_bare([prior[half] for prior in priors], weights, even)
+        else:
+            blended[half] = mean(parts[:, half], weights)
+    weights = _weights(parts[:, choosing], evidence[choosing], counting)
+    return Blend(weights, scores, blended, cautious=cautious)
 
 
 def unless_less_accurate(
@@ -117,15 +145,24 @@ def mean(logarithms: Floats, weights: Floats) -> Floats:
     return np.asarray(blended)
 
 
-def _weights(parts: Floats, evidence: Floats | Mask) -> Floats:
-    """Return the weights that predict the cells best; parts that hardly count are left out."""
+def with_bare(parts: Sequence[Floats], weights: Floats, bare: Floats) -> Floats:
+    """Return the weighted mean of distributions and a bare one, which counts as one more part."""
+    blended = np.tensordot(weights, np.stack(parts), axes=1)
+    return np.asarray(blended + (bare - blended) / (len(parts) + 1))
+
+
+def _weights(parts: Floats, evidence: Floats | Mask, counting: float) -> Floats:
+    """Return the weights that predict the cells best; parts that hardly count are left out.
+
+    Every cell's log-likelihood counts for so much.
+    """
 
     def loss(scores: Any) -> tuple[float, Any]:
         weights = softmax(scores)
         prior = mean(parts, weights)
         posteriors, mass = posterior(prior, evidence, over=1, fallback=Fallback.PRIOR)
-        slope = np.einsum("pmk,mk->p", parts, posteriors - prior) + 1 / weights
-        objective = float(log_of_mass(mass).sum() + np.log(weights).sum())
+        slope = counting * np.einsum("pmk,mk->p", parts, posteriors - prior) + 1 / weights
+        objective = float(counting * log_of_mass(mass).sum() + np.log(weights).sum())
         return -objective, -weights * (slope - weights @ slope)
 
     bounds = [(-FARTHEST, FARTHEST)] * len(parts)

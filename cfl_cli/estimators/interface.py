@@ -43,7 +43,7 @@ class Power:
     """The power to which one CF's confidences are raised, found by hidden cells."""
 
     value: float  # by all of them; 1 leaves confidences as they are
-    halves: tuple[float, float]  # by the first, third, … hidden row; and by the others
+    halves: tuple[float, float]  # by either half of the hidden rows: `core.groups.halves`
 
 
 @dataclass(frozen=True)
@@ -63,6 +63,7 @@ class Origin:
     parts: tuple[Part, ...] = ()  # that it was chosen among or blended from
     round: int | None = None  # of the graph
     iterations: int | None = None  # of propagation in that round
+    cautious: bool = False  # were parts blended as if hidden cells could hardly choose?
 
 
 @dataclass(frozen=True)

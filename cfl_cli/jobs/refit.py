@@ -11,13 +11,14 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from cfl_cli.core.arrays import Floats, Ints, Mask
+from cfl_cli.core.known import LEAST_EXACT
 from cfl_cli.core.messages import count, quote
 from cfl_cli.core.settings import Settings
 from cfl_cli.core.stages import Progress
 from cfl_cli.estimators.interface import Estimate
 from cfl_cli.jobs.prepare import run
 from cfl_cli.steps.encode import Encoded
-from cfl_cli.trust.exact_cells import LEAST_EXACT, ExactAudit
+from cfl_cli.trust.exact_cells import ExactAudit
 from cfl_cli.trust.facts import ColumnFacts
 from cfl_cli.trust.fitted_mechanism import fit, rates
 from cfl_cli.trust.report import FittedMechanism

@@ -68,8 +68,14 @@ class Encoded:
     @cached_property
     def known(self) -> Known:
         """Return what estimators are given."""
-        mechanisms = tuple(block.mechanism for block in self.blocks)
-        return Known(self.features, self.candidates, self.starts, mechanisms, self.groups)
+        return Known(
+            self.features,
+            self.candidates,
+            self.starts,
+            tuple(block.mechanism for block in self.blocks),
+            self.groups,
+            tuple(block.marked if block.marked_at_random else None for block in self.blocks),
+        )
 
     def some(self, rows: Ints) -> "Encoded":
         """Return some of the rows."""

@@ -11,9 +11,9 @@ are rounded outward to such numbers. Nothing is assumed of how the cells came ab
 """
 
 from dataclasses import dataclass
-from math import ceil, floor, sqrt
+from math import ceil, floor
 
-from cfl_cli.trust.intervals import NORMAL, Interval
+from cfl_cli.trust.intervals import Interval, wilson
 
 WIDTH = 0.05  # of the interval that `more_rows` aims at
 
@@ -74,7 +74,7 @@ def judge(
 
 def share(right: int, checked: int, answers: int) -> Interval:
     """Return the share of all answers that are right, from those of a random part."""
-    low, high = wilson(right / checked, checked, answers)
+    low, high = ends(right / checked, checked, answers)
     fewest, most = right, right + answers - checked
     return Interval(
         right / checked,
@@ -83,15 +83,13 @@ def share(right: int, checked: int, answers: int) -> Interval:
     )
 
 
-def wilson(observed: float, checked: float, answers: int) -> tuple[float, float]:
+def ends(observed: float, checked: float, answers: int) -> tuple[float, float]:
     """Return the ends of Wilson's interval before they are rounded to whole rows."""
     if checked >= answers:
         return observed, observed
     independent = checked * (answers - 1) / (answers - checked)
-    slack = NORMAL**2 / independent
-    middle = observed + slack / 2
-    reach = NORMAL * sqrt(observed * (1 - observed) / independent + slack / (4 * independent))
-    return max((middle - reach) / (1 + slack), 0.0), min((middle + reach) / (1 + slack), 1.0)
+    interval = wilson(observed, independent)
+    return interval.low, interval.high
 
 
 def more_rows(right: int, checked: int, answers: int, width: float = WIDTH) -> int:
@@ -109,5 +107,5 @@ def more_rows(right: int, checked: int, answers: int, width: float = WIDTH) -> i
 
 
 def _width(observed: float, checked: int, answers: int) -> float:
-    low, high = wilson(observed, checked, answers)
+    low, high = ends(observed, checked, answers)
     return high - low

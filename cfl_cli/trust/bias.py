@@ -224,7 +224,7 @@ class Biased:
         return keep
 
     def _pooled(self, values: Floats) -> PooledEstimate:
-        return PooledEstimate(values, values, values, self._weights)
+        return PooledEstimate(values, values, values, self._weights, self.hidden_cells.groups)
 
 
 @dataclass(frozen=True)

@@ -19,11 +19,10 @@ from typing import Self
 import numpy as np
 
 from cfl_cli.core.arrays import Floats, Ints, Mask
-from cfl_cli.core.known import Rule
+from cfl_cli.core.known import LEAST_EXACT, Rule
 from cfl_cli.trust.hidden_cells import HiddenCells
-from cfl_cli.trust.intervals import NORMAL, Interval
+from cfl_cli.trust.intervals import Interval, wilson
 
-LEAST_EXACT = 50  # hidden cells that are exact, at least
 STEPS = 1000  # of fitting a, at most
 SETTLED = 1e-9  # a step that changes no a_r by more, of 1 in all, is the last
 CONDITION = 1e-6  # of dP/dθ, below which a direction is taken to be none
@@ -39,6 +38,7 @@ class ExactAudit:
     right: Floats
     others: int  # hidden cells that are not exact
     reach: float  # of the interval, in standard errors of independent cells
+    worth: float = 1.0  # of a cell, in independent ones
 
     @property
     def accuracy(self) -> Interval:
@@ -52,21 +52,13 @@ class ExactAudit:
         alone = share * (1 - share)
         variance = max(float(self.right.var()), alone) / len(self.right) + alone / self.others
         cells = alone / variance if alone > 0 else float(len(self.right))
-        return wilson(share, cells, reach=self.reach)
+        return wilson(share, self.worth * cells, reach=self.reach)
 
     def clearly_better_than(self, other: Self) -> bool:
         """Return whether this audit is better than another one of the same cells, by its error."""
         gain = self.right - other.right
-        return bool(gain.mean() > CLEARLY * gain.std() / np.sqrt(len(gain) - 1))
-
-
-def wilson(share: float, cells: float, *, reach: float = NORMAL) -> Interval:
-    """Return Wilson's interval of a share that was found in so many independent cells."""
-    square = reach**2
-    middle = share + square / (2 * cells)
-    side = reach * float(np.sqrt(share * (1 - share) / cells + square / (4 * cells**2)))
-    low, high = (middle - side) / (1 + square / cells), (middle + side) / (1 + square / cells)
-    return Interval(share, low, high).as_share
+        error = gain.std() / np.sqrt(self.worth * (len(gain) - 1))
+        return bool(gain.mean() > CLEARLY * error)
 
 
 def audit(hidden_cells: HiddenCells, exact: Mask, rule: Rule) -> ExactAudit | None:
@@ -85,7 +77,12 @@ def audit(hidden_cells: HiddenCells, exact: Mask, rule: Rule) -> ExactAudit | No
     by_rank = np.take_along_axis(likelihood, ranked[~exact], axis=1)
     shares = np.bincount(ranks, minlength=hidden_cells.mechanism.size) / len(ranks)
     accuracy, gains = _influences(by_rank, answered, shares)
-    return ExactAudit(accuracy + gains[ranks], others=int((~exact).sum()), reach=hidden_cells.reach)
+    return ExactAudit(
+        accuracy + gains[ranks],
+        others=int((~exact).sum()),
+        reach=hidden_cells.reach,
+        worth=hidden_cells.effective_share,
+    )
 
 
 def headline(accuracy: Interval, exact_share: float) -> Interval:

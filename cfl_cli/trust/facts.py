@@ -7,6 +7,7 @@ import numpy as np
 
 from cfl_cli.core.arrays import Floats, Ints
 from cfl_cli.core.blocks import best, entropies, start
+from cfl_cli.core.groups import independent
 from cfl_cli.core.known import Rule, all_but
 from cfl_cli.core.posterior import Fallback, most_confident, posterior
 from cfl_cli.core.uniformity import Uniformity
@@ -124,7 +125,13 @@ class ColumnFacts:
         hidden = self.hidden_cells
         if hidden is None:
             return None
-        return Uniformity(hidden.prior, hidden.cells, hidden.mechanism, mutual=hidden.mutual)
+        return Uniformity(
+            hidden.prior,
+            hidden.cells,
+            hidden.mechanism,
+            mutual=hidden.mutual,
+            counts=independent(hidden.groups),
+        )
 
     def under_bias(
         self, accuracy: Interval | None, known: HeldOut | None, bias: float
@@ -219,7 +226,8 @@ class ColumnFacts:
     @cached_property
     def impossible(self) -> Ints:
         """Return the places of values that are ruled out more often than any shares explain."""
-        return self.block.mechanism.too_often(self.candidates)
+        counts = independent(self.encoded.groups)
+        return self.block.mechanism.too_often(self.candidates, counts)
 
     def rests_on(self, judged: HeldOut | None) -> Basis:
         """Return what the accuracy rests on, or why it is not known."""
@@ -256,7 +264,7 @@ class CalibratedFacts(ColumnFacts):
         raw = super().hidden_cells
         if raw is None or self.power is None:
             return raw
-        return replace(raw, prior=by_other_half(raw.prior, self.power))
+        return replace(raw, prior=by_other_half(raw.prior, self.power, raw.groups))
 
     @property
     def rule(self) -> Rule:

@@ -146,3 +146,12 @@ class PooledEstimate:
         top = self.mean + observed
         low, high = top - (b + root) / a, top - (b - root) / a
         return Interval(self.mean / share, float(low) / share, float(high) / share).as_share
+
+
+def wilson(share: float, cells: float, *, reach: float = NORMAL) -> Interval:
+    """Return Wilson's interval of a share that was found in so many independent cells."""
+    square = reach**2
+    middle = share + square / (2 * cells)
+    side = reach * float(np.sqrt(share * (1 - share) / cells + square / (4 * cells**2)))
+    low, high = (middle - side) / (1 + square / cells), (middle + side) / (1 + square / cells)
+    return Interval(share, low, high).as_share

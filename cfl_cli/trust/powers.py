@@ -17,7 +17,8 @@ from collections.abc import Callable
 import numpy as np
 from scipy.optimize import brentq, minimize_scalar
 
-from cfl_cli.core.arrays import Floats, Ints
+from cfl_cli.core.arrays import Floats, Ints, Mask
+from cfl_cli.core.groups import halves
 from cfl_cli.core.log_score import log_of_mass
 from cfl_cli.estimators.interface import Power
 from cfl_cli.trust.hidden_cells import HiddenCells
@@ -65,15 +66,17 @@ def find(
         gain = cells.gain(found)
         clear = gain.value - hidden.reach * gain.error > 0
         limit = _allowed(found, confidences, answers, accuracy() if clear else None)
-    halves = [min(cells.half(part).fit(), limit) for part in (0, 1)]
-    return Power(min(found, limit), (halves[0], halves[1]))
+    one = halves(len(hidden.prior), hidden.groups)
+    first, second = (min(cells.of_rows(own).fit(), limit) for own in (one, ~one))
+    return Power(min(found, limit), (first, second))
 
 
-def by_other_half(prior: Floats, power: Power) -> Floats:
+def by_other_half(prior: Floats, power: Power, groups: Ints | None = None) -> Floats:
     """Return priors of hidden rows, m × K, raised to the power that the other half has found."""
+    one = halves(len(prior), groups)
     priors = np.empty_like(prior)
-    for part, other in ((0, 1), (1, 0)):
-        priors[part::2] = raised(prior[part::2], power.halves[other])
+    for own, other in ((one, 1), (~one, 0)):
+        priors[own] = raised(prior[own], power.halves[other])
     return priors
 
 
@@ -94,14 +97,15 @@ class _Cells:
         with np.errstate(divide="ignore"):
             logs = np.log(prior / prior.max(axis=1, keepdims=True))
         likelihood = hidden.mechanism.likelihood(hidden.cells[places])
-        return cls(logs, likelihood, places, 0.5 if hidden.mutual else 1.0)
+        worth = (0.5 if hidden.mutual else 1.0) * hidden.effective_share
+        return cls(logs, likelihood, places, worth)
 
     def __len__(self) -> int:
         return len(self.places)
 
-    def half(self, part: int) -> "_Cells":
-        """Return those of every second hidden row."""
-        own = self.places % 2 == part
+    def of_rows(self, rows: Mask) -> "_Cells":
+        """Return those of some of the hidden rows."""
+        own = rows[self.places]
         return _Cells(self.logs[own], self.likelihood[own], self.places[own], self.worth)
 
     def scores(self, log_power: float) -> Floats:

@@ -118,6 +118,7 @@ class ColumnReport:
     exact_accuracy: Interval | None = None
     hidden_exact_cells: int = 0  # hidden cells with the exact mark, by which that was found
     fitted_mechanism: FittedMechanism | None = None  # None: none was asked for, or could be fitted
+    cautious_blend: bool = False  # exclusions are not as assumed, so hidden cells hardly choose
 
 
 def is_flagged(flags: Collection[str], *, clearly_better: bool) -> bool:

@@ -141,6 +141,7 @@ def _column(
         calibration_raw=known.calibration if known and facts.power else None,
         exact_accuracy=facts.exact_audit.accuracy if facts.exact_audit else None,
         hidden_exact_cells=len(facts.exact_audit.right) if facts.exact_audit else 0,
+        cautious_blend=origin.cautious,
     )
 
 

@@ -46,12 +46,13 @@ def most_wrong(hidden_cells: HiddenCells) -> float | None:
         return None
     sureness = hidden_cells.prior[judged].max(axis=1)
     surest = judged[np.argsort(-sureness, kind="stable")[: max(int(SUREST * len(judged)), 1)]]
-    ruled_out = int((~cells[surest, first[surest]]).sum())
-    most = upper_limit(ruled_out, len(surest))
+    ruled_out = float((~cells[surest, first[surest]]).sum())
+    worth = hidden_cells.effective_share
+    most = upper_limit(worth * ruled_out, worth * len(surest))
     return most if most < limits[surest].mean() else None
 
 
-def upper_limit(count: int, n: int) -> float:
+def upper_limit(count: float, n: float) -> float:
     """Return the share, at most, of which n draws at random had so many (Clopper and Pearson)."""
     return 1.0 if count == n else float(betaincinv(count + 1, n - count, LEVEL))
 

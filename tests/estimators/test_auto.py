@@ -1,3 +1,4 @@
+from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
@@ -331,3 +332,58 @@ def test_a_table_of_fewer_rows_than_neighbors_skips_the_graph(monkeypatch):
     found = impute(frame, Schema.parse(f"version: 1\ncolumns: {{{columns}}}"), method="auto")
     assert any("skips graph" in warning for warning in found.report.warnings)
     assert [part.name for part in found.report.columns[0].parts][-1] == "net"
+
+
+def least_likely_first(known):
+    """The same rows, whose cells of the second CF rule out what is farthest from the value."""
+    candidates, block = known.candidates.copy(), known.columns[1]
+    values = follow(known.features, SIZES)[:, 1]
+    candidates[:, block] = np.arange(4) != np.where(values < 2, 3, 0)[:, None]
+    return replace(known, candidates=candidates)
+
+
+def test_where_exclusions_are_not_uniform_the_blend_is_a_cautious_one(monkeypatch):
+    parts(monkeypatch, boost=Part(0.5), net=Part(0.9))
+    known, _ = table(0, 400)
+    known = least_likely_first(known)
+    dealt = folds(400, 4, seed=0)
+    found = run("auto", known, folds=dealt)
+    assert [origin.cautious for origin in found.origins] == [False, True]
+    block = known.columns[1]
+    both = [run_part(part, known, dealt) for part in auto.PARTS.values()]
+    rows = np.concatenate(dealt)
+    cells = known.candidates[rows][:, block]
+    alone = blend.fit([part.hidden.priors[:, block] for part in both], cells, cautious=True)
+    weights = [part.weight for part in found.origins[1].parts]
+    np.testing.assert_allclose(weights, alone.weights)
+    own = sum(by * part.confidences[:, block] for by, part in zip(weights, both, strict=True))
+    bare = known.candidates[:, block] / known.candidates[:, block].sum(axis=1, keepdims=True)
+    np.testing.assert_allclose(found.confidences[:, block], 2 / 3 * own + bare / 3)
+    np.testing.assert_allclose(found.hidden.priors[:, block], alone.prior)
+
+
+def test_cautious_blends_do_not_ask_for_the_graphs_second_round(monkeypatch):
+    own = Part(0.9)
+    monkeypatch.setattr(graph, "estimate", own.estimate)
+    monkeypatch.setattr(auto, "PARTS", {"graph": auto.PARTS["graph"], "net": Part(0.5)})
+    known = least_likely_first(table(0, 400)[0])
+    candidates = known.candidates.copy()
+    values = follow(known.features, SIZES)[:, 0]
+    candidates[:, known.columns[0]] = np.arange(3) != np.where(values < 2, 2, 0)[:, None]
+    known = replace(known, candidates=candidates)
+    found = run("auto", known, folds=folds(400, 4, seed=0))
+    for origin in found.origins:
+        assert origin.cautious
+        assert origin.parts[0].weight > auto.WORTH_IT
+    assert len(own.settings) == 1
+
+
+def test_a_part_that_is_alone_stays_as_it_is_whatever_the_exclusions(monkeypatch):
+    parts(monkeypatch, net=Part(0.9))
+    known, _ = table(0, 400)
+    known = least_likely_first(known)
+    dealt = folds(400, 4, seed=0)
+    found = run("auto", known, folds=dealt)
+    assert not any(origin.cautious for origin in found.origins)
+    alone = run_part(auto.PARTS["net"], known, dealt)
+    np.testing.assert_allclose(found.confidences, alone.confidences)

@@ -206,3 +206,32 @@ def test_rows_that_belong_together_are_blended_by_what_other_rows_favor():
     # The test could have failed: without groups each half holds one row of every pair.
     split = fit(priors, cells).prior, fit(priors, changed).prior
     assert (split[0][own] != split[1][own]).any()
+
+
+def test_a_cautious_blend_counts_hidden_cells_for_a_tenth():
+    priors, cells = case(m=150)
+    grid = np.linspace(0.25, 0.75, 101)
+
+    def at(one):
+        own = np.log([one, 1 - one]).sum()
+        return 0.1 * (objective([one, 1 - one], priors, cells) - own) + own
+
+    found = fit(priors, cells, cautious=True)
+    assert found.cautious
+    assert found.weights[0] == pytest.approx(grid[np.argmax([at(one) for one in grid])], abs=0.005)
+    assert 0.5 < found.weights[0] < fit(priors, cells).weights[0]
+
+
+def test_a_cautious_blend_is_a_mean_to_which_the_even_distribution_adds_as_one_more_part():
+    priors, cells = case(m=200)
+    found = fit(priors, cells, cautious=True)
+    for own, other in ((0, 1), (1, 0)):
+        weights = fit([part[other::2] for part in priors], cells[other::2], cautious=True).weights
+        both = weights[0] * priors[0][own::2] + weights[1] * priors[1][own::2]
+        np.testing.assert_allclose(found.prior[own::2], 2 / 3 * both + 1 / 3 * 0.25)
+
+
+def test_the_mean_with_a_bare_cell_by_hand():
+    parts = [np.array([[0.8, 0.2, 0.0]]), np.array([[0.2, 0.2, 0.6]])]
+    found = blend.with_bare(parts, np.array([0.75, 0.25]), np.array([[0.5, 0.5, 0.0]]))
+    np.testing.assert_allclose(found, [[(1.3 + 0.5) / 3, (0.4 + 0.5) / 3, 0.1]])

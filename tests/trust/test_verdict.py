@@ -20,7 +20,7 @@ def built(candidates, confidences, *, fell_back=None, keep_flagged=False, mass=N
     encoded = Encoded(np.zeros((rows, 1)), candidates, (block,), ("beware",))
     fell = np.zeros((rows, 1), dtype=bool) if fell_back is None else np.array(fell_back)[:, None]
     allowed = np.ones((rows, 1)) if mass is None else np.array(mass)[:, None]
-    origin = Origin("graph", round=2, iterations=8)
+    origin = judged.pop("origin", Origin("graph", round=2, iterations=8))
     min_confidence, bias = judged.pop("min_confidence", 0.0), judged.pop("bias", 1.0)
     found = build(
         encoded,
@@ -56,6 +56,12 @@ def test_the_facts_of_a_cf_are_those_worked_by_hand():
     assert (found.domain_size, found.exclusions_per_cell) == (3, 1.5)
     assert (found.exact_cells, found.empty_cells) == (2, 3)
     assert found.flags == ("small-entropy-reduction",)
+
+
+def test_the_report_says_where_a_blend_is_a_cautious_one():
+    cells, confidences = [[1, 1, 0], [1, 1, 1]], [[0.5, 0.5, 0.0], [0.7, 0.2, 0.1]]
+    assert built(cells, confidences, origin=Origin("auto", cautious=True)).cautious_blend
+    assert not built(cells, confidences, origin=Origin("auto")).cautious_blend
 
 
 def test_a_cf_that_was_certain_from_the_start_is_reduced_in_full_and_not_flagged():

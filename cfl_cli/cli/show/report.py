@@ -200,6 +200,11 @@ def _of_column(column: ColumnReport, report: Report) -> Iterator[str]:
         weights = sorted(column.parts, key=lambda part: -part.weight)
         used = [f"{printable(part.name)} {part.weight:.0%}" for part in weights if part.weight]
         yield f"{name}: method {printable(column.method)}, made of {', '.join(used)}."
+    if column.cautious_blend:
+        yield (
+            f"{name}: exclusions are not as assumed, so hidden cells hardly choose among these "
+            "methods, and the bare cell counts as one more of them."
+        )
     if column.exact_accuracy:
         yield f"{name}: {_of_exact_cells(column, column.exact_accuracy)}"
     if column.fitted_mechanism:

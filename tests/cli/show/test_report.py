@@ -252,6 +252,7 @@ def test_what_the_table_does_not_show_is_said_in_words():
             impossible_values=(1, 3),
             method="auto",
             parts=parts,
+            cautious_blend=True,
         ),
         column("ward", suspect_cells=1, wrong_cells_most=0.0281, wrong_cells_cost=0.352),
         column("bed", wrong_cells_most=0.0281, wrong_cells_cost=0.352),
@@ -260,6 +261,10 @@ def test_what_the_table_does_not_show_is_said_in_words():
     assert table(facts, width=200).splitlines()[0] == "9 rows, 3 CFs, method auto, none flagged"
     assert page(facts).notes == [
         "job: method auto, made of boost 75%, graph 25%.",
+        (
+            "job: exclusions are not as assumed, so hidden cells hardly choose among these "
+            "methods, and the bare cell counts as one more of them."
+        ),
         "job: values ruled out too often, by place in the domain: 1, 3.",
         (
             "job: 84 cells with a confidence below 0.6 left empty; of the others about "
