@@ -1,6 +1,7 @@
 """One table, one way in which its cells came about, one seed: run, and kept for study."""
 
 import hashlib
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,7 +12,7 @@ from sklearn.model_selection import cross_val_predict
 from benchmarks.field.mechanisms import MECHANISMS, with_exact
 from benchmarks.field.tables import FieldTable
 from cfl_cli import Schema
-from cfl_cli.core.arrays import Floats, Ints
+from cfl_cli.core.arrays import Floats, Ints, Mask
 from cfl_cli.core.settings import Settings
 from cfl_cli.estimators.interface import Estimate
 from cfl_cli.jobs.prepare import hidden_together, prepare, run
@@ -55,10 +56,7 @@ def masked(
     table: FieldTable, mechanism: str, seed: int, *, exact: float = 0.0
 ) -> tuple[pl.DataFrame, Schema]:
     """Return the table as its user has it, and its schema."""
-    columns: dict[str, dict[str, object]] = {
-        name: {"role": "ordinary", "type": kind} for name, kind in table.types.items()
-    }
-    cells = {}
+    every = []
     for cf, (name, domain) in enumerate(table.domains.items()):
         key = f"{table.name} {mechanism} {name} {seed}".encode()
         rng = np.random.default_rng(int.from_bytes(hashlib.sha256(key).digest()[:8], "big"))
@@ -68,6 +66,17 @@ def masked(
         candidates = MECHANISMS[mechanism](truth, looks, rng)
         if exact:
             candidates = with_exact(candidates, truth, exact, rng)
+        every.append(candidates)
+    return table_of(table, every)
+
+
+def table_of(table: FieldTable, every: Sequence[Mask]) -> tuple[pl.DataFrame, Schema]:
+    """Return the table with these candidates of each CF as cells, and its schema."""
+    columns: dict[str, dict[str, object]] = {
+        name: {"role": "ordinary", "type": kind} for name, kind in table.types.items()
+    }
+    cells = {}
+    for (name, domain), candidates in zip(table.domains.items(), every, strict=True):
         cells[name] = [_text(row, domain) for row in candidates]
         columns[name] = {
             "role": "complementary",
