@@ -8,7 +8,7 @@ The map of the house. A room imports only rooms above it:
                  entries, kinds), methods, messages
     tables/      bytes ↔ data frame, strictly: files, formats, encodings, compression; codec, csv
                  (+ csv_scan), jsonl (+ json_columns), columnar (Parquet, Arrow); frames, table
-    schema/      YAML ↔ Schema: yaml_text, validation, model, settings, mechanism, group,
+    schema/      YAML ↔ Schema: yaml_text, validation, model, settings, mechanism, group, domain,
                  for_editors; draft, edit
     steps/       the paper's five steps: encode (+ cells), neighbors (+ near, near_lists,
                  distances), weights, propagate, decode

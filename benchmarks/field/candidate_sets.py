@@ -24,6 +24,7 @@ from cfl_cli.core.kinds import AUTO
 from cfl_cli.core.known import Known
 from cfl_cli.core.parallel import Workers, available_cores
 from cfl_cli.core.settings import Settings
+from cfl_cli.core.uniformity import Uniformity
 from cfl_cli.estimators import blend, boost, net
 from cfl_cli.estimators.graph_brief import GraphInBrief
 from cfl_cli.estimators.interface import Estimate, Module
@@ -119,8 +120,8 @@ class HiddenAndGiven:
     @cached_property
     def refuted(self) -> bool:
         """Return whether the exclusions are shown not to be uniform."""
-        prior = self.fitted.prior
-        return blend.refuted(prior, self.hidden, self.mechanism, mutual=True)
+        by_priors = Uniformity(self.fitted.prior, self.hidden, self.mechanism, mutual=True)
+        return by_priors.refuted or len(self.mechanism.too_often(self.hidden)) > 0
 
     @property
     def bare(self) -> Floats:

@@ -19,9 +19,9 @@ from benchmarks.field import mechanisms
 from benchmarks.field.cases import Case, make
 from benchmarks.field.tables import SEEN_ONCE, TUNED_ON, read
 from cfl_cli.core.arrays import Floats, Ints, Mask
+from cfl_cli.core.known import LEAST_EXACT
 from cfl_cli.jobs.prepare import hidden_together, run
 from cfl_cli.jobs.refit import with_weights
-from cfl_cli.trust.exact_cells import LEAST_EXACT
 from cfl_cli.trust.facts import ColumnFacts
 from cfl_cli.trust.fitted_mechanism import fit
 from cfl_cli.trust.intervals import Interval

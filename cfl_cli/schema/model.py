@@ -35,6 +35,7 @@ from cfl_cli.core.messages import lacking, quote, unknown
 from cfl_cli.core.settings import RunSettings, Settings
 from cfl_cli.errors import SchemaError
 from cfl_cli.schema import yaml_text
+from cfl_cli.schema.domain import domain_problems, repeated, unwritable
 from cfl_cli.schema.group import Group, problems
 from cfl_cli.schema.mechanism import MECHANISM_FOR_EDITORS, Fit, Rates, read_fit, read_mechanism
 from cfl_cli.schema.settings import SETTINGS_FOR_EDITORS, answer_of, run_of
@@ -84,7 +85,7 @@ class Ordinary(Model):
     @field_validator("values")
     @classmethod
     def _a_domain(cls, values: Texts | None, info: ValidationInfo) -> Texts | None:
-        refuse(_domain_problems(values, binary=info.data.get("type") == "binary"))
+        refuse(domain_problems(values, binary=info.data.get("type") == "binary"))
         return values
 
 
@@ -137,7 +138,7 @@ class Complementary(Model):
     @classmethod
     def _a_domain(cls, values: Texts | None, info: ValidationInfo) -> Texts | None:
         marks = info.data.get("separator"), info.data.get("exact")
-        refuse([*_domain_problems(values), *_unwritable(values, *marks)])
+        refuse([*domain_problems(values), *unwritable(values, *marks)])
         return values
 
 
@@ -238,7 +239,7 @@ class Schema(Model):
     @field_validator("missing")
     @classmethod
     def _listed_once(cls, missing: Texts) -> Texts:
-        refuse(_repeated(missing))
+        refuse(repeated(missing))
         return missing
 
     @field_validator("group")
@@ -307,34 +308,6 @@ class Schema(Model):
     def fills_missing(self, name: str) -> bool:
         """Return whether missing cells of an ordinary column are filled in rather than refused."""
         return (self.ordinary[name].on_missing or self.on_missing) == "fill"
-
-
-def _repeated(values: Texts) -> Iterator[InitErrorDetails]:
-    first: dict[str, int] = {}
-    for place, value in enumerate(values):
-        if first.setdefault(value, place) != place:
-            message = f"duplicate value {quote(value)} (first as item {first[value] + 1})"
-            yield problem(message, place)
-
-
-def _domain_problems(values: Texts | None, *, binary: bool = False) -> Iterator[InitErrorDetails]:
-    if values is not None:
-        yield from _repeated(values)
-        if len(values) < 2 or (binary and len(values) > 2):
-            number = "exactly 2 values for a binary column" if binary else "at least 2 values"
-            yield problem(f"expected {number}, found {len(values)}")
-
-
-def _unwritable(
-    values: Texts | None, separator: str | None, exact: str | None
-) -> Iterator[InitErrorDetails]:
-    """Yield a problem for every value that a cell would be read as something else for."""
-    for place, value in enumerate(values or ()):
-        cannot = f"no cell can rule out {quote(value)}"
-        if separator and separator in value:
-            yield problem(f"{cannot}: it holds the separator {quote(separator)}", place)
-        if exact and value.startswith(exact):
-            yield problem(f"{cannot}: it starts with the exact mark {quote(exact)}", place)
 
 
 def _lacking_roles(columns: object) -> Iterator[InitErrorDetails]:

@@ -109,7 +109,7 @@ def judge(
         if min_confidence is None
         else _confident_accuracy(pooled, min_confidence, reach),
         clearly_better=pooled.gain.mean > 0
-        and pooled.footing.evidence * np.sqrt(hidden_cells.effective_share)
+        and pooled.footing.evidence * hidden_cells.effective_share**0.5
         > reach * ONE_SIDED / NORMAL,
         impossible=pooled.accuracy.beyond_a_share(reach),
     )

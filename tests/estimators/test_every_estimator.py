@@ -271,7 +271,7 @@ def choices_are_fixed(monkeypatch):
         boost_objective, "log_scores", lambda *_, **__: np.array([float(next(rounds))])
     )
     monkeypatch.setattr(boost, "CLEAR", 0.0)
-    monkeypatch.setattr(blend, "_weights", lambda parts, _: np.full(len(parts), 1 / len(parts)))
+    monkeypatch.setattr(blend, "_weights", lambda parts, *_: np.full(len(parts), 1 / len(parts)))
 
 
 @pytest.mark.usefixtures("choices_are_fixed")

@@ -2,7 +2,7 @@
 
 import pytest
 
-from cfl_cli.core.settings import Settings
+from cfl_cli.core.settings import DEFAULT_GAMMA, Settings
 from cfl_cli.estimators.graph_settings import chooses_round, chooses_steps, gamma, most_steps
 
 
@@ -17,7 +17,7 @@ def test_what_is_given_is_fixed():
 def test_auto_leaves_steps_and_rounds_to_hidden_cells():
     settings = Settings(iterations="auto", gamma="auto")
     assert (most_steps(settings), most_steps(settings, 100)) == (400, 100)
-    assert gamma(settings) == Settings().gamma
+    assert gamma(settings) == gamma(Settings()) == DEFAULT_GAMMA
     assert chooses_steps(settings)
     assert chooses_round(settings)
 

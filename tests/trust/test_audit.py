@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.stats import binomtest, hypergeom
 
-from cfl_cli.trust.audit import WIDTH, judge, more_rows, share, wilson
+from cfl_cli.trust.audit import WIDTH, ends, judge, more_rows, share
 from cfl_cli.trust.intervals import NORMAL, Interval
 
 
@@ -35,7 +35,7 @@ def test_the_interval_is_that_of_the_score_test_rounded_outward_to_whole_rows(ri
 
 def test_a_table_without_end_has_the_interval_of_the_textbook():
     textbook = binomtest(83, 100).proportion_ci(method="wilson")
-    assert wilson(0.83, 100, 10**12) == pytest.approx((textbook.low, textbook.high), abs=1e-5)
+    assert ends(0.83, 100, 10**12) == pytest.approx((textbook.low, textbook.high), abs=1e-5)
 
 
 @pytest.mark.parametrize(("answers", "checked"), [(3000, 100), (400, 100), (60, 20), (25, 24)])
@@ -74,7 +74,7 @@ def test_rows_that_were_not_checked_are_all_that_can_move_the_truth():
 )
 def test_the_rows_that_are_still_to_be_checked_are_found_by_a_scan(right, checked, answers):
     for more in range(answers - checked + 1):
-        low, high = wilson(right / checked, checked + more, answers)
+        low, high = ends(right / checked, checked + more, answers)
         if high - low <= WIDTH:
             break
     assert more_rows(right, checked, answers) == more

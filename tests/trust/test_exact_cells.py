@@ -7,9 +7,10 @@ import pytest
 
 from cfl_cli.core.exclusions import Mechanism
 from cfl_cli.core.posterior import most_confident
-from cfl_cli.trust.exact_cells import ExactAudit, audit, headline, wilson
+from cfl_cli.trust.exact_cells import ExactAudit, audit, headline
 from cfl_cli.trust.heldout import judge
 from cfl_cli.trust.hidden_cells import HiddenCells
+from cfl_cli.trust.intervals import wilson
 
 PRIOR = np.array([0.5, 0.3, 0.15, 0.05])
 
