@@ -387,3 +387,27 @@ def test_a_part_that_is_alone_stays_as_it_is_whatever_the_exclusions(monkeypatch
     assert not any(origin.cautious for origin in found.origins)
     alone = run_part(auto.PARTS["net"], known, dealt)
     np.testing.assert_allclose(found.confidences, alone.confidences)
+
+
+@pytest.mark.parametrize(("exact", "chosen"), [(60, True), (40, False)])
+def test_where_exclusions_are_not_uniform_a_random_sample_of_exact_cells_chooses(
+    exact, chosen, monkeypatch
+):
+    known, values = table(n=400)
+    candidates = least_likely_first(known).candidates.copy()
+    sampled = np.arange(400) < exact
+    candidates[sampled, 3:] = np.eye(4, dtype=bool)[values[sampled, 1]]
+    known = replace(known, candidates=candidates, sampled=(None, sampled))
+    parts(monkeypatch, graph=Part(0.3), boost=Part(0.9))
+    dealt = folds(400, 5, seed=0)
+    found = run("auto", known, folds=dealt)
+    assert found.origins[1].cautious == (not chosen)
+    if chosen:
+        rows, block = np.concatenate(dealt), known.columns[1]
+        both = [run_part(part, known, dealt) for part in (Part(0.3), Part(0.9))]
+        alone = blend.fit(
+            [part.hidden.priors[:, block] for part in both],
+            known.evidence[rows][:, block],
+            by=sampled[rows],
+        )
+        assert [part.weight for part in found.origins[1].parts] == pytest.approx(alone.weights)

@@ -235,3 +235,15 @@ def test_the_mean_with_a_bare_cell_by_hand():
     parts = [np.array([[0.8, 0.2, 0.0]]), np.array([[0.2, 0.2, 0.6]])]
     found = blend.with_bare(parts, np.array([0.75, 0.25]), np.array([[0.5, 0.5, 0.0]]))
     np.testing.assert_allclose(found, [[(1.3 + 0.5) / 3, (0.4 + 0.5) / 3, 0.1]])
+
+
+def test_rows_that_may_choose_do_so_alone():
+    priors, cells = case(m=300)
+    by = np.arange(300) % 3 == 0
+    found = fit(priors, cells, by=by)
+    some = [part[by] for part in priors]
+    np.testing.assert_allclose(found.weights, fit(some, cells[by]).weights)
+    changed = cells.copy()
+    changed[~by] = np.roll(cells[~by], 1, axis=1)
+    np.testing.assert_array_equal(found.prior, fit(priors, changed, by=by).prior)
+    assert (fit(priors, cells).weights != found.weights).any()  # the others would have had a say

@@ -149,22 +149,23 @@ def _alike(
 
 def _of_bias(columns: Sequence[ColumnReport], bias: object) -> Iterator[str]:
     """Yield how strong a bias the CFs withstand, those that withstand least first."""
-    better = [(column.break_even_bias or MOST_BIAS, column) for column in columns]
+    unflagged = [column for column in columns if not column.flagged]
+    better = [(column.break_even_bias or MOST_BIAS, column) for column in unflagged]
     better = sorted((one for one in better if one[0] < MOST_BIAS), key=lambda one: one[0])
     for least, column in better[:FRAGILE]:
         shown = column.unnoticed_bias
         yield (
             f"{printable(column.name)}: better than the commonest unless some wrong values are "
-            f"ruled out {least:.2g} times as readily as others; "
+            f"ruled out {least:.1f} times as readily as others; "
             + (
                 "a value ruled out more readily than others would not have been noticed."
                 if shown is None
-                else f"a value ruled out {shown:.2g} times as readily would have been noticed."
+                else f"a value ruled out {shown:.1f} times as readily would have been noticed."
             )
         )
     if len(better) > FRAGILE:
         rest = count(len(better) - FRAGILE, "other CF")
-        yield f"{rest}: better than the commonest up to {better[FRAGILE][0]:.2g} times or more."
+        yield f"{rest}: better than the commonest up to {better[FRAGILE][0]:.1f} times or more."
     bands = [
         f"{printable(column.name)} {band.low:.2f}–{band.high:.2f}"
         for column in columns
