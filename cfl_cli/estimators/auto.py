@@ -4,9 +4,9 @@
     graph        its first round, with as many steps of propagation, up to 100, as hidden cells
                  favor; where that is worth a quarter of any CF's blend, both rounds with up to 400
 
-Where exclusions are shown not to be those of the CF's mechanism, exact cells alone choose, if the
-schema says that they are a random sample. Else its blend is a cautious one (see `blend`), for which
-the graph's second round was measured to add nothing.
+Where exclusions are shown not to be those of the CF's mechanism, its blend is a cautious one (see
+`blend`), for which the graph's second round was measured to add nothing. Exact cells choose its
+weights if the schema says that they are a random sample.
 
 So the time goes where it pays: as a rule the graph adds little to the other two, and its second
 round takes the most time. With a budget of seconds, a part is tried on some of the rows first, and
@@ -145,7 +145,7 @@ class PartRunner:
             return blend.unless_less_accurate(fitted, priors, hidden, how, groups=groups)
         sampled = self.known.sampled[cf] if self.known.sampled else None
         if sampled is not None and sampled[rows].sum() >= LEAST_EXACT:
-            return blend.fit(priors, cells, groups=groups, by=sampled[rows])
+            return blend.fit(priors, cells, groups=groups, by=sampled[rows], cautious=True)
         return blend.fit(priors, cells, groups=groups, cautious=True)
 
     def _refuted(self, prior: Floats, block: slice, how: Mechanism) -> bool:

@@ -74,13 +74,14 @@ def fit(
     """Return how to blend the parts' priors of hidden rows, each m × K, given the rows' cells.
 
     `groups` are the rows' numbers of those that belong together: no half may hold a part of one.
-    Only the cells of the rows in `by`, m, choose the weights; None: all do.
+    Only the cells of the rows in `by`, m, choose the weights; None: all do. What is known of these
+    is not in doubt, so that they count in full where the blend is `cautious`.
     """
     scores = np.array([log_scores(prior, evidence, over=1).mean() for prior in priors])
     if len(priors) == 1:
         return Blend(np.ones(1), scores, priors[0])
     parts = np.log(np.maximum(np.stack(priors), FLOOR))  # parts × m × K
-    counting = CAUTION if cautious else 1.0
+    counting = CAUTION if cautious and by is None else 1.0
     one = halves(len(evidence), groups)
     choosing = np.ones(len(evidence), dtype=bool) if by is None else by
     blended = np.empty_like(priors[0])
