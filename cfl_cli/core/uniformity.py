@@ -9,6 +9,8 @@ the value at rank r of each row's prior. With x = 1[it is ruled out] and w how m
 
 with probability 1 − LEVEL for all tests together (Chernoff and Hoeffding; any w from 0 to 1).
 
+How many values a cell rules out must not depend on how sure its row's prior is, either.
+
 If b were ruled out ρ times as readily as other values, the odds of x would be ρ times as large, and
 Σ w x at least Σ w x·ρ/(1 + (ρ−1)·u): from this follows which ρ would have been noticed.
 """
@@ -26,6 +28,8 @@ from cfl_cli.core.exclusions import LEVEL, Mechanism, divergence
 # that a quarter did not, at K = 3; a sixteenth, and sets of ranks, noticed no more.
 PARTS = (0.125, 0.25, 0.5, 1.0)
 MUTUAL = 0.5  # how much rows count that were hidden in turn: the variance is up to twice as large
+UNEVEN = 0.1  # correlation below which estimates are hardly led astray, however many the rows
+BEYOND_CHANCE = 3.5  # standard errors: 1 in 2,000 honest CFs is that far off
 SURE = 1.645  # standard errors that leave 5 % to one side
 MOST_BIAS = 100.0  # stronger ones are not told apart
 HALVINGS = 40  # of the range that holds the least bias that would be noticed
@@ -44,7 +48,23 @@ class Uniformity:
     @property
     def refuted(self) -> bool:
         """Return whether these cells cannot have come about as the mechanism says."""
-        return bool((self.surprises > self.threshold).any())
+        return self.uneven or bool((self.surprises > self.threshold).any())
+
+    @cached_property
+    def uneven(self) -> bool:
+        """Return whether cells rule out more where priors are surer, or less.
+
+        How many values a cell rules out is taken to be independent of all else. People rule out
+        more where they are sure; then cells that say much are no sample of the others. What is
+        looked at is the rank correlation of the exclusions with the prior's largest value.
+        """
+        exclusions, sureness = _ranks(self._sizes), _ranks(self.prior.max(axis=1))
+        if np.ptp(exclusions) == 0 or np.ptp(sureness) == 0:
+            return False
+        rows = float(len(exclusions) if self.counts is None else self.counts.sum())
+        rows *= MUTUAL if self.mutual else 1.0
+        related = abs(float(np.corrcoef(exclusions, sureness)[0, 1]))
+        return related > max(UNEVEN, BEYOND_CHANCE / max(rows - 1, 1) ** 0.5)
 
     @cached_property
     def surprises(self) -> Floats:
@@ -151,6 +171,12 @@ class _Nested:
     def rates(self) -> Floats:
         """Return how often cells rule it out."""
         return np.asarray(np.minimum(self.seen.sum(axis=2) / np.maximum(self.weight, 1e-9), 1))
+
+
+def _ranks(numbers: Floats | Ints) -> Floats:
+    """Return the rank of each number; equal ones share the middle of theirs."""
+    _, places, counts = np.unique(numbers, return_inverse=True, return_counts=True)
+    return np.asarray((np.cumsum(counts) - counts / 2)[places.reshape(-1)])
 
 
 def _surprise(seen: Floats, possible: Floats, weight: Floats) -> Floats:

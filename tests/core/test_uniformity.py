@@ -4,7 +4,9 @@ from math import log
 
 import numpy as np
 import pytest
+from scipy.stats import spearmanr
 
+from cfl_cli.core import uniformity
 from cfl_cli.core.exclusions import Mechanism
 from cfl_cli.core.uniformity import Uniformity
 
@@ -147,3 +149,31 @@ def test_where_the_ofs_say_nothing_no_bias_is_noticed_among_three_values():
     common = cells(rng, Mechanism(3), rng.choice(3, 3000, p=[0.6, 0.2, 0.2]))
     uninformed = Uniformity(rng.dirichlet(np.ones(3), size=3000), common, Mechanism(3))
     assert uninformed.noticed_bias is None
+
+
+def test_cells_that_rule_out_more_where_priors_are_surer_are_refuted():
+    rng = np.random.default_rng(0)
+    prior, values = rows(rng, 600, 5)
+    sure = prior.max(axis=1) > np.median(prior.max(axis=1))
+    uneven = cells(rng, Mechanism(5), values, np.where(sure, 3, 1))
+    even = cells(rng, Mechanism(5), values, np.where(rng.permutation(sure), 3, 1))
+    found = Uniformity(prior, uneven, Mechanism(5), mutual=True)
+    assert found.uneven
+    assert found.refuted
+    assert (found.surprises < found.threshold).all()  # each cell by itself is an honest one
+    assert not Uniformity(prior, even, Mechanism(5)).refuted
+    few = slice(12)  # which may be chance
+    assert not Uniformity(prior[few], uneven[few], Mechanism(5)).uneven
+
+
+def test_the_correlation_is_spearmans():
+    rng = np.random.default_rng(1)
+    prior, values = rows(rng, 300, 4)
+    exclusions = rng.integers(0, 4, 300)
+    table = cells(rng, Mechanism(4), values, exclusions)
+    expected = abs(spearmanr(exclusions, prior.max(axis=1)).statistic)
+    for limit, so in ((expected - 1e-9, True), (expected + 1e-9, False)):
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(uniformity, "UNEVEN", limit)
+            patch.setattr(uniformity, "BEYOND_CHANCE", 0.0)
+            assert Uniformity(prior, table, Mechanism(4)).uneven == so
