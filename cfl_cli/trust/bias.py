@@ -23,10 +23,10 @@ Under a mechanism, or where answers are not the most confident candidate, bounds
 
 from dataclasses import dataclass
 from functools import cached_property
-from math import comb
 from typing import Self
 
 import numpy as np
+from scipy.special import gammaln, logsumexp
 
 from cfl_cli.core.arrays import Floats, Ints, Mask
 from cfl_cli.core.known import Rule
@@ -39,6 +39,7 @@ from cfl_cli.trust.intervals import Interval, PooledEstimate
 from cfl_cli.trust.possible_cells import PossibleCells
 
 HALVINGS = 14  # of the range that holds the break-even
+FARTHEST = 200.0  # of a ratio's logarithm: that of its square is still a number
 
 
 @dataclass(frozen=True, eq=False)
@@ -201,7 +202,7 @@ class Biased:
         possible, share = self._possible, 1 - self._possible.exact
         partial = np.flatnonzero(self._exclusions[:-1])
         furthest = np.minimum(partial, self._size - 1 - partial).max(initial=0)
-        ratio = float(bias**furthest)
+        ratio = float(np.exp(min(furthest * np.log(bias), FARTHEST)))
         keep = self._keep
         least = np.maximum(keep / ratio, share - (share - keep) * ratio)
         most = np.minimum(keep * ratio, share - (share - keep) / ratio)
@@ -265,14 +266,19 @@ def kept_first(size: int, shares: Floats, bias: float) -> Floats:
     """
     kept = np.zeros((2, size))
     for s in np.flatnonzero(shares):
-        for before in range(min(int(s), size - 1) + 1):
-            others = size - 1 - before
-            ways = [comb(before, j) * comb(others, s - j) for j in range(before + 1)]
-            for end, power in ((0, -1), (1, 1)):
-                # Relative to all of them being in the cell, so that no power is too large.
-                total = sum(way * bias ** (power * (j - before)) for j, way in enumerate(ways))
-                kept[end, before] += shares[s] * ways[before] / total
+        before = np.arange(s + 1)[:, None]
+        held = before.T  # of those before, by a cell
+        ways = _log_choose(before, held) + _log_choose(size - 1 - before, s - held)
+        for end, power in ((0, -1), (1, 1)):
+            # Relative to all of them being held, in logs, so that nothing is too large.
+            relative = ways - ways.diagonal()[:, None] + power * (held - before) * np.log(bias)
+            kept[end, : s + 1] += shares[s] * np.exp(-logsumexp(relative, axis=1))
     return kept
+
+
+def _log_choose(n: Ints, k: Ints) -> Floats:
+    """Return the logs of binomial coefficients; −inf where there is nothing to choose."""
+    return np.asarray(gammaln(n + 1) - gammaln(k + 1) - gammaln(n - k + 1))
 
 
 def tilted(probabilities: Floats, bias: float) -> Floats:

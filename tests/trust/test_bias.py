@@ -9,6 +9,7 @@ from math import prod
 
 import numpy as np
 import pytest
+from builders.cells import skewed
 from builders.hidden_rows import case, stubborn
 
 from cfl_cli.core.exclusions import Mechanism
@@ -161,6 +162,17 @@ def test_ranks_are_kept_as_enumeration_has_it(size, exclusions):
             cells, chances = all_cells(rank - 1, weights, size, exclusions)
             kept = chances[~cells[:, before].any(axis=1)].sum()
             assert kept_first(size, shares, 3.0)[end, rank - 1] == pytest.approx(kept)
+
+
+def test_large_domains_many_exclusions_and_any_bias_have_ends():
+    for size, bias in ((3000, 1.7), (60, 1e300)):
+        least, greatest = kept_first(size, np.eye(size)[size // 2], bias)
+        assert least[0] == greatest[0] == pytest.approx(1)
+        assert (np.diff([least, greatest]) <= 0).all()
+        assert (least <= greatest).all()
+    prior, _, hidden, _ = case(skewed(60), 50, sizes=(29,))
+    biased = Biased(HiddenCells(prior, hidden, skewed(60)), hidden)
+    assert biased.interval(Interval(0.7, 0.66, 0.74), 1e12) == Interval(0.7, 0.0, 1.0)
 
 
 def judged():
