@@ -21,8 +21,9 @@ from cfl_cli.core.arrays import Floats, Ints, Mask
 from cfl_cli.core.groups import halves
 from cfl_cli.core.log_score import log_of_mass
 from cfl_cli.estimators.interface import Power
+from cfl_cli.trust.heldout import difference
 from cfl_cli.trust.hidden_cells import HiddenCells
-from cfl_cli.trust.intervals import Gain, Interval
+from cfl_cli.trust.intervals import Interval
 
 # Of log τ, a priori. 0.5 to 2 did about as well on tables of 500 rows and more; narrower ones leave
 # small tables as overconfident as they are.
@@ -63,8 +64,8 @@ def find(
     found = cells.fit()
     limit = max(found, 1.0)
     if found > 1:
-        gain = cells.gain(found)
-        clear = gain.value - hidden.reach * gain.error > 0
+        gain = difference(cells.scores(np.log(found)), cells.scores(0.0))
+        clear = gain.value * hidden.effective_share**0.5 > hidden.reach * gain.error
         limit = _allowed(found, confidences, answers, accuracy() if clear else None)
     one = halves(len(hidden.prior), hidden.groups)
     first, second = (min(cells.of_rows(own).fit(), limit) for own in (one, ~one))
@@ -124,11 +125,6 @@ class _Cells:
         place = int(np.argmin([loss(log_power) for log_power in GRID]))
         around = GRID[max(place - 1, 0)], GRID[min(place + 1, len(GRID) - 1)]
         return float(np.exp(minimize_scalar(loss, bounds=around, method="bounded").x))
-
-    def gain(self, power: float) -> Gain:
-        """Return by how much a power predicts the cells better than none, with its interval."""
-        better = self.scores(np.log(power)) - self.scores(0.0)
-        return Gain.of(float(better.mean()), float(np.sqrt(better.var() / max(len(better) - 1, 1))))
 
 
 def _allowed(power: float, confidences: Floats, answers: Ints, accuracy: Interval | None) -> float:

@@ -30,9 +30,9 @@ def world(mechanism, power, n=4000, *, seed=0):
     return prior / prior.sum(axis=1, keepdims=True), cells
 
 
-def found(prior, cells, mechanism, *, mutual=False, accuracy=None):
+def found(prior, cells, mechanism, *, mutual=False, groups=None, accuracy=None):
     """Return the power, if all cells are hidden and the priors themselves are the confidences."""
-    hidden = HiddenCells(prior, cells, mechanism, mutual=mutual)
+    hidden = HiddenCells(prior, cells, mechanism, mutual=mutual, groups=groups)
     return find(hidden, prior, prior.argmax(axis=1), accuracy=lambda: accuracy)
 
 
@@ -99,6 +99,15 @@ def test_sharpening_takes_clear_evidence_and_an_accuracy_that_allows_for_it():
     mean = prior.max(axis=1).mean()
     least = Interval(mean - 0.01, mean - 0.05, mean + 0.05)
     assert found(prior, cells, Mechanism(4), accuracy=least).value == 1
+
+
+def test_copies_of_rows_are_no_more_evidence_for_sharpening_than_the_rows():
+    prior, cells = world(Mechanism(4), 2.0, 400)
+    copies, groups = (np.tile(prior, (5, 1)), np.tile(cells, (5, 1))), np.tile(np.arange(400), 5)
+    high = Interval(0.9, 0.88, 0.92)
+    assert found(prior, cells, Mechanism(4), accuracy=high).value == 1
+    assert found(*copies, Mechanism(4), accuracy=high).value > 1.5  # if taken for independent
+    assert found(*copies, Mechanism(4), groups=groups, accuracy=high).value == 1
 
 
 def test_answers_are_made_no_surer_than_half_way_to_the_lower_end_of_their_accuracy():
