@@ -80,7 +80,17 @@ class Encoded:
     def some(self, rows: Ints) -> "Encoded":
         """Return some of the rows."""
         some = self.known.some(rows)
-        return replace(self, features=some.features, candidates=some.candidates, groups=some.groups)
+        blocks = tuple(
+            block if block.marked is None else replace(block, marked=block.marked[rows])
+            for block in self.blocks
+        )
+        return replace(
+            self,
+            features=some.features,
+            candidates=some.candidates,
+            blocks=blocks,
+            groups=some.groups,
+        )
 
     @property
     def evidence(self) -> Floats | Mask:

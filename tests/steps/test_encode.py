@@ -233,6 +233,13 @@ def test_candidates_and_counts_are_those_of_a_plain_loop(cells):
     assert block.exclusions_per_cell == pytest.approx(statistics.mean(listed) if listed else 0)
 
 
+def test_some_rows_keep_their_own_exact_marks():
+    cf = Complementary(values=[*"abc"], exact="=", exact_cells="random")
+    some = encoded(["=a", "b", "=c", "", "a"], cf).some(np.array([1, 2, 4]))
+    assert some.blocks[0].marked.tolist() == [False, True, False]
+    assert some.known.sampled[0].tolist() == [False, True, False]
+
+
 def test_columns_stand_in_the_schemas_order_whatever_the_tables():
     frame = pl.DataFrame({"q": ["b", "a"], "y": [1, 2], "p": ["u", "v"], "x": [4, 3], "other": 0})
     columns = {
