@@ -83,9 +83,9 @@ def shuffled(cells: Floats | Mask, blocks: Ints, seed: int) -> Floats | Mask:
     return mixed
 
 
-def hash_rows(features: Floats) -> Bits:
+def hash_rows(numbers: Floats | Ints) -> Bits:
     """Return one key per row; equal rows have equal keys, and unequal rows nearly always not."""
-    keys = np.zeros(len(features), dtype=np.uint64)
-    for column in features.T:
+    keys = np.zeros(len(numbers), dtype=np.uint64)
+    for column in numbers.T:
         keys = mix(keys * np.uint64(3) + np.ascontiguousarray(column).view(np.uint64))
     return keys

@@ -188,10 +188,11 @@ class CfCells:
         rows = rows[np.argsort(own, kind="stable")]
         kept = given & used
         parts = [clusters[rows, None], self.kinds[rows][:, used], self.cells[rows][:, kept]]
-        together = _keys(np.hstack(parts))
+        together = draws.hash_rows(np.hstack(parts))
         order, begin, place = _runs(together)
         rows, own = rows[order], np.sort(own, kind="stable")[order]
-        by, _, nth = _runs(_keys(np.column_stack([together[order], self.cells[rows][:, told]])))
+        alike = np.column_stack([together[order].view(np.int64), self.cells[rows][:, told]])
+        by, _, nth = _runs(draws.hash_rows(alike))
         agrees, twins = np.zeros(len(rows), dtype=bool), rows.copy()
         agrees[by] = nth > 0
         twins[by] = np.where(nth > 0, rows[np.roll(by, 1)], rows[by])
@@ -288,15 +289,7 @@ def _times_as_often(seen: float, expected: float) -> float:
     return max(float((seen + 3 * np.sqrt(seen) + 3) / expected), 1.0)
 
 
-def _keys(columns: Ints) -> Ints:
-    """Return one key per row; equal rows have equal keys, and unequal rows nearly always not."""
-    keys = np.zeros(len(columns), dtype=np.uint64)
-    for column in columns.T:
-        keys = draws.mix(keys * np.uint64(3) + np.ascontiguousarray(column).view(np.uint64))
-    return keys.view(np.int64)
-
-
-def _runs(keys: Ints) -> tuple[Ints, Ints, Ints]:
+def _runs(keys: draws.Bits) -> tuple[Ints, Ints, Ints]:
     """Return the order that gathers equal keys; there, where runs begin, and places in runs."""
     order = np.argsort(keys, kind="stable")
     ordered = keys[order]

@@ -19,6 +19,7 @@ from typing import Self
 import numpy as np
 
 from cfl_cli.core.arrays import Floats, Ints, Mask
+from cfl_cli.core.draws import hash_rows
 from cfl_cli.core.known import LEAST_EXACT, Rule
 from cfl_cli.trust.hidden_cells import HiddenCells
 from cfl_cli.trust.intervals import Interval, wilson
@@ -111,9 +112,11 @@ def _influences(likelihood: Floats, answered: Ints, shares: Floats) -> tuple[flo
 
 def _joint(likelihood: Floats, shares: Floats) -> Floats:
     """Return J, m × K, from P(S_j | value of rank r), m × K, and P_r."""
-    distinct, places, counts = np.unique(
-        likelihood, axis=0, return_inverse=True, return_counts=True
+    keys = hash_rows(likelihood)  # sorted much faster than rows of a large domain
+    _, first, places, counts = np.unique(
+        keys, return_index=True, return_inverse=True, return_counts=True
     )
+    distinct = likelihood[first]
     weights, factors = counts / counts.sum(), shares
     for _ in range(STEPS):
         joint = distinct * factors
