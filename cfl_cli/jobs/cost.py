@@ -109,7 +109,8 @@ def seconds(encoded: Encoded, settings: Settings, *, jobs: int | None = None) ->
     n = len(encoded.features)
     rows = np.unique(np.linspace(0, n - 1, max(PILOT_ROWS, settings.k + 1)).astype(int))
     some = encoded.some(rows)
-    folds = draws.folds(len(rows), FOLDS, settings.seed)[: len(hidden_together(n, settings))]
+    hidden = hidden_together(n, settings, encoded.groups)
+    folds = draws.folds(len(rows), FOLDS, settings.seed)[: len(hidden)]
     stages = Stages()
     run(some, settings, folds=folds, jobs=jobs, progress=stages)
     runs = 2 if any(block.to_be_fitted for block in encoded.blocks) else 1

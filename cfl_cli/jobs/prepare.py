@@ -9,7 +9,7 @@ import numpy as np
 from cfl_cli import estimators
 from cfl_cli.core import draws
 from cfl_cli.core.arrays import Ints
-from cfl_cli.core.groups import linked
+from cfl_cli.core.groups import linked, ranks
 from cfl_cli.core.kinds import AUTO
 from cfl_cli.core.methods import METHODS
 from cfl_cli.core.parallel import Workers, available_cores
@@ -25,7 +25,8 @@ from cfl_cli.trust import copies
 from cfl_cli.trust.doubts import few_distinct
 
 FOLDS = 5  # unless their number is given …
-ONE_FOLD_ABOVE = 20_000  # … but of more rows than this, one of the five is enough
+ONE_FOLD_ABOVE = 20_000  # … but of more rows than this, one of the five is enough …
+LARGE_GROUP = 0.01  # … unless a group holds more of them, for which one fold is no fair sample
 
 
 def prepare(
@@ -114,11 +115,15 @@ def _with_copies(encoded: Encoded, settings: Settings, *, jobs: int | None) -> E
 
 
 def hidden_together(n: int, settings: Settings, groups: Ints | None = None) -> list[Ints]:
-    """Return the rows that are hidden together, fold by fold; `groups` are never split."""
+    """Return the rows that are hidden together, fold by fold; `groups` are never split.
+
+    The largest groups are dealt first, so that the first fold always has the largest of all.
+    """
     if settings.folds != AUTO:
         return draws.folds(n, settings.folds, settings.seed, groups)
     dealt = draws.folds(n, FOLDS, settings.seed, groups)
-    return dealt[:1] if n > ONE_FOLD_ABOVE else dealt
+    largest = 1 if groups is None else np.bincount(ranks(groups)).max(initial=0)
+    return dealt[:1] if n > ONE_FOLD_ABOVE and largest <= LARGE_GROUP * n else dealt
 
 
 def run(

@@ -26,6 +26,14 @@ def test_five_parts_are_hidden_in_turn_or_one_of_five_of_a_large_table(folds, n,
     assert len(set(rows)) == len(rows)
 
 
+@pytest.mark.parametrize(("largest", "folds"), [(2, 1), (300, 1), (301, 5), (12_000, 5)])
+def test_one_fold_of_a_large_table_is_enough_only_where_no_group_is_a_large_part(largest, folds):
+    groups = np.maximum(np.arange(30_000) - largest + 1, 0)
+    dealt = hidden_together(30_000, Settings(), groups)
+    assert len(dealt) == folds
+    assert any(set(range(largest)) <= set(fold) for fold in dealt)
+
+
 def test_which_rows_are_hidden_depends_on_the_seed_alone():
     one, again, other = (hidden_together(50, Settings(seed=seed)) for seed in (1, 1, 2))
     np.testing.assert_array_equal(one, again)
