@@ -44,16 +44,29 @@ class ColumnFacts:
         before = estimate.confidences if estimate.raw is None else estimate.raw
         self.raw_confidences = before[:, self.block.columns]  # before calibration
         self.power = None if estimate.powers is None else estimate.powers[number]
-        self.answers = (
-            best(self.confidences, self.candidates)
-            if estimate.answers is None
-            else estimate.answers[:, number]
-        )
         self.evidence = encoded.evidence[:, self.block.columns]
-        beginning = start(self.evidence, ALONE)
-        self.entropy_start = float(entropies(beginning, ALONE).mean())
-        self.entropy_end = float(entropies(self.confidences, ALONE).mean())
-        self.entropy_end_raw = float(entropies(self.raw_confidences, ALONE).mean())
+
+    @cached_property
+    def answers(self) -> Ints:
+        """Return the answers to all rows, as places in the domain."""
+        if self.estimate.answers is None:
+            return best(self.confidences, self.candidates)
+        return self.estimate.answers[:, self.number]
+
+    @cached_property
+    def entropy_start(self) -> float:
+        """Return the mean entropy of what cells alone say."""
+        return _entropy(start(self.evidence, ALONE))
+
+    @cached_property
+    def entropy_end(self) -> float:
+        """Return the mean entropy of the confidences that are written."""
+        return _entropy(self.confidences)
+
+    @cached_property
+    def entropy_end_raw(self) -> float:
+        """Return the mean entropy of the confidences before calibration."""
+        return self.entropy_end if self.estimate.raw is None else _entropy(self.raw_confidences)
 
     @property
     def reduction(self) -> float:
@@ -76,7 +89,7 @@ class ColumnFacts:
         if self.power is not None and shares is not None:
             prior = np.broadcast_to(shares.prior, self.candidates.shape)
             alike, _ = posterior(prior, self.evidence, over=1, fallback=Fallback.CELL)
-            return self._reduction(float(entropies(alike, ALONE).mean()))
+            return self._reduction(_entropy(alike))
         own, shuffled = null.entropy[self.number], null.shuffled[self.number]
         return self._reduction(shuffled * (self.entropy_end / own if own > 0 else 1))
 
@@ -273,3 +286,7 @@ class CalibratedFacts(ColumnFacts):
         if power is None or self.block.mechanism.rates is None:
             return super().rule
         return lambda prior, likelihood: most_confident(prior, likelihood**power.value)
+
+
+def _entropy(confidences: Floats) -> float:
+    return float(entropies(confidences, ALONE).mean())

@@ -1,6 +1,7 @@
 """The hidden cells of one CF beside what was said of them: all figures without truth need both."""
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -29,7 +30,7 @@ class HiddenCells:
         """
         return float(NORMAL * np.sqrt(2)) if self.mutual else NORMAL
 
-    @property
+    @cached_property
     def effective_share(self) -> float:
         """Return how many independent rows each row counts for: Σg/Σg² over groups of g rows."""
         if self.groups is None:
@@ -37,7 +38,7 @@ class HiddenCells:
         sizes = np.bincount(ranks(self.groups)).astype(float)
         return float(sizes.sum() / (sizes @ sizes))
 
-    @property
+    @cached_property
     def ranked(self) -> Ints:
         """Return the values of each row by their prior, m × K, the likeliest first."""
         return np.argsort(-self.prior, axis=1, kind="stable")
