@@ -196,6 +196,7 @@ def _estimate(column: ColumnReport, *, all_given: bool) -> Interval | None:
 
 
 def _audited(column: ColumnReport, audit: Audit | None) -> ColumnReport:
+    """Return what is now known of a CF; an audit assumes nothing that a bias could upset."""
     if audit is None:
         return column
     return replace(
@@ -203,5 +204,8 @@ def _audited(column: ColumnReport, audit: Audit | None) -> ColumnReport:
         estimated_accuracy=audit.accuracy,
         accuracy_basis=AUDIT,
         accuracy_reason=None,
+        break_even_bias=None,
+        unnoticed_bias=None,
+        accuracy_under_bias=None,
         audit=audit,
     )

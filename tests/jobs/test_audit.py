@@ -101,6 +101,16 @@ def test_the_audit_counts_what_is_right_and_the_report_says_so():
     assert json.loads(found.to_json())["columns"][0]["right"] == right
 
 
+def test_an_audit_leaves_nothing_that_rests_on_how_exclusions_came_about():
+    bias = {"break_even_bias": 1.4, "unnoticed_bias": 3.0}
+    one = output(**bias, accuracy_under_bias=Interval(0.9, 0.6, 1.0), accuracy_basis="uniform")
+    column, _ = audit(one, {"f": filled(draw(one, 20).frame)}).report.columns
+    assert (column.break_even_bias, column.unnoticed_bias, column.accuracy_under_bias) == (
+        None,
+    ) * 3
+    assert column.audit.former_basis == "uniform"
+
+
 def test_a_second_audit_keeps_what_was_estimated_before_the_first():
     one = output()
     drawn = filled(draw(one, 20).frame)

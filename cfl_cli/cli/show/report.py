@@ -13,7 +13,7 @@ from cfl_cli.core.messages import count, printable
 from cfl_cli.core.methods import METHODS
 from cfl_cli.core.uniformity import MOST_BIAS
 from cfl_cli.trust.audit import Audit
-from cfl_cli.trust.basis import ASSUMPTIONS, NONE
+from cfl_cli.trust.basis import ASSUMPTIONS, AUDIT, EXACT_CELLS, NONE
 from cfl_cli.trust.intervals import Interval
 from cfl_cli.trust.report import ADVICE, ColumnReport, FittedMechanism, Report
 
@@ -254,7 +254,9 @@ def _of_exact_cells(column: ColumnReport, accuracy: Interval) -> str:
     """Return what hidden exact cells say, and what that rests on."""
     cells = count(column.hidden_exact_cells, "exact cell")
     found = f"of {cells}, hidden, {_interval(accuracy)} would have been answered rightly"
-    if column.accuracy_basis == "exact-cells":
+    if column.accuracy_basis == AUDIT:
+        return f"{found}, which is the others' accuracy if they are a random sample."
+    if column.accuracy_basis == EXACT_CELLS:
         return (
             f"{found}; its accuracy rests on them, whatever the way exclusions came about, and "
             "holds if they are a random sample, as the schema says."

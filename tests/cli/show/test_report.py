@@ -87,6 +87,13 @@ def test_what_exact_cells_say_is_never_told_without_what_it_rests_on(basis):
     assert ("the easy ones" in last) == (basis is None)
 
 
+def test_where_rows_were_looked_up_exact_cells_give_no_advice():
+    facts = column(exact_accuracy=Interval(0.7, 0.6, 0.8), accuracy_basis="audit")
+    last = table(report(facts), width=400).splitlines()[-1]
+    assert "if they are a random sample." in last
+    assert "schema" not in last
+
+
 @pytest.mark.parametrize("taken", [True, False])
 def test_what_was_fitted_is_told_with_both_audits_and_whether_it_was_taken(taken):
     uniform, fitted = Interval(0.4, 0.3, 0.5), Interval(0.5, 0.4, 0.6)
