@@ -134,9 +134,12 @@ class Mechanism:
         """
         if self.rates is None:
             return np.asarray((1 - np.eye(self.size)) * exclusions / (self.size - 1))
-        with_c = self._relative * self._without[:, :, exclusions - 1]
-        total = self._sums[:, exclusions, None]
-        return np.asarray(np.divide(with_c, total, out=np.zeros_like(with_c), where=total > 0))
+        if exclusions not in self._inclusions:
+            with_c = self._relative * self._without(exclusions - 1)
+            total = self._sums[:, exclusions, None]
+            chances = np.divide(with_c, total, out=np.zeros_like(with_c), where=total > 0)
+            self._inclusions[exclusions] = chances
+        return self._inclusions[exclusions]
 
     def inverse(self, exclusions: int) -> Floats | None:
         """Return Π_s⁻¹, K × K, or None where there is none that is more than noise.
@@ -268,6 +271,10 @@ class Mechanism:
         return np.asarray(self._sums > 0)
 
     @cached_property
+    def _inclusions(self) -> dict[int, Floats]:
+        return {}
+
+    @cached_property
     def _inverses(self) -> dict[int, Floats | None]:
         return {}
 
@@ -295,15 +302,14 @@ class Mechanism:
         logs = np.log(np.where(self._sums > 0, self._sums, 1))
         return np.asarray(logs - np.arange(self.size) * log(self.size - 1))
 
-    @cached_property
-    def _without(self) -> Floats:
-        """Return e_s of `_relative` with c left out, K × K × K (v, c, s)."""
-        sums = np.zeros((self.size, self.size, self.size))
+    def _without(self, s: int) -> Floats:
+        """Return e_s of `_relative` with c left out, K × K (v, c)."""
+        sums = np.zeros((self.size, self.size, s + 1))  # e_0 to e_s: none depends on later ones
         sums[:, :, 0] = 1
         for c in range(self.size):
             others = np.arange(self.size) != c
             sums = _with(sums, self._relative[:, c, None] * others)
-        return sums
+        return sums[:, :, s]
 
 
 def _with(sums: Floats, rates: Floats) -> Floats:
