@@ -20,6 +20,7 @@ from scipy.optimize import brentq, minimize_scalar
 from cfl_cli.core.arrays import Floats, Ints, Mask
 from cfl_cli.core.groups import halves
 from cfl_cli.core.log_score import log_of_mass
+from cfl_cli.core.uniformity import MUTUAL
 from cfl_cli.estimators.interface import Power
 from cfl_cli.trust.heldout import difference
 from cfl_cli.trust.hidden_cells import HiddenCells
@@ -98,7 +99,7 @@ class _Cells:
         with np.errstate(divide="ignore"):
             logs = np.log(prior / prior.max(axis=1, keepdims=True))
         likelihood = hidden.mechanism.likelihood(hidden.cells[places])
-        worth = (0.5 if hidden.mutual else 1.0) * hidden.effective_share
+        worth = (MUTUAL if hidden.mutual else 1.0) * hidden.effective_share
         return cls(logs, likelihood, places, worth)
 
     def __len__(self) -> int:

@@ -22,7 +22,7 @@ SettingValue: TypeAlias = bool | int | float | str | None
 FLAGGING = {"no-better-than-commonest", "exclusions-not-uniform"}
 SMALL_REDUCTION = "small-entropy-reduction"  # flags a CF whose answers are not clearly better
 ADVICE = {
-    "small-entropy-reduction": (
+    SMALL_REDUCTION: (
         "the OFs say little about this CF, or no more than they say about its cells when these are "
         "shuffled; it is flagged only if its answers are not clearly better than the commonest "
         "candidate: then keep it as observed (--keep-flagged), or add OFs that are related to it"

@@ -16,6 +16,7 @@ from cfl_cli.trust.facts import CalibratedFacts, ColumnFacts
 from cfl_cli.trust.heldout import HeldOut
 from cfl_cli.trust.intervals import Interval
 from cfl_cli.trust.report import (
+    SMALL_REDUCTION,
     ColumnReport,
     Confident,
     FittedMechanism,
@@ -25,7 +26,7 @@ from cfl_cli.trust.report import (
 )
 from cfl_cli.trust.wrong_cells import most_wrong
 
-SMALL_REDUCTION = 0.25
+LEAST_REDUCTION = 0.25  # of the entropy, below which it is small
 SUSPECT = 0.01  # of what the neighbors say, left to a cell's candidates
 
 
@@ -87,7 +88,7 @@ def _column(
     wrong = most_wrong(facts.hidden_cells) if facts.hidden_cells and known else None
     fallback_rows = int(estimate.fell_back[:, number].sum())
     fired = {
-        "small-entropy-reduction": facts.reduction < SMALL_REDUCTION or facts.like_shuffled,
+        SMALL_REDUCTION: facts.reduction < LEAST_REDUCTION or facts.like_shuffled,
         # Where every cell is exact there is nothing to be better at.
         "no-better-than-commonest": known is not None
         and facts.entropy_start > 0

@@ -24,7 +24,7 @@ from cfl_cli.core.exclusions import divergence
 from cfl_cli.trust.hidden_cells import HiddenCells
 
 SUREST = 0.1  # of the rows: fewer leave more to chance, more are less sure
-LEVEL = 0.95  # one-sided
+CONFIDENCE = 0.95  # of the limit, one-sided
 
 
 def most_wrong(hidden_cells: HiddenCells) -> float | None:
@@ -54,7 +54,7 @@ def most_wrong(hidden_cells: HiddenCells) -> float | None:
 
 def upper_limit(count: float, n: float) -> float:
     """Return the share, at most, of which n draws at random had so many (Clopper and Pearson)."""
-    return 1.0 if count == n else float(betaincinv(count + 1, n - count, LEVEL))
+    return 1.0 if count == n else float(betaincinv(count + 1, n - count, CONFIDENCE))
 
 
 def information_lost(wrong: float, exclusions: Floats, size: int) -> float:
