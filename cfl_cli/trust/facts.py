@@ -193,11 +193,11 @@ class ColumnFacts:
         rows = np.array([], dtype=int)
         if hidden is not None and self.hidden_cells is not None:
             rows = hidden.rows
-            mass[rows] = (self.hidden_cells.prior * self.hidden_cells.cells).sum(axis=1)
+            mass[rows] = (self.hidden_cells.prior * self.evidence[rows]).sum(axis=1)
         shares = self.block.mechanism.shares(self.candidates)
         size = self.candidates.shape[1]
         chances = np.full(size, 1 / size) if shares is None else shares.prior
-        return suspects(mass, self.candidates @ chances, rows, self.candidates)
+        return suspects(mass, self.evidence @ chances, rows, self.candidates)
 
     @cached_property
     def exact_audit(self) -> ExactAudit | None:

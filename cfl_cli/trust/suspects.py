@@ -27,15 +27,15 @@ class Suspects:
     """The suspect cells of one CF, the most suspect first."""
 
     rows: Ints  # from 0
-    mass: Floats  # of the row's prior, left to the cell's candidates
+    mass: Floats  # of the row's prior, left by the cell: by how likely it is under each value
     times: Floats  # as likely if the cell is wrong as if it is right
 
 
 def suspects(mass: Floats, shares_mass: Floats, hidden: Ints, candidates: Mask) -> Suspects:
     """Return which of n cells are suspect.
 
-    `mass` and `shares_mass`, n, is what priors and domain shares leave to each cell's candidates,
-    n × K. Those of the `hidden` rows were made without the rows' own cells.
+    `mass` and `shares_mass`, n, is what each cell, whose candidates are n × K, leaves of priors and
+    of domain shares. Those of the `hidden` rows were made without the rows' own cells.
     """
     n, size = candidates.shape
     exclusions = (~candidates).sum(axis=1)

@@ -4,7 +4,9 @@ import polars as pl
 import pytest
 
 from cfl_cli import impute
+from cfl_cli.jobs import prepare
 from cfl_cli.schema.model import Complementary, Ordinary, Schema
+from cfl_cli.trust import suspects
 
 SCHEMA = Schema(
     columns={
@@ -53,3 +55,17 @@ def test_a_table_of_exact_cells_has_no_suspects():
     found = impute(frame, schema, k=1).suspects
     assert found.height == 0
     assert found.schema["favored"] == pl.String
+
+
+def test_cells_of_a_mechanism_are_measured_alike_whether_they_were_hidden_or_not(monkeypatch):
+    monkeypatch.setattr(prepare, "ONE_FOLD_ABOVE", 10)
+    monkeypatch.setattr(suspects, "FEW", 300)
+    cf = Complementary(values=["a", "b", "c"], mechanism=[8.0, 1.0, 1.0])
+    schema = Schema(columns={"x": Ordinary(type="numeric"), "cf": cf})
+    cells = [*"aaaaaaabbc"] * 30
+    frame = pl.DataFrame({"x": range(300), "cf": cells})
+    found = impute(frame, schema, method="commonest").suspects
+    assert found.height > 30
+    masses = found.with_columns(cell=pl.Series(cells).gather(found["row"] - 1))
+    spread = masses.group_by("cell").agg(pl.max("candidates_mass") - pl.min("candidates_mass"))
+    assert spread["candidates_mass"].max() < 0.1
