@@ -243,13 +243,18 @@ class ColumnFacts:
         return self.block.mechanism.too_often(self.candidates, counts)
 
     def rests_on(self, judged: HeldOut | None) -> Basis:
-        """Return what the accuracy rests on, or why it is not known."""
+        """Return what the accuracy rests on, or why it is not known.
+
+        A blend is a cautious one where its parts' priors refuted the mechanism; what comes of it
+        does not always show that again.
+        """
+        by_parts = self.estimate.origins[self.number].cautious
         by_priors = self.uniformity is not None and self.uniformity.refuted
         return basis(
             self.block.mechanism,
             judged,
             hidden=self.hidden_cells is not None,
-            refuted=by_priors or len(self.impossible) > 0,
+            refuted=by_parts or by_priors or len(self.impossible) > 0,
         )
 
     @property

@@ -9,6 +9,7 @@ from cfl_cli.core.exclusions import Mechanism
 from cfl_cli.core.uniformity import Uniformity
 from cfl_cli.estimators.interface import Estimate, Hidden, Null, Origin
 from cfl_cli.steps.encode import Block, Encoded
+from cfl_cli.trust.basis import NOT_RANDOM
 from cfl_cli.trust.verdict import build
 
 
@@ -60,7 +61,10 @@ def test_the_facts_of_a_cf_are_those_worked_by_hand():
 
 def test_the_report_says_where_a_blend_is_a_cautious_one():
     cells, confidences = [[1, 1, 0], [1, 1, 1]], [[0.5, 0.5, 0.0], [0.7, 0.2, 0.1]]
-    assert built(cells, confidences, origin=Origin("auto", cautious=True)).cautious_blend
+    found = built(cells, confidences, origin=Origin("auto", cautious=True))
+    assert found.cautious_blend
+    assert (found.accuracy_basis, found.accuracy_reason) == ("none", NOT_RANDOM)
+    assert "exclusions-not-uniform" in found.flags  # by what the parts said
     assert not built(cells, confidences, origin=Origin("auto")).cautious_blend
 
 
