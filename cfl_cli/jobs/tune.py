@@ -199,6 +199,11 @@ def _check(encoded: Encoded, folds: Folds, *, name: str) -> None:
     informative = np.any([~part.all(axis=1) for part in cells], axis=0)
     if not informative.any():
         raise DataError(f"{name}: every CF cell is empty: there is nothing to choose settings by")
+    if not folds.confirming:
+        raise DataError(
+            f"{name}: all rows that settings are tried on belong to one group: the choice can only "
+            "be tested on another one"
+        )
     for rows in (folds.searching, np.concatenate(folds.confirming)):
         if not informative[rows].any():
             raise DataError(

@@ -33,6 +33,14 @@ def test_no_row_is_hidden_for_both_the_search_and_the_test():
     assert not folds.mutual
 
 
+def test_rows_of_one_group_leave_none_to_test_the_choice_on(monkeypatch):
+    monkeypatch.setattr(tuning, "SAMPLE", 30)
+    homes = pl.Series("home", ["a"] * 299 + ["b"])
+    schema = Schema.parse(SCHEMA + "group: home\n")
+    with pytest.raises(DataError, match="belong to one group"):
+        tune(table(300).with_columns(homes), schema)
+
+
 def test_the_score_weighs_a_cell_by_what_it_tells():
     encoded = encode(
         pl.DataFrame({"x": ["1", "2"], "y": ["3", "5"], "one": ["a;b", ""], "two": ["d", "e"]}),
