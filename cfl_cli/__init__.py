@@ -24,7 +24,8 @@ The map of the house. A room imports only rooms above it:
                  write_back)
     cli/         the command line: app, usage, signals, streams, log; given, options, inputs,
                  outputs, audits, summary; progress (+ outlook); help, manual, completion;
-                 commands/ (a file each); show/ (page, layout; report, scores, trials, plan, audit)
+                 commands/ (a file each); show/ (page, layout; report (+ notes), scores, trials,
+                 plan, audit)
 
 Where does it go?
 

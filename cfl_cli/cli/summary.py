@@ -22,7 +22,11 @@ def summarise(report: Report, out: str, source: Path | None) -> None:
     warn(*report.warnings)
     cfs, seconds = count(len(report.columns), "CF"), sum(report.timings.values())
     note(f"{out}: {report.rows:,} rows, {cfs} in {seconds:.1f} s")
-    doubtful = [c.name for c in report.columns if "exclusions-not-uniform" in c.flags]
+    doubtful = [
+        column.name
+        for column in report.columns
+        if column.estimated_accuracy is None and "exclusions-not-uniform" in column.flags
+    ]
     if doubtful:
         attention(
             f"accuracy not known, exclusions are not random (audit it): {', '.join(doubtful)}"

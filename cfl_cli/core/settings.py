@@ -103,7 +103,7 @@ class Settings(SettingsTable):
         panel="judging",
     )
     bias: float = entry(
-        Number(Bounds(least=1)),
+        Number(Bounds(least=1, most=1000)),
         1.0,
         "How many times as readily some wrong values may have been ruled out as others: above 1, "
         "the report says what the accuracy may be then.",

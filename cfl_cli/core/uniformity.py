@@ -64,7 +64,7 @@ class Uniformity:
         rows = float(len(exclusions) if self.counts is None else self.counts.sum())
         rows *= MUTUAL if self.mutual else 1.0
         related = abs(float(np.corrcoef(exclusions, sureness)[0, 1]))
-        return related > max(UNEVEN, BEYOND_CHANCE / max(rows - 1, 1) ** 0.5)
+        return bool(related > max(UNEVEN, BEYOND_CHANCE / max(rows - 1, 1) ** 0.5))
 
     @cached_property
     def surprises(self) -> Floats:

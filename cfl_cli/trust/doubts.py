@@ -4,19 +4,30 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from cfl_cli.core.arrays import Floats
+from cfl_cli.core.arrays import Floats, Ints
 from cfl_cli.core.draws import hash_rows
-from cfl_cli.core.messages import quote
+from cfl_cli.core.known import LEAST_EXACT
+from cfl_cli.core.messages import count, quote
 from cfl_cli.steps.encode import Encoded
 
 
-def doubts(encoded: Encoded, *, k: int, always_second_round: bool) -> Iterator[str]:
+def doubts(
+    encoded: Encoded, hidden: Ints | None, *, k: int, always_second_round: bool
+) -> Iterator[str]:
     """Yield a sentence for each reason to doubt what hidden cells show.
 
-    `always_second_round` says that every CF takes the graph's second round, whatever hidden cells
-    favor; `k` is its number of neighbors.
+    `hidden` are the rows whose cells were hidden; None: none were. `always_second_round` says that
+    every CF takes the graph's second round, whatever hidden cells favor; `k` is its number of
+    neighbors.
     """
     for block in encoded.blocks:
+        if hidden is not None and block.marked_at_random:
+            exact = 0 if block.marked is None else int(block.marked[hidden].sum())
+            if exact < LEAST_EXACT:
+                yield (
+                    f"column {quote(block.name)}: {count(exact, 'exact cell')} of it were hidden, "
+                    f"and `exact_cells: random` counts from {LEAST_EXACT} on"
+                )
         if block.rates is not None and not block.mechanism.distinguishes_values:
             yield (
                 f"column {quote(block.name)}: cells of its mechanism do not distinguish the "
@@ -24,9 +35,10 @@ def doubts(encoded: Encoded, *, k: int, always_second_round: bool) -> Iterator[s
             )
     few = few_distinct(encoded.features, k=k) if always_second_round else None
     if few is not None:
+        instead = "--gamma 0" if hidden is None else "--gamma auto, or --gamma 0"
         yield (
             f"only {few:,} rows are distinct by their OFs, and then a second round often does "
-            "harm that hidden cells do not show: try --gamma auto, or --gamma 0"
+            f"harm that hidden cells do not show: try {instead}"
         )
 
 

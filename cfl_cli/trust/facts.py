@@ -99,8 +99,11 @@ class ColumnFacts:
         null = self.estimate.null
         if null is None or self.entropy_start == 0:
             return False
+        left, shuffled = null.entropy[self.number], null.shuffled[self.number]
+        if self.power is not None and self.reduction_null is not None:
+            left, shuffled = 1 - self.reduction, 1 - self.reduction_null
         least = 1 - CLEARLY_LESS - CHANCE / np.sqrt(null.rows)
-        return bool(null.entropy[self.number] > least * null.shuffled[self.number])
+        return bool(left > least * shuffled)
 
     @property
     def answer_confidences(self) -> Floats:

@@ -33,8 +33,9 @@ ADVICE = {
         "add rows"
     ),
     "exclusions-not-uniform": (
-        "some value is ruled out more often than chance allows, so the cells were not filled in as "
-        "the schema says or the method assumes, and what rests on that is not known: check some "
+        "some value is ruled out more often than chance allows, or cells rule out more where "
+        "values are easy to predict, so the cells were not filled in as the schema says or the "
+        "method assumes, and what rests on that is not known: check some "
         "rows by hand (cfl audit), or describe under `mechanism` how cells were filled in"
     ),
     "fallback-rows": (
@@ -112,6 +113,7 @@ class ColumnReport:
     wrong_cells_cost: float | None = None  # share of what cells say that is lost if so many do
     entropy_end_raw: float | None = None  # before calibration
     calibration_raw: Calibration | None = None  # before it; None: there was none
+    calibration_power: float | None = None  # known even if how right it is is not; None: none
     # Of the answers to cells without the exact mark, by hidden cells that have it. It assumes that
     # marked cells are a random sample, and hardly anything of how exclusions came about; where the
     # easy ones were written down it is too high. None: fewer than 50 marked cells were hidden.
@@ -147,6 +149,7 @@ class Report:
     steps: tuple[int, ...] = ()  # of propagation, in each round
     timings: dict[str, float] = field(default_factory=dict)
     peak_memory_mb: float | None = None
+    groups: int | None = None  # of rows that belong together; None: each row by itself
     version: int = 1
 
     @property

@@ -49,7 +49,8 @@ def build(
     `settings` are recorded as they are; what decides anything here is passed by name. For `k` and
     `always_second_round` see `doubts`. `fitted` says what became of mechanisms to be fitted, by CF.
     """
-    doubted = doubts(encoded, k=k, always_second_round=always_second_round)
+    hidden = None if estimate.hidden is None else estimate.hidden.rows
+    doubted = doubts(encoded, hidden, k=k, always_second_round=always_second_round)
 
     def column(number: int) -> ColumnReport:
         facts = ColumnFacts(encoded, estimate, number)
@@ -67,6 +68,7 @@ def build(
         rescued_rows=estimate.rescued_rows,
         neighbor_recall=estimate.recall,
         steps=estimate.steps,
+        groups=None if encoded.groups is None else len(np.unique(encoded.groups)),
     )
 
 
@@ -140,6 +142,7 @@ def _column(
         wrong_cells_cost=None if wrong is None else facts.information_lost(wrong),
         entropy_end_raw=facts.entropy_end_raw,
         calibration_raw=known.calibration if known and facts.power else None,
+        calibration_power=facts.power.value if facts.power else None,
         exact_accuracy=facts.exact_audit.accuracy if facts.exact_audit else None,
         hidden_exact_cells=len(facts.exact_audit.right) if facts.exact_audit else 0,
         cautious_blend=origin.cautious,

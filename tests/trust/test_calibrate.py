@@ -100,10 +100,11 @@ def test_the_page_says_how_confidences_were_calibrated_in_one_line(runs):
         after.calibration_raw.error,
     )
     assert (
-        "Confidences are calibrated, each CF's by a power: "
-        f"cf by {power:.2f} (error {raw:.2f} before, {error:.2f} after)."
+        "Confidences are calibrated, each CF's by a power (below 1: less sure): "
+        f"cf {power:.2f} (error {raw:.2f} before, {error:.2f} after)."
     ) in page(runs[0].report).notes
-    assert not any("calibrated" in note for note in page(runs[1].report).notes)
+    raw_page = "Confidences are not calibrated, as --no-calibration says, and may be too sure."
+    assert raw_page in page(runs[1].report).notes
     [record] = page(runs[0].report).records
     assert record["calibration_power"] == power
     assert record["calibration_raw_error"] == raw

@@ -31,10 +31,15 @@ def test_an_honest_table_is_not_doubted():
 
 def test_a_second_round_over_few_distinct_rows_is_doubted_if_it_was_asked_for():
     few = table(300, levels=3)
-    for asked in ({"gamma": 0.25}, {"folds": 0}):  # without hidden cells nothing can be chosen
+    for asked, instead in (
+        ({"gamma": 0.25}, "--gamma auto, or --gamma 0"),
+        ({"folds": 0}, "--gamma 0"),  # without hidden cells nothing can be chosen
+    ):
         [warning] = warnings(few, **asked)
-        assert warning.startswith("only 9 rows are distinct by their OFs, and then a second round")
-        assert warning.endswith("try --gamma auto, or --gamma 0")
+        assert warning == (
+            "only 9 rows are distinct by their OFs, and then a second round often does harm that "
+            f"hidden cells do not show: try {instead}"
+        )
     assert warnings(few, gamma=0.0) == ()
     assert warnings(few, gamma="auto") == ()
 
@@ -68,9 +73,21 @@ def test_a_mechanism_whose_cells_do_not_distinguish_the_values_is_named():
     rates = np.array([[0, 0, 0.5, 0.5], [0, 0, 0.5, 0.5], [0.5, 0.5, 0, 0], [0.5, 0.5, 0, 0]])
     block = Block("cf", tuple("abcd"), 0, 1.0, 0, 0, rates)
     encoded = Encoded(np.arange(3.0)[:, None], np.ones((3, 4), dtype=bool), (block,), ())
-    assert list(doubts(encoded, k=1, always_second_round=True)) == [
+    assert list(doubts(encoded, None, k=1, always_second_round=True)) == [
         (
             "column 'cf': cells of its mechanism do not distinguish the values, so its accuracy "
             "cannot be estimated"
         )
     ]
+
+
+def test_too_few_exact_cells_that_are_said_to_be_a_random_sample_are_counted_in_a_warning():
+    marked = np.arange(80) < 60
+    block = Block("cf", tuple("abc"), 0, 1.0, 60, 0, marked=marked, marked_at_random=True)
+    encoded = Encoded(np.arange(80.0)[:, None], np.ones((80, 3), dtype=bool), (block,), ())
+    asked = {"k": 1, "always_second_round": False}
+    assert list(doubts(encoded, np.arange(80), **asked)) == []
+    assert list(doubts(encoded, np.arange(49), **asked)) == [
+        "column 'cf': 49 exact cells of it were hidden, and `exact_cells: random` counts from 50 on"
+    ]
+    assert list(doubts(encoded, None, **asked)) == []

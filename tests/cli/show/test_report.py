@@ -294,7 +294,7 @@ def test_an_accuracy_that_is_not_known_says_why_and_others_what_they_rest_on():
     assert text.count("not known") == 3  # in two lines of the table and once below
     assert page(facts).notes == [
         "b, c: accuracy not known: exclusions are not random (audit it).",
-        "accuracies hold if every wrong value is as likely to be ruled out as any other (uniform).",
+        "Accuracies hold if every wrong value is as likely to be ruled out as any other (uniform).",
     ]
     both = report(column("a", **known), column("d", **{**known, "accuracy_basis": "mechanism"}))
     assert page(both).notes[1] == (
@@ -307,7 +307,7 @@ def test_an_accuracy_that_is_not_known_says_why_and_others_what_they_rest_on():
     assert advice in page(report(biased, useless)).notes
     none = {"accuracy_basis": "none", "accuracy_reason": "no cells were hidden (--folds 0)"}
     assert page(report(column("a", **none), column("b", **none))).notes == [
-        "accuracies not known: no cells were hidden (--folds 0)."
+        "Accuracies are not known: no cells were hidden (--folds 0)."
     ]
 
 
@@ -325,13 +325,13 @@ def test_how_strong_a_bias_answers_withstand_is_said_of_the_weakest_cfs():
         f"b: {better} 1.3 times as readily as others; {unnoticed}.",
         f"a: {better} 1.7 times as readily as others; a value ruled out 2.1 times {noticed}.",
         (
-            "accuracies if some wrong values are ruled out more readily than others (--bias 1.5): "
+            "Accuracies if some wrong values are ruled out more readily than others (--bias 1.5): "
             "d 0.25–0.75."
         ),
     ]
     many = report(*(column(f"cf{i}", break_even_bias=1.5 + i / 10) for i in range(8)))
     assert len(page(many).notes) == 6
-    assert page(many).notes[-1] == "3 other CFs: better than the commonest up to 2 times or more."
+    assert page(many).notes[-1] == "3 other CFs: better than the commonest up to 2.0 times or more."
 
 
 @given(st.text(alphabet="ab_*`|\\<>[]()!&#~-+=:;. 1\n", min_size=1))
@@ -352,3 +352,16 @@ def test_any_name_comes_back_from_a_note_in_markdown(name):
 def test_a_method_in_the_title_does_not_become_markup():
     facts = Report("0.1.0", 9, {"method": "<b>*x*"}, (column(),))
     assert paragraphs_of_markdown(markdown(facts)) == ["9 rows, 1 CF, method <b>*x*, none flagged"]
+
+
+def test_groups_are_counted_and_a_power_is_said_though_its_error_is_not_known():
+    many = [
+        replace(column(), name=f"c{place}", calibration_power=0.1 * (place + 1))
+        for place in range(7)
+    ]
+    said = page(replace(report(*many), groups=1312)).notes
+    assert "Rows belong to 1,312 groups, which were hidden together and count as one each." in said
+    assert (
+        "Confidences are calibrated, each CF's by a power (below 1: less sure): "
+        "c0 0.10, c1 0.20, c2 0.30, c3 0.40, c4 0.50, 2 other CFs less."
+    ) in said
