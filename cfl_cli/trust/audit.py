@@ -8,10 +8,17 @@ from which X/n is at most z standard errors away:
 
 The true p is a whole number of rows over N, at least X and at most X + N − n of them, so the ends
 are rounded outward to such numbers. Nothing is assumed of how the cells came about.
+
+An estimate without truth held if it differs from the audit by no more than chance may do:
+
+    |estimate − X/n| ≤ √(a² + b²)
+
+where a and b are the sides of the two intervals that face each other. This is the 95 % interval of
+a difference; two intervals that just touch are farther apart.
 """
 
 from dataclasses import dataclass
-from math import ceil, floor
+from math import ceil, floor, hypot
 
 from cfl_cli.trust.intervals import Interval, wilson
 
@@ -32,10 +39,17 @@ class Audit:
     if_empty_right: Interval | None  # … or right; None: none was left empty
     more_rows: int  # to be checked, about, for an interval of the width WIDTH
     estimate: Interval | None  # the accuracy of these answers as it was estimated without truth
-    estimate_held: bool | None  # whether the two intervals have a value in common
+    estimate_held: bool | None  # whether the two differ by no more than chance may do
     former_accuracy: Interval | None  # the report's estimated_accuracy before any audit …
     former_basis: str | None  # … and what it was based on
     contradicted: int | None  # checked values that the row's cell rules out; None: no schema
+
+    @property
+    def estimate_was(self) -> str | None:
+        """Return which way the estimate missed; None: it held, or there was none."""
+        if self.estimate is None or self.estimate_held is not False:
+            return None
+        return "too high" if self.estimate.value > self.accuracy.value else "too low"
 
 
 def judge(
@@ -51,9 +65,6 @@ def judge(
     """Return what so many right answers among those checked mean for all of them."""
     accuracy = share(right, checked, answers)
     empty = drawn - checked
-    held = None
-    if estimate:
-        held = estimate.low <= accuracy.high and accuracy.low <= estimate.high
     return Audit(
         answers=answers,
         drawn=drawn,
@@ -65,11 +76,18 @@ def judge(
         if_empty_right=share(right + empty, drawn, answers) if empty else None,
         more_rows=more_rows(right, checked, answers),
         estimate=estimate,
-        estimate_held=held,
+        estimate_held=agree(accuracy, estimate) if estimate else None,
         former_accuracy=former[0],
         former_basis=former[1],
         contradicted=contradicted,
     )
+
+
+def agree(one: Interval, other: Interval) -> bool:
+    """Return whether two independent estimates differ by no more than chance may do."""
+    lower, upper = sorted((one, other), key=lambda interval: interval.value)
+    reach = hypot(lower.high - lower.value, upper.value - upper.low)
+    return upper.value - lower.value <= reach
 
 
 def share(right: int, checked: int, answers: int) -> Interval:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.stats import binomtest, hypergeom
 
-from cfl_cli.trust.audit import WIDTH, ends, judge, more_rows, share
+from cfl_cli.trust.audit import WIDTH, agree, ends, judge, more_rows, share
 from cfl_cli.trust.intervals import NORMAL, Interval
 
 
@@ -104,7 +104,29 @@ def test_rows_left_empty_are_counted_as_wrong_and_as_right():
     assert (whole.empty, whole.if_empty_wrong, whole.if_empty_right) == (0, None, None)
 
 
-def test_an_estimate_holds_if_the_audit_leaves_some_of_its_interval_possible():
+def test_an_estimate_holds_if_it_differs_by_no_more_than_chance_may_do():
     assert audited().estimate_held is True
     assert audited(right=50).estimate_held is False
     assert audited(estimate=None).estimate_held is None
+
+
+def test_an_estimate_that_missed_is_said_to_have_been_too_high_or_too_low():
+    assert audited(right=50).estimate_was == "too high"
+    assert audited(right=50, estimate=Interval(0.2, 0.1, 0.3)).estimate_was == "too low"
+    assert audited().estimate_was is None
+    assert audited(estimate=None).estimate_was is None
+
+
+@pytest.mark.parametrize("turned", [False, True])
+def test_intervals_that_only_touch_do_not_agree(turned):
+    audit, estimate = Interval(0.67, 0.60, 0.72), Interval(0.77, 0.72, 0.89)
+    pair = (estimate, audit) if turned else (audit, estimate)
+    assert not agree(*pair)
+    assert agree(audit, Interval(0.74, 0.69, 0.86))
+
+
+def test_of_two_audits_of_the_same_table_95_in_100_agree():
+    rng = np.random.default_rng(0)
+    counts = rng.binomial(400, 0.7, size=(4000, 2))
+    held = [agree(*(share(int(right), 400, 10**9) for right in pair)) for pair in counts]
+    assert np.mean(held) == pytest.approx(0.95, abs=0.012)

@@ -92,8 +92,9 @@ def _of_all(audited: Audited) -> Iterator[str]:
         "The accuracy is that of all answers in the table, exact cells among them, and assumes "
         "nothing of how the cells came about."
     )
-    if any(audit.estimate_held is False for audit in audited.audits.values()):
-        yield (
-            "held: no: what was estimated without truth is refuted; do not rely on the report's "
-            "other figures of this CF."
-        )
+    for cf, audit in audited.audits.items():
+        if audit.estimate_was:
+            yield (
+                f"{printable(cf)}: what was estimated without truth was {audit.estimate_was}; do "
+                "not rely on the report's other figures of this CF."
+            )

@@ -13,7 +13,7 @@ from cfl_cli.cli.show.audit import page
 from cfl_cli.jobs.audit import audit, draw
 
 
-def audited(wrong=10):
+def audited(wrong=6):
     one = output(wrong=wrong)
     drawn = filled(draw(one, 20).frame)
     empty = pl.when(pl.int_range(20) > 0).then(pl.col("job"))
@@ -36,9 +36,9 @@ def test_the_table_shows_the_accuracy_beside_what_was_estimated():
     assert max(map(len, text.splitlines())) <= 80
 
 
-def test_an_estimate_that_is_refuted_is_said_to_be():
+def test_an_estimate_that_missed_is_said_to_be_too_high():
     found = audited(wrong=35)
-    assert "held: no: what was estimated without truth is refuted" in render(page(found), "md")
+    assert "job: what was estimated without truth was too high; do not" in render(page(found), "md")
     shown = " ".join(render(report.page(found.report), "table").split())
     assert "0.90 (0.80–0.95) was estimated without truth, which is refuted by it." in shown
 
