@@ -112,8 +112,15 @@ class Asked:
         return jobs.read_output(self.table.frame, report, self.schema, name=self.place.name)
 
     @property
+    def own_files(self) -> list[Path | None]:
+        """Return OUT and its reports, wherever they are: nothing else may be written there."""
+        out, named = self.place.path, self.options.get("report")
+        beside = [out, tables.report_path(out)] if out else []
+        return [*beside, *([tables.local(named)] if named else [])]
+
+    @property
     def sources(self) -> list[Path | None]:
-        """Return the files that are read, OUT aside; None is standard input."""
+        """Return the files that are read, OUT and its report aside; None is standard input."""
         named = [*self.options.get("checked", []), self.options.get("into")]
         paths = [None if name == STANDARD else tables.local(name) for name in named if name]
         if paths.count(None) > 1:
@@ -127,7 +134,7 @@ def draw(asked: Asked) -> None:
     settings, run = asked.settings
     target = Place.to_write(asked.out or STANDARD, asked.options.get("output_format"))
     outputs = Outputs.without_report(target, reject=False)
-    outputs.check(sources=[asked.place.path, *asked.sources], overwrite=run.overwrite)
+    outputs.check(sources=[*asked.own_files, *asked.sources], overwrite=run.overwrite)
     with outputs.stream() as stream:
         rows = jobs.draw(
             asked.output(),
@@ -164,9 +171,9 @@ def read_back(asked: Asked) -> None:
     report = _report_place(asked, sources)
     text_out = None if into else asked.out
     target = text_target(
-        text_out or STANDARD, [*sources, asked.place.path], overwrite=run.overwrite
+        text_out or STANDARD, [*sources, *asked.own_files], overwrite=run.overwrite
     )
-    merged = _merged_place(asked, [*sources, report]) if into else None
+    merged = _merged_place(asked, sources) if into else None
     output = asked.output()
     missing = asked.schema.missing if asked.schema else ("",)
     audited = jobs.audit(
@@ -240,7 +247,7 @@ def _merged_place(asked: Asked, sources: list[Path | None]) -> Outputs:
     """Return where the table with new exact cells goes, or raise if it cannot be written."""
     place = Place.to_write(str(asked.out), asked.options.get("output_format"))
     outputs = Outputs.without_report(place, reject=sets_aside(asked.options))
-    outputs.check(sources=[*sources, asked.place.path], overwrite=asked.settings[1].overwrite)
+    outputs.check(sources=[*sources, *asked.own_files], overwrite=asked.settings[1].overwrite)
     return outputs
 
 

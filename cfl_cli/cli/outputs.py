@@ -71,6 +71,12 @@ class Outputs:
                 f"not writing binary {form.kind.title} to a terminal: use --out FILE or a pipe"
             )
         check_targets(self.paths, sources=sources, overwrite=overwrite)
+        old = self.table.path and tables.report_path(self.table.path)
+        if old and overwrite and any(_same(old, source) for source in sources):
+            raise UsageError(
+                f"{old}: is read, but would be removed as an old report of {self.table.name}: name "
+                "another file"
+            )
 
     @contextmanager
     def stream(self) -> Iterator[IO[bytes] | None]:

@@ -168,6 +168,30 @@ def test_the_page_goes_to_a_file_that_is_no_source(folder):
         assert Path(name).read_bytes() == before
 
 
+@pytest.mark.parametrize(
+    "out", ["out.csv", "out.csv.report.json", "facts.json", "facts.csv", "s.yml", "link.csv"]
+)
+def test_rows_to_check_replace_neither_the_output_nor_its_report(folder, out):
+    for name in ("facts.json", "facts.csv.report.json"):
+        Path(name).write_bytes(Path("out.csv.report.json").read_bytes())
+    Path("link.csv").symlink_to("out.csv.report.json")
+    before = {path.name: path.read_bytes() for path in folder.iterdir()}
+    report = "facts.csv.report.json" if out == "facts.csv" else "facts.json"
+    options = ["-s", "s.yml", "--output-format", "csv", "--overwrite", "--report", report]
+    refused(drawn(*options, out=out), 2, "is read" if out == "facts.csv" else "would be read")
+    assert {path.name: path.read_bytes() for path in folder.iterdir()} == before
+
+
+@pytest.mark.parametrize("into", [[], ["--into", "data.csv", "--output-format", "csv"]])
+def test_nothing_that_is_read_back_is_replaced(folder, into):
+    drawn("--cf", "job")
+    fill()
+    before = {path.name: path.read_bytes() for path in folder.iterdir()}
+    for out in ("out.csv", "out.csv.report.json", "to_check.csv", "s.yml", *into[1:2]):
+        refused(checked("-s", "s.yml", "--out", out, "--overwrite", *into), 2, "would be read")
+    assert {path.name: path.read_bytes() for path in folder.iterdir()} == before
+
+
 def test_checked_values_are_written_back_and_the_next_run_reads_them(folder):
     drawn("--cf", "job")
     fill()
