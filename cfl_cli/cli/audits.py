@@ -153,15 +153,28 @@ def draw(asked: Asked) -> None:
     for answers in rows.answers:
         more = len(answers.values) - VALUES_SHOWN
         rest = f" and {more:,} more" if more > 0 else ""
-        rest += "" if answers.is_whole else "; for values never answered, add --schema"
-        values = ", ".join(answers.values[:VALUES_SHOWN])
-        note(printable(f"values of {answers.cf}: {values}{rest}"))
-    words = [asked.answers, "--checked", target.name if target.path else "FILE"]
-    words += ["--report", asked.options["report"]] if "report" in asked.options else []
+        values = ", ".join(answers.values[:VALUES_SHOWN]) + rest
+        if answers.is_whole:
+            note(printable(f"values of {answers.cf}: {values}"))
+        else:
+            known = f"values among the answers of {answers.cf}: {values}"
+            note(printable(f"{known} (--schema FILE lists all)"))
     note(
         f"write the true values, leave empty what is not known, keep {ROW} and {DRAW}",
-        f"then: cfl audit {' '.join(map(shell_quote, words))}",
+        f"then: {_reading_back(asked, target)}",
     )
+
+
+def _reading_back(asked: Asked, target: Place) -> str:
+    """Return the command that reads the rows back, with the options that it needs again."""
+    options = {**asked.options, "checked_format": asked.options.get("output_format")}
+    words = ["cfl", "audit", asked.answers, "--checked", target.name if target.path else "FILE"]
+    for name in ("checked_format", "schema", "report", "input_format"):
+        if options.get(name):
+            words += [f"--{name.replace('_', '-')}", options[name]]
+    for cf in options.get("cf", []):
+        words += ["--cf", cf]
+    return " ".join(map(shell_quote, words))
 
 
 def read_back(asked: Asked) -> None:

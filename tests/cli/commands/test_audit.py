@@ -1,6 +1,7 @@
 """A whole audit on the command line, and what can go wrong on the way."""
 
 import json
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -75,7 +76,7 @@ def test_a_draw_says_what_to_do_next_and_shows_no_answer(folder):
         "values of job: clerk, nurse, farmer, smith",
         "values of pet: cat, dog",
         "write the true values, leave empty what is not known, keep cfl_row and cfl_draw",
-        "then: cfl audit out.csv --checked to_check.csv",
+        "then: cfl audit out.csv --checked to_check.csv --schema s.yml",
     ]
     lines = Path("to_check.csv").read_text().splitlines()
     assert lines[0] == "cfl_row,id,job,pet,cfl_draw"
@@ -84,6 +85,28 @@ def test_a_draw_says_what_to_do_next_and_shows_no_answer(folder):
     assert draw.startswith("seed 0 rows 12 of ")
     assert drawn("-q", "--seed", 1, out="other.csv").output == ""
     assert Path("other.csv").read_text() != Path("to_check.csv").read_text()
+
+
+def test_without_a_schema_a_draw_does_not_pretend_to_know_all_values(folder):
+    table = pl.read_csv("out.csv", infer_schema=False)
+    table.with_columns(job_imputed=pl.lit("nurse")).write_csv("out.csv")
+    shown = drawn().stderr
+    assert "values among the answers of job: nurse (--schema FILE lists all)\n" in shown
+    assert "values of pet: cat, dog\n" in shown
+
+
+def test_the_command_that_a_draw_ends_with_reads_its_rows_back(folder):
+    Path("out.csv").rename("out put")
+    Path("out.csv.report.json").rename("facts.json")
+    options = ["--input-format", "csv", "--report", "facts.json", "--output-format", "csv"]
+    result = drawn(*options, "--cf", "job", "-s", "s.yml", out="check", source="out put")
+    then = result.stderr.splitlines()[-1].removeprefix("then: ")
+    assert then == (
+        "cfl audit 'out put' --checked check --checked-format csv --schema s.yml "
+        "--report facts.json --input-format csv --cf job"
+    )
+    fill("check")
+    assert cfl(*shlex.split(then)[1:]).exit_code == 0
 
 
 def test_the_audit_is_printed_and_the_report_is_brought_up_to_date(folder):
