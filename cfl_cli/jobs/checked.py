@@ -229,6 +229,7 @@ def _joined(
     for part in parts:
         for draw in part.draws:
             drawn |= draw.rows(n)
+        before = places.copy()  # a row that is twice in one file was said to be
         for row, text in zip(part.rows.tolist(), _text(part.frame[answers.cf]), strict=True):
             if text == "" or text in missing:
                 continue
@@ -236,7 +237,7 @@ def _joined(
             where = f"{part.name}: {ROW} {row + 1}, column {quote(answers.cf)}"
             if place < 0:
                 problems.add(f"{where}: {quote(text)} {_not_a_value(text, answers)}")
-            elif places[row] >= 0 and places[row] != place:
+            elif before[row] >= 0 and before[row] != place:
                 problems.add(f"{where}: another file has another value for it: correct one")
             else:
                 places[row] = place

@@ -105,6 +105,13 @@ def test_files_may_share_rows_but_not_disagree_about_them():
         read({"g": DRAWN, "f": with_first(job="farmer")}, OUTPUT)
 
 
+def test_a_row_that_is_twice_in_one_file_is_said_to_be_whatever_its_values():
+    with pytest.raises(DataError) as error:
+        found(pl.concat([DRAWN.cast(pl.String), with_first(job="farmer").head(1)]))
+    [problem] = error.value.problems
+    assert "is there twice, in rows 1 and 11 of the file" in problem
+
+
 def test_without_a_schema_a_value_that_was_never_answered_asks_for_it():
     plain = read_answers(table(), facts(), name="out.csv")
     with pytest.raises(DataError, match=r"'dog' is not among the values of its answers.*--schema"):
