@@ -66,6 +66,12 @@ def _marks(cfs: Sequence[str], schema: Schema) -> dict[str, str]:
 
 def _refuse_other(table: pl.DataFrame, output: Output, name: str) -> None:
     """Raise unless the table is the one that was imputed, row by row."""
+    answers = [title for one in output.answers for title in one.columns if title in table.columns]
+    if answers:
+        raise DataError(
+            f"{name}: has answers, in column {quote(answers[0])}: pass the table that "
+            f"{output.name} was made from, before `cfl impute`"
+        )
     theirs = f"{name}: not the table that {output.name} was made from"
     if table.height != output.table.height:
         raise DataError(

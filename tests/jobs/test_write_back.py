@@ -61,6 +61,12 @@ def test_another_table_is_refused_without_showing_its_cells(data, words):
     assert "P0" not in str(error.value)
 
 
+def test_the_output_itself_is_refused_with_the_way_out():
+    words = r"^o: has answers, in column 'job_imputed': pass the table that out\.csv was made from"
+    with pytest.raises(DataError, match=words):
+        write_back(table(), OUTPUT, CHECKED, SCHEMA, name="o")
+
+
 def test_a_cf_without_a_mark_for_exact_cells_is_refused_with_the_ways_out():
     both = audit(OUTPUT, {"f": filled(draw(OUTPUT, 10).frame)}).checked
     with pytest.raises(SchemaError, match="column 'pet' has no mark for exact cells: add `exact`"):
