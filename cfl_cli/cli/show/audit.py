@@ -59,7 +59,7 @@ def sentences(cf: str, audit: Audit) -> Iterator[str]:
     if audit.contradicted:
         yield (
             f"{name}: in {count(audit.contradicted, 'row')} the cell rules out what is true: its "
-            "exclusion is wrong."
+            "exclusion or exact value is wrong."
         )
 
 

@@ -43,6 +43,13 @@ def test_an_estimate_that_missed_is_said_to_be_too_high():
     assert "0.90 (0.80–0.95) was estimated without truth, which is refuted by it." in shown
 
 
+def test_a_cell_that_is_contradicted_may_be_an_exact_one():
+    one = output()
+    found = audit(one, {"f": draw(one, 40).frame.with_columns(job=pl.lit("farmer"))})
+    words = "job: in 8 rows the cell rules out what is true: its exclusion or exact value is wrong."
+    assert words in render(page(found), "md")
+
+
 def test_programs_get_every_fact():
     found = audited()
     [record] = csv.DictReader(io.StringIO(render(page(found), "csv")))
