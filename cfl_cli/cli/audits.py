@@ -28,6 +28,7 @@ from cfl_cli.tables.table import STANDARD, Place, Table
 from cfl_cli.trust.report import Report
 
 VALUES_SHOWN = 20  # of a domain
+READING_BACK = {"checked", "into", "checked_format", "checked_encoding", "into_format"}
 SIGNS = ",;\t|"  # that spreadsheets separate cells with
 
 
@@ -42,7 +43,7 @@ class Asked:
 
     def __post_init__(self) -> None:
         draw = {"draw", "key", "show_answers"} & {*self.options}
-        check = {"checked", "into"} & {*self.options}
+        check = READING_BACK & {*self.options}
         if self.answers == STANDARD:
             raise UsageError("OUT: name a file, not -: its report is read, too")
         if not {"draw", "checked"} & {*self.options}:
@@ -54,6 +55,10 @@ class Asked:
             raise UsageError(
                 f"{one} and {other} do not go together: draw rows, fill them in, then read them "
                 "back"
+            )
+        if draw and self.options.get("format", "table") != "table":
+            raise UsageError(
+                "--format: is that of the audit: for rows to check, use --output-format"
             )
         if "into" in self.options and "schema" not in self.options:
             raise UsageError(

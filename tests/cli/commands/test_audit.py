@@ -298,6 +298,8 @@ def test_other_encodings_are_asked_for_by_the_option_that_is_meant(folder):
         (["--draw", 5, "--checked", "f.csv"], "--draw and --checked do not go together"),
         (["--draw", 5, "--into", "data.csv"], "--draw and --into do not go together"),
         (["--checked", "f.csv", "--key", "id"], "--key and --checked do not go together"),
+        (["--draw", 5, "--format", "json"], "--format: is that of the audit: for rows to check"),
+        (["--draw", 5, "--checked-format", "csv"], "--draw and --checked-format do not go"),
         (["--draw", 0], "--draw: expected at least 1, found 0"),
         (["--draw", 33], "--draw 33: expected 1 to 32"),
         (["--draw", 5, "--out", "x.xlsx"], "x.xlsx: unknown format"),
@@ -324,6 +326,10 @@ def test_a_command_line_that_makes_no_sense_is_refused(folder, options, words):
     before = {path.name: path.read_bytes() for path in folder.iterdir()}
     refused(cfl("audit", "out.csv", *options), 2, words)
     assert {path.name: path.read_bytes() for path in folder.iterdir()} == before
+
+
+def test_the_default_format_of_an_audit_does_not_hinder_a_draw(folder):
+    assert drawn("--format", "table").exit_code == 0
 
 
 def test_files_that_are_wrong_are_refused(folder):
