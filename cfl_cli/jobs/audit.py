@@ -44,7 +44,9 @@ class Audited:
 
     rows: int  # of the output
     audits: dict[str, Audit]
+    files: tuple[str, ...]  # what errors call them
     unchecked: tuple[str, ...]  # CFs of the files of which nothing was found out
+    absent: tuple[str, ...]  # CFs for which no file has a column
     report: Report
     checked: tuple[Checked, ...]
 
@@ -57,6 +59,7 @@ class Audited:
             "rows": self.rows,
             "columns": columns,
             "unchecked": self.unchecked,
+            "absent": self.absent,
         }
         return json.dumps(facts, ensure_ascii=False, indent=2, allow_nan=False)
 
@@ -116,6 +119,7 @@ def audit(
     """
     tables = {name: frames.as_polars(table, name=name) for name, table in checked.items()}
     found = files.read(tables, output, cfs, missing)
+    filled = {one.answers.cf for one in found}
     reports = {column.name: column for column in output.report.columns}
     audits = {
         one.answers.cf: judged for one in found if (judged := _audit(one, reports[one.answers.cf]))
@@ -124,7 +128,9 @@ def audit(
     return Audited(
         output.table.height,
         audits,
+        tuple(tables),
         tuple(one.answers.cf for one in found if one.answers.cf not in audits),
+        tuple(answers.cf for answers in output.of(cfs) if answers.cf not in filled),
         replace(output.report, columns=columns),
         tuple(found),
     )

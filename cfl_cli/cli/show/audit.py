@@ -81,6 +81,8 @@ def _of_all(audited: Audited) -> Iterator[str]:
     """Yield what concerns no single CF, or one without a line."""
     for cf in audited.unchecked:
         yield f"{printable(cf)}: no answer checked."
+    for cf in audited.absent:
+        yield f"{printable(cf)}: no column in {', '.join(audited.files)}, not audited."
     more = [
         f"{audit.more_rows:,} for {printable(cf)}"
         for cf, audit in audited.audits.items()

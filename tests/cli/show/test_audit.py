@@ -43,6 +43,15 @@ def test_an_estimate_that_missed_is_said_to_be_too_high():
     assert "0.90 (0.80–0.95) was estimated without truth, which is refuted by it." in shown
 
 
+def test_a_cf_without_a_column_is_said_not_to_be_audited():
+    one = output()
+    drawn = filled(draw(one, 20).frame).drop("pet")
+    found = audit(one, {"f": drawn, "g": drawn})
+    assert "pet: no column in f, g, not audited." in render(page(found), "md")
+    assert json.loads(render(page(found), "json"))["absent"] == ["pet"]
+    assert "no column" not in render(page(audit(one, {"f": drawn}, cfs=["job"])), "md")
+
+
 def test_a_cell_that_is_contradicted_may_be_an_exact_one():
     one = output()
     found = audit(one, {"f": draw(one, 40).frame.with_columns(job=pl.lit("farmer"))})
