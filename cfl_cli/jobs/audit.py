@@ -8,6 +8,7 @@ of the report; rows without an answer to any of the CFs are not drawn.
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
+from math import ceil
 from typing import Any
 
 import numpy as np
@@ -39,6 +40,14 @@ class Drawn:
 
 
 @dataclass(frozen=True)
+class LargerDraw:
+    """A draw that holds all rows drawn so far, and enough others."""
+
+    rows: int
+    seed: int
+
+
+@dataclass(frozen=True)
 class Audited:
     """What the checked rows say, CF by CF, and the report that now says it too."""
 
@@ -47,6 +56,7 @@ class Audited:
     files: tuple[str, ...]  # what errors call them
     unchecked: tuple[str, ...]  # CFs of the files of which nothing was found out
     absent: tuple[str, ...]  # CFs for which no file has a column
+    larger: LargerDraw | None  # for intervals as narrow as `more_rows` aims at, about
     report: Report
     checked: tuple[Checked, ...]
 
@@ -60,6 +70,7 @@ class Audited:
             "columns": columns,
             "unchecked": self.unchecked,
             "absent": self.absent,
+            "larger_draw": asdict(self.larger) if self.larger else None,
         }
         return json.dumps(facts, ensure_ascii=False, indent=2, allow_nan=False)
 
@@ -131,6 +142,7 @@ def audit(
         tuple(tables),
         tuple(one.answers.cf for one in found if one.answers.cf not in audits),
         tuple(answers.cf for answers in output.of(cfs) if answers.cf not in filled),
+        _larger(found, audits, output),
         replace(output.report, columns=columns),
         tuple(found),
     )
@@ -141,6 +153,24 @@ def _first(some: Mask, rows: int, seed: int, fingerprint: str) -> tuple[Ints, in
     order = files.order(len(some), seed, fingerprint)
     places = np.flatnonzero(some[order])[:rows]
     return np.sort(order[places]), int(places[-1]) + 1
+
+
+def _larger(
+    found: Sequence[Checked], audits: Mapping[str, Audit], output: Output
+) -> LargerDraw | None:
+    """Return which draw has the rows to check more, or None: none is needed, or none holds all."""
+    draws = {draw for one in found for draw in one.draws}
+    seeds = {draw.seed for draw in draws}
+    if len(seeds) != 1 or not any(audit.more_rows for audit in audits.values()):
+        return None
+    [seed] = seeds
+    some = np.logical_or.reduce([one.answers.given for one in found])
+    order = files.order(len(some), seed, output.fingerprint)
+    rows = int(some[order[: max(draw.first for draw in draws)]].sum())
+    # Of the rows to come, as many will have an answer, and be found out, as of those so far.
+    more = max(ceil(audit.more_rows * rows / audit.checked) for audit in audits.values())
+    enough = min(rows + more, int(some.sum()))
+    return LargerDraw(enough, seed) if enough > rows else None
 
 
 def _refuse_keys(keys: Sequence[str], wanted: Sequence[GivenAnswers], output: Output) -> None:

@@ -65,7 +65,8 @@ class Checked:
     """What was found out about one CF."""
 
     answers: GivenAnswers
-    drawn: Mask  # n: by any of the files that have a column for this CF
+    drawn: Mask  # n: by any draw in the files that have a column for this CF
+    draws: tuple[Draw, ...]  # these draws
     places: Ints  # n: of the true values among `answers.values`, −1 where not found out
 
     @cached_property
@@ -241,7 +242,8 @@ def _joined(
                 problems.add(f"{where}: another file has another value for it: correct one")
             else:
                 places[row] = place
-    return Checked(answers, drawn & answers.given, places)
+    draws_of = dict.fromkeys(draw for part in parts for draw in part.draws)
+    return Checked(answers, drawn & answers.given, tuple(draws_of), places)
 
 
 class _Spellings:

@@ -161,3 +161,34 @@ def test_cells_that_rule_out_what_is_true_are_counted_if_the_schema_is_known():
     assert without.audits["job"].contradicted is None
     known = audit(read_output(frame, facts(), SCHEMA, name="o"), {"f": filled(drawn)})
     assert known.audits["job"].contradicted == 20
+
+
+def test_a_larger_draw_holds_the_rows_drawn_so_far_and_makes_the_interval_as_narrow_as_wanted():
+    one = output(n=2000, wrong=400)
+    small = filled(draw(one, 100, seed=3).frame, n=2000)
+    found = audit(one, {"f": small})
+    assert found.larger.seed == 3
+    assert found.larger.rows == 100 + found.audits["job"].more_rows
+    large = draw(one, found.larger.rows, seed=3).frame
+    assert {*small["cfl_row"]} <= {*large["cfl_row"]}
+    new = filled(large.filter(~pl.col("cfl_row").is_in(small["cfl_row"].implode())), n=2000)
+    both = audit(one, {"f": small, "g": new}).audits["job"]
+    assert (both.checked, both.empty) == (found.larger.rows, 0)
+    assert both.accuracy.high - both.accuracy.low == pytest.approx(0.05, abs=0.01)
+
+
+def test_a_larger_draw_allows_for_rows_that_are_left_empty():
+    one = output(n=2000, wrong=400)
+    half = filled(draw(one, 100, cfs=["job"]).frame, n=2000).with_columns(
+        job=pl.when(pl.int_range(100) % 2 == 0).then("job")
+    )
+    found = audit(one, {"f": half})
+    assert found.larger.rows == 100 + 2 * found.audits["job"].more_rows
+
+
+def test_no_larger_draw_is_named_where_none_holds_the_rows_or_none_is_needed():
+    one = output()
+    first, second = (filled(draw(one, 10, seed=seed).frame) for seed in (0, 1))
+    assert audit(one, {"f": first}).larger is not None
+    assert audit(one, {"f": first, "g": second}).larger is None
+    assert audit(one, {"f": filled(draw(one, 40).frame)}).larger is None

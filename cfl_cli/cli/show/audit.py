@@ -90,6 +90,12 @@ def _of_all(audited: Audited) -> Iterator[str]:
     ]
     if more:
         yield f"Rows to check more for an interval {WIDTH:g} wide, about: {', '.join(more)}."
+    if audited.larger:
+        yield (
+            f"--draw {audited.larger.rows} --seed {audited.larger.seed} holds the rows drawn so "
+            "far, as long as OUT stays the same: look up the new ones alone, and pass both files "
+            "with --checked."
+        )
     yield (
         "The accuracy is that of all answers in the table, exact cells among them, and assumes "
         "nothing of how the cells came about."

@@ -43,6 +43,15 @@ def test_an_estimate_that_missed_is_said_to_be_too_high():
     assert "0.90 (0.80–0.95) was estimated without truth, which is refuted by it." in shown
 
 
+def test_the_page_says_how_to_draw_the_rows_to_check_more():
+    one = output(n=400)
+    found = audit(one, {"f": filled(draw(one, 20, seed=7).frame, n=400)})
+    text = render(page(found), "md")
+    assert f"--draw {found.larger.rows} --seed 7 holds the rows drawn so far, as long as" in text
+    facts = json.loads(render(page(found), "json"))
+    assert facts["larger_draw"] == {"rows": found.larger.rows, "seed": 7}
+
+
 def test_a_cf_without_a_column_is_said_not_to_be_audited():
     one = output()
     drawn = filled(draw(one, 20).frame).drop("pet")
