@@ -1,5 +1,6 @@
 """The two halves of `cfl audit`: rows to check go out, checked rows come back."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -208,6 +209,25 @@ def read_back(asked: Asked) -> None:
         deliver(drawn(page(audited), form, target), target, overwrite=run.overwrite)
     if not run.quiet:
         note(f"{report}: report brought up to date; see `cfl report {shell_quote(str(report))}`")
+        note(*_next_step(asked, merged, audited))
+
+
+def _next_step(asked: Asked, merged: Outputs | None, audited: Audited) -> Iterator[str]:
+    """Yield what to do with checked values, if something can be done."""
+    schema = asked.schema
+    if merged and merged.table.path:
+        words = ["cfl", "impute", merged.table.name, "--schema", asked.options["schema"]]
+        if "output_format" in asked.options:
+            words += ["--input-format", asked.options["output_format"]]
+        yield f"next: {' '.join(map(shell_quote, words))} --out OUT2"
+    elif merged is None and (
+        schema is None or any(schema.complementary[cf].exact for cf in audited.audits)
+    ):
+        file = shell_quote(asked.options["schema"]) if schema else "S"
+        yield (
+            f"next: add --into DATA --schema {file} --out DATA2 to write the values back as exact "
+            "cells, for the next run to learn from"
+        )
 
 
 def _checked(name: str, options: Values) -> Any:

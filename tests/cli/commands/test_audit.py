@@ -236,6 +236,23 @@ def test_checked_values_are_written_back_and_the_next_run_reads_them(folder):
     refused(again, 1, "drawn from other answers than those in out2.csv")
 
 
+def test_reading_back_says_what_the_next_step_is(folder):
+    drawn()
+    fill()
+    back = "next: add --into DATA --schema {} --out DATA2 to write the values back as exact cells"
+    assert back.format("S") in checked().stderr
+    assert back.format("s.yml") in checked("-s", "s.yml").stderr
+    assert "next:" not in checked("-s", "s.yml", "--cf", "pet").stderr
+    assert "next:" not in checked("-q").stderr
+    into = ["--into", "data.csv", "-s", "s.yml", "--cf", "job"]
+    assert "next:" not in checked(*into, "--out", "-").stderr
+    result = checked(*into, "--out", "data2", "--output-format", "csv")
+    step = result.stderr.splitlines()[-1].removeprefix("next: ")
+    assert step == "cfl impute data2 --schema s.yml --input-format csv --out OUT2"
+    words = shlex.split(step.replace("OUT2", "out2.csv"))
+    assert cfl(*words[1:]).exit_code == 0
+
+
 def test_cells_that_had_ruled_out_the_truth_are_warned_of(folder):
     drawn("--cf", "job")
     frame = pl.read_csv("to_check.csv", infer_schema=False)
