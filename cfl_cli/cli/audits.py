@@ -268,7 +268,8 @@ def _report_place(asked: Asked, sources: list[Path | None]) -> Path:
         path = tables.report_path(out)
     else:
         path = tables.local(asked.answers)
-    check_targets([path], sources=[*sources, *([out] if named else [])], overwrite=True)
+    others = [*sources, *([out] if named else [])]
+    check_targets([path], sources=others, overwrite=True, files_only=[path])
     return path
 
 

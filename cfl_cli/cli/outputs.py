@@ -5,7 +5,7 @@ Whether it may write there is asked before the work, so that nothing is computed
 
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -19,6 +19,8 @@ from cfl_cli.tables import files
 from cfl_cli.tables import table as tables
 from cfl_cli.tables.table import STANDARD, Place, Table
 from cfl_cli.trust.report import Report
+
+LIST_ENDINGS = ("", ".csv", ".txt")  # of names that promise no format but CSV
 
 
 @dataclass(frozen=True)
@@ -36,15 +38,13 @@ class Outputs:
         cls, table: Place, report: str | None, *, reject: bool, suspects: str | None = None
     ) -> Self:
         """Return where everything goes where the user says so."""
-        if suspects == STANDARD:
-            raise UsageError("--suspects writes a file beside OUT: name a file, not -")
+        listed = _list(suspects) if suspects is not None else None
         printed = report == STANDARD
         if printed and table.path is None:
             raise UsageError("OUT and --report are both standard output: name a file for one")
         path = tables.local(report) if report and not printed else None
         if report is None and table.path is not None and not table.format.embeds_report:
             path = tables.report_path(table.path)
-        listed = tables.local(suspects) if suspects else None
         return cls(table, path, printed, _rejects(table, reject=reject), listed)
 
     @classmethod
@@ -70,7 +70,8 @@ class Outputs:
             raise UsageError(
                 f"not writing binary {form.kind.title} to a terminal: use --out FILE or a pipe"
             )
-        check_targets(self.paths, sources=sources, overwrite=overwrite)
+        files_only = [path for path in (self.rejects, self.suspects) if path is not None]
+        check_targets(self.paths, sources=sources, overwrite=overwrite, files_only=files_only)
         old = self.table.path and tables.report_path(self.table.path)
         if old and overwrite and any(_same(old, source) for source in sources):
             raise UsageError(
@@ -137,6 +138,16 @@ class Outputs:
             self.rejects.unlink()
 
 
+def _list(name: str) -> Path:
+    """Return where the list of suspect cells goes, or raise if its name promises another format."""
+    if name == STANDARD:
+        raise UsageError("--suspects writes a file beside OUT: name a file, not -")
+    path = tables.local(name)
+    if path.suffix.lower() not in LIST_ENDINGS:
+        raise UsageError(f"--suspects {name}: suspects are written as CSV: end the name in .csv")
+    return path
+
+
 def _rejects(table: Place, *, reject: bool) -> Path | None:
     """Return where records that do not fit go, if they are to be set aside."""
     if not reject:
@@ -179,19 +190,29 @@ def drawn(page: Page[Any], form: str, target: Path | None) -> str:
     )
 
 
-def check_targets(targets: list[Path], *, sources: list[Path | None], overwrite: bool) -> None:
+def check_targets(
+    targets: list[Path],
+    *,
+    sources: list[Path | None],
+    overwrite: bool,
+    files_only: Sequence[Path] = (),
+) -> None:
     """Raise unless every target can be written without harm to a source or to another target.
 
-    A source of None is standard input.
+    A source of None is standard input; `files_only` are targets that cannot be standard output.
     """
     for number, target in enumerate(targets):
         try:
-            _check_target(target, [*sources, *targets[:number]], overwrite=overwrite)
+            others = [*sources, *targets[:number]]
+            way_out = "" if target in files_only else ", or - for standard output"
+            _check_target(target, others, overwrite=overwrite, way_out=way_out)
         except (OSError, RuntimeError) as error:  # a name too long, links in a circle
             raise UsageError(f"{target}: cannot be written: {error}") from error
 
 
-def _check_target(target: Path, others: list[Path | None], *, overwrite: bool) -> None:
+def _check_target(
+    target: Path, others: list[Path | None], *, overwrite: bool, way_out: str
+) -> None:
     folder = target.resolve().parent
     if any(_same(target, other) for other in others):
         raise UsageError(f"{target}: would be read and written, or written twice: name another")
@@ -200,7 +221,7 @@ def _check_target(target: Path, others: list[Path | None], *, overwrite: bool) -
     if not os.access(folder, os.W_OK | os.X_OK):
         raise UsageError(f"{target}: directory {folder} is not writable: name another")
     if target.exists() and not target.is_file():
-        raise UsageError(f"{target}: not a regular file: name another, or - for standard output")
+        raise UsageError(f"{target}: not a regular file: name another{way_out}")
     if not overwrite:
         files.refuse_existing([target])
 

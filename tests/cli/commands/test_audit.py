@@ -171,6 +171,12 @@ def test_a_report_elsewhere_is_read_and_brought_up_to_date_there(folder):
     assert not Path("out.csv.report.json").exists()
 
 
+def test_a_report_that_is_a_directory_is_refused_without_advice_that_would_be_too(folder):
+    Path("d").mkdir()
+    result = checked("--report", "d", file="f.csv")
+    refused(result, 2, "d: not a regular file: name another\n")
+
+
 def test_a_report_that_does_not_exist_is_written_and_the_other_one_stays(folder):
     drawn()
     fill()

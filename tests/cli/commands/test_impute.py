@@ -79,6 +79,20 @@ def test_suspect_cells_go_to_no_file_that_is_used_otherwise(folder, name):
     assert not (folder / "out.csv").exists()
 
 
+@pytest.mark.parametrize("name", ["s.parquet", "s.csv.gz", "s.JSONL", "s.tsv", "s.xlsx"])
+def test_suspect_cells_are_not_written_as_csv_under_the_name_of_another_format(folder, name):
+    result = impute("--suspects", name)
+    assert result.exit_code == 2
+    assert f"--suspects {name}: suspects are written as CSV: end the name in .csv" in result.stderr
+    assert not (folder / "out.csv").exists()
+
+
+def test_advice_about_a_directory_names_standard_output_only_where_it_may_be_used(folder):
+    (folder / "d").mkdir()
+    assert impute("--suspects", "d").stderr.endswith("d: not a regular file: name another\n")
+    assert "name another, or - for standard output" in impute("--report", "d").stderr
+
+
 def test_quiet_prints_nothing(folder):
     assert impute("-q").output == ""
 
