@@ -31,7 +31,7 @@ from pydantic import (
 )
 from pydantic_core import InitErrorDetails
 
-from cfl_cli.core.messages import lacking, quote, unknown
+from cfl_cli.core.messages import lacking, quote, seen, unknown
 from cfl_cli.core.settings import RunSettings, Settings
 from cfl_cli.errors import SchemaError
 from cfl_cli.schema import yaml_text
@@ -126,6 +126,13 @@ class Complementary(Model):
         if exact is not None and exact == info.data.get("separator"):
             raise refused(f"{quote(exact)} is the separator too; choose another mark")
         return exact
+
+    @field_validator("exact_cells", mode="before")
+    @classmethod
+    def _the_only_word(cls, exact_cells: object) -> object:
+        if exact_cells is not None and exact_cells != "random":
+            raise refused(f"expected random, found {seen(exact_cells)}")
+        return exact_cells
 
     @field_validator("exact_cells")
     @classmethod

@@ -200,10 +200,9 @@ COMPLEMENTARY = "x: {role: complementary, "
             COMPLEMENTARY + "values: [a, ^NA]}",
             "no cell can say 'NA': it is listed under 'missing'",
         ),
-        (
-            COMPLEMENTARY + 'exact: "=", exact_cells: ^randm}',
-            "unknown exact_cells 'randm' for a complementary column (did you mean 'random'?)",
-        ),
+        (COMPLEMENTARY + 'exact: "=", exact_cells: ^randm}', "expected random, found 'randm'"),
+        (COMPLEMENTARY + 'exact: "=", exact_cells: ^true}', "expected random, found 'true'"),
+        (COMPLEMENTARY + 'exact: "=", exact_cells: ^[]}', "expected random, found a list"),
         (
             COMPLEMENTARY + "exact_cells: ^random}",
             'no cell can be exact without a mark: add `exact`, such as exact: "="',
