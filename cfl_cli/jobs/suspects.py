@@ -4,6 +4,7 @@ import numpy as np
 import polars as pl
 
 from cfl_cli.core.arrays import Floats
+from cfl_cli.core.messages import count
 from cfl_cli.estimators.interface import Estimate
 from cfl_cli.steps.encode import Encoded
 from cfl_cli.trust.facts import ColumnFacts
@@ -27,6 +28,14 @@ def suspect_cells(encoded: Encoded, estimate: Estimate) -> pl.DataFrame:
         listed.append(_frame(facts, facts.suspects))
     ranked = pl.concat(listed).sort("times_as_likely", descending=True, maintain_order=True)
     return ranked.with_columns(rank=pl.int_range(1, pl.len() + 1, dtype=pl.Int64))
+
+
+def in_words(found: pl.DataFrame) -> str:
+    """Return how many cells are listed, and of how many CFs."""
+    cells = count(found.height, "suspect cell")
+    if found.height == 0:
+        return cells
+    return f"{cells} of {count(found['cf'].n_unique(), 'CF')}, the most suspect first"
 
 
 def _frame(facts: ColumnFacts, found: Suspects) -> pl.DataFrame:

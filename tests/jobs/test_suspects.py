@@ -5,6 +5,7 @@ import pytest
 
 from cfl_cli import impute
 from cfl_cli.jobs import prepare
+from cfl_cli.jobs.suspects import in_words
 from cfl_cli.schema.model import Complementary, Ordinary, Schema
 from cfl_cli.trust import suspects
 
@@ -45,6 +46,13 @@ def test_a_wrong_cell_is_listed_first_with_the_value_that_its_neighbors_favor(wr
     assert found["rank"].to_list() == list(range(1, found.height + 1))
     assert found["times_as_likely"].is_sorted(descending=True)
     assert found["times_as_likely"].min() > 1
+
+
+def test_a_list_is_summed_up_in_a_line():
+    cells = pl.DataFrame({"cf": ["a"] * 1200 + ["b"]})
+    assert in_words(cells) == "1,201 suspect cells of 2 CFs, the most suspect first"
+    assert in_words(cells.head(1)) == "1 suspect cell of 1 CF, the most suspect first"
+    assert in_words(cells.clear()) == "0 suspect cells"
 
 
 def test_a_table_of_exact_cells_has_no_suspects():
