@@ -22,9 +22,11 @@ def impute(data: Data, schema: SchemaFile, out: Out, *, given: Values, how: Valu
     from cfl_cli.cli.outputs import Outputs
     from cfl_cli.cli.progress import Display
     from cfl_cli.cli.signals import listen
+    from cfl_cli.cli.streams import note
     from cfl_cli.cli.summary import note_rejects, summarise
     from cfl_cli.errors import ExitCode
     from cfl_cli.jobs.impute import impute as impute_frame
+    from cfl_cli.jobs.suspects import in_words
     from cfl_cli.tables import table as tables
 
     listen()
@@ -57,6 +59,8 @@ def impute(data: Data, schema: SchemaFile, out: Out, *, given: Values, how: Valu
         )
     if not run.quiet:
         note_rejects(outputs, table, source)
+        if outputs.suspects:
+            note(f"{outputs.suspects}: {in_words(result.suspects)}")
         summarise(result.report, target.name, outputs.readable)
     if run.fail_on_flag and any(column.flagged for column in result.report.columns):
         raise typer.Exit(ExitCode.FLAGGED)

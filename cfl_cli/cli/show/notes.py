@@ -165,7 +165,7 @@ def _of_audit(name: str, audit: Audit) -> Iterator[str]:
     """Yield where the accuracy of a CF that was audited comes from."""
     verdict = ""
     if audit.estimate:
-        agrees = "agrees" if audit.estimate_held else "is refuted by it"
+        agrees = f"was {audit.estimate_was}" if audit.estimate_was else "agrees"
         verdict = f"; {_interval(audit.estimate)} was estimated without truth, which {agrees}"
     yield (
         f"{name}: accuracy by audit: {audit.right:,} of {audit.checked:,} answers that were drawn "

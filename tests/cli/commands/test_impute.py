@@ -64,7 +64,9 @@ def test_flagged_cfs_are_kept_as_observed_and_fail_the_run_when_asked(folder):
 
 
 def test_suspect_cells_are_listed_in_a_file_when_asked(folder):
-    assert impute("--suspects", "suspects.csv").exit_code == 0
+    result = impute("--suspects", "suspects.csv")
+    assert result.exit_code == 0
+    assert "suspects.csv: " in result.stderr
     heading = (folder / "suspects.csv").read_text().splitlines()[0]
     assert heading == "rank,row,cf,favored,candidates_mass,times_as_likely"
     assert "suspects.csv" in impute("--suspects", "suspects.csv", out="new.csv").stderr

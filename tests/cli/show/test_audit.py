@@ -40,7 +40,7 @@ def test_an_estimate_that_missed_is_said_to_be_too_high():
     found = audited(wrong=35)
     assert "job: what was estimated without truth was too high; do not" in render(page(found), "md")
     shown = " ".join(render(report.page(found.report), "table").split())
-    assert "0.90 (0.80–0.95) was estimated without truth, which is refuted by it." in shown
+    assert "0.90 (0.80–0.95) was estimated without truth, which was too high." in shown
 
 
 def test_the_page_says_how_to_draw_the_rows_to_check_more():
