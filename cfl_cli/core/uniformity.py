@@ -29,7 +29,7 @@ from cfl_cli.core.exclusions import LEVEL, Mechanism, divergence
 PARTS = (0.125, 0.25, 0.5, 1.0)
 MUTUAL = 0.5  # how much rows count that were hidden in turn: the variance is up to twice as large
 UNEVEN = 0.1  # correlation below which estimates are hardly led astray, however many the rows
-BEYOND_CHANCE = 3.5  # standard errors: 1 in 2,000 honest CFs is that far off
+BEYOND_CHANCE = 3.29  # standard errors: 1 in 1,000 honest CFs is that far off
 SURE = 1.645  # standard errors that leave 5 % to one side
 MOST_BIAS = 100.0  # stronger ones are not told apart
 HALVINGS = 40  # of the range that holds the least bias that would be noticed
@@ -62,9 +62,12 @@ class Uniformity:
         if np.ptp(exclusions) == 0 or np.ptp(sureness) == 0:
             return False
         rows = float(len(exclusions) if self.counts is None else self.counts.sum())
-        rows *= MUTUAL if self.mutual else 1.0
+        # Of few cells that are unlike the rest no correlation can be large: 2 √(p(1−p)) at most
+        # of what it is for halves.
+        rest = 1 - np.bincount(self._sizes).max() / len(self._sizes)
+        least = UNEVEN * min(2 * (rest * (1 - rest)) ** 0.5, 1.0)
         related = abs(float(np.corrcoef(exclusions, sureness)[0, 1]))
-        return bool(related > max(UNEVEN, BEYOND_CHANCE / max(rows - 1, 1) ** 0.5))
+        return bool(related > max(least, BEYOND_CHANCE / max(rows - 1, 1) ** 0.5))
 
     @cached_property
     def surprises(self) -> Floats:

@@ -162,14 +162,14 @@ def test_cells_that_rule_out_more_where_priors_are_surer_are_refuted():
     assert found.refuted
     assert (found.surprises < found.threshold).all()  # each cell by itself is an honest one
     assert not Uniformity(prior, even, Mechanism(5)).refuted
-    few = slice(12)  # which may be chance
+    few = slice(11)  # which may be chance
     assert not Uniformity(prior[few], uneven[few], Mechanism(5)).uneven
 
 
 def test_the_correlation_is_spearmans():
     rng = np.random.default_rng(1)
     prior, values = rows(rng, 300, 4)
-    exclusions = rng.integers(0, 4, 300)
+    exclusions = 1 + np.arange(300) % 2  # halves, of which a correlation can be largest
     table = cells(rng, Mechanism(4), values, exclusions)
     expected = abs(spearmanr(exclusions, prior.max(axis=1)).statistic)
     for limit, so in ((expected - 1e-9, True), (expected + 1e-9, False)):
