@@ -5,8 +5,6 @@ together, and count as one where rows are taken for independent.
 """
 
 import numpy as np
-from scipy.sparse import coo_array
-from scipy.sparse.csgraph import connected_components
 
 from cfl_cli.core.arrays import Floats, Ints, Mask
 
@@ -50,6 +48,10 @@ def linked(n: int, rows: Ints, others: Ints, groups: Ints | None = None) -> Ints
 
     Rows that belong together by `groups` already still do.
     """
+    # Here, as they load slowly and few tables have anything to link.
+    from scipy.sparse import coo_array  # noqa: PLC0415
+    from scipy.sparse.csgraph import connected_components  # noqa: PLC0415
+
     one, other = rows, others
     if groups is not None:
         places = ranks(groups)

@@ -21,7 +21,6 @@ from cfl_cli.schema.model import Schema
 from cfl_cli.steps.decode import clashes
 from cfl_cli.steps.encode import Encoded, encode
 from cfl_cli.tables import frames
-from cfl_cli.trust import copies
 from cfl_cli.trust.doubts import few_distinct
 
 FOLDS = 5  # unless their number is given …
@@ -104,6 +103,8 @@ def _too_few_groups(
 
 def _with_copies(encoded: Encoded, settings: Settings, *, jobs: int | None) -> Encoded:
     """Return the encoded table in which copies belong together; as it is, if there are none."""
+    from cfl_cli.trust import copies  # noqa: PLC0415 — the search for neighbors loads slowly
+
     with Workers(jobs or available_cores()) as workers:
         found = copies.find(encoded.known, workers=workers, seed=settings.seed)
     if found is None:

@@ -15,7 +15,6 @@ what their accuracy is estimated to be.
 from collections.abc import Callable
 
 import numpy as np
-from scipy.optimize import brentq, minimize_scalar
 
 from cfl_cli.core.arrays import Floats, Ints, Mask
 from cfl_cli.core.groups import halves
@@ -118,6 +117,7 @@ class _Cells:
 
     def fit(self) -> float:
         """Return the power that predicts the cells best, drawn towards 1 where they say little."""
+        from scipy.optimize import minimize_scalar  # noqa: PLC0415 — loads slowly
 
         def loss(log_power: float) -> float:
             fit = self.worth * float(self.scores(log_power).sum())
@@ -135,6 +135,8 @@ def _allowed(power: float, confidences: Floats, answers: Ints, accuracy: Interva
     """
     if accuracy is None:
         return 1.0
+    from scipy.optimize import brentq  # noqa: PLC0415 — loads slowly
+
     most = (accuracy.value + accuracy.low) / 2
 
     def excess(log_power: float) -> float:
