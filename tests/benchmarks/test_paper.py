@@ -415,7 +415,7 @@ def test_a_folder_without_the_tables_is_told_at_once(tmp_path):
     assert told.stderr.endswith("holds no bank.csv: name its folder with --data\n")
 
 
-@pytest.mark.whole_tables
+@pytest.mark.slow  # the way to the page is tested on a generated table, too
 @pytest.mark.skipif(
     not (SHARED / "data" / "bank.csv").exists(),
     reason="the Bank and Adult tables are not beside the project",
