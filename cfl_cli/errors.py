@@ -67,3 +67,23 @@ class ResourceError(CflError):
     """Memory or disk ran out, or the solver failed."""
 
     exit_code = ExitCode.RESOURCES
+
+
+class ProblemList:
+    """What is wrong with data: the first few problems in words, the rest as a count."""
+
+    def __init__(self) -> None:
+        self.shown: list[str] = []
+        self.more = 0
+
+    def note(self, message: str) -> None:
+        """Note a problem, a sentence that names the place, the value and the way out."""
+        if len(self.shown) < PROBLEMS_SHOWN:
+            self.shown.append(message)
+        else:
+            self.more += 1
+
+    def raise_if_any(self) -> None:
+        """Raise a DataError if anything was noted."""
+        if self.shown:
+            raise DataError(*self.shown, more=self.more)

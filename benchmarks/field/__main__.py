@@ -1,10 +1,9 @@
 """Run cases and keep them for study: python -m benchmarks.field --to FOLDER."""
 
 import argparse
-import pickle
 from pathlib import Path
 
-from benchmarks.field.cases import make
+from benchmarks.field.cases import keep, make, path_of
 from benchmarks.field.mechanisms import MECHANISMS
 from benchmarks.field.tables import SEEN_ONCE, TUNED_ON, read
 
@@ -19,9 +18,8 @@ asked.to.mkdir(parents=True, exist_ok=True)
 for seed in range(asked.seeds):
     for table in TUNED_ON if asked.tables == "tuned" else SEEN_ONCE:
         for mechanism in asked.mechanism or MECHANISMS:
-            slug = f"{table}-{mechanism}-{asked.exact}-{seed}".replace("/", "_")
-            path = asked.to / f"{slug.replace(' ', '_')}.pkl"
+            path = path_of(asked.to, table, mechanism, seed, exact=asked.exact)
             if not path.exists():
                 case = make(read(table, seed=seed), mechanism, seed, exact=asked.exact)
-                path.write_bytes(pickle.dumps(case))
+                keep(case, path)
                 print(path.name, flush=True)

@@ -4,7 +4,6 @@ Of every kept case rows are drawn as `cfl audit` draws them, and looked up in th
 """
 
 import argparse
-import pickle
 from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -12,7 +11,7 @@ from pathlib import Path
 
 import numpy as np
 
-from benchmarks.field.cases import Case
+from benchmarks.field.cases import Case, kept
 from benchmarks.field.mechanisms import MECHANISMS
 from cfl_cli.core.arrays import Mask
 from cfl_cli.core.blocks import best
@@ -76,7 +75,7 @@ def main() -> None:
     asked = parser.parse_args()
     found: dict[str, list[Audits]] = defaultdict(list)
     for path in sorted(asked.cases.glob("*.pkl")):
-        case = pickle.loads(path.read_bytes())  # noqa: S301 — `benchmarks.field` wrote it
+        case = kept(path)
         found[case.mechanism] += audits(case, rows=asked.rows, times=asked.times)
     known = {mechanism: found[mechanism] for mechanism in MECHANISMS if found[mechanism]}
     print("\n".join(table(known, asked.times)))

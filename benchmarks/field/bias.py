@@ -23,7 +23,6 @@ with a value favored, each in turn, and the answers that these priors give are j
 """
 
 import argparse
-import pickle
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -31,7 +30,7 @@ from pathlib import Path
 
 import numpy as np
 
-from benchmarks.field.cases import Case
+from benchmarks.field.cases import Case, kept
 from cfl_cli.core.arrays import Ints
 from cfl_cli.core.exclusions import Mechanism
 from cfl_cli.core.posterior import most_confident
@@ -222,11 +221,11 @@ def main() -> None:
     parser.add_argument("--redraw", action="store_true")
     asked = parser.parse_args()
     paths = sorted(asked.cases.glob(f"*-{asked.exact}-*.pkl"))
-    kept = (pickle.loads(path.read_bytes()) for path in paths)  # noqa: S301 — our own files
+    cases = map(kept, paths)
     if asked.redraw:
-        print("\n".join(redrawn(case for case in kept if case.mechanism == "uniform")))
+        print("\n".join(redrawn(case for case in cases if case.mechanism == "uniform")))
     else:
-        print("\n".join(table([one for case in kept for one in judged(case)])))
+        print("\n".join(table([one for case in cases for one in judged(case)])))
 
 
 if __name__ == "__main__":

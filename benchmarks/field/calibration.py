@@ -8,7 +8,6 @@ named. Cases that `python -m benchmarks.field --to FOLDER` has kept are not run 
 """
 
 import argparse
-import pickle
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,7 +17,7 @@ import numpy as np
 import polars as pl
 
 from benchmarks import tables
-from benchmarks.field.cases import Case, make
+from benchmarks.field.cases import Case, kept, make, path_of
 from benchmarks.field.tables import SEEN_ONCE, TUNED_ON, read
 from cfl_cli import Schema, impute
 from cfl_cli.core.arrays import Floats, Ints
@@ -179,10 +178,9 @@ def _cases(asked: argparse.Namespace) -> Iterator[Case]:
     for seed in range(asked.seeds):
         for name in names:
             for mechanism in MECHANISMS:
-                slug = f"{name}-{mechanism}-0.0-{seed}".replace("/", "_").replace(" ", "_")
-                kept = asked.cases / f"{slug}.pkl" if asked.cases else None
-                if kept and kept.exists():
-                    yield pickle.loads(kept.read_bytes())  # noqa: S301 — our own
+                path = path_of(asked.cases, name, mechanism, seed) if asked.cases else None
+                if path and path.exists():
+                    yield kept(path)
                 else:
                     yield make(read(name, seed=seed), mechanism, seed)
         for name in ("bank", "adult") if asked.data else ():

@@ -1,8 +1,10 @@
 """One table, one way in which its cells came about, one seed: run, and kept for study."""
 
 import hashlib
+import pickle
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 import polars as pl
@@ -110,3 +112,19 @@ def make(
     folds = hidden_together(len(encoded.features), chosen, encoded.groups)
     estimate = run(encoded, chosen, folds=folds, progress=lambda *_: None)
     return Case(table.name, mechanism, seed, chosen, encoded, estimate, table.truth)
+
+
+def path_of(folder: Path, table: str, mechanism: str, seed: int, *, exact: float = 0.0) -> Path:
+    """Return where a case is kept."""
+    return folder / f"{table}-{mechanism}-{exact}-{seed}.pkl".replace("/", "_").replace(" ", "_")
+
+
+def keep(case: Case, path: Path) -> None:
+    """Keep a case for study."""
+    path.write_bytes(pickle.dumps(case))
+
+
+def kept(path: Path) -> Case:
+    """Return a case that was kept."""
+    case: Case = pickle.loads(path.read_bytes())  # noqa: S301 — only files of our own are read
+    return case

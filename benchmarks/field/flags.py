@@ -7,7 +7,6 @@ flagged, by how much better they truly are and by how many rows there are.
 """
 
 import argparse
-import pickle
 from collections.abc import Iterator
 from dataclasses import replace
 from itertools import pairwise
@@ -16,7 +15,8 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
-from benchmarks.field.cases import Case, make
+from benchmarks.field.cases import Case, kept, make
+from benchmarks.field.cases import keep as keep_case
 from benchmarks.field.tables import SEEN_ONCE, TUNED_ON, FieldTable, read
 from cfl_cli.core.posterior import most_confident
 from cfl_cli.trust.report import ColumnReport
@@ -73,8 +73,8 @@ def cases(keep: Path, tables: list[str], seeds: int) -> Iterator[tuple[int, Case
                         table = made(rows, seed) if is_made else read(name, rows=rows, seed=seed)
                         if kind == "noise":
                             table = noise(table, which, seed)
-                        path.write_bytes(pickle.dumps(make(table, "uniform", seed)))
-                    case = pickle.loads(path.read_bytes())  # noqa: S301 — kept by ourselves
+                        keep_case(make(table, "uniform", seed), path)
+                    case = kept(path)
                     if len(case.truth) > fewer:  # else the table has no more rows than before
                         yield rows, case
 

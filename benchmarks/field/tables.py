@@ -81,7 +81,7 @@ def read(name: str, *, rows: int = ROWS, seed: int = 0) -> FieldTable:
             ofs[column] = pl.Series(column, cells.to_numpy(dtype=float), nan_to_null=True)
             types[column] = "numeric"
         elif different <= MOST_VALUES:
-            texts = [None if cell != cell else str(cell) for cell in cells]  # noqa: PLR0124
+            texts = [None if cell != cell else str(cell) for cell in cells]  # noqa: PLR0124 — NaN
             ofs[column] = pl.Series(column, texts, dtype=pl.String)
             types[column] = "binary" if different == 2 else "categorical"
     domains = {cf: sorted({str(cell) for cell in frame[cf]}) for cf in cfs}

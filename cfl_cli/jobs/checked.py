@@ -20,7 +20,7 @@ import polars as pl
 from cfl_cli.core import draws
 from cfl_cli.core.arrays import Ints, Mask
 from cfl_cli.core.messages import did_you_mean, quote
-from cfl_cli.errors import PROBLEMS_SHOWN, DataError
+from cfl_cli.errors import DataError, ProblemList
 from cfl_cli.jobs.answers import GivenAnswers, Output
 from cfl_cli.tables import frames
 
@@ -85,7 +85,7 @@ def read(
 
     `cfs` are those to look at, all if none is named; `missing` are cells that count as empty.
     """
-    wanted, problems = output.of(cfs), _Problems()
+    wanted, problems = output.of(cfs), ProblemList()
     lines = [_Lines.of(file, name, output, problems) for name, file in files.items()]
     found = []
     for answers in wanted:
@@ -104,24 +104,6 @@ def read(
     return found
 
 
-class _Problems:
-    """What is wrong with the files: the first few in words, the rest as a count."""
-
-    def __init__(self) -> None:
-        self.shown: list[str] = []
-        self.more = 0
-
-    def add(self, message: str) -> None:
-        if len(self.shown) < PROBLEMS_SHOWN:
-            self.shown.append(message)
-        else:
-            self.more += 1
-
-    def raise_if_any(self) -> None:
-        if self.shown:
-            raise DataError(*self.shown, more=self.more)
-
-
 @dataclass(frozen=True, eq=False)
 class _Lines:
     """The lines of one file, each with the row that it is about."""
@@ -132,12 +114,14 @@ class _Lines:
     draws: tuple[Draw, ...]
 
     @classmethod
-    def of(cls, frame: pl.DataFrame, name: str, output: Output, problems: _Problems) -> Self | None:
+    def of(
+        cls, frame: pl.DataFrame, name: str, output: Output, problems: ProblemList
+    ) -> Self | None:
         """Return the lines of a file, or None and note why they cannot be used."""
         others = [title for title in frame.columns if title not in {ROW, DRAW}]
         absent = [title for title in (ROW, DRAW) if title not in frame.columns]
         for title in absent:
-            problems.add(
+            problems.note(
                 f"{name}: no column {quote(title)}{did_you_mean(title, others)}: pass a "
                 "file that `cfl audit --draw` wrote, with this column as it was"
             )
@@ -154,9 +138,9 @@ class _Lines:
         for line, text, number, draw in zip(places, lines[ROW], numbers, named, strict=True):
             fault = _fault(text, number, draw, output)
             if fault:
-                problems.add(f"{name}: row {line}, {fault}")
+                problems.note(f"{name}: row {line}, {fault}")
             elif draw and draw.fingerprint != output.fingerprint:
-                problems.add(
+                problems.note(
                     f"{name}: drawn from other answers than those in {output.name}: pass the "
                     "output that it was drawn from, or draw again"
                 )
@@ -169,12 +153,12 @@ class _Lines:
         first: dict[int, int] = {}
         for line, row, draw in zip(places, rows.tolist(), known, strict=True):
             if not drawn[draw][row]:
-                problems.add(
+                problems.note(
                     f"{name}: {ROW} {row + 1} was not drawn: remove the line, or correct its "
                     f"{ROW}: only rows drawn at random say something of all of them"
                 )
             if first.setdefault(row, line) != line:
-                problems.add(
+                problems.note(
                     f"{name}: {ROW} {row + 1} is there twice, in rows {first[row]} and {line} of "
                     "the file: remove one"
                 )
@@ -201,13 +185,13 @@ def _fault(
     return None
 
 
-def _note_misspelled(frame: pl.DataFrame, name: str, output: Output, problems: _Problems) -> None:
+def _note_misspelled(frame: pl.DataFrame, name: str, output: Output, problems: ProblemList) -> None:
     """Note columns that are nearly named like a CF that the file lacks; others are ignored."""
     absent = [answers.cf for answers in output.answers if answers.cf not in frame.columns]
     for title in frame.columns:
         strange = title not in {ROW, DRAW, *output.table.columns}
         if strange and (near := did_you_mean(title, absent)):
-            problems.add(f"{name}: column {quote(title)}: not a CF{near}: rename it, or remove it")
+            problems.note(f"{name}: column {quote(title)}: not a CF{near}: rename it, or remove it")
 
 
 def _text(column: pl.Series) -> pl.Series:
@@ -222,7 +206,7 @@ def _joined(
     answers: GivenAnswers,
     n: int,
     missing: Sequence[str],
-    problems: _Problems,
+    problems: ProblemList,
 ) -> Checked:
     """Return what all files say of a CF; a row that two of them answer alike counts once."""
     drawn, places = np.zeros(n, dtype=bool), np.full(n, -1)
@@ -237,9 +221,9 @@ def _joined(
             place = spellings.place(text)
             where = f"{part.name}: {ROW} {row + 1}, column {quote(answers.cf)}"
             if place < 0:
-                problems.add(f"{where}: {quote(text)} {_not_a_value(text, answers)}")
+                problems.note(f"{where}: {quote(text)} {_not_a_value(text, answers)}")
             elif before[row] >= 0 and before[row] != place:
-                problems.add(f"{where}: another file has another value for it: correct one")
+                problems.note(f"{where}: another file has another value for it: correct one")
             else:
                 places[row] = place
     draws_of = dict.fromkeys(draw for part in parts for draw in part.draws)

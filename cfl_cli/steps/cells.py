@@ -9,7 +9,7 @@ import polars as pl
 
 from cfl_cli.core.arrays import Ints, Mask
 from cfl_cli.core.messages import count, did_you_mean, quote
-from cfl_cli.errors import PROBLEMS_SHOWN, DataError
+from cfl_cli.errors import PROBLEMS_SHOWN, ProblemList
 from cfl_cli.schema.model import Complementary, Schema
 from cfl_cli.tables.frames import has_text, type_name
 
@@ -89,39 +89,27 @@ class Ruling:
         return "rules out the whole domain: leave at least one value"
 
 
-class Problems:
-    """What is wrong with a table: the first few in words, the rest as a count."""
+class Problems(ProblemList):
+    """What is wrong with a table."""
 
     def __init__(self, name: str) -> None:
+        super().__init__()
         self.name = name
-        self.shown: list[str] = []
-        self.more = 0
 
     def add(self, message: str) -> None:
         """Note a problem of the whole table."""
-        self._note(f"{self.name}: {message}")
+        self.note(f"{self.name}: {message}")
 
     def add_cells(self, cells: Cells, wrong: Mask, what: Callable[[str], str]) -> None:
         """Note a problem of every cell of a column that `wrong` marks; `what(text)` follows it."""
         rows = np.flatnonzero(wrong)
         for row in rows[:PROBLEMS_SHOWN]:
             text = cells.raw.slice(row, 1).cast(pl.String).item() or ""
-            self._note(
+            self.note(
                 f"{self.name}: row {row + 1}, column {quote(cells.name)}: "
                 f"{quote(text) if text else 'an empty cell'} {what(text)}"
             )
         self.more += max(0, len(rows) - PROBLEMS_SHOWN)
-
-    def _note(self, message: str) -> None:
-        if len(self.shown) < PROBLEMS_SHOWN:
-            self.shown.append(message)
-        else:
-            self.more += 1
-
-    def raise_if_any(self) -> None:
-        """Raise a DataError if anything was noted."""
-        if self.shown:
-            raise DataError(*self.shown, more=self.more)
 
 
 def usable_columns(frame: pl.DataFrame, listed: Iterable[str], problems: Problems) -> set[str]:
