@@ -304,7 +304,7 @@ def _write_back(
         written = write_back(table.frame, output, audited.checked, schema, name=source.name)
         merged.write(written.frame, table, stream=stream, overwrite=run.overwrite)
     if not run.quiet:
-        note_rejects(merged, table, source)
+        note_rejects(merged, len(table.rejects), source)
         cells = ", ".join(f"{number:,} of {cf}" for cf, number in written.cells.items())
         note(printable(f"{merged.table.name}: {len(table.frame):,} rows, exact cells: {cells}"))
         wrong = sum(audit.contradicted or 0 for audit in audited.audits.values())

@@ -17,7 +17,7 @@ from cfl_cli.cli.streams import is_terminal, print_out
 from cfl_cli.errors import CflError, UsageError
 from cfl_cli.tables import files
 from cfl_cli.tables import table as tables
-from cfl_cli.tables.table import STANDARD, Place, Table
+from cfl_cli.tables.table import STANDARD, Place, Table, TableWriter
 from cfl_cli.trust.report import Report
 
 LIST_ENDINGS = ("", ".csv", ".txt")  # of names that promise no format but CSV
@@ -104,29 +104,27 @@ class Outputs:
         overwrite: bool,
     ) -> None:
         """Write everything, whole or not at all; `suspects` is the list's text."""
-        # Time and memory differ from run to run; the table's bytes must not.
-        embedded = replace(report, timings={}, peak_memory_mb=None).to_json() if report else None
-        text = report.to_json() + "\n" if report else ""
-        beside = {self.report: text} if self.report else {}
-        if self.rejects and source.rejects:
-            beside[self.rejects] = tables.rejects_text(source.rejects)
-        if self.suspects:
-            beside[self.suspects] = suspects
-        tables.write(
-            frame,
-            self.table,
-            report=embedded,
-            source=source,
-            beside=beside,
-            stream=stream,
-            overwrite=overwrite,
-        )
-        if overwrite:
-            self._tidy(beside)
-        if self.printed and stream is not None:
-            stream.write(text.encode())
+        with self.writing(stream=stream, overwrite=overwrite) as writer:
+            writer.add(frame, source)
+            writer.finish(report, suspects=suspects)
 
-    def _tidy(self, written: dict[Path, str]) -> None:
+    @contextmanager
+    def writing(self, *, stream: IO[bytes] | None, overwrite: bool) -> Iterator["Writer"]:
+        """Give what writes everything, block by block; it is in place when the block has ended."""
+        with tables.writing(
+            self.table, rejects=self.rejects, stream=stream, overwrite=overwrite
+        ) as table:
+            writer = Writer(self, table)
+            yield writer
+        if overwrite:
+            written = [path for path in (self.report, self.suspects) if path is not None]
+            if self.rejects and table.rejected:
+                written.append(self.rejects)
+            self._tidy(written)
+        if self.printed and stream is not None:
+            stream.write(writer.text.encode())
+
+    def _tidy(self, written: Sequence[Path]) -> None:
         """Remove what an earlier run left beside the table and what is no longer true of it."""
         places = {path.resolve() for path in written}
         old = self.table.path and tables.report_path(self.table.path)
@@ -136,6 +134,29 @@ class Outputs:
                 old.unlink()
         if self.rejects and self.rejects.resolve() not in places and self.rejects.is_file():
             self.rejects.unlink()
+
+
+@dataclass
+class Writer:
+    """Writes a table in blocks, with all that belongs beside it."""
+
+    outputs: Outputs
+    table: TableWriter
+    text: str = ""  # of the report
+
+    def add(self, frame: Any, source: Table) -> None:
+        """Write further rows; `source` is the block that they were made from."""
+        self.table.add(frame, source)
+
+    def finish(self, report: Report | None, *, suspects: str = "") -> None:
+        """Write the rest; `suspects` is the list's text. This must be the last call."""
+        # Time and memory differ from run to run; the table's bytes must not.
+        embedded = replace(report, timings={}, peak_memory_mb=None).to_json() if report else None
+        self.text = report.to_json() + "\n" if report else ""
+        beside = {self.outputs.report: self.text} if self.outputs.report else {}
+        if self.outputs.suspects:
+            beside[self.outputs.suspects] = suspects
+        self.table.finish(report=embedded, beside=beside)
 
 
 def _list(name: str) -> Path:
@@ -188,6 +209,13 @@ def drawn(page: Page[Any], form: str, target: Path | None) -> str:
         color=terminal and "NO_COLOR" not in os.environ,
         width=os.get_terminal_size(sys.stdout.fileno()).columns if terminal else None,
     )
+
+
+def model_target(name: str) -> Path:
+    """Return where a model goes, or raise: it is a file of its own."""
+    if name == STANDARD:
+        raise UsageError("--model writes a file: name one, not -")
+    return tables.local(name)
 
 
 def check_targets(

@@ -1,25 +1,40 @@
 """What the module of a format offers: to read a table, to write one, to say what does not fit."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass, field
 from importlib import import_module
+from pathlib import Path
 from typing import IO, Any, Protocol, cast
 
 from cfl_cli.core.messages import quote
 from cfl_cli.tables import frames
 from cfl_cli.tables.formats import FileKind
+from cfl_cli.tables.source import Source
 
 Reject = tuple[int, str, str]  # a record set aside: its line, the cause, its text
 
 
 @dataclass(frozen=True)
 class Table:
-    """What a file holds, and the records of it that were set aside."""
+    """What a file holds, or some rows of it, and the records that were set aside."""
 
     frame: Any  # polars for text, pyarrow for Parquet and Arrow
     rejects: list[Reject] = field(default_factory=list)
     lines: list[bytes] | None = None  # of JSON Lines, as they were written
     mixed: Mapping[str, str] = field(default_factory=dict)  # columns that only JSON Lines can hold
+    first: int = 0  # the number of its first row, counted from 0
+
+
+@dataclass(frozen=True)
+class Contents:
+    """What is known of a table that was gone through once, and the way to its rows."""
+
+    empty: Table  # its columns, without rows
+    height: int  # rows
+    rejected: int  # records that are set aside
+    tables: Callable[[], Iterator[Table]]  # yields the rows, some at a time, as often as called
+    plain: bool = False  # only text without a NUL, so that no cell is in the way of any format
 
 
 @dataclass(frozen=True)
@@ -38,8 +53,20 @@ class WriteOptions:
 
     kind: FileKind
     name: str  # what messages call the table
-    source: Table | None = None  # what the table was made from
-    report: str | None = None  # for formats that embed it
+    path: Path | None = None  # where it will be, if it gets a file
+
+
+class Writer(Protocol):
+    """Writes a table, some rows at a time; how many makes no difference to the bytes."""
+
+    def add(self, frame: Any, source: Table | None = None) -> None:
+        """Write further rows; `source` is what they were made from."""
+
+    def finish(self, report: str | None = None) -> None:
+        """Write what is left to write, the report too if the format embeds it."""
+
+    def close(self) -> None:
+        """Let go of what is held; what is written is of no use unless it was finished."""
 
 
 class Codec(Protocol):
@@ -48,11 +75,14 @@ class Codec(Protocol):
     def read(self, data: bytes, options: ReadOptions) -> Table:
         """Return the table in the bytes of a file, checked to the last cell."""
 
+    def scan(self, source: Source, options: ReadOptions) -> Contents:
+        """Check a file to the last cell, as `read` does, and return how to get at its rows."""
+
     def misfits(self, table: Table, options: WriteOptions) -> list[str]:
         """Return a message for every column that the format cannot hold."""
 
-    def write(self, frame: Any, file: IO[bytes], options: WriteOptions) -> None:
-        """Write the table."""
+    def writer(self, file: IO[bytes], options: WriteOptions) -> Writer:
+        """Return what writes a table to a file."""
 
 
 class EmbeddingCodec(Codec, Protocol):
@@ -65,6 +95,35 @@ class EmbeddingCodec(Codec, Protocol):
 def codec_of(kind: FileKind) -> Codec:
     """Return the module that reads and writes a format; pyarrow comes late, and only if needed."""
     return cast("Codec", import_module(f"cfl_cli.tables.{kind.module}"))
+
+
+def write(
+    frame: Any,
+    file: IO[bytes],
+    options: WriteOptions,
+    *,
+    source: Table | None = None,
+    report: str | None = None,
+) -> None:
+    """Write a whole table to a file."""
+    with closing(codec_of(options.kind).writer(file, options)) as writer:
+        writer.add(frame, source)
+        writer.finish(report)
+
+
+def joined(tables: Sequence[Table]) -> Table:
+    """Return tables with the same columns as one."""
+    first, *others = tables
+    if not others:
+        return first
+    lines = None if first.lines is None else [line for one in tables for line in one.lines or []]
+    return Table(
+        frames.concat([one.frame for one in tables]),
+        [reject for one in tables for reject in one.rejects],
+        lines,
+        first.mixed,
+        first.first,
+    )
 
 
 def mixed_columns(table: Table, *, name: str) -> list[str]:

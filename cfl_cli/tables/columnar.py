@@ -4,9 +4,11 @@ pyarrow and not polars, because columns that nobody asked about pass through unc
 it checks what it reads, and because it keeps the report inside an Arrow file.
 """
 
+import io
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Collection, Iterable, Iterator
 from contextlib import contextmanager
+from mmap import ACCESS_READ, MADV_DONTNEED, mmap
 from typing import IO, Any
 
 import pyarrow as pa
@@ -15,12 +17,23 @@ import pyarrow.parquet as pq
 from cfl_cli.core.messages import quote
 from cfl_cli.core.parallel import interrupts_wait
 from cfl_cli.errors import DataError, ResourceError
-from cfl_cli.tables import frames
-from cfl_cli.tables.codec import ReadOptions, Table, WriteOptions, mixed_columns, nul_names
+from cfl_cli.tables import codec, frames
+from cfl_cli.tables.codec import (
+    Contents,
+    ReadOptions,
+    Table,
+    WriteOptions,
+    Writer,
+    mixed_columns,
+    nul_names,
+)
+from cfl_cli.tables.columnar_writer import REPORT_KEY, ArrowWriter, ParquetWriter
 from cfl_cli.tables.formats import ARROW, ENCRYPTED, FEATHER_1, KINDS, FileKind
+from cfl_cli.tables.source import Source
 
-REPORT_KEY = "cfl.report"
 PARQUET = KINDS["parquet"]
+PART = 1 << 12  # rows read at once
+PAGES = 1 << 16  # bytes of a column read at once
 
 
 def read(data: bytes, options: ReadOptions) -> Table:
@@ -28,24 +41,55 @@ def read(data: bytes, options: ReadOptions) -> Table:
     kind, name = options.kind, options.name
     with _well_formed(data, kind, name=name), interrupts_wait():  # pyarrow starts threads
         if kind == PARQUET:
-            source = pa.BufferReader(data)
-            table = pq.ParquetFile(source, page_checksum_verification=True).read()
+            table = _parquet(pa.BufferReader(data), buffer=0).read()
         else:
-            table = _open(data).read_all()
+            table = _arrow(data, data).read_all()
+    _refuse(table.schema, set(_invalid(table)), name=name)
+    return Table(table)
+
+
+def scan(source: Source, options: ReadOptions) -> Contents:
+    """Check the table, and return how to get at its rows, as pyarrow tables."""
+    kind, name = options.kind, options.name
+
+    def tables() -> Iterator[Table]:
+        with _well_formed(source.head, kind, name=name):
+            yield from map(Table, _parts(source, kind))
+            source.check_unchanged()
+
+    with _well_formed(source.head, kind, name=name):
+        schema = _schema(source, kind)
+        height, invalid = 0, set()
+        for part in _parts(source, kind):
+            height += len(part)
+            invalid |= set(_invalid(part))
+    source.check_unchanged()
+    _refuse(schema, invalid, name=name)
+    return Contents(Table(schema.empty_table()), height, 0, tables)
+
+
+def _refuse(schema: pa.Schema, invalid: Collection[int], *, name: str) -> None:
+    """Raise if columns have the same name, or cells that their types do not allow."""
     problems = [
         f"{name}: duplicate column {quote(column)}"
-        for column, times in Counter(table.column_names).items()
+        for column, times in Counter(schema.names).items()
         if times > 1
     ]
     problems += [
         f"{name}: column {quote(field.name)} has cells that are not valid as {field.type}: text "
         "that is not UTF-8, a number out of range, or damage"
-        for field, column in zip(table.schema, table.columns, strict=True)
-        if not _is_valid(column)
+        for number, field in enumerate(schema)
+        if number in invalid
     ]
     if problems:
         raise DataError(*problems)
-    return Table(table)
+
+
+def _invalid(table: pa.Table) -> Iterator[int]:
+    """Yield the number of every column with cells that its type does not allow."""
+    for number, column in enumerate(table.columns):
+        if not _is_valid(column):
+            yield number
 
 
 def _is_valid(column: pa.ChunkedArray) -> bool:
@@ -63,8 +107,8 @@ def read_report(data: bytes, options: ReadOptions) -> bytes | None:
         if options.kind == PARQUET:
             metadata = pq.read_metadata(pa.BufferReader(data)).metadata
         else:
-            metadata = _open(data).schema.metadata
-    return (metadata or {}).get(REPORT_KEY.encode())
+            metadata = _arrow(data, data).schema.metadata
+    return (metadata or {}).get(REPORT_KEY)
 
 
 def misfits(table: Table, options: WriteOptions) -> list[str]:
@@ -73,7 +117,7 @@ def misfits(table: Table, options: WriteOptions) -> list[str]:
     if frames.is_arrow(table.frame):
         for field in table.frame.schema:
             try:
-                write(table.frame.select([field.name])[:0], pa.BufferOutputStream(), options)
+                codec.write(table.frame.select([field.name])[:0], io.BytesIO(), options)
             except (DataError, OSError):
                 title = quote(field.name)
                 problems.append(
@@ -83,30 +127,61 @@ def misfits(table: Table, options: WriteOptions) -> list[str]:
     return problems + nul_names(table, name=name)
 
 
-def write(frame: Any, file: IO[bytes], options: WriteOptions) -> None:
-    """Write the table, with the report added to its own metadata."""
-    table, kind = frames.as_arrow(frame), options.kind
-    # As bytes, like the keys that the table has, or it would have both reports.
-    report = {REPORT_KEY.encode(): options.report} if options.report else {}
-    table = table.replace_schema_metadata({**(table.schema.metadata or {}), **report})
-    try:
-        if kind == PARQUET:
-            pq.write_table(table, file, compression="zstd")
-        else:
-            with pa.ipc.new_file(file, table.schema) as writer:
-                writer.write_table(table)
-    except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
-        raise DataError(
-            f"{options.name}: {kind.title} cannot store everything in the table: "
-            "write another format"
-        ) from error
+def writer(file: IO[bytes], options: WriteOptions) -> Writer:
+    """Return what writes the table, with the report added to its own metadata."""
+    return (ParquetWriter if options.kind == PARQUET else ArrowWriter)(file, options)
 
 
-def _open(data: bytes) -> pa.ipc.RecordBatchFileReader | pa.ipc.RecordBatchStreamReader:
+def _parquet(file: Any, *, buffer: int) -> pq.ParquetFile:
+    """Open a Parquet file; with a `buffer`, a column of a row group is not read at once."""
+    return pq.ParquetFile(file, page_checksum_verification=True, buffer_size=buffer)
+
+
+def _arrow(
+    data: bytes | mmap, head: bytes
+) -> pa.ipc.RecordBatchFileReader | pa.ipc.RecordBatchStreamReader:
     """Open either of Arrow's two forms: a file, or a stream that was saved."""
-    if data.startswith(ARROW):
-        return pa.ipc.open_file(pa.BufferReader(data))
-    return pa.ipc.open_stream(pa.BufferReader(data))
+    opener = pa.ipc.open_file if head.startswith(ARROW) else pa.ipc.open_stream
+    return opener(pa.BufferReader(pa.py_buffer(data)))
+
+
+def _schema(source: Source, kind: FileKind) -> pa.Schema:
+    source.file.seek(0)
+    if kind == PARQUET:
+        return _parquet(source.file, buffer=PAGES).schema_arrow
+    return _arrow(_mapped(source), source.head).schema
+
+
+def _parts(source: Source, kind: FileKind) -> Iterator[pa.Table]:
+    """Yield the rows of a file, some at a time."""
+    source.file.seek(0)
+    if kind == PARQUET:
+        file = _parquet(source.file, buffer=PAGES)
+        yield from _advanced(file.iter_batches(batch_size=PART))
+        return
+    data = _mapped(source)
+    reader = _arrow(data, source.head)
+    batches: Iterable[pa.RecordBatch] = reader
+    if isinstance(reader, pa.ipc.RecordBatchFileReader):
+        batches = map(reader.get_batch, range(reader.num_record_batches))
+    for batch in batches:
+        for start in range(0, max(len(batch), 1), PART):
+            yield pa.Table.from_batches([batch.slice(start, PART)])
+            data.madvise(MADV_DONTNEED)  # a batch may be a whole table: keep none of its pages
+
+
+def _advanced(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.Table]:
+    while True:
+        with interrupts_wait():  # pyarrow starts threads
+            batch = next(batches, None)
+        if batch is None:
+            return
+        yield pa.Table.from_batches([batch])
+
+
+def _mapped(source: Source) -> mmap:
+    """Return the bytes of a file without reading them all."""
+    return mmap(source.file.fileno(), 0, access=ACCESS_READ)
 
 
 @contextmanager

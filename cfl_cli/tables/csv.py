@@ -5,65 +5,82 @@ are scanned first; what passes is parsed by polars, and the numbers of records a
 """
 
 import codecs
-import csv
-import io
-from collections import Counter
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from typing import IO, Any
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from itertools import islice
+from typing import IO, Any, NamedTuple
 
-import numpy as np
 import polars as pl
 from polars.exceptions import PanicException, PolarsError
 
-from cfl_cli.core.arrays import Mask
-from cfl_cli.core.messages import count, quote
-from cfl_cli.errors import PROBLEMS_SHOWN, DataError, UsageError
-from cfl_cli.tables import frames
+from cfl_cli.core.messages import quote
+from cfl_cli.errors import PROBLEMS_SHOWN, DataError
+from cfl_cli.tables import csv_sheets, frames
 from cfl_cli.tables.codec import (
+    Contents,
     ReadOptions,
-    Reject,
     Table,
     WriteOptions,
+    joined,
     mixed_columns,
     nul_names,
 )
-from cfl_cli.tables.csv_scan import RETURN, BadRecord, Records, Signs, find_records
-from cfl_cli.tables.encodings import check_encoding, line_of, to_utf8
+from cfl_cli.tables.csv_sheets import Dialect, Sheet
+from cfl_cli.tables.encodings import to_utf8, utf8_lines
+from cfl_cli.tables.source import Source, roomy
 
-BLANK = "a blank line"
 
+class Sums(NamedTuple):
+    """What a table consists of."""
 
-@dataclass(frozen=True)
-class Dialect:
-    """The delimiter, quote and encoding that a table is written with."""
-
-    delimiter: str = ","
-    quote: str = '"'
-    encoding: str = "utf-8"
-    certain: bool = False  # the user gave the delimiter, so it is not questioned
-
-    def __post_init__(self) -> None:
-        for option, sign in (("--delimiter", self.delimiter), ("--quote", self.quote)):
-            if len(sign) != 1 or not sign.isascii() or sign in "\r\n\0":
-                raise UsageError(f"{option}: expected one ASCII character, found {quote(sign)}")
-        if self.delimiter == self.quote:
-            raise UsageError(f"--delimiter and --quote are both {quote(self.quote)}")
-        check_encoding(self.encoding)
-
-    @property
-    def signs(self) -> Signs:
-        """Return the characters that delimit and quote cells."""
-        return Signs(self.delimiter, self.quote)
+    header: list[str]
+    height: int
+    rejected: int
 
 
 def read(data: bytes, options: ReadOptions) -> Table:
     """Return the table, all cells text."""
+    dialect = _dialect(options)
+    text = to_utf8(data, name=options.name, encoding=dialect.encoding)
+    with _well_formed(options):
+        sheets = list(csv_sheets.sheets([text], dialect, options))
+        _refuse_bad(sheets, options)
+        tables = [_table(sheet, dialect, options) for sheet in sheets]
+    return joined(tables)
+
+
+def scan(source: Source, options: ReadOptions) -> Contents:
+    """Check the table, and return how to get at its rows, all cells text."""
+    dialect = _dialect(options)
+
+    def sheets() -> Iterator[Sheet]:
+        texts = utf8_lines(
+            source.chunks(), name=options.name, encoding=dialect.encoding, limit=roomy()
+        )
+        return csv_sheets.sheets(texts, dialect, options)
+
+    def tables() -> Iterator[Table]:
+        with _well_formed(options):
+            for sheet in sheets():
+                yield _table(sheet, dialect, options)
+
+    with _well_formed(options):
+        sums = _refuse_bad(sheets(), options)
+    empty = Table(_parse(b"", sums.header, dialect))
+    return Contents(empty, sums.height, sums.rejected, tables, plain=True)
+
+
+def _dialect(options: ReadOptions) -> Dialect:
     signs = {"delimiter": options.kind.delimiter, **options.signs}
-    dialect = Dialect(**signs, certain="delimiter" in options.signs)
+    return Dialect(**signs, certain="delimiter" in options.signs)
+
+
+@contextmanager
+def _well_formed(options: ReadOptions) -> Iterator[None]:
+    """Turn the errors of polars, which quote cells of the table, into one that does not."""
     try:
-        return _read(data, dialect, name=options.name, set_aside=options.set_aside)
-    except (PolarsError, PanicException) as error:  # whose texts quote cells of the table
+        yield
+    except (PolarsError, PanicException) as error:
         message = f"{options.name}: not a well-formed {options.kind.title} file"
         raise DataError(message) from error
 
@@ -83,85 +100,59 @@ def misfits(table: Table, options: WriteOptions) -> list[str]:
     return problems + nul_names(table, name=name)
 
 
-def write(frame: Any, file: IO[bytes], options: WriteOptions) -> None:
-    """Write the header and the records."""
-    delimiter = options.kind.delimiter
-    file.write(_header_text(frames.names(frame), delimiter).encode())
-    frames.as_polars(frame).write_csv(file, separator=delimiter, include_header=False)
+def writer(file: IO[bytes], options: WriteOptions) -> "CsvWriter":
+    """Return what writes the header and the records."""
+    return CsvWriter(file, options.kind.delimiter)
 
 
-def _read(data: bytes, dialect: Dialect, *, name: str, set_aside: bool) -> Table:
-    data = to_utf8(data, name=name, encoding=dialect.encoding)
-    records, bad = find_records(data, dialect.signs, go_on=set_aside)
-    header = _header(data, records, bad, name=name, dialect=dialect)
-    body = records[1:]
-    blank = _blank(data, body)
-    end = bad[-1].stop if bad else 0
-    while len(blank) and blank[-1] and body.starts[-1] >= end:  # blank lines at the end are fine
-        body, blank = body[:-1], blank[:-1]
-    fits = ~blank & (body.widths == len(header))
-    bad += [
-        BadRecord(int(start), int(end) + 1, int(start), BLANK if empty else _misfit(width, header))
-        for start, end, width, empty in zip(
-            *(column[~fits] for column in (body.starts, body.ends, body.widths, blank)), strict=True
-        )
-    ]
-    bad.sort(key=lambda record: record.start)
-    if bad and not set_aside:
+class CsvWriter:
+    """Writes the header, then records."""
+
+    def __init__(self, file: IO[bytes], delimiter: str) -> None:
+        self.file = file
+        self.delimiter = delimiter
+        self.begun = False
+
+    def add(self, frame: Any, source: Table | None = None) -> None:  # noqa: ARG002 — as all have it
+        """Write records."""
+        if not self.begun:
+            self.file.write(_header_text(frames.names(frame), self.delimiter).encode())
+            self.begun = True
+        frames.as_polars(frame).write_csv(self.file, separator=self.delimiter, include_header=False)
+
+    def finish(self, report: str | None = None) -> None:
+        """Leave it at that: CSV embeds no report."""
+
+    def close(self) -> None:
+        """Hold nothing."""
+
+
+def _refuse_bad(sheets: Iterable[Sheet], options: ReadOptions) -> Sums:
+    """Return the sums of all sheets; raise if there are bad records, and they are an error."""
+    header: list[str] = []
+    problems: list[str] = []
+    height = rejected = 0
+    for sheet in sheets:
+        header = sheet.header
+        height += sheet.height
+        rejected += sheet.rejected
+        if not options.set_aside:
+            causes = islice(sheet.causes(), PROBLEMS_SHOWN - len(problems))
+            problems += (f"{options.name}: line {line}: {cause}" for line, cause in causes)
+    if problems:
+        raise DataError(*problems, more=rejected - len(problems))
+    return Sums(header, height, rejected)
+
+
+def _table(sheet: Sheet, dialect: Dialect, options: ReadOptions) -> Table:
+    """Return the good records of a sheet, and the others as rejects."""
+    frame = _parse(sheet.good(), sheet.header, dialect)
+    if frame.height != sheet.height:
         raise DataError(
-            *(
-                f"{name}: line {line_of(data, record.position)}: {record.cause}"
-                for record in bad[:PROBLEMS_SHOWN]
-            ),
-            more=len(bad[PROBLEMS_SHOWN:]),
-        )
-    good = _good(data, body, bad) if fits.any() else b""
-    frame = _parse(good, header, dialect)
-    if frame.height != int(fits.sum()):
-        raise DataError(
-            f"{name}: {int(fits.sum()):,} records, but polars reads {frame.height:,}: "
+            f"{options.name}: {sheet.height:,} records, but polars reads {frame.height:,}: "
             "the file cannot be read reliably"
         )
-    return Table(frame, list(_rejects(data, bad)))
-
-
-def _header(
-    data: bytes, records: Records, bad: list[BadRecord], *, name: str, dialect: Dialect
-) -> list[str]:
-    """Return the columns' names, or raise if they cannot be read or used."""
-    if bad and (not len(records.starts) or bad[0].start < records.starts[0]):
-        raise DataError(f"{name}: line {line_of(data, bad[0].position)}: {bad[0].cause}")
-    text = data[: records.ends[0]].decode() if len(records.ends) else ""
-    reader = csv.reader(
-        io.StringIO(text, newline=""), delimiter=dialect.delimiter, quotechar=dialect.quote
-    )
-    try:
-        header = next(reader, [])
-    except csv.Error as error:
-        raise DataError(f"{name}: line 1: the header cannot be read: {error}") from None
-    if not any(header):
-        raise DataError(f"{name}: the header is empty: line 1 must name the columns")
-    if text.lower().strip("\r").rstrip(";,\t|") == "sep=":
-        raise DataError(f"{name}: line 1: {quote(text)} is not a header: delete this line")
-    sign = next((one for one in ";\t|" if one in header[0]), None)
-    if len(header) == 1 and sign and not dialect.certain:
-        raise DataError(
-            f"{name}: line 1: only one column: if {quote(sign)} separates the cells, add "
-            f"--delimiter {quote(sign)}"
-        )
-    problems = [
-        f"{name}: line 1: column {number} has no name"
-        for number, column in enumerate(header, start=1)
-        if not column
-    ]
-    problems += [
-        f"{name}: line 1: duplicate column {quote(column)}"
-        for column, times in Counter(header).items()
-        if column and times > 1
-    ]
-    if problems:
-        raise DataError(*problems)
-    return header
+    return Table(frame, list(sheet.rejects()) if sheet.rejected else [])
 
 
 def _header_text(names: Sequence[str], delimiter: str) -> str:
@@ -180,29 +171,6 @@ def _header_text(names: Sequence[str], delimiter: str) -> str:
     )
 
 
-def _blank(data: bytes, records: Records) -> Mask:
-    """Return which records are empty lines, with or without a carriage return."""
-    view = np.frombuffer(data, dtype=np.uint8)
-    lengths = records.ends - records.starts
-    only = view[np.minimum(records.starts, len(view) - 1)]
-    return np.asarray((lengths == 0) | ((lengths == 1) & (only == RETURN)))
-
-
-def _misfit(width: int, header: list[str]) -> str:
-    return f"{count(width, 'cell')}, but the header has {len(header)}"
-
-
-def _good(data: bytes, body: Records, bad: list[BadRecord]) -> bytes:
-    """Return the bytes of the body without those of bad records."""
-    if not len(body.starts):
-        return b""
-    begin, pieces = int(body.starts[0]), []
-    for record in bad:
-        pieces.append(data[begin : record.start])
-        begin = max(begin, record.stop)
-    return b"".join([*pieces, data[begin : int(body.ends[-1]) + 1]])
-
-
 def _parse(data: bytes, header: list[str], dialect: Dialect) -> pl.DataFrame:
     schema = dict.fromkeys(header, pl.String)
     if not data:
@@ -217,12 +185,3 @@ def _parse(data: bytes, header: list[str], dialect: Dialect) -> pl.DataFrame:
         quote_char=dialect.quote,
         infer_schema=False,
     )
-
-
-def _rejects(data: bytes, bad: list[BadRecord]) -> Iterator[Reject]:
-    """Yield the line, the cause and the text of every bad record."""
-    line, counted = 1, 0
-    for record in bad:
-        line += data.count(b"\n", counted, record.start)
-        counted = record.start
-        yield line, record.cause, data[record.start : record.stop].decode().rstrip("\r\n")

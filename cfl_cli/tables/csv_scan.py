@@ -67,14 +67,18 @@ class Records:
         return Records(self.starts[which], self.ends[which], self.widths[which])
 
 
-def find_records(data: bytes, signs: Signs, *, go_on: bool) -> tuple[Records, list[BadRecord]]:
-    """Return the records, and the stretches that are not records.
+def find_records(
+    data: bytes, signs: Signs, *, go_on: bool, last: bool = True
+) -> tuple[Records, list[BadRecord], int]:
+    """Return the records, the stretches that are not records, and how many bytes they take.
 
-    At a misplaced character, the scan stops or, with `go_on`, begins anew with the next line.
+    At a misplaced character, the scan stops or, with `go_on`, begins anew with the next line. If
+    `data` is not the last of a text, it ends with a line, and a record that goes on is left out.
     """
     view = np.frombuffer(data, dtype=np.uint8)
     pieces, bad = [], []
     offset = 0
+    used = len(data)
     while offset < len(data):
         ends, delimiters, fault = scan(view[offset:], signs)
         starts = np.concatenate([np.zeros(1, np.int64), ends + 1])
@@ -82,9 +86,12 @@ def find_records(data: bytes, signs: Signs, *, go_on: bool) -> tuple[Records, li
         pieces.append(Records(starts[:-1] + offset, ends + offset, widths))
         if fault is None:
             break
+        start = int(starts[-1]) + offset
+        if fault.cause == OPEN and not last:
+            used = start
+            break
         line_end = data.find(b"\n", offset + fault.position)
         stop = len(data) if line_end < 0 else line_end + 1
-        start = int(starts[-1]) + offset
         bad.append(BadRecord(start, stop, fault.position + offset, fault.cause))
         if not go_on:
             break
@@ -94,7 +101,7 @@ def find_records(data: bytes, signs: Signs, *, go_on: bool) -> tuple[Records, li
         np.concatenate([getattr(piece, name) for piece in [nothing, *pieces]])
         for name in ("starts", "ends", "widths")
     )
-    return Records(starts, ends, widths), bad
+    return Records(starts, ends, widths), bad, used
 
 
 def scan(data: Bytes, signs: Signs) -> tuple[Ints, Ints, Fault | None]:

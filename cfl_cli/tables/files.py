@@ -14,7 +14,7 @@ import sys
 import tempfile
 import threading
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from time import monotonic, sleep
@@ -33,13 +33,23 @@ OPEN_FILES = Path("/proc/self/fd")  # where Linux lets a nameless file be named
 
 def read(path: Path | None) -> bytes:
     """Return the content of a file, or of standard input if there is no path."""
+    with reading(path):
+        return path.read_bytes() if path is not None else standard_input().read()
+
+
+def standard_input() -> IO[bytes]:
+    """Return standard input, as bytes."""
+    if sys.stdin is None:
+        raise DataError("standard input: it is closed")
+    os.set_blocking(sys.stdin.fileno(), True)
+    return sys.stdin.buffer
+
+
+@contextmanager
+def reading(path: Path | None) -> Iterator[None]:
+    """Let an error name the file that cannot be read; standard input if there is no path."""
     try:
-        if path is not None:
-            return path.read_bytes()
-        if sys.stdin is None:
-            raise DataError("standard input: it is closed")
-        os.set_blocking(sys.stdin.fileno(), True)
-        return sys.stdin.buffer.read()
+        yield
     except (OSError, ValueError) as error:  # ValueError: a NUL in the name
         raise DataError(f"{path or 'standard input'}: cannot be read: {_cause(error)}") from error
 
@@ -143,6 +153,10 @@ class Staged:
         handle, name = tempfile.mkstemp(prefix=PREFIX, dir=target.parent)
         return handle, Path(name)
 
+    def guarded(self) -> AbstractContextManager[None]:
+        """Let an error name the file, and why it could not be written."""
+        return writing(self.path, self.raw)
+
     def finish(self) -> None:
         """Write everything to disk, with the permissions that the file will have."""
         self.file.flush()
@@ -211,12 +225,28 @@ class Staging:
     @contextmanager
     def file(self, path: Path) -> Iterator[IO[bytes]]:
         """Give a new file that will be at `path`. Files take their places in this order."""
-        with _writing(path):
-            staged = Staged.create(path)
-        self.staged.append(staged)
-        with _writing(path, staged.raw):
+        staged = self.begin(path)
+        with staged.guarded():
             yield staged.file
             staged.finish()
+
+    def begin(self, path: Path) -> Staged:
+        """Return a new file that will be at `path`, if its `finish` is called before the end."""
+        with writing(path):
+            staged = Staged.create(path)
+        self.staged.append(staged)
+        return staged
+
+    def put_last(self, staged: Staged) -> None:
+        """Let a file take its place after all others."""
+        self.staged.remove(staged)
+        self.staged.append(staged)
+
+    def give_up(self) -> None:
+        """Leave everything as it was."""
+        for staged in self.staged:
+            staged.discard()
+        self.staged.clear()
 
     def _place(self) -> None:
         folders = sorted({staged.target.parent for staged in self.staged})
@@ -226,10 +256,10 @@ class Staging:
             if not self.overwrite:
                 refuse_existing([staged.path for staged in self.staged])
             for staged in self.staged:
-                with _writing(staged.path):
+                with writing(staged.path):
                     staged.place()
             for folder, handle in zip(folders, handles, strict=True):
-                with _writing(folder):
+                with writing(folder):
                     os.fsync(handle)
 
 
@@ -262,7 +292,7 @@ def refuse_existing(paths: list[Path]) -> None:
 @contextmanager
 def _locked(folder: Path) -> Iterator[int]:
     """Keep other runs from placing files in the directory; give its handle."""
-    with _writing(folder):
+    with writing(folder):
         handle = os.open(folder, os.O_RDONLY)
     try:
         deadline = monotonic() + PATIENCE
@@ -289,7 +319,8 @@ def _sweep(folder: Path) -> None:
 
 
 @contextmanager
-def _writing(path: Path, raw: Raw | None = None) -> Iterator[None]:
+def writing(path: Path | str, raw: Raw | None = None) -> Iterator[None]:
+    """Let an error name the file that cannot be written."""
     try:
         yield
     except OSError as error:

@@ -28,6 +28,7 @@ class FileKind:
     signs: frozenset[str] = frozenset()  # the options that say how its text is written
     delimiter: str = ""  # between cells, unless an option says otherwise
     magic: tuple[bytes, ...] = ()  # how its files begin, if always in the same way
+    minds_cells: bool = False  # it has no form for some cells of types that it has a form for
     embeds_report: bool = False  # its files can carry a report
     is_binary: bool = False  # not for terminals
     packs_itself: bool = False  # compressed inside, so not as a whole
@@ -36,9 +37,23 @@ class FileKind:
 KINDS = {
     kind.name: kind
     for kind in (
-        FileKind("csv", "CSV", "csv", frozenset({"delimiter", "quote", "encoding"}), ","),
-        FileKind("tsv", "TSV", "csv", frozenset({"delimiter", "quote", "encoding"}), "\t"),
-        FileKind("jsonl", "JSON Lines", "jsonl", frozenset({"encoding"})),
+        FileKind(
+            "csv",
+            "CSV",
+            "csv",
+            frozenset({"delimiter", "quote", "encoding"}),
+            ",",
+            minds_cells=True,
+        ),
+        FileKind(
+            "tsv",
+            "TSV",
+            "csv",
+            frozenset({"delimiter", "quote", "encoding"}),
+            "\t",
+            minds_cells=True,
+        ),
+        FileKind("jsonl", "JSON Lines", "jsonl", frozenset({"encoding"}), minds_cells=True),
         FileKind(
             "parquet",
             "Parquet",

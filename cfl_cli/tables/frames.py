@@ -4,6 +4,7 @@ from collections.abc import Collection, Sequence
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import polars as pl
 from polars.exceptions import PolarsError
 
@@ -49,9 +50,25 @@ def as_polars(
     )
 
 
+def from_array(array: npt.NDArray[Any], names: Sequence[str]) -> pl.DataFrame:
+    """Return a matrix as a polars frame; columns of objects hold numbers if all of these do."""
+    return pl.DataFrame(
+        [_from_objects(name, column) for name, column in zip(names, array.T, strict=True)]
+    )
+
+
 def as_arrow(frame: Any) -> Any:
     """Return a polars frame, or what is one already, as a pyarrow table."""
     return frame if is_arrow(frame) else frame.to_arrow(compat_level=PORTABLE)
+
+
+def concat(parts: Sequence[Any]) -> Any:
+    """Return polars frames, or pyarrow tables, one below the other."""
+    if not is_arrow(parts[0]):
+        return pl.concat(parts, rechunk=True)
+    import pyarrow as pa  # noqa: PLC0415 — it is there if a table of it is
+
+    return pa.concat_tables(parts)
 
 
 def append(frame: Any, columns: Sequence[pl.Series]) -> Any:
@@ -189,6 +206,24 @@ def _shared(kind: Any) -> bool:
         types.is_map,
     )
     return any(is_one(kind) for is_one in simple) and all(_shared(one) for one in inner)
+
+
+def _from_objects(name: str, column: npt.NDArray[Any]) -> pl.Series:
+    """Return a column of an array as numbers if it holds numbers, and as text otherwise."""
+    if column.dtype.kind in "biuf":
+        return pl.Series(name, np.ascontiguousarray(column))
+    cells = [None if _is_missing(cell) else cell for cell in column.tolist()]
+    kinds = {np.dtype(type(cell)).kind for cell in cells if cell is not None}
+    if kinds and kinds <= {"i", "u", "f"}:
+        whole = "f" not in kinds and all(abs(cell or 0) < 2**63 for cell in cells)
+        kind = pl.Int64 if whole else pl.Float64
+        return pl.Series(name, cells, dtype=kind, strict=False)
+    return pl.Series(name, map(_text, cells), dtype=pl.String)
+
+
+def _is_missing(cell: Any) -> bool:
+    """Return whether a cell is None, NaN or what pandas has for them."""
+    return cell is None or type(cell).__name__ == "NAType" or bool(cell != cell)  # noqa: PLR0124
 
 
 def _from_pandas(frame: Any, name: str) -> pl.Series:

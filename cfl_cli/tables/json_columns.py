@@ -7,11 +7,13 @@ different kinds, numbers that 64 bits do not hold. Their cells are text.
 import json
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import polars as pl
 
 DIGITS = 17  # what a double holds; a number with more of them is not read as one
+LONGEST = 20  # characters of a whole number of 64 bits
 EXACT = 1 << 53  # whole numbers beyond this are not read as doubles
 
 
@@ -42,51 +44,85 @@ def columns(rows: Sequence[dict[str, Any]]) -> dict[str, list[Any]]:
     return columns
 
 
+@dataclass
+class Kind:
+    """What the cells of a column are, as far as they were seen."""
+
+    types: set[type] = field(default_factory=set)  # without that of null
+    low: int = 0  # of whole numbers, with 0 among them: only what is beyond counts
+    high: int = 0
+    long: bool = False  # a whole number has more digits than 64 bits
+    minus_zero: bool = False  # which only a double holds
+    doubles: bool = True  # doubles hold all other numbers
+
+    def note(self, cells: Sequence[Any]) -> None:
+        """Take further cells into account."""
+        types = set(map(type, cells)) - {type(None)}
+        self.types |= types
+        if Whole in types:
+            texts = [cell for cell in cells if type(cell) is Whole]
+            self.long |= any(len(text) > LONGEST for text in texts)
+            self.minus_zero |= "-0" in texts
+            if not self.long:
+                numbers = [self.low, self.high, *map(int, texts)]
+                self.low, self.high = min(numbers), max(numbers)
+        if Broken in types and self.doubles:
+            self.doubles = all(_is_double(cell) for cell in cells if type(cell) is Broken)
+
+    @property
+    def dtype(self) -> pl.DataType | None:
+        """The type of the column, None if it is mixed."""
+        if self.types <= {str}:
+            return pl.String()
+        if self.types == {bool}:
+            return pl.Boolean()
+        if self.types == {Whole} and not self.long and not self.minus_zero:
+            if self.low >= -1 << 63 and self.high < 1 << 63:
+                return pl.Int64()
+            return pl.UInt64() if not self.low and self.high < 1 << 64 else None
+        exact = not self.long and self.low >= -EXACT and self.high <= EXACT
+        if Broken in self.types <= {Whole, Broken} and self.doubles and exact:
+            return pl.Float64()
+        return None
+
+    @property
+    def mixed(self) -> str:
+        """Why the column is mixed, if it is."""
+        if self.dtype is not None:
+            return ""
+        if self.types <= {Whole, Broken}:
+            return "numbers that 64 bits do not hold"
+        return "objects or lists" if self.types <= {dict, list} else "cells of different kinds"
+
+    def column(self, name: str, cells: Sequence[Any]) -> pl.Series:
+        """Return a column of this kind."""
+        dtype = self.dtype
+        if dtype is None:
+            return pl.Series(name, map(_text, cells), dtype=pl.String)
+        if dtype.is_numeric():
+            number = float if dtype.is_float() else int
+            cells = [None if cell is None else number(cell) for cell in cells]
+        return pl.Series(name, cells, dtype=dtype)
+
+
 def typed(name: str, cells: list[Any]) -> tuple[pl.Series, str]:
     """Return the column, and why it is mixed if it is."""
-    kinds = {type(cell) for cell in cells} - {type(None)}
-    if kinds <= {str}:
-        return pl.Series(name, cells, dtype=pl.String), ""
-    if kinds == {bool}:
-        return pl.Series(name, cells, dtype=pl.Boolean), ""
-    if kinds <= {Whole, Broken}:
-        numbers = _numbers(name, cells, kinds)
-        if numbers is not None:
-            return numbers, ""
-        what = "numbers that 64 bits do not hold"
-    elif kinds <= {dict, list}:
-        what = "objects or lists"
-    else:
-        what = "cells of different kinds"
-    return pl.Series(name, map(_text, cells), dtype=pl.String), what
+    kind = Kind()
+    kind.note(cells)
+    return kind.column(name, cells), kind.mixed
 
 
-def _numbers(name: str, cells: list[Any], kinds: set[type]) -> pl.Series | None:
-    """Return the column as numbers, None if any would not be what was written."""
-    if kinds == {Whole}:
-        if any(len(cell) > 20 or cell == "-0" for cell in cells if cell is not None):
-            return None
-        whole = [None if cell is None else int(cell) for cell in cells]
-        low = min(number for number in whole if number is not None)
-        high = max(number for number in whole if number is not None)
-        for kind, least, most in (
-            (pl.Int64, -1 << 63, (1 << 63) - 1),
-            (pl.UInt64, 0, (1 << 64) - 1),
-        ):
-            if least <= low and high <= most:
-                return pl.Series(name, whole, dtype=kind)
-        return None
-    if not all(_is_double(cell) for cell in cells if cell is not None):
-        return None
-    return pl.Series(
-        name, [None if cell is None else float(cell) for cell in cells], dtype=pl.Float64
-    )
+def is_too_deep(cell: Any) -> bool:
+    """Return whether an object or a list is nested too deeply to be shown."""
+    try:
+        _text(cell)
+    except RecursionError:
+        return True
+    return False
 
 
 def _is_double(cell: str) -> bool:
-    """Return whether a double holds the number as it was written."""
-    if isinstance(cell, Whole):
-        return len(cell) < 20 and abs(int(cell)) <= EXACT
+    """Return whether a double holds a broken number as it was written."""
     digits = cell.lower().partition("e")[0].lstrip("-").replace(".", "").lstrip("0").rstrip("0")
     return (
         len(digits) <= DIGITS and math.isfinite(float(cell)) and bool(digits) == (float(cell) != 0)

@@ -5,60 +5,50 @@ put into them, and all else keeps its spelling.
 """
 
 import json
-from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import compress
 from typing import IO, Any
 
 import polars as pl
 
 from cfl_cli.core.messages import quote
-from cfl_cli.errors import PROBLEMS_SHOWN, DataError
-from cfl_cli.tables import encodings, frames, json_columns
-from cfl_cli.tables.codec import ReadOptions, Table, WriteOptions, nul_names
-from cfl_cli.tables.json_columns import Broken, Whole
-
-
-class UnfitError(ValueError):
-    """A line that is not a JSON object, or one that only Python would read."""
+from cfl_cli.tables import encodings, frames
+from cfl_cli.tables.codec import Contents, ReadOptions, Table, WriteOptions, joined, nul_names
+from cfl_cli.tables.json_census import DECODER, Census, Rows, lines_of, rows_of
+from cfl_cli.tables.source import Source, roomy
 
 
 def read(data: bytes, options: ReadOptions) -> Table:
     """Return the table in the lines."""
-    name = options.name
-    texts = encodings.to_utf8(data, name=name, **options.signs).split(b"\n")
-    while texts and not texts[-1].strip():  # blank lines at the end are fine
-        texts.pop()
-    rows: list[dict[str, Any] | None] = []
-    rejects = []
-    for number, text in enumerate(texts, start=1):
-        try:
-            rows.append(_parse(text))
-        except UnfitError as error:
-            rows.append(None)
-            rejects.append((number, str(error), text.decode().rstrip("\r")))
-    if rejects and _is_document(texts):
-        raise DataError(f"{name}: one JSON document over several lines: write one object per line")
-    if rejects and not options.set_aside:
-        raise DataError(
-            *(f"{name}: line {line}: {cause}" for line, cause, _ in rejects[:PROBLEMS_SHOWN]),
-            more=len(rejects[PROBLEMS_SHOWN:]),
+    text = encodings.to_utf8(data, name=options.name, **options.signs)
+    parts = [rows_of(*lines) for lines in lines_of([text])]
+    census = Census()
+    for part in parts:
+        census.note(part)
+    census.check(lambda: iter([text]), options)
+    return joined([census.table(part, name=options.name) for part in parts])
+
+
+def scan(source: Source, options: ReadOptions) -> Contents:
+    """Check the lines, learn the columns and their types, and return how to get at the rows."""
+
+    def texts() -> Iterator[bytes]:
+        return encodings.utf8_lines(
+            source.chunks(), name=options.name, limit=roomy(), **options.signs
         )
-    good = [row is not None for row in rows]
-    columns = json_columns.columns([row for row in rows if row is not None])
-    if not columns:
-        cause = "every object is empty" if any(good) else "no line holds an object"
-        raise DataError(f"{name}: no columns: {cause}")
-    try:
-        typed = {column: json_columns.typed(column, cells) for column, cells in columns.items()}
-    except RecursionError:
-        raise DataError(f"{name}: a cell is nested too deeply") from None
-    return Table(
-        pl.DataFrame({column: series for column, (series, _) in typed.items()}),
-        rejects,
-        list(compress(texts, good)),
-        {column: what for column, (_, what) in typed.items() if what},
-    )
+
+    def tables() -> Iterator[Table]:
+        for lines in lines_of(texts()):
+            yield census.table(rows_of(*lines), name=options.name)
+
+    census = Census()
+    for lines in lines_of(texts()):
+        part = rows_of(*lines)
+        census.note(part)
+        census.note_depth(part)
+    census.check(texts, options)
+    empty = census.table(Rows([], [], []), name=options.name)
+    return Contents(empty, census.height, census.rejected, tables)
 
 
 def misfits(table: Table, options: WriteOptions) -> list[str]:
@@ -88,12 +78,29 @@ def _not_json(column: pl.Series) -> str:
     return "NaN or infinity" if kind.is_float() and not column.is_finite().all() else ""
 
 
-def write(frame: Any, file: IO[bytes], options: WriteOptions) -> None:
-    """Write a line per row: new ones, or those that were read with what changed in them."""
-    if options.source is not None and options.source.lines is not None:
-        file.write(rewrite(options.source, options.source.lines, frame))
-    else:
-        frames.as_polars(frame).write_ndjson(file)
+def writer(file: IO[bytes], options: WriteOptions) -> "JsonlWriter":  # noqa: ARG001 — as all have it
+    """Return what writes a line per row."""
+    return JsonlWriter(file)
+
+
+class JsonlWriter:
+    """Writes a line per row: a new one, or the one that was read with what changed in it."""
+
+    def __init__(self, file: IO[bytes]) -> None:
+        self.file = file
+
+    def add(self, frame: Any, source: Table | None = None) -> None:
+        """Write lines."""
+        if source is not None and source.lines is not None:
+            self.file.write(rewrite(source, source.lines, frame))
+        else:
+            frames.as_polars(frame).write_ndjson(self.file)
+
+    def finish(self, report: str | None = None) -> None:
+        """Leave it at that: JSON Lines embed no report."""
+
+    def close(self) -> None:
+        """Hold nothing."""
 
 
 def rewrite(source: Table, texts: Sequence[bytes], frame: pl.DataFrame) -> bytes:
@@ -154,56 +161,3 @@ def append(texts: Sequence[bytes], columns: pl.DataFrame) -> bytes:
         comma = b"" if opened.endswith(b"{") and not opened[:-1].strip() else b","
         lines.append(opened + comma + members[1:] + b"\n")
     return b"".join(lines)
-
-
-def _parse(text: bytes) -> dict[str, Any]:
-    """Return the object on a line, numbers as they were written."""
-    try:
-        row = DECODER.decode(text.decode())
-    except UnfitError:
-        raise
-    except json.JSONDecodeError as error:
-        if not text.strip():
-            raise UnfitError("a blank line") from None
-        if b"\r" in text[:-1]:
-            raise UnfitError(encodings.LONE_RETURN) from None
-        raise UnfitError(f"not JSON: {error.msg}, at character {error.pos + 1}") from None
-    except RecursionError:
-        raise UnfitError("nested too deeply") from None
-    if not isinstance(row, dict):
-        raise UnfitError("not a JSON object")
-    if b"\\u" in text:
-        try:
-            json.dumps(row, ensure_ascii=False).encode()
-        except UnicodeEncodeError:
-            raise UnfitError("half of a surrogate pair, which is not a character") from None
-    return row
-
-
-def _is_document(texts: Sequence[bytes]) -> bool:
-    """Return whether the lines, some of which are not JSON, are JSON all together."""
-    if len(texts) == 1:
-        return False
-    try:
-        json.loads(b"\n".join(texts))
-    except (ValueError, RecursionError):
-        return False
-    return True
-
-
-def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    members = dict(pairs)
-    if len(members) < len(pairs):
-        counts = Counter(key for key, _ in pairs)
-        duplicate = next(key for key, count in counts.items() if count > 1)
-        raise UnfitError(f"duplicate key {quote(duplicate)}")
-    return members
-
-
-def _constant(name: str) -> None:
-    raise UnfitError(f"{name} is not JSON: write null")
-
-
-DECODER = json.JSONDecoder(
-    object_pairs_hook=_object, parse_int=Whole, parse_float=Broken, parse_constant=_constant
-)

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cfl_cli.errors import CflError, DataError
-from cfl_cli.tables import columnar, frames
+from cfl_cli.tables import codec, columnar, frames
 from cfl_cli.tables import table as tables
 from cfl_cli.tables.codec import ReadOptions, Table, WriteOptions
 from cfl_cli.tables.formats import KINDS
@@ -44,7 +44,7 @@ BOTH = pytest.mark.parametrize("kind", ["parquet", "arrow"])
 
 def written(table, kind, report=None):
     sink = pa.BufferOutputStream()
-    columnar.write(table, sink, WriteOptions(KINDS[kind], "t", report=report))
+    codec.write(table, sink, WriteOptions(KINDS[kind], "t"), report=report)
     return sink.getvalue().to_pybytes()
 
 

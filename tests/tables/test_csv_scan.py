@@ -20,7 +20,7 @@ def scanned(text, signs=COMMA):
 def spans(text, *, go_on=False):
     """Return the text and the width of every record, and the text and the cause of what is none."""
     data = text.encode()
-    records, bad = find_records(data, COMMA, go_on=go_on)
+    records, bad, _ = find_records(data, COMMA, go_on=go_on)
     columns = (records.starts, records.ends, records.widths)
     return (
         [(data[start:end].decode(), width) for start, end, width in zip(*columns, strict=True)],

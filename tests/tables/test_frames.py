@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from cfl_cli import Schema, impute
 from cfl_cli.errors import DataError, UsageError
 from cfl_cli.schema.model import Complementary, Ordinary
-from cfl_cli.tables.frames import append, as_polars
+from cfl_cli.tables.frames import append, as_polars, from_array
 
 SCHEMA = Schema(
     columns={
@@ -210,3 +210,25 @@ def test_hundreds_of_new_columns_are_added_without_a_warning():
 def test_values_that_are_kept_are_missing_in_pandas_too():
     result = append(pd.DataFrame({"x": [1, 2]}), [pl.Series("y", [None, None], dtype=pl.String)])
     assert result["y"].isna().all()
+
+
+def test_a_matrix_becomes_numbers_where_it_holds_numbers_and_text_elsewhere():
+    columns = {
+        "whole": [1, np.int32(2), None],
+        "numbers": [1, np.float32(0.5), float("nan")],
+        "huge": [2**70, 1, 2],
+        "mixed": ["a", 1, pd.NA],
+        "truths": [True, None, False],
+        "nothing": [None, None, None],
+    }
+    matrix = np.array([*columns.values()], dtype=object).T
+    assert from_array(matrix, [*columns]).to_dict(as_series=False) == {
+        "whole": [1, 2, None],
+        "numbers": [1.0, 0.5, None],
+        "huge": [2.0**70, 1.0, 2.0],
+        "mixed": ["a", "1", None],
+        "truths": ["true", None, "false"],
+        "nothing": [None, None, None],
+    }
+    assert from_array(np.eye(2), ["a", "b"])["b"].to_list() == [0.0, 1.0]
+    assert from_array(np.array([["1", ""]]), ["a", "b"]).row(0) == ("1", "")
