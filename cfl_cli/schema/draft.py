@@ -5,8 +5,9 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from cfl_cli.core.messages import did_you_mean, printable, quote
+from cfl_cli.core.messages import did_you_mean, quote
 from cfl_cli.errors import UsageError
+from cfl_cli.schema.written import flow, key
 from cfl_cli.tables.frames import has_text, type_name
 
 MISSING = ("", "NA", "N/A", "NaN", "nan", "null", "NULL", "None", "?", "-")
@@ -14,7 +15,6 @@ CATEGORIES = 50  # more different texts than this look like names or notes
 DOMAIN = 200  # more different values than this are too many to list
 SEPARATORS = (";", "|", ",", "/")
 EXACT = "="
-LONG_KEY = 1000  # YAML reads a key of up to 1024 characters by its colon alone
 
 HEADER = """\
 # A draft: read every line. The comments say what to check; delete them as you go.
@@ -37,7 +37,7 @@ def draft(frame: pl.DataFrame, *, cfs: Sequence[str], ignored: Sequence[str]) ->
     """Return the text of a schema for the table."""
     _check_columns(frame, cfs, ignored)
     missing = ["", *_missing_tokens(frame.drop({*cfs, *ignored}))]
-    lines = [HEADER + f"missing: {_flow(missing)}  # cells that hold nothing", "columns:"]
+    lines = [HEADER + f"missing: {flow(missing)}  # cells that hold nothing", "columns:"]
     for column in frame.get_columns():
         if column.name in ignored:
             guess = Guess("{role: ignore}")
@@ -50,7 +50,7 @@ def draft(frame: pl.DataFrame, *, cfs: Sequence[str], ignored: Sequence[str]) ->
         else:
             guess = _ordinary(column, _text(column, missing))
         comment = f"  # {guess.comment}" if guess.comment else ""
-        lines.append(f"  {_key(column.name)}: {guess.entry}{comment}")
+        lines.append(f"  {key(column.name)}: {guess.entry}{comment}")
     if not cfs:
         lines.append("# No CF yet: run again with --cf COLUMN, or change a role above.")
     return "\n".join(lines) + "\n"
@@ -105,7 +105,7 @@ def _ordinary(column: pl.Series, text: pl.Series) -> Guess:
             "{role: ignore}", "the same in every row" if values else "every cell is missing"
         )
     if len(values) == 2:
-        return Guess(f"{{role: ordinary, type: binary, values: {_flow(values)}}}")
+        return Guess(f"{{role: ordinary, type: binary, values: {flow(values)}}}")
     numeric = column.dtype.is_numeric() or _all_numbers(text)
     unique = len(values) == len(column)
     if unique and (not numeric or _counts_up(text)):
@@ -147,7 +147,7 @@ def _complementary(text: pl.Series, missing: Sequence[str]) -> Guess:
             f"{len(values):,} different values seen: list all possible ones as values: [...]",
         )
     return Guess(
-        f"{{role: complementary, values: {_flow(values)}{marks}}}",
+        f"{{role: complementary, values: {flow(values)}{marks}}}",
         f"{len(values)} values seen: add those that are possible and never ruled out",
     )
 
@@ -160,23 +160,3 @@ def _separator(cells: set[str]) -> str | None:
         if joined and "" not in parts and len(parts & cells) > len(parts) / 2:
             return sign
     return None
-
-
-def _key(name: str) -> str:
-    """Return the column's name as a YAML key, up to its colon."""
-    scalar = _scalar(name)
-    return scalar if len(scalar) < LONG_KEY else f"? {scalar}\n  "
-
-
-def _flow(values: Sequence[str]) -> str:
-    return f"[{', '.join(_scalar(value) for value in values)}]"
-
-
-def _scalar(text: str) -> str:
-    """Return the text as a YAML scalar: bare where that is safe, in double quotes otherwise."""
-    bare = text.replace("_", "").replace("-", "").replace(".", "")
-    safe = bare.isascii() and bare.isalnum() and text[0].isalnum()
-    if safe:
-        return text
-    escaped = text.replace("\\", "\\\\").replace('"', '\\"')
-    return f'"{printable(escaped)}"'

@@ -20,6 +20,7 @@ from cfl_cli.schema.validation import problem, refuse, refused
 
 Rates: TypeAlias = tuple[tuple[float, ...], ...]
 Fit: TypeAlias = Literal["fit"]
+ROUNDING = 1e-12  # of a sum of thousands of numbers
 FAR_FROM_ONE = 1e-3  # a row of a table that was rounded to three digits still sums to 1
 
 WEIGHT = Number(Bounds(least=0))
@@ -50,7 +51,17 @@ def read_mechanism(entry: object, values: Sequence[str]) -> Rates:
         largest = max(weights.values()) or 1.0  # or a sum may be too large
         rates = [[0.0 if c == v else weights[c] / largest for c in values] for v in values]
         refuse(_unable(rates, values))
-    return tuple(tuple(rate / sum(row) for rate in row) for row in rates)
+    return tuple(tuple(row) if _sums_to_one(row) else _scaled(row) for row in rates)
+
+
+def _sums_to_one(row: list[float]) -> bool:
+    """Return whether numbers sum to 1 but for rounding: scaled again, they would be others."""
+    return abs(sum(row) - 1) <= ROUNDING
+
+
+def _scaled(row: list[float]) -> tuple[float, ...]:
+    total = sum(row)
+    return tuple(rate / total for rate in row)
 
 
 def read_fit(entries: Mapping[str, Any]) -> Fit:

@@ -38,7 +38,7 @@ from cfl_cli.schema import yaml_text
 from cfl_cli.schema.domain import domain_problems, repeated, unwritable
 from cfl_cli.schema.group import Group, problems
 from cfl_cli.schema.mechanism import MECHANISM_FOR_EDITORS, Fit, Rates, read_fit, read_mechanism
-from cfl_cli.schema.settings import SETTINGS_FOR_EDITORS, answer_of, run_of
+from cfl_cli.schema.settings import SETTINGS_FOR_EDITORS, answer_of, entry_of, run_of
 from cfl_cli.schema.validation import (
     Loc,
     Model,
@@ -48,6 +48,7 @@ from cfl_cli.schema.validation import (
     refused,
     validate_and_refuse,
 )
+from cfl_cli.schema.written import Written, written
 
 # To an editor `no`, `01` and `~` are what YAML makes of them; to us they are text. Strict, because
 # a set would pass for a list too, in any order.
@@ -222,6 +223,7 @@ class Schema(Model):
     ] = Field(default_factory=Settings)
     """How the method is run."""
     _run: RunSettings = PrivateAttr(default_factory=RunSettings)
+    _written: Written = PrivateAttr(default_factory=Written)
 
     @model_validator(mode="wrap")
     @classmethod
@@ -300,7 +302,19 @@ class Schema(Model):
                 )
         if problems:
             raise SchemaError(*map(str, sorted(problems)))
+        schema._written = Written(document.text)  # noqa: SLF001 — its own
         return schema
+
+    @property
+    def text(self) -> str:
+        """The schema as YAML that `parse` makes it from again: as it was written, if it was."""
+        if self._written.text and Schema.parse(self._written.text) == self:
+            return self._written.text
+        entries = self.model_dump(exclude={"settings"}, exclude_none=True)
+        text = written({**entries, "settings": entry_of(self.settings, self._run)})
+        if len(text) > yaml_text.LIMIT:
+            raise SchemaError(f"the schema as text is {yaml_text.TOO_LARGE}")
+        return text
 
     @property
     def ordinary(self) -> dict[str, Ordinary]:

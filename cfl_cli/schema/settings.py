@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
+from cfl_cli.core.entries import SettingsTable, entries
 from cfl_cli.core.messages import seen
 from cfl_cli.core.settings import SETTINGS, RunSettings, Settings, read
 from cfl_cli.schema.validation import problem, refuse, refused
@@ -26,6 +27,16 @@ def answer_of(entry: object) -> Settings:
 def run_of(entry: object) -> RunSettings:
     """Return the settings of the command in an entry that `answer_of` has taken."""
     return RunSettings().replaced(read(entry)[0] if isinstance(entry, Mapping) else {})
+
+
+def entry_of(*tables: SettingsTable) -> dict[str, Any]:
+    """Return the entry that says what settings say: those that are not as by default."""
+    return {
+        setting.name: getattr(table, setting.name)
+        for table in tables
+        for setting in entries(type(table))
+        if getattr(table, setting.name) != setting.default
+    }
 
 
 SETTINGS_FOR_EDITORS: dict[str, Any] = {

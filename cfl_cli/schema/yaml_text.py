@@ -33,7 +33,7 @@ Path: TypeAlias = tuple[str | int, ...]
 # Python takes long to compile the set of all others.
 _FORBIDDEN = re.compile("[\0-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff\ufffe\uffff]")
 LINE_BREAK = re.compile("\r\n|\r|\n")
-_TOO_LARGE = f"larger than {LIMIT // 1024} KiB, the limit for a schema"
+TOO_LARGE = f"larger than {LIMIT // 1024} KiB, the limit for a schema"
 _TAGS = "tags are not supported; remove what starts with '!'"
 
 # What PyYAML says, and what that means to whoever wrote the text; the first match counts.
@@ -97,6 +97,7 @@ class Document:
     entries: Mapping[Path, Entry] = field(repr=False)
     problems: tuple[Problem, ...]
     end: int = 0  # where more text could be added
+    text: str = field(default="", repr=False)
 
     def problem(self, path: Path, message: str, *, at_key: bool = False) -> Problem:
         """Return a problem with the node at `path`, or with the key of what should hold it."""
@@ -122,7 +123,7 @@ def text_of(path: str | os.PathLike[str]) -> str:
     except ValueError as error:  # a path that no file can have
         raise SchemaError(f"{quote(name)}: {error}") from None
     if len(data) > LIMIT:
-        raise SchemaError(f"{name}: {_TOO_LARGE}")
+        raise SchemaError(f"{name}: {TOO_LARGE}")
     if data.startswith((b"\xff\xfe", b"\xfe\xff")):
         raise SchemaError(f"{name}: this is UTF-16; save the file as UTF-8")
     try:
@@ -136,7 +137,7 @@ def text_of(path: str | os.PathLike[str]) -> str:
 def read(text: str, *, name: str) -> Document:
     """Return the document in `text`; `name` is what its problems call it."""
     if len(text) > LIMIT:
-        return Document(name, None, {}, (Problem(name, 1, 1, _TOO_LARGE),))
+        return Document(name, None, {}, (Problem(name, 1, 1, TOO_LARGE),))
     if character := _FORBIDDEN.search(text):
         message = (
             f"the character U+{ord(character[0]):04X} is not allowed here"
@@ -149,7 +150,7 @@ def read(text: str, *, name: str) -> Document:
     problems = tuple(sorted(Problem(name, *mark, message) for mark, message in composer.refused))
     entries: dict[Path, Entry] = {}
     data = None if root is None else _collect(Entry(root, root), (), entries)
-    return Document(name, data, entries, problems, composer.end)
+    return Document(name, data, entries, problems, composer.end, text)
 
 
 def _collect(entry: Entry, path: Path, entries: dict[Path, Entry]) -> Data:

@@ -3,12 +3,14 @@
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 
 import numpy as np
 import polars as pl
 
-from cfl_cli.core.arrays import Ints, Mask
+from cfl_cli.core.arrays import Floats, Ints, Mask
 from cfl_cli.core.messages import count, did_you_mean, quote
+from cfl_cli.core.state import State, StateError
 from cfl_cli.errors import PROBLEMS_SHOWN, ProblemList
 from cfl_cli.schema.model import Complementary, Schema
 from cfl_cli.tables.frames import has_text, type_name
@@ -40,6 +42,12 @@ class Cells:
     def missing(self) -> Mask:
         """Return which cells are missing."""
         return self.text.is_null().to_numpy()
+
+    @cached_property
+    def numbers(self) -> Floats:
+        """Return the cells as numbers, NaN where they are not; what is missing may be either."""
+        source = self.raw if self.raw.dtype.is_numeric() else self.text.str.strip_chars()
+        return source.cast(pl.Float64, strict=False).fill_null(np.nan).to_numpy()
 
     @cached_property
     def seen(self) -> list[str]:
@@ -77,24 +85,38 @@ class Ruling:
         """Return whether the cell names values of the domain only, and leaves one possible."""
         return all(value in values for value in self.values) and any(self.candidates(values))
 
-    def fault(self, values: Sequence[str]) -> str:
-        """Return what is wrong with the cell, to follow its text in a message."""
+    def fault(self, values: Sequence[str], *, model: bool = False) -> str:
+        """Return what is wrong with the cell, to follow its text in a message.
+
+        `model` says whether the domain is that of a model, which is fitted already.
+        """
         for value in self.values:
             if value not in values:
                 alone = self.values == (value,) and not self.exact
+                way_out = correct_or("add it to the column's `values`", model=model)
                 return (
                     f"{'is' if alone else f'names {quote(value)}, which is'} not in the domain"
-                    f"{did_you_mean(value, values)}: correct it or add it to the column's `values`"
+                    f"{did_you_mean(value, values)}: {way_out}"
                 )
         return "rules out the whole domain: leave at least one value"
 
 
-class Problems(ProblemList):
-    """What is wrong with a table."""
+def correct_or(what: str, *, model: bool) -> str:
+    """Return a way out; what changes a schema takes another fit if there is a model already."""
+    return f"correct it, or {what} and fit again" if model else f"correct it or {what}"
 
-    def __init__(self, name: str) -> None:
+
+class Problems(ProblemList):
+    """What is wrong with a table, or with a block of new rows for a model.
+
+    `first_row` is the number of its first row, counted from 1.
+    """
+
+    def __init__(self, name: str, *, first_row: int = 1, model: bool = False) -> None:
         super().__init__()
         self.name = name
+        self.first_row = first_row
+        self.model = model
 
     def add(self, message: str) -> None:
         """Note a problem of the whole table."""
@@ -106,10 +128,15 @@ class Problems(ProblemList):
         for row in rows[:PROBLEMS_SHOWN]:
             text = cells.raw.slice(row, 1).cast(pl.String).item() or ""
             self.note(
-                f"{self.name}: row {row + 1}, column {quote(cells.name)}: "
+                f"{self.name}: row {row + self.first_row}, column {quote(cells.name)}: "
                 f"{quote(text) if text else 'an empty cell'} {what(text)}"
             )
         self.more += max(0, len(rows) - PROBLEMS_SHOWN)
+
+
+def used_columns(schema: Schema) -> list[str]:
+    """Return the columns that a schema reads: OFs, CFs, and those that name groups."""
+    return [*dict.fromkeys([*schema.ordinary, *schema.complementary, *schema.group])]
 
 
 def usable_columns(frame: pl.DataFrame, listed: Iterable[str], problems: Problems) -> set[str]:
@@ -117,15 +144,17 @@ def usable_columns(frame: pl.DataFrame, listed: Iterable[str], problems: Problem
     usable = set()
     for column in listed:
         if column not in frame.columns:
+            near = did_you_mean(column, frame.columns)
             problems.add(
-                f"column {quote(column)} is in the schema but not in the table"
-                f"{did_you_mean(column, frame.columns)}: add it, or remove it from the schema"
+                f"column {quote(column)} is not in the table{near}: add it, the model needs it"
+                if problems.model
+                else f"column {quote(column)} is in the schema but not in the table{near}: add it, "
+                "or remove it from the schema"
             )
         elif not has_text(frame[column].dtype):
             kind = type_name(frame[column].dtype)
-            problems.add(
-                f"column {quote(column)} holds {kind}, not text or numbers: mark it `role: ignore`"
-            )
+            way_out = "convert it" if problems.model else "mark it `role: ignore`"
+            problems.add(f"column {quote(column)} holds {kind}, not text or numbers: {way_out}")
         else:
             usable.add(column)
     return usable
@@ -144,6 +173,29 @@ def domain(
         )
         return None
     return values
+
+
+def kept_values(
+    facts: State, listed: tuple[str, ...] | None, schema: Schema, most: int = CATEGORIES
+) -> tuple[str, ...]:
+    """Return a column's fitted values: those that the schema lists, or those kept as seen."""
+    if listed is not None:
+        return listed
+    values = facts.fact("values", list)
+    for value in values:
+        if not isinstance(value, str) or value in schema.missing or not _is_utf8(value):
+            raise StateError("its values are not texts that cells can hold")
+    if len(values) > most or any(one >= other for one, other in pairwise(values)):
+        raise StateError(f"its values are not at most {most:,}, sorted and distinct")
+    return tuple(values)
+
+
+def _is_utf8(text: str) -> bool:
+    try:
+        text.encode()
+    except UnicodeEncodeError:  # half a character, which JSON can spell
+        return False
+    return True
 
 
 def taken_for_whole(cf: str, values: Sequence[str]) -> str:

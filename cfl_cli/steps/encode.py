@@ -3,11 +3,14 @@
 Numeric OF → min-max to [0, 1]. Binary OF → 0/1. Categorical OF with K ≥ 3 → one-hot times
 1/sqrt(K), so that two unequal values lie sqrt(2/K) apart. CF → a block of candidate columns.
 
-All cells that do not fit the schema are reported together.
+What that takes is fitted to a table (`encoding`), and new rows are encoded by it. All cells that do
+not fit the schema are reported together.
 """
 
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from functools import cached_property
+from hashlib import sha256
 
 import numpy as np
 import polars as pl
@@ -16,17 +19,18 @@ from cfl_cli.core.arrays import Floats, Ints, Mask
 from cfl_cli.core.exclusions import Mechanism
 from cfl_cli.core.groups import ranks
 from cfl_cli.core.known import Known
-from cfl_cli.core.messages import count, did_you_mean, quote
-from cfl_cli.schema.model import Complementary, Ordinary, Schema
+from cfl_cli.schema.model import Complementary, Schema
 from cfl_cli.steps.cells import (
-    CATEGORIES,
     Cells,
     Problems,
     Ruling,
-    domain,
     taken_for_whole,
     usable_columns,
+    used_columns,
 )
+from cfl_cli.steps.encoding import Domain, Encoding, fit_domain
+from cfl_cli.steps.ordinary import FittedOrdinary, check_missing, fit
+from cfl_cli.steps.unusual import Unusual
 
 
 @dataclass(frozen=True)
@@ -64,6 +68,14 @@ class Encoded:
     blocks: tuple[Block, ...]
     warnings: tuple[str, ...]
     groups: Ints | None = None  # n: rows with the same number belong together; None: none do
+    ordinary: Mapping[str, FittedOrdinary] = field(default_factory=dict)  # by the OFs' names
+    unusual: Unusual = field(default_factory=Unusual)  # what the fitted rows did not hold
+
+    @property
+    def encoding(self) -> Encoding:
+        """Return what was fitted, with the mechanisms that the blocks have by now."""
+        domains = {block.name: Domain(block.values, block.rates) for block in self.blocks}
+        return Encoding(self.ordinary, domains)
 
     @cached_property
     def known(self) -> Known:
@@ -103,53 +115,72 @@ class Encoded:
         return np.array([block.start for block in self.blocks])
 
 
-def encode(frame: pl.DataFrame, schema: Schema, *, name: str = "table") -> Encoded:
-    """Return the encoded table, or raise one DataError with all its problems."""
-    problems = Problems(name)
-    used = dict.fromkeys([*schema.ordinary, *schema.complementary, *schema.group])
-    usable = usable_columns(frame, used, problems)
-    if frame.height < 2:
+def encode(
+    frame: pl.DataFrame,
+    schema: Schema,
+    *,
+    name: str = "table",
+    encoding: Encoding | None = None,
+    first_row: int = 1,
+) -> Encoded:
+    """Return the encoded rows, or raise one DataError with all their problems.
+
+    Without an `encoding` it is fitted to the rows. With one they may be any new rows, also one or
+    none, a block of a larger table in which `first_row` is the number of the first of them.
+    """
+    problems = Problems(name, first_row=first_row, model=encoding is not None)
+    usable = usable_columns(frame, used_columns(schema), problems)
+    if encoding is None and frame.height < 2:
         rows = "one row" if frame.height else "no rows"
         problems.add(f"the table has {rows}; neighbors need at least two")
         usable = set()
-    features, filled = [], {}
-    for column, ordinary in schema.ordinary.items():
+    features, ordinary, counts = [], {}, {}
+    for column in schema.ordinary:
         if column not in usable:
             continue
-        columns, missing = _encode_of(Cells.of(frame[column], schema), ordinary, schema, problems)
-        features.extend(columns)
-        if missing:
-            filled[column] = missing
+        cells = Cells.of(frame[column], schema)
+        check_missing(cells, schema, problems)
+        fitted = (
+            fit(cells, schema.ordinary[column], problems)
+            if encoding is None
+            else encoding.ordinary[column]
+        )
+        if fitted is not None and (of := fitted.features(cells, problems)) is not None:
+            ordinary[column] = fitted
+            features.append(of[0])
+            counts[column] = of[1]
     candidates, blocks, warnings = [], [], []
     start = 0
     for column, cf in schema.complementary.items():
         if column not in usable:
             continue
-        encoded_cf = encode_cf(Cells.of(frame[column], schema), cf, schema, start, problems)
+        domain = None if encoding is None else encoding.domains[column]
+        cells = Cells.of(frame[column], schema)
+        encoded_cf = encode_cf(cells, cf, schema, start, problems, domain=domain)
         if encoded_cf is None:
             continue
         mask, block = encoded_cf
-        if cf.values is None:
+        if cf.values is None and domain is None:
             warnings.append(taken_for_whole(column, block.values))
         candidates.append(mask)
         blocks.append(block)
         start += len(block.values)
-    if not problems.shown and not any(np.ptp(column) for column in features):
+    if not problems.shown and not any(fitted.varies for fitted in ordinary.values()):
         problems.add(
             "all ordinary columns are constant, so all rows are equally near: "
             "mark a column that varies as ordinary"
         )
     problems.raise_if_any()
-    warnings += [
-        f"column {quote(column)}: {count(missing, 'missing cell')} filled in"
-        for column, missing in filled.items()
-    ]
+    unusual = Unusual(counts)
+    groups = [Cells.of(frame[column], schema) for column in schema.group]
     return Encoded(
-        np.column_stack(features),
+        np.hstack(features),
         np.hstack(candidates),
         tuple(blocks),
-        tuple(warnings),
-        _groups([Cells.of(frame[column], schema) for column in schema.group]),
+        (*warnings, *unusual.warnings),
+        _groups(groups) if encoding is None else _lasting_groups(groups, first_row),
+        ordinary,
+        unusual,
     )
 
 
@@ -168,94 +199,56 @@ def _groups(columns: list[Cells]) -> Ints | None:
     return groups if len(np.unique(groups)) < len(groups) else None
 
 
-def _encode_of(
-    cells: Cells, ordinary: Ordinary, schema: Schema, problems: Problems
-) -> tuple[list[Floats], int]:
-    """Return an OF's feature columns, and how many missing cells were filled in."""
-    missing = int(cells.missing.sum())
-    if missing and not schema.fills_missing(cells.name):
-        problems.add_cells(
-            cells, cells.missing, lambda _: "is missing in a column that has `on_missing: error`"
-        )
-    if missing == len(cells.missing):
-        problems.add(f"column {quote(cells.name)}: every cell is missing: mark it `role: ignore`")
-        return [], 0
-    if ordinary.type == "numeric":
-        return _numeric(cells, problems), missing
-    return _coded(cells, ordinary, problems), missing
+def _lasting_groups(columns: list[Cells], first_row: int) -> Ints | None:
+    """Return a number for each row, the same for equal cells in all columns, in any block of rows.
 
-
-def _numeric(cells: Cells, problems: Problems) -> list[Floats]:
-    """Return one column in [0, 1]; missing cells get the median."""
-    source = cells.raw if cells.raw.dtype.is_numeric() else cells.text.str.strip_chars()
-    numbers = source.cast(pl.Float64, strict=False).fill_null(np.nan).to_numpy()
-    known = ~cells.missing
-    words = known & np.isnan(numbers)
-    endless = known & np.isinf(numbers)
-    problems.add_cells(
-        cells,
-        words,
-        lambda _: "is not a number: correct it, list it under `missing`, or change the type",
+    It is a part of the cells' SHA-256, and below 0 for a row with a missing cell, which has a
+    number of its own.
+    """
+    if not columns:
+        return None
+    texts = zip(*(cells.text.to_list() for cells in columns), strict=True)
+    return np.array(
+        [
+            -row if None in cells else _digest(cells)
+            for row, cells in enumerate(texts, start=first_row)
+        ],
+        dtype=np.int64,
     )
-    problems.add_cells(
-        cells, endless, lambda _: "is not finite: correct it or list it under `missing`"
-    )
-    if words.any() or endless.any():
-        return []
-    _, exponent = np.frexp(np.abs(numbers[known]).max())
-    numbers = np.ldexp(numbers, -exponent)  # sums of huge numbers must not overflow
-    numbers = np.where(known, numbers, np.median(numbers[known]))
-    low, high = numbers.min(), numbers.max()
-    return [(numbers - low) / (high - low) if high > low else np.zeros(len(numbers))]
 
 
-def _coded(cells: Cells, ordinary: Ordinary, problems: Problems) -> list[Floats]:
-    """Return a binary or categorical OF's columns; missing cells get the commonest value."""
-    values = ordinary.values or tuple(cells.seen)
-    codes = cells.codes(values)
-    known = ~cells.missing
-    if ordinary.type == "binary" and len(values) > 2:
-        problems.add(
-            f"column {quote(cells.name)}: {len(values):,} different values, but a binary column "
-            "has two: make it categorical, or list other tokens under `missing`"
-        )
-        return []
-    if len(values) > CATEGORIES:
-        problems.add(
-            f"column {quote(cells.name)}: {len(values):,} different values, but a categorical "
-            f"column has at most {CATEGORIES:,}: mark it `role: ignore`, or group its values"
-        )
-        return []
-    outside = known & (codes < 0)
-    problems.add_cells(
-        cells,
-        outside,
-        lambda text: (
-            f"is not among the column's `values`{did_you_mean(text, values)}: correct it "
-            "or add it there"
-        ),
-    )
-    if outside.any():
-        return []
-    codes = np.where(known, codes, np.bincount(codes[known]).argmax())
-    if len(values) <= 2:
-        return [codes.astype(float)]
-    return [(codes == code) / np.sqrt(len(values)) for code in range(len(values))]
+def _digest(texts: tuple[str, ...]) -> int:
+    """Return 63 bits that differ, nearly always, where texts do."""
+    sizes = "".join(f"{len(text)}," for text in texts)  # or ("a", "bc") were ("ab", "c")
+    return int.from_bytes(sha256(f"{sizes}{''.join(texts)}".encode()).digest()[:8]) >> 1
 
 
 def encode_cf(
-    cells: Cells, cf: Complementary, schema: Schema, start: int, problems: Problems
+    cells: Cells,
+    cf: Complementary,
+    schema: Schema,
+    start: int,
+    problems: Problems,
+    *,
+    domain: Domain | None = None,
 ) -> tuple[Mask, Block] | None:
-    """Return a CF's candidate mask, n × K, and its block; None if it has no sensible domain."""
+    """Return a CF's candidate mask, n × K, and its block; None if it has no sensible domain.
+
+    `domain` is the fitted one, if there is one.
+    """
     texts = cells.seen
     rulings = [Ruling.read(text, cf) for text in texts]
     named = {value for ruling in rulings for value in ruling.values}
-    values = domain(cells, cf, named.difference(schema.missing), problems)
-    if values is None:
+    if domain is None:
+        domain = fit_domain(cells, cf, named.difference(schema.missing), problems)
+    if domain is None:
         return None
+    values = domain.values
     codes = cells.codes(texts)
     wrong = np.array([not ruling.fits(values) for ruling in rulings] + [False])[codes]
-    problems.add_cells(cells, wrong, lambda text: Ruling.read(text, cf).fault(values))
+    problems.add_cells(
+        cells, wrong, lambda text: Ruling.read(text, cf).fault(values, model=problems.model)
+    )
     masks = np.ones((len(texts) + 1, len(values)), dtype=bool)  # the last one is the empty cell's
     for code, ruling in enumerate(rulings):
         masks[code] = ruling.candidates(values)
@@ -270,15 +263,16 @@ def encode_cf(
         exclusions_per_cell=float(excluded.mean()) if len(excluded) else 0.0,
         exact_cells=int((candidates.sum(axis=1) == 1).sum()),
         empty_cells=int(cells.missing.sum()),
-        rates=None if cf.mechanism in (None, "fit") else np.array(cf.mechanism),
+        rates=domain.rates,
         marked=None if cf.exact is None else marks[codes],
         marked_at_random=cf.exact_cells == "random",
         to_be_fitted=cf.mechanism == "fit",
     )
     if block.rates is not None and not wrong.any():
+        way_out = "correct it" if problems.model else "correct one of the two"
         problems.add_cells(
             cells,
             np.isneginf(block.mechanism.scaled(masks)[1])[codes],
-            lambda _: "is impossible under the column's `mechanism`: correct one of the two",
+            lambda _: f"is impossible under the column's `mechanism`: {way_out}",
         )
     return candidates, block
