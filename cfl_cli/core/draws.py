@@ -20,6 +20,7 @@ SAMPLE = 1 << 41
 SHUFFLES = 1 << 42
 TRIALS = 1 << 43
 COPIES = 1 << 44
+JUDGED = 1 << 45
 NAMED = 1 << 63  # and above: those of names
 PER_NAME = 1 << 20
 
@@ -33,7 +34,7 @@ def mix(bits: Bits) -> Bits:
     return bits ^ (bits >> np.uint64(31))
 
 
-def draw(rows: Ints, stream: int, seed: int) -> Bits:
+def draw(rows: Ints | Bits, stream: int, seed: int) -> Bits:
     """Return 64 bits for every row; each `stream` of a seed gives others."""
     key = mix(np.array([seed, stream], dtype=np.uint64) + np.uint64(0x9E3779B97F4A7C15))
     return mix(mix(rows.astype(np.uint64) + key[0]) ^ key[1])

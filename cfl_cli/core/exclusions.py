@@ -17,7 +17,7 @@ says what its value is under any mechanism; an empty cell says nothing.
 """
 
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, reduce
 from math import lgamma, log
 from typing import Self
 
@@ -117,7 +117,8 @@ class Mechanism:
             return values, -_log_choose(self.size - 1)[sizes]
         uses = excluded.astype(float)
         never = self.rates == 0
-        logs = uses @ np.log(np.where(never, 1, self.rates)).T
+        # Row by row: a product of all has other last digits for other numbers of rows.
+        logs = np.matmul(uses[:, None], np.log(np.where(never, 1, self.rates)).T)[:, 0]
         possible = (uses @ never.T.astype(float) == 0) & self.possible[:, sizes].T
         logs = np.where(possible, logs - self._log_sums[:, sizes].T, -np.inf)
         exact = sizes == self.size - 1
@@ -215,7 +216,9 @@ class Mechanism:
         variance = counts @ distances**2 / total**2 * rows / max(rows - 1, 1)
         return Shares(values, np.sqrt(variance))
 
-    def too_often(self, candidates: Mask, counts: Floats | None = None) -> Ints:
+    def too_often(
+        self, candidates: Mask, counts: Floats | None = None, *, level: float = LEVEL
+    ) -> Ints:
         """Return the places of values that so many cells rule out that the mechanism cannot hold.
 
         Whatever the values behind the cells, a cell of s exclusions rules out c with probability
@@ -223,7 +226,7 @@ class Mechanism:
         has the value c, and to be beyond it is to have a negative share. The number of such cells
         exceeds n·q with a probability of at most exp(−n·KL(q ‖ p)), p the mean of these bounds
         (Chernoff and Hoeffding). This holds for any n, so honest rows that are independent are
-        accused with a probability below LEVEL, over all values of the domain together. `counts`
+        accused with a probability below `level`, over all values of the domain together. `counts`
         are for how many independent rows each row counts, 1 if None.
         """
         sizes = (~candidates).sum(axis=1)
@@ -237,7 +240,7 @@ class Mechanism:
             possible += of_sizes[size] / n * self.inclusion(int(size)).max(axis=0)
         possible = np.minimum(possible, 1)
         surprise = n * np.where(seen > possible, divergence(seen, possible), 0)
-        return np.flatnonzero(surprise > log(self.size / LEVEL))
+        return np.flatnonzero(surprise > log(self.size / level))
 
     def draw(self, values: Ints, exclusions: Ints, chances: Floats) -> Mask:
         """Return the candidates of a random cell for each of `values`, n × K.
@@ -291,10 +294,11 @@ class Mechanism:
             tails.append(_with(tails[-1], self._relative[:, c]))
         return tails[::-1]
 
-    @property
+    @cached_property
     def _sums(self) -> Floats:
-        """Return e_s of `_relative`, K × K (v, s)."""
-        return self._tails[0]
+        """Return e_s of `_relative`, K × K (v, s): the first of the tails, without the others."""
+        none = np.eye(1, self.size).repeat(self.size, axis=0)
+        return reduce(_with, self._relative.T[::-1], none)
 
     @cached_property
     def _log_sums(self) -> Floats:

@@ -13,7 +13,10 @@ class Traits:
     needs_hidden_rows: bool = False  # does it choose by hidden cells, and so fail with folds 0?
     second_round: bool = False  # does γ above 0 mean a second round for every CF?
     calibrated: bool = False  # are its confidences raised to powers that hidden cells choose?
+    learns: bool = True  # is there anything to keep, by which other rows can be answered?
     saves_memory: tuple[str, ...] = ()  # what helps beside fewer rows
+    package: str | None = None  # beside numpy, whose version a model file records
+    keeps_rows: bool = False  # may a model file hold features and confidences of fitted rows?
 
 
 METHODS = {
@@ -26,11 +29,13 @@ METHODS = {
             second_round=True,
             calibrated=True,
             saves_memory=("a smaller k", "--gamma 0"),
+            keeps_rows=True,
         ),
         Traits(
             "boost",
             "gradient boosting fitted to the exclusions",
             needs_hidden_rows=True,
+            package="lightgbm",
         ),
         Traits(
             "net",
@@ -41,14 +46,17 @@ METHODS = {
             "ipal",
             "the paper's baseline, which may pick an excluded value",
             needs_neighbors=True,
+            keeps_rows=True,
         ),
-        Traits("observed", "the cells alone, all candidates alike"),
+        Traits("observed", "the cells alone, all candidates alike", learns=False),
         Traits("commonest", "how common each value is and nothing else"),
         Traits(
             "auto",
             "for each CF the blend of graph, boost and net that its hidden cells favor",
             needs_hidden_rows=True,
             saves_memory=("--method graph",),
+            package="lightgbm",
+            keeps_rows=True,
         ),
     )
 }

@@ -1,6 +1,7 @@
 """How common each value is, estimated from the cells of all rows, and nothing else of a row."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -9,8 +10,18 @@ from cfl_cli.core.known import Known, all_but
 from cfl_cli.core.parallel import Workers
 from cfl_cli.core.settings import Settings
 from cfl_cli.core.stages import Progress
+from cfl_cli.core.state import State
 from cfl_cli.estimators import observed
-from cfl_cli.estimators.interface import Estimate, Hidden, Origin, apply_cells
+from cfl_cli.estimators.interface import (
+    Answer,
+    Estimate,
+    Hidden,
+    Layout,
+    Origin,
+    Size,
+    answer_by,
+    check_distributions,
+)
 
 memory, stages = observed.memory, observed.stages
 
@@ -20,13 +31,43 @@ def estimate(
     settings: Settings,  # noqa: ARG001 — nothing to set
     *,
     folds: Sequence[Ints],
-    workers: Workers,  # noqa: ARG001 — the work of a moment
+    workers: Workers,
     progress: Progress,  # noqa: ARG001
 ) -> Estimate:
     """Return the shares of the values, with every row's own cells applied."""
-    applied = apply_cells(np.tile(np.concatenate(known.shares()), (len(known), 1)), known)
+    fitted = FittedShares(np.concatenate(known.shares()))
+    said = fitted.answer(known, workers)
     hidden = Hidden(np.concatenate(folds), hidden_priors(known, folds)) if folds else None
-    return Estimate(*applied, (Origin("commonest"),) * len(known.blocks), hidden)
+    origins = (Origin("commonest"),) * len(known.blocks)
+    return Estimate(said.confidences, said.fell_back, said.mass, origins, hidden, fitted=fitted)
+
+
+@dataclass(frozen=True, eq=False)
+class FittedShares:
+    """The shares of the values, which are every row's prior."""
+
+    shares: Floats  # ΣK
+    rules: None = None
+
+    def answer(self, rows: Known, workers: Workers) -> Answer:  # noqa: ARG002
+        """Return what is said of some rows."""
+        return answer_by(np.tile(self.shares, (len(rows), 1)), rows)
+
+    def state(self) -> State:
+        """Return all that has to be kept."""
+        return State({"shares": self.shares})
+
+
+def restore(state: State, layout: Layout) -> FittedShares:
+    """Return what was fitted, or raise StateError if it cannot have had this state."""
+    shares = state.array("shares", np.float64, layout.width)
+    check_distributions("shares", shares[None], layout)
+    return FittedShares(shares)
+
+
+def model_bytes(size: Size, settings: Settings) -> float:  # noqa: ARG001
+    """Return about how many bytes are kept of what is fitted."""
+    return 8.0 * size.width
 
 
 def hidden_priors(known: Known, folds: Sequence[Ints]) -> Floats:

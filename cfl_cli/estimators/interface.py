@@ -1,23 +1,33 @@
 """What every estimator is given, and what it returns.
 
     given      features of the OFs, and what each row's cells say of the CFs' values; the settings
-    returned   confidences of all rows; and priors of rows whose cells were hidden
+    returned   confidences of all rows; priors of rows whose cells were hidden; and something
+               fitted that answers any other rows
 
 A prior is what an estimator says of a row's CF without the row's own cell of that CF. The cells of
 some rows are hidden to learn how good such priors are, and to choose by them. That holds for an
 estimator however it works: nothing derived from a row's hidden cell of a CF may reach its prior.
+So it does for rows that come later: their priors may depend on their features and on their cells of
+*other* CFs.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
+import numpy as np
+import numpy.typing as npt
+
 from cfl_cli.core.arrays import Floats, Ints, Mask
+from cfl_cli.core.exclusions import Mechanism
 from cfl_cli.core.known import Known, Rule
 from cfl_cli.core.parallel import Workers
 from cfl_cli.core.posterior import Fallback, posterior
 from cfl_cli.core.settings import Settings
 from cfl_cli.core.stages import Expected, Progress
+from cfl_cli.core.state import State, StateError
+
+SUMS_TO_ONE = 1e-4  # within this: they may be kept in single precision
 
 
 @dataclass(frozen=True)
@@ -27,6 +37,9 @@ class Hidden:
     rows: Ints  # m; none twice
     priors: Floats  # m × ΣK
     rules: tuple[Rule, ...] | None = None  # per CF; None: the most confident candidate answers
+    # Per CF, K: how common values are by the cells that the priors come from, if these are of other
+    # rows than the table's. None: rows of the table that were hidden from the rest of it.
+    shares: tuple[Floats, ...] | None = None
 
 
 @dataclass(frozen=True)
@@ -67,6 +80,53 @@ class Origin:
 
 
 @dataclass(frozen=True)
+class Answer:
+    """What something fitted says of m rows, whether or not it was fitted to them."""
+
+    priors: Floats  # m × ΣK: of each CF without the rows' own cells of it
+    confidences: Floats  # m × ΣK
+    fell_back: Mask  # m × CFs: does the prior rule out what the cell leaves?
+    mass: Floats  # m × CFs: how much of its prior a row's cell allows
+    answers: Ints | None = None  # m × CFs, places in the domain; None: the most confident candidate
+
+
+@dataclass(frozen=True)
+class Layout:
+    """What something fitted must fit: the sizes of the table, and how its exclusions arise."""
+
+    features: int
+    mechanisms: tuple[Mechanism, ...]  # per CF
+
+    @property
+    def domains(self) -> tuple[int, ...]:
+        """Return how many values each CF has."""
+        return tuple(mechanism.size for mechanism in self.mechanisms)
+
+    @property
+    def width(self) -> int:
+        """Return how many confidences a row has."""
+        return sum(self.domains)
+
+
+class Fitted(Protocol):
+    """What an estimator has learned from a table: it answers any rows that are encoded like it.
+
+    What it says of a row depends on that row alone, to the bit: neither on the rows beside it nor
+    on its number.
+    """
+
+    @property
+    def rules(self) -> tuple[Rule, ...] | None:
+        """Return how each CF's rows are answered; None: by the most confident candidate."""
+
+    def answer(self, rows: Known, workers: Workers) -> Answer:
+        """Return what is said of some rows."""
+
+    def state(self) -> State:
+        """Return all that has to be kept; the estimator's `restore` makes the same of it again."""
+
+
+@dataclass(frozen=True)
 class Estimate:
     """The confidences, and what the report should know of how they came about."""
 
@@ -83,6 +143,7 @@ class Estimate:
     warnings: tuple[str, ...] = ()
     powers: tuple[Power | None, ...] | None = None  # per CF; None: hidden cells say nothing of it
     raw: Floats | None = None  # n × ΣK: before they were raised to powers; None: they were not
+    fitted: Fitted | None = None  # None: this method learns nothing
 
 
 @dataclass(frozen=True)
@@ -116,6 +177,12 @@ class Module(Protocol):
         Each estimator takes of the settings what concerns it.
         """
 
+    def restore(self, state: State, layout: Layout) -> Fitted:
+        """Return what was fitted, or raise StateError if it cannot have had this state."""
+
+    def model_bytes(self, size: Size, settings: Settings) -> float:
+        """Return about how many bytes are kept of what is fitted."""
+
     def memory(self, size: Size, settings: Settings, *, jobs: int) -> float:
         """Return about how many bytes are held at the peak, those of the table left aside."""
 
@@ -127,3 +194,19 @@ def apply_cells(priors: Floats, known: Known) -> tuple[Floats, Mask, Floats]:
     """Return confidences, n × ΣK, which rows fell back, and how much each cell allows, n × CFs."""
     confidences, mass = posterior(priors, known.evidence, over=known.blocks, fallback=Fallback.CELL)
     return confidences, mass == 0, mass
+
+
+def answer_by(priors: Floats, rows: Known) -> Answer:
+    """Return the answer that priors and the rows' own cells give."""
+    return Answer(priors, *apply_cells(priors, rows))
+
+
+def check_distributions(name: str, rows: npt.NDArray[np.floating], layout: Layout) -> None:
+    """Raise StateError unless every row's every CF has confidences that sum to 1, m × ΣK."""
+    starts = np.cumsum((0, *layout.domains[:-1]))
+    fits = ((rows >= 0) & (rows <= 1 + SUMS_TO_ONE)).all()
+    if fits and len(rows):
+        sums = np.add.reduceat(rows, starts, axis=1, dtype=float)
+        fits = (np.abs(sums - 1) <= SUMS_TO_ONE).all()
+    if not fits:
+        raise StateError(f"array {name!r} holds confidences that are negative or do not sum to 1")

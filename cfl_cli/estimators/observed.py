@@ -9,9 +9,12 @@ from cfl_cli.core.known import Known
 from cfl_cli.core.parallel import Workers
 from cfl_cli.core.settings import Settings
 from cfl_cli.core.stages import Expected, Progress
+from cfl_cli.core.state import State, StateError
 from cfl_cli.estimators.interface import (
     Estimate,
+    Fitted,
     Hidden,
+    Layout,
     Origin,
     Size,
     apply_cells,
@@ -32,6 +35,16 @@ def estimate(
     rows = np.concatenate(folds) if folds else None
     hidden = None if rows is None else Hidden(rows, np.tile(even, (len(rows), 1)))
     return Estimate(*applied, (Origin("observed"),) * len(known.blocks), hidden)
+
+
+def restore(state: State, layout: Layout) -> Fitted:  # noqa: ARG001
+    """Raise StateError: nothing is ever fitted."""
+    raise StateError("method observed learns nothing that could be kept")
+
+
+def model_bytes(size: Size, settings: Settings) -> float:  # noqa: ARG001
+    """Return that nothing is kept."""
+    return 0.0
 
 
 def memory(size: Size, settings: Settings, *, jobs: int) -> float:  # noqa: ARG001
