@@ -15,7 +15,6 @@ shared by all runs; of a large table, a part of the rows is enough for this comp
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -27,7 +26,14 @@ from cfl_cli.core.log_score import log_scores
 from cfl_cli.core.parallel import Workers
 from cfl_cli.core.settings import Settings
 from cfl_cli.core.stages import Progress, Work
-from cfl_cli.estimators import graph_stages
+from cfl_cli.estimators import graph_fitted, graph_stages
+from cfl_cli.estimators.graph_fitted import (
+    FittedGraph,
+    FittedRound,
+    Leaning,
+    pick,
+    scale_by_domain,
+)
 from cfl_cli.estimators.graph_settings import (
     LONGEST,
     chooses_round,
@@ -44,6 +50,7 @@ from cfl_cli.steps.weights import rows_at_once, solve
 STOPS = (1, 2, 3, 5, 7, 10, 14, 20, 30, 40, 50, 70, 100, 140, 200, 280, 400)
 
 stages = graph_stages.stages
+restore, model_bytes = graph_fitted.restore, graph_fitted.model_bytes
 
 
 @dataclass(frozen=True)
@@ -71,16 +78,16 @@ def estimate(
     rounds = Rounds(known.features, evidence, blocks, settings, workers, progress, longest=longest)
     choice, hidden = judge(rounds, folds) if folds else (rounds.unjudged(), None)
     first = rounds.walk("round 1", rounds.first, evidence, choice.stops[0])
-    walks = [first]
+    walks, graphs = [first], [rounds.first]
     null = _null(rounds, first, choice.stops[0]) if folds else None
     if (choice.rounds == 2).any():
-        graph = rounds.second("round 2", first.confidences)
-        walks.append(rounds.walk("round 2", graph, evidence, choice.stops[1]))
+        graphs.append(rounds.second("round 2", first.confidences))
+        walks.append(rounds.walk("round 2", graphs[1], evidence, choice.stops[1]))
     favored = choice.rounds - 1
     return Estimate(
-        _pick([walk.confidences for walk in walks], favored, sizes(blocks, evidence.shape[1])),
-        _pick([walk.fell_back for walk in walks], favored),
-        _pick([walk.mass for walk in walks], favored),
+        pick([walk.confidences for walk in walks], favored, sizes(blocks, evidence.shape[1])),
+        pick([walk.fell_back for walk in walks], favored),
+        pick([walk.mass for walk in walks], favored),
         tuple(
             Origin("graph", round=int(which), iterations=int(choice.stops[which - 1][cf]))
             for cf, which in enumerate(choice.rounds)
@@ -90,6 +97,7 @@ def estimate(
         rescued_rows=rounds.rescued,
         recall=rounds.recall,
         steps=tuple(walk.steps for walk in walks),
+        fitted=rounds.fitted(choice.rounds, graphs, [walk.confidences for walk in walks]),
     )
 
 
@@ -103,7 +111,8 @@ def memory(size: Size, settings: Settings, *, jobs: int) -> float:
     confidences = n * width * (1 + 4 * 8)  # the mask; before, after, round one's, the output's
     # Every thread holds differences to neighbors, and k × k matrices on the way to the weights.
     thread = 8 * rows_at_once(k, points) * k * (2 * points + 6 * k)
-    return float(features + max(index, confidences) + graph + jobs * thread)
+    kept = 2 * model_bytes(size, settings)  # and once more on the way
+    return float(features + max(index, confidences + kept) + graph + jobs * thread)
 
 
 class Rounds:
@@ -143,8 +152,12 @@ class Rounds:
 
     def second(self, name: str, confidences: Floats) -> Graph:
         """Return round two's graph, given round one's confidences."""
+        return self._graph(name, self.points(confidences))
+
+    def points(self, confidences: Floats) -> Floats:
+        """Return round two's points, given round one's confidences."""
         estimated = scale_by_domain(confidences, self.blocks, gamma=gamma(self.settings))
-        return self._graph(name, np.hstack([self.features, estimated]))
+        return np.hstack([self.features, estimated])
 
     def walk(
         self,
@@ -180,8 +193,20 @@ class Rounds:
             graph = self.second(f"{name}, round 2", walks[0].confidences)
             walks.append(self.walk(f"{name}, round 2", graph, cells, choice.stops[1]))
         priors = [walk.confidences[rows] for walk in walks]
-        chosen: Floats = _pick(priors, choice.rounds - 1, sizes(self.blocks, cells.shape[1]))
+        chosen: Floats = pick(priors, choice.rounds - 1, sizes(self.blocks, cells.shape[1]))
         return chosen
+
+    def fitted(
+        self, favored: Ints, graphs: Sequence[Graph], confidences: Sequence[Floats]
+    ) -> FittedGraph:
+        """Return what later rows need: each round's points, and what is said at them."""
+        points = [self.features, *(self.points(first) for first in confidences[:-1])]
+        said = (
+            graph.flow(own, self.workers) for graph, own in zip(graphs, confidences, strict=True)
+        )
+        leaning = Leaning.by(self.settings)
+        fitted = tuple(FittedRound.of(*of, leaning) for of in zip(points, said, strict=True))
+        return FittedGraph(fitted, favored, gamma(self.settings), self.settings.correction)
 
     def unjudged(self) -> RoundChoice:
         """Return what is done when there is nothing to choose by."""
@@ -296,7 +321,7 @@ def judge(rounds: Rounds, folds: Sequence[Ints]) -> tuple[RoundChoice, Hidden]:
         favored = 1 + np.argmax(
             [trace.score(prior) for trace, prior in zip(traces, priors, strict=True)], axis=0
         )
-    chosen = _pick(priors, favored - 1, sizes(blocks, evidence.shape[1]))
+    chosen = pick(priors, favored - 1, sizes(blocks, evidence.shape[1]))
     return RoundChoice(favored, tuple(stops)), Hidden(np.concatenate(folds), chosen)
 
 
@@ -317,19 +342,3 @@ def hide(evidence: Floats | Mask, rows: Ints) -> Floats | Mask:
     hidden = evidence.copy()
     hidden[rows] = 1
     return hidden
-
-
-def _pick(of_rounds: Sequence[Any], favored: Ints, widths: Ints | int = 1) -> Any:
-    """Return each CF's columns from the round it favors."""
-    which = np.repeat(favored, widths)
-    picked = of_rounds[0]
-    for number, other in enumerate(of_rounds[1:], start=1):
-        picked = np.where(which == number, other, picked)
-    return picked
-
-
-def scale_by_domain(confidences: Floats, blocks: Ints, *, gamma: float) -> Floats:
-    """Return sqrt(γ/K) · Q for each CF's block, so that every CF weighs alike in a distance."""
-    widths = sizes(blocks, confidences.shape[1])
-    scaled: Floats = confidences * np.repeat(np.sqrt(gamma / widths), widths)
-    return scaled

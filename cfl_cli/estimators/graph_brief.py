@@ -7,8 +7,9 @@ from cfl_cli.core.known import Known
 from cfl_cli.core.parallel import Workers
 from cfl_cli.core.settings import Settings
 from cfl_cli.core.stages import Expected, Progress
+from cfl_cli.core.state import State
 from cfl_cli.estimators import graph
-from cfl_cli.estimators.interface import Estimate, Size
+from cfl_cli.estimators.interface import Estimate, Fitted, Layout, Size
 
 FEW_STEPS = 100
 
@@ -34,6 +35,14 @@ class GraphInBrief:
             progress=progress,
             longest=FEW_STEPS,
         )
+
+    def restore(self, state: State, layout: Layout) -> Fitted:
+        """Return what was fitted, or raise StateError if it cannot have had this state."""
+        return graph.restore(state, layout)
+
+    def model_bytes(self, size: Size, settings: Settings) -> float:
+        """Return about how many bytes are kept of what is fitted."""
+        return graph.model_bytes(size, _one_round(settings))
 
     def memory(self, size: Size, settings: Settings, *, jobs: int) -> float:
         """Return about how many bytes are held at the peak, those of the table left aside."""

@@ -21,7 +21,7 @@ import numpy as np
 
 from cfl_cli.core.arrays import Floats, Ints
 from cfl_cli.core.parallel import Workers, slices
-from cfl_cli.steps.distances import CELLS_AT_ONCE, TIE, Pairs, by_row, measure, squares
+from cfl_cli.steps.distances import CELLS_AT_ONCE, TIE, Pairs, by_row, joined, measure, squares
 from cfl_cli.steps.near_lists import CROWD, Lists
 
 if TYPE_CHECKING:
@@ -167,12 +167,7 @@ class Dense:
     def search(self, asked: Ints) -> Pairs:
         """Find the points near the asked ones, all of them."""
         parts = slices(len(asked), max(DENSE_ROWS, CELLS_IN_CACHE // len(self.points)))
-        pairs = [self._search(asked[part]) for part in parts]
-        return Pairs(
-            np.concatenate([one.row + part.start for one, part in zip(pairs, parts, strict=True)]),
-            np.concatenate([one.point for one in pairs]),
-            np.concatenate([one.distance for one in pairs]),
-        )
+        return joined([self._search(asked[part]) for part in parts], parts)
 
     def _search(self, asked: Ints) -> Pairs:
         norms = self.norm[asked, None] + self.norm

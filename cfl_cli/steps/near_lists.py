@@ -74,17 +74,36 @@ class Lists:
 
     def search(self, asked: Ints, *, effort: float = 1.0) -> Pairs:
         """Find the points near the asked ones; those in a crowd are left over."""
-        points = self.points[asked]
-        visits, bound = self._visits(asked, effort=effort)
+        return self._search(self.points[asked], self.home[asked], effort=effort)
+
+    def homes(self, points: Floats, workers: Workers) -> Ints:
+        """Return the lists whose centers are nearest to any points."""
+        return _deal(points, self.centers, workers)
+
+    def search_around(self, points: Floats, home: Ints) -> Pairs:
+        """Find the points near any others, whose `homes` are given; exact, but for crowds."""
+        # However far outside they lie: a gap's rounding grows with the way to their list's center.
+        away = np.sqrt(squares(points - self.centers[home]))
+        return self._search(points, home, effort=1.0, slack=away * self.rounding)
+
+    @property
+    def rounding(self) -> float:
+        """Return what single precision may take from a sum of products, relatively."""
+        return float(4 * (self.points.shape[1] + 4) * EPSILON)
+
+    def _search(
+        self, points: Floats, home: Ints, *, effort: float, slack: Floats | None = None
+    ) -> Pairs:
+        visits, bound = self._visits(points, home, effort=effort, slack=slack)
         limit = 4 * CROWD * self.wanted
-        count = np.zeros(len(asked), dtype=np.int64)
+        count = np.zeros(len(points), dtype=np.int64)
         rows, places, lows, highs = [], [], [], []
         for b in np.flatnonzero(visits.any(axis=0)).tolist():
             row = np.flatnonzero(visits[:, b] & (count <= limit))
             rough, shift, error = self._between(points[row], b)
             hit = np.flatnonzero(rough <= bound[row, None] - shift + error)
             near, place = np.divmod(hit, rough.shape[1])
-            count += np.bincount(row[near], minlength=len(asked))
+            count += np.bincount(row[near], minlength=len(points))
             middle = rough.reshape(-1)[hit] + shift[near, 0]
             rows.append(row[near])
             places.append(place + self.begin[b])
@@ -94,34 +113,37 @@ class Lists:
         low, high = np.concatenate(lows), np.concatenate(highs)
         tight = self._tight(row, high, bound)
         kept = (low <= tight[row]) & (count[row] <= limit)
-        crowded = np.bincount(row[kept], minlength=len(asked)) > CROWD * self.wanted
+        crowded = np.bincount(row[kept], minlength=len(points)) > CROWD * self.wanted
         kept &= ~crowded[row]
         row, point = row[kept], self.members[place[kept]]
-        return by_row(row, point, measure(self.points, asked[row], point))
+        return by_row(row, point, measure(points, row, point, others=self.points))
 
     def cost(self, asked: Ints) -> float:
         """Return how many points an exact search looks at."""
-        visits, _ = self._visits(asked, effort=1.0)
+        visits, _ = self._visits(self.points[asked], self.home[asked], effort=1.0)
         return float((visits @ np.diff(self.begin)).sum())
 
-    def _visits(self, asked: Ints, *, effort: float) -> tuple[Mask, Singles]:
-        """Return which lists each asked point must look at, and a bound of r²."""
-        visits = np.empty((len(asked), len(self.centers)), dtype=bool)
-        bound = np.empty(len(asked), dtype=np.float32)
-        home = self.home[asked]
+    def _visits(
+        self, points: Floats, home: Ints, *, effort: float, slack: Floats | None = None
+    ) -> tuple[Mask, Singles]:
+        """Return which lists each of some points must look at, and a bound of r²."""
+        visits = np.empty((len(points), len(self.centers)), dtype=bool)
+        bound = np.empty(len(points), dtype=np.float32)
         size = np.diff(self.begin)
         for a in np.unique(home).tolist():
             row = np.flatnonzero(home == a)
-            points = self.points[asked[row]]
+            own = points[row]
             apart, towards = _directions(self.centers, a)
             near = np.argsort(apart, kind="stable")
             enough = np.searchsorted(np.cumsum(size[near]), max(FIRST_POINTS, 2 * self.wanted))
             first = near[: enough + 1]
-            parts = [self._between(points, b) for b in first.tolist()]
+            parts = [self._between(own, b) for b in first.tolist()]
             high = np.hstack([rough + (shift + error) for rough, shift, error in parts])
             bound[row] = np.partition(high, self.wanted - 1, axis=1)[:, self.wanted - 1]
-            along = (points - self.centers[a]).astype(np.float32) @ towards.T
+            along = (own - self.centers[a]).astype(np.float32) @ towards.T
             gap = (apart - self.slack).astype(np.float32) - self.reach[a] - along
+            if slack is not None:
+                gap -= slack[row, None].astype(np.float32)
             visits[row] = gap <= np.float32(effort) * np.sqrt(bound[row, None])
             visits[np.ix_(row, first)] = True
         return visits, bound
@@ -136,7 +158,7 @@ class Lists:
         left[:, :-1], left[:, -1] = -2 * offset, 1
         rough: Singles = left @ self.offsets[self.begin[b] : self.begin[b + 1]].T
         shift = squares(offset)[:, None]
-        error = (4 * (points.shape[1] + 4) * EPSILON) * (shift + self.radius[b] ** 2)
+        error = self.rounding * (shift + self.radius[b] ** 2)
         return rough, shift.astype(np.float32), error.astype(np.float32)
 
     def _tight(self, row: Ints, high: Singles, bound: Singles) -> Singles:

@@ -21,7 +21,7 @@ from typing import Self
 import numpy as np
 
 from cfl_cli.core.arrays import Floats, Ints
-from cfl_cli.core.draws import draw, hash_rows
+from cfl_cli.core.draws import Bits, draw, hash_rows
 from cfl_cli.core.parallel import Workers, slices
 from cfl_cli.steps.distances import TIE, Pairs
 from cfl_cli.steps.near import Index, Searcher
@@ -56,7 +56,8 @@ def nearest(
     neighbors = np.empty((len(features), k), dtype=np.int64)
 
     def settle(searcher: Searcher, asked: Ints) -> tuple[int, Ints]:
-        ranking = rank(searcher.search(asked), groups, asked, k=k, whole=searcher.whole)
+        near = searcher.search(asked)
+        ranking = rank(near, groups.size, asked, own=asked, k=k, whole=searcher.whole)
         for rows, chosen in _draws(ranking, groups, k=k, seed=seed):
             neighbors[rows] = chosen
         return int(groups.size[ranking.asked].sum()), asked[~np.isin(asked, ranking.asked)]
@@ -101,6 +102,13 @@ class Groups:
         place[members] = np.arange(len(features)) - np.repeat(start, size)
         return cls(features[first], size, start, members, place)
 
+    @property
+    def of_rows(self) -> Ints:
+        """Return every row's group, n."""
+        group = np.empty(len(self.members), dtype=np.int64)
+        group[self.members] = np.repeat(np.arange(len(self.size)), self.size)
+        return group
+
 
 @dataclass(frozen=True)
 class Ranking:
@@ -109,7 +117,7 @@ class Ranking:
     Equally far groups go by their numbers, whatever order a searcher found them in.
     """
 
-    asked: Ints  # g: the groups
+    asked: Ints  # g: the groups, or whatever else asked
     owner: Ints  # p: places in `asked`, ascending
     order: Ints  # p: the groups that the owner leans on, nearest first
     reach: Ints  # p: other rows in the owner's groups, added up from the nearest
@@ -117,8 +125,11 @@ class Ranking:
     pool: Ints  # g: how many rows the shell holds
 
 
-def rank(near: Pairs, groups: Groups, asked: Ints, *, k: int, whole: bool) -> Ranking:
-    """Rank near groups. Unless shells were seen `whole`, those of several groups are left."""
+def rank(near: Pairs, size: Ints, asked: Ints, *, own: Ints | None, k: int, whole: bool) -> Ranking:
+    """Rank near groups. Unless shells were seen `whole`, those of several groups are left.
+
+    `own` are the groups that the askers belong to: a row is no neighbor of its own. None: to none.
+    """
     by = np.lexsort((near.distance, near.row))
     row, order, distance = near.row[by], near.point[by], near.distance[by]
     new = np.diff(row, prepend=-1) > 0
@@ -126,9 +137,9 @@ def rank(near: Pairs, groups: Groups, asked: Ints, *, k: int, whole: bool) -> Ra
     by = np.lexsort((order, level))
     order = order[by]
 
-    asked = asked[row[new]]
     owner = np.cumsum(new) - 1
-    others = groups.size[order] - (order == asked[owner])  # a row is no neighbor of its own
+    others = size[order] if own is None else size[order] - (order == own[row])
+    asked = asked[row[new]]
     reach = np.cumsum(others)
     reach -= (reach - others)[new][owner]
     begin = np.flatnonzero(new)
@@ -157,14 +168,7 @@ def _neighbors_of(
     rows: Ints, owner: Ints, ranking: Ranking, groups: Groups, *, k: int, seed: int
 ) -> Ints:
     """Return the neighbors of `rows`, which belong to the ranked groups `owner`."""
-    inner = ranking.inner[owner, None]
-    # Places count the other rows from the nearest group on: every inner one, and drawn shell ones.
-    drawn = sample(rows, pool=ranking.pool[owner], wanted=k - inner[:, 0], k=k, seed=seed)
-    slot = np.arange(k)
-    place = np.where(slot < inner, slot, inner + _shift(drawn, inner))
-    stride = len(groups.members) + 1  # longer than any reach, so that one search serves all rows
-    reach = ranking.owner * stride + ranking.reach
-    pair = np.searchsorted(reach, owner[:, None] * stride + place, side="right")
+    place, pair = places(rows, owner, ranking, k=k, seed=seed)
     group = ranking.order[pair]
     own = group == ranking.asked[owner, None]
     offset = place - (ranking.reach[pair] - groups.size[group] + own)
@@ -173,13 +177,30 @@ def _neighbors_of(
     return chosen
 
 
+def places(
+    keys: Ints | Bits, owner: Ints, ranking: Ranking, *, k: int, seed: int
+) -> tuple[Ints, Ints]:
+    """Return where the neighbors of each of some rows stand, m × k, and by which ranked pair.
+
+    Places count the other rows from the nearest group on: every inner one, and drawn shell ones.
+    `owner` are the rows' places in the ranking, and draws depend on their `keys`.
+    """
+    inner = ranking.inner[owner, None]
+    drawn = sample(keys, pool=ranking.pool[owner], wanted=k - inner[:, 0], k=k, seed=seed)
+    slot = np.arange(k)
+    place = np.where(slot < inner, slot, inner + _shift(drawn, inner))
+    stride = int(ranking.reach.max(initial=0)) + 1  # so that one search serves all rows
+    reach = ranking.owner * stride + ranking.reach
+    return place, np.searchsorted(reach, owner[:, None] * stride + place, side="right")
+
+
 def _shift(drawn: Ints, inner: Ints) -> Ints:
     """Move every row's draws to the right by its inner count: slot i finds draw i − inner."""
     source = np.maximum(np.arange(drawn.shape[1]) - inner, 0)
     return np.take_along_axis(drawn, source, axis=1)
 
 
-def sample(rows: Ints, *, pool: Ints, wanted: Ints, k: int, seed: int) -> Ints:
+def sample(rows: Ints | Bits, *, pool: Ints, wanted: Ints, k: int, seed: int) -> Ints:
     """Draw, for every row, `wanted` ≤ k different numbers below its `pool`, by Floyd's algorithm.
 
     Returns an array of k columns; those beyond a row's `wanted` mean nothing.

@@ -20,14 +20,17 @@ to see and yet add up.
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 import numpy as np
-import scipy.sparse as sp
 
 from cfl_cli.core.arrays import Floats, Ints, Mask
 from cfl_cli.core.blocks import columns, normalise, start
 from cfl_cli.core.parallel import Workers, slices
 from cfl_cli.core.posterior import Fallback, posterior
+
+if TYPE_CHECKING:
+    import scipy.sparse as sp
 
 CELLS_AT_ONCE = 1 << 18  # a block of confidences that stays in a core's cache
 WATCH = 10  # steps from one look at how much still moves to the next
@@ -73,8 +76,24 @@ class Graph:
         """Return the smallest weight."""
         return float(self.weights.data.min())
 
-    def parts(self, size: int, kind: type[np.floating]) -> list[tuple[slice, sp.csr_array]]:
+    def flow(self, confidences: Floats, workers: Workers) -> Floats:
+        """Return P = H Q, the rows in the order of the table."""
+        laid_out = confidences[self.order]
+        prior = np.empty_like(laid_out)
+
+        def flow(part: tuple[slice, "sp.csr_array"]) -> None:
+            rows, weights = part
+            prior[rows] = weights @ laid_out
+
+        size = max(1, CELLS_AT_ONCE // confidences.shape[1])
+        for _ in workers.map(flow, self.parts(size, np.float64)):
+            pass
+        return np.asarray(prior[self.place])
+
+    def parts(self, size: int, kind: type[np.floating]) -> list[tuple[slice, "sp.csr_array"]]:
         """Cut H into parts of at most `size` rows, with numbers of the given kind."""
+        import scipy.sparse as sp  # noqa: PLC0415 — slow to import, and of no use to new rows
+
         n, weights = len(self), self.weights.data.astype(kind, copy=False)
         ends, neighbors = self.weights.indptr, self.weights.indices
         return [
@@ -199,7 +218,7 @@ class Walk:
             self.current[:, self.columns[cf]] = confidences
             self.fell_back[:, cf], self.mass[:, cf] = fell_back, mass
 
-    def _step(self, part: tuple[slice, sp.csr_array]) -> bool:
+    def _step(self, part: tuple[slice, "sp.csr_array"]) -> bool:
         """Take one step for a part of the rows; return whether a block has next to no mass."""
         rows, weights = part
         prior = weights @ self.current
@@ -224,7 +243,7 @@ class Walk:
     def _motion(self, workers: Workers) -> float:
         """Return how far the last step moved a confidence, at most."""
 
-        def motion(part: tuple[slice, sp.csr_array]) -> float:
+        def motion(part: tuple[slice, "sp.csr_array"]) -> float:
             rows, _ = part
             return float(np.abs(self.following[rows] - self.current[rows]).max())
 
@@ -252,8 +271,10 @@ def beside_neighbors(neighbors: Ints, weights: Floats) -> Ints:
     return np.asarray(reverse_cuthill_mckee(_matrix(neighbors, near)))
 
 
-def _matrix(neighbors: Ints, weights: Floats) -> sp.csr_array:
+def _matrix(neighbors: Ints, weights: Floats) -> "sp.csr_array":
     """Return H, n × n, without the neighbors of weight 0."""
+    import scipy.sparse as sp  # noqa: PLC0415
+
     n, k = neighbors.shape
     kind = np.int32 if n * k < np.iinfo(np.int32).max else np.int64
     # Copies (flatten, astype), because zeros are eliminated in place.

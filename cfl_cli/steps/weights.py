@@ -19,15 +19,16 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
 import numpy as np
-import osqp
-import scipy.sparse as sp
 
-from cfl_cli.core.arrays import Floats, Ints, Mask
+from cfl_cli.core.arrays import Floats, Ints, Mask, Singles
 from cfl_cli.core.parallel import Workers, interrupts_wait, slices
 from cfl_cli.errors import ResourceError
+
+if TYPE_CHECKING:
+    import osqp
 
 STACK = 100  # rows per OSQP problem: fewer pay more overhead, more wait for the slowest row
 PRECISION = 1e-2  # OSQP's; only the support is read off its answer
@@ -60,7 +61,9 @@ def solve(
     def settle(part: slice) -> int:
         if not hasattr(own, "workspace"):
             own.workspace = Workspace.set_up(k, ridge=ridge)
-        grams = gram(features, part, neighbors[part], ridge=ridge)
+        difference = features[neighbors[part]]
+        difference -= features[part, None, :]
+        grams = gram(difference, ridge=ridge)
         values[part], rescued = sharpen(grams, own.workspace.solve(grams))
         return rescued
 
@@ -81,14 +84,35 @@ def rows_at_once(k: int, dimensions: int) -> int:
     return STACK * min(max(CELLS_AT_ONCE // (STACK * k * max(k, dimensions)), 1), 20)
 
 
-def gram(features: Floats, rows: slice, neighbors: Ints, *, ridge: float) -> Floats:
-    """Return G/τ + λI for each of `rows`, b × k × k; τ's and G's units cancel.
+def solve_around(
+    points: Floats | Singles, asked: Floats, neighbors: Ints, *, ridge: float, workers: Workers
+) -> Floats:
+    """Return the weights of the neighbors that any `asked` points have among `points`, m × k.
 
-    A row that equals all its neighbors gets λI, whose optimum is uniform weights.
+    OSQP is not asked for a first support. It decides for a stack of rows when it stops, and where a
+    neighbor hardly counts, rows beside a row could then decide whether it is left out.
     """
-    k = neighbors.shape[1]
-    difference = features[neighbors]
-    difference -= features[rows, None, :]
+    m, k = neighbors.shape
+    values = np.empty((m, k))
+
+    def settle(part: slice) -> None:
+        grams = gram(points[neighbors[part]] - asked[part, None], ridge=ridge)
+        values[part], _ = sharpen(grams, np.ones_like(grams[:, 0]))
+
+    at_once = max(1, CELLS_AT_ONCE // (k * max(k, asked.shape[1])))
+    for _ in workers.map(settle, slices(m, at_once)):
+        pass
+    check(values, fitted=False)
+    return values
+
+
+def gram(difference: Floats, *, ridge: float) -> Floats:
+    """Return G/τ + λI of the differences to each row's neighbors, b × k × k; overwrites them.
+
+    τ's and G's units cancel. A row that equals all its neighbors gets λI, whose optimum is uniform
+    weights.
+    """
+    k = difference.shape[1]
     largest = np.abs(difference).max(axis=(1, 2), keepdims=True, initial=0)
     difference /= np.where(largest > 0, largest, 1)  # so that squares neither over- nor underflow
     grams = difference @ difference.transpose(0, 2, 1)
@@ -100,7 +124,7 @@ def gram(features: Floats, rows: slice, neighbors: Ints, *, ridge: float) -> Flo
 class Workspace:
     """One OSQP problem of STACK rows whose numbers are replaced again and again."""
 
-    solver: osqp.OSQP
+    solver: "osqp.OSQP"
     rho: float
     k: int
     upper: tuple[Ints, Ints]  # the upper triangle of a k × k matrix, column by column
@@ -108,6 +132,9 @@ class Workspace:
     @classmethod
     def set_up(cls, k: int, *, ridge: float) -> Self:
         """Allocate and factorise for stacks of k × k problems."""
+        import osqp  # noqa: PLC0415 — slow to import, and of no use to new rows
+        import scipy.sparse as sp  # noqa: PLC0415
+
         column, row = np.tril_indices(k)
         eye = sp.identity(STACK)
         pattern = sp.kron(eye, np.triu(np.ones((k, k))), format="csc")
@@ -140,6 +167,8 @@ class Workspace:
         return np.concatenate([self._solve(grams[part]) for part in slices(len(grams), STACK)])
 
     def _solve(self, grams: Floats) -> Floats:
+        from osqp import SolverStatus  # noqa: PLC0415
+
         rows = np.arange(STACK) % len(grams)  # a short stack repeats its rows
         numbers = 2 * grams[rows[:, None], *self.upper]
         # OSQP reads raw memory: a C-contiguous float64 array, or it solves another problem.
@@ -150,9 +179,9 @@ class Workspace:
             y=np.concatenate([multipliers, np.zeros(STACK * self.k)]),
         )
         answer = self.solver.solve(raise_error=False)
-        if answer.info.status_val == osqp.SolverStatus.OSQP_SIGINT:
+        if answer.info.status_val == SolverStatus.OSQP_SIGINT:
             raise KeyboardInterrupt
-        if answer.info.status_val != osqp.SolverStatus.OSQP_SOLVED:
+        if answer.info.status_val != SolverStatus.OSQP_SOLVED:
             return np.full(grams.shape[:2], np.nan)
         # A step of OSQP ends by projecting this on w ≥ 0: what is below 0 it holds at 0.
         projected = np.asarray(answer.x) + np.asarray(answer.y)[STACK:] / self.rho
@@ -231,13 +260,15 @@ def listener_kept() -> Iterator[None]:
             signal.signal(signal.SIGINT, handler)
 
 
-def check(weights: Floats) -> None:
-    """Raise unless every row's weights are ≥ 0 and sum to 1."""
+def check(weights: Floats, *, fitted: bool = True) -> None:
+    """Raise unless every row's weights are ≥ 0 and sum to 1; new rows are not those `fitted`."""
     sums = weights.sum(axis=1)
     sound = (weights >= 0).all(axis=1) & (np.abs(sums - 1) <= 1e-9)
     if not sound.all():
         row = int(np.argmin(sound))
+        whose = f"row {row + 1:,}" if fitted else "a new row"
+        way_out = "try a larger --ridge" if fitted else "fit again with a larger --ridge"
         raise ResourceError(
-            f"row {row + 1:,}: the solvers gave its neighbors weights that are negative or do not "
-            f"sum to 1 (least {weights[row].min():.3g}, sum {sums[row]:.12g}): try a larger --ridge"
+            f"{whose}: the solvers gave its neighbors weights that are negative or do not "
+            f"sum to 1 (least {weights[row].min():.3g}, sum {sums[row]:.12g}): {way_out}"
         )

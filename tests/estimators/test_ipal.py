@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from builders.cells import skewed
@@ -5,6 +7,11 @@ from builders.known import run, table
 
 from cfl_cli.core.draws import folds
 from cfl_cli.core.exclusions import Mechanism
+from cfl_cli.core.parallel import Workers
+from cfl_cli.core.settings import Settings
+from cfl_cli.core.state import State, StateError
+from cfl_cli.estimators import ipal
+from cfl_cli.estimators.interface import Layout, Size
 from cfl_cli.steps.neighbors import nearest
 from cfl_cli.steps.weights import solve
 from cfl_cli.trust.heldout import judge
@@ -112,3 +119,69 @@ def test_the_estimated_accuracy_is_that_of_the_answers():
         right = (found.answers[:, cf] == values[:, cf]).mean()
         assert judged.accuracy.low <= right <= judged.accuracy.high
         assert judged.accuracy.high - judged.accuracy.low < 0.2
+
+
+def answer(fitted, rows):
+    with Workers(2) as workers:
+        return fitted.answer(rows, workers)
+
+
+@ANY
+def test_new_rows_agree_with_a_step_from_the_fitted_rows(mechanisms, workers):
+    known, _ = table(5, 60, mechanisms=mechanisms, exclusions=(0, 1, 2, 3))
+    new, _ = table(6, 15, mechanisms=mechanisms, exclusions=(0, 1, 2, 3))
+    found = run("ipal", known, folds=[], iterations=STEPS)
+    said = answer(found.fitted, new)
+    begun = evenly(known.evidence, known.columns).sum(axis=0)
+    mass = begun / found.confidences.sum(axis=0)
+    start = evenly(new.evidence, new.columns)
+    for row, point in enumerate(new.features):
+        near = np.argsort(((known.features - point) ** 2).sum(axis=1))[:5]
+        both = np.vstack([point, known.features[near]])
+        weights = solve(both, np.arange(1, 6)[None], ridge=0.3, workers=workers).values[0]
+        flown = 0.9 * weights @ found.confidences[near]
+        expected = flown + 0.1 * start[row]
+        np.testing.assert_allclose(said.confidences[row], expected, atol=1e-5)
+        np.testing.assert_allclose(
+            said.priors[row], flown + 0.1 * np.repeat([1 / 3, 1 / 4], [3, 4]), atol=1e-5
+        )
+        for cf, block in enumerate(new.columns):
+            cell = new.candidates[row, block]
+            ranked = np.argmax(expected[block] * mass[block])
+            assert said.answers[row, cf] == (np.argmax(cell) if cell.sum() == 1 else ranked)
+    assert not said.fell_back.any()
+
+
+def test_a_prior_of_a_new_row_does_not_depend_on_its_cells():
+    known, _ = table(7, 40)
+    fitted = run("ipal", known, folds=[], iterations=STEPS).fitted
+    emptied = replace(known, candidates=np.ones_like(known.candidates))
+    one, two = answer(fitted, known), answer(fitted, emptied)
+    np.testing.assert_array_equal(one.priors, two.priors)
+    np.testing.assert_allclose(two.confidences, two.priors)
+
+
+def test_what_is_kept_and_restored_answers_the_same_to_the_bit():
+    known, _ = table(8, 40)
+    fitted = run("ipal", known, folds=[], iterations=STEPS).fitted
+    layout = Layout(3, known.mechanisms)
+    again = ipal.restore(fitted.state(), layout)
+    one, two = answer(fitted, known), answer(again, known)
+    np.testing.assert_array_equal(one.confidences, two.confidences)
+    np.testing.assert_array_equal(one.answers, two.answers)
+    for mine, its, block in zip(fitted.rules, again.rules, known.columns, strict=True):
+        prior, cells = one.priors[:, block], known.evidence[:, block]
+        np.testing.assert_array_equal(mine(prior, cells)[1], its(prior, cells)[1])
+    kept = sum(array.nbytes for array in fitted.state().arrays.values())
+    expected = ipal.model_bytes(Size(40, 3, (3, 4)), Settings("ipal"))
+    assert kept == pytest.approx(expected, rel=0.01)
+
+
+@pytest.mark.parametrize("mass", [np.full(7, -1.0), np.full(7, np.nan), np.ones(6)])
+def test_sums_that_no_table_has_are_refused(mass):
+    known, _ = table(8, 40)
+    state = run("ipal", known, folds=[], iterations=STEPS).fitted.state()
+    with pytest.raises(StateError, match="mass"):
+        ipal.restore(
+            State({**state.arrays, "mass": mass}, state.facts), Layout(3, known.mechanisms)
+        )

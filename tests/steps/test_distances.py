@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from cfl_cli.steps import distances
-from cfl_cli.steps.distances import by_row, measure, squares
+from cfl_cli.steps.distances import Pairs, by_row, joined, measure, squares
 
 
 def test_lengths_and_distances_by_hand():
@@ -28,3 +28,18 @@ def test_pairs_are_ordered_by_the_asked_point_and_otherwise_stay_as_they_were():
     assert found.row.tolist() == [0, 1, 2, 2]
     assert found.point.tolist() == [6, 8, 5, 7]
     assert found.distance.tolist() == [0.6, 0.8, 0.5, 0.7]
+
+
+def test_the_second_of_a_pair_may_be_of_other_points():
+    others = np.array([[3, 4], [0, 1]], dtype=np.float32)
+    found = measure(np.zeros((1, 2)), np.array([0, 0]), np.array([1, 0]), others=others)
+    np.testing.assert_array_equal(found, [1, 5])
+
+
+def test_pairs_of_parts_are_joined_to_those_of_all():
+    one = Pairs(np.array([0, 1]), np.array([5, 6]), np.array([0.5, 0.6]))
+    two = Pairs(np.array([0]), np.array([7]), np.array([0.7]))
+    found = joined([one, two], [slice(0, 3), slice(3, 4)])
+    np.testing.assert_array_equal(found.row, [0, 1, 3])
+    np.testing.assert_array_equal(found.point, [5, 6, 7])
+    np.testing.assert_array_equal(found.distance, [0.5, 0.6, 0.7])

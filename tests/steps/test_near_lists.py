@@ -63,3 +63,15 @@ def test_points_in_a_crowd_of_equal_distances_are_left_over(workers):
     points = np.vstack([np.eye(200), np.zeros((1, 200))])  # all at distance 1 from the last
     lists = Lists.of(points, wanted=2, workers=workers)
     assert {*lists.search(np.arange(201)).row.tolist()} == {*range(200)}
+
+
+@pytest.mark.parametrize("scale", [1, 1e6])
+def test_points_outside_of_the_table_find_what_a_double_loop_finds(lists, workers, scale):
+    asked = np.random.default_rng(2).normal(size=(30, 3)) * 10 * scale
+    pairs = lists.search_around(asked, lists.homes(asked, workers))
+    far = distances(asked, EIGHTY)
+    for row in range(30):
+        near = np.flatnonzero(far[row] <= np.sort(far[row])[3])
+        found = {*pairs.point[pairs.row == row].tolist()}
+        assert not found or {*near.tolist()} <= found
+    assert len(np.unique(pairs.row)) > (25 if scale == 1 else -1)  # far off all are a crowd

@@ -34,7 +34,7 @@ def tables():
         "no ties": rng.random((300, 3)),
         "many dimensions": rng.random((300, 40)),
         "a grid": rng.integers(0, 4, (400, 3)).astype(float),
-        "a grid in many dimensions": rng.integers(0, 2, (2000, 20)).astype(float),
+        "a grid in many dimensions": rng.integers(0, 2, (1000, 20)).astype(float),
         "few distinct rows": rng.integers(0, 2, (500, 2)).astype(float),
         "all equally far": np.eye(60),
         "two rows": np.array([[0.0], [1.0]]),

@@ -313,3 +313,19 @@ def test_evidence_that_is_no_mask_is_what_a_walk_restarts_from(workers):
     found = propagate(neighbors, weights, evidence, blocks, **walk, workers=workers)
     expected, _ = dense(neighbors, weights, evidence, blocks, **walk)
     np.testing.assert_allclose(found.confidences, expected, atol=1e-12)
+
+
+@pytest.mark.parametrize("small", [0, 4000])
+def test_a_flow_is_what_each_rows_neighbors_say(small, workers, monkeypatch):
+    monkeypatch.setattr(module, "SMALL", small)
+    rng = np.random.default_rng(0)
+    neighbors = np.array([rng.permutation(50)[:4] for _ in range(50)])
+    weights = rng.dirichlet(np.ones(4), 50)
+    confidences = rng.random((50, 5))
+    found = Graph(neighbors, weights).flow(confidences, workers)
+    for row in range(50):
+        expected = sum(
+            weight * confidences[near]
+            for near, weight in zip(neighbors[row], weights[row], strict=True)
+        )
+        np.testing.assert_allclose(found[row], expected, atol=1e-15)

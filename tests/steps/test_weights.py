@@ -1,6 +1,7 @@
 from itertools import combinations
 
 import numpy as np
+import osqp
 import pytest
 import scipy.optimize
 
@@ -8,9 +9,21 @@ from cfl_cli.core.parallel import Workers
 from cfl_cli.errors import ResourceError
 from cfl_cli.steps import weights as module
 from cfl_cli.steps.neighbors import nearest
-from cfl_cli.steps.weights import Workspace, active_set, check, gram, sharpen, solve
+from cfl_cli.steps.weights import (
+    Workspace,
+    active_set,
+    check,
+    gram,
+    sharpen,
+    solve,
+    solve_around,
+)
 
 RIDGE = 0.3
+
+
+def differences(features, neighbors, rows=slice(None)):
+    return features[neighbors[rows]] - features[rows, None]
 
 
 def by_nnls(features, neighbors, row, ridge):
@@ -73,7 +86,7 @@ def test_weights_are_the_best_over_all_supports(workers):
     neighbors = nearest(features, k=6, workers=workers).rows
     found = solve(features, neighbors, ridge=RIDGE, workers=workers).values
     for row in range(60):
-        matrix = gram(features, slice(row, row + 1), neighbors[row : row + 1], ridge=RIDGE)[0]
+        matrix = gram(differences(features, neighbors, slice(row, row + 1)), ridge=RIDGE)[0]
         np.testing.assert_allclose(found[row], by_enumeration(matrix), atol=1e-9)
 
 
@@ -125,7 +138,7 @@ def test_row_order_block_size_and_threads_do_not_change_the_answer(workers, monk
 def test_osqp_identifies_the_neighbors_that_count(workers):
     features = np.random.default_rng(5).random((300, 5))
     neighbors = nearest(features, k=20, workers=workers).rows
-    grams = gram(features, slice(0, 300), neighbors, ridge=RIDGE)
+    grams = gram(differences(features, neighbors), ridge=RIDGE)
     counts = Workspace.set_up(20, ridge=RIDGE).solve(grams) > 0
     truth = np.array([by_nnls(features, neighbors, row, RIDGE) > 0 for row in range(300)])
     assert (counts == truth).all(axis=1).mean() > 0.95  # the rest is what corrections are for
@@ -144,11 +157,11 @@ def test_rows_that_osqp_gives_up_on_are_solved_and_counted(workers, monkeypatch)
     neighbors = nearest(features, k=10, workers=workers).rows
     expected = solve(features, neighbors, ridge=RIDGE, workers=workers).values
 
-    class Impatient(module.osqp.OSQP):
+    class Impatient(osqp.OSQP):
         def setup(self, *args, **settings):
             return super().setup(*args, **{**settings, "max_iter": 1, "check_termination": 1})
 
-    monkeypatch.setattr(module.osqp, "OSQP", Impatient)
+    monkeypatch.setattr(osqp, "OSQP", Impatient)
     found = solve(features, neighbors, ridge=RIDGE, workers=workers)
     assert found.rescued_rows == 150
     assert np.abs(found.values - expected).max() < 1e-9
@@ -179,3 +192,25 @@ def test_weights_off_the_simplex_never_leave(bad, numbers):
         "row 2: the solvers gave its neighbors weights that are negative or do not sum to 1 "
         f"({numbers}): try a larger --ridge"
     )
+
+
+@pytest.mark.parametrize("name", tables())
+def test_around_points_of_the_table_the_weights_are_the_tables(name, workers):
+    features, k = tables()[name]
+    neighbors = nearest(features, k=k, workers=workers).rows
+    inside = solve(features, neighbors, ridge=RIDGE, workers=workers).values
+    around = solve_around(features, features, neighbors, ridge=RIDGE, workers=workers)
+    assert np.abs(around - inside).max() < 1e-8
+
+
+def test_weights_around_a_point_depend_on_it_alone(workers, monkeypatch):
+    rng = np.random.default_rng(3)
+    points = rng.integers(0, 3, (80, 4)).astype(np.float32)  # with many that hardly count
+    asked, neighbors = rng.integers(0, 5, (60, 4)) / 2, rng.integers(0, 80, (60, 12))
+    whole = solve_around(points, asked, neighbors, ridge=RIDGE, workers=workers)
+    monkeypatch.setattr(module, "CELLS_AT_ONCE", 7 * 12 * 12)
+    parts = solve_around(points, asked, neighbors, ridge=RIDGE, workers=workers)
+    np.testing.assert_array_equal(parts, whole)
+    for row in range(60):
+        alone = solve_around(points, asked[[row]], neighbors[[row]], ridge=RIDGE, workers=workers)
+        np.testing.assert_array_equal(alone[0], whole[row])
