@@ -27,9 +27,11 @@ from cfl_cli.core.known import Known, all_but
 from cfl_cli.core.parallel import Workers
 from cfl_cli.core.settings import Settings
 from cfl_cli.core.stages import Expected, Progress, Stage, Work
-from cfl_cli.estimators import blend
+from cfl_cli.estimators import blend, boost_fitted
+from cfl_cli.estimators.boost_fitted import BoostedCf, FittedBoost, Related, beside, further_start
 from cfl_cli.estimators.boost_objective import BoostObjective, Target
-from cfl_cli.estimators.boost_trees import DEEP, SHALLOW, Shape, Trees
+from cfl_cli.estimators.boost_trees import DEEP, SHALLOW, Shape, Trees, forest_of
+from cfl_cli.estimators.forest import Forest
 from cfl_cli.estimators.interface import (
     Estimate,
     Hidden,
@@ -39,18 +41,19 @@ from cfl_cli.estimators.interface import (
     apply_cells,
 )
 
-FURTHER_START = 0.25  # of the way to what shallow trees say from the OFs alone
-TINY = np.float32(1e-30)
 CLEAR = 2.5  # standard errors of a residual's covariance with an informative column
 LEAST_NOISE = 1e-12  # of a column that does not vary
 MOST_COLUMNS = 20  # of other CFs, among the features for one
 FROM_OFS = Stage("boosting", Work.BOOSTING, "growing trees")
 FROM_CFS = Stage("boosting from other CFs", Work.BOOSTING, "growing trees from other CFs")
 ON_SHUFFLED = Stage("boosting, shuffled cells", Work.BOOSTING, "growing trees on shuffled cells")
+USUAL_ROUNDS = 40  # of full trees, as many bytes as 17 to 63 on Bank and Adult
 RUN_SECONDS = {FROM_OFS: 3.2e-6, FROM_CFS: 1.5e-6, ON_SHUFFLED: 0.6e-6}  # per row and value
 
 
 SHAPES = {"shallow": SHALLOW, "deep": DEEP, "related": SHALLOW}
+
+restore = boost_fitted.restore
 
 
 def estimate(
@@ -64,18 +67,32 @@ def estimate(
     """Fit every CF, as far as the rows of each of the `folds`, hidden, favor it."""
     fitter = Fitter(known, folds, settings.seed, workers, progress)
     fits = fitter.from_ofs(FROM_OFS, ["shallow", "deep"])
-    blends = fitter.blends(fits)
-    confidences, _, _ = apply_cells(fitter.priors(fits, blends), known)
+    first = fitter.blends(fits)
+    confidences, _, _ = apply_cells(blended_priors(fits, first), known)
     further = fitter.from_others(confidences, fits)
     fits = [of_cf + more for of_cf, more in zip(fits, further, strict=True)]
     blends = fitter.blends(fits)
     shallow, _, _ = apply_cells(_beside(of_cf[0].priors for of_cf in fits), known)
     return Estimate(
-        *apply_cells(fitter.priors(fits, blends), known),
+        *apply_cells(blended_priors(fits, blends), known),
         tuple(Origin("boost", of_cf.parts([*SHAPES][: len(of_cf.weights)])) for of_cf in blends),
         Hidden(np.concatenate(folds), np.hstack([of_cf.prior for of_cf in blends])),
         _null(known, shallow, settings, folds, workers, progress),
+        fitted=FittedBoost(
+            tuple(
+                _kept(of_cf, target.starts[-1], one.weights, all_parts.weights)
+                for of_cf, target, one, all_parts in zip(
+                    fits, fitter.targets, first, blends, strict=True
+                )
+            )
+        ),
     )
+
+
+def model_bytes(size: Size, settings: Settings) -> float:  # noqa: ARG001
+    """Return about how many bytes are kept of what is fitted."""
+    leaves = sum(shape.leaves for shape in SHAPES.values())
+    return float(USUAL_ROUNDS * size.width * leaves * (8 + 4 + 4 + 4 + 8))
 
 
 def memory(size: Size, settings: Settings, *, jobs: int) -> float:  # noqa: ARG001
@@ -117,11 +134,13 @@ def _null(
 
 
 @dataclass(frozen=True)
-class Fitted:
+class Fit:
     """What a model of one CF says of the rows, and what it says without the hidden ones' cells."""
 
     priors: Singles  # K × n
     without: tuple[Singles, ...]  # K × n for each fold: fitted while that was hidden
+    trees: Forest  # fitted to all rows
+    columns: Ints | None = None  # of all confidences, those that trees see beside the OFs
 
 
 class Fitter:
@@ -144,29 +163,27 @@ class Fitter:
             Target.of(known, cf, [run[cf] for run in shares]) for cf in range(len(known.blocks))
         ]
 
-    def from_ofs(self, stage: Stage, parts: Sequence[str]) -> list[list[Fitted]]:
+    def from_ofs(self, stage: Stage, parts: Sequence[str]) -> list[list[Fit]]:
         """Fit all CFs to the OFs, with trees of these shapes."""
         ofs = self.trees.bins(self.known.features)
 
-        def fit(job: tuple[Target, Shape]) -> Fitted:
+        def fit(job: tuple[Target, Shape]) -> Fit:
             target, shape = job
             return self._fit(target, [ofs] * len(target.starts), shape)
 
         jobs = [(target, SHAPES[part]) for target in self._largest_first for part in parts]
         return self._gather(jobs, self._each(stage, fit, jobs))
 
-    def from_others(
-        self, confidences: Floats, fits: Sequence[Sequence[Fitted]]
-    ) -> list[list[Fitted]]:
+    def from_others(self, confidences: Floats, fits: Sequence[Sequence[Fit]]) -> list[list[Fit]]:
         """Fit the CFs to the OFs and to what is said of the other CFs, where that is informative.
 
         `confidences` must come from the OFs and each CF's own cells alone.
         """
 
-        def fit(job: tuple[Target, Shape]) -> Fitted | None:
+        def fit(job: tuple[Target, Shape]) -> Fit | None:
             target, shape = job
-            of_others = np.ones(confidences.shape[1], dtype=bool)
-            of_others[self.known.columns[target.cf]] = False
+            own = self.known.columns[target.cf]
+            of_others = np.delete(np.arange(confidences.shape[1]), own)
             others = confidences[:, of_others].astype(np.float32)
             shallow = fits[target.cf][0]
             priors = (*shallow.without, shallow.priors)
@@ -180,17 +197,16 @@ class Fitter:
                 self.trees.bins(np.hstack([self.known.features, others[:, columns]]))
                 for columns in used
             ]
-            further = tuple(
-                np.float32(FURTHER_START) * np.log(np.maximum(prior, TINY)) for prior in priors
-            )
-            return self._fit(replace(target, starts=further), data, shape)
+            further = tuple(further_start(prior) for prior in priors)
+            fitted = self._fit(replace(target, starts=further), data, shape)
+            return replace(fitted, columns=of_others[used[-1]])
 
         jobs = [(target, SHAPES["related"]) for target in self._largest_first]
         if len(jobs) == 1:
             return [[]]
         return self._gather(jobs, self._each(FROM_CFS, fit, jobs))
 
-    def blends(self, fits: Sequence[Sequence[Fitted]]) -> list[blend.Blend]:
+    def blends(self, fits: Sequence[Sequence[Fit]]) -> list[blend.Blend]:
         """Return how to blend the fits of each CF."""
         rows = np.concatenate(self.folds)
         return [
@@ -202,14 +218,6 @@ class Fitter:
             for target, of_cf in zip(self.targets, fits, strict=True)
         ]
 
-    def priors(self, fits: Sequence[Sequence[Fitted]], blends: Sequence[blend.Blend]) -> Floats:
-        """Return the blended priors of all rows, n × ΣK."""
-        blended = []
-        for of_cf, how in zip(fits, blends, strict=True):
-            parts = [_beside([fitted.priors]) for fitted in of_cf]
-            blended.append(blend.apply(parts, [how], [slice(None)]))
-        return np.hstack(blended)
-
     @property
     def _largest_first(self) -> list[Target]:
         """Return the CFs so that no core waits for a large domain in the end."""
@@ -218,9 +226,9 @@ class Fitter:
     def _each(
         self,
         stage: Stage,
-        fit: Callable[[tuple[Target, Shape]], Fitted | None],
+        fit: Callable[[tuple[Target, Shape]], Fit | None],
         jobs: Sequence[tuple[Target, Shape]],
-    ) -> Iterator[Fitted | None]:
+    ) -> Iterator[Fit | None]:
         sizes = [len(target.cells) for target, _ in jobs]  # a tree of its own for each value
         self.progress(stage, 0, sum(sizes))
         done = 0
@@ -230,15 +238,15 @@ class Fitter:
             yield fitted
 
     def _gather(
-        self, jobs: Sequence[tuple[Target, Shape]], results: Iterator[Fitted | None]
-    ) -> list[list[Fitted]]:
+        self, jobs: Sequence[tuple[Target, Shape]], results: Iterator[Fit | None]
+    ) -> list[list[Fit]]:
         """Return the fits of each CF, in the CFs' order."""
-        fits: list[list[Fitted]] = [[] for _ in self.targets]
+        fits: list[list[Fit]] = [[] for _ in self.targets]
         for (target, _), fitted in zip(jobs, results, strict=True):
             fits[target.cf] += [] if fitted is None else [fitted]
         return fits
 
-    def _fit(self, target: Target, data: Sequence[Any], shape: Shape) -> Fitted:
+    def _fit(self, target: Target, data: Sequence[Any], shape: Shape) -> Fit:
         """Boost while each fold is hidden, then on all rows for as many rounds; data per run."""
         hidden = []
         for run, fold in enumerate(self.folds):
@@ -246,11 +254,29 @@ class Fitter:
             self.trees.grow(hidden[-1], data[run], shape)
         last = BoostObjective(target, len(self.folds), None)
         last.limit = round(sum(objective.rounds for objective in hidden) / len(hidden))
-        self.trees.grow(last, data[-1], shape)
-        return Fitted(last.priors, tuple(objective.priors for objective in hidden))
+        booster = self.trees.grow(last, data[-1], shape)
+        trees = forest_of(booster, len(target.cells))
+        return Fit(last.priors, tuple(objective.priors for objective in hidden), trees)
 
 
-def _hidden_priors(fitted: Fitted, folds: Sequence[Ints]) -> Floats:
+def blended_priors(fits: Sequence[Sequence[Fit]], blends: Sequence[blend.Blend]) -> Floats:
+    """Return the blended priors of all rows, n × ΣK."""
+    return beside(
+        [[fitted.priors for fitted in of_cf] for of_cf in fits], [how.weights for how in blends]
+    )
+
+
+def _kept(fits: Sequence[Fit], start: Singles, first: Floats, weights: Floats) -> BoostedCf:
+    """Return what is kept of one CF."""
+    shallow, deep, *further = fits
+    related = None
+    for fitted in further:
+        if fitted.columns is not None:
+            related = Related(fitted.trees, fitted.columns)
+    return BoostedCf(start, shallow.trees, deep.trees, first, related, weights)
+
+
+def _hidden_priors(fitted: Fit, folds: Sequence[Ints]) -> Floats:
     """Return the priors of the rows of all folds, each while it was hidden, m × K."""
     hidden = [prior[:, fold] for prior, fold in zip(fitted.without, folds, strict=True)]
     return np.hstack(hidden).T.astype(float)

@@ -101,11 +101,7 @@ class BoostObjective:
 
     def __call__(self, scores: Floats, _: object) -> tuple[Singles, Singles]:
         """Return the gradient and the curvature at these scores, both n × K, or stop boosting."""
-        p = scores.T.astype(np.float32)
-        p += self.start
-        p -= p.max(axis=0)
-        np.exp(p, out=p)
-        p /= p.sum(axis=0)
+        p = priors_of(scores.T, self.start)
         self._look(p)
         gradient = p - self.target.applied_to(p)
         gradient *= self.seen
@@ -136,3 +132,16 @@ class BoostObjective:
                 raise StopBoosting
         if done == self.limit:
             raise StopBoosting
+
+
+def priors_of(scores: Floats, start: Singles) -> Singles:
+    """Return the priors of scores, K × n, added to where they begin, K × 1 or n: their softmax."""
+    p = np.array(scores, dtype=np.float32, order="C")
+    p += start
+    p -= p.max(axis=0)
+    np.exp(p, out=p)
+    total = p[0].copy()
+    for of_value in p[1:]:  # one by one: numpy adds those of a single row in another order
+        total += of_value
+    p /= total
+    return p

@@ -11,6 +11,7 @@ import numpy.typing as npt
 from cfl_cli.core.parallel import Workers
 from cfl_cli.errors import UsageError
 from cfl_cli.estimators.boost_objective import FLATTEST, BoostObjective, StopBoosting
+from cfl_cli.estimators.forest import Forest, grown, none_grown
 
 FULL_LEAVES = 20_000  # rows from which on leaves hold as many as their shape says
 MOST_FEATURES = 32  # that a tree sees
@@ -43,12 +44,12 @@ class Trees:
         options = {"verbose": -1, "num_threads": 1, "feature_pre_filter": False}
         return self.lightgbm.Dataset(features, params=options).construct()
 
-    def grow(self, objective: BoostObjective, data: Any, shape: Shape) -> None:
-        """Boost; what comes of it is in the objective."""
+    def grow(self, objective: BoostObjective, data: Any, shape: Shape) -> Any:
+        """Boost; what comes of it is in the objective. Return the booster, if there was any."""
         size, n = objective.target.cells.shape
         if not any(data.feature_num_bin(column) > 1 for column in range(data.num_feature())):
             objective.stay()
-            return
+            return None
         rows = max(min(shape.rows, n * shape.rows // FULL_LEAVES), 1)
         booster = self.lightgbm.Booster(
             {
@@ -74,6 +75,12 @@ class Trees:
         with suppress(StopBoosting):
             while not (self.workers.stopped or booster.update(fobj=objective)):
                 pass
+        return booster
+
+
+def forest_of(booster: Any, size: int) -> Forest:
+    """Return the trees of a booster, for a CF of so many values; None has none."""
+    return none_grown(size) if booster is None else grown(booster.model_to_string(), size)
 
 
 def lightgbm() -> Any:

@@ -1,0 +1,252 @@
+"""Trees as arrays: what LightGBM has grown, checked, and what it says of any rows.
+
+    score of a value = Σ over rounds of the value of the leaf that the row comes to
+
+A round has one tree for each value. A row goes left at a node where its feature is at most the
+node's threshold. A child is the number of a later node of the tree, or −1 minus that of a leaf.
+
+Rows are bits: of each node, which rows come to it, in words of 64. Those that go right are all that
+come to it and are above its threshold, which many nodes share. So a few operations on words send 64
+rows on, and many trees are looked at together, first node by first node.
+"""
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from cfl_cli.core.arrays import Floats, Ints
+from cfl_cli.core.state import State, StateError
+
+Shorts = npt.NDArray[np.int32]
+Words = npt.NDArray[np.uint64]
+MOST_LEAVES = 32  # of a tree: five bits
+LARGEST = 1e30  # of a leaf's value; sums of many are still far from infinite
+ZERO = float(np.float32(1e-35))  # what is no further from 0 counts as 0, as LightGBM has it
+TREES_AT_ONCE = 256
+ALL = np.uint64(2**64 - 1)
+
+
+@dataclass(frozen=True, eq=False)
+class Forest:
+    """The trees of one model, round by round and in each value by value."""
+
+    values: int  # trees of a round
+    leaves: Shorts  # per tree, how many; it has one node fewer
+    feature: Shorts  # per node, tree by tree
+    threshold: Floats
+    left: Shorts
+    right: Shorts
+    value: Floats  # per leaf, tree by tree
+
+    def scores(self, features: Floats) -> Floats:
+        """Return the scores of rows, K × n, summed round by round."""
+        above = self._splits.above(features)
+        total = np.zeros((self.values, len(features)))
+        for group in self._groups:
+            of_trees = group.values_of(above, len(features))
+            for low in range(0, len(of_trees), self.values):
+                total += of_trees[low : low + self.values]
+        return total
+
+    def state(self) -> State:
+        """Return all that has to be kept."""
+        names = ("leaves", "feature", "threshold", "left", "right", "value")
+        return State({name: getattr(self, name) for name in names})
+
+    @cached_property
+    def _splits(self) -> "Splits":
+        return Splits.of(self.feature, self.threshold)
+
+    @cached_property
+    def _groups(self) -> list["TreeGroup"]:
+        """Return the trees, some whole rounds together."""
+        size = max(TREES_AT_ONCE // self.values, 1) * self.values
+        ends = np.cumsum(self.leaves, dtype=np.int64)
+        of_nodes = (self._splits.of_nodes, self.left.astype(np.int64), self.right.astype(np.int64))
+        groups = []
+        for low in range(0, len(self.leaves), size):
+            leaves = self.leaves[low : low + size].astype(np.int64)
+            first = ends[low : low + size] - leaves
+            groups.append(
+                TreeGroup.of(
+                    leaves, first, first - low - np.arange(len(leaves)), of_nodes, self.value
+                )
+            )
+        return groups
+
+
+@dataclass(frozen=True, eq=False)
+class Splits:
+    """The distinct pairs of a feature and a threshold."""
+
+    used: list[tuple[int, Floats]]  # features, and the thresholds of each
+    of_nodes: Ints  # per node, the place of its pair
+
+    @classmethod
+    def of(cls, feature: Shorts, threshold: Floats) -> "Splits":
+        """Return the pairs of the nodes of all trees."""
+        used, places, count = [], np.zeros(len(feature), dtype=np.int64), 0
+        for number in np.unique(feature).tolist():
+            nodes = np.flatnonzero(feature == number)
+            distinct, own = np.unique(threshold[nodes], return_inverse=True)
+            places[nodes] = count + own
+            count += len(distinct)
+            used.append((number, distinct))
+        return cls(used, places)
+
+    def above(self, features: Floats) -> Words:
+        """Return which rows are above each threshold, pairs × words of 64 rows."""
+        n = len(features)
+        count = sum(len(thresholds) for _, thresholds in self.used)
+        above = np.zeros((count, -(-n // 64) * 8), dtype=np.uint8)
+        low = 0
+        for number, thresholds in self.used:
+            column = np.where(np.abs(features[:, number]) > ZERO, features[:, number], 0)
+            bits = np.packbits(column > thresholds[:, None], axis=1, bitorder="little")
+            above[low : low + len(bits), : bits.shape[1]] = bits
+            low += len(bits)
+        return above.view("<u8")
+
+
+@dataclass(frozen=True, eq=False)
+class TreeGroup:
+    """Some trees, those with the most leaves first."""
+
+    # For the first nodes of the trees, the second ones and so on, of those trees that have any:
+    # the places of their pairs, and of their children among the tree's nodes and leaves.
+    nodes: list[tuple[Ints, Ints, Ints]]
+    first: Ints  # t × 1: where the values of each tree's leaves begin
+    value: Floats  # per leaf of all trees
+    places: Ints  # t: where each tree is here
+
+    @classmethod
+    def of(
+        cls,
+        leaves: Ints,
+        first: Ints,
+        first_node: Ints,
+        of_nodes: tuple[Ints, Ints, Ints],
+        value: Floats,
+    ) -> "TreeGroup":
+        """Return trees of so many leaves, the first of which are there, as are their nodes."""
+        by_size = np.argsort(-leaves, kind="stable")
+        most = int(leaves.max()) - 1  # nodes; the leaves of every tree come after so many
+        nodes = []
+        for node in range(most):
+            own = first_node[by_size[leaves[by_size] > node + 1]] + node
+            pair, left, right = (of_node[own] for of_node in of_nodes)
+            left, right = (np.where(child < 0, most + ~child, child) for child in (left, right))
+            nodes.append((pair, left, right))
+        return cls(nodes, first[by_size][:, None], value, np.argsort(by_size))
+
+    def values_of(self, above: Words, n: int) -> Floats:
+        """Return the value that each tree has for each of n rows, t × n."""
+        trees = np.arange(len(self.first))
+        reached = np.zeros((len(trees), len(self.nodes) + MOST_LEAVES, above.shape[1]), "<u8")
+        reached[:, 0] = ALL  # where there is no node, the leaf is 0, whatever is reached
+        for node, (pair, left, right) in enumerate(self.nodes):
+            own = trees[: len(pair)]
+            here = reached[: len(pair), node]
+            on_right = here & above[pair]
+            reached[own, left] = here ^ on_right
+            reached[own, right] = on_right
+        return np.asarray(self.value[self.first + self._leaves(reached, n)][self.places])
+
+    def _leaves(self, reached: Words, n: int) -> npt.NDArray[np.uint8]:
+        """Return the number of the leaf that each tree has for each row, t × n, bit by bit."""
+        numbers = np.zeros((len(reached), n), dtype=np.uint8)
+        leaves, half = reached[:, len(self.nodes) :], MOST_LEAVES
+        while half > 1:
+            half //= 2
+            has_bit = np.bitwise_or.reduce(leaves[:, half:], axis=1).view(np.uint8)
+            bits = np.unpackbits(has_bit, axis=1, count=n, bitorder="little")
+            numbers |= bits * np.uint8(half)
+            leaves = leaves[:, :half] | leaves[:, half:]
+        return numbers
+
+
+def grown(text: str, values: int) -> Forest:
+    """Return the trees that LightGBM itself has just written, of a CF of so many values.
+
+    Text that comes from anywhere else must not get here: it is not checked.
+    """
+    trees = text.partition("\nend of trees")[0].split("\nTree=")[1:]
+    fields = [dict(line.split("=", 1) for line in tree.splitlines()[1:] if line) for tree in trees]
+    for tree in fields:
+        # Numbers, none missing; 2 says where one that is missing would go.
+        plain = {"0", "2"}.issuperset(tree["decision_type"].split())
+        if not plain or tree["num_cat"] != "0" or tree["is_linear"] != "0":
+            raise ValueError("LightGBM has grown trees of a kind that was not asked for")
+
+    def numbers(name: str, kind: type[np.generic]) -> npt.NDArray[Any]:
+        return np.array([number for tree in fields for number in tree[name].split()], dtype=kind)
+
+    return Forest(
+        values,
+        numbers("num_leaves", np.int32),
+        numbers("split_feature", np.int32),
+        numbers("threshold", np.float64),
+        numbers("left_child", np.int32),
+        numbers("right_child", np.int32),
+        numbers("leaf_value", np.float64),
+    )
+
+
+def none_grown(values: int) -> Forest:
+    """Return a forest without trees."""
+    none = np.zeros(0, dtype=np.int32)
+    return Forest(values, none, none, np.zeros(0), none, none, np.zeros(0))
+
+
+def restore(state: State, *, values: int, features: int) -> Forest:
+    """Return the forest of a state, or raise StateError unless it is one of whole trees.
+
+    It has a tree per round for each of the CF's `values`, and rows have so many `features`.
+    """
+    leaves = state.array("leaves", np.int32, None)
+    if len(leaves) % values or (
+        len(leaves) and not 1 <= leaves.min() <= leaves.max() <= MOST_LEAVES
+    ):
+        raise StateError(
+            f"array 'leaves' must hold 1 to {MOST_LEAVES} leaves of {values} trees for each round"
+        )
+    total = int(leaves.sum(dtype=np.int64))
+    nodes = total - len(leaves)
+    feature, left, right = (
+        state.array(name, np.int32, nodes) for name in ("feature", "left", "right")
+    )
+    threshold = state.array("threshold", np.float64, nodes)
+    value = state.array("value", np.float64, total)
+    if nodes and not 0 <= feature.min() <= feature.max() < features:
+        raise StateError(f"array 'feature' holds features beyond 0 to {features - 1}")
+    if (np.abs(value) > LARGEST).any():
+        raise StateError("array 'value' holds numbers that no leaf can have")
+    _check_children(leaves.astype(np.int64), left, right)
+    return Forest(values, leaves, feature, threshold, left, right, value)
+
+
+def _check_children(leaves: Ints, left: Shorts, right: Shorts) -> None:
+    """Raise unless each child is a later node or a leaf of its tree, and each is reached once."""
+    nodes = leaves - 1
+    first = np.cumsum(nodes) - nodes
+    parents = np.arange(len(left)) - np.repeat(first, nodes)  # counted within each tree
+    # Nodes and leaves of all trees in one row: of each tree its nodes, and then its leaves.
+    begins = np.repeat(np.cumsum(nodes + leaves) - (nodes + leaves), nodes)
+    reached = np.zeros(int((nodes + leaves).sum()), dtype=np.int64)
+    for children in (left.astype(np.int64), right.astype(np.int64)):
+        is_leaf = children < 0
+        in_tree = np.where(
+            is_leaf, ~children < np.repeat(leaves, nodes), children < np.repeat(nodes, nodes)
+        )
+        if not (in_tree & (is_leaf | (children > parents))).all():
+            raise StateError("arrays 'left' and 'right' name children that are no later nodes")
+        reached += np.bincount(
+            begins + np.where(is_leaf, np.repeat(nodes, nodes) + ~children, children),
+            minlength=len(reached),
+        )
+    reached[np.cumsum(nodes + leaves) - (nodes + leaves)] += 1  # each tree's first, by all rows
+    if (reached != 1).any():
+        raise StateError("arrays 'left' and 'right' do not reach every node and leaf once")

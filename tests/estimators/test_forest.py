@@ -1,0 +1,170 @@
+import lightgbm
+import numpy as np
+import polars as pl
+import pytest
+from builders import real_tables
+
+from cfl_cli.core.state import State, StateError
+from cfl_cli.estimators import boost_trees, forest
+
+KIND = {"objective": "none", "num_threads": 1, "verbose": -1, "min_data_in_leaf": 2}
+
+
+def booster_of(features, values, *, rounds=6, leaves=31, seed=0):
+    """Trees of LightGBM that follow gradients drawn at random, some of them noise alone."""
+    rng = np.random.default_rng(seed)
+    pulls = rng.normal(size=(rounds, len(features), values)) + np.sin(9 * features[:, :1])
+    options = {**KIND, "num_class": values, "num_leaves": leaves, "lambda_l2": 1.0}
+    booster = lightgbm.Booster(options, lightgbm.Dataset(features))
+    for pull in pulls:
+        booster.update(fobj=lambda *_, pull=pull: (pull, np.ones_like(pull)))
+    return booster
+
+
+def table(n=400, seed=0):
+    """Numbers, few numbers, 0 and 1, and what is next to 0."""
+    rng = np.random.default_rng(seed)
+    tiny = rng.choice([0, 1e-36, -1e-36, 1e-34, -1e-34, 1, -1], size=n)
+    binary = rng.random(n) < 0.1
+    return np.column_stack([rng.normal(size=n), rng.integers(5, size=n), binary, tiny])
+
+
+def walked(trees, features):
+    """The scores, node by node and row by row."""
+    scores = np.zeros((trees.values, len(features)))
+    nodes = leaves = 0
+    for tree, count in enumerate(trees.leaves.tolist()):
+        for row, x in enumerate(features):
+            at = 0 if count > 1 else -1
+            while at >= 0:
+                node = nodes + at
+                goes_left = x[trees.feature[node]] <= trees.threshold[node]
+                at = int((trees.left if goes_left else trees.right)[node])
+            scores[tree % trees.values, row] += trees.value[leaves - 1 - at]
+        nodes, leaves = nodes + count - 1, leaves + count
+    return scores
+
+
+@pytest.mark.parametrize(("values", "leaves"), [(3, 31), (12, 7), (2, 32)])
+def test_scores_are_those_of_lightgbm_and_of_a_walk_to_the_bit(values, leaves):
+    features = table()
+    booster = booster_of(features, values, leaves=leaves)
+    trees = boost_trees.forest_of(booster, values)
+    assert trees.leaves.max() > leaves // 2
+    seen = np.unique(trees.threshold)[:, None].repeat(4, axis=1)  # rows at the very thresholds
+    rows = np.vstack([features, table(100, seed=1), 1e6 * table(50, seed=2), seen])
+    np.testing.assert_array_equal(trees.scores(rows).T, booster.predict(rows, raw_score=True))
+    np.testing.assert_array_equal(trees.scores(rows[:20]), walked(trees, rows[:20]))
+    for size in (1, 7):
+        parts = [trees.scores(rows[low : low + size]) for low in range(0, 70, size)]
+        np.testing.assert_array_equal(np.hstack(parts), trees.scores(rows)[:, :70])
+
+
+@real_tables.needed
+@pytest.mark.parametrize("name", ["bank", "adult"])
+def test_scores_of_real_rows_are_those_of_lightgbm_to_the_bit(name):
+    numbers = real_tables.read(name)[:3000].select(pl.col("*").cast(pl.Float64, strict=False))
+    features = numbers.select(column for column in numbers if column.null_count() == 0).to_numpy()
+    booster = booster_of(features[:2000], 5, rounds=20)
+    found = boost_trees.forest_of(booster, 5).scores(features)
+    np.testing.assert_array_equal(found.T, booster.predict(features, raw_score=True))
+
+
+def test_trees_of_a_single_leaf_and_no_trees_at_all_are_forests_too():
+    features = np.repeat([[0.0], [1.0]], 20, axis=0)
+    pull = np.array([[1.0, 0.0]] * 20 + [[-1.0, 0.0]] * 20)  # nothing to split for the second
+    booster = lightgbm.Booster({**KIND, "num_class": 2}, lightgbm.Dataset(features))
+    booster.update(fobj=lambda *_: (pull, np.ones_like(pull)))
+    trees = boost_trees.forest_of(booster, 2)
+    assert trees.leaves.tolist() == [2, 1]
+    np.testing.assert_array_equal(
+        trees.scores(features).T, booster.predict(features, raw_score=True)
+    )
+    none = forest.restore(boost_trees.forest_of(None, 3).state(), values=3, features=1)
+    np.testing.assert_array_equal(none.scores(features), np.zeros((3, 40)))
+
+
+@pytest.mark.parametrize(
+    ("own", "other"),
+    [("num_cat=0", "num_cat=1"), ("is_linear=0", "is_linear=1"), ("_type=2 ", "_type=10 ")],
+)
+def test_trees_with_categories_lines_or_missing_numbers_are_none_of_ours(own, other):
+    text = booster_of(table(), 2).model_to_string()
+    assert own in text
+    with pytest.raises(ValueError, match="not asked for"):
+        forest.grown(text.replace(own, other, 1), 2)
+
+
+def mutated(state, random):
+    """The state with one thing changed that no forest can have."""
+    arrays = {name: array.copy() for name, array in state.arrays.items()}
+    kind = random.integers(9)
+    child = arrays[random.choice(["left", "right"])]
+    node = random.integers(len(child))
+    if kind == 0:  # a cycle: itself or an earlier node, if only of the tree before
+        child[node] = random.integers(max(node, 1))
+    elif kind == 1:  # a child or leaf that another node has, or none
+        child[node] = child[node] + random.choice([-2, -1, 1, 2])
+    elif kind == 2:
+        child[node] = random.choice([-(2**31), 2**31 - 1, 31, -33, 1000, -1000])
+    elif kind == 3:
+        arrays["feature"][node] = random.choice([-1, 4, 2**31 - 1, -(2**31)])
+    elif kind == 4:
+        name = random.choice(["threshold", "value"])
+        arrays[name][node] = random.choice([np.nan, np.inf, -np.inf])
+    elif kind == 5:
+        tree = random.integers(len(arrays["leaves"]))
+        arrays["leaves"][tree] += random.choice([-40, -1, 1, 2**30])
+    elif kind == 6:
+        name = random.choice(list(arrays))
+        arrays[name] = arrays[name][: random.integers(len(arrays[name]))]
+    elif kind == 7:
+        arrays["value"][random.integers(len(arrays["value"]))] = 1e300
+    else:  # two trees trade leaves: the sums are still right
+        one, two = random.choice(len(arrays["leaves"]), size=2, replace=False)
+        by = 33 - arrays["leaves"][one]
+        arrays["leaves"][one] += by
+        arrays["leaves"][two] -= by
+    return State(arrays)
+
+
+def test_two_hundred_mutated_forests_are_refused_before_they_say_anything():
+    state = boost_trees.forest_of(booster_of(table(), 3, leaves=12), 3).state()
+    assert forest.restore(state, values=3, features=4).scores(table()).any()
+    random = np.random.default_rng(0)
+    for _ in range(200):
+        with pytest.raises(StateError):
+            forest.restore(mutated(state, random), values=3, features=4)
+
+
+@pytest.mark.parametrize(
+    ("left", "right"),
+    [
+        ([1, -1, -3], [2, -2, -1]),  # a leaf twice, another never
+        ([1, 1, -3], [2, -2, -4]),  # a node twice: it is its own child
+        ([1, -1, 1], [2, -2, -4]),  # back to an earlier node
+        ([1, -1, -3], [3, -2, -4]),  # a node too many
+        ([1, -1, -3], [2, -5, -4]),  # a leaf too many
+    ],
+)
+def test_children_by_hand(left, right):
+    whole = {
+        "leaves": np.array([4], dtype=np.int32),
+        "feature": np.zeros(3, dtype=np.int32),
+        "threshold": np.arange(3.0),
+        "left": np.array([1, -1, -3], dtype=np.int32),
+        "right": np.array([2, -2, -4], dtype=np.int32),
+        "value": np.array([1.0, 2, 4, 8]),
+    }
+    # x ≤ 0: node 1, which sends all such on to its left; else node 2, which splits at 2
+    rows = np.array([[-1.0], [0.5], [2], [3]])
+    found = forest.restore(State(whole), values=1, features=1).scores(rows)
+    np.testing.assert_array_equal(found, [[1, 4, 4, 8]])
+    children = {"left": np.array(left, np.int32), "right": np.array(right, np.int32)}
+    with pytest.raises(StateError, match="left"):
+        forest.restore(State(whole | children), values=1, features=1)
+
+
+def test_every_shape_that_boosting_grows_has_a_bit_for_each_leaf():
+    for shape in (boost_trees.SHALLOW, boost_trees.DEEP):
+        assert shape.leaves <= forest.MOST_LEAVES
