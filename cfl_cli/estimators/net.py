@@ -11,31 +11,29 @@ once from all rows. These runs go side by side, each in one thread; each depends
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 from math import ceil
 
 import numpy as np
-from scipy.special import ndtri
 
 from cfl_cli.core.arrays import Floats, Ints, Singles
-from cfl_cli.core.blocks import entropies, normalise, sizes
+from cfl_cli.core.blocks import entropies, sizes
 from cfl_cli.core.known import Known, all_but
 from cfl_cli.core.log_score import log_scores
-from cfl_cli.core.parallel import Workers, slices
+from cfl_cli.core.parallel import Workers
 from cfl_cli.core.posterior import Fallback, posterior
 from cfl_cli.core.settings import Settings
 from cfl_cli.core.stages import Expected, Progress, Stage, Work
+from cfl_cli.estimators import net_fitted, net_inputs
 from cfl_cli.estimators.interface import (
     Estimate,
     Hidden,
     Null,
     Origin,
     Size,
-    apply_cells,
 )
+from cfl_cli.estimators.net_fitted import UNITS, FittedNet, Net, NetPerCf, softmax
 
-UNITS = 128
 EPOCHS = 12  # times that each row is seen, at least
 STEPS = 1500  # of learning, at least
 LOOKS = 12  # at the hidden cells, evenly spread over the steps
@@ -49,12 +47,13 @@ MOMENTUM, SCALE = 0.9, 0.999  # of Adam's running means
 AVERAGE = 0.995  # of the weights' running mean
 SMALL = 1e-8
 RAREST = 0.25  # share at the start, times K: an estimate of 0 may be far off
-ROWS_AT_ONCE = 4096
 RUN_SECONDS = 3.4e-5  # per row
 TRAINING = Stage("network", Work.NETWORK, "training the network")
 ON_SHUFFLED = Stage(
     "network, shuffled cells", Work.NETWORK, "training the network on shuffled cells"
 )
+
+restore = net_fitted.restore
 
 
 def estimate(
@@ -66,22 +65,34 @@ def estimate(
     progress: Progress,
 ) -> Estimate:
     """Let the network learn while each of the `folds` is hidden, and from all rows."""
-    inputs = scaled(known.features)
-    hidden_priors, priors = _learn(known, inputs, settings.seed, folds, TRAINING, workers, progress)
-    applied = apply_cells(priors, known)
+    made = net_inputs.Inputs.fit(known.features)
+    inputs = made.of(known.features)
+    hidden_priors, nets = _learn(known, inputs, settings.seed, folds, TRAINING, workers, progress)
+    fitted = FittedNet(made, nets)
+    answer = fitted.answer(known, workers)
     mixed = known.shuffled(settings.seed)
     _, others = _learn(mixed, inputs, settings.seed, folds[:1], ON_SHUFFLED, workers, progress)
-    shuffled, _, _ = apply_cells(others, mixed)
+    shuffled = FittedNet(made, others).answer(mixed, workers)
     return Estimate(
-        *applied,
+        answer.confidences,
+        answer.fell_back,
+        answer.mass,
         (Origin("net"),) * len(known.blocks),
         Hidden(np.concatenate(folds), hidden_priors),
         Null(
-            entropies(applied[0], known.blocks).mean(axis=0),
-            entropies(shuffled, known.blocks).mean(axis=0),
+            entropies(answer.confidences, known.blocks).mean(axis=0),
+            entropies(shuffled.confidences, known.blocks).mean(axis=0),
             len(known),
         ),
+        fitted=fitted,
     )
+
+
+def model_bytes(size: Size, settings: Settings) -> float:  # noqa: ARG001
+    """Return about how many bytes are kept of what is fitted."""
+    layers = 4 * UNITS * (size.features + UNITS + size.width)
+    looks = min(len(size.domains), LOOKS)
+    return float(looks * layers + 16 * net_inputs.MOST_KNOTS * size.features)
 
 
 def memory(size: Size, settings: Settings, *, jobs: int) -> float:  # noqa: ARG001
@@ -96,20 +107,6 @@ def stages(size: Size, settings: Settings, *, folds: int) -> list[Expected]:  # 
     return [Expected.of(stage, size.rows, count * RUN_SECONDS) for stage, count in runs.items()]
 
 
-def scaled(features: Floats) -> Singles:
-    """Return the features as the network takes them: normal scores of the ranks of numbers."""
-    columns = []
-    for column in features.T:
-        _, places, counts = np.unique(column, return_inverse=True, return_counts=True)
-        if len(counts) == 2:
-            spread = max(float(column.std()), 0.1 * float(np.ptp(column)))
-            columns.append((column - column.mean()) / spread)
-        elif len(counts) > 2:
-            ranks = ndtri((np.cumsum(counts) - counts / 2) / len(column))[places]
-            columns.append(ranks / ranks.std())
-    return np.column_stack(columns or [np.zeros(len(features))]).astype(np.float32)
-
-
 def _learn(
     known: Known,
     inputs: Singles,
@@ -118,8 +115,8 @@ def _learn(
     stage: Stage,
     workers: Workers,
     progress: Progress,
-) -> tuple[Floats, Floats]:
-    """Return the priors of the hidden rows, m × ΣK, and of all rows, n × ΣK."""
+) -> tuple[Floats, NetPerCf]:
+    """Return the priors of the hidden rows, m × ΣK, and the network that has learned from all."""
     runs = [TrainingRun(known, inputs, seed, fold, workers) for fold in (*folds, None)]
     progress(stage, 0, len(runs))
     learned: list[list[Net]] = []
@@ -132,34 +129,10 @@ def _learn(
     for run, fold, nets in hidden:
         scores += [run.score(net, fold) for net in nets]
     best = scores.argmax(axis=0)  # per CF
-    hidden_priors = [_priors(nets, best, inputs[fold], known) for _, fold, nets in hidden]
-    return np.vstack(hidden_priors), _priors(learned[-1], best, inputs, known)
-
-
-def _priors(nets: Sequence["Net"], looks: Ints, inputs: Singles, known: Known) -> Floats:
-    """Return the priors of rows, each CF by the network at its look, m × ΣK."""
-    priors = np.empty((len(inputs), known.candidates.shape[1]))
-    for look in np.unique(looks):
-        for rows in slices(len(inputs), ROWS_AT_ONCE):
-            rows_priors = nets[look].priors(inputs[rows], known.blocks)
-            for cf in np.flatnonzero(looks == look):
-                priors[rows, known.columns[cf]] = rows_priors[:, known.columns[cf]]
-    normalise(priors, known.blocks, out=priors)
-    return priors
-
-
-@dataclass(frozen=True)
-class Net:
-    """Weights and biases, layer by layer."""
-
-    layers: tuple[Singles, ...]
-
-    def priors(self, inputs: Singles, blocks: Ints) -> Singles:
-        """Return the priors of rows, b × ΣK."""
-        one, one_bias, two, two_bias, last, last_bias = self.layers
-        first = np.maximum(inputs @ one + one_bias, 0)
-        second = np.maximum(first @ two + two_bias, 0)
-        return softmax(second @ last + last_bias, blocks)
+    hidden_priors = [
+        NetPerCf.at(nets, best).priors(inputs[fold], known.blocks) for _, fold, nets in hidden
+    ]
+    return np.vstack(hidden_priors), NetPerCf.at(learned[-1], best)
 
 
 class TrainingRun:
@@ -262,10 +235,3 @@ class Trainer:
                 ahead += np.float32(DECAY) * layer
             layer -= np.float32(rate) * ahead
             self.means[number] += np.float32(1 - AVERAGE) * (layer - self.means[number])
-
-
-def softmax(scores: Singles, blocks: Ints) -> Singles:
-    """Return the distributions of every row's every block."""
-    widths = sizes(blocks, scores.shape[1])
-    p = np.exp(scores - np.repeat(np.maximum.reduceat(scores, blocks, axis=1), widths, axis=1))
-    return np.asarray(p / np.repeat(np.add.reduceat(p, blocks, axis=1), widths, axis=1))

@@ -3,15 +3,18 @@ from itertools import pairwise
 import numpy as np
 import pytest
 from builders.known import run, table
-from scipy.stats import norm
 
 from cfl_cli.core.draws import folds
-from cfl_cli.core.exclusions import Mechanism
-from cfl_cli.core.known import Known
 from cfl_cli.estimators import net
-from cfl_cli.estimators.net import Net, Trainer, TrainingRun, scaled, softmax
+from cfl_cli.estimators.net import Trainer, TrainingRun
+from cfl_cli.estimators.net_fitted import Net, NetPerCf, softmax
+from cfl_cli.estimators.net_inputs import Inputs
 
 BLOCKS = np.array([0, 2])
+
+
+def inputs_of(known):
+    return Inputs.fit(known.features).of(known.features)
 
 
 def layers(widths, seed=0):
@@ -87,35 +90,14 @@ def test_softmax_by_hand():
     np.testing.assert_allclose(softmax(scores + np.float32(1000), BLOCKS), expected, rtol=1e-4)
 
 
-def test_numbers_become_normal_scores_of_their_ranks():
-    columns = np.array([[0.0, 0, 0, 7], [0.1, 0, 0, 7], [0.9, 1, 0, 7], [0.9, 0, 1, 7]])
-    found = scaled(columns)
-    assert found.shape == (4, 3)  # a constant column says nothing
-    scores = norm.ppf([1 / 8, 3 / 8, 3 / 4, 3 / 4])  # the middle of each value's ranks
-    np.testing.assert_allclose(found[:, 0], scores / scores.std(), rtol=1e-6)
-    np.testing.assert_allclose(found[:, 1], (columns[:, 1] - 0.25) / np.sqrt(3 / 16), rtol=1e-6)
-
-
-def test_a_rare_value_of_two_is_no_further_out_than_ten_deviations():
-    column = np.zeros((10_000, 1))
-    column[0] = 1
-    assert scaled(column).max() == pytest.approx(10, abs=0.01)
-
-
-def test_constant_features_become_one_column_of_zeros():
-    np.testing.assert_array_equal(scaled(np.ones((3, 2))), np.zeros((3, 1)))
-
-
 def test_each_cf_has_the_priors_of_its_own_look():
-    mechanisms = (Mechanism(2), Mechanism(3))
-    known = Known(np.zeros((4, 1)), np.ones((4, 5), dtype=bool), BLOCKS, mechanisms)
     inputs = np.zeros((4, 1), dtype=np.float32)
     nets = []
     for biases in ([1, 3, 1, 1, 2], [1, 1, 2, 1, 1]):
         weights = [np.zeros_like(layer) for layer in layers([1, 3, 3, 5])]
         weights[-1] = np.log(biases)
         nets.append(Net(tuple(layer.astype(np.float32) for layer in weights)))
-    priors = net._priors(nets, np.array([1, 0]), inputs, known)  # noqa: SLF001
+    priors = NetPerCf.at(nets, np.array([1, 0])).priors(inputs, BLOCKS)
     np.testing.assert_allclose(priors, [[0.5, 0.5, 0.25, 0.25, 0.5]] * 4, rtol=1e-6)
 
 
@@ -126,7 +108,7 @@ def test_each_cf_stops_where_its_hidden_cells_are_predicted_best(monkeypatch, wo
     known.candidates[:, 3:] = known.candidates[rng.permutation(60), 3:]  # noise
     (fold, *_) = folds(60, 5, seed=0)
     found = run("net", known, folds=[fold])
-    inputs = scaled(known.features)
+    inputs = inputs_of(known)
     nets = TrainingRun(known, inputs, 0, fold, workers).learn()
     assert len(nets) == net.LOOKS
     hidden = np.array([at.priors(inputs[fold], known.blocks) for at in nets])
@@ -140,7 +122,7 @@ def test_learning_depends_on_neither_hidden_cells_nor_hidden_rows(monkeypatch, w
     monkeypatch.setattr(net, "STEPS", 36)
     known, _ = table(1, 50)
     (fold, *_) = folds(50, 5, seed=0)
-    inputs = scaled(known.features)
+    inputs = inputs_of(known)
     one = TrainingRun(known, inputs, 0, fold, workers).learn()
     known.candidates[fold] = True
     changed = inputs.copy()
@@ -163,4 +145,4 @@ def test_a_cf_that_follows_from_the_ofs_is_learned(monkeypatch):
 def test_learning_ends_when_the_workers_have_been_stopped(workers):
     known, _ = table(0, 50)
     workers.stopped = True
-    assert TrainingRun(known, scaled(known.features), 0, None, workers).learn() == []
+    assert TrainingRun(known, inputs_of(known), 0, None, workers).learn() == []
