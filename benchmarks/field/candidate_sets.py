@@ -130,9 +130,7 @@ class HiddenAndGiven:
 
     def geometric(self, weights: Floats) -> Floats:
         """Return the weighted geometric mean of the parts."""
-        return blend.apply(
-            self.confidences, [blend.Blend(weights, self.fitted.scores, self.bare)], [slice(None)]
-        )
+        return blend.blended(self.confidences, weights)
 
     def fit_as_if_uniform(self) -> Floats:
         """Return what was always done: weights by the likelihood of hidden cells."""

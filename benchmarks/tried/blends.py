@@ -70,7 +70,12 @@ def geometric(lab: Lab, parts: Sequence[Answer]) -> tuple[Answer, list[Floats]]:
         blend.fit([part.hidden_priors[:, block] for part in parts], cells[:, block])
         for block in lab.known.columns
     ]
-    confidences = blend.apply([part.confidences for part in parts], blends, lab.known.columns)
+    confidences = np.hstack(
+        [
+            blend.blended([part.confidences[:, block] for part in parts], of_cf.weights)
+            for of_cf, block in zip(blends, lab.known.columns, strict=True)
+        ]
+    )
     hidden_priors = np.hstack([of_cf.prior for of_cf in blends])
     return _answer(lab, hidden_priors, confidences), [of_cf.weights for of_cf in blends]
 

@@ -13,11 +13,11 @@ import numpy as np
 from benchmarks.tried.lab import Answer, Lab, quiet
 from cfl_cli.core.arrays import Floats, Ints
 from cfl_cli.core.known import Known
-from cfl_cli.estimators.boost import FROM_OFS, Fitted, Fitter
+from cfl_cli.estimators.boost import FROM_OFS, Fit, Fitter, blended_priors
 from cfl_cli.estimators.boost_objective import HEAD_START
 from cfl_cli.estimators.interface import apply_cells
 
-Fits = Sequence[Sequence[Fitted]]  # of every CF
+Fits = Sequence[Sequence[Fit]]  # of every CF
 
 
 def run(lab: Lab) -> None:
@@ -67,10 +67,10 @@ def hidden(lab: Lab) -> tuple[Floats, Floats]:
     """
     fitter = _fitter(lab, lab.blind, [lab.others])
     fits: Fits = fitter.from_ofs(FROM_OFS, ["shallow", "deep"])
-    confidences, _, _ = apply_cells(fitter.priors(fits, fitter.blends(fits)), lab.blind)
+    confidences, _, _ = apply_cells(blended_priors(fits, fitter.blends(fits)), lab.blind)
     further = fitter.from_others(confidences, fits)
     fits = _added(fits, further)
-    priors = fitter.priors(fits, fitter.blends(fits))
+    priors = blended_priors(fits, fitter.blends(fits))
     return priors, apply_cells(priors, lab.blind)[0]
 
 
@@ -94,4 +94,4 @@ def _fitter(
 def _answer(lab: Lab, fitter: Fitter, fits: Fits) -> Answer:
     blends = fitter.blends(fits)
     hidden_priors = np.hstack([of_cf.prior for of_cf in blends])
-    return Answer.from_priors(hidden_priors, fitter.priors(fits, blends), lab.known)
+    return Answer.from_priors(hidden_priors, blended_priors(fits, blends), lab.known)

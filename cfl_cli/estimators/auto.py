@@ -22,7 +22,6 @@ import numpy as np
 
 from cfl_cli.core import draws
 from cfl_cli.core.arrays import Floats, Ints
-from cfl_cli.core.blocks import normalise, start
 from cfl_cli.core.exclusions import Mechanism
 from cfl_cli.core.groups import independent
 from cfl_cli.core.kinds import AUTO
@@ -33,13 +32,16 @@ from cfl_cli.core.settings import Settings
 from cfl_cli.core.stages import PILOT_ROWS, Expected, Progress, Stage, Stages, Work, forecast
 from cfl_cli.core.uniformity import Uniformity
 from cfl_cli.errors import UsageError
-from cfl_cli.estimators import blend, boost, commonest, graph, net
+from cfl_cli.estimators import auto_fitted, blend, boost, commonest, graph, net
+from cfl_cli.estimators.auto_fitted import FittedAuto, Recipe
 from cfl_cli.estimators.graph_brief import GraphInBrief
 from cfl_cli.estimators.interface import Estimate, Hidden, Module, Null, Origin, Size
 
 WORTH_IT = 0.25
 PARTS: dict[str, Module] = {"graph": GraphInBrief(), "boost": boost, "net": net}
 IN_FULL: dict[str, Module] = {"graph": graph}  # what is run again where it is worth it
+
+restore = auto_fitted.restore
 
 
 def estimate(
@@ -63,6 +65,12 @@ def estimate(
                 runner.run(name, part)
                 blends = runner.blends()
     return _blended(known, folds, runner, blends)
+
+
+def model_bytes(size: Size, settings: Settings) -> float:
+    """Return about how many bytes are kept of what is fitted, if all parts count."""
+    parts = {**PARTS, **IN_FULL}.values()
+    return sum(part.model_bytes(size, settings) for part in parts)
 
 
 def memory(size: Size, settings: Settings, *, jobs: int) -> float:
@@ -193,45 +201,36 @@ class PartRunner:
 def _blended(
     known: Known, folds: Sequence[Ints], runner: PartRunner, blends: Sequence[blend.Blend]
 ) -> Estimate:
-    names, parts = [*runner.estimates], [*runner.estimates.values()]
-    confidences = blend.apply([part.confidences for part in parts], blends, known.columns)
-    for of_cf, block in zip(blends, known.columns, strict=True):
-        if of_cf.cautious:
-            own = [part.confidences[:, block] for part in parts]
-            bare = start(known.evidence[:, block], 1)
-            confidences[:, block] = blend.with_bare(own, of_cf.weights, bare)
-    confidences[known.evidence == 0] = 0
-    normalise(confidences, known.blocks, out=confidences)
     weights = np.array([of_cf.weights for of_cf in blends]).T  # parts × CFs
+    every = Recipe(weights, np.array([of_cf.cautious for of_cf in blends]), len(weights))
+    recipe = replace(every, weights=weights[weights.any(axis=1)])
+    names = [*runner.estimates]
+    counting = [name for name, own in zip(names, weights, strict=True) if own.any()]
+    parts = [runner.estimates[name] for name in counting]
+    fitted = {name: part.fitted for name, part in zip(counting, parts, strict=True) if part.fitted}
     graph_part = runner.estimates.get("graph")
     return Estimate(
-        confidences,
-        np.all(
-            [part.fell_back | (own == 0) for part, own in zip(parts, weights, strict=True)], axis=0
-        ),
-        _together([part.mass for part in parts], weights),
+        recipe.confidences([part.confidences for part in parts], known),
+        recipe.fell_back([part.fell_back for part in parts]),
+        recipe.mean([part.mass for part in parts]),
         tuple(Origin("auto", of_cf.parts(names), cautious=of_cf.cautious) for of_cf in blends),
         Hidden(np.concatenate(folds), np.hstack([of_cf.prior for of_cf in blends])),
-        _null([part.null for part in parts], weights),
+        _null([part.null for part in runner.estimates.values()], every),
         rescued_rows=graph_part.rescued_rows if graph_part else 0,
         recall=graph_part.recall if graph_part else 1.0,
         steps=graph_part.steps if graph_part else (),
         warnings=tuple(runner.warnings),
+        fitted=FittedAuto(fitted, recipe) if len(fitted) == len(parts) else None,
     )
 
 
-def _together(values: Sequence[Floats], weights: Floats) -> Floats:
-    """Return the mean of what the parts have, n × CFs, by their weights."""
-    return np.asarray(sum(part * weight for part, weight in zip(values, weights, strict=True)))
-
-
-def _null(nulls: Sequence[Null | None], weights: Floats) -> Null | None:
+def _null(nulls: Sequence[Null | None], recipe: Recipe) -> Null | None:
     """Return what the parts make of shuffled cells, by their weights."""
     compared = [null for null in nulls if null]
     if len(compared) < len(nulls):
         return None
     return Null(
-        _together([null.entropy for null in compared], weights),
-        _together([null.shuffled for null in compared], weights),
+        recipe.mean([null.entropy for null in compared]),
+        recipe.mean([null.shuffled for null in compared]),
         min(null.rows for null in compared),
     )

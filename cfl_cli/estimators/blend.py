@@ -29,20 +29,20 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy.optimize import minimize
-from scipy.special import softmax
 
 from cfl_cli.core.arrays import Floats, Ints, Mask
 from cfl_cli.core.exclusions import Mechanism
 from cfl_cli.core.groups import halves, sums_by
 from cfl_cli.core.log_score import log_of_mass, log_scores
 from cfl_cli.core.posterior import Fallback, posterior
+from cfl_cli.core.state import StateError
 from cfl_cli.estimators.interface import Part
 
 FLOOR = 1e-6  # of a prior: what one part rules out, the others may still know
 LEAST_WEIGHT = 0.02
 CLEARLY = 2.5  # standard errors
 FARTHEST = 15.0  # of a weight's logarithm from 0
+ROUNDING = 1e-9  # of a sum of weights
 # How much a cell counts in a cautious blend; 0.01 to 1 did about as well on 119 CFs whose
 # exclusions were not random, and weights that are all alike a little worse on some.
 CAUTION = 0.1
@@ -84,17 +84,17 @@ def fit(
     counting = CAUTION if cautious and by is None else 1.0
     one = halves(len(evidence), groups)
     choosing = np.ones(len(evidence), dtype=bool) if by is None else by
-    blended = np.empty_like(priors[0])
+    prior = np.empty_like(priors[0])
     for half in (one, ~one):
         others = ~half & choosing
         weights = _weights(parts[:, others], evidence[others], counting)
         if cautious:
-            even = np.full_like(blended[half], 1 / blended.shape[1])
-            blended[half] = with_bare([prior[half] for prior in priors], weights, even)
+            even = np.full_like(prior[half], 1 / prior.shape[1])
+            prior[half] = with_bare([part[half] for part in priors], weights, even)
         else:
-            blended[half] = mean(parts[:, half], weights)
+            prior[half] = mean(parts[:, half], weights)
     weights = _weights(parts[:, choosing], evidence[choosing], counting)
-    return Blend(weights, scores, blended, cautious=cautious)
+    return Blend(weights, scores, prior, cautious=cautious)
 
 
 def unless_less_accurate(
@@ -125,31 +125,53 @@ def unless_less_accurate(
     return Blend(np.eye(len(priors))[best], fitted.scores, priors[best])
 
 
-def apply(parts: Sequence[Floats], blends: Sequence[Blend], columns: Sequence[slice]) -> Floats:
-    """Return the blend of distributions, n × ΣK each, CF by CF."""
-    blended = np.empty_like(parts[0])
-    for block, how in zip(columns, blends, strict=True):
-        used = np.flatnonzero(how.weights).tolist()
-        own = [parts[part][:, block] for part in used]
-        if len(used) > 1:
-            own = [mean(np.log(np.maximum(np.stack(own), FLOOR)), how.weights[used])]
-        blended[:, block] = own[0]
-    return blended
+def blended(parts: Sequence[Floats], weights: Floats) -> Floats:
+    """Return the blend of one CF's distributions, n × K each.
+
+    A part alone says what it says; of several none rules out for good what others may know.
+    """
+    used = np.flatnonzero(weights).tolist()
+    if len(used) == 1:
+        return parts[used[0]]
+    logarithms = np.log(np.maximum(np.stack([parts[part] for part in used]), FLOOR))
+    return mean(logarithms, weights[used])
 
 
 def mean(logarithms: Floats, weights: Floats) -> Floats:
     """Return the weighted geometric mean of distributions given by logarithms, parts × m × K."""
-    blended = np.tensordot(weights, logarithms, axes=1)
-    blended -= blended.max(axis=1, keepdims=True)
-    np.exp(blended, out=blended)
-    blended /= blended.sum(axis=1, keepdims=True)
-    return np.asarray(blended)
+    mixed = _weighted_sum(logarithms, weights)
+    mixed -= mixed.max(axis=1, keepdims=True)
+    np.exp(mixed, out=mixed)
+    mixed /= mixed.sum(axis=1, keepdims=True)
+    return mixed
 
 
-def with_bare(parts: Sequence[Floats], weights: Floats, bare: Floats) -> Floats:
-    """Return the weighted mean of distributions and a bare one, which counts as one more part."""
-    blended = np.tensordot(weights, np.stack(parts), axes=1)
-    return np.asarray(blended + (bare - blended) / (len(parts) + 1))
+def with_bare(
+    parts: Sequence[Floats], weights: Floats, bare: Floats, *, among: int | None = None
+) -> Floats:
+    """Return the weighted mean of distributions and a bare one, which counts as one more part.
+
+    Parts without weight may be left out: `among` says how many there are with them.
+    """
+    mixed = _weighted_sum(parts, weights)
+    return np.asarray(mixed + (bare - mixed) / ((among or len(parts)) + 1))
+
+
+def _weighted_sum(parts: Sequence[Floats] | Floats, weights: Floats) -> Floats:
+    """Return Σ weight · part, row by row in memory.
+
+    So neither this sum nor one over a row's values depends, to the digit, on the number of rows.
+    """
+    total = weights[0] * parts[0]
+    for part, weight in zip(parts[1:], weights[1:], strict=True):
+        total += weight * part
+    return np.ascontiguousarray(total)
+
+
+def check_weights(name: str, weights: Floats) -> None:
+    """Raise StateError unless weights are those of a blend."""
+    if (weights < 0).any() or abs(float(weights.sum()) - 1) > ROUNDING:
+        raise StateError(f"array {name!r} holds weights that are negative or do not sum to 1")
 
 
 def _weights(parts: Floats, evidence: Floats | Mask, counting: float) -> Floats:
@@ -157,6 +179,8 @@ def _weights(parts: Floats, evidence: Floats | Mask, counting: float) -> Floats:
 
     Every cell's log-likelihood counts for so much.
     """
+    from scipy.optimize import minimize  # noqa: PLC0415 — loads slowly, and only fitting needs it
+    from scipy.special import softmax  # noqa: PLC0415
 
     def loss(scores: Any) -> tuple[float, Any]:
         weights = softmax(scores)

@@ -16,6 +16,7 @@ from cfl_cli.core.messages import count, quote
 from cfl_cli.core.settings import Settings
 from cfl_cli.core.stages import Progress
 from cfl_cli.estimators.interface import Estimate
+from cfl_cli.estimators.mixture import FittedMixture, Run
 from cfl_cli.jobs.prepare import run
 from cfl_cli.steps.encode import Encoded
 from cfl_cli.trust.exact_cells import ExactAudit
@@ -68,7 +69,7 @@ def refit(
         )
     return Refitted(
         with_weights(encoded, {cf: weights[cf] for cf in taken}),
-        mixed(estimate, second, encoded, taken),
+        mixed(estimate, second, encoded, changed, taken),
         reports,
     )
 
@@ -82,8 +83,13 @@ def with_weights(encoded: Encoded, weights: Mapping[int, Floats]) -> Encoded:
     return replace(encoded, blocks=tuple(blocks))
 
 
-def mixed(one: Estimate, other: Estimate, encoded: Encoded, taken: set[int]) -> Estimate:
-    """Return an estimate with some CFs taken from another one of the same rows and folds."""
+def mixed(
+    one: Estimate, other: Estimate, encoded: Encoded, changed: Encoded, taken: set[int]
+) -> Estimate:
+    """Return an estimate with some CFs taken from another one of the same rows and folds.
+
+    `encoded` and `changed` are the table with the mechanisms of the first run and of the other one.
+    """
     if not taken:
         return one
     cfs = [cf in taken for cf in range(len(encoded.blocks))]
@@ -107,6 +113,13 @@ def mixed(one: Estimate, other: Estimate, encoded: Encoded, taken: set[int]) -> 
         )
     if answers is not None and other.answers is not None:
         answers = np.where(cfs, other.answers, answers)
+    fitted = None
+    if one.fitted is not None and other.fitted is not None:
+        fitted = FittedMixture(
+            Run(one.fitted, encoded.known.mechanisms),
+            Run(other.fitted, changed.known.mechanisms),
+            np.array(cfs),
+        )
     return replace(
         one,
         confidences=np.where(values, other.confidences, one.confidences),
@@ -119,6 +132,7 @@ def mixed(one: Estimate, other: Estimate, encoded: Encoded, taken: set[int]) -> 
         rescued_rows=one.rescued_rows + other.rescued_rows,
         recall=min(one.recall, other.recall),
         warnings=tuple(dict.fromkeys((*one.warnings, *other.warnings))),
+        fitted=fitted,
     )
 
 

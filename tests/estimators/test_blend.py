@@ -5,7 +5,7 @@ from scipy.optimize import minimize
 from cfl_cli.core.exclusions import Mechanism
 from cfl_cli.core.groups import halves
 from cfl_cli.estimators import blend
-from cfl_cli.estimators.blend import Blend, apply, fit, mean
+from cfl_cli.estimators.blend import Blend, blended, fit, mean
 from cfl_cli.estimators.interface import Part
 
 
@@ -135,15 +135,16 @@ def test_what_one_part_rules_out_another_may_still_know():
     assert np.isfinite(found.prior).all()
 
 
-def test_each_cf_is_blended_by_its_own_weights():
-    one = np.array([[0.8, 0.2, 0.5, 0.5], [0.0, 1.0, 0.1, 0.9]])
-    two = np.array([[0.5, 0.5, 0.9, 0.1], [0.5, 0.5, 0.3, 0.7]])
-    nothing = np.zeros(2), np.zeros((0, 2))
-    blends = [Blend(np.array(weights), *nothing) for weights in ([0.5, 0.5], [0.0, 1.0])]
-    found = apply([one, two], blends, [slice(0, 2), slice(2, 4)])
-    np.testing.assert_allclose(found[0, :2], [2 / 3, 1 / 3])
-    np.testing.assert_allclose(found[1, :2], [1 / 1001, 1000 / 1001])  # 10⁻⁶ is left of 0
-    np.testing.assert_array_equal(found[:, 2:], two[:, 2:])
+def test_parts_are_blended_by_weights_and_what_one_rules_out_is_not_lost():
+    one, two = np.array([[0.8, 0.2], [0.0, 1.0]]), np.array([[0.5, 0.5]] * 2)
+    found = blended([one, two], np.array([0.5, 0.5]))
+    np.testing.assert_allclose(found[0], [2 / 3, 1 / 3])
+    np.testing.assert_allclose(found[1], [1 / 1001, 1000 / 1001])  # 10⁻⁶ is left of 0
+
+
+def test_a_part_alone_is_what_it_is_and_the_rest_are_not_asked():
+    alone = np.array([[0.9, 0.1], [0.0, 1.0]])
+    np.testing.assert_array_equal(blended([None, alone], np.array([0.0, 1.0])), alone)
 
 
 def test_parts_are_listed_with_their_names():
@@ -159,7 +160,7 @@ def test_the_slope_that_weights_are_found_by_is_that_of_the_objective(monkeypatc
         seen.append(loss)
         return minimize(loss, start, **options)
 
-    monkeypatch.setattr(blend, "minimize", listen)
+    monkeypatch.setattr("scipy.optimize.minimize", listen)
     fit(priors, cells)
     at = np.array([0.3, -0.2, 0.1])
     _, slope = seen[-1](at)

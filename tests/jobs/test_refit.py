@@ -1,13 +1,16 @@
 """A fitted mechanism is taken where exact cells show it to be better, and changes nothing else."""
 
+from dataclasses import replace
+
 import numpy as np
 import polars as pl
 import pytest
 
-from cfl_cli import impute
+from cfl_cli import Model, impute
 from cfl_cli.core.exclusions import Mechanism
+from cfl_cli.estimators.commonest import FittedShares
 from cfl_cli.estimators.interface import Estimate, Hidden, Null, Origin
-from cfl_cli.jobs.refit import mixed
+from cfl_cli.jobs.refit import mixed, with_weights
 from cfl_cli.schema.model import Complementary, Ordinary, Schema
 from cfl_cli.steps.encode import Block, Encoded
 from cfl_cli.trust.fitted_mechanism import rates
@@ -62,6 +65,15 @@ def test_a_strong_bias_is_fitted_taken_and_answered_better():
     assert np.array_equal(fitted.confidences["even"], uniform.confidences["even"])
 
 
+def test_a_model_of_a_fit_that_was_taken_is_the_same_after_a_file(tmp_path):
+    frame, _ = table([8, 1, 1, 1])
+    result = impute(frame, schema(**FIT), **QUICK, keep_model=True)
+    assert result.report.columns[0].fitted_mechanism.taken
+    result.model.save(tmp_path / "m.cfl")
+    loaded = Model.load(tmp_path / "m.cfl")
+    assert loaded.apply(frame).frame.equals(result.model.apply(frame).frame)
+
+
 def test_uniform_exclusions_are_left_as_they_are():
     frame, _ = table([1, 1, 1, 1])
     uniform = impute(frame, schema(exact_cells="random"), **QUICK)
@@ -97,11 +109,25 @@ def made(number):
 def test_a_cf_takes_everything_of_the_run_that_it_takes():
     blocks = (Block("a", ("x", "y"), 0, 1, 0, 0), Block("b", ("x", "y", "z"), 2, 1, 0, 0))
     encoded = Encoded(np.zeros((2, 1)), np.ones((2, 5), dtype=bool), blocks, ())
-    found = mixed(made(0), made(1), encoded, {1})
+    found = mixed(made(0), made(1), encoded, encoded, {1})
     assert found.confidences.tolist() == found.hidden.priors.tolist() == [[0, 0, 1, 1, 1]] * 2
     for of_cfs in (found.fell_back, found.mass, found.answers):
         assert of_cfs.tolist() == [[0, 1]] * 2
     assert found.null.entropy.tolist() == found.null.shuffled.tolist() == [0, 1]
     assert [origin.method for origin in found.origins] == list(found.hidden.rules) == ["0a", "1b"]
     assert found.warnings == ("both", "0", "1")
-    assert mixed(made(0), made(1), encoded, set()).warnings == ("both", "0")
+    assert mixed(made(0), made(1), encoded, encoded, set()).warnings == ("both", "0")
+
+
+def test_what_the_runs_have_learned_is_mixed_like_their_answers(workers):
+    blocks = (Block("a", ("x", "y"), 0, 1, 0, 0), Block("b", ("x", "y", "z"), 2, 1, 0, 0))
+    encoded = Encoded(np.zeros((2, 1)), np.ones((2, 5), dtype=bool), blocks, ())
+    weighted = with_weights(encoded, {1: np.array([1.0, 2.0, 4.0])})
+    shares = [np.array([0.5, 0.5, 0.2, 0.3, 0.5]), np.array([0.9, 0.1, 0.6, 0.2, 0.2])]
+    one, other = (replace(made(0), fitted=FittedShares(own)) for own in shares)
+    found = mixed(one, other, encoded, weighted, {1}).fitted
+    np.testing.assert_array_equal(found.other.mechanisms[1].rates, weighted.blocks[1].rates)
+    assert found.one.mechanisms[1].rates is None
+    np.testing.assert_allclose(
+        found.answer(encoded.known, workers).priors, [[0.5, 0.5, 0.6, 0.2, 0.2]] * 2
+    )

@@ -1,0 +1,155 @@
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from builders.known import known_of, run
+from builders.learned import (
+    assert_alike,
+    assert_no_prior_sees_its_own_cell,
+    assert_rows_are_answered_by_themselves,
+    broken,
+    copied,
+    related,
+)
+
+from cfl_cli.core.draws import folds
+from cfl_cli.core.exclusions import Mechanism
+from cfl_cli.core.settings import Settings
+from cfl_cli.core.state import State, StateError
+from cfl_cli.estimators import auto, blend, boost, boost_objective, commonest, net
+from cfl_cli.estimators.auto_fitted import FittedAuto, Recipe
+from cfl_cli.estimators.commonest import FittedShares
+from cfl_cli.estimators.interface import Layout, Size
+
+
+@pytest.fixture(scope="module")
+def table():
+    return related()
+
+
+@pytest.fixture(scope="module")
+def estimate(table):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(net, "STEPS", 40)
+        patch.setattr(boost_objective, "MOST_ROUNDS", 6)
+        patch.setattr(auto, "PARTS", {"boost": boost, "net": net})
+        patch.setattr(auto, "IN_FULL", {})
+        return run("auto", table, folds=folds(len(table), 3, seed=0)[:1])
+
+
+def layout_of(known):
+    return Layout(known.features.shape[1], known.mechanisms)
+
+
+def test_the_rows_that_were_fitted_are_answered_as_they_were_estimated(table, estimate, workers):
+    answer = estimate.fitted.answer(table, workers)
+    assert [*estimate.fitted.parts] == ["boost", "net"]
+    for field in ("confidences", "fell_back", "mass"):
+        np.testing.assert_array_equal(getattr(answer, field), getattr(estimate, field))
+
+
+def test_a_row_is_answered_by_itself(table, estimate, workers):
+    assert_rows_are_answered_by_themselves(estimate.fitted, table, workers)
+
+
+def test_no_prior_of_a_new_row_sees_its_own_cell(estimate, workers):
+    assert_no_prior_sees_its_own_cell(estimate.fitted, related(40, seed=1), workers)
+
+
+def test_what_was_kept_answers_to_the_bit(table, estimate, workers):
+    restored = auto.restore(copied(estimate.fitted.state()), layout_of(table))
+    new = related(50, seed=2)
+    assert_alike(restored.answer(new, workers), estimate.fitted.answer(new, workers))
+
+
+def test_states_that_no_blend_can_have_left_are_refused(table, estimate):
+    state = estimate.fitted.state()
+    own = [*broken(replace(state, parts={}))]
+    assert len(own) > 15
+    for _, other in own:
+        with pytest.raises(StateError):
+            auto.restore(replace(other, parts=state.parts), layout_of(table))
+    for name in state.parts:
+        rest = {key: part for key, part in state.parts.items() if key != name}
+        with pytest.raises(StateError):
+            auto.restore(replace(state, parts=rest), layout_of(table))
+    for names in (["auto"], ["net", "net"], ["boost", 1], [["net"], "boost"], []):
+        with pytest.raises(StateError):
+            auto.restore(replace(state, facts={**state.facts, "parts": names}), layout_of(table))
+
+
+def fitted_by_hand(*, cautious):
+    """Two parts that say the same of every row, and a third without weight that is not kept."""
+    parts = {
+        "boost": FittedShares(np.array([0.5, 0.25, 0.25])),
+        "net": FittedShares(np.array([0.1, 0.1, 0.8])),
+    }
+    recipe = Recipe(np.array([[0.75], [0.25]]), np.array([cautious]), 3)
+    return FittedAuto(parts, recipe)
+
+
+ROW = known_of(np.zeros((1, 1)), np.array([[0]]), [Mechanism(3)], exclusions=(0,))
+
+
+def without_the_last(known):
+    return replace(known, candidates=np.array([[True, True, False]]))
+
+
+def test_priors_and_confidences_are_blended_by_hand(workers):
+    fitted = fitted_by_hand(cautious=False)
+    odds = np.array([0.5, 0.25, 0.25]) ** 0.75 * np.array([0.1, 0.1, 0.8]) ** 0.25
+    answer = fitted.answer(without_the_last(ROW), workers)
+    np.testing.assert_allclose(answer.priors, [odds / odds.sum()])
+    # Either part applies the cell first, and what it rules out is not brought back.
+    odds = np.array([2 / 3, 1 / 3, 0]) ** 0.75 * np.array([1 / 2, 1 / 2, 0]) ** 0.25
+    np.testing.assert_allclose(answer.confidences, [odds / odds.sum()])
+    np.testing.assert_allclose(answer.mass, [[0.75 * 0.75 + 0.25 * 0.2]])
+
+
+def test_a_cautious_blend_has_one_more_part_by_hand(workers):
+    answer = fitted_by_hand(cautious=True).answer(without_the_last(ROW), workers)
+    own = 0.75 * np.array([0.5, 0.25, 0.25]) + 0.25 * np.array([0.1, 0.1, 0.8])
+    np.testing.assert_allclose(answer.priors, [3 / 4 * own + 1 / 4 * 1 / 3])  # of three parts
+    own = 0.75 * np.array([2 / 3, 1 / 3, 0]) + 0.25 * np.array([1 / 2, 1 / 2, 0])
+    bare = np.array([1 / 2, 1 / 2, 0])
+    np.testing.assert_allclose(answer.confidences, [3 / 4 * own + 1 / 4 * bare])
+
+
+def test_new_rows_have_the_priors_that_hidden_rows_have_by_the_same_weights(workers):
+    rng = np.random.default_rng(0)
+    priors = [rng.dirichlet(np.ones(4), size=30) for _ in range(3)]
+    cells = rng.random((30, 4)) < 0.7
+    cells[:, 0] = True
+    rows = known_of(np.zeros((30, 1)), np.zeros((30, 1), int), [Mechanism(4)], exclusions=(0,))
+    for cautious in (False, True):
+        hidden = blend.fit(priors, cells, cautious=cautious)
+        by = Recipe(hidden.weights[:, None], np.array([cautious]), 3)
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(blend, "_weights", lambda *_, own=hidden.weights: own)
+            same = blend.fit(priors, cells, cautious=cautious).prior
+        np.testing.assert_allclose(by.priors(priors, rows), same)
+
+
+def test_parts_without_weight_are_not_kept(monkeypatch, table, workers):
+    monkeypatch.setattr(auto, "PARTS", {"net": net, "commonest": commonest})
+    monkeypatch.setattr(auto, "IN_FULL", {})
+    monkeypatch.setattr(net, "STEPS", 24)
+    monkeypatch.setattr(blend, "_weights", lambda *_: np.array([0.0, 1.0]))
+    found = run("auto", table, folds=folds(len(table), 3, seed=0)[:1])
+    assert [*found.fitted.parts] == ["commonest"]
+    alone = run("commonest", table, folds=[])
+    answer = found.fitted.answer(table, workers)
+    np.testing.assert_allclose(answer.confidences, alone.confidences, rtol=1e-12)
+
+
+def test_it_keeps_what_its_parts_keep(monkeypatch):
+    monkeypatch.setattr(auto, "PARTS", {"boost": boost, "net": net})
+    monkeypatch.setattr(auto, "IN_FULL", {"net": net})
+    size, settings = Size(1000, 10, (3, 4)), Settings("auto")
+    expected = sum(part.model_bytes(size, settings) for part in (boost, net))
+    assert auto.model_bytes(size, settings) == expected
+
+
+def test_an_empty_state_is_none_of_a_blend():
+    with pytest.raises(StateError):
+        auto.restore(State(), Layout(1, (Mechanism(3),)))
