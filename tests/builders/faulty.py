@@ -15,22 +15,38 @@ import os
 import signal
 import sys
 import tempfile
+from collections.abc import Callable
+from importlib import import_module
 from itertools import count, product
 from pathlib import Path
-
-from cfl_cli.cli import app, outputs, progress  # noqa: F401 — before the fork
-from cfl_cli.estimators import graph  # noqa: F401 — before the fork
-from cfl_cli.jobs import impute  # noqa: F401 — before the fork
-from cfl_cli.tables import columnar, table  # noqa: F401 — before the fork
+from typing import TypeAlias
 
 CALLS = ("write", "fsync", "link", "replace", "fchmod")
 FAULTS = (str(errno.ENOSPC), "kill")
 WAYS = ("nameless", "named")  # of making a new file
 UNHARMED = 99
+Act: TypeAlias = Callable[[list[str]], None]  # ends by SystemExit
 
 
-def run(call: str, number: int, fault: str, arguments: list[str]) -> int:
-    """Run `cfl` in this process and return its exit code."""
+def cfl() -> Act:
+    """Return what runs `cfl`, with all imported that it needs, before the fork."""
+    for name in ("cli.commands.impute", "cli.outputs", "cli.progress", "cli.summary"):
+        import_module(f"cfl_cli.{name}")
+    for name in ("estimators.graph", "jobs.impute", "tables.columnar", "tables.csv"):
+        import_module(f"cfl_cli.{name}")
+    for name in ("scipy.sparse.linalg", "osqp"):
+        import_module(name)
+    app = import_module("cfl_cli.cli.app")
+
+    def act(arguments: list[str]) -> None:
+        sys.argv = ["cfl", *arguments]
+        app.main()
+
+    return act
+
+
+def run(act: Act, call: str, number: int, fault: str, arguments: list[str]) -> int:
+    """Run in this process, with the fault, and return the exit code."""
     real = getattr(os, call)
     made = 0
 
@@ -44,9 +60,8 @@ def run(call: str, number: int, fault: str, arguments: list[str]) -> int:
         return real(*args, **options)
 
     setattr(os, call, faulty)
-    sys.argv = ["cfl", *arguments]
     try:
-        app.main()
+        act(arguments)
     except SystemExit as end:
         return UNHARMED if made < number else int(end.code or 0)
     return 1
@@ -57,15 +72,15 @@ def contents(folder: Path) -> dict[str, bytes]:
     return {path.name: path.read_bytes() for path in folder.iterdir()}
 
 
-def one_run(folder: Path, case: dict[str, str], number: int, arguments: list[str]) -> int:
-    """Run `cfl` in a process of its own, print what came of it, and return its exit code."""
+def one_run(act: Act, folder: Path, case: dict[str, str], number: int, arguments: list[str]) -> int:
+    """Run in a process of its own, print what came of it, and return its exit code."""
     with tempfile.TemporaryFile() as said:
         child = os.fork()
         if child == 0:
             os.dup2(said.fileno(), 2)
             if case["way"] == "named":
                 del os.O_TMPFILE
-            os._exit(run(case["call"], number, case["fault"], arguments))
+            os._exit(run(act, case["call"], number, case["fault"], arguments))
         code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
         said.seek(0)
         stderr = said.read().decode()
@@ -74,14 +89,14 @@ def one_run(folder: Path, case: dict[str, str], number: int, arguments: list[str
     return code
 
 
-def main() -> None:
+def main(act: Act) -> None:
     """Let every call fail at every time that it is made."""
     folder, arguments = Path(sys.argv[1]), sys.argv[3:]
     before = contents(folder)
     for call, fault, way in product(CALLS, FAULTS, WAYS):
         case = {"call": call, "fault": fault, "way": way}
         for number in count(1):
-            code = one_run(folder, case, number, arguments)
+            code = one_run(act, folder, case, number, arguments)
             for path in folder.iterdir():
                 path.unlink()
             for name, data in before.items():
@@ -90,4 +105,5 @@ def main() -> None:
                 break
 
 
-main()
+if __name__ == "__main__":
+    main(cfl())

@@ -1,0 +1,1 @@
+"""Whether fitted models keep what they promise of new rows."""
