@@ -5,9 +5,9 @@ out b with probability u = max_v Π_s[v, b] at most (s/(K−1) under uniform exc
 not rule out more often what hidden priors select: a value b in the rows that find it improbable, or
 the value at rank r of each row's prior. With x = 1[it is ruled out] and w how much a row counts,
 
-    W · KL(Σ w x / W ‖ Σ w u / W) ≤ log(tests / LEVEL)      W = Σ w
+    W · KL(Σ w x / W ‖ Σ w u / W) ≤ log(tests / level)      W = Σ w
 
-with probability 1 − LEVEL for all tests together (Chernoff and Hoeffding; any w from 0 to 1).
+with probability 1 − level for all tests together (Chernoff and Hoeffding; any w from 0 to 1).
 
 How many values a cell rules out must not depend on how sure its row's prior is, either.
 
@@ -18,6 +18,7 @@ If b were ruled out ρ times as readily as other values, the odds of x would be 
 from dataclasses import dataclass
 from functools import cached_property
 from math import log
+from statistics import NormalDist
 
 import numpy as np
 
@@ -29,7 +30,6 @@ from cfl_cli.core.exclusions import LEVEL, Mechanism, divergence
 PARTS = (0.125, 0.25, 0.5, 1.0)
 MUTUAL = 0.5  # how much rows count that were hidden in turn: the variance is up to twice as large
 UNEVEN = 0.1  # correlation below which estimates are hardly led astray, however many the rows
-BEYOND_CHANCE = 3.29  # standard errors: 1 in 1,000 honest CFs is that far off
 SURE = 1.645  # standard errors that leave 5 % to one side
 MOST_BIAS = 100.0  # stronger ones are not told apart
 HALVINGS = 40  # of the range that holds the least bias that would be noticed
@@ -44,6 +44,7 @@ class Uniformity:
     mechanism: Mechanism
     mutual: bool = False  # were rows hidden in turn, so that each helped to judge the others?
     counts: Floats | None = None  # m, 0 to 1: how much each row counts; None: 1, all independent
+    level: float = LEVEL  # how often honest cells may be refuted by either kind of test
 
     @property
     def refuted(self) -> bool:
@@ -67,7 +68,8 @@ class Uniformity:
         rest = 1 - np.bincount(self._sizes).max() / len(self._sizes)
         least = UNEVEN * min(2 * (rest * (1 - rest)) ** 0.5, 1.0)
         related = abs(float(np.corrcoef(exclusions, sureness)[0, 1]))
-        return bool(related > max(least, BEYOND_CHANCE / max(rows - 1, 1) ** 0.5))
+        beyond_chance = NormalDist().inv_cdf(1 - self.level / 2)  # standard errors
+        return bool(related > max(least, beyond_chance / max(rows - 1, 1) ** 0.5))
 
     @cached_property
     def surprises(self) -> Floats:
@@ -78,7 +80,7 @@ class Uniformity:
     @property
     def threshold(self) -> float:
         """Return what a surprise must exceed, all tests counted."""
-        return log(2 * len(PARTS) * self.mechanism.size / LEVEL)
+        return log(2 * len(PARTS) * self.mechanism.size / self.level)
 
     @property
     def noticed_bias(self) -> float | None:

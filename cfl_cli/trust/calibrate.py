@@ -3,6 +3,7 @@
 Answers, priors and all that is judged by them stay the estimate's; see `powers`.
 """
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -24,15 +25,22 @@ def calibrate(encoded: Encoded, estimate: Estimate, *, jobs: int = 1) -> Estimat
     columns = [ColumnFacts(encoded, estimate, number) for number in range(len(encoded.blocks))]
     with Workers(jobs) as workers:
         powers = tuple(workers.map(_power, columns))
-    confidences = np.empty_like(estimate.confidences)
-    for column, power in zip(columns, powers, strict=True):
+    return raised_to(powers, encoded, estimate)
+
+
+def raised_to(powers: Sequence[Power | None], encoded: Encoded, estimate: Estimate) -> Estimate:
+    """Return the estimate with each CF's confidences raised to its power, and the same answers."""
+    confidences, answers = np.empty_like(estimate.confidences), []
+    for number, power in enumerate(powers):
+        column = ColumnFacts(encoded, estimate, number)
         own = raised(column.confidences, power.value) if power else column.confidences
         confidences[:, column.block.columns] = own
+        answers.append(column.answers)
     return replace(
         estimate,
         confidences=confidences,
-        answers=np.column_stack([column.answers for column in columns]),
-        powers=powers,
+        answers=np.column_stack(answers),
+        powers=tuple(powers),
         raw=estimate.confidences,
     )
 

@@ -2,11 +2,13 @@
 
 from dataclasses import replace
 from functools import cached_property
+from statistics import NormalDist
 
 import numpy as np
 
 from cfl_cli.core.arrays import Floats, Ints
 from cfl_cli.core.blocks import best, entropies, start
+from cfl_cli.core.exclusions import LEVEL
 from cfl_cli.core.groups import independent
 from cfl_cli.core.known import Rule, all_but
 from cfl_cli.core.posterior import Fallback, most_confident, posterior
@@ -19,7 +21,7 @@ from cfl_cli.trust.bias import Biased, UnderBias
 from cfl_cli.trust.exact_cells import ExactAudit, audit, headline
 from cfl_cli.trust.heldout import HeldOut, judge
 from cfl_cli.trust.hidden_cells import HiddenCells
-from cfl_cli.trust.intervals import Interval
+from cfl_cli.trust.intervals import CLEARLY, NORMAL, Interval
 from cfl_cli.trust.powers import by_other_half
 from cfl_cli.trust.suspects import Suspects, suspects
 from cfl_cli.trust.wrong_cells import information_lost
@@ -36,7 +38,16 @@ BETTER = 0.7  # of the answers that differ from those that were judged, at most,
 class ColumnFacts:
     """What one CF's cells, its estimate and its hidden cells show."""
 
-    def __init__(self, encoded: Encoded, estimate: Estimate, number: int) -> None:
+    def __init__(
+        self,
+        encoded: Encoded,
+        estimate: Estimate,
+        number: int,
+        *,
+        level: float | None = None,  # of each test of the mechanism; None: as strict as of a table
+        refuted: bool = False,  # is it known already that the mechanism does not hold?
+    ) -> None:
+        self.level, self.refuted = level, refuted
         self.number, self.encoded, self.estimate = number, encoded, estimate
         self.block = encoded.blocks[number]
         self.candidates = encoded.candidates[:, self.block.columns]
@@ -131,7 +142,7 @@ class ColumnFacts:
             hidden.priors[:, self.block.columns],
             self.candidates[hidden.rows],
             self.block.mechanism,
-            mutual=len(hidden.rows) == len(self.candidates),
+            mutual=hidden.shares is None and len(hidden.rows) == len(self.candidates),
             groups=self.encoded.known.groups_of(hidden.rows),
         )
 
@@ -147,6 +158,7 @@ class ColumnFacts:
             hidden.mechanism,
             mutual=hidden.mutual,
             counts=independent(hidden.groups),
+            level=self.level or LEVEL,
         )
 
     def under_bias(
@@ -166,7 +178,9 @@ class ColumnFacts:
         if hidden is None or hidden_cells is None:
             return None
         others: tuple[Floats, Ints | None] | None
-        if hidden_cells.mutual:
+        if hidden.shares is not None:
+            others = (hidden.shares[self.number], None)
+        elif hidden_cells.mutual:
             others = shares_of_others(hidden_cells.cells, hidden_cells.mechanism)
         else:
             seen = self.candidates[all_but(hidden.rows, len(self.candidates))]
@@ -181,6 +195,8 @@ class ColumnFacts:
             part=others[1],
             min_confidence=min_confidence or None,
             rule=self.rule,
+            clearly=CLEARLY if self.level is None else _reach(self.level) / NORMAL,
+            own=hidden.shares is not None,
         )
 
     def information_lost(self, wrong: float) -> float:
@@ -243,7 +259,7 @@ class ColumnFacts:
     def impossible(self) -> Ints:
         """Return the places of values that are ruled out more often than any shares explain."""
         counts = independent(self.encoded.groups)
-        return self.block.mechanism.too_often(self.candidates, counts)
+        return self.block.mechanism.too_often(self.candidates, counts, level=self.level or LEVEL)
 
     def rests_on(self, judged: HeldOut | None) -> Basis:
         """Return what the accuracy rests on, or why it is not known.
@@ -257,7 +273,7 @@ class ColumnFacts:
             self.block.mechanism,
             judged,
             hidden=self.hidden_cells is not None,
-            refuted=by_parts or by_priors or len(self.impossible) > 0,
+            refuted=self.refuted or by_parts or by_priors or len(self.impossible) > 0,
         )
 
     @property
@@ -294,6 +310,11 @@ class CalibratedFacts(ColumnFacts):
         if power is None or self.block.mechanism.rates is None:
             return super().rule
         return lambda prior, likelihood: most_confident(prior, likelihood**power.value)
+
+
+def _reach(level: float) -> float:
+    """Return how many standard errors leave `level` to one side."""
+    return NormalDist().inv_cdf(1 - level)
 
 
 def _entropy(confidences: Floats) -> float:

@@ -23,7 +23,7 @@ from cfl_cli.core.posterior import most_confident
 from cfl_cli.trust.better import ONE_SIDED, Footing
 from cfl_cli.trust.calibration import LEAST_CELLS, Calibration, Tally
 from cfl_cli.trust.hidden_cells import HiddenCells
-from cfl_cli.trust.intervals import NORMAL, Gain, Interval, PooledEstimate
+from cfl_cli.trust.intervals import CLEARLY, NORMAL, Gain, Interval, PooledEstimate
 from cfl_cli.trust.possible_cells import PossibleCells
 
 NUMBERS_AT_ONCE = 1 << 20  # rows × cells × values
@@ -74,14 +74,18 @@ def judge(
     part: Ints | None = None,
     min_confidence: float | None = None,
     rule: Rule | None = None,
+    clearly: float = CLEARLY,
+    own: bool = False,
 ) -> HeldOut | None:
     """Return what the hidden cells say of the priors that were made without them.
 
     `candidates` are those of all rows, n × K, from which comes how many exclusions cells have.
     `shares` is the prior of a row of which nothing is known, K, from cells of other rows; or
     d × K, and `part` says which of them is for which hidden row.
-    `rule` answers otherwise than by the most confident candidate. None is returned if no hidden
-    cell distinguishes the values.
+    `rule` answers otherwise than by the most confident candidate. An accuracy is impossible if it
+    is beyond 0 to 1 by `clearly` times the reach of its interval. With `own`, its interval is to
+    hold the share of right answers among these very rows, not among all rows like them. None is
+    returned if no hidden cell distinguishes the values.
     """
     prior, hidden, mechanism = hidden_cells.prior, hidden_cells.cells, hidden_cells.mechanism
     reach = hidden_cells.reach
@@ -97,7 +101,7 @@ def judge(
         cells=int((~hidden.all(axis=1)).sum()),
         confidence=float(pooled.confidences.mean()),
         score=float(scores(prior, hidden, mechanism).mean()),
-        accuracy=pooled.accuracy.interval(reach),
+        accuracy=pooled.accuracy.interval(reach * (pooled.stretch_for_own if own else 1)),
         commonest=pooled.commonest.interval(reach),
         gain=pooled.gain.symmetric(reach),
         calibration=None
@@ -111,7 +115,7 @@ def judge(
         clearly_better=pooled.gain.mean > 0
         and pooled.footing.evidence * hidden_cells.effective_share**0.5
         > reach * ONE_SIDED / NORMAL,
-        impossible=pooled.accuracy.beyond_a_share(reach),
+        impossible=pooled.accuracy.beyond_a_share(reach, clearly=clearly),
     )
 
 
@@ -141,6 +145,22 @@ class _Pooled:
     tally: Tally
     footing: Footing
     confidences: Floats  # m: of the final answers to the rows' own cells
+
+    @property
+    def stretch_for_own(self) -> float:
+        """Return how many times as far the accuracy may be from the share of these right answers.
+
+        A cell that rules out a wrong first value helps its answer, and lowers its estimate e. With
+        c the confidence of the answer, E[(e − 1[it is right])²] = E[e² − 2ec + c].
+        """
+        weights = self.accuracy.weights / self.accuracy.weights.sum()
+        e, c = self.accuracy.values, self.confidences
+        apart = float(weights**2 @ np.maximum(e**2 - 2 * e * c + c, 0))
+        alone = float(weights**2 @ (e - self.accuracy.mean) ** 2)
+        step = self.accuracy.largest_step**2
+        if apart <= alone or alone + step == 0:  # exact cells alone leave nothing to doubt
+            return 1.0
+        return float(np.sqrt((apart + step) / (alone + step)))
 
 
 def _pool(

@@ -117,9 +117,9 @@ class PooledEstimate:
         variance = self.influence @ self.influence + self.largest_step**2
         return Interval.around(self.mean, float(np.sqrt(variance)), reach=reach)
 
-    def beyond_a_share(self, reach: float) -> bool:
-        """Return whether the pooled estimate is clearly below 0 or above 1."""
-        interval = self.symmetric(CLEARLY * reach)
+    def beyond_a_share(self, reach: float, *, clearly: float = CLEARLY) -> bool:
+        """Return whether the pooled estimate is below 0 or above 1, by `clearly` times `reach`."""
+        interval = self.symmetric(clearly * reach)
         return interval.low > 1 or interval.high < 0
 
     def _interval(self, influence: Floats, share: float, reach: float) -> Interval:

@@ -72,7 +72,7 @@ class PossibleCells:
         for exclusions in sorted(np.flatnonzero(drawn).tolist(), key=lambda s: (comb(size, s), s)):
             if sum(map(len, listed)) + comb(size, exclusions) > LISTED:
                 break
-            likelihood, factor = mechanism.scaled(_cells(size, exclusions))
+            likelihood, factor = mechanism.scaled(all_cells(size, exclusions))
             listed.append(drawn[exclusions] * likelihood * np.exp(factor)[:, None])
             drawn[exclusions] = 0
         return cls(mechanism, exact, np.concatenate(listed), drawn)
@@ -162,7 +162,7 @@ def _highest_ranked(prior: Floats, cells: Mask) -> tuple[Ints, Floats]:
     return answers, np.where(some, np.minimum(left / np.where(some, mass, 1), 1), evenly)
 
 
-def _cells(size: int, exclusions: int) -> Mask:
+def all_cells(size: int, exclusions: int) -> Mask:
     """Return the candidates of all cells with so many exclusions, one a row."""
     excluded = np.array(list(combinations(range(size), exclusions)), dtype=int)
     cells = np.ones((len(excluded), size), dtype=bool)

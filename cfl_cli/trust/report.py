@@ -15,11 +15,13 @@ from cfl_cli.errors import DataError
 from cfl_cli.estimators.interface import Part
 from cfl_cli.trust.audit import Audit
 from cfl_cli.trust.calibration import Calibration
+from cfl_cli.trust.drift import Drift
 from cfl_cli.trust.intervals import Interval
 
 SettingValue: TypeAlias = bool | int | float | str | None
 
-FLAGGING = {"no-better-than-commonest", "exclusions-not-uniform"}
+NOT_UNIFORM = "exclusions-not-uniform"
+FLAGGING = {"no-better-than-commonest", NOT_UNIFORM, "drifted"}
 SMALL_REDUCTION = "small-entropy-reduction"  # flags a CF whose answers are not clearly better
 ADVICE = {
     SMALL_REDUCTION: (
@@ -32,7 +34,7 @@ ADVICE = {
         "candidate: keep the CF as observed (--keep-flagged), add OFs that are related to it, or "
         "add rows"
     ),
-    "exclusions-not-uniform": (
+    NOT_UNIFORM: (
         "some value is ruled out more often than chance allows, or cells rule out more where "
         "values are easy to predict, so the cells were not filled in as the schema says or the "
         "method assumes, and what rests on that is not known: check some "
@@ -41,6 +43,20 @@ ADVICE = {
     "fallback-rows": (
         "in some rows the estimate rules out every candidate, and all candidates count alike "
         "there: look for wrong exclusions or a missing domain value"
+    ),
+    # Of a batch of new rows alone.
+    "drifted": (
+        "the new cells are predicted worse than those at fitting, beyond what chance allows, so "
+        "the accuracy at fitting no longer holds: see whether a column has changed its meaning, "
+        "and fit again with recent rows"
+    ),
+    "new-categories": (
+        "some OFs hold categories that the model has never seen, which count as missing: correct "
+        "them, or fit again"
+    ),
+    "out-of-range": (
+        "some OFs hold numbers beyond those at fitting, which are used as they are: correct them, "
+        "or fit again"
     ),
 }
 
@@ -121,6 +137,14 @@ class ColumnReport:
     hidden_exact_cells: int = 0  # hidden cells with the exact mark, by which that was found
     fitted_mechanism: FittedMechanism | None = None  # None: none was asked for, or could be fitted
     cautious_blend: bool = False  # exclusions are not as assumed, so hidden cells hardly choose
+    # Of a batch of new rows: heldout_score and estimated_accuracy at fitting, and by how much the
+    # batch's are higher; scores of cells with as many exclusions are compared.
+    fitting_score: float | None = None
+    fitting_accuracy: Interval | None = None
+    score_change: Interval | None = None
+    accuracy_change: Interval | None = None
+    drift: Drift | None = None
+    drift_reason: str | None = None  # why nothing is known of drift
 
 
 def is_flagged(flags: Collection[str], *, clearly_better: bool) -> bool:
@@ -129,6 +153,18 @@ def is_flagged(flags: Collection[str], *, clearly_better: bool) -> bool:
     `clearly_better` says that hidden cells show its answers to gain on the commonest candidate.
     """
     return not FLAGGING.isdisjoint(flags) or (SMALL_REDUCTION in flags and not clearly_better)
+
+
+@dataclass(frozen=True)
+class Batch:
+    """What a batch of new rows is, beside the rows that its model was fitted to."""
+
+    rows_judged: int
+    new_categories: dict[str, float]  # by OF: share of the rows, where there are any
+    out_of_range: dict[str, float]
+    model: str  # SHA-256
+    checksum: str  # SHA-256 of the rows
+    number: int | None = None  # in its history, of those of this model; None: there is no history
 
 
 @dataclass(frozen=True)
@@ -151,6 +187,7 @@ class Report:
     peak_memory_mb: float | None = None
     groups: int | None = None  # of rows that belong together; None: each row by itself
     version: int = 1
+    batch: Batch | None = None  # None: the rows that were fitted
 
     @property
     def kept(self) -> frozenset[str]:

@@ -1,6 +1,6 @@
 """Which CFs can be trusted: the report of a run, from its estimate and its hidden cells."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 
 import numpy as np
@@ -43,17 +43,22 @@ def build(
     bias: float = 1.0,
     fitted: Mapping[int, FittedMechanism] | None = None,
     jobs: int = 1,
+    level: float | None = None,
+    refuted: Collection[str] = (),
 ) -> Report:
     """Return the report of one run, without its timings and memory.
 
     `settings` are recorded as they are; what decides anything here is passed by name. For `k` and
     `always_second_round` see `doubts`. `fitted` says what became of mechanisms to be fitted, by CF.
+    `level` is that of each test of a mechanism, None for the usual one, and `refuted` names the CFs
+    whose mechanism is known not to hold.
     """
     hidden = None if estimate.hidden is None else estimate.hidden.rows
     doubted = doubts(encoded, hidden, k=k, always_second_round=always_second_round)
 
     def column(number: int) -> ColumnReport:
-        facts = ColumnFacts(encoded, estimate, number)
+        known = encoded.blocks[number].name in refuted
+        facts = ColumnFacts(encoded, estimate, number, level=level, refuted=known)
         found = _column(facts, keep_flagged=keep_flagged, min_confidence=min_confidence, bias=bias)
         return replace(found, fitted_mechanism=(fitted or {}).get(number))
 

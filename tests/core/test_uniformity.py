@@ -175,5 +175,20 @@ def test_the_correlation_is_spearmans():
     for limit, so in ((expected - 1e-9, True), (expected + 1e-9, False)):
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(uniformity, "UNEVEN", limit)
-            patch.setattr(uniformity, "BEYOND_CHANCE", 0.0)
-            assert Uniformity(prior, table, Mechanism(4)).uneven == so
+            assert Uniformity(prior, table, Mechanism(4), level=1.0).uneven == so
+
+
+def test_a_smaller_level_takes_more_to_refute():
+    rng = np.random.default_rng(0)
+    prior, values = rows(rng, 60, 5)
+    sure = prior.max(axis=1) > np.median(prior.max(axis=1))
+    table = cells(rng, Mechanism(5), values, np.where(sure, 3, 1))
+    # Spearman's correlation of halves is 0.87, or 6.7 standard errors: 2e-11 by chance.
+    strict, stricter = (Uniformity(prior, table, Mechanism(5), level=by) for by in (1e-9, 1e-12))
+    assert (strict.uneven, stricter.uneven) == (True, False)
+    assert strict.threshold == pytest.approx(log(8 * 5 / 1e-9))
+    never = np.ones((200, 4), dtype=bool)
+    never[:150, 3] = False  # three in four, where a third is possible: 200·KL = 72.6
+    never[150:, 0] = False
+    assert Mechanism(4).too_often(never, level=1e-30).tolist() == [3]
+    assert Mechanism(4).too_often(never, level=1e-31).tolist() == []

@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterator, Sequence
 from math import log
 
 from cfl_cli.cli.show import audit as audits
+from cfl_cli.cli.show import batch as batches
 from cfl_cli.cli.show.page import interval_text as _interval
 from cfl_cli.core.messages import count, printable
 from cfl_cli.core.methods import METHODS
@@ -26,8 +27,9 @@ def notes(report: Report) -> list[str]:
         *(f"{flag}: {ADVICE[flag]}." for flag in fired),
         *(
             ["Another method may do better on what is flagged: try --method auto."]
-            * (graph and flagged)
+            * (graph and flagged and report.batch is None)
         ),
+        *batches.notes(report),
         *_of_groups(report),
         *_of_accuracies(report.columns),
         *_of_bias(report.columns, report.settings.get("bias")),
@@ -39,10 +41,8 @@ def notes(report: Report) -> list[str]:
 
 def _of_groups(report: Report) -> Iterator[str]:
     if report.groups is not None:
-        yield (
-            f"Rows belong to {report.groups:,} groups, which were hidden together and count as one "
-            "each."
-        )
+        together = "" if report.batch else "were hidden together and "
+        yield f"Rows belong to {report.groups:,} groups, which {together}count as one each."
 
 
 def _of_accuracies(columns: Sequence[ColumnReport]) -> Iterator[str]:

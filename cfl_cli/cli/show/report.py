@@ -1,7 +1,7 @@
 """The page of a report: a line for each CF, then what its flags mean."""
 
 import json
-from dataclasses import asdict
+from dataclasses import asdict, fields
 from typing import TypeAlias, get_args, get_type_hints
 
 from cfl_cli.cli.show import audit as audits
@@ -11,6 +11,7 @@ from cfl_cli.cli.show.page import Page
 from cfl_cli.cli.show.page import interval_text as _interval
 from cfl_cli.core.messages import count, printable
 from cfl_cli.trust.basis import NONE
+from cfl_cli.trust.drift import Drift
 from cfl_cli.trust.intervals import Interval
 from cfl_cli.trust.report import ColumnReport, Report
 
@@ -34,7 +35,7 @@ def page(report: Report) -> Page[ColumnReport]:
     judged = any(column.estimated_accuracy or column.hidden_cells for column in report.columns)
     return Page(
         title=_title(report),
-        fields=JUDGED if judged else UNJUDGED,
+        fields=BATCH if report.batch else JUDGED if judged else UNJUDGED,
         facts=report.columns,
         notes=notes(report),
         records=[_flat(column) for column in report.columns],
@@ -50,6 +51,11 @@ def _bar(column: ColumnReport) -> str:
 
 def _accuracy(column: ColumnReport) -> str:
     return "not known" if column.accuracy_basis == NONE else _interval(column.estimated_accuracy)
+
+
+def _loss(column: ColumnReport) -> str:
+    drift = column.drift
+    return "-" if drift is None else f"{drift.loss_at_fitting:.4f} → {drift.loss:.4f}"
 
 
 NAME = Field("CF", lambda column: printable(column.name), folds=True, style=lambda _: "bold")
@@ -72,6 +78,8 @@ SHUFFLED = Field(
 )
 CONFIDENCE = Field("conf.", lambda column: f"{column.mean_confidence:.2f}", right=True)
 ACCURACY = Field("accuracy", _accuracy)
+AT_FITTING = Field("at fitting", lambda column: _interval(column.fitting_accuracy))
+LOSS = Field("loss", _loss, from_width=FAIR)
 COMMONEST = Field(
     "commonest",
     lambda column: f"{column.commonest_accuracy.value:.2f}" if column.commonest_accuracy else "-",
@@ -88,6 +96,7 @@ FLAGS = Field(
 ACTION = Field("action", lambda column: printable(column.action))
 # Of CFs that were judged by hidden cells, and of CFs that were not.
 JUDGED = (NAME, VALUES, ENTROPY, REDUCTION, SHUFFLED, ACCURACY, COMMONEST, FLAGS, ACTION)
+BATCH = (NAME, VALUES, ENTROPY, ACCURACY, AT_FITTING, LOSS, FLAGS, ACTION)  # of new rows
 UNJUDGED = (NAME, VALUES, NUMBERS, BARS, REDUCTION, CONFIDENCE, FLAGS, ACTION)
 
 
@@ -96,7 +105,12 @@ def _title(report: Report) -> str:
     verdict = f"{flagged} flagged" if flagged else "none flagged"
     name = str(report.settings.get("method", "graph"))
     method = "" if name == "graph" else f", method {printable(name)}"
-    return f"{report.rows:,} rows, {count(len(report.columns), 'CF')}{method}, {verdict}"
+    batch = ""
+    if report.batch:
+        batch = f" of batch {report.batch.number}" if report.batch.number else " of a batch"
+    return (
+        f"{count(report.rows, 'row')}{batch}, {count(len(report.columns), 'CF')}{method}, {verdict}"
+    )
 
 
 def _flat(column: ColumnReport) -> dict[str, object]:
@@ -127,6 +141,10 @@ def _flat(column: ColumnReport) -> dict[str, object]:
         interval = facts.pop(name) or {}
         for part in ("value", "low", "high"):
             facts[f"{name}_{part}"] = interval.get(part)
+    drift = facts.pop("drift") or {}
+    for name in (field.name for field in fields(Drift)):
+        value = drift.get(name)
+        facts[f"drift_{name}"] = str(value).lower() if isinstance(value, bool) else value
     audit = audits.flat(column.audit)
     facts.pop("audit")
     facts |= {f"audit_{name}": value for name, value in audit.items()}

@@ -1,0 +1,328 @@
+"""Does drift cry wolf, and does it see what has changed? Streams of batches of Bank and Adult.
+
+    python -m benchmarks.models.drift --data DIR --tables bank adult --method boost --seeds 10
+    python -m benchmarks.models.drift --data DIR --method graph --rows 4000 --simulated 1000
+
+A model is fitted to some rows. Batches are drawn from the other rows, and their cells anew:
+
+    stable      200 batches of 500 rows: alarms, and the most evidence there was
+    scrambled   a third of the values of one CF is shuffled over the rows, for each CF whose gain at
+                fitting is clear: how many batches it takes, and which other CFs alarm
+    mixed       stable batches whose cells have one or two exclusions, or are empty, in other shares
+    holds       how many intervals of estimated_accuracy hold the share of right answers
+
+With --simulated, false alarms over models, too, by the level of the limits. For so many models, the
+losses of the reference's cells and of 200 batches are drawn from those of stable cells of the real
+model, and the mean of the reference gets as much chance again, as where folds judge each other. The
+expected alarms of C CFs are C times those of one: of the mean CF, and of the worst one.
+"""
+
+import argparse
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+
+from benchmarks import tables
+from cfl_cli.core.arrays import Floats, Ints
+from cfl_cli.core.parallel import Workers
+from cfl_cli.core.settings import Settings
+from cfl_cli.estimators.interface import Estimate, Hidden
+from cfl_cli.jobs.prepare import hidden_together, run, settle_gamma
+from cfl_cli.schema.model import Schema
+from cfl_cli.steps.encode import Encoded, encode
+from cfl_cli.trust import verdict
+from cfl_cli.trust.batch import Counts, judge_batch, reference_of
+from cfl_cli.trust.detector import ALARM, BETS, MOST, Course
+from cfl_cli.trust.drift import compare
+from cfl_cli.trust.facts import ColumnFacts
+from cfl_cli.trust.hidden_cells import HiddenCells
+from cfl_cli.trust.reference import AlikeReference, JudgedCells, Reference
+from cfl_cli.trust.report import Batch, Report
+
+ROWS = 500  # of a batch
+SCRAMBLED = 1 / 3  # of its rows
+CLEAR = 0.1  # gain over the commonest candidate from which on a scrambled CF must be caught
+DELAY = 10  # batches to wait for it, at most
+REFERENCES = (1000, 3000, 15_000)  # cells, in simulated models
+CFS = (3, 7)
+LEVELS = (0.001, 0.01, 0.03, 0.1)
+BATCHES = 200
+DISTINCT = 40  # losses that are told apart in simulated batches
+
+
+@dataclass(frozen=True, eq=False)
+class Model:
+    """What was fitted to some rows of a table, and the other rows with their true values."""
+
+    encoded: Encoded  # of all rows: their features, and the blocks
+    truth: Ints  # n × CFs: places in the domain
+    new: Ints  # the rows that batches are drawn from
+    report: Report
+    reference: Reference
+    estimate: Estimate  # of the fitted rows
+
+    def batch(
+        self,
+        random: np.random.Generator,
+        *,
+        scrambled: int | None = None,
+        exclusions: Sequence[int] = (1,),
+        size: int = ROWS,
+    ) -> "Drawn":
+        """Return a batch with cells that are drawn anew; one CF may be scrambled."""
+        rows = random.choice(self.new, size, replace=False)
+        truth = self.truth[rows].copy()
+        if scrambled is not None:
+            changed = np.flatnonzero(random.random(size) < SCRAMBLED)
+            truth[changed, scrambled] = truth[random.permutation(changed), scrambled]
+        cells = [
+            block.mechanism.draw(
+                truth[:, number],
+                random.choice(exclusions, size),
+                random.random((size, len(block.values))),
+            )
+            for number, block in enumerate(self.encoded.blocks)
+        ]
+        encoded = replace(self.encoded.some(rows), candidates=np.hstack(cells), groups=None)
+        return Drawn(encoded, truth, self._answered(encoded))
+
+    def _answered(self, encoded: Encoded) -> Estimate:
+        """Return what the model says of new rows."""
+        fitted = self.estimate.fitted
+        if fitted is None:
+            raise ValueError("the method learns nothing")
+        with Workers(1) as workers:
+            said = fitted.answer(encoded.known, workers)
+        return Estimate(
+            said.confidences,
+            said.fell_back,
+            said.mass,
+            self.estimate.origins,
+            Hidden(np.arange(len(said.priors)), said.priors, fitted.rules, self.reference.shares),
+            answers=said.answers,
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Drawn:
+    """A batch, its true values and what the model says of it."""
+
+    encoded: Encoded
+    truth: Ints
+    estimate: Estimate
+
+    def hidden(self, number: int) -> HiddenCells | None:
+        """Return what is judged of one CF."""
+        return ColumnFacts(self.encoded, self.estimate, number).hidden_cells
+
+
+def fit(name: str, data: Path, *, method: str, rows: int, seed: int) -> Model:
+    """Fit a method to `rows` rows of a table, drawn at random."""
+    table = tables.read(name, data, rows=None, seed=seed)
+    encoded = encode(table.masked, Schema.parse(table.schema))
+    truth = np.column_stack([tables.places(table.truth[cf], table.cfs[cf]) for cf in table.cfs])
+    order = np.random.default_rng(seed).permutation(len(truth))
+    known = encoded.some(np.sort(order[:rows]))
+    settings, _ = settle_gamma(known, Settings().override(method=method, seed=seed))
+    folds = hidden_together(rows, settings)
+    estimate = run(known, settings, folds=folds, progress=lambda *_: None)
+    report = verdict.build(
+        known, estimate, cfl_version="", settings={}, k=1, always_second_round=False, jobs=2
+    )
+    reference = reference_of(known, estimate)
+    return Model(encoded, truth, order[rows:], report, reference, estimate)
+
+
+class Stream:
+    """The courses of all CFs through batches, one after the other."""
+
+    def __init__(self, model: Model) -> None:
+        self.model, self.number, self.most = model, 0, 0.0
+        self.courses = [Course()] * len(model.encoded.blocks)
+        self.alarms: Counter[str] = Counter()
+
+    def take(self, drawn: Drawn) -> list[str]:
+        """Return the CFs that alarm in one more batch."""
+        self.number += 1
+        fired = []
+        for cf, block in enumerate(self.model.encoded.blocks):
+            evidence = compare(drawn.hidden(cf), self.model.reference, cf).evidence
+            step = self.courses[cf].after(evidence, self.number, cfs=len(self.courses))
+            self.courses[cf], self.most = step.course, max(self.most, step.evidence)
+            if step.alarm:
+                fired.append(block.name)
+        self.alarms.update(fired)
+        return fired
+
+
+def stable(
+    model: Model, random: np.random.Generator, batches: int, *, exclusions: Sequence[int] = (1,)
+) -> str:
+    """Return what becomes of a stable stream, in words."""
+    stream = Stream(model)
+    for _ in range(batches):
+        stream.take(model.batch(random, exclusions=exclusions))
+    alarms = dict(stream.alarms) or "none"
+    return f"{batches} batches, alarms {alarms}, most evidence {stream.most:,.1f}"
+
+
+def scrambled(model: Model, random: np.random.Generator) -> Iterator[str]:
+    """Yield how long it takes to see each CF scrambled whose gain is clear, in words."""
+    for cf, column in enumerate(model.report.columns):
+        if column.gain is None or column.gain.value < CLEAR:
+            continue
+        stream, taken = Stream(model), None
+        for number in range(1, DELAY + 1):
+            if column.name in stream.take(model.batch(random, scrambled=cf)):
+                taken = number
+                break
+        others = sorted(set(stream.alarms) - {column.name}) or "none"
+        gain = column.gain.value
+        yield f"{column.name} (gain {gain:.2f}) after {taken}, other CFs: {others}"
+
+
+def holds(model: Model, random: np.random.Generator, batches: int) -> str:
+    """Return how many intervals of batches hold the share of right answers, in words."""
+    held: list[bool] = []
+    for number in range(1, batches + 1):
+        drawn = model.batch(random)
+        judged = judge_batch(
+            drawn.encoded,
+            drawn.estimate,
+            batch=Batch(ROWS, {}, {}, "", "", number),
+            rows=ROWS,
+            counts=[Counts(0, 0, 0, 0, 0)] * len(drawn.encoded.blocks),
+            fitting=model.report,
+            reference=model.reference,
+            cfl_version="",
+            settings={},
+        )
+        for cf, column in enumerate(judged.report.columns):
+            if column.estimated_accuracy is not None:
+                answers = ColumnFacts(drawn.encoded, drawn.estimate, cf).answers
+                right = float((answers == drawn.truth[:, cf]).mean())
+                interval = column.estimated_accuracy
+                held.append(interval.low <= right <= interval.high)
+    return f"{sum(held)} of {len(held)} ({np.mean(held):.3f})"
+
+
+@dataclass(frozen=True, eq=False)
+class StableLosses:
+    """The losses that stable cells of one CF have, and how often."""
+
+    values: Floats
+    chances: Floats
+
+    @classmethod
+    def of(cls, losses: Floats) -> "StableLosses":
+        """Return them with nearly equal ones put together at their mean."""
+        places = (np.sqrt(losses / losses.max()) * (DISTINCT - 1)).astype(int)  # finer near 0
+        counts = np.bincount(places)
+        sums = np.bincount(places, losses)
+        return cls(sums[counts > 0] / counts[counts > 0], counts[counts > 0] / len(losses))
+
+    def drawn(self, random: np.random.Generator, cells: int, *shape: int) -> Floats:
+        """Return how often each value is among so many cells, shape × values."""
+        return random.multinomial(cells, self.chances, shape).astype(float)
+
+    def references(
+        self, random: np.random.Generator, cells: int, models: int
+    ) -> list[AlikeReference]:
+        """Return what models know that were fitted to so many cells, a CF each."""
+        counts = self.drawn(random, cells, models)
+        mean, squares = counts @ self.values / cells, counts @ self.values**2 / cells
+        variance = (squares - mean**2) / (cells - 1)
+        mutual = np.maximum(mean + np.sqrt(variance) * random.standard_normal(models), 0)
+        facts = zip(mutual.tolist(), variance.tolist(), squares.tolist(), strict=True)
+        return [
+            AlikeReference(1, cells, 0.0, cells, loss, of_mean, square, 0.0, 0.0, 0.0)
+            for loss, of_mean, square in facts
+        ]
+
+    def alarms(self, batches: Floats, limits: Floats, *, cfs: int) -> float:
+        """Return the mean alarms of a batch; `batches` are models × batches × values."""
+        beyond = self.values[:, None] / limits[:, None, None] - 1  # models × values × 1
+        logs = batches @ np.log1p(beyond * np.array(BETS))  # models × batches × bets
+        ratios = np.exp(np.minimum(logs, np.log(MOST)))
+        evidence, alarms = np.zeros((len(limits), len(BETS))), 0
+        for number in range(batches.shape[1]):
+            evidence = (evidence + 1) * ratios[:, number]
+            fired = evidence.mean(axis=1) >= ALARM * cfs
+            evidence[fired] = 0
+            alarms += int(fired.sum())
+        return alarms / float(np.prod(batches.shape[:2]))
+
+
+def stable_losses(model: Model, random: np.random.Generator) -> list[StableLosses]:
+    """Return the losses of cells of all new rows, for each CF."""
+    drawn = model.batch(random, size=len(model.new))
+    found = []
+    for cf, column in enumerate(model.reference.columns):
+        hidden = drawn.hidden(cf)
+        if hidden is not None and column.lows:
+            cells = JudgedCells.of(hidden, np.array(column.shares), column.lows)
+            found.append(StableLosses.of(cells.losses))
+    return found
+
+
+def simulated(
+    cfs: Sequence[StableLosses],
+    models: int,
+    random: np.random.Generator,
+    *,
+    references: Sequence[int] = REFERENCES,
+) -> Iterator[str]:
+    """Yield how many false alarms are expected, in words."""
+    settings = [(cells, many, level) for cells in references for many in CFS for level in LEVELS]
+    rates = {setting: list[float]() for setting in settings}
+    for of_cf in cfs:
+        batches = of_cf.drawn(random, ROWS, models, BATCHES)
+        known = {cells: of_cf.references(random, cells, models) for cells in references}
+        for cells, many, level in settings:
+            limits = np.array([of.limit(level / many, mutual=True) for of in known[cells]])
+            rates[cells, many, level].append(of_cf.alarms(batches, limits, cfs=many))
+    for (cells, many, level), found in rates.items():
+        expected, worst = (1000 * many * rate for rate in (np.mean(found), max(found)))
+        yield (
+            f"reference of {cells:,} cells, {many} CFs, level {level:g}: {expected:.3f} alarms in "
+            f"1,000 batches, worst CF {worst:.3f}"
+        )
+
+
+def main() -> None:
+    """Print what was measured, a line each."""
+    parser = argparse.ArgumentParser(description="Measure false alarms and delays of drift.")
+    parser.add_argument("--data", type=Path, required=True)
+    parser.add_argument("--tables", nargs="+", choices=["bank", "adult"], default=["bank", "adult"])
+    parser.add_argument("--method", default="commonest")
+    parser.add_argument("--rows", type=int, default=15_000, help="that are fitted")
+    parser.add_argument("--seeds", type=int, default=1)
+    parser.add_argument("--batches", type=int, default=BATCHES)
+    parser.add_argument("--held", type=int, default=20, help="batches whose intervals are checked")
+    parser.add_argument("--simulated", type=int, help="models; nothing else is measured then")
+    asked = parser.parse_args()
+    losses: list[StableLosses] = []
+    for name in asked.tables:
+        for seed in range(asked.seeds):
+            model = fit(name, asked.data, method=asked.method, rows=asked.rows, seed=seed)
+            random = np.random.default_rng(seed)
+            if asked.simulated:
+                losses += stable_losses(model, random)
+                continue
+            print(f"{name}, {asked.method}, seed {seed}")
+            print(f"  stable: {stable(model, random, asked.batches)}")
+            for line in scrambled(model, random):
+                print(f"  scrambled: {line}")
+            mixed = stable(model, random, asked.batches // 10, exclusions=(0, 1, 1, 2))
+            print(f"  mixed: {mixed}")
+            print(f"  holds: {holds(model, random, asked.held)}", flush=True)
+    if asked.simulated:
+        for line in simulated(losses, asked.simulated, np.random.default_rng(0)):
+            print(line)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,280 @@
+"""The history of a model's batches: a file of JSON lines, one for each batch, to append to.
+
+A line holds what the next batch needs to know, and what a course is drawn from; no cell of a table,
+no date. The same rows applied again by the same model are recognised: they get the same report, and
+count once. A line is written whole or not at all, while no other run reads or writes the file.
+"""
+
+import fcntl
+import json
+import os
+import stat
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from time import monotonic, sleep
+from typing import Annotated, ClassVar
+
+from pydantic import ConfigDict, Field, TypeAdapter, ValidationError
+
+from cfl_cli.core.messages import quote
+from cfl_cli.errors import DataError, ResourceError
+from cfl_cli.trust.batch import JudgedBatch
+from cfl_cli.trust.detector import Course
+from cfl_cli.trust.intervals import Interval
+from cfl_cli.trust.report import ColumnReport
+
+VERSION = 1
+PATIENCE = 60.0  # seconds to wait for another run that has the file
+
+
+@dataclass(frozen=True)
+class CfLine:
+    """What a batch says of one CF. None: not known."""
+
+    name: str
+    cells: Annotated[int, Field(ge=0)]  # that drift is judged by
+    score: float | None
+    accuracy: Interval | None
+    loss: float | None
+    limit: float | None
+    evidence: float | None  # before it starts anew after an alarm
+    flags: tuple[str, ...]
+    course: Course
+
+    @property
+    def drifted(self) -> bool:
+        """Return whether the CF had drifted after this batch."""
+        return self.course.drifted_since is not None
+
+
+@dataclass(frozen=True)
+class Line:
+    """What one batch says."""
+
+    # A history may come from a file that anybody wrote: see `Report`.
+    __pydantic_config__: ClassVar = ConfigDict(strict=True, allow_inf_nan=False)
+
+    version: int
+    cfl_version: str
+    model: str  # SHA-256
+    batch: Annotated[int, Field(ge=1)]  # number among those of this model
+    checksum: str  # SHA-256 of the batch
+    name: str | None  # of its file, without folders
+    rows: Annotated[int, Field(ge=0)]
+    columns: tuple[CfLine, ...]
+
+    @property
+    def identity(self) -> tuple[str, str | None]:
+        """Return what no two batches of a model have in common."""
+        return self.checksum, self.name
+
+    @classmethod
+    def of(cls, judged: JudgedBatch, *, name: str | None) -> "Line":
+        """Return the line of a batch that was judged as part of a history."""
+        report, batch = judged.report, judged.report.batch
+        if batch is None or batch.number is None:
+            raise ValueError("the report is not one of a numbered batch")
+        return cls(
+            VERSION,
+            report.cfl_version,
+            batch.model,
+            batch.number,
+            batch.checksum,
+            name,
+            report.rows,
+            tuple(map(_cf_line, report.columns, judged.courses)),
+        )
+
+    def to_json(self) -> str:
+        """Return the line, without its end."""
+        return json.dumps(asdict(self), ensure_ascii=False, allow_nan=False)
+
+
+def _cf_line(column: ColumnReport, course: Course) -> CfLine:
+    drift = column.drift
+    return CfLine(
+        column.name,
+        drift.cells if drift else 0,
+        column.heldout_score,
+        column.estimated_accuracy,
+        drift.loss if drift else None,
+        drift.limit if drift else None,
+        drift.evidence if drift else None,
+        column.flags,
+        course,
+    )
+
+
+@dataclass(frozen=True)
+class Before:
+    """What a batch is preceded by in a history."""
+
+    number: int  # of the batch
+    courses: tuple[Course, ...] | None  # per CF; None: it is the first one of its model
+    repeated: bool = False  # is the batch in the history already?
+
+
+@dataclass(frozen=True)
+class History:
+    """The lines of a history, in order."""
+
+    lines: tuple[Line, ...]
+
+    @classmethod
+    def from_text(cls, text: bytes, *, name: str) -> "History":
+        """Read what was appended; `name` says in an error what file this is."""
+        if text and not text.endswith(b"\n"):
+            last = text.count(b"\n") + 1
+            raise DataError(
+                f"{name}, line {last}: it is cut off, as a run that was killed may leave it: "
+                "remove that line, or end it if it is whole, and run again"
+            )
+        lines, seen = [], dict[str, set[tuple[str, str | None]]]()
+        for number, part in enumerate(text.split(b"\n")[:-1], start=1):
+            place = f"{name}, line {number}"
+            line = _line(part, name=place)
+            _check_order(line, seen.setdefault(line.model, set()), name=place)
+            lines.append(line)
+        return cls(tuple(lines))
+
+    def of_model(self, model: str) -> tuple[Line, ...]:
+        """Return the lines of a model."""
+        return tuple(line for line in self.lines if line.model == model)
+
+    def before(
+        self, model: str, checksum: str, cfs: Sequence[str], *, name: str | None = None
+    ) -> Before:
+        """Return what precedes a batch of a model that has these CFs.
+
+        It is the same as an earlier one if its rows are, and the name of its file: a few rows may
+        well be equal to those of another night.
+        """
+        own = self.of_model(model)
+        same = (i for i, line in enumerate(own) if line.identity == (checksum, name))
+        place = next(same, len(own))
+        if place == 0:
+            return Before(1, None, repeated=bool(own))
+        last = own[place - 1]
+        if [column.name for column in last.columns] != list(cfs):
+            raise DataError(
+                f"the history's batch {last.batch} has other CFs than the model that it names: "
+                "name another file with --history"
+            )
+        courses = tuple(column.course for column in last.columns)
+        return Before(last.batch + 1, courses, repeated=place < len(own))
+
+
+def _line(text: bytes, *, name: str) -> Line:
+    try:
+        line = TypeAdapter(Line).validate_json(text)
+    except ValidationError as error:
+        fault = error.errors()[0]
+        place = ".".join(map(str, fault["loc"])) or "the whole"
+        raise DataError(
+            f"{name}: not a line of a history of cfl ({place}: {fault['msg']}): remove it, or name "
+            "another file"
+        ) from None
+    if line.version != VERSION:
+        raise DataError(
+            f"{name}: written by cfl {quote(line.cfl_version)}, in version {line.version} of the "
+            f"format; this cfl reads version {VERSION}"
+        )
+    return line
+
+
+def _check_order(line: Line, seen: set[tuple[str, str | None]], *, name: str) -> None:
+    """Add a line to the batches of its model, or raise unless it is the next one of them."""
+    if line.identity in seen:
+        raise DataError(f"{name}: the same batch as in an earlier line: remove one of them")
+    if line.batch != len(seen) + 1:
+        raise DataError(
+            f"{name}: batch {line.batch} of its model, where batch {len(seen) + 1} is next: a line "
+            "before it is missing, or lines are not in order"
+        )
+    seen.add(line.identity)
+
+
+def read(path: Path) -> History:
+    """Return the history in a file."""
+    with _opened(path, os.O_RDONLY) as handle:
+        return History.from_text(_content(handle), name=str(path))
+
+
+class OpenHistory:
+    """A history in a file that no other run may change meanwhile."""
+
+    def __init__(self, path: Path, handle: int) -> None:
+        self._path, self._handle = path, handle
+        self._size: int | None = None  # before a line was added
+        self.history = History.from_text(_content(handle), name=str(path))
+
+    def append(self, line: Line) -> None:
+        """Add one line, on disk when this returns; what cannot be written leaves no part of it."""
+        data = (line.to_json() + "\n").encode()
+        self._size = os.fstat(self._handle).st_size
+        try:
+            written = os.write(self._handle, data)
+            if written == len(data):
+                os.fsync(self._handle)
+                return
+            cause = "no space left"
+        except OSError as error:
+            cause = error.strerror or str(error)
+        self.take_back()
+        raise ResourceError(f"{self._path}: cannot be written: {cause}")
+
+    def take_back(self) -> None:
+        """Leave the file as it was before the line that was added last, if one was."""
+        if self._size is not None:
+            with suppress(OSError):
+                os.ftruncate(self._handle, self._size)
+        self._size = None
+
+
+@contextmanager
+def to_append(path: Path) -> Iterator[OpenHistory]:
+    """Give a history, which is made if it is not there, until the batch is judged and appended."""
+    with _opened(path, os.O_RDWR | os.O_APPEND | os.O_CREAT) as handle:
+        yield OpenHistory(path, handle)
+
+
+@contextmanager
+def _opened(path: Path, how: int) -> Iterator[int]:
+    try:
+        handle = os.open(path, how | os.O_NONBLOCK | os.O_CLOEXEC, 0o666)
+    except (OSError, ValueError) as error:  # ValueError: a NUL in the name
+        cause = getattr(error, "strerror", None) or error
+        raise DataError(f"{path}: cannot be opened as a history: {cause}") from error
+    try:
+        if not stat.S_ISREG(os.fstat(handle).st_mode):
+            raise DataError(f"{path}: not a regular file: name another one with --history")
+        _lock(handle, path, shared=how == os.O_RDONLY)
+        yield handle
+    finally:
+        os.close(handle)
+
+
+def _lock(handle: int, path: Path, *, shared: bool) -> None:
+    """Wait until no other run has the file."""
+    deadline = monotonic() + PATIENCE
+    while True:
+        try:
+            fcntl.flock(handle, (fcntl.LOCK_SH if shared else fcntl.LOCK_EX) | fcntl.LOCK_NB)
+        except BlockingIOError:
+            if monotonic() > deadline:
+                raise ResourceError(f"{path}: another run has it: run again later") from None
+            sleep(0.05)
+        except OSError:  # a file system without locks
+            return
+        else:
+            return
+
+
+def _content(handle: int) -> bytes:
+    parts = []
+    os.lseek(handle, 0, os.SEEK_SET)
+    while part := os.read(handle, 1 << 20):
+        parts.append(part)
+    return b"".join(parts)

@@ -1,0 +1,271 @@
+"""How hidden cells were predicted at fitting: what later cells must not be predicted worse than.
+
+Losses depend on how many values s a cell rules out, so there is a limit for every s:
+
+    u = m + d        d² = z² · q · (V + b·d/n)        b = (Σ x² + 1) / (Σ x + 1)
+
+m is the mean loss x of n reference cells, V the variance of that mean, with rows that belong
+together counted together; z leaves LEVEL to one side, for all limits of all CFs together; q is 2
+where folds judge each other, else 1. The last term is that of Wilson's interval: were the true mean
+larger by d, the variance would be too, in steps of the size b; without it, cells that were all
+predicted without loss would have a limit of 0. A number of exclusions that fewer than `LEAST` cells
+have has no limit, and is left out.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, fields
+from math import fsum, isfinite, sqrt
+from statistics import NormalDist
+from typing import Any
+
+import numpy as np
+
+from cfl_cli.core.arrays import Floats, Ints, Mask
+from cfl_cli.core.groups import ranks, sums_by
+from cfl_cli.core.state import StateError
+from cfl_cli.trust.heldout import scores
+from cfl_cli.trust.hidden_cells import HiddenCells
+from cfl_cli.trust.losses import LOWEST, expected_losses, losses, ratios
+
+LEAST = 200  # reference cells for a limit
+# Models, at most, of which some limit is below the true mean. Where one is, by a little, alarms
+# take long: of 0.001, 0.01, 0.03 and 0.1, this is the largest that keeps false alarms, over models
+# too, below 0.2 in 1,000 batches of 500 rows. With references of 1,000, 3,000 and 15,000 cells of
+# 3 CFs, `benchmarks/models/drift.py --simulated` expects 0.07, 0.07 and 0.003 of them; at 0.1,
+# 0.51, 0.25 and 0.01. Were all CFs like the worst of Bank and Adult, it would be 0.49 at most.
+LEVEL = 0.03
+MOST_CELLS = 2**53  # more than any table has
+ROUNDING = 1 + 1e-9
+SUMS_TO_ONE = 1e-9
+NO_FOLDS = "no cells were hidden at fitting (--folds 0)"
+TOO_FEW = f"fewer than {LEAST} cells alike were hidden at fitting"
+
+
+@dataclass(frozen=True)
+class AlikeReference:
+    """How cells of one CF with so many exclusions were predicted at fitting."""
+
+    exclusions: int
+    cells: int
+    low: float  # of the scale of their losses: their lowest T, at most 0
+    independent: float  # n² / Σ g² over groups of g cells
+    loss: float  # mean
+    loss_variance: float  # of the mean, groups counted together
+    loss_squares: float  # mean square of a cell's loss
+    expected: float  # mean loss that the priors expect
+    score: float  # mean log-likelihood, as `heldout_score`
+    score_variance: float  # of the mean
+
+    @classmethod
+    def of(cls, cells: "JudgedCells", exclusions: int, low: float) -> "AlikeReference":
+        """Return the reference from cells with so many exclusions, on the scale from `low` on."""
+        sizes = sums_by(cells.groups, np.ones(len(cells.losses)))
+        return cls(
+            exclusions,
+            len(cells.losses),
+            low,
+            float(len(cells.losses) ** 2 / (sizes @ sizes)),
+            mean(cells.losses),
+            variance_of_mean(cells.losses, cells.groups) or 0.0,
+            mean(cells.losses**2),
+            mean(cells.expected),
+            min(mean(cells.scores), 0.0),  # priors may sum to a hair more than 1
+            variance_of_mean(cells.scores, cells.groups) or 0.0,
+        )
+
+    def limit(self, level: float, *, mutual: bool) -> float:
+        """Return u: the mean loss is above it with a probability of `level`, at most, or about."""
+        square = NormalDist().inv_cdf(1 - level) ** 2 * (2 if mutual else 1)
+        step = (self.loss_squares * self.cells + 1) / (self.loss * self.cells + 1)
+        half = square * step / self.independent / 2
+        return self.loss + half + sqrt(half**2 + square * self.loss_variance)
+
+    def fault(self, size: int) -> str | None:
+        """Return what no reference of a domain of `size` values can be; None: nothing."""
+        numbers = [getattr(self, field.name) for field in fields(self)]
+        if not all(abs(number) < MOST_CELLS and isfinite(number) for number in numbers):
+            return "numbers that are not finite"
+        sound = (
+            1 <= self.exclusions < size
+            and self.cells >= LEAST
+            and LOWEST * ROUNDING <= self.low <= 0
+            and 1 <= self.independent * ROUNDING <= self.cells * ROUNDING**2
+            and 0 <= self.loss <= 1
+            and self.loss**2 <= self.loss_squares * ROUNDING <= self.loss * ROUNDING**2
+            and 0 <= self.expected <= 1
+            and 0 <= self.loss_variance <= 1
+            and self.score <= 0 <= self.score_variance
+        )
+        return None if sound else "numbers out of range"
+
+
+@dataclass(frozen=True)
+class ColumnReference:
+    """The references of one CF, by exclusions; none: why there is no test of drift."""
+
+    shares: tuple[float, ...]  # of its values, by the fitted rows' cells
+    sizes: tuple[AlikeReference, ...] = ()
+    mutual: bool = False
+    reason: str | None = None
+
+    @classmethod
+    def of(cls, hidden: HiddenCells | None, shares: Floats) -> "ColumnReference":
+        """Return them from cells that were hidden at fitting; None: none were."""
+        if hidden is None:
+            return cls(tuple(shares.tolist()), reason=NO_FOLDS)
+        exclusions = (~hidden.cells).sum(axis=1)
+        counts = np.bincount(exclusions, minlength=hidden.mechanism.size)
+        found = ratios(hidden.prior, hidden.cells, hidden.mechanism, shares)
+        lows = {
+            s: min(float(found[exclusions == s].min()), 0.0)
+            for s in range(1, hidden.mechanism.size)
+            if counts[s] >= LEAST
+        }
+        cells = JudgedCells.of(hidden, shares, lows)
+        sizes = tuple(
+            AlikeReference.of(cells.some(cells.exclusions == s), s, low) for s, low in lows.items()
+        )
+        return cls(tuple(shares.tolist()), sizes, hidden.mutual, None if sizes else TOO_FEW)
+
+    @property
+    def lows(self) -> dict[int, float]:
+        """Return where the scale of losses begins, by exclusions."""
+        return {of.exclusions: of.low for of in self.sizes}
+
+
+@dataclass(frozen=True)
+class Reference:
+    """The references of all CFs: what a model keeps to judge later cells by."""
+
+    columns: tuple[ColumnReference, ...]
+
+    @classmethod
+    def of(cls, hidden: Sequence[HiddenCells | None], shares: Sequence[Floats]) -> "Reference":
+        """Return it from each CF's hidden cells at fitting, and the shares of its values."""
+        return cls(tuple(map(ColumnReference.of, hidden, shares)))
+
+    @property
+    def shares(self) -> tuple[Floats, ...]:
+        """Return how common each CF's values are by the fitted rows' cells, K each."""
+        return tuple(np.array(column.shares) for column in self.columns)
+
+    def limits(self, number: int) -> dict[int, float]:
+        """Return the limit of a CF's losses, by exclusions."""
+        column = self.columns[number]
+        level = LEVEL / (len(self.columns) * max(len(column.sizes), 1))
+        return {of.exclusions: of.limit(level, mutual=column.mutual) for of in column.sizes}
+
+    def facts(self) -> dict[str, Any]:
+        """Return it as JSON can hold it."""
+        return {"columns": [asdict(column) for column in self.columns]}
+
+    @classmethod
+    def from_facts(cls, facts: Any, domains: Sequence[int]) -> "Reference":
+        """Return what `facts` gave, for CFs of so many values each, or raise StateError."""
+        columns = _of_kind(facts, {"columns": list}, "drift")["columns"]
+        if len(columns) != len(domains):
+            raise StateError(f"drift has {len(columns)} CFs, and there are {len(domains)}")
+        return cls(tuple(map(_column_from, columns, domains)))
+
+
+def _column_from(facts: Any, domain: int) -> ColumnReference:
+    kinds = {
+        "shares": (list, tuple),
+        "sizes": (list, tuple),
+        "mutual": bool,
+        "reason": (str, type(None)),
+    }
+    column = _of_kind(facts, kinds, "drift of a CF")
+    shares = tuple(column["shares"])
+    if (
+        len(shares) != domain
+        or not all(isinstance(share, float) and 0 <= share <= 1 for share in shares)
+        or abs(fsum(shares) - 1) > SUMS_TO_ONE
+    ):
+        raise StateError("drift of a CF: shares are one for each value, from 0 to 1, 1 together")
+    wanted = {
+        field.name: (int if field.type is int else (int, float)) for field in fields(AlikeReference)
+    }
+    sizes = tuple(AlikeReference(**_of_kind(of, wanted, "a reference")) for of in column["sizes"])
+    faults = [fault for of in sizes if (fault := of.fault(domain))]
+    if faults:
+        raise StateError(f"a reference of drift has {faults[0]}")
+    order = [of.exclusions for of in sizes]
+    if order != sorted(set(order)):
+        raise StateError("references of drift are not in the order of their exclusions")
+    if (column["reason"] is None) != bool(sizes) or column["reason"] not in (
+        None,
+        NO_FOLDS,
+        TOO_FEW,
+    ):
+        raise StateError("drift of a CF has a reason that does not fit its references")
+    return ColumnReference(shares, sizes, column["mutual"], column["reason"])
+
+
+def _of_kind(facts: Any, kinds: Mapping[str, Any], what: str) -> dict[str, Any]:
+    """Return the facts if they are just those that are wanted, or raise."""
+    if not isinstance(facts, dict) or facts.keys() != kinds.keys():
+        raise StateError(f"{what} must have {', '.join(kinds)}, and nothing else")
+    for name, kind in kinds.items():
+        if not isinstance(facts[name], kind) or (kind is not bool and facts[name] is True):
+            raise StateError(f"{what}: {name!r} is of another type")
+    return facts
+
+
+@dataclass(frozen=True, eq=False)
+class JudgedCells:
+    """Cells that are judged, n: those with certain numbers of exclusions."""
+
+    exclusions: Ints
+    losses: Floats
+    expected: Floats
+    scores: Floats
+    groups: Ints | None
+
+    @classmethod
+    def of(cls, hidden: HiddenCells, shares: Floats, lows: Mapping[int, float]) -> "JudgedCells":
+        """Return those of the hidden cells whose number of exclusions has a scale of losses."""
+        rows, sizes = judged_rows(hidden.cells, list(lows)), (~hidden.cells).sum(axis=1)
+        prior, cells, mechanism = hidden.prior[rows], hidden.cells[rows], hidden.mechanism
+        low = of_sizes(lows, sizes[rows])
+        groups = None if hidden.groups is None else ranks(hidden.groups[rows])
+        return cls(
+            sizes[rows],
+            losses(ratios(prior, cells, mechanism, shares), low),
+            expected_losses(prior, sizes[rows], mechanism, shares, low),
+            scores(prior, cells, mechanism),
+            groups,
+        )
+
+    def some(self, chosen: Mask) -> "JudgedCells":
+        """Return some of the cells."""
+        return JudgedCells(
+            self.exclusions[chosen],
+            self.losses[chosen],
+            self.expected[chosen],
+            self.scores[chosen],
+            None if self.groups is None else self.groups[chosen],
+        )
+
+
+def judged_rows(cells: Mask, exclusions: Sequence[int]) -> Ints:
+    """Return the rows whose cells, n × K, have one of these numbers of exclusions."""
+    return np.flatnonzero(np.isin((~cells).sum(axis=1), exclusions))
+
+
+def of_sizes(facts: Mapping[int, float], exclusions: Ints) -> Floats:
+    """Return what is known of the number of exclusions of every cell, n."""
+    return np.array([facts[size] for size in exclusions.tolist()], dtype=float)
+
+
+def mean(numbers: Floats) -> float:
+    """Return the mean, whose last digit does not depend on the order."""
+    return fsum(numbers.tolist()) / len(numbers)
+
+
+def variance_of_mean(numbers: Floats, groups: Ints | None) -> float | None:
+    """Return the variance of the mean, groups counted together; None: of one row or group alone."""
+    sums = sums_by(groups, numbers - mean(numbers))
+    if len(sums) < 2:
+        return None
+    return fsum((sums**2).tolist()) / len(numbers) ** 2 * len(sums) / (len(sums) - 1)
