@@ -4,28 +4,37 @@ The map of the house. A room imports only rooms above it:
 
     core/        what everybody may know: arrays, blocks (the columns of each CF), exclusions (what
                  a cell says), uniformity (whether cells are so), known (what is known of the
-                 rows), groups, posterior, log_score; draws, parallel, stages, budget; settings (+
-                 entries, kinds), methods, messages
-    tables/      bytes ↔ data frame, strictly: files, formats, encodings, compression; codec, csv
-                 (+ csv_scan), jsonl (+ json_columns), columnar (Parquet, Arrow); frames, table
+                 rows), groups, posterior, log_score; draws, parallel, stages, budget; state (what
+                 is kept of something fitted); settings (+ entries, kinds), methods, messages
+    tables/      bytes ↔ data frame, strictly: place, files, spool, source, formats, encodings,
+                 compression; codec, csv (+ csv_sheets, csv_scan), jsonl (+ json_census,
+                 json_columns), columnar (+ columnar_writer; Parquet, Arrow); frames, blocks,
+                 table_writer, table
     schema/      YAML ↔ Schema: yaml_text, validation, model, settings, mechanism, group, domain,
-                 for_editors; draft, edit
-    steps/       the paper's five steps: encode (+ cells), neighbors (+ near, near_lists,
-                 distances), weights, propagate, decode
+                 for_editors; draft, edit, written
+    steps/       the paper's five steps: encode (+ cells, encoding, ordinary, unusual), neighbors
+                 (+ near, near_lists, near_others, distances), weights, propagate, decode
     estimators/  the methods: interface; graph (+ graph_settings, graph_stages,
-                 graph_brief), boost (+ boost_objective, boost_trees), net, ipal, observed,
-                 commonest; auto, blend
+                 graph_fitted, graph_brief), boost (+ boost_objective, boost_trees, boost_fitted,
+                 forest), net (+ net_inputs, net_fitted), ipal, observed, commonest; auto (+
+                 auto_fitted), blend; mixture
+    models/      what was fitted ↔ one safe file: content (what a model holds), safe_file (arrays
+                 and facts ↔ bytes; + header, json_text)
     trust/       how good the answers are: hidden_cells, possible_cells, intervals, calibration,
                  better, heldout, bias, basis, powers, wrong_cells, suspects, exact_cells,
                  fitted_mechanism; clusters, copies; facts, doubts, verdict, calibrate, report;
-                 scores (by the truth), audit (by rows checked)
-    jobs/        one file per job on a data frame: impute (+ prepare, refit, suspects), cost, tune
-                 (+ search, trials), mask, evaluate (+ truth), audit (+ answers, checked,
-                 write_back)
+                 losses, reference, detector, drift (whether new cells are predicted worse), batch,
+                 history; scores (by the truth), audit (by rows checked)
+    jobs/        one file per job on a data frame: learn (+ prepare, refit); impute
+                 (+ suspects), fit, model (+ kept, batch, sample), cost, tune (+ search, trials),
+                 mask, evaluate (+ truth), audit (+ answers, checked, write_back)
     cli/         the command line: app, usage, signals, streams, log; given, options, inputs,
-                 outputs, audits, summary; progress (+ outlook); help, manual, completion;
-                 commands/ (a file each); show/ (page, layout; report (+ notes), scores, trials,
-                 plan, audit)
+                 outputs, applies, audits, reports, summary; progress (+ outlook); help, manual,
+                 completion; commands/ (a file each); show/ (page, layout; report (+ notes,
+                 batch), history, scores, trials, plan, audit)
+
+Beside the rooms stand errors, which all may import, and two entrances, which none does: __main__
+(the command) and sklearn (a transformer for scikit-learn, an extra).
 
 Where does it go?
 
@@ -44,8 +53,10 @@ if TYPE_CHECKING:
     from cfl_cli.core.settings import RunSettings, Settings
     from cfl_cli.errors import CflError, DataError, ResourceError, SchemaError, UsageError
     from cfl_cli.jobs.evaluate import Evaluation, evaluate
-    from cfl_cli.jobs.impute import Result, impute
+    from cfl_cli.jobs.fit import fit
+    from cfl_cli.jobs.impute import impute
     from cfl_cli.jobs.mask import Masked, mask
+    from cfl_cli.jobs.model import Model, Result
     from cfl_cli.schema.model import Schema
     from cfl_cli.trust.report import Report
 
@@ -55,6 +66,7 @@ __all__ = [
     "DataError",
     "Evaluation",
     "Masked",
+    "Model",
     "Report",
     "ResourceError",
     "Result",
@@ -65,6 +77,7 @@ __all__ = [
     "UsageError",
     "__version__",
     "evaluate",
+    "fit",
     "impute",
     "mask",
 ]
@@ -72,12 +85,14 @@ __all__ = [
 _HOME = {
     "Evaluation": "jobs.evaluate",
     "Masked": "jobs.mask",
+    "Model": "jobs.model",
     "Report": "trust.report",
-    "Result": "jobs.impute",
+    "Result": "jobs.model",
     "Schema": "schema.model",
     "RunSettings": "core.settings",
     "Settings": "core.settings",
     "evaluate": "jobs.evaluate",
+    "fit": "jobs.fit",
     "impute": "jobs.impute",
     "mask": "jobs.mask",
 }

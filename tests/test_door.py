@@ -9,16 +9,21 @@ PUBLIC = {
     "DataError": [],
     "Evaluation": ["rows", "columns", "warnings"],
     "Masked": ["frame", "warnings"],
+    "Model": None,
     "Report": None,
     "ResourceError": [],
-    "Result": ["frame", "confidences", "report", "suspects"],
+    "Result": ["frame", "confidences", "report", "suspects", "model"],
     "RunSettings": None,
     "Schema": None,
     "SchemaError": [],
     "Settings": None,
     "UsageError": [],
     "evaluate": ["frame", "true", "schema", "name", "true_name"],
-    "impute": ["frame", "schema", "name", "progress", "jobs", "max_memory", "settings"],
+    "fit": ["frame", "schema", "name", "progress", "jobs", "max_memory", "settings"],
+    "impute": [
+        *("frame", "schema", "name", "progress", "jobs", "max_memory"),
+        *("keep_model", "settings"),
+    ],
     "mask": ["frame", "schema", "exclusions", "exact_share", "empty_share", "seed", "name"],
 }
 

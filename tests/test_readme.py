@@ -35,6 +35,7 @@ def test_the_readme_says_what_it_does_in_the_order_of_a_first_visit():
         "Reading the report",
         "Which method",
         "From Python",
+        "New rows every night",
         "In scripts, pipes and cron",
         "When it will not work",
         "More",

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from cfl_cli.cli.given import Values
 from cfl_cli.cli.log import LOG
 from cfl_cli.core.settings import RunSettings, Settings, override
+from cfl_cli.jobs.kept import Kept
 from cfl_cli.schema.model import Schema
 from cfl_cli.tables import table as tables
 from cfl_cli.tables.table import Place, Table
@@ -30,8 +31,23 @@ def load(path: str, given: Values, text: str | None = None) -> Inputs:
 
 def read_table(place: Place, how: Values) -> Table:
     """Return the table at a place; `how` says how a text table is written."""
-    signs = {name: how.get(name) for name in ("delimiter", "quote", "encoding")}
-    return tables.read(place, set_aside=sets_aside(how), **signs)
+    return tables.read(place, set_aside=sets_aside(how), **signs_of(how))
+
+
+def signs_of(how: Values) -> dict[str, str | None]:
+    """Return how a text table is written, as far as it was given."""
+    return {name: how.get(name) for name in ("delimiter", "quote", "encoding")}
+
+
+def of_model(model: Kept, given: Values) -> tuple[Settings, RunSettings]:
+    """Return the settings with which a model is applied; those given win over the model's.
+
+    What its schema names as files are those of the fitted table.
+    """
+    files = dict.fromkeys(("report", "suspects")) | {"overwrite": False}
+    settings, run = override(model.settings, model.schema.run.replaced(files), given)
+    LOG.verbose, LOG.format = run.verbose, run.log_format
+    return settings, run
 
 
 def sets_aside(how: Values) -> bool:

@@ -24,9 +24,9 @@ from cfl_cli.errors import ExitCode
 
 EXIT_CODES = tuple(Entry(str(code.value), code.words) for code in ExitCode)
 VARIABLES = (
-    f"{ENVIRONMENT} The command line wins over the environment, and that over the schema. Options "
-    "that name a file or permit overwriting have no variable. A variable that names several "
-    "columns, such as CFL_CF, holds one name per line."
+    f"{ENVIRONMENT.format(example='CFL_K=30')} The command line wins over the environment, and "
+    "that over the schema. A variable that names several columns, such as CFL_CF, holds one name "
+    "per line."
 )
 SCHEMA = (
     "Settings can also be given under `settings:` in the schema, by the names in this table. Those "

@@ -140,6 +140,14 @@ FORMAT = described(
     short="f",
 )
 
+HISTORY = described(
+    "history",
+    FileName(),
+    "History of a model's batches that `cfl apply --history` wrote: shows the course of each CF.",
+    panel="input",
+    variable=False,
+)
+
 
 def _suffixes() -> str:
     """Return how the names of tables end, those that can be compressed first."""

@@ -6,15 +6,38 @@ from shlex import quote
 from cfl_cli.cli.outputs import Outputs
 from cfl_cli.cli.streams import attention, note, warn
 from cfl_cli.core.messages import count
-from cfl_cli.tables.table import Place, Table
+from cfl_cli.jobs.kept import Kept
+from cfl_cli.tables.table import Place
 from cfl_cli.trust.report import Report
 
 
-def note_rejects(outputs: Outputs, table: Table, source: Place) -> None:
+def note_rejects(outputs: Outputs, rejected: int, source: Place) -> None:
     """Say where bad records went, if there are any."""
-    if table.rejects:
-        bad = count(len(table.rejects), "bad record")
+    if rejected:
+        bad = count(rejected, "bad record")
         attention(f"{outputs.rejects}: {bad} of {source.name} set aside")
+
+
+def summarise_model(model: Kept, path: Path) -> None:
+    """Say what was kept."""
+    rows = (
+        "features and confidences of the fitted rows"
+        if model.keeps_rows
+        else "nothing of any single row"
+    )
+    note(f"{path}: a model of {_size(path.stat().st_size)}, which holds {rows}")
+
+
+def _size(size: int) -> str:
+    """Return a number of bytes in the unit that suits it."""
+    return f"{size / 1e3:,.0f} kB" if size < 1e6 else f"{size / 1e6:,.1f} MB"
+
+
+def summarise_fit(report: Report, path: Path) -> None:
+    """Say what was learned from and what to check; `path` is where the model is."""
+    warn(*report.warnings)
+    note(f"{path}: fitted to {report.rows:,} rows, {count(len(report.columns), 'CF')}")
+    _check_before_use(report, path)
 
 
 def summarise(report: Report, out: str, source: Path | None) -> None:
@@ -22,6 +45,14 @@ def summarise(report: Report, out: str, source: Path | None) -> None:
     warn(*report.warnings)
     cfs, seconds = count(len(report.columns), "CF"), sum(report.timings.values())
     note(f"{out}: {report.rows:,} rows, {cfs} in {seconds:.1f} s")
+    _check_before_use(report, source)
+
+
+def _check_before_use(report: Report, source: Path | None) -> None:
+    """Say what to check; `source` is where the report is."""
+    drifted = [column.name for column in report.columns if "drifted" in column.flags]
+    if drifted:
+        attention(f"new cells are predicted worse than those at fitting: {', '.join(drifted)}")
     doubtful = [
         column.name
         for column in report.columns

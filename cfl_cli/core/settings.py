@@ -39,7 +39,7 @@ from cfl_cli.core.methods import METHODS
 Auto: TypeAlias = Literal["auto"]
 
 DEFAULT_GAMMA = 0.25
-WRITING = ("impute", "report", "init", "tune", "mask", "evaluate", "audit")
+WRITING = ("impute", "fit", "apply", "report", "init", "tune", "mask", "evaluate", "audit")
 
 
 @dataclass(frozen=True)
@@ -54,21 +54,21 @@ class Settings(SettingsTable):
         "What estimates the values. "
         + "; ".join(f"{name}: {traits.summary}" for name, traits in METHODS.items())
         + ".",
-        *("impute", "check"),
+        *("impute", "fit", "check"),
         panel="method",
     )
     k: int = entry(
         COUNT,
         20,
         "How many neighbors a row has.",
-        *("impute", "check"),
+        *("impute", "fit", "check"),
         panel="method",
     )
     iterations: int | Auto = entry(
         Whole(Bounds(least=1), auto=True),
         100,
         "Steps of propagation. auto: chosen for each CF by hidden cells.",
-        *("impute", "check"),
+        *("impute", "fit", "check"),
         panel="method",
     )
     gamma: float | Auto | None = entry(
@@ -76,7 +76,7 @@ class Settings(SettingsTable):
         None,
         "How much the first round's confidences count in the second; 0: no second round. auto: a "
         "second round only for CFs whose hidden cells favor it.",
-        *("impute", "check"),
+        *("impute", "fit", "check"),
         panel="method",
         default_text=f"{DEFAULT_GAMMA}; auto where few rows are distinct by their OFs",
     )
@@ -84,14 +84,14 @@ class Settings(SettingsTable):
         Number(Bounds(least=1e-6, most=1e6)),  # below, weights are not unique in double precision
         0.3,
         "How evenly a row's neighbors count: larger is more even.",
-        "impute",
+        *("impute", "fit"),
         panel="method",
     )
     seed: int = entry(
         Whole(Bounds(least=0, less_than=2**63)),
         0,
         "Seed of everything random: ties between neighbors, hidden rows, masks, audits.",
-        *("impute", "tune", "mask", "audit"),
+        *("impute", "fit", "tune", "mask", "audit"),
         panel="method",
     )
     folds: int | Auto = entry(
@@ -99,7 +99,7 @@ class Settings(SettingsTable):
         AUTO,
         "Number of folds: parts of the rows whose cells are hidden in turn, to estimate accuracy; "
         "0: none. auto: five, or one part in five of a large table.",
-        *("impute", "check"),
+        *("impute", "fit", "check"),
         panel="judging",
     )
     bias: float = entry(
@@ -107,7 +107,7 @@ class Settings(SettingsTable):
         1.0,
         "How many times as readily some wrong values may have been ruled out as others: above 1, "
         "the report says what the accuracy may be then.",
-        "impute",
+        *("impute", "fit", "apply"),
         panel="judging",
     )
     calibration: bool = entry(
@@ -115,7 +115,7 @@ class Settings(SettingsTable):
         True,  # noqa: FBT003
         "Calibrate confidences of graph by hidden cells, with one power per CF; answers stay the "
         "same.",
-        "impute",
+        *("impute", "fit"),
         panel="judging",
         opposite="--no-calibration",
     )
@@ -124,14 +124,14 @@ class Settings(SettingsTable):
         "auto",
         "How neighbors are searched: exact, or auto: approximate on very large tables (recall at "
         "least 0.999, reported).",
-        *("impute", "check", "tune"),
+        *("impute", "fit", "check", "tune"),
         panel="method",
     )
     correction: bool = entry(
         Switch(),
         True,  # noqa: FBT003 — a default
         "Apply a row's own exclusions at every step; off only to see what that does.",
-        "impute",
+        *("impute", "fit"),
         panel="method",
         opposite="--no-correction",
     )
@@ -139,21 +139,21 @@ class Settings(SettingsTable):
         Choice(("hard", "soft", "both")),
         "hard",
         "Which columns to write. hard: imputed values; soft: a confidence for each value; both.",
-        *("impute", "check"),
+        *("impute", "fit", "apply", "check"),
         panel="output",
     )
     min_confidence: float = entry(
         SHARE,
         0.0,
         "Leave an answer empty if its confidence is below this.",
-        "impute",
+        *("impute", "fit", "apply"),
         panel="output",
     )
     keep_flagged: bool = entry(
         Switch(),
         False,  # noqa: FBT003
         "Leave flagged CFs as observed.",
-        "impute",
+        *("impute", "fit", "apply"),
         panel="output",
         opposite="--impute-flagged",
     )
@@ -161,7 +161,7 @@ class Settings(SettingsTable):
         Number(Bounds(more_than=0), word="SECONDS"),
         None,
         "With --method auto: how many seconds it may take; what would take longer is skipped.",
-        "impute",
+        *("impute", "fit"),
         panel="method",
         default_text="no limit",
     )
@@ -193,7 +193,7 @@ class RunSettings(SettingsTable):
         COUNT,
         None,
         "How many threads work at once.",
-        *("impute", "check", "tune"),
+        *("impute", "fit", "apply", "check", "tune"),
         panel="run",
         short="j",
         default_text="all cores",
@@ -202,7 +202,7 @@ class RunSettings(SettingsTable):
         Size(),
         None,
         "Refuse a run that needs more memory than this, such as 2GB.",
-        *("impute", "check", "tune"),
+        *("impute", "fit", "check", "tune"),
         panel="run",
         default_text="what the machine has",
     )
@@ -210,7 +210,7 @@ class RunSettings(SettingsTable):
         Switch(),
         False,  # noqa: FBT003
         "Exit with code 3 if a CF is flagged.",
-        "impute",
+        *("impute", "fit", "apply"),
         panel="judging",
         opposite="--no-fail-on-flag",
     )
@@ -218,7 +218,7 @@ class RunSettings(SettingsTable):
         FileName(),
         None,
         "Where to write the report, as JSON; - is standard output.",
-        "impute",
+        *("impute", "apply"),
         panel="output",
         variable=False,
         default_text="beside OUT as OUT.report.json, or inside OUT where the format can hold it",
@@ -245,7 +245,7 @@ class RunSettings(SettingsTable):
         Switch(),
         False,  # noqa: FBT003
         "Print errors only.",
-        *("impute", "tune", "mask", "audit"),
+        *("impute", "fit", "apply", "tune", "mask", "audit"),
         panel="run",
         short="q",
     )

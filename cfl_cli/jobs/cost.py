@@ -22,6 +22,7 @@ from cfl_cli.schema.model import Schema
 from cfl_cli.steps.encode import Encoded
 from cfl_cli.tables import frames
 
+REPORT_BYTES = 3000  # of a model's texts, for each CF and once more
 PACKAGES = 200e6  # what Python and its packages hold before there is any table
 
 
@@ -37,6 +38,7 @@ class Plan:
     confidences: int
     memory_mb: float
     seconds: float
+    model_mb: float | None  # of the file that `fit` would write; None: the method learns nothing
     warnings: tuple[str, ...]
 
 
@@ -64,8 +66,19 @@ def plan(
         confidences=encoded.candidates.shape[1],
         memory_mb=peak_bytes(encoded, settings, table=table, jobs=jobs) / 1e6,
         seconds=seconds(encoded, settings, jobs=jobs),
+        model_mb=_model_bytes(encoded, settings, schema) / 1e6
+        if METHODS[settings.method].learns
+        else None,
         warnings=(*encoded.warnings, *warnings),
     )
+
+
+def _model_bytes(encoded: Encoded, settings: Settings, schema: Schema) -> float:
+    """Return about how many bytes a model file has: what was fitted, the report, the schema."""
+    size = size_of(encoded)
+    report = REPORT_BYTES * (1 + len(size.domains))
+    fitted = estimators.load(settings.method).model_bytes(size, settings)
+    return fitted + report + len(schema.text.encode())
 
 
 def size_of(encoded: Encoded) -> Size:

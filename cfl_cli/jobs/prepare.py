@@ -18,6 +18,7 @@ from cfl_cli.core.stages import Progress
 from cfl_cli.errors import DataError
 from cfl_cli.estimators.interface import Estimate
 from cfl_cli.schema.model import Schema
+from cfl_cli.steps.cells import used_columns
 from cfl_cli.steps.decode import clashes
 from cfl_cli.steps.encode import Encoded, encode
 from cfl_cli.tables import frames
@@ -36,8 +37,7 @@ def prepare(
     Rows that are copies of others belong together, like those that the schema groups.
     """
     k, mode = settings.k, settings.mode
-    used = [*schema.ordinary, *schema.complementary, *schema.group]
-    table = frames.as_polars(frame, used, name=name)
+    table = frames.as_polars(frame, used_columns(schema), name=name)
     too_many = (
         f"{name}: k = {k} needs more than {k} rows, and the table has {table.height}: "
         f"set k (--k) to {table.height - 1} or less"
@@ -56,7 +56,10 @@ def prepare(
     problems += _too_few_groups(encoded, schema, settings, name=name)
     if problems:
         raise DataError(*problems)
-    return encoded if settings.folds == 0 else _with_copies(encoded, settings, jobs=jobs)
+    if settings.folds == 0:
+        return encoded
+    with Workers(jobs or available_cores()) as workers:
+        return with_copies(encoded, settings, workers=workers)
 
 
 def settle_gamma(encoded: Encoded, settings: Settings) -> tuple[Settings, tuple[str, ...]]:
@@ -101,12 +104,11 @@ def _too_few_groups(
     return []
 
 
-def _with_copies(encoded: Encoded, settings: Settings, *, jobs: int | None) -> Encoded:
+def with_copies(encoded: Encoded, settings: Settings, *, workers: Workers) -> Encoded:
     """Return the encoded table in which copies belong together; as it is, if there are none."""
     from cfl_cli.trust import copies  # noqa: PLC0415 — the search for neighbors loads slowly
 
-    with Workers(jobs or available_cores()) as workers:
-        found = copies.find(encoded.known, workers=workers, seed=settings.seed)
+    found = copies.find(encoded.known, workers=workers, seed=settings.seed)
     if found is None:
         return encoded
     warned = replace(encoded, warnings=(*encoded.warnings, found.warning))

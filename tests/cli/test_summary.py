@@ -6,7 +6,7 @@ from builders.reports import column, report
 
 from cfl_cli.cli.outputs import Outputs
 from cfl_cli.cli.summary import note_rejects, summarise
-from cfl_cli.tables.table import Place, Table
+from cfl_cli.tables.table import Place
 
 
 def test_rows_cfs_and_time_are_said_after_the_warnings(capsys):
@@ -37,8 +37,8 @@ def test_cfs_whose_accuracy_is_not_known_are_named(capsys):
 def test_bad_records_are_counted_with_their_place(capsys):
     outputs = Outputs.without_report(Place.to_write("out.csv"), reject=True)
     source = Place.to_read("data.csv")
-    note_rejects(outputs, Table(None), source)
+    note_rejects(outputs, 0, source)
     assert capsys.readouterr().err == ""
-    note_rejects(outputs, Table(None, [(3, "too short", "1"), (5, "too long", "1,2")]), source)
+    note_rejects(outputs, 2, source)
     said = "out.csv.rejects.csv: 2 bad records of data.csv set aside\n"
     assert capsys.readouterr().err == said

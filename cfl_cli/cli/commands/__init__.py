@@ -3,4 +3,16 @@
 A new command is a new file here and its name in the list below, in the order of the first page.
 """
 
-COMMANDS = ("init", "check", "impute", "report", "tune", "mask", "evaluate", "audit", "schema")
+COMMANDS = (
+    "init",
+    "check",
+    "impute",
+    "report",
+    "fit",
+    "apply",
+    "tune",
+    "mask",
+    "evaluate",
+    "audit",
+    "schema",
+)

@@ -1,5 +1,7 @@
 """`cfl impute`: the main job."""
 
+from typing import Annotated
+
 import typer
 
 from cfl_cli.cli.given import Values, takes
@@ -9,7 +11,24 @@ EXAMPLE = "cfl impute people.csv --schema schema.yml --out imputed.parquet"
 
 
 @takes("impute", how=READING_AND_WRITING)
-def impute(data: Data, schema: SchemaFile, out: Out, *, given: Values, how: Values) -> None:
+def impute(
+    data: Data,
+    schema: SchemaFile,
+    out: Out,
+    *,
+    model: Annotated[
+        str | None,
+        typer.Option(
+            "--model",
+            "-m",
+            metavar="FILE",
+            help="Also write the model, by which `cfl apply` fills in new rows. Default: none.",
+            rich_help_panel="Output",
+        ),
+    ] = None,
+    given: Values,
+    how: Values,
+) -> None:
     """Estimate the value behind every exclusion and write the table with new columns.
 
     A complementary feature (CF) is a column whose cells say what a value is not; ordinary features
@@ -19,11 +38,11 @@ def impute(data: Data, schema: SchemaFile, out: Out, *, given: Values, how: Valu
     from pathlib import Path
 
     from cfl_cli.cli.inputs import load, read_table, sets_aside
-    from cfl_cli.cli.outputs import Outputs
+    from cfl_cli.cli.outputs import Outputs, check_targets, model_target
     from cfl_cli.cli.progress import Display
     from cfl_cli.cli.signals import listen
     from cfl_cli.cli.streams import note
-    from cfl_cli.cli.summary import note_rejects, summarise
+    from cfl_cli.cli.summary import note_rejects, summarise, summarise_model
     from cfl_cli.errors import ExitCode
     from cfl_cli.jobs.impute import impute as impute_frame
     from cfl_cli.jobs.suspects import in_words
@@ -35,7 +54,12 @@ def impute(data: Data, schema: SchemaFile, out: Out, *, given: Values, how: Valu
     source = tables.Place.to_read(data, how.get("input_format"))
     target = tables.Place.to_write(out, how.get("output_format"))
     outputs = Outputs.of(target, run.report, reject=sets_aside(how), suspects=run.suspects)
-    outputs.check(sources=[source.path, Path(schema)], overwrite=run.overwrite)
+    sources = [source.path, Path(schema)]
+    outputs.check(sources=sources, overwrite=run.overwrite)
+    kept = model_target(model) if model is not None else None
+    if kept is not None:
+        others = [*sources, *outputs.paths]
+        check_targets([kept], sources=others, overwrite=run.overwrite, files_only=[kept])
     with outputs.stream() as stream:
         table = read_table(source, how)
         tables.check_holds(table, target)
@@ -47,6 +71,7 @@ def impute(data: Data, schema: SchemaFile, out: Out, *, given: Values, how: Valu
                 progress=display,
                 jobs=run.jobs,
                 max_memory=run.max_memory,
+                keep_model=kept is not None,
                 **inputs.settings.as_dict(),
             )
         outputs.write(
@@ -57,10 +82,14 @@ def impute(data: Data, schema: SchemaFile, out: Out, *, given: Values, how: Valu
             stream=stream,
             overwrite=run.overwrite,
         )
+    if kept is not None and result.model is not None:
+        result.model.save(kept, overwrite=run.overwrite)
     if not run.quiet:
-        note_rejects(outputs, table, source)
+        note_rejects(outputs, len(table.rejects), source)
         if outputs.suspects:
             note(f"{outputs.suspects}: {in_words(result.suspects)}")
         summarise(result.report, target.name, outputs.readable)
+        if kept is not None and result.model is not None:
+            summarise_model(result.model, kept)
     if run.fail_on_flag and any(column.flagged for column in result.report.columns):
         raise typer.Exit(ExitCode.FLAGGED)

@@ -70,7 +70,7 @@ def mask(
         )
         outputs.write(masked.frame, table, stream=stream, overwrite=run.overwrite)
     if not run.quiet:
-        note_rejects(outputs, table, source)
+        note_rejects(outputs, len(table.rejects), source)
         warn(*masked.warnings)
         cfs = count(len(inputs.schema.complementary), "CF")
         note(f"{target.name}: {len(masked.frame):,} rows, {cfs} masked")

@@ -12,6 +12,7 @@ def describe(plan: Plan) -> str:
         f"CFs            {plan.cfs} with {plan.confidences} domain values",
         f"memory, about  {_round(plan.memory_mb):,.0f} MB",
         f"time, about    {_round(plan.seconds):,g} s with these settings",
+        *([] if plan.model_mb is None else [f"model, about   {_round(plan.model_mb):,g} MB"]),
         *(f"warning: {warning}" for warning in plan.warnings),
         "no problems found",
     ]

@@ -1,0 +1,95 @@
+"""What `impute` and `fit` have in common: a table is encoded, a method is run on it and judged."""
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+from cfl_cli import __version__, estimators
+from cfl_cli.core.kinds import AUTO
+from cfl_cli.core.methods import METHODS
+from cfl_cli.core.parallel import available_cores
+from cfl_cli.core.settings import RunSettings, Settings
+from cfl_cli.core.stages import Expected, Stage, Stages, Work, announce
+from cfl_cli.estimators.interface import Estimate, Size
+from cfl_cli.jobs.cost import check_memory, size_of
+from cfl_cli.jobs.prepare import hidden_together, prepare, run, settle_gamma
+from cfl_cli.jobs.refit import refit
+from cfl_cli.schema.model import Schema
+from cfl_cli.steps.encode import Encoded
+from cfl_cli.tables import frames
+from cfl_cli.trust import verdict
+from cfl_cli.trust.calibrate import calibrate
+from cfl_cli.trust.report import Report
+
+ENCODE = Stage("encode", Work.ENCODE, "encoding the table")
+JUDGE = Stage("judge", Work.JUDGE, "judging the answers")
+DECODE = Stage("decode", Work.DECODE, "adding the answers to the table")
+JUDGE_SECONDS = 3.6e-6  # per row, CF and fold; a third of it without calibration
+DECODE_SECONDS = 2e-8  # per row and value
+
+
+@dataclass(frozen=True)
+class Learned:
+    """A table, what a method made of it, and the verdict."""
+
+    encoded: Encoded  # with the mechanisms that were settled on
+    estimate: Estimate  # with calibrated confidences
+    settings: Settings  # with a γ that was settled on
+    report: Report  # without timings and memory
+
+
+def learn(
+    frame: Any,
+    schema: Schema,
+    settings: Settings,
+    limits: RunSettings,
+    *,
+    name: str,
+    stages: Stages,
+) -> Learned:
+    """Run the method on a table and judge the answers."""
+    threads = limits.jobs or available_cores()
+    stages(ENCODE, 0, 1)
+    encoded = prepare(frame, schema, settings, name=name, jobs=threads)
+    settings, warnings = settle_gamma(encoded, settings)
+    check_memory(
+        encoded,
+        settings,
+        table=frames.size(frame),
+        jobs=threads,
+        max_memory=limits.max_memory,
+    )
+    folds = hidden_together(len(encoded.features), settings, encoded.groups)
+    runs = 2 if any(block.to_be_fitted for block in encoded.blocks) else 1
+    announce(_expected(size_of(encoded), settings, folds=len(folds), runs=runs), stages.progress)
+    estimate = run(encoded, settings, folds=folds, jobs=threads, progress=stages)
+    refitted = refit(encoded, estimate, settings, folds=folds, jobs=threads, progress=stages)
+    encoded = refitted.encoded
+    said = (*refitted.estimate.warnings, *warnings)
+    estimate = replace(refitted.estimate, warnings=said)
+    stages(JUDGE, 0, 1)
+    traits = METHODS[settings.method]
+    if settings.calibration and traits.calibrated:
+        estimate = calibrate(encoded, estimate, jobs=threads)
+    facts = verdict.build(
+        encoded,
+        estimate,
+        cfl_version=__version__,
+        settings=settings.as_dict(),
+        k=settings.k,
+        always_second_round=traits.second_round and settings.gamma not in (0, AUTO),
+        keep_flagged=settings.keep_flagged,
+        min_confidence=settings.min_confidence,
+        bias=settings.bias,
+        fitted=refitted.fitted,
+        jobs=threads,
+    )
+    return Learned(encoded, estimate, settings, facts)
+
+
+def _expected(size: Size, settings: Settings, *, folds: int, runs: int) -> list[Expected]:
+    """Return all that is to come once the table is encoded."""
+    return [
+        *estimators.load(settings.method).stages(size, settings, folds=folds) * runs,
+        Expected.of(JUDGE, size.rows, JUDGE_SECONDS * len(size.domains) * folds),
+        Expected.of(DECODE, size.rows, DECODE_SECONDS * size.width),
+    ]

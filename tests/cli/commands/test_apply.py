@@ -1,0 +1,181 @@
+import json
+import subprocess
+import sys
+
+import polars as pl
+import pytest
+from builders.command_line import cfl, refused
+
+from cfl_cli.jobs import batch
+from cfl_cli.tables import files
+
+
+@pytest.fixture
+def fitted(folder):
+    assert cfl("fit", "data.csv", "-s", "schema.yml", "-m", "m.cfl", "-q").exit_code == 0
+    rows = [f"{n / 2},{n},{'abc'[n % 3]},more" for n in range(9)]
+    (folder / "new.csv").write_text("\n".join(["x,y,cf,note", *rows]) + "\n")
+    return folder
+
+
+def apply(*options, new="new.csv", model="m.cfl", out="out.csv"):
+    return cfl("apply", new, "--model", model, "--out", out, *options)
+
+
+def test_new_rows_get_new_columns_and_a_report_beside_them(fitted):
+    result = apply()
+    assert result.exit_code == 0, result.output
+    assert result.stdout == ""
+    lines = (fitted / "out.csv").read_text().splitlines()
+    assert lines[0] == "x,y,cf,note,cf_imputed,cf_confidence"
+    given = (fitted / "new.csv").read_text().splitlines()
+    assert [line.rsplit(",", 2)[0] for line in lines] == given
+    shown = cfl("report", "out.csv").stdout
+    assert shown.startswith("9 rows of a batch, 1 CF")
+
+
+@pytest.mark.parametrize("form", ["csv", "csv.gz", "jsonl", "parquet", "arrow"])
+def test_the_bytes_depend_on_neither_blocks_nor_threads_nor_the_run(fitted, form, monkeypatch):
+    written = []
+    for rows, jobs in ((8192, 1), (1, 2), (4, 2)):
+        monkeypatch.setattr(batch, "ROWS_AT_ONCE", rows)
+        result = apply("--jobs", jobs, "--overwrite", out=f"out.{form}")
+        assert result.exit_code == 0, result.output
+        written.append((fitted / f"out.{form}").read_bytes())
+    assert written[0] == written[1] == written[2]
+
+
+def test_any_split_of_the_rows_into_files_gives_the_same_rows(fitted):
+    apply("-q")
+    head, *rows = (fitted / "new.csv").read_text().splitlines()
+    parts = []
+    for number, part in enumerate((rows[:4], rows[4:])):
+        (fitted / f"part{number}.csv").write_text("\n".join([head, *part]) + "\n")
+        apply("-q", new=f"part{number}.csv", out=f"out{number}.csv")
+        parts += (fitted / f"out{number}.csv").read_text().splitlines()[1:]
+    assert parts == (fitted / "out.csv").read_text().splitlines()[1:]
+
+
+def test_a_table_goes_through_a_pipe(fitted):
+    apply("-q")
+    command = [sys.executable, "-m", "cfl_cli", "apply", "-", "-m", "m.cfl", "-o", "-"]
+    new = (fitted / "new.csv").read_bytes()
+    piped = subprocess.run(command, input=new, capture_output=True, check=True)
+    assert piped.stdout == (fitted / "out.csv").read_bytes()
+
+
+def test_parquet_keeps_types_and_carries_the_report(fitted):
+    frame = pl.read_csv("new.csv").with_columns(day=pl.date(2024, 1, 1))
+    frame.write_parquet("new.parquet")
+    assert apply("--mode", "both", new="new.parquet", out="out.parquet").exit_code == 0
+    out = pl.read_parquet("out.parquet")
+    assert out.select(frame.columns).equals(frame)
+    assert json.loads(pl.read_parquet_metadata("out.parquet")["cfl.report"])["rows"] == 9
+    assert cfl("report", "out.parquet").exit_code == 0
+
+
+def test_a_history_gets_a_line_per_batch_and_counts_a_batch_once(fitted):
+    for expected in ("batch 1 is added", "batch 1 is there already"):
+        assert expected in apply("--history", "h.jsonl", "--overwrite").stderr
+    (fitted / "next.csv").write_text("x,y,cf\n1,2,a\n2,2,b\n")
+    assert "batch 2 is added" in apply("--history", "h.jsonl", new="next.csv", out="o.csv").stderr
+    lines = [json.loads(line) for line in (fitted / "h.jsonl").read_text().splitlines()]
+    assert [(line["batch"], line["rows"], line["name"]) for line in lines] == [
+        (1, 9, "new.csv"),
+        (2, 2, "next.csv"),
+    ]
+    shown = cfl("report", "--history", "h.jsonl")
+    assert shown.exit_code == 0
+    assert shown.stdout.startswith("2 batches, 1 CF, none drifted")
+
+
+def test_a_report_is_asked_of_one_thing(fitted):
+    for arguments in ((), ("out.csv", "--history", "h.jsonl")):
+        result = cfl("report", *arguments)
+        assert result.exit_code == 2
+        assert "name a table, a report or a model, or a history" in result.stderr
+
+
+def test_a_damaged_history_is_named_and_left_as_it_is(fitted):
+    (fitted / "h.jsonl").write_text("{}\n")
+    refused(apply("--history", "h.jsonl"), 1, "h.jsonl, line 1: not a line of a history")
+    assert (fitted / "h.jsonl").read_text() == "{}\n"
+
+
+@pytest.mark.parametrize("history", ["m.cfl", "new.csv", "out.csv"])
+def test_a_history_is_a_file_of_its_own(fitted, history):
+    before = (fitted / "m.cfl").read_bytes()
+    refused(apply("--history", history), 2, "would be read and written")
+    assert (fitted / "m.cfl").read_bytes() == before
+
+
+def test_the_model_is_never_written_over(fitted):
+    before = (fitted / "m.cfl").read_bytes()
+    refused(apply("--overwrite", "--output-format", "csv", out="m.cfl"), 2, "would be read")
+    assert (fitted / "m.cfl").read_bytes() == before
+
+
+def test_a_wrong_cell_is_named_and_nothing_is_written(fitted):
+    (fitted / "new.csv").write_text("x,y,cf\n1,2,a\n2,3,z\n")
+    refused(apply(), 1, "new.csv: row 2, column 'cf': 'z' is not in the domain")
+
+
+def test_a_column_that_is_there_already_is_refused(fitted):
+    (fitted / "new.csv").write_text("x,y,cf,cf_imputed\n1,2,a,b\n")
+    refused(apply(), 1, "column 'cf_imputed'")
+
+
+def test_bad_records_are_set_aside_if_asked(fitted):
+    (fitted / "new.csv").write_text("x,y,cf\n1,2,a\n2,3\n4,5,b\n")
+    result = apply("--on-bad-row", "set-aside")
+    assert result.exit_code == 0, result.output
+    assert "1 bad record of new.csv set aside" in result.stderr
+    assert len((fitted / "out.csv").read_text().splitlines()) == 3
+
+
+def test_a_cf_flagged_at_fitting_fails_the_run_if_asked(folder):
+    rows = ["x,y,cf", *(f"{n % 2},0,{'abc'[n % 3]}" for n in range(30))]
+    (folder / "data.csv").write_text("\n".join(rows) + "\n")
+    cfl("fit", "data.csv", "-s", "schema.yml", "-m", "m.cfl", "-q", "--gamma", "0")
+    result = apply("--fail-on-flag", "--keep-flagged", new="data.csv")
+    assert result.exit_code == 3
+    assert pl.read_csv("out.csv")["cf_imputed"].null_count() == 30
+
+
+def test_settings_of_the_model_hold_unless_others_are_given(folder):
+    cfl("fit", "data.csv", "-s", "schema.yml", "-m", "m.cfl", "-q", "--mode", "soft")
+    apply("-q", new="data.csv")
+    assert pl.read_csv("out.csv").columns[3:] == ["cf__a", "cf__b", "cf__c"]
+    apply("-q", "--overwrite", "--mode", "hard", new="data.csv")
+    assert pl.read_csv("out.csv").columns[3:] == ["cf_imputed", "cf_confidence"]
+
+
+def test_a_night_without_rows_adds_no_line_and_is_never_the_same_as_another(fitted):
+    (fitted / "empty.csv").write_text("x,y,cf\n")
+    for _ in range(2):
+        said = apply("--history", "h.jsonl", "--overwrite", new="empty.csv").stderr
+        assert "batch 1 has no rows, and is left out" in said
+    assert (fitted / "h.jsonl").read_text() == ""
+
+
+def test_equal_rows_of_another_file_are_another_batch(fitted):
+    (fitted / "next.csv").write_bytes((fitted / "new.csv").read_bytes())
+    apply("-q", "--history", "h.jsonl")
+    assert "batch 2 is added" in apply("--history", "h.jsonl", new="next.csv", out="o.csv").stderr
+    assert cfl("report", "--history", "h.jsonl").exit_code == 0
+
+
+def test_a_table_that_cannot_be_put_in_place_leaves_the_history_as_it_was(fitted, monkeypatch):
+    apply("-q", "--history", "h.jsonl")
+    before = (fitted / "h.jsonl").read_bytes()
+
+    def fails(self):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(files.Staged, "place", fails)
+    (fitted / "next.csv").write_text("x,y,cf\n1,2,a\n")
+    result = apply("--history", "h.jsonl", new="next.csv", out="o.csv")
+    assert result.exit_code == 4
+    assert "No space left" in result.stderr
+    assert (fitted / "h.jsonl").read_bytes() == before
+    assert not (fitted / "o.csv").exists()

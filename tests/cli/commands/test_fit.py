@@ -1,0 +1,94 @@
+import os
+import subprocess
+import sys
+
+import pytest
+from builders.command_line import cfl, impute, refused
+
+from cfl_cli.models.content import is_model
+
+
+def fit(*options, data="data.csv", model="out.cfl"):
+    return cfl("fit", data, "--schema", "schema.yml", "--model", model, *options)
+
+
+def test_fit_writes_a_model_and_says_what_it_holds(folder):
+    result = fit()
+    assert result.exit_code == 0, result.output
+    assert result.stdout == ""
+    assert is_model(folder / "out.cfl")
+    assert "out.cfl: fitted to 12 rows, 1 CF" in result.stderr
+    assert "holds features and confidences of the fitted rows" in result.stderr
+
+
+def test_a_model_of_a_method_that_keeps_no_rows_says_so(folder):
+    assert "holds nothing of any single row" in fit("--method", "commonest").stderr
+
+
+def test_the_report_of_a_model_is_inside(folder):
+    fit("-q")
+    shown = cfl("report", "out.cfl")
+    assert shown.exit_code == 0
+    assert shown.stdout.startswith("12 rows, 1 CF")
+
+
+def test_a_model_that_exists_is_replaced_only_if_asked(folder):
+    (folder / "kept.cfl").write_text("mine")
+    refused(fit(model="kept.cfl"), 2, "kept.cfl: already exists: add --overwrite")
+    assert (folder / "kept.cfl").read_text() == "mine"
+    assert fit("--overwrite", model="kept.cfl").exit_code == 0
+
+
+def test_what_is_read_is_never_written(folder):
+    refused(fit("--overwrite", model="data.csv"), 2, "would be read and written")
+
+
+def test_what_learns_nothing_is_refused_before_the_work(folder):
+    refused(fit("--method", "observed"), 2, "--method observed learns nothing")
+
+
+def test_a_flagged_cf_fails_the_run_if_asked(folder):
+    rows = ["x,y,cf", *(f"{n % 2},0,{'abc'[n % 3]}" for n in range(30))]
+    (folder / "data.csv").write_text("\n".join(rows) + "\n")
+    result = fit("--fail-on-flag", "--gamma", 0)
+    assert result.exit_code == 3
+    assert is_model(folder / "out.cfl")
+
+
+def test_impute_keeps_the_same_model_in_one_go(folder):
+    fit("-q")
+    result = impute("--model", "too.cfl")
+    assert result.exit_code == 0, result.output
+    assert "too.cfl: a model of" in result.stderr
+    assert (folder / "too.cfl").read_bytes() == (folder / "out.cfl").read_bytes()
+
+
+def test_impute_refuses_one_file_for_two_things(folder):
+    refused(impute("--model", "out.csv"), 2, "written twice")
+
+
+def test_two_processes_write_one_file(folder):
+    files = []
+    for seed, jobs in (("1", "1"), ("2", "4")):
+        command = [sys.executable, "-m", "cfl_cli", "fit", "data.csv", "-s", "schema.yml"]
+        subprocess.run(
+            [*command, "-m", f"{seed}.cfl", "-q", "--jobs", jobs],
+            env={**os.environ, "PYTHONHASHSEED": seed},
+            check=True,
+        )
+        files.append((folder / f"{seed}.cfl").read_bytes())
+    assert files[0] == files[1]
+
+
+@pytest.mark.parametrize("content", [b"", b"PK\x03\x04zip", b"\x80\x04pickle", b"x" * 100])
+def test_a_file_that_is_no_model_gets_one_line(folder, content):
+    (folder / "m.cfl").write_bytes(content)
+    result = cfl("apply", "data.csv", "--model", "m.cfl", "--out", "out.csv")
+    refused(result, 1, "m.cfl: ")
+    assert len(result.stderr.splitlines()) == 1
+
+
+def test_a_model_is_a_file(folder):
+    refused(fit(model="-"), 2, "--model writes a file: name one, not -")
+    refused(impute("--model", "-"), 2, "--model writes a file: name one, not -")
+    assert not (folder / "-").exists()

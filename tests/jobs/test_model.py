@@ -1,0 +1,178 @@
+"""A model answers rows that come later, each by itself, and is the same after a file."""
+
+import numpy as np
+import polars as pl
+import pytest
+from builders.tables import SCHEMA, table
+from polars.testing import assert_frame_equal
+
+from cfl_cli import DataError, Model, UsageError, fit, impute
+from cfl_cli.core.methods import METHODS
+from cfl_cli.estimators import boost_objective, net
+from cfl_cli.jobs import batch
+
+LEARNING = [name for name, traits in METHODS.items() if traits.learns]
+NEW = table(23, seed=5)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def quick():
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(net, "STEPS", 24)
+        patch.setattr(boost_objective, "MOST_ROUNDS", 6)
+        yield
+
+
+@pytest.fixture(scope="module", params=LEARNING)
+def model(request):
+    return fit(table(), SCHEMA, method=request.param)
+
+
+@pytest.fixture(scope="module")
+def quickest():
+    return fit(table(), SCHEMA, method="commonest")
+
+
+def confidences(result):
+    return np.hstack([*result.confidences.values()])
+
+
+def test_a_model_says_the_same_after_a_file_for_any_block_any_split_and_any_order(
+    model, tmp_path, monkeypatch
+):
+    whole = model.apply(NEW, mode="both", jobs=1)
+    assert confidences(whole).shape == (23, 7)
+    loaded = Model.load(_saved(model, tmp_path))
+    assert_frame_equal(loaded.apply(NEW, mode="both", jobs=2).frame, whole.frame)
+    parts = [loaded.apply(NEW[part], mode="both").frame for part in (slice(8), slice(8, 23))]
+    assert_frame_equal(pl.concat(parts), whole.frame)
+    order = np.random.default_rng(0).permutation(23)
+    mixed = loaded.apply(NEW[order], mode="both").frame
+    assert_frame_equal(mixed, whole.frame[order])
+    for rows in (1, 7):
+        monkeypatch.setattr(batch, "ROWS_AT_ONCE", rows)
+        again = model.apply(NEW, mode="both")
+        assert_frame_equal(again.frame, whole.frame)
+        assert again.report.columns == whole.report.columns
+
+
+def _saved(model, folder):
+    model.save(folder / "m.cfl")
+    return folder / "m.cfl"
+
+
+@pytest.mark.parametrize("name", ["boost", "net", "commonest"])
+def test_what_keeps_no_rows_says_of_fitted_ones_what_imputing_says(name):
+    imputed = impute(table(), SCHEMA, method=name, mode="both", keep_model=True)
+    assert_frame_equal(imputed.model.apply(table(), mode="both").frame, imputed.frame)
+
+
+def test_an_own_cell_never_changes_the_prior_of_its_cf(model, workers):
+    changed = NEW.with_columns(one=pl.Series(["a"] * 11 + ["=c"] * 12))
+    answers = []
+    for frame in (NEW, changed):
+        new = batch.Batch(model, model.settings, workers, name="new")
+        new.add(frame)
+        answers.append(new.sample.drawn().arrays["priors"])
+    np.testing.assert_array_equal(answers[0][:, :3], answers[1][:, :3])
+
+
+def test_models_of_one_table_are_one_file(tmp_path):
+    files = []
+    for jobs in (1, 4):
+        fit(table(), SCHEMA, method="graph", jobs=jobs).save(tmp_path / "m.cfl")
+        files.append((tmp_path / "m.cfl").read_bytes())
+    assert files[0] == files[1]
+    loaded = Model.load(tmp_path / "m.cfl")
+    loaded.save(tmp_path / "again.cfl")
+    assert (tmp_path / "again.cfl").read_bytes() == files[0]
+    assert loaded.checksum == fit(table(), SCHEMA, method="graph").checksum
+
+
+def test_what_is_unusual_in_new_rows_is_counted_and_answered(quickest):
+    odd = NEW.with_columns(
+        x=pl.Series(["7.5", "", *NEW["x"][2:]]),
+        place=pl.Series(["moon"] * 12 + [*NEW["place"][12:]]),
+    )
+    result = quickest.apply(odd.with_columns(more=pl.lit(1)))
+    assert result.frame.columns[-1] == "two_confidence"
+    assert result.frame["two_imputed"].null_count() == 0
+    warnings = "\n".join(result.report.warnings)
+    assert "column 'x': 1 missing cell filled in" in warnings
+    assert "column 'x': 2 numbers outside the fitted range" in warnings
+    assert "column 'place': 12 cells" in warnings
+    assert result.report.batch.new_categories == {"place": pytest.approx(12 / 23)}
+    assert "new-categories" in result.report.columns[0].flags
+
+
+def test_a_missing_column_is_named_with_a_way_out(quickest):
+    with pytest.raises(DataError, match=r"new: column 'place' .*the model needs it"):
+        quickest.apply(NEW.drop("place"), name="new")
+
+
+def test_a_cell_outside_the_domain_is_named_by_its_row_in_the_whole_table(quickest, monkeypatch):
+    monkeypatch.setattr(batch, "ROWS_AT_ONCE", 4)
+    wrong = NEW.with_columns(two=pl.Series([*NEW["two"][:21], "z", "p"]))
+    with pytest.raises(DataError, match=r"row 22, column 'two': 'z' is not in the domain"):
+        quickest.apply(wrong)
+
+
+@pytest.mark.parametrize("rows", [0, 1])
+def test_no_rows_and_one_row_are_answered(model, rows):
+    result = model.apply(NEW.head(rows))
+    assert result.frame.height == result.report.rows == rows
+    assert result.confidences["one"].shape == (rows, 3)
+    assert result.report.to_json()
+
+
+def test_only_what_is_written_may_differ_from_fitting(quickest):
+    with pytest.raises(UsageError, match="k is decided when a model is fitted"):
+        quickest.apply(NEW, k=3)
+    unsure = quickest.apply(NEW, min_confidence=0.99).frame
+    assert unsure["two_imputed"].null_count() == 23
+    assert quickest.apply(NEW, mode="soft").frame.columns[6:8] == ["one__a", "one__b"]
+
+
+def test_cfs_that_were_flagged_at_fitting_are_kept_as_observed_if_asked(quickest):
+    assert {column.name for column in quickest.report.columns if column.flagged} == {"one", "two"}
+    kept = quickest.apply(NEW, keep_flagged=True)
+    assert kept.frame["one_imputed"].null_count() == 23
+    assert [column.action for column in kept.report.columns] == ["kept", "kept"]
+
+
+def test_pandas_and_pyarrow_tables_come_back_as_such(quickest):
+    whole = quickest.apply(NEW).frame
+    assert quickest.apply(NEW.to_pandas()).frame.columns.tolist() == whole.columns
+    arrow = quickest.apply(NEW.to_arrow()).frame
+    assert arrow.column_names == whole.columns
+    assert arrow["two_imputed"].to_pylist() == whole["two_imputed"].to_list()
+
+
+def test_what_learns_nothing_cannot_be_kept():
+    with pytest.raises(UsageError, match="--method observed learns nothing"):
+        fit(table(), SCHEMA, method="observed")
+    with pytest.raises(UsageError, match="--method observed learns nothing"):
+        impute(table(), SCHEMA, method="observed", keep_model=True)
+
+
+def test_without_folds_there_is_no_test_of_drift_and_the_report_says_so():
+    result = fit(table(), SCHEMA, method="graph", folds=0).apply(NEW)
+    assert result.report.columns[0].drift is None
+    assert "no cells were hidden at fitting" in result.report.columns[0].drift_reason
+
+
+def test_rows_that_the_model_was_fitted_to_are_warned_of():
+    known = table(1500, seed=2).with_columns(two=pl.Series([*"pqrs"] * 375))  # noise
+    model = fit(known, SCHEMA, gamma=0.0)
+    assert not any("far better" in said for said in model.apply(table(500, 3)).report.warnings)
+    (warned,) = (said for said in model.apply(known).report.warnings if "far better" in said)
+    assert warned.startswith("two: predicted far better than at fitting")
+
+
+def test_a_model_shows_nothing_of_the_table(quickest):
+    assert repr(quickest) == "Model(commonest, 60 rows, 2 CFs)"
+
+
+def test_what_is_no_table_is_refused_as_such(quickest):
+    with pytest.raises(UsageError, match="expected a polars, pandas or pyarrow table"):
+        quickest.apply([1, 2])
