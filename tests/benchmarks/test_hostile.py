@@ -64,6 +64,7 @@ def python(*given):
     )
 
 
+@pytest.mark.slow
 def test_every_way_to_end_is_recognised(path):
     run = python("-c", BAD, path)
     assert run.stdout.split("\n") == [

@@ -55,7 +55,7 @@ def test_bank_is_as_accurate_as_the_paper_in_little_memory(tmp_path):
     assert report["peak_memory_mb"] < 1500
 
 
-@pytest.mark.whole_tables
+@pytest.mark.slow
 def test_adult_is_more_accurate_than_the_paper(tmp_path):
     truth = read("adult")
     ofs = kinds(truth, ADULT, ["sex"], ["income"])
@@ -80,6 +80,16 @@ def test_a_part_of_a_table_is_estimated_as_well_as_was_recorded(table):
     assert not quality.worse(quality.measure(table, DATA), quality.recorded()[table])
 
 
+@pytest.mark.slow  # that a worse number is noticed is tested below, on numbers written by hand
 def test_weights_without_a_ridge_would_be_seen_to_be_worse():
     found = quality.measure("bank", DATA, ridge=0.001)
     assert any("accuracy" in words for words in quality.worse(found, quality.recorded()["bank"]))
+
+
+def test_what_is_worse_than_recorded_by_more_than_the_tolerance_is_told():
+    before = {"job": {"accuracy": 0.5, "cross_entropy": 1.0}}
+    found = {"job": {"accuracy": 0.48, "cross_entropy": 1.04}}
+    told = ["job: accuracy 0.48, recorded 0.5", "job: cross_entropy 1.04, recorded 1.0"]
+    assert quality.worse(found, before) == told
+    assert not quality.worse(before, found)
+    assert not quality.worse({"job": {"accuracy": 0.495, "cross_entropy": 1.02}}, before)

@@ -173,6 +173,7 @@ def test_the_plot_is_the_same_for_the_same_results(tmp_path):
     assert (tmp_path / "one.svg").read_bytes() == (tmp_path / "two.svg").read_bytes()
 
 
+@pytest.mark.slow
 def test_a_second_run_measures_nothing_again(tmp_path):
     command = [sys.executable, "-m", "benchmarks.speed", "--quick", "--out", tmp_path]
     command += ["--only", "cfl-generated-100"]

@@ -61,6 +61,7 @@ def test_numbers_of_the_page_are_means_worked_out_from_the_file():
     np.testing.assert_allclose(numbers, np.mean(found, axis=1), atol=0.0006)
 
 
+@pytest.mark.slow
 def test_the_script_tries_everything_and_does_not_do_it_twice(
     hurried, tmp_path, monkeypatch, capsys
 ):
@@ -76,6 +77,7 @@ def test_the_script_tries_everything_and_does_not_do_it_twice(
     assert capsys.readouterr().out == ""
 
 
+@pytest.mark.slow
 def test_parts_put_together_are_what_boost_and_auto_answer(lab, workers):
     boosts.run(lab)
     nets.run(lab)
