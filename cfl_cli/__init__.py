@@ -26,8 +26,9 @@ The map of the house. A room imports only rooms above it:
                  losses, reference, detector, drift (whether new cells are predicted worse), batch,
                  history; scores (by the truth), audit (by rows checked)
     jobs/        one file per job on a data frame: learn (+ prepare, refit); impute
-                 (+ suspects), fit, model (+ kept, batch, sample), cost, tune (+ search, trials),
-                 mask, evaluate (+ truth), audit (+ answers, checked, write_back)
+                 (+ suspects), fit, model (+ kept, row_filler, batch, sample), cost, tune
+                 (+ search, trials), mask, evaluate (+ truth), audit (+ answers, checked,
+                 write_back)
     cli/         the command line: app, usage, signals, streams, log; given, options, inputs,
                  outputs, applies, audits, reports, summary; progress (+ outlook); help, manual,
                  completion; commands/ (a file each); show/ (page, layout; report (+ notes,

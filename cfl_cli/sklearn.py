@@ -32,9 +32,9 @@ except ImportError as error:
 from cfl_cli.core.parallel import Workers, slices
 from cfl_cli.core.settings import Settings
 from cfl_cli.errors import CflError, ResourceError
-from cfl_cli.jobs.batch import Batch
 from cfl_cli.jobs.fit import fit
 from cfl_cli.jobs.impute import impute
+from cfl_cli.jobs.row_filler import RowFiller
 from cfl_cli.schema.model import Schema
 from cfl_cli.steps.cells import Cells, used_columns
 from cfl_cli.steps.decode import new_names
@@ -49,7 +49,7 @@ FITTING = ("method", "k", "iterations", "gamma", "ridge", "folds", "seed")
 APPLYING = ("mode", "keep_flagged")  # settings that may change after fitting
 
 
-class ComplementaryImputer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
+class ComplementaryImputer(TransformerMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
     """Estimate what is behind the exclusions of complementary features (CFs).
 
     `schema` says what the columns are: a `Schema`, a mapping like one, the path of a YAML file, or
@@ -244,10 +244,11 @@ class ComplementaryImputer(TransformerMixin, BaseEstimator):  # type: ignore[mis
         used = _used(rows, self.model_.schema)
         settings = self.model_.changed(**self._settings(*APPLYING))
         with Workers(self._threads) as workers:
-            batch = Batch(self.model_, settings, workers, name=NAME)
-            batch.check(used.columns)
+            filler = RowFiller(self.model_, settings, workers, name=NAME)
+            filler.check(used.columns)
             parts = [
-                batch.add(used[part]).columns for part in slices(len(used), batch.rows_at_once)
+                filler.fill(used[part], first_row=part.start + 1).columns
+                for part in slices(len(used), filler.rows_at_once)
             ]
         return [pl.concat(series) for series in zip(*parts, strict=True)]
 

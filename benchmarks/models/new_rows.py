@@ -78,7 +78,7 @@ def made(
         truth = [tables.places(table.truth[cf], values) for cf, values in table.cfs.items()]
         return table.masked, Schema.parse(table.schema), np.column_stack(truth)
     from benchmarks.field import cases  # noqa: PLC0415 — in the extra [bench]
-    from benchmarks.field import tables as field  # noqa: PLC0415
+    from benchmarks.field import tables as field  # noqa: PLC0415 — only where it is asked for
 
     found = field.read(name)
     frame, schema = cases.masked(found, "uniform", seed)

@@ -1,14 +1,19 @@
 """What a command works with: the schema, the settings as everybody has them, the table."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TypeVar
 
 from cfl_cli.cli.given import Values
 from cfl_cli.cli.log import LOG
+from cfl_cli.cli.progress import Display
 from cfl_cli.core.settings import RunSettings, Settings, override
 from cfl_cli.jobs.kept import Kept
 from cfl_cli.schema.model import Schema
 from cfl_cli.tables import table as tables
 from cfl_cli.tables.table import Place, Table
+
+Learned = TypeVar("Learned")
 
 
 @dataclass(frozen=True)
@@ -18,6 +23,22 @@ class Inputs:
     schema: Schema
     settings: Settings
     run: RunSettings
+
+    def learn(
+        self, job: Callable[..., Learned], table: Table, source: Place, **more: object
+    ) -> Learned:
+        """Return what a job makes of a table, which it learns from with these settings."""
+        with Display(quiet=self.run.quiet) as display:
+            return job(
+                table.frame,
+                self.schema,
+                name=source.name,
+                progress=display,
+                jobs=self.run.jobs,
+                max_memory=self.run.max_memory,
+                **more,
+                **self.settings.as_dict(),
+            )
 
 
 def load(path: str, given: Values, text: str | None = None) -> Inputs:

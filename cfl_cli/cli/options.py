@@ -164,6 +164,13 @@ Data = Annotated[
         help=f"Table: {_suffixes()}; - is standard input.",
     ),
 ]
+
+
+def model_option(text: str, *, panel: str) -> Any:
+    """Return the option that names a model, described in a command's own words."""
+    return typer.Option("--model", "-m", metavar="FILE", help=text, rich_help_panel=panel)
+
+
 SchemaFile = Annotated[
     str,
     typer.Option(

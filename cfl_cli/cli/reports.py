@@ -13,11 +13,11 @@ def page_of(name: str, *, is_history: bool, to_file: bool) -> Page[Any]:
     """Return the page of what has this name; a file can hold every sign, a terminal may not."""
     if is_history:
         from cfl_cli.cli.show import history as show  # noqa: PLC0415 — one of the two is needed
-        from cfl_cli.trust import history  # noqa: PLC0415
+        from cfl_cli.trust import history  # noqa: PLC0415 — loads slowly
 
         encoding = "utf-8" if to_file else sys.stdout.encoding
         return show.page(history.read(tables.local(name)), encoding=encoding)
-    from cfl_cli.cli.show.report import page  # noqa: PLC0415
+    from cfl_cli.cli.show.report import page  # noqa: PLC0415 — loads slowly
 
     return page(Report.from_json(_text(name), name=name))
 

@@ -49,8 +49,8 @@ def linked(n: int, rows: Ints, others: Ints, groups: Ints | None = None) -> Ints
     Rows that belong together by `groups` already still do.
     """
     # Here, as they load slowly and few tables have anything to link.
-    from scipy.sparse import coo_array  # noqa: PLC0415
-    from scipy.sparse.csgraph import connected_components  # noqa: PLC0415
+    from scipy.sparse import coo_array  # noqa: PLC0415 — loads slowly
+    from scipy.sparse.csgraph import connected_components  # noqa: PLC0415 — loads slowly
 
     one, other = rows, others
     if groups is not None:

@@ -89,13 +89,13 @@ def estimate(
     )
 
 
-def model_bytes(size: Size, settings: Settings) -> float:  # noqa: ARG001
+def model_bytes(size: Size, settings: Settings) -> float:  # noqa: ARG001 — as all have it
     """Return about how many bytes are kept of what is fitted."""
     leaves = sum(shape.leaves for shape in SHAPES.values())
     return float(USUAL_ROUNDS * size.width * leaves * (8 + 4 + 4 + 4 + 8))
 
 
-def memory(size: Size, settings: Settings, *, jobs: int) -> float:  # noqa: ARG001
+def memory(size: Size, settings: Settings, *, jobs: int) -> float:  # noqa: ARG001 — as all have it
     """Return about how many bytes are held at the peak, those of the table left aside."""
     n, width, largest = size.rows, size.width, max(size.domains)
     features = n * (8 + 1) * (size.features + jobs * MOST_COLUMNS)  # and in bins
@@ -104,7 +104,7 @@ def memory(size: Size, settings: Settings, *, jobs: int) -> float:  # noqa: ARG0
     return float(features + fits + confidences + jobs * n * largest * (8 + 6 * 4))
 
 
-def stages(size: Size, settings: Settings, *, folds: int) -> list[Expected]:  # noqa: ARG001
+def stages(size: Size, settings: Settings, *, folds: int) -> list[Expected]:  # noqa: ARG001 — as all have it
     """Return what `estimate` is going to do, and about how long each stage takes."""
     runs = {FROM_OFS: folds + 1, FROM_CFS: folds + 1, ON_SHUFFLED: min(folds, 1) + 1}
     if len(size.domains) == 1:

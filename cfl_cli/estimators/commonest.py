@@ -32,7 +32,7 @@ def estimate(
     *,
     folds: Sequence[Ints],
     workers: Workers,
-    progress: Progress,  # noqa: ARG001
+    progress: Progress,  # noqa: ARG001 — as all have it
 ) -> Estimate:
     """Return the shares of the values, with every row's own cells applied."""
     fitted = FittedShares(np.concatenate(known.shares()))
@@ -49,7 +49,7 @@ class FittedShares:
     shares: Floats  # ΣK
     rules: None = None
 
-    def answer(self, rows: Known, workers: Workers) -> Answer:  # noqa: ARG002
+    def answer(self, rows: Known, workers: Workers) -> Answer:  # noqa: ARG002 — as all have it
         """Return what is said of some rows."""
         return answer_by(np.tile(self.shares, (len(rows), 1)), rows)
 
@@ -65,7 +65,7 @@ def restore(state: State, layout: Layout) -> FittedShares:
     return FittedShares(shares)
 
 
-def model_bytes(size: Size, settings: Settings) -> float:  # noqa: ARG001
+def model_bytes(size: Size, settings: Settings) -> float:  # noqa: ARG001 — as all have it
     """Return about how many bytes are kept of what is fitted."""
     return 8.0 * size.width
 

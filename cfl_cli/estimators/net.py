@@ -88,20 +88,20 @@ def estimate(
     )
 
 
-def model_bytes(size: Size, settings: Settings) -> float:  # noqa: ARG001
+def model_bytes(size: Size, settings: Settings) -> float:  # noqa: ARG001 — as all have it
     """Return about how many bytes are kept of what is fitted."""
     layers = 4 * UNITS * (size.features + UNITS + size.width)
     looks = min(len(size.domains), LOOKS)
     return float(looks * layers + 16 * net_inputs.MOST_KNOTS * size.features)
 
 
-def memory(size: Size, settings: Settings, *, jobs: int) -> float:  # noqa: ARG001
+def memory(size: Size, settings: Settings, *, jobs: int) -> float:  # noqa: ARG001 — as all have it
     """Return about how many bytes are held at the peak, those of the table left aside."""
     n, width = size.rows, size.width
     return float(n * (8 + 4) * size.features + n * width * (1 + 4 * 8) + jobs * 4 * n * width)
 
 
-def stages(size: Size, settings: Settings, *, folds: int) -> list[Expected]:  # noqa: ARG001
+def stages(size: Size, settings: Settings, *, folds: int) -> list[Expected]:  # noqa: ARG001 — as all have it
     """Return what `estimate` is going to do, and about how long each stage takes."""
     runs = {TRAINING: folds + 1, ON_SHUFFLED: min(folds, 1) + 1}
     return [Expected.of(stage, size.rows, count * RUN_SECONDS) for stage, count in runs.items()]

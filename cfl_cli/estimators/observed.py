@@ -27,7 +27,7 @@ def estimate(
     *,
     folds: Sequence[Ints],
     workers: Workers,  # noqa: ARG001 — the work of a moment
-    progress: Progress,  # noqa: ARG001
+    progress: Progress,  # noqa: ARG001 — as all have it
 ) -> Estimate:
     """Return what the cells say when nothing else is known."""
     even = np.concatenate([np.full(how.size, 1 / how.size) for how in known.mechanisms])
@@ -37,21 +37,21 @@ def estimate(
     return Estimate(*applied, (Origin("observed"),) * len(known.blocks), hidden)
 
 
-def restore(state: State, layout: Layout) -> Fitted:  # noqa: ARG001
+def restore(state: State, layout: Layout) -> Fitted:  # noqa: ARG001 — as all have it
     """Raise StateError: nothing is ever fitted."""
     raise StateError("method observed learns nothing that could be kept")
 
 
-def model_bytes(size: Size, settings: Settings) -> float:  # noqa: ARG001
+def model_bytes(size: Size, settings: Settings) -> float:  # noqa: ARG001 — as all have it
     """Return that nothing is kept."""
     return 0.0
 
 
-def memory(size: Size, settings: Settings, *, jobs: int) -> float:  # noqa: ARG001
+def memory(size: Size, settings: Settings, *, jobs: int) -> float:  # noqa: ARG001 — as all have it
     """Return about how many bytes are held at the peak, those of the table left aside."""
     return float(size.rows * (8 * size.features + 33 * size.width))
 
 
-def stages(size: Size, settings: Settings, *, folds: int) -> list[Expected]:  # noqa: ARG001
+def stages(size: Size, settings: Settings, *, folds: int) -> list[Expected]:  # noqa: ARG001 — as all have it
     """Return what `estimate` is going to do: nothing that takes time."""
     return []

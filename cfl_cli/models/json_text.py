@@ -66,7 +66,7 @@ def _finite(digits: str) -> float:
     return number
 
 
-def _constant(name: str) -> float:  # noqa: ARG001
+def _constant(name: str) -> float:  # noqa: ARG001 — json passes it
     raise ValueError("JSON with a number that is not finite")
 
 

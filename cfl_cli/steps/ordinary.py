@@ -97,7 +97,7 @@ class FittedCategories:
         """Return whether the fitted rows differ in it."""
         return self.seen > 1
 
-    def features(self, cells: Cells, problems: Problems) -> tuple[Floats, Counts]:  # noqa: ARG002
+    def features(self, cells: Cells, problems: Problems) -> tuple[Floats, Counts]:  # noqa: ARG002 — as numbers have it
         """Return the cells' features, n × width, and what is unusual."""
         codes = cells.codes(self.values)
         unseen = int(((codes < 0) & ~cells.missing).sum())

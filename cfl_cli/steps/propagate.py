@@ -273,7 +273,7 @@ def beside_neighbors(neighbors: Ints, weights: Floats) -> Ints:
 
 def _matrix(neighbors: Ints, weights: Floats) -> "sp.csr_array":
     """Return H, n × n, without the neighbors of weight 0."""
-    import scipy.sparse as sp  # noqa: PLC0415
+    import scipy.sparse as sp  # noqa: PLC0415 — loads slowly
 
     n, k = neighbors.shape
     kind = np.int32 if n * k < np.iinfo(np.int32).max else np.int64

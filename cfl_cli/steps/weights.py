@@ -133,7 +133,7 @@ class Workspace:
     def set_up(cls, k: int, *, ridge: float) -> Self:
         """Allocate and factorise for stacks of k × k problems."""
         import osqp  # noqa: PLC0415 — slow to import, and of no use to new rows
-        import scipy.sparse as sp  # noqa: PLC0415
+        import scipy.sparse as sp  # noqa: PLC0415 — loads slowly
 
         column, row = np.tril_indices(k)
         eye = sp.identity(STACK)
@@ -167,7 +167,7 @@ class Workspace:
         return np.concatenate([self._solve(grams[part]) for part in slices(len(grams), STACK)])
 
     def _solve(self, grams: Floats) -> Floats:
-        from osqp import SolverStatus  # noqa: PLC0415
+        from osqp import SolverStatus  # noqa: PLC0415 — loads slowly
 
         rows = np.arange(STACK) % len(grams)  # a short stack repeats its rows
         numbers = 2 * grams[rows[:, None], *self.upper]

@@ -223,7 +223,7 @@ def _from_objects(name: str, column: npt.NDArray[Any]) -> pl.Series:
 
 def _is_missing(cell: Any) -> bool:
     """Return whether a cell is None, NaN or what pandas has for them."""
-    return cell is None or type(cell).__name__ == "NAType" or bool(cell != cell)  # noqa: PLR0124
+    return cell is None or type(cell).__name__ == "NAType" or bool(cell != cell)  # noqa: PLR0124 — NaN is not itself
 
 
 def _from_pandas(frame: Any, name: str) -> pl.Series:

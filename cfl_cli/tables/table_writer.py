@@ -2,8 +2,7 @@
 
 import shutil
 from collections.abc import Iterator, Mapping
-from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext, suppress
-from dataclasses import dataclass
+from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any, Protocol
 
@@ -34,21 +33,6 @@ class Target(Protocol):
 
     def finish(self) -> None:
         """Bring what was written to where it cannot be lost."""
-
-
-@dataclass
-class Stream:
-    """Standard output, for a table that is complete already."""
-
-    file: IO[bytes]
-
-    def guarded(self) -> AbstractContextManager[None]:
-        """Leave errors to whoever opened it."""
-        return nullcontext()
-
-    def finish(self) -> None:
-        """Flush it."""
-        self.file.flush()
 
 
 class TableWriter:
@@ -150,20 +134,15 @@ def write(
     *,
     report: str | None,
     source: Table | None = None,
-    beside: Mapping[Path, str] | None = None,
-    stream: IO[bytes] | None = None,
     overwrite: bool = True,
 ) -> None:
-    """Write the table, and texts `beside` it, completely or not at all; embed `report` if possible.
+    """Write a whole table, completely or not at all; embed `report` if possible.
 
-    `source` is the table that `frame` comes from, `stream` is standard output if the place is that.
+    `source` is the table that `frame` comes from.
     """
-    with files.Staging(overwrite=overwrite) as staging:
-        path = place.path
-        target: Target = Stream(_given(stream)) if path is None else staging.begin(path)
-        with _closing(TableWriter(place, target, staging, None), staging) as writer:
-            writer.add(frame, source)
-            writer.finish(report=report, beside=beside)
+    with writing(place, overwrite=overwrite) as writer:
+        writer.add(frame, source)
+        writer.finish(report=report)
 
 
 @contextmanager

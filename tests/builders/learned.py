@@ -7,6 +7,7 @@ from builders.known import known_of
 
 from cfl_cli.core.exclusions import Mechanism
 from cfl_cli.core.state import State
+from cfl_cli.estimators.interface import Layout
 
 FIELDS = ("priors", "confidences", "fell_back", "mass")
 LARGE = 1e38
@@ -22,6 +23,11 @@ def related(n=90, sizes=(9, 4), seed=0):
     values = np.column_stack([(shares * size).astype(int) for size in sizes])
     mechanisms = [Mechanism(size) for size in sizes]
     return known_of(features, values, mechanisms, exclusions=(0, 1, 2), seed=seed)
+
+
+def layout_of(known):
+    """What anything fitted to these rows must fit."""
+    return Layout(known.features.shape[1], known.mechanisms)
 
 
 def assert_alike(one, other, rows=slice(None)):

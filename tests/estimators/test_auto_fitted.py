@@ -9,6 +9,7 @@ from builders.learned import (
     assert_rows_are_answered_by_themselves,
     broken,
     copied,
+    layout_of,
     related,
 )
 
@@ -35,10 +36,6 @@ def estimate(table):
         patch.setattr(auto, "PARTS", {"boost": boost, "net": net})
         patch.setattr(auto, "IN_FULL", {})
         return run("auto", table, folds=folds(len(table), 3, seed=0)[:1])
-
-
-def layout_of(known):
-    return Layout(known.features.shape[1], known.mechanisms)
 
 
 def test_the_rows_that_were_fitted_are_answered_as_they_were_estimated(table, estimate, workers):

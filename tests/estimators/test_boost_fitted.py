@@ -10,6 +10,7 @@ from builders.learned import (
     assert_rows_are_answered_by_themselves,
     broken,
     copied,
+    layout_of,
     related,
 )
 
@@ -31,10 +32,6 @@ def estimate(table):
         patch.setattr(boost_objective, "MOST_ROUNDS", 6)
         patch.setattr(boost, "CLEAR", 0.0)  # or nothing would seem related in so few rows
         return run("boost", table, folds=folds(len(table), 3, seed=0)[:2])
-
-
-def layout_of(known):
-    return Layout(known.features.shape[1], known.mechanisms)
 
 
 def test_the_rows_that_were_fitted_are_answered_as_they_were_estimated(table, estimate, workers):

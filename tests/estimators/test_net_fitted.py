@@ -7,13 +7,13 @@ from builders.learned import (
     assert_rows_are_answered_by_themselves,
     broken,
     copied,
+    layout_of,
     related,
 )
 
 from cfl_cli.core.draws import folds
 from cfl_cli.core.state import StateError
 from cfl_cli.estimators import net
-from cfl_cli.estimators.interface import Layout
 
 
 @pytest.fixture(scope="module")
@@ -26,10 +26,6 @@ def estimate(table):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(net, "STEPS", 60)
         return run("net", table, folds=folds(len(table), 3, seed=0)[:1])
-
-
-def layout_of(known):
-    return Layout(known.features.shape[1], known.mechanisms)
 
 
 def dense(layers, inputs):

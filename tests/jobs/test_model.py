@@ -9,7 +9,7 @@ from polars.testing import assert_frame_equal
 from cfl_cli import DataError, Model, UsageError, fit, impute
 from cfl_cli.core.methods import METHODS
 from cfl_cli.estimators import boost_objective, net
-from cfl_cli.jobs import batch
+from cfl_cli.jobs import batch, row_filler
 
 LEARNING = [name for name, traits in METHODS.items() if traits.learns]
 NEW = table(23, seed=5)
@@ -50,7 +50,7 @@ def test_a_model_says_the_same_after_a_file_for_any_block_any_split_and_any_orde
     mixed = loaded.apply(NEW[order], mode="both").frame
     assert_frame_equal(mixed, whole.frame[order])
     for rows in (1, 7):
-        monkeypatch.setattr(batch, "ROWS_AT_ONCE", rows)
+        monkeypatch.setattr(row_filler, "ROWS_AT_ONCE", rows)
         again = model.apply(NEW, mode="both")
         assert_frame_equal(again.frame, whole.frame)
         assert again.report.columns == whole.report.columns
@@ -111,7 +111,7 @@ def test_a_missing_column_is_named_with_a_way_out(quickest):
 
 
 def test_a_cell_outside_the_domain_is_named_by_its_row_in_the_whole_table(quickest, monkeypatch):
-    monkeypatch.setattr(batch, "ROWS_AT_ONCE", 4)
+    monkeypatch.setattr(row_filler, "ROWS_AT_ONCE", 4)
     wrong = NEW.with_columns(two=pl.Series([*NEW["two"][:21], "z", "p"]))
     with pytest.raises(DataError, match=r"row 22, column 'two': 'z' is not in the domain"):
         quickest.apply(wrong)

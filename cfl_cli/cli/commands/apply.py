@@ -5,7 +5,7 @@ from typing import Annotated
 import typer
 
 from cfl_cli.cli.given import Values, takes
-from cfl_cli.cli.options import HISTORY, READING_AND_WRITING, Out, variant
+from cfl_cli.cli.options import HISTORY, READING_AND_WRITING, Out, model_option, variant
 
 EXAMPLE = "cfl apply tonight.csv --model people.cfl --out filled.csv --history people.jsonl"
 BATCHES = variant(
@@ -24,16 +24,7 @@ def apply(
             metavar="NEW", help="Table of new rows, in any format of DATA; - is standard input."
         ),
     ],
-    model: Annotated[
-        str,
-        typer.Option(
-            "--model",
-            "-m",
-            metavar="FILE",
-            help="Model that `cfl fit` wrote.",
-            rich_help_panel="Input",
-        ),
-    ],
+    model: Annotated[str, model_option("Model that `cfl fit` wrote.", panel="Input")],
     out: Out,
     *,
     given: Values,

@@ -5,7 +5,7 @@ from typing import Annotated
 import typer
 
 from cfl_cli.cli.given import Values, takes
-from cfl_cli.cli.options import READING, Data, SchemaFile
+from cfl_cli.cli.options import READING, Data, SchemaFile, model_option
 
 EXAMPLE = "cfl fit people.csv --schema schema.yml --model people.cfl"
 
@@ -14,16 +14,7 @@ EXAMPLE = "cfl fit people.csv --schema schema.yml --model people.cfl"
 def fit(
     data: Data,
     schema: SchemaFile,
-    model: Annotated[
-        str,
-        typer.Option(
-            "--model",
-            "-m",
-            metavar="FILE",
-            help="Model to write, by convention .cfl.",
-            rich_help_panel="Output",
-        ),
-    ],
+    model: Annotated[str, model_option("Model to write, by convention .cfl.", panel="Output")],
     *,
     given: Values,
     how: Values,
@@ -39,7 +30,6 @@ def fit(
 
     from cfl_cli.cli.inputs import load, read_table
     from cfl_cli.cli.outputs import check_targets, model_target
-    from cfl_cli.cli.progress import Display
     from cfl_cli.cli.signals import listen
     from cfl_cli.cli.summary import summarise_fit, summarise_model
     from cfl_cli.errors import ExitCode
@@ -58,16 +48,7 @@ def fit(
         files_only=[target],
     )
     table = read_table(source, how)
-    with Display(quiet=run.quiet) as display:
-        fitted = fit_frame(
-            table.frame,
-            inputs.schema,
-            name=source.name,
-            progress=display,
-            jobs=run.jobs,
-            max_memory=run.max_memory,
-            **inputs.settings.as_dict(),
-        )
+    fitted = inputs.learn(fit_frame, table, source)
     fitted.save(target, overwrite=run.overwrite)
     if not run.quiet:
         summarise_fit(fitted.report, target)

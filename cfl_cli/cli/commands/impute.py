@@ -5,7 +5,7 @@ from typing import Annotated
 import typer
 
 from cfl_cli.cli.given import Values, takes
-from cfl_cli.cli.options import READING_AND_WRITING, Data, Out, SchemaFile
+from cfl_cli.cli.options import READING_AND_WRITING, Data, Out, SchemaFile, model_option
 
 EXAMPLE = "cfl impute people.csv --schema schema.yml --out imputed.parquet"
 
@@ -18,12 +18,9 @@ def impute(
     *,
     model: Annotated[
         str | None,
-        typer.Option(
-            "--model",
-            "-m",
-            metavar="FILE",
-            help="Also write the model, by which `cfl apply` fills in new rows. Default: none.",
-            rich_help_panel="Output",
+        model_option(
+            "Also write the model, by which `cfl apply` fills in new rows. Default: none.",
+            panel="Output",
         ),
     ] = None,
     given: Values,
@@ -39,7 +36,6 @@ def impute(
 
     from cfl_cli.cli.inputs import load, read_table, sets_aside
     from cfl_cli.cli.outputs import Outputs, check_targets, model_target
-    from cfl_cli.cli.progress import Display
     from cfl_cli.cli.signals import listen
     from cfl_cli.cli.streams import note
     from cfl_cli.cli.summary import note_rejects, summarise, summarise_model
@@ -63,17 +59,7 @@ def impute(
     with outputs.stream() as stream:
         table = read_table(source, how)
         tables.check_holds(table, target)
-        with Display(quiet=run.quiet) as display:
-            result = impute_frame(
-                table.frame,
-                inputs.schema,
-                name=source.name,
-                progress=display,
-                jobs=run.jobs,
-                max_memory=run.max_memory,
-                keep_model=kept is not None,
-                **inputs.settings.as_dict(),
-            )
+        result = inputs.learn(impute_frame, table, source, keep_model=kept is not None)
         outputs.write(
             result.frame,
             table,

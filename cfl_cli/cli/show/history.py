@@ -111,7 +111,7 @@ def _parts(courses: Sequence[CfCourse], batches: int, signs: str) -> Iterator[Fi
         newer = len(starts) - 1 - place
         yield Field(
             f"batch {number}",
-            lambda course, number=number: course.signs(number, signs),  # type: ignore[misc]
+            lambda course, number=number: course.signs(number, signs),  # type: ignore[misc]  # mypy infers no default
             from_width=names + BESIDES + (PART + 1) * (newer + 1) if newer else 0,
             drawing=True,
         )

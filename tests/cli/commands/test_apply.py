@@ -6,7 +6,7 @@ import polars as pl
 import pytest
 from builders.command_line import cfl, refused
 
-from cfl_cli.jobs import batch
+from cfl_cli.jobs import row_filler
 from cfl_cli.tables import files
 
 
@@ -38,7 +38,7 @@ def test_new_rows_get_new_columns_and_a_report_beside_them(fitted):
 def test_the_bytes_depend_on_neither_blocks_nor_threads_nor_the_run(fitted, form, monkeypatch):
     written = []
     for rows, jobs in ((8192, 1), (1, 2), (4, 2)):
-        monkeypatch.setattr(batch, "ROWS_AT_ONCE", rows)
+        monkeypatch.setattr(row_filler, "ROWS_AT_ONCE", rows)
         result = apply("--jobs", jobs, "--overwrite", out=f"out.{form}")
         assert result.exit_code == 0, result.output
         written.append((fitted / f"out.{form}").read_bytes())
