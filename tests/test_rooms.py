@@ -15,13 +15,31 @@ import cfl_cli
 PACKAGE = Path(__file__).parents[1] / "cfl_cli"
 
 # A room imports only rooms above it in this list.
-ROOMS = ("core", "tables", "schema", "steps", "estimators", "models", "trust", "jobs", "cli")
+ROOMS = (
+    "core",
+    "texts",
+    "tables",
+    "schema",
+    "steps",
+    "estimators",
+    "models",
+    "trust",
+    "jobs",
+    "cli",
+)
 DOOR = {"", "errors"}  # what stands beside the rooms, and everybody may know
 ENTRANCES = {"__main__", "sklearn"}  # what stands there too, and nobody imports
 
 ARRAYS = {"numpy", "scipy", "osqp", "threadpoolctl", "lightgbm"}
 # Of the steps, those that know tables.
-TABLES = {f"steps.{name}" for name in ("encode", "encoding", "ordinary", "cells", "decode")}
+TABLES = {
+    f"steps.{name}"
+    for name in (
+        *("encode", "encoding", "ordinary", "dated", "cells", "decode"),
+        *("findings", "causes", "cf_causes", "number_causes", "type_causes"),
+        "pitfalls",
+    )
+}
 MATHEMATICS = ("core", "steps", "estimators")
 TRUST = {
     f"trust.{name}"

@@ -1,0 +1,70 @@
+"""Columns that name a row rather than describe it: ids, addresses of e-mail, numbers of records."""
+
+import re
+from itertools import pairwise
+
+from cfl_cli.texts.tally import Tally
+
+DIFFERENT = 0.995  # of the cells
+NAMED_DIFFERENT = 0.95  # the same if the column's name says so
+CELLS = 20
+SHAPES = {
+    "UUIDs": re.compile(r"\{?[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\}?", re.IGNORECASE),
+    "e-mail addresses": re.compile(r"[^@\s]+@[^@\s]+\.[^@\s.]+"),
+    "IBANs": re.compile(r"[A-Z]{2}\d{2}(?: ?[0-9A-Z]{4}){2,7}(?: ?[0-9A-Z]{1,4})?"),
+    "web addresses": re.compile(r"(?:https?://|www\.)\S+", re.IGNORECASE),
+}
+_NAME = re.compile(
+    r"(?:^|[^a-zäöü])(?:id|ids|nr|no|num|key|code|uuid|guid|index|pk|number|nummer|rownames|row)"
+    r"(?=[^a-zäöü]|$)|^unnamed|^$",
+    re.IGNORECASE,
+)
+
+
+def id_kind(tally: Tally, *, numbers: bool, whole: bool = True) -> tuple[str, bool] | None:
+    """Return why a column looks like an id, and whether that is sure; None: it does not.
+
+    `numbers` says whether its cells are numbers, and `whole` whether all of these are whole.
+    """
+    if numbers:
+        return _of_numbers(tally) if whole else None
+    for kind, pattern in SHAPES.items():
+        if len(tally) > 1 and all(map(pattern.fullmatch, tally.texts)):
+            return kind, True
+    sure = _different(tally, DIFFERENT)
+    by_name = _different(tally, NAMED_DIFFERENT) and is_name_of_id(tally.name)
+    if sure or by_name or 1 < len(tally) == tally.cells:
+        return _share(tally), sure
+    return None
+
+
+def _of_numbers(tally: Tally) -> tuple[str, bool] | None:
+    if not tally.empty and len(tally) == tally.cells > 1 and counts_up(tally):
+        return "rises by 1 from row to row", True
+    if _different(tally, DIFFERENT) and is_name_of_id(tally.name):
+        return _share(tally), False
+    return None
+
+
+def _different(tally: Tally, share: float) -> bool:
+    return tally.cells >= CELLS and len(tally) >= share * tally.cells
+
+
+def is_name_of_id(name: str) -> bool:
+    """Return whether a column's name says that its cells name rows."""
+    return _NAME.search(re.sub(r"(?<=[a-zäöü])(?=[A-Z])", "_", name)) is not None
+
+
+def counts_up(tally: Tally) -> bool:
+    """Return whether the texts are whole numbers, each one more than the one before."""
+    try:
+        numbers = [int(float(text)) for text in tally.texts]
+    except (ValueError, OverflowError):
+        return False
+    return all(other - one == 1 for one, other in pairwise(numbers))
+
+
+def _share(tally: Tally) -> str:
+    if len(tally) == tally.cells:
+        return "a different value in every row"
+    return f"{len(tally):,} different values in {tally.cells:,} cells"

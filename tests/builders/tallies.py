@@ -1,0 +1,10 @@
+"""Tallies of a column, as tests write them."""
+
+import polars as pl
+
+from cfl_cli.texts.tally import tally
+
+
+def tallied(cells, name="it"):
+    """Return the tally of cells."""
+    return tally(pl.Series(name, cells, dtype=pl.String))

@@ -1,0 +1,167 @@
+"""Dates are read as whole cells, and are the days that `datetime` counts."""
+
+from datetime import UTC, date, datetime, timedelta, timezone
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from cfl_cli.texts.dates import FormatError, cycle_features, days, pattern
+
+START = datetime(1970, 1, 1)  # noqa: DTZ001 — days are counted from it as they stand
+MOMENTS = [
+    datetime(1, 1, 1),  # noqa: DTZ001
+    datetime(1969, 12, 31, 23, 59, 59, 999999),  # noqa: DTZ001
+    datetime(2000, 2, 29, 6),  # noqa: DTZ001
+    datetime(2024, 3, 1, 12, 30, 15, 250000),  # noqa: DTZ001
+    datetime(9999, 12, 31, 18),  # noqa: DTZ001
+]
+FORMATS = (
+    *("%d.%m.%Y", "%m/%d/%Y %H:%M:%S", "%Y%m%d", "%Y%m%dT%H%M%S", "%d %B %Y", "%b %d, %Y"),
+    *("%A, %d. %B %Y", "%d-%b-%Y %I:%M:%S %p", "%F %T.%f", "%Y/%m/%d %R", "%d%b%Y", "%%%d/%m/%Y"),
+)
+
+
+def count(moment):
+    return (moment - START) / timedelta(days=1)
+
+
+def read(*texts, format=None):  # noqa: A002 — as the schema calls it
+    return days(pl.Series(texts, dtype=pl.String), format=format).to_list()
+
+
+def test_iso_dates_are_read_with_or_without_a_time():
+    texts = ["2024-03-01", "2024-03-01T06:00", "2024-03-01 06:00:00", "2024-03-01T06:00:00.000"]
+    assert read(*texts, " 2024-03-01\u00a0") == [19783, 19783.25, 19783.25, 19783.25, 19783]
+    assert date(1970, 1, 1) + timedelta(19783) == date(2024, 3, 1)
+
+
+def test_a_zone_counts():
+    zones = ["Z", "+00:00", "+01:30", "-0800", "+05", " UTC"]
+    found = read(*(f"2024-03-01T12:00{zone}" for zone in zones))
+    hours = [0, 0, -1.5, 8, -5, 0]
+    assert found == pytest.approx([19783.5 + shift / 24 for shift in hours], abs=1e-12)
+
+
+def test_what_datetime_would_not_hold_is_no_date():
+    texts = [
+        *("2023-02-29", "2024-13-01", "2024-00-10", "2024-04-31", "0000-01-01", "24-03-01"),
+        *("2024-3-1", "20240301", "2024-03-01T24:00", "2024-03-01T12", "2024-03-01 12:60"),
+        *("2024-03-01T12:00:60", "2024-03-01T12:00+24:00", "2024-03-01T12:00+01:75", "2024-03"),
+        *("0001-01-01T00:00+01:00", "9999-12-31T23:00-02:00", "2024-03-01 ?", "12:30", "", "k.A."),
+    ]
+    assert read(*texts) == [None] * len(texts)
+
+
+@pytest.mark.parametrize("unit", ["ms", "us", "ns"])
+def test_moments_of_every_kind_are_the_days_of_their_texts(unit):
+    moments = [moment for moment in MOMENTS if unit != "ns" or 1700 < moment.year < 2200]
+    moments = [moment.replace(microsecond=moment.microsecond // 1000 * 1000) for moment in moments]
+    column = pl.Series(moments).cast(pl.Datetime(unit))
+    found = days(column, format="%d.%m.%Y")
+    assert found.to_list() == read(*(moment.isoformat() for moment in moments))
+    assert found.to_list() == pytest.approx([count(moment) for moment in moments], abs=1e-9)
+
+
+def test_moments_with_a_zone_count_as_utc_and_dates_as_midnight():
+    zone = timezone(timedelta(hours=2))
+    aware = [datetime(2024, 7, 1, 1, tzinfo=zone), None]
+    column = pl.Series(aware, dtype=pl.Datetime("us", "UTC")).dt.convert_time_zone("Asia/Tokyo")
+    in_utc = aware[0].astimezone(UTC).replace(tzinfo=None)
+    assert days(column, format=None).to_list() == [pytest.approx(count(in_utc)), None]
+    assert days(pl.Series([date(2024, 7, 1), None]), format=None).to_list() == [19905, None]
+
+
+@given(st.datetimes(), st.sampled_from(FORMATS))
+@settings(max_examples=60)
+def test_a_format_reads_what_datetime_writes_by_it(moment, form):
+    spelled = form.replace("%F", "%Y-%m-%d").replace("%T", "%H:%M:%S").replace("%R", "%H:%M")
+    text = moment.strftime(spelled.replace("%Y", f"{moment.year:04}"))
+    assert read(text, format=form) == pytest.approx([count(datetime.strptime(text, spelled))])  # noqa: DTZ007 — as it stands
+
+
+def test_two_digit_years_are_those_that_datetime_takes_them_for():
+    for text in ("01.02.68", "01.02.69", "31.12.00", "1.2.99"):
+        assert read(text, format="%d.%m.%y") == [count(datetime.strptime(text, "%d.%m.%y"))]  # noqa: DTZ007 — as it stands
+
+
+@pytest.mark.parametrize(
+    ("text", "form", "month"),
+    [
+        ("1. März 2024", "%d. %B %Y", 3),
+        ("01 MÄRZ 2024", "%d %B %Y", 3),
+        ("01 Ma\u0308rz 2024", "%d %B %Y", 3),  # with a combining mark, as macOS writes it
+        ("1 févr. 2024", "%d %b %Y", 2),
+        ("1er AOÛT 2024", "%der %B %Y", 8),
+        ("1 de septiembre de 2024", "%d de %B de %Y", 9),
+        ("1 gen 2024", "%d %b %Y", 1),
+        ("1 de março de 2024", "%d de %B de %Y", 3),
+        ("1 mrt. 2024", "%d %b %Y", 3),
+        ("Dez 1, 2024", "%b %d, %Y", 12),
+        ("SEPT. 1 2024", "%B %d %Y", 9),
+    ],
+)
+def test_months_have_names_in_seven_languages(text, form, month):
+    assert read(text, format=form) == [count(datetime(2024, month, 1))]  # noqa: DTZ001
+
+
+def test_hours_of_half_a_day_begin_with_12():
+    form = "%d.%m.%Y %I:%M %p"
+    times = ["12:00 am", "12:00 PM", "1:00 a.m.", "11:00 p.m.", "13:00 PM", "0:30 AM"]
+    hours = read(*(f"1.1.1970 {time}" for time in times), format=form)
+    assert hours[:4] == pytest.approx([0, 12 / 24, 1 / 24, 23 / 24])
+    assert hours[4:] == [None, None]
+
+
+def test_digits_without_a_sign_between_are_two_each():
+    assert read("20240301", "2024031", "202403011", format="%Y%m%d") == [19783, None, None]
+
+
+@pytest.mark.parametrize(
+    ("form", "reason"),
+    [
+        ("%Q", "unknown directive '%Q'"),
+        ("%d.%m.%Y %", "unknown directive '%'"),
+        ("%m/%Y %H:%M", "lacks a day"),
+        ("%d.%m.", "lacks a year"),
+        ("%d %Y", "lacks a month"),
+        ("dd.mm.yyyy", "lacks a year"),
+        ("%d.%m.%Y %y", "twice"),
+        ("%d.%d.%m.%Y", "twice"),
+        ("%F %I:%M", "%I and %p"),
+        ("%F %H %I %p", "%H and %I"),
+    ],
+)
+def test_a_format_that_reads_no_date_is_refused_with_a_reason(form, reason):
+    with pytest.raises(FormatError, match=reason):
+        pattern(form)
+
+
+def test_opposite_places_of_a_cycle_lie_1_apart_and_the_same_place_0():
+    for cycle, length in (("day", 1), ("week", 7)):
+        points = cycle_features(np.array([0.3, 0.3 + length / 2, 0.3 + 5 * length]), cycle)
+        assert np.linalg.norm(points[0] - points[1]) == pytest.approx(1)
+        assert points[0] == pytest.approx(points[2])
+        assert points.min() >= 0
+        assert points.max() <= 1
+
+
+def test_the_place_in_a_year_is_its_share_of_that_year():
+    moments = [datetime(2023, 1, 1), datetime(2023, 7, 2, 12), datetime(2024, 7, 2), START]  # noqa: DTZ001
+    points = cycle_features(np.array([count(moment) for moment in moments]), "year")
+    assert points == pytest.approx(np.array([[1, 0.5], [0, 0.5], [0, 0.5], [1, 0.5]]))
+
+
+def test_a_week_begins_on_monday():
+    monday = count(datetime(2024, 3, 4))  # noqa: DTZ001
+    assert date(2024, 3, 4).isoweekday() == 1
+    assert cycle_features(np.array([monday]), "week")[0] == pytest.approx([1, 0.5])
+
+
+@pytest.mark.parametrize("format_", ["%m/%Y", "%Y年%m月", "%B %Y"])
+def test_a_month_is_its_first_day(format_):
+    months = [date(2024, 5, 1), date(1969, 12, 1)]
+    found = days(pl.Series([month.strftime(format_) for month in months]), format=format_)
+    assert found.to_list() == [(month - date(1970, 1, 1)).days for month in months]

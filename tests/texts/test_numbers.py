@@ -1,0 +1,91 @@
+"""Numbers as people write them are read, by one decimal sign; anything else is none."""
+
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from cfl_cli.texts.numbers import numbers, numbers_or_plain
+
+
+def read(*texts, decimal=None, unit=None):
+    return numbers(pl.Series(texts, dtype=pl.String), decimal=decimal, unit=unit).to_list()
+
+
+def test_without_a_decimal_sign_and_a_unit_numbers_are_what_polars_takes_for_them():
+    texts = ["1", " 2.5 ", "1e3", "-.5", "+4", "inf", "1,5", "1 000", "", "x", None]
+    assert read(*texts) == [1, 2.5, 1000, -0.5, 4, float("inf"), *[None] * 5]
+    assert read("\u22121", "1e\u22122", "2", "5\u22123", "\u2212") == [-1, 0.01, 2, None, None]
+    assert read("nan") == [None]
+
+
+@pytest.mark.parametrize("decimal", [".", ","])
+def test_signs_between_groups_of_three_are_read_with_either_decimal_sign(decimal):
+    signs = ["", "," if decimal == "." else ".", *" '\u2019\u00a0\u2009\u202f"]
+    texts = [f"1{sign}234{sign}567{decimal}25" for sign in signs]
+    assert read(*texts, decimal=decimal) == [1234567.25] * len(signs)
+    for minus in ("-", "\u2212", "- "):
+        found = read(*(f"{minus}{text}" for text in texts), decimal=decimal)
+        assert found == [-1234567.25] * len(signs)
+
+
+def test_groups_have_exactly_three_digits_and_one_sign():
+    texts = ["1.23", "12.3456", "0.123", "1.234.56", "1.234'567", "1,2,3", "1..234", ".234"]
+    assert read(*texts, "1.2345,6", decimal=",") == [None] * 9
+    other = [text.translate(str.maketrans(".,", ",.")) for text in texts]
+    assert read(*other, "1,2345.6", decimal=".") == [None] * 9
+
+
+def test_a_sign_that_could_be_either_is_read_by_the_decimal_sign():
+    assert read("1.234", decimal=",") == [1234]
+    assert read("1.234", decimal=".") == read("1.234") == [1.234]
+    assert read("1,234", decimal=".") == [1234]
+    assert read("39,3", ",5", "5,", "1e3", decimal=",") == [39.3, 0.5, 5, 1000]
+
+
+@pytest.mark.parametrize("unit", ["€", "$", "kg", "%", "US$", "m²", "Std.", "CHF ", "a.b"])
+def test_a_unit_stands_before_or_behind_with_any_blank_or_is_left_out(unit):
+    sign = unit.strip()
+    for blank in ("", " ", "\u00a0", "\u202f"):
+        texts = [f"12.5{blank}{sign}", f"{sign}{blank}12.5", "12.5", f"-{sign}{blank}12.5"]
+        assert read(*texts, unit=unit) == [12.5, 12.5, 12.5, -12.5]
+        below = [f"{sign}{blank}\u221212.5", f"- 12.5{blank}{sign}"]
+        assert read(*below, unit=unit) == [-12.5, -12.5]
+
+
+def test_only_one_unit_is_a_unit_and_no_other():
+    assert read("€5€", "5 € €", "5 kg", "€", "5 €s", unit="€") == [None] * 5
+    assert read("1.234,50 €", "12,5 %", decimal=",", unit="€") == [1234.5, None]
+
+
+@given(
+    st.lists(st.text("0123456789.,' -+e\u00a0\u2212€", max_size=8), min_size=1),
+    st.sampled_from([".", ","]),
+)
+@settings(max_examples=50)
+def test_what_is_read_is_what_is_written_without_its_signs(texts, decimal):
+    for text, found in zip(texts, read(*texts, decimal=decimal), strict=True):
+        if found is not None:
+            bare = text.strip().replace("\u2212", "-")
+            for sign in ("," if decimal == "." else ".", "'", " ", "\u00a0"):
+                bare = bare.replace(sign, "")
+            assert found == float(bare.replace(",", "."))
+
+
+def either(*texts, decimal=",", unit=None):
+    return numbers_or_plain(pl.Series(texts, dtype=pl.String), decimal=decimal, unit=unit).to_list()
+
+
+def test_beside_a_decimal_comma_a_point_is_read_that_can_be_no_thousands_sign():
+    assert either("39,3", "39.3", "0.125", "-7.5", "k.A.", None) == [
+        *(39.3, 39.3, 0.125, -7.5),
+        *(None, None),
+    ]
+    assert either("39,3 kg", "39.3 kg", unit="kg") == [39.3, 39.3]
+
+
+def test_a_point_that_stands_between_thousands_somewhere_is_no_decimal_point():
+    for thousands in ("1.234", "1.234,5", "1.234.567"):
+        assert either(thousands, "39.3")[1] is None
+    assert either("1.234", "39,3") == [1234, 39.3]
+    assert either("1,5", "2.5", decimal=".") == [None, 2.5]

@@ -1,0 +1,80 @@
+import pytest
+from builders.tallies import tallied
+
+from cfl_cli.texts.scales import scale
+
+ORDERED = [
+    ["18-24", "25–34", "35-64", "65+"],
+    ["<5", "5 to 9", "10+"],
+    ["unter 18", "18 bis 24", "über 24"],
+    ["moins de 25", "25 à 49", "50 et plus"],
+    ["$0-$9,999", "$10,000-$49,999", "$50,000+"],
+    ["under 10k", "10k-20k", "20k-30k"],
+    ["XS", "S", "M", "L", "XL"],
+    ["low", "medium", "high"],
+    ["never", "rarely", "sometimes", "often", "always"],
+    ["nie", "selten", "manchmal", "oft", "immer"],
+    ["very poor", "poor", "fair", "good", "very good"],
+    ["A1", "A2", "B1", "B2"],
+    ["B-", "B", "B+", "A-"],
+    ["Q1", "Q2", "Q3", "Q4"],
+    ["Klasse 5", "Klasse 6", "Klasse 10"],
+    ["1 - poor", "2 - fair", "3 - good"],
+    ["1 (schlecht)", "2", "3", "4", "5 (gut)"],
+    ["mild", "moderate", "severe"],
+    ["jan", "feb", "mar", "apr", "jun", "may"][:4],
+    ["stimme gar nicht zu", "stimme eher nicht zu", "teils/teils", "stimme eher zu",
+     "stimme voll zu"],
+    ["pas du tout d’accord", "plutôt pas d'accord", "plutôt d'accord", "tout à fait d'accord"],
+    ["totalmente en desacuerdo", "en desacuerdo", "de acuerdo", "totalmente de acuerdo"],
+    ["zdecydowanie nie", "raczej nie", "raczej tak", "zdecydowanie tak"],
+    ["per niente d'accordo", "poco d'accordo", "abbastanza d'accordo", "molto d'accordo"],
+    ["helemaal mee oneens", "mee oneens", "neutraal", "mee eens", "helemaal mee eens"],
+    ["discordo totalmente", "discordo", "concordo", "concordo totalmente"],
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("values", ORDERED, ids=lambda values: values[0])
+def test_texts_with_an_order_are_put_in_it(values):
+    shuffled = [*values[1::2], *values[::2], values[0]]
+    found = scale(tallied(shuffled))
+    assert list(found.values) == values
+    assert found.doubt == ""
+    assert scale(tallied([*shuffled, "foreign"])) is None
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        ["north", "south", "east"],
+        ["Mon", "Tue", "Wed", "Thu"],
+        ["A", "B", "C", "D"],
+        ["low", "high"],
+        ["0-10", "5-15", "20+"],  # they overlap
+        ["1", "2", "3"],
+        ["3b", "4b", "5c"],
+        ["12:30", "13:30", "14:00"],
+        ["a", "b", "c"],
+    ],
+)
+def test_texts_without_an_order_have_none(values):
+    assert scale(tallied(values)) is None
+
+
+def test_a_rung_that_no_cell_holds_is_put_in_and_named():
+    found = scale(tallied(["Mild", "Severe", "Absent", "Mild"]))
+    assert found.values == ("Absent", "Mild", "Moderate", "Severe")
+    assert found.doubt == "'Moderate' never seen"
+
+
+def test_roman_numbers_are_names_unless_the_columns_name_says_otherwise():
+    values = ["I", "II", "III", "IV"]
+    assert scale(tallied(values, "tumour_stage")).doubt == ""
+    assert scale(tallied(values, "block")).doubt == "they may be names"
+
+
+@pytest.mark.parametrize(
+    "values", [["ward 1", "ward 2", "ward 3"], ["1 - north", "2 - south", "3 - east"]]
+)
+def test_numbers_that_may_be_names_are_a_doubt(values):
+    assert scale(tallied(values)).doubt
