@@ -38,14 +38,16 @@ class ExitCode(IntEnum):
 class CflError(Exception):
     """Some problems, each a sentence that names the place, the value and the way out.
 
-    `more` counts further problems that are not spelled out.
+    `more` counts further problems that are not spelled out. `cause` is a key that stays the same,
+    for programs, where there is one.
     """
 
     exit_code: ClassVar[ExitCode] = ExitCode.WRONG_INPUT
 
-    def __init__(self, *problems: str, more: int = 0) -> None:
+    def __init__(self, *problems: str, more: int = 0, cause: str = "") -> None:
         self.problems = problems
         self.more = more
+        self.cause = cause
         super().__init__("\n".join([*problems, *([f"and {more:,} more"] if more else [])]))
 
 

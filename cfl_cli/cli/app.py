@@ -21,6 +21,7 @@ from cfl_cli.cli.signals import Terminated
 from cfl_cli.cli.streams import complain, leave_stdout, note, open_streams
 from cfl_cli.cli.usage import located, path_of, problem_of
 from cfl_cli.core.messages import count, did_you_mean, quote
+from cfl_cli.core.wording import on_command_line
 from cfl_cli.errors import PROBLEMS_SHOWN, CflError, ExitCode
 
 EXAMPLE = """\
@@ -117,7 +118,8 @@ class Commands(TyperGroup):
         if completion.VARIABLE in os.environ:
             completion.prepare()
         try:
-            code = super().main(*args, **{**options, "standalone_mode": False})
+            with on_command_line():
+                code = super().main(*args, **{**options, "standalone_mode": False})
         except typer.TyperException as error:
             complain(problem_of(error))
             note(f"see {path_of(error)} --help")

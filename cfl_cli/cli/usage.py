@@ -38,7 +38,8 @@ def problem_of(error: Any) -> str:
         message = str(error.message).rstrip(".")
         return message[:1].lower() + message[1:]
     name = param.metavar if param.param_type_name == "argument" else param.opts[0]
-    return f"{name}: {error.message or f'this {param.param_type_name} is required'}"
+    drafts = ": `cfl init DATA` drafts a schema" if name == "--schema" else ""
+    return f"{name}: {error.message or f'this {param.param_type_name} is required{drafts}'}"
 
 
 def _nearest(option: str, ctx: Any) -> str:

@@ -15,5 +15,11 @@ def peak_mb() -> float | None:
 
 
 def available() -> int:
-    """Return how many bytes of memory the machine has."""
-    return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    """Return how many bytes of memory the machine has, or the process may use (`ulimit -v`)."""
+    machine = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    try:
+        import resource  # noqa: PLC0415 — Unix only
+    except ImportError:
+        return machine
+    allowed, _ = resource.getrlimit(resource.RLIMIT_AS)
+    return machine if allowed == resource.RLIM_INFINITY else min(machine, allowed)

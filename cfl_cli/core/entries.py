@@ -6,6 +6,7 @@ from typing import Any, ClassVar, Self, TypeAlias
 
 from cfl_cli.core.kinds import Kind
 from cfl_cli.core.messages import unknown
+from cfl_cli.core.wording import option
 from cfl_cli.errors import SchemaError, UsageError
 
 EVERY_COMMAND = "all"  # in the place of the commands that have a setting
@@ -134,7 +135,19 @@ def read_given(
     return values, flaws
 
 
+def read_by(kinds: Mapping[str, Kind], given: Mapping[str, object]) -> dict[str, Any]:
+    """Return what is given as values of these kinds, or raise all that is wrong with it."""
+    values, flaws = {}, []
+    for name, value in given.items():
+        try:
+            values[name] = kinds[name].read(value)
+        except ValueError as error:
+            flaws.append((name, str(error)))
+    raise_flaws(flaws)
+    return values
+
+
 def raise_flaws(flaws: Sequence[Flaw]) -> None:
-    """Raise what is wrong with settings, if anything is, by their names on the command line."""
+    """Raise what is wrong with settings, if anything is; named as the caller writes them."""
     if flaws:
-        raise UsageError(*(f"--{name.replace('_', '-')}: {message}" for name, message in flaws))
+        raise UsageError(*(f"{option(name)}: {message}" for name, message in flaws))

@@ -1,7 +1,7 @@
 """What a setting can take: a kind reads a value, from a file, an option or Python, or says why not.
 
-A file and the command line give text; Python may give the value itself. Text is read strictly:
-`1_000`, ` 20 ` and `on` are refused, and True is not 1.
+A file and the command line give text; Python may give the value itself, also as NumPy has it. Text
+is read strictly: `1_000`, ` 20 ` and `on` are refused, and True is not 1.
 """
 
 import math
@@ -88,7 +88,8 @@ class Whole(Kind):
         return (AUTO,) if self.auto else ()
 
     def read(self, value: object) -> int | str:
-        """Return a whole number; NumPy's are not `int`, but say that they stand for one."""
+        """Return a whole number."""
+        value = plain(value)
         if self.auto and value == AUTO:
             return AUTO
         if isinstance(value, str) and _DIGITS.fullmatch(value):
@@ -125,6 +126,7 @@ class Number(Kind):
 
     def read(self, value: object) -> float | str:
         """Return a finite number."""
+        value = plain(value)
         if self.auto and value == AUTO:
             return AUTO
         real = isinstance(value, numbers.Real) and not isinstance(value, bool)
@@ -147,6 +149,7 @@ class Switch(Kind):
 
     def read(self, value: object) -> bool:
         """Return true or false."""
+        value = plain(value)
         if isinstance(value, bool):
             return value
         if isinstance(value, str) and value in {"true", "True", "false", "False"}:
@@ -176,6 +179,7 @@ class Choice(Kind):
 
     def read(self, value: object) -> str:
         """Return the word."""
+        value = plain(value)
         if isinstance(value, str) and value in self.words:
             return value
         near = did_you_mean(value, self.words) if isinstance(value, str) else ""
@@ -194,6 +198,7 @@ class Size(Kind):
 
     def read(self, value: object) -> int | str:
         """Return the number of bytes."""
+        value = plain(value)
         if not isinstance(value, str):
             return COUNT.read(value)
         parts = _SIZE.fullmatch(value.lower())
@@ -216,6 +221,7 @@ class FileName(Kind):
 
     def read(self, value: object) -> str:
         """Return the name."""
+        value = plain(value)
         if not isinstance(value, str):
             raise _expected("text", value)
         if not value:
@@ -229,6 +235,12 @@ class FileName(Kind):
 
 COUNT = Whole(Bounds(least=1))  # of things
 SHARE = Number(Bounds(least=0, most=1), word="P")  # of things; or a probability
+
+
+def plain(value: object) -> object:
+    """Return a number, a switch or a text of NumPy's as Python has it, and all else as it is."""
+    is_scalar = getattr(value, "shape", None) == () and hasattr(value, "item")
+    return value.item() if is_scalar else value  # type: ignore[attr-defined]  # it has
 
 
 def _expected(what: str, value: object, *, auto: bool = False) -> ValueError:

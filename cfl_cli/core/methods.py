@@ -14,7 +14,8 @@ class Traits:
     second_round: bool = False  # does γ above 0 mean a second round for every CF?
     calibrated: bool = False  # are its confidences raised to powers that hidden cells choose?
     learns: bool = True  # is there anything to keep, by which other rows can be answered?
-    saves_memory: tuple[str, ...] = ()  # what helps beside fewer rows
+    # What helps beside fewer rows: words, or a setting and its value.
+    saves_memory: tuple[str | tuple[str, str | int], ...] = ()
     package: str | None = None  # beside numpy, whose version a model file records
     keeps_rows: bool = False  # may a model file hold features and confidences of fitted rows?
 
@@ -28,7 +29,7 @@ METHODS = {
             needs_neighbors=True,
             second_round=True,
             calibrated=True,
-            saves_memory=("a smaller k", "--gamma 0"),
+            saves_memory=("a smaller k", ("gamma", 0)),
             keeps_rows=True,
         ),
         Traits(
@@ -54,7 +55,7 @@ METHODS = {
             "auto",
             "for each CF the blend of graph, boost and net that its hidden cells favor",
             needs_hidden_rows=True,
-            saves_memory=("--method graph",),
+            saves_memory=(("method", "graph"),),
             package="lightgbm",
             keeps_rows=True,
         ),

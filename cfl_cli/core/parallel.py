@@ -15,6 +15,8 @@ from typing import Self, TypeVar
 
 from threadpoolctl import threadpool_limits
 
+from cfl_cli.core.wording import Caller, caller, speak_to
+
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 
@@ -41,6 +43,12 @@ def leave_interrupts_to_others() -> None:
     signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
 
 
+def begin(reader: Caller) -> None:
+    """Start a thread of a pool; its messages speak to `reader`, as those of its caller do."""
+    leave_interrupts_to_others()
+    speak_to(reader)
+
+
 class Workers:
     """A pool of `jobs` threads, open within a `with` block."""
 
@@ -52,7 +60,7 @@ class Workers:
 
     def __enter__(self) -> Self:
         self._limits = threadpool_limits(limits=1)
-        self._pool = ThreadPoolExecutor(self.jobs, "cfl", leave_interrupts_to_others)
+        self._pool = ThreadPoolExecutor(self.jobs, "cfl", begin, (caller(),))
         return self
 
     def __exit__(

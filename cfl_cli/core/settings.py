@@ -39,7 +39,7 @@ from cfl_cli.core.methods import METHODS
 Auto: TypeAlias = Literal["auto"]
 
 DEFAULT_GAMMA = 0.25
-WRITING = ("impute", "fit", "apply", "report", "init", "tune", "mask", "evaluate", "audit")
+WRITING = ("impute", "fit", "apply", "check", "report", "init", "tune", "mask", "evaluate", "audit")
 
 
 @dataclass(frozen=True)
@@ -84,14 +84,14 @@ class Settings(SettingsTable):
         Number(Bounds(least=1e-6, most=1e6)),  # below, weights are not unique in double precision
         0.3,
         "How evenly a row's neighbors count: larger is more even.",
-        *("impute", "fit"),
+        *("impute", "fit", "check"),
         panel="method",
     )
     seed: int = entry(
         Whole(Bounds(least=0, less_than=2**63)),
         0,
         "Seed of everything random: ties between neighbors, hidden rows, masks, audits.",
-        *("impute", "fit", "tune", "mask", "audit"),
+        *("impute", "fit", "check", "tune", "mask", "audit"),
         panel="method",
     )
     folds: int | Auto = entry(
@@ -107,7 +107,7 @@ class Settings(SettingsTable):
         1.0,
         "How many times as readily some wrong values may have been ruled out as others: above 1, "
         "the report says what the accuracy may be then.",
-        *("impute", "fit", "apply"),
+        *("impute", "fit", "apply", "check"),
         panel="judging",
     )
     calibration: bool = entry(
@@ -115,7 +115,7 @@ class Settings(SettingsTable):
         True,  # noqa: FBT003
         "Calibrate confidences of graph by hidden cells, with one power per CF; answers stay the "
         "same.",
-        *("impute", "fit"),
+        *("impute", "fit", "check"),
         panel="judging",
         opposite="--no-calibration",
     )
@@ -131,7 +131,7 @@ class Settings(SettingsTable):
         Switch(),
         True,  # noqa: FBT003 — a default
         "Apply a row's own exclusions at every step; off only to see what that does.",
-        *("impute", "fit"),
+        *("impute", "fit", "check"),
         panel="method",
         opposite="--no-correction",
     )
@@ -146,14 +146,14 @@ class Settings(SettingsTable):
         SHARE,
         0.0,
         "Leave an answer empty if its confidence is below this.",
-        *("impute", "fit", "apply"),
+        *("impute", "fit", "apply", "check"),
         panel="output",
     )
     keep_flagged: bool = entry(
         Switch(),
         False,  # noqa: FBT003
         "Leave flagged CFs as observed.",
-        *("impute", "fit", "apply"),
+        *("impute", "fit", "apply", "check"),
         panel="output",
         opposite="--impute-flagged",
     )
@@ -161,7 +161,7 @@ class Settings(SettingsTable):
         Number(Bounds(more_than=0), word="SECONDS"),
         None,
         "With --method auto: how many seconds it may take; what would take longer is skipped.",
-        *("impute", "fit"),
+        *("impute", "fit", "check"),
         panel="method",
         default_text="no limit",
     )
@@ -210,7 +210,7 @@ class RunSettings(SettingsTable):
         Switch(),
         False,  # noqa: FBT003
         "Exit with code 3 if a CF is flagged.",
-        *("impute", "fit", "apply"),
+        *("impute", "fit", "apply", "check"),
         panel="judging",
         opposite="--no-fail-on-flag",
     )
@@ -218,16 +218,17 @@ class RunSettings(SettingsTable):
         FileName(),
         None,
         "Where to write the report, as JSON; - is standard output.",
-        *("impute", "apply"),
+        *("impute", "apply", "check"),
         panel="output",
         variable=False,
         default_text="beside OUT as OUT.report.json, or inside OUT where the format can hold it",
     )
-    suspects: str | None = entry(
+    diagnostics: str | None = entry(
         FileName(),
         None,
-        "Where to write, as CSV, which cells most likely rule out the true value, ranked.",
-        "impute",
+        "Where to write which cells to look at, and why: those that most likely rule out the true "
+        "value, ranked, and values ruled out too often. CSV, or another format by its name.",
+        *("impute", "check"),
         panel="output",
         variable=False,
         default_text="nowhere",
@@ -245,7 +246,7 @@ class RunSettings(SettingsTable):
         Switch(),
         False,  # noqa: FBT003
         "Print errors only.",
-        *("impute", "fit", "apply", "tune", "mask", "audit"),
+        *("impute", "fit", "apply", "check", "tune", "mask", "audit"),
         panel="run",
         short="q",
     )

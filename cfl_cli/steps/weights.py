@@ -25,6 +25,7 @@ import numpy as np
 
 from cfl_cli.core.arrays import Floats, Ints, Mask, Singles
 from cfl_cli.core.parallel import Workers, interrupts_wait, slices
+from cfl_cli.core.wording import option
 from cfl_cli.errors import ResourceError
 
 if TYPE_CHECKING:
@@ -267,7 +268,7 @@ def check(weights: Floats, *, fitted: bool = True) -> None:
     if not sound.all():
         row = int(np.argmin(sound))
         whose = f"row {row + 1:,}" if fitted else "a new row"
-        way_out = "try a larger --ridge" if fitted else "fit again with a larger --ridge"
+        way_out = f"{'try' if fitted else 'fit again with'} a larger {option('ridge')}"
         raise ResourceError(
             f"{whose}: the solvers gave its neighbors weights that are negative or do not "
             f"sum to 1 (least {weights[row].min():.3g}, sum {sums[row]:.12g}): {way_out}"

@@ -6,6 +6,7 @@ A figure whose assumption the cells themselves refute is worse than none: it is 
 from dataclasses import dataclass
 
 from cfl_cli.core.exclusions import Mechanism
+from cfl_cli.core.wording import STORED, option
 from cfl_cli.trust.heldout import HeldOut
 
 UNIFORM, MECHANISM, EXACT_CELLS, AUDIT, NONE = (
@@ -16,7 +17,7 @@ UNIFORM, MECHANISM, EXACT_CELLS, AUDIT, NONE = (
     "none",
 )
 NOT_RANDOM = "exclusions are not random (audit it)"
-NOT_HIDDEN = "no cells were hidden (--folds 0)"
+NOT_HIDDEN = f"no cells were hidden ({option('folds', 0, to=STORED)})"
 NOT_DISTINGUISHED = "cells of its mechanism do not distinguish the values"
 NOTHING_SAID = "no hidden cell says anything"
 # What each accuracy needs to be true, as a clause after "if".

@@ -8,6 +8,7 @@ What was flagged at fitting is a fact of the model and stays: a batch raises onl
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 
+from cfl_cli.core.wording import STORED, command
 from cfl_cli.estimators.interface import Estimate, Power
 from cfl_cli.steps.encode import Encoded
 from cfl_cli.trust import verdict
@@ -252,7 +253,7 @@ def _fitted(columns: Sequence[ColumnReport]) -> list[str]:
         return []
     said = (
         f"{', '.join(better)}: predicted far better than at fitting: if these are rows that the "
-        "model was fitted to, figures are too good; take those of `cfl impute`"
+        f"model was fitted to, figures are too good; take those of {command('impute', to=STORED)}"
     )
     return [said]
 

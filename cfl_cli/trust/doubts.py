@@ -8,6 +8,7 @@ from cfl_cli.core.arrays import Floats, Ints
 from cfl_cli.core.draws import hash_rows
 from cfl_cli.core.known import LEAST_EXACT
 from cfl_cli.core.messages import count, quote
+from cfl_cli.core.wording import STORED, option
 from cfl_cli.steps.encode import Encoded
 
 
@@ -35,7 +36,8 @@ def doubts(
             )
     few = few_distinct(encoded.features, k=k) if always_second_round else None
     if few is not None:
-        instead = "--gamma 0" if hidden is None else "--gamma auto, or --gamma 0"
+        choices = [0] if hidden is None else ["auto", 0]
+        instead = ", or ".join(option("gamma", choice, to=STORED) for choice in choices)
         yield (
             f"only {few:,} rows are distinct by their OFs, and then a second round often does "
             f"harm that hidden cells do not show: try {instead}"

@@ -19,6 +19,7 @@ from typing import Annotated, ClassVar
 from pydantic import ConfigDict, Field, TypeAdapter, ValidationError
 
 from cfl_cli.core.messages import quote
+from cfl_cli.core.wording import option
 from cfl_cli.errors import DataError, ResourceError
 from cfl_cli.trust.batch import JudgedBatch
 from cfl_cli.trust.detector import Course
@@ -160,7 +161,7 @@ class History:
         if [column.name for column in last.columns] != list(cfs):
             raise DataError(
                 f"the history's batch {last.batch} has other CFs than the model that it names: "
-                "name another file with --history"
+                f"name another file with {option('history')}"
             )
         courses = tuple(column.course for column in last.columns)
         return Before(last.batch + 1, courses, repeated=place < len(own))
@@ -240,6 +241,13 @@ def to_append(path: Path) -> Iterator[OpenHistory]:
         yield OpenHistory(path, handle)
 
 
+def check_appendable(path: Path) -> None:
+    """Raise if there is a file that is not a history, or one that nothing can be appended to."""
+    if path.exists():
+        with _opened(path, os.O_RDWR | os.O_APPEND) as handle:
+            OpenHistory(path, handle)
+
+
 @contextmanager
 def _opened(path: Path, how: int) -> Iterator[int]:
     try:
@@ -249,7 +257,9 @@ def _opened(path: Path, how: int) -> Iterator[int]:
         raise DataError(f"{path}: cannot be opened as a history: {cause}") from error
     try:
         if not stat.S_ISREG(os.fstat(handle).st_mode):
-            raise DataError(f"{path}: not a regular file: name another one with --history")
+            raise DataError(
+                f"{path}: not a regular file: name another one with {option('history')}"
+            )
         _lock(handle, path, shared=how == os.O_RDONLY)
         yield handle
     finally:

@@ -23,6 +23,7 @@ import numpy as np
 from cfl_cli.core.arrays import Floats, Ints, Mask
 from cfl_cli.core.groups import ranks, sums_by
 from cfl_cli.core.state import StateError
+from cfl_cli.core.wording import STORED, option
 from cfl_cli.trust.heldout import scores
 from cfl_cli.trust.hidden_cells import HiddenCells
 from cfl_cli.trust.losses import LOWEST, expected_losses, losses, ratios
@@ -37,7 +38,7 @@ LEVEL = 0.03
 MOST_CELLS = 2**53  # more than any table has
 ROUNDING = 1 + 1e-9
 SUMS_TO_ONE = 1e-9
-NO_FOLDS = "no cells were hidden at fitting (--folds 0)"
+NO_FOLDS = f"no cells were hidden at fitting ({option('folds', 0, to=STORED)})"
 TOO_FEW = f"fewer than {LEAST} cells alike were hidden at fitting"
 
 

@@ -24,11 +24,21 @@ STEPS = 50  # of halving
 
 @dataclass(frozen=True, eq=False)
 class Suspects:
-    """The suspect cells of one CF, the most suspect first."""
+    """The suspect cells of one CF, the most suspect first, and how suspect all of them are."""
 
     rows: Ints  # from 0
-    mass: Floats  # of the row's prior, left by the cell: by how likely it is under each value
-    times: Floats  # as likely if the cell is wrong as if it is right
+    mass_of_all: Floats  # n: of a row's prior, left by the cell: by how likely it is under each
+    times_of_all: Floats  # n: as likely if the cell is wrong as if it is right; 0: exact or empty
+
+    @property
+    def mass(self) -> Floats:
+        """Return the mass that is left to the suspect cells' candidates."""
+        return self.mass_of_all[self.rows]
+
+    @property
+    def times(self) -> Floats:
+        """Return how many times as likely the suspect cells are if they are wrong."""
+        return self.times_of_all[self.rows]
 
 
 def suspects(mass: Floats, shares_mass: Floats, hidden: Ints, candidates: Mask) -> Suspects:
@@ -45,7 +55,7 @@ def suspects(mass: Floats, shares_mass: Floats, hidden: Ints, candidates: Mask) 
     times[(exclusions == 0) | (exclusions == size - 1)] = 0
     ranked = np.argsort(-times, kind="stable")[: max(int(LISTED * n), FEW)]
     rows = ranked[times[ranked] > 1]
-    return Suspects(rows, mass[rows], times[rows])
+    return Suspects(rows, mass, times)
 
 
 def well_founded(mass: Floats, shares_mass: Floats) -> float:

@@ -12,7 +12,10 @@ BAD_TABLES = {
     "no rows": ("x,y,cf\n", ["no rows"]),
     "empty file": ("", ["the header is empty"]),
     "one row": ("x,y,cf\n1,2,a\n", ["one row"]),
-    "fewer rows than neighbors": ("x,y,cf\n1,2,a\n2,3,b\n3,5,c\n", ["k = 3", "--k"]),
+    "fewer rows than neighbors": (
+        "x,y,cf\n1,2,a\n2,3,b\n3,5,c\n",
+        ["too few to estimate from", "cfl apply"],
+    ),
     "constant OFs": ("x,y,cf\n1,2,a\n1,2,b\n1,2,c\n1,2,c\n", ["constant"]),
     "a column twice": ("x,y,cf,x\n1,2,a,1\n1,2,b,1\n", ["'x'", "duplicate"]),
     "a new column's name": ("x,y,cf,cf_imputed\n1,2,a,\n2,2,b,\n3,2,c,\n4,3,a,\n", ["duplicate"]),
@@ -64,8 +67,8 @@ def test_a_wrong_command_line_is_refused(folder):
 
 
 def test_at_most_twenty_problems_are_spelled_out(folder):
-    rows = ["x,y,cf", *(f"{n},{n * n},wrong" for n in range(50))]
-    (folder / "data.csv").write_text("\n".join(rows) + "\n")
+    columns = "".join(f"  x{n}: {{role: ordinary, type: numeric}}\n" for n in range(50))
+    (folder / "schema.yml").write_text(SCHEMA.replace("columns:\n", f"columns:\n{columns}"))
     result = impute()
     refused(result, 1, "and 30 more")
     assert len(result.stderr.splitlines()) == 21

@@ -32,7 +32,10 @@ WRONG_LINES = {
     "an unknown letter": ([*NEEDED, "-z"], "-z: unknown option"),
     "an option without its value": ([*NEEDED, "--k"], "--k: expected a value"),
     "a switch with a value": ([*NEEDED, "--quiet=1"], "--quiet: takes no value"),
-    "a missing option": (["impute", "data.csv"], "--schema: this option is required"),
+    "a missing option": (
+        ["impute", "data.csv"],
+        "--schema: this option is required: `cfl init DATA` drafts a schema",
+    ),
     "a missing argument": (["impute"], "DATA: this argument is required"),
     "an argument too many": ([*NEEDED, "more.csv"], "'more.csv': one argument too many"),
 }

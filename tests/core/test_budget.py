@@ -20,6 +20,14 @@ def test_available_memory_is_what_the_system_counts_in_bytes():
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="not known there")
+def test_a_process_that_may_use_less_has_less(monkeypatch):
+    import resource  # noqa: PLC0415 — Unix only
+
+    monkeypatch.setattr(resource, "getrlimit", lambda _: (1 << 30, 1 << 31))
+    assert available() == 1 << 30
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="not known there")
 def test_the_peak_is_in_megabytes_and_does_not_fall():
     before = peak_mb()
     block = bytearray(80_000_000)
@@ -39,3 +47,4 @@ def test_the_peak_is_not_known_without_the_module_that_counts_it(monkeypatch):
 
     monkeypatch.setattr(builtins, "__import__", without_resource)
     assert peak_mb() is None
+    assert available() > 0

@@ -60,10 +60,10 @@ def test_what_is_given_takes_its_place_and_none_is_not_given():
     with pytest.raises(UsageError) as caught:
         house.override(lit_share=2, romos=1)
     assert caught.value.problems == (
-        "--lit-share: expected at most 1, found 2",
-        "--romos: unknown key 'romos' (did you mean 'rooms'?)",
+        "lit_share: expected at most 1, found 2",
+        "romos: unknown key 'romos' (did you mean 'rooms'?)",
     )
-    with pytest.raises(UsageError, match="--lit-share: one room"):
+    with pytest.raises(UsageError, match="lit_share: one room"):
         house.override(rooms=1)
 
 

@@ -1,5 +1,6 @@
 """A kind reads a value strictly, or says what it expected and quotes what was written."""
 
+import re
 from fractions import Fraction
 
 import numpy as np
@@ -112,3 +113,42 @@ def test_editors_are_told_the_same():
     assert Switch().json_schema() == {"type": "boolean"}
     assert Size().json_schema() == {"type": ["string", "integer"]}
     assert FileName().json_schema() == {"type": "string", "minLength": 1}
+
+
+@pytest.mark.parametrize(
+    ("kind", "given", "read"),
+    [
+        (COUNT, np.int64(5), 5),
+        (COUNT, np.array(5), 5),
+        (COUNT, np.str_("5"), 5),
+        (SHARE, np.float32(0.5), 0.5),
+        (SHARE, np.int8(1), 1.0),
+        (Switch(), np.True_, True),
+        (Switch(), np.str_("false"), False),
+        (Choice(("hard", "soft")), np.str_("hard"), "hard"),
+        (Size(), np.int64(10), 10),
+        (Size(), np.str_("2kB"), 2000),
+        (FileName(), np.str_("a.csv"), "a.csv"),
+        (Whole(auto=True), np.str_("auto"), "auto"),
+    ],
+)
+def test_numbers_switches_and_texts_of_numpy_are_what_they_stand_for(kind, given, read):
+    found = kind.read(given)
+    assert found == read
+    assert type(found) is type(read)
+
+
+@pytest.mark.parametrize(
+    ("kind", "given", "message"),
+    [
+        (COUNT, np.True_, "expected a whole number, found True"),
+        (COUNT, np.float64(2.0), "expected a whole number, found 2.0"),
+        (SHARE, np.False_, "expected a number, found False"),
+        (SHARE, np.float64("nan"), "expected a finite number, found nan"),
+        (Switch(), np.int64(1), "expected true or false, found 1"),
+        (Choice(("hard", "soft")), np.str_("hrd"), "found 'hrd' (did you mean 'hard'?)"),
+    ],
+)
+def test_what_numpy_gives_is_refused_as_python_s(kind, given, message):
+    with pytest.raises(ValueError, match=re.escape(message)):
+        kind.read(given)

@@ -32,7 +32,7 @@ def test_the_two_types_share_no_name_and_make_up_the_table():
 def test_what_names_a_file_or_permits_overwriting_has_no_variable():
     assert {name for name, setting in SETTINGS.items() if setting.env is None} == {
         "report",
-        "suspects",
+        "diagnostics",
         "overwrite",
     }
     assert SETTINGS["max_memory"].env == "CFL_MAX_MEMORY"
@@ -55,29 +55,29 @@ def test_none_is_not_given():
 @pytest.mark.parametrize(
     ("given", "problem"),
     [
-        ({"k": "twenty"}, "--k: expected a whole number, found 'twenty'"),
-        ({"iterations": 1.5}, "--iterations: expected a whole number or auto, found 1.5"),
-        ({"gamma": "-1"}, "--gamma: expected at least 0 or auto, found -1"),
-        ({"budget": 0}, "--budget: expected more than 0, found 0"),
-        ({"min_confidence": 2}, "--min-confidence: expected at most 1, found 2"),
-        ({"ridge": float("inf")}, "--ridge: expected a finite number, found inf"),
+        ({"k": "twenty"}, "k: expected a whole number, found 'twenty'"),
+        ({"iterations": 1.5}, "iterations: expected a whole number or auto, found 1.5"),
+        ({"gamma": "-1"}, "gamma: expected at least 0 or auto, found -1"),
+        ({"budget": 0}, "budget: expected more than 0, found 0"),
+        ({"min_confidence": 2}, "min_confidence: expected at most 1, found 2"),
+        ({"ridge": float("inf")}, "ridge: expected a finite number, found inf"),
         (
             {"mode": "hrd"},
-            "--mode: expected hard, soft or both, found 'hrd' (did you mean 'hard'?)",
+            "mode: expected hard, soft or both, found 'hrd' (did you mean 'hard'?)",
         ),
-        ({"max_memory": "two"}, "--max-memory: expected a size such as 500MB or 2GB, found 'two'"),
-        ({"report": ""}, "--report: expected at least one character, found nothing"),
-        ({"quiet": "yes"}, "--quiet: expected true or false, found 'yes'"),
-        ({"kk": 3}, "--kk: unknown key 'kk' (did you mean 'k'?)"),
-        ({"folds": 1}, "--folds: one fold would hide every row: expected 0, 2 or more, or auto"),
+        ({"max_memory": "two"}, "max_memory: expected a size such as 500MB or 2GB, found 'two'"),
+        ({"report": ""}, "report: expected at least one character, found nothing"),
+        ({"quiet": "yes"}, "quiet: expected true or false, found 'yes'"),
+        ({"kk": 3}, "kk: unknown key 'kk' (did you mean 'k'?)"),
+        ({"folds": 1}, "folds: one fold would hide every row: expected 0, 2 or more, or auto"),
         (
             {"folds": 0, "gamma": AUTO},
-            "--gamma: auto chooses by hidden cells: it needs folds other than 0",
+            "gamma: auto chooses by hidden cells: it needs folds other than 0",
         ),
         (
             {"folds": 0, "method": "net"},
             (
-                "--method: net stops learning when hidden cells no longer gain: it needs folds "
+                "method: net stops learning when hidden cells no longer gain: it needs folds "
                 "other than 0"
             ),
         ),

@@ -112,7 +112,9 @@ def test_empty_and_exact_cells_neither_accuse_nor_notice():
     assert (found.refuted, found.noticed_bias) == (False, None)
 
 
-@pytest.mark.parametrize(("size", "exclusions"), [(3, 1), (5, (1, 2))])
+@pytest.mark.parametrize(
+    ("size", "exclusions"), [(3, 1), pytest.param(5, (1, 2), marks=pytest.mark.slow)]
+)
 def test_a_bias_beyond_the_one_reported_is_noticed_whichever_value_it_favors(size, exclusions):
     rng = np.random.default_rng(0)
     prior, values = rows(rng, 2000, size, sharpness=0.3)

@@ -190,7 +190,7 @@ def test_weights_off_the_simplex_never_leave(bad, numbers):
         check(np.array([[0.5, 0.5], bad, [2.0, 2.0]]))
     assert str(error.value) == (
         "row 2: the solvers gave its neighbors weights that are negative or do not sum to 1 "
-        f"({numbers}): try a larger --ridge"
+        f"({numbers}): try a larger ridge"
     )
 
 

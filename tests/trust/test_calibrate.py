@@ -58,7 +58,7 @@ def test_answers_are_the_same_and_confidences_are_powers_of_the_raw_ones(runs):
     [column] = after.report.columns
     power = column.calibration.power
     assert power < 0.9
-    raw, new = before.confidences["cf"], after.confidences["cf"]
+    raw, new = before.confidences.arrays["cf"], after.confidences.arrays["cf"]
     expected = raw**power / (raw**power).sum(axis=1, keepdims=True)
     assert new == pytest.approx(expected)
     assert np.array_equal(new > 0, raw > 0)
@@ -71,7 +71,8 @@ def test_calibrated_confidences_are_nearer_to_the_truth(runs):
     _, truth = made()
     errors = [
         calibration_error(
-            run.confidences["cf"].argmax(axis=1) == truth, run.confidences["cf"].max(axis=1)
+            run.confidences.arrays["cf"].argmax(axis=1) == truth,
+            run.confidences.arrays["cf"].max(axis=1),
         )
         for run in runs
     ]
