@@ -16,6 +16,7 @@ from pydantic_core import InitErrorDetails
 
 from cfl_cli.core.kinds import Bounds, Number
 from cfl_cli.core.messages import did_you_mean, quote, seen, unknown
+from cfl_cli.schema.given import as_text
 from cfl_cli.schema.validation import problem, refuse, refused
 
 Rates: TypeAlias = tuple[tuple[float, ...], ...]
@@ -77,12 +78,13 @@ def read_fit(entries: Mapping[str, Any]) -> Fit:
 def _by_value(entry: object, values: Sequence[str], *place: str) -> dict[str, object]:
     """Return what an entry says of each value."""
     if isinstance(entry, Mapping):
+        entry = {str(as_text(name)): share for name, share in entry.items()}
         refuse(
             problem(unknown("value", name, values), *place, str(name))
             for name in entry
             if name not in values
         )
-        return dict(entry)
+        return entry
     if not isinstance(entry, list | tuple):
         near = did_you_mean(entry, ["fit"]) if isinstance(entry, str) and not place else ""
         raise refused(f"{EXPECTED}, found {seen(entry)}{near}", *place)

@@ -1,6 +1,6 @@
 """What the columns of a table mean: a YAML file, or keywords in Python, becomes a `Schema`.
 
-    Schema ─┬─ version, missing, on_missing, group
+    Schema ─┬─ version, file, missing, on_missing, group
             ├─ columns     name → Ordinary, Complementary or Ignored
             └─ settings    Settings
 
@@ -11,11 +11,10 @@ file, `columns.age.type` for Python.
 
 import os
 from collections.abc import Iterator, Mapping
-from typing import Annotated, ClassVar, Literal, Self, TypeAlias
+from dataclasses import dataclass, field
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import (
-    AfterValidator,
-    BeforeValidator,
     ConfigDict,
     Field,
     ModelWrapValidatorHandler,
@@ -31,13 +30,23 @@ from pydantic import (
 )
 from pydantic_core import InitErrorDetails
 
-from cfl_cli.core.messages import lacking, quote, seen, unknown
+from cfl_cli.core.messages import kind_of, quote
 from cfl_cli.core.settings import RunSettings, Settings
-from cfl_cli.errors import SchemaError
+from cfl_cli.errors import SchemaError, UsageError
 from cfl_cli.schema import yaml_text
-from cfl_cli.schema.domain import domain_problems, repeated, unwritable
+from cfl_cli.schema.columns import (
+    ROLES,
+    Column,
+    Complementary,
+    Ignored,
+    OnMissing,
+    Ordinary,
+    Texts,
+)
+from cfl_cli.schema.domain import repeated
+from cfl_cli.schema.file import TextFile
+from cfl_cli.schema.given import there
 from cfl_cli.schema.group import Group, problems
-from cfl_cli.schema.mechanism import MECHANISM_FOR_EDITORS, Fit, Rates, read_fit, read_mechanism
 from cfl_cli.schema.settings import SETTINGS_FOR_EDITORS, answer_of, entry_of, run_of
 from cfl_cli.schema.validation import (
     Loc,
@@ -50,153 +59,25 @@ from cfl_cli.schema.validation import (
 )
 from cfl_cli.schema.written import Written, written
 
-# To an editor `no`, `01` and `~` are what YAML makes of them; to us they are text. Strict, because
-# a set would pass for a list too, in any order.
-Text = Annotated[str, Strict(), WithJsonSchema({"type": ["string", "number", "boolean", "null"]})]
-Texts = Annotated[
-    tuple[Text, ...],
-    Strict(),
-    BeforeValidator(lambda value: tuple(value) if isinstance(value, list) else value),
-]
-NonEmpty = Annotated[Text, Field(min_length=1)]
-OnMissing: TypeAlias = Literal["fill", "error"]
+__all__ = ["Complementary", "Ignored", "Ordinary", "Schema"]
 
 
-class Ordinary(Model):
-    """An ordinary feature: its cells say what the value is."""
+@dataclass(frozen=True)
+class _Roles:
+    """The columns by their roles; what schemas say does not depend on whether they were sorted."""
 
-    where: ClassVar[str] = " for an ordinary column"
-    model_config = ConfigDict(json_schema_extra={"required": ["role", "type"]})
+    columns: Mapping[str, Column] | None = field(default=None, compare=False)
+    ordinary: dict[str, Ordinary] = field(default_factory=dict, compare=False)
+    complementary: dict[str, Complementary] = field(default_factory=dict, compare=False)
 
-    role: Literal["ordinary"] = "ordinary"
-    type: Literal["numeric", "binary", "categorical"]
-    """What the cells hold: numbers, one of two values, or one of several."""
-    values: Texts | None = Field(None, json_schema_extra={"minItems": 2})
-    """The values that cells may hold; the values seen if left out."""
-    on_missing: OnMissing | None = None
-    """What to do with this column's missing cells, if not what the schema says for all."""
-
-    @field_validator("values", mode="before")
     @classmethod
-    def _not_for_numbers(cls, values: object, info: ValidationInfo) -> object:
-        if values is not None and info.data.get("type") == "numeric":
-            raise refused("a numeric column has no list of values; leave it out")
-        return values
-
-    @field_validator("values")
-    @classmethod
-    def _a_domain(cls, values: Texts | None, info: ValidationInfo) -> Texts | None:
-        refuse(domain_problems(values, binary=info.data.get("type") == "binary"))
-        return values
-
-
-class Complementary(Model):
-    """A complementary feature: its cells say what the value is not."""
-
-    where: ClassVar[str] = " for a complementary column"
-    model_config = ConfigDict(json_schema_extra={"required": ["role"]})
-
-    role: Literal["complementary"] = "complementary"
-    separator: NonEmpty | None = None
-    """What separates the exclusions of a cell that holds several."""
-    exact: NonEmpty | None = None
-    """What a cell starts with if it says what the value is."""
-    exact_cells: Literal["random"] | None = None
-    """How cells with the exact mark were chosen, if they are a random sample of the rows."""
-    values: Texts | None = Field(None, json_schema_extra={"minItems": 2})
-    """The domain, in order; the values seen, sorted, if left out."""
-    mechanism: Annotated[Rates | Fit, WithJsonSchema(MECHANISM_FOR_EDITORS)] | None = None
-    """How exclusions are drawn if not uniformly: a weight for each value, or P(excluded | true), or
-    `fit`: weights that are fitted with the help of exact cells."""
-
-    @field_validator("mechanism", mode="before")
-    @classmethod
-    def _in_full(cls, mechanism: object, info: ValidationInfo) -> Rates | Fit | None:
-        if mechanism == "fit":
-            return read_fit(info.data)
-        if mechanism is None or "values" not in info.data:  # they are wrong, and reported
-            return None
-        values = info.data["values"] or ()
-        if not values:
-            raise refused("a mechanism needs the domain: list it under `values`")
-        return read_mechanism(mechanism, values)
-
-    @field_validator("exact")
-    @classmethod
-    def _unlike_separator(cls, exact: str | None, info: ValidationInfo) -> str | None:
-        if exact is not None and exact == info.data.get("separator"):
-            raise refused(f"{quote(exact)} is the separator too; choose another mark")
-        return exact
-
-    @field_validator("exact_cells", mode="before")
-    @classmethod
-    def _the_only_word(cls, exact_cells: object) -> object:
-        if exact_cells is not None and exact_cells != "random":
-            raise refused(f"expected random, found {seen(exact_cells)}")
-        return exact_cells
-
-    @field_validator("exact_cells")
-    @classmethod
-    def _with_a_mark(cls, exact_cells: str | None, info: ValidationInfo) -> str | None:
-        if exact_cells is not None and "exact" in info.data and info.data["exact"] is None:
-            raise refused('no cell can be exact without a mark: add `exact`, such as exact: "="')
-        return exact_cells
-
-    @field_validator("values")
-    @classmethod
-    def _a_domain(cls, values: Texts | None, info: ValidationInfo) -> Texts | None:
-        marks = info.data.get("separator"), info.data.get("exact")
-        refuse([*domain_problems(values), *unwritable(values, *marks)])
-        return values
-
-
-class Ignored(Model):
-    """A column that plays no part, like those that are not listed."""
-
-    where: ClassVar[str] = " for an ignored column"
-    model_config = ConfigDict(json_schema_extra={"required": ["role"]})
-
-    role: Literal["ignore"] = "ignore"
-
-
-ROLES: dict[str, type[Model]] = {
-    "ordinary": Ordinary,
-    "complementary": Complementary,
-    "ignore": Ignored,
-}
-
-
-def _role_known(column: object) -> object:
-    """Refuse a mapping that does not say which of the three it is."""
-    if isinstance(column, Mapping):
-        if "role" not in column:
-            raise refused(lacking("role", [*ROLES]), kind="lacking")
-        if column["role"] not in [*ROLES]:
-            raise refused(unknown("role", column["role"], [*ROLES]), "role")
-    return column
-
-
-def _not_missing(column: Model, info: ValidationInfo) -> Model:
-    """Refuse what a column could only say with a cell that counts as missing."""
-    said: list[tuple[Loc, str | None]] = [
-        *(((name,), getattr(column, name, None)) for name in ("separator", "exact")),
-        *((("values", i), value) for i, value in enumerate(getattr(column, "values", None) or ())),
-    ]
-    missing = set(info.data.get("missing", ()))
-    refuse(
-        problem(f"no cell can say {quote(text)}: it is listed under 'missing'", *loc)
-        for loc, text in said
-        if text is not None and text in missing
-    )
-    return column
-
-
-Column = Annotated[
-    Ordinary | Complementary | Ignored,
-    Field(discriminator="role"),
-    BeforeValidator(_role_known),
-    AfterValidator(_not_missing),
-]
+    def of(cls, columns: Mapping[str, Column]) -> Self:
+        """Return them in the schema's order."""
+        return cls(
+            columns,
+            {name: it for name, it in columns.items() if isinstance(it, Ordinary)},
+            {name: it for name, it in columns.items() if isinstance(it, Complementary)},
+        )
 
 
 class Schema(Model):
@@ -208,6 +89,8 @@ class Schema(Model):
 
     version: Literal[1] = 1
     """The version of this format."""
+    file: TextFile = Field(default_factory=TextFile)
+    """How text tables are written; the command line wins."""
     missing: Texts = ("",)
     """The cells that count as missing."""
     on_missing: OnMissing = "fill"
@@ -224,6 +107,7 @@ class Schema(Model):
     """How the method is run."""
     _run: RunSettings = PrivateAttr(default_factory=RunSettings)
     _written: Written = PrivateAttr(default_factory=Written)
+    _roles: _Roles = PrivateAttr(default_factory=_Roles)
 
     @model_validator(mode="wrap")
     @classmethod
@@ -271,8 +155,30 @@ class Schema(Model):
                 return ("columns", name), cls
             case "columns", name, str(role), *rest if role in ROLES:
                 return ("columns", name, *rest), ROLES[role]
+            case "file", _:
+                return loc, TextFile
             case _:
                 return loc, cls
+
+    @classmethod
+    def of(cls, what: "Self | Mapping[str, Any] | str | os.PathLike[str]") -> Self:
+        """Return the schema that is given as such, as a dict, as a YAML file's path or as its text.
+
+        Text has several lines, or begins with a brace.
+        """
+        match what:
+            case Schema():
+                return what
+            case Mapping():
+                return cls(**{str(key): entry for key, entry in what.items()})
+            case str() if "\n" in what or what.lstrip().startswith("{"):
+                return cls.parse(what)
+            case str() | os.PathLike():
+                return cls.load(there(what))
+        raise UsageError(
+            "schema: expected a Schema, a dict, or the path or text of a YAML file, found "
+            f"{kind_of(what)}{'; the table comes first' if hasattr(what, 'columns') else ''}"
+        )
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Self:
@@ -310,7 +216,14 @@ class Schema(Model):
         """The schema as YAML that `parse` makes it from again: as it was written, if it was."""
         if self._written.text and Schema.parse(self._written.text) == self:
             return self._written.text
+        return self.plain_text
+
+    @property
+    def plain_text(self) -> str:
+        """The same as YAML of its own, without the comments, which may hold cells of the table."""
         entries = self.model_dump(exclude={"settings"}, exclude_none=True)
+        if not entries["file"]:
+            del entries["file"]
         text = written({**entries, "settings": entry_of(self.settings, self._run)})
         if len(text) > yaml_text.LIMIT:
             raise SchemaError(f"the schema as text is {yaml_text.TOO_LARGE}")
@@ -319,12 +232,29 @@ class Schema(Model):
     @property
     def ordinary(self) -> dict[str, Ordinary]:
         """The ordinary columns by name, in the schema's order."""
-        return {name: c for name, c in self.columns.items() if isinstance(c, Ordinary)}
+        return self._sorted().ordinary
 
     @property
     def complementary(self) -> dict[str, Complementary]:
         """The complementary columns by name, in the schema's order."""
-        return {name: c for name, c in self.columns.items() if isinstance(c, Complementary)}
+        return self._sorted().complementary
+
+    def _sorted(self) -> _Roles:
+        """Return the columns by their roles, sorted once; a copy with other columns sorts anew."""
+        if self._roles.columns is not self.columns:
+            self._roles = _Roles.of(self.columns)
+        return self._roles
+
+    def missing_in(self, name: str) -> tuple[str, ...]:
+        """Return the texts that count as missing in a column."""
+        column = self.columns.get(name)
+        own: Texts = getattr(column, "missing", None) or ()
+        said = {""} & {*(getattr(column, "values", None) or ())}  # empty cells that say no
+        return tuple(text for text in dict.fromkeys((*self.missing, *own)) if text not in said)
+
+    def decimal_of(self, name: str) -> str | None:
+        """Return the decimal sign of a numeric column; None: a point, and no thousands signs."""
+        return self.ordinary[name].decimal or self.file.decimal
 
     def fills_missing(self, name: str) -> bool:
         """Return whether missing cells of an ordinary column are filled in rather than refused."""

@@ -27,7 +27,7 @@ from pydantic import (
 )
 from pydantic_core import CoreSchema, ErrorDetails, InitErrorDetails, PydanticCustomError
 
-from cfl_cli.core.messages import lacking, printable, seen, unknown
+from cfl_cli.core.messages import lacking, nearest, printable, seen, unknown
 from cfl_cli.errors import SchemaError
 
 if TYPE_CHECKING:
@@ -147,18 +147,35 @@ def _again(detail: ErrorDetails) -> InitErrorDetails:
 
 
 def flaws(error: ValidationError, model: type[Model]) -> Iterator[Flaw]:
-    """Yield every error that pydantic found in `model` as the user should read it."""
-    for detail in error.errors(include_url=False):
+    """Yield every error that pydantic found in `model` as the user should read it.
+
+    A key that is there under a misspelt name is not said to be missing, too.
+    """
+    details = error.errors(include_url=False)
+    misspelt = {
+        (*detail["loc"][:-1], near)
+        for detail in details
+        if detail["type"] == "extra_forbidden"
+        and (near := nearest(str(detail["loc"][-1]), [*_owner(detail, model).model_fields]))
+    }
+    for detail in details:
         path, owner = model.locate(detail["loc"])
         kind = detail["type"]
+        if kind == "missing" and detail["loc"] in misspelt:
+            continue
         message = _in_plain_words(detail, owner)
         yield Flaw(path[:-1] if kind == "missing" else path, message, kind in _ABOUT_A_KEY)
+
+
+def _owner(detail: ErrorDetails, model: type[Model]) -> type[Model]:
+    """Return the model that an entry belongs to."""
+    return model.locate(detail["loc"])[1]
 
 
 def _in_plain_words(detail: ErrorDetails, owner: type[Model]) -> str:
     """Return what is wrong with an entry of `owner`, and the way out."""
     kind, value = detail["type"], detail["input"]
-    key = str(detail["loc"][-1]) if detail["loc"] else ""
+    key = next((part for part in reversed(detail["loc"]) if isinstance(part, str)), "")
     if kind == "extra_forbidden":
         return unknown("key", key, list(owner.model_fields), where=owner.where)
     if kind == "literal_error":

@@ -1,6 +1,7 @@
 """A schema is right as a whole, or says everything that is wrong with it and where."""
 
 import json
+import pickle
 import subprocess
 import sys
 from contextlib import suppress
@@ -148,22 +149,27 @@ settings: {k: 0, iteration: 5, gamma: nan, ridge: 0, seed: 9223372036854775808,
     ]
 
 
+TYPES = "(numeric, binary, categorical, ordered or date)"
 ORDINARY = "x: {role: ordinary, "
 CATEGORICAL = "x: {role: ordinary, type: categorical, "
+DATE = "x: {role: ordinary, type: date, "
 COMPLEMENTARY = "x: {role: complementary, "
 
 
 @pytest.mark.parametrize(
     ("line", "message"),
     [
-        ("^x: {role: ordinary}", "'type' is missing (numeric, binary or categorical)"),
+        (
+            "^x: {role: ordinary}",
+            f"'type' is missing {TYPES}",
+        ),
         (
             ORDINARY + "type: ^text}",
-            "unknown type 'text' for an ordinary column (numeric, binary or categorical)",
+            f"unknown type 'text' for an ordinary column {TYPES}",
         ),
         (
             ORDINARY + "type: ^[a]}",
-            "unknown type a list for an ordinary column (numeric, binary or categorical)",
+            f"unknown type a list for an ordinary column {TYPES}",
         ),
         (
             ORDINARY + "type: numeric, values: ^[1]}",
@@ -183,11 +189,15 @@ COMPLEMENTARY = "x: {role: complementary, "
         ),
         (
             ORDINARY + "^<<: y, type: binary}",
-            "unknown key '<<' for an ordinary column (role, type, values or on_missing)",
+            (
+                "unknown key '<<' for an ordinary column (role, type, values, missing, on_missing, "
+                "decimal, unit, format or cycle)"
+            ),
         ),
         (CATEGORICAL + "values: ^[]}", "expected at least 2 values, found 0"),
         (CATEGORICAL + "values: [a, ^[b]]}", "expected text, found a list"),
         (CATEGORICAL + "values: [a, b, ^a]}", "duplicate value 'a' (first as item 1)"),
+        (DATE + "cycle: [day, ^day]}", "duplicate value 'day' (first as item 1)"),
         (CATEGORICAL + "values: [a, ^'']}", "no cell can say '': it is listed under 'missing'"),
         (COMPLEMENTARY + "values: ^[a]}", "expected at least 2 values, found 1"),
         (COMPLEMENTARY + "separator: ^''}", "expected at least one character, found nothing"),
@@ -220,8 +230,12 @@ COMPLEMENTARY = "x: {role: complementary, "
             COMPLEMENTARY + "^type: numeric}",
             (
                 "unknown key 'type' for a complementary column "
-                "(role, separator, exact, exact_cells, values or mechanism)"
+                "(role, separator, exact, exact_cells, values, missing or mechanism)"
             ),
+        ),
+        (
+            'x: {role: ordinary, type: numeric, format: ^"%Y"}',
+            "only a date column has `format`; leave it out",
         ),
         ("x: {role: ignore, ^type: numeric}", "unknown key 'type' for an ignored column"),
         ("x: {role: ^[a]}", "unknown role a list (ordinary, complementary or ignore)"),
@@ -284,11 +298,11 @@ def test_python_sees_a_path_instead_of_a_place():
         "columns.new\\nline: expected a mapping (key: value), found nothing",
         "columns.3: expected text, found 3",
         "columns.3: expected a mapping (key: value), found 4",
-        "foo: unknown key 'foo' (version, missing, on_missing, columns, group or settings)",
+        "foo: unknown key 'foo' (version, file, missing, on_missing, columns, group or settings)",
     ]
     assert problems(Schema) == ["'columns' is missing"]
     assert problems(Schema, columns=5) == ["columns: expected a mapping (key: value), found 5"]
-    assert problems(Ordinary) == ["'type' is missing (numeric, binary or categorical)"]
+    assert problems(Ordinary) == [f"'type' is missing {TYPES}"]
     assert problems(Settings, k=0) == ["k: expected at least 1, found 0"]
 
 
@@ -330,10 +344,10 @@ def test_a_wrong_option_is_called_by_its_name_on_the_command_line():
             {"k": 0, "mode": "hrd", "keep_flaged": True, "fail_on_flag": 3},
         )
     assert sorted(caught.value.problems) == [
-        "--fail-on-flag: expected true or false, found 3",
-        "--k: expected at least 1, found 0",
-        "--keep-flaged: unknown key 'keep_flaged' (did you mean 'keep_flagged'?)",
-        "--mode: expected hard, soft or both, found 'hrd' (did you mean 'hard'?)",
+        "fail_on_flag: expected true or false, found 3",
+        "k: expected at least 1, found 0",
+        "keep_flaged: unknown key 'keep_flaged' (did you mean 'keep_flagged'?)",
+        "mode: expected hard, soft or both, found 'hrd' (did you mean 'hard'?)",
     ]
 
 
@@ -404,3 +418,28 @@ def test_a_size_of_memory_may_have_a_unit(text, expected):
 def test_a_size_that_is_none_is_refused(text):
     with pytest.raises(SchemaError, match="max_memory: expected"):
         RunSettings(max_memory=text)
+
+
+@pytest.mark.parametrize("form", ["%d.%m", "dd.mm.yyyy", "%Q"])
+def test_a_format_that_reads_no_date_is_refused_where_it_stands(form):
+    text = f"""version: 1
+columns:
+  day: {{role: ordinary, type: date,
+    format: "{form}"}}
+  job: {{role: complementary, values: [a, b]}}
+"""
+    with pytest.raises(SchemaError) as caught:
+        Schema.parse(text, "s.yml")
+    (problem,) = caught.value.problems
+    assert problem.startswith(f"s.yml:4:13: {form!r} ")
+
+
+def test_columns_are_sorted_by_role_once_and_anew_for_other_columns():
+    schema, same = (Schema.parse(with_columns(AGE, JOB)) for _ in range(2))
+    assert ([*schema.ordinary], [*schema.complementary]) == (["age"], ["job"])
+    assert schema.ordinary is schema.ordinary
+    assert schema == same
+    assert pickle.loads(pickle.dumps(schema)) == same  # noqa: S301 — its own
+    other = schema.model_copy(update={"columns": {"town": schema.columns["age"]}})
+    assert ([*other.ordinary], [*other.complementary]) == (["town"], [])
+    assert [*schema.ordinary] == ["age"]

@@ -53,6 +53,11 @@ def test_an_entry_that_is_missing_is_named_with_its_choices():
     assert "apple" in message
 
 
+def test_an_entry_under_a_misspelt_name_is_not_missing_too():
+    assert said(friut="apple") == ["friut: unknown key 'friut' for a crate (did you mean 'fruit'?)"]
+    assert len(said(color="red")) == 2
+
+
 def test_problems_of_ours_come_together_with_those_of_pydantic():
     assert len(said(fruit="pear", numbers=("x", 1, 2))) == 2
     assert said(fruit="pear", numbers=(1, 2, 3)) == ["numbers: too many"]

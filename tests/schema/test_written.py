@@ -90,7 +90,9 @@ def test_all_that_a_schema_can_say_survives_its_text_to_the_bit():
     assert again.run.max_memory == 2 * 10**9
     assert list(again.columns) == list(FULL["columns"])
     assert again.complementary["ward"].mechanism == schema.complementary["ward"].mechanism
-    assert again.text == schema.text
+    assert again.text == schema.text == again.plain_text
+    commented = Schema.parse(f"# a comment\n{schema.text}")
+    assert (commented.text, commented.plain_text) == (f"# a comment\n{schema.text}", schema.text)
 
 
 @given(st.lists(st.lists(st.floats(1e-100, 1e100), min_size=4, max_size=4), min_size=2, max_size=4))
