@@ -6,7 +6,15 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from cfl_cli.cli.given import Values
-from cfl_cli.cli.inputs import sets_aside, signs_of
+from cfl_cli.cli.inputs import (
+    check_encoding,
+    check_names,
+    columns_to_show,
+    sets_aside,
+    signs_of,
+    warn_of_cells,
+    with_table,
+)
 from cfl_cli.cli.outputs import Outputs
 from cfl_cli.cli.streams import note
 from cfl_cli.core import budget
@@ -63,16 +71,26 @@ class Application:
             ExitStack() as held,
         ):
             batch = Batch(self.model, self.settings, workers, name=source.name)
+            schema = self.model.schema
+            signs, aside = signs_of(how, source, schema.file), sets_aside(how)
             blocks = held.enter_context(
                 tables.reading(
-                    source, rows=batch.rows_at_once, set_aside=sets_aside(how), **signs_of(how)
+                    source,
+                    rows=batch.rows_at_once,
+                    set_aside=aside,
+                    columns=columns_to_show(how, schema),
+                    **signs,
                 )
             )
+            check_names(frames.names(blocks.empty.frame), source, signs, schema)
+            warn_of_cells(blocks.empty, source, schema, model=True)
             blocks.check_holds(self.outputs.table)
             batch.check(frames.names(blocks.empty.frame))
             with self.outputs.writing(stream=stream, overwrite=overwrite) as writer:
                 for block in blocks:
                     stages(ANSWER, block.first, blocks.height)
+                    if not block.first:
+                        check_encoding(block, source, signs, how)
                     answered = batch.add(block.frame)
                     writer.add(frames.append(block.frame, answered.columns), block)
                 stages(JUDGE, 0, 1)
@@ -83,7 +101,13 @@ class Application:
                 judged = batch.judged(before)
                 self.model.check_unchanged()
                 took, peak = stages.seconds(), budget.peak_mb()
-                report = replace(judged.verdict.report, timings=took, peak_memory_mb=peak)
+                report = replace(
+                    judged.verdict.report,
+                    timings=took,
+                    peak_memory_mb=peak,
+                    sources=with_table(self.model.sources, source, how, blocks.sha256()),
+                    answers_sha256=batch.answers.hexdigest(),
+                )
                 writer.finish(report)
                 if course and before and report.rows and not before.repeated:
                     held.push(_taken_back_if_it_fails(course))

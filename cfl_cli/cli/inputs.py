@@ -1,18 +1,32 @@
 """What a command works with: the schema, the settings as everybody has them, the table."""
 
-from collections.abc import Callable
-from dataclasses import dataclass
+import csv
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from hashlib import sha256
 from typing import TypeVar
 
 from cfl_cli.cli.given import Values
 from cfl_cli.cli.log import LOG
 from cfl_cli.cli.progress import Display
+from cfl_cli.core.messages import quote
 from cfl_cli.core.settings import RunSettings, Settings, override
+from cfl_cli.errors import CflError, DataError, SchemaError, UsageError
 from cfl_cli.jobs.kept import Kept
+from cfl_cli.schema import yaml_text
+from cfl_cli.schema.file import TextFile
 from cfl_cli.schema.model import Schema
+from cfl_cli.tables import foreign, frames, guess_encoding
 from cfl_cli.tables import table as tables
+from cfl_cli.tables.blocks import read_options
+from cfl_cli.tables.encodings import way_out
+from cfl_cli.tables.sniff import DELIMITERS, is_number, shown
 from cfl_cli.tables.table import Place, Table
+from cfl_cli.trust.report import Sources
 
+WRITTEN_OTHERWISE = {"file-delimiter", "file-encoding"}  # causes: a text is not as it was read
 Learned = TypeVar("Learned")
 
 
@@ -23,9 +37,10 @@ class Inputs:
     schema: Schema
     settings: Settings
     run: RunSettings
+    sources: Sources = field(default_factory=Sources)  # what is known of the schema's file
 
     def learn(
-        self, job: Callable[..., Learned], table: Table, source: Place, **more: object
+        self, job: Callable[..., Learned], table: Table, source: Place, how: Values, **more: object
     ) -> Learned:
         """Return what a job makes of a table, which it learns from with these settings."""
         with Display(quiet=self.run.quiet) as display:
@@ -36,28 +51,227 @@ class Inputs:
                 progress=display,
                 jobs=self.run.jobs,
                 max_memory=self.run.max_memory,
+                sources=with_table(self.sources, source, how, table.sha256),
                 **more,
                 **self.settings.as_dict(),
             )
 
 
-def load(path: str, given: Values, text: str | None = None) -> Inputs:
-    """Return the schema in a file, or in the file's `text`, and its settings; those given win."""
+def load(path: str, given: Values, text: str | None = None, *, data: str | None = None) -> Inputs:
+    """Return the schema in a file, or in the file's `text`, and its settings; those given win.
+
+    `data` is the table that goes with it, which may have been taken for it.
+    """
     local = tables.local(path)
-    schema = Schema.load(local) if text is None else Schema.parse(text, path)
+    check_is_schema(path, data)
+    text = yaml_text.text_of(local) if text is None else text
+    schema = Schema.parse(text, path)
     settings, run = override(schema.settings, schema.run, given)
+    if given.get("budget") is not None and settings.method != "auto":
+        raise UsageError("--budget goes with --method auto: add it, or leave --budget out")
     LOG.verbose, LOG.format = run.verbose, run.log_format
-    return Inputs(schema, settings, run)
+    checksum = sha256(text.encode()).hexdigest()
+    return Inputs(
+        schema, settings, run, Sources(schema=tables.name_of(local), schema_sha256=checksum)
+    )
 
 
-def read_table(place: Place, how: Values) -> Table:
-    """Return the table at a place; `how` says how a text table is written."""
-    return tables.read(place, set_aside=sets_aside(how), **signs_of(how))
+def with_table(sources: Sources, source: Place, how: Values, checksum: str | None) -> Sources:
+    """Return where a result came from, with the table; `how` it was read is what was given."""
+    reading = {name: value for name, value in how.items() if name != "output_format"}
+    reading |= {"sheet": source.sheet} if source.sheet else {}
+    name = tables.name_of(source.path)
+    return replace(sources, table=name, table_sha256=checksum, reading=reading)
 
 
-def signs_of(how: Values) -> dict[str, str | None]:
-    """Return how a text table is written, as far as it was given."""
-    return {name: how.get(name) for name in ("delimiter", "quote", "encoding")}
+def check_is_schema(path: str, data: str | None = None) -> None:
+    """Raise if a file is a table, a model or something else that is surely not a schema.
+
+    So it is said if `data`, the table that goes with it, is the schema.
+    """
+    if what := foreign.not_a_schema(tables.local(path)):
+        if data not in (None, tables.STANDARD) and foreign.is_schema(tables.local(data)):
+            raise UsageError(
+                f"{data}: this is a schema, and {path} {what}: swap them: {path} --schema {data}",
+                cause="swapped",
+            )
+        raise SchemaError(
+            f"{path}: this is {what}, not a schema: pass the schema (YAML) with --schema and the "
+            "table as DATA; `cfl init DATA` drafts one"
+        )
+
+
+def read_output(place: Place) -> Table:
+    """Return a table that `impute` wrote: text with commas, in UTF-8, whatever a schema says."""
+    try:
+        return tables.read(place)
+    except DataError as error:
+        if error.cause not in WRITTEN_OTHERWISE:
+            raise
+        raise DataError(
+            f"{place.name}: not written by `cfl impute`, whose text tables have commas and are in "
+            "UTF-8: pass its OUT, not DATA"
+        ) from error
+
+
+def read_table(
+    place: Place,
+    how: Values,
+    schema: Schema | None = None,
+    *,
+    checksum: bool = False,
+    file: TextFile | None = None,
+    may_set_aside: bool = False,
+) -> Table:
+    """Return the table at a place; `how` says how a text table is written, else the schema does.
+
+    Cells that should be looked at are named, unless they count as missing by the `schema`. `file`
+    is what is known of a schema that cannot be read; `may_set_aside` says that the command has an
+    option to set bad records aside.
+    """
+    signs = signs_of(how, place, schema.file if schema else file)
+    columns = columns_to_show(how, schema) if schema else ()
+    aside = sets_aside(how) if may_set_aside else None
+    table = tables.read(place, set_aside=aside, checksum=checksum, columns=columns, **signs)
+    if schema:
+        check_names(frames.names(table.frame), place, signs, schema)
+        check_encoding(table, place, signs, how)
+    warn_of_cells(table, place, schema)
+    return table
+
+
+def unreadable(data: str, how: Values, schema: str) -> CflError | None:
+    """Return why a table cannot be read, where that does not hang on a schema that is wrong."""
+    file: TextFile | None = None
+    with suppress(CflError):
+        match yaml_text.load(tables.local(schema)).data:
+            case {"file": dict(entries)}:
+                file = TextFile(**entries)
+            case dict():
+                file = TextFile()
+    try:
+        place = Place.to_read(data, how.get("input_format"))
+        read_table(place, how, file=file, may_set_aside=True)
+    except CflError as error:
+        hangs_on_it = file is None and error.cause in WRITTEN_OTHERWISE
+        return None if hangs_on_it else error
+    return None
+
+
+def columns_to_show(how: Values, schema: Schema) -> tuple[str, ...]:
+    """Return the columns that show how a table is written: CFs, which all have; none if given."""
+    said = {"delimiter", "quote", "encoding"} & {*how}
+    return () if said else tuple(schema.complementary)
+
+
+def check_encoding(
+    table: Table, place: Place, signs: Mapping[str, str | None], how: Values
+) -> None:
+    """Raise if a table is UTF-8 and only the schema says otherwise, so that words are garbled."""
+    encoding = signs["encoding"]
+    if encoding is None or "encoding" in how:
+        return
+    words: Counter[bytes] = Counter()
+    for column in frames.as_polars(table.frame).iter_columns():
+        texts = column.drop_nulls().unique(maintain_order=True)
+        text = "\n".join(texts.filter(texts.str.contains(r"[^\x00-\x7f]")))
+        guess_encoding.words_in(text.encode(encoding, errors="ignore"), words)
+    if words and guess_encoding.mostly_utf8(words):
+        raise DataError(
+            f"{place.name}: this is UTF-8, but the schema says encoding: {encoding}: add "
+            "--encoding utf-8, or correct `file` in the schema",
+            cause="file-encoding",
+        )
+
+
+def warn_of_cells(
+    table: Table, place: Place, schema: Schema | None, *, model: bool = False
+) -> None:
+    """Name cells that should be looked at, such as formulas that failed.
+
+    Where their text cannot be a value, they are a problem, and named as such later. A `model`
+    takes texts that it does not know for other values.
+    """
+    for note in table.notes:
+        if (
+            schema is None
+            or note.column is None
+            or (
+                note.column in {*schema.ordinary, *schema.complementary}
+                and note.text not in schema.missing_in(note.column)
+                and not _is_refused(note.column, schema, model=model)
+            )
+        ):
+            LOG.warning(f"{place.name}: {note.message}")
+
+
+def _is_refused(column: str, schema: Schema, *, model: bool) -> bool:
+    """Return whether an OF has only numbers, dates, or values that the schema lists."""
+    entry = schema.ordinary.get(column)
+    if entry is None:
+        return False
+    return entry.type in ("numeric", "date") or (entry.values is not None and not model)
+
+
+def check_names(
+    names: Sequence[str], place: Place, signs: Mapping[str, str | None], schema: Schema
+) -> None:
+    """Raise if names are not the schema's: another sign separates them, or they are cells."""
+    used = {name for name, column in schema.columns.items() if column.role != "ignore"}
+    kind = place.format.kind
+    if used <= {*names} or not kind.delimiter:
+        return
+    number = next((name for name in names if is_number(name)), None)
+    if number is not None and not {*names} & {*schema.columns}:
+        raise DataError(
+            f"{place.name}: line 1 looks like data, such as {quote(number)}: add a header above "
+            "it, a line that names the columns",
+            cause="file-header",
+        )
+    now = read_options(place, set_aside=False, **signs).signs.get("delimiter", kind.delimiter)
+    for sign in DELIMITERS:
+        if used <= _cells_of(now.join(names), sign):
+            do = way_out("delimiter", sign, in_schema=True)
+            raise DataError(
+                f"{place.name}: line 1: {shown(sign)} separates the columns of the schema, not "
+                f"{shown(now)}: {do}",
+                cause="file-delimiter",
+            )
+
+
+def _cells_of(line: str, sign: str) -> set[str]:
+    """Return the cells of a line that a sign separates; none if no line looks like this."""
+    with suppress(csv.Error):  # such as a line break in a name
+        return {*next(csv.reader([line], delimiter=sign), [])}
+    return set()
+
+
+def signs_of(how: Values, place: Place, file: TextFile | None = None) -> dict[str, str | None]:
+    """Return how a text table is written, as far as it was given or the schema's `file` says it."""
+    names = ("delimiter", "quote", "encoding")
+    is_delimited = "delimiter" in place.format.kind.signs
+    said = {name: getattr(file, name) for name in names} if file and is_delimited else {}
+    return {name: how.get(name) or said.get(name) for name in names}
+
+
+@dataclass(frozen=True)
+class Found:
+    """A table, how its file is written if it is text, and the evidence for that."""
+
+    table: Table
+    file: TextFile | None
+    notes: tuple[str, ...]
+
+
+def read_sniffed(place: Place, how: Values) -> Found:
+    """Return the table at a place, and what was found out about a text that `how` does not say."""
+    given = {name: sign for name, sign in signs_of(how, place).items() if sign is not None}
+    table, found = tables.read_sniffed(place, **given)
+    warn_of_cells(table, place, None)
+    if found is None:
+        return Found(table, None, ())
+    entries = {**found.signs, **given}
+    return Found(table, TextFile(**entries), tuple(found.notes()))
 
 
 def of_model(model: Kept, given: Values) -> tuple[Settings, RunSettings]:
@@ -65,7 +279,7 @@ def of_model(model: Kept, given: Values) -> tuple[Settings, RunSettings]:
 
     What its schema names as files are those of the fitted table.
     """
-    files = dict.fromkeys(("report", "suspects")) | {"overwrite": False}
+    files = dict.fromkeys(("report", "diagnostics")) | {"overwrite": False}
     settings, run = override(model.settings, model.schema.run.replaced(files), given)
     LOG.verbose, LOG.format = run.verbose, run.log_format
     return settings, run

@@ -91,10 +91,10 @@ def variant(option: Setting, text: str, **changes: Any) -> Setting:
     return replace(option, help=text, **changes)
 
 
-_FORMAT_NAME = Text(words=tuple(FORMATS))
+_WRITTEN = tuple(name for name, form in FORMATS.items() if not form.kind.is_only_read)
 INPUT_FORMAT = described(
     "input_format",
-    _FORMAT_NAME,
+    Text(words=tuple(FORMATS)),
     "Format of DATA, such as csv.gz.",
     panel="input",
     default_text="by its name",
@@ -102,7 +102,7 @@ INPUT_FORMAT = described(
 )
 OUTPUT_FORMAT = described(
     "output_format",
-    _FORMAT_NAME,
+    Text(words=_WRITTEN),
     "Format of OUT, such as jsonl.",
     panel="output",
     default_text="by its name",
@@ -113,13 +113,28 @@ DELIMITER = described(
     Text("CHAR"),
     "Delimiter of a text table.",
     panel="input",
-    default_text="comma; tab for .tsv",
+    default_text="the schema's `file`, else comma; tab for .tsv",
 )
 QUOTE = described(
-    "quote", Text("CHAR"), "Quote character of a text table.", panel="input", default_text='"'
+    "quote",
+    Text("CHAR"),
+    "Quote character of a text table.",
+    panel="input",
+    default_text="the schema's `file`, else \"",
 )
 ENCODING = described(
-    "encoding", Text(), "Encoding of a text table.", panel="input", default_text="UTF-8"
+    "encoding",
+    Text(),
+    "Encoding of a text table.",
+    panel="input",
+    default_text="the schema's `file`, else UTF-8",
+)
+CHECKED_ENCODING = variant(
+    ENCODING,
+    "Encoding of --checked.",
+    name="checked_encoding",
+    variable=False,
+    default_text="UTF-8",
 )
 ON_BAD_ROW = described(
     "on_bad_row",
@@ -128,6 +143,10 @@ ON_BAD_ROW = described(
     "OUT.rejects.csv.",
     panel="input",
     default="fail",
+)
+SNIFFING = (
+    INPUT_FORMAT,
+    *(replace(one, default_text="as the file shows") for one in (DELIMITER, QUOTE, ENCODING)),
 )
 READING = (INPUT_FORMAT, DELIMITER, QUOTE, ENCODING)
 READING_AND_WRITING = (*READING, ON_BAD_ROW, OUTPUT_FORMAT)
@@ -138,6 +157,11 @@ FORMAT = described(
     panel="output",
     default="table",
     short="f",
+)
+CHECK_FORMAT = variant(
+    FORMAT,
+    "Output format. json: every problem and warning as an object.",
+    kind=Choice(("table", "json")),
 )
 
 HISTORY = described(
@@ -151,8 +175,8 @@ HISTORY = described(
 
 def _suffixes() -> str:
     """Return how the names of tables end, those that can be compressed first."""
-    packed = [f".{kind.name}" for kind in KINDS.values() if not kind.embeds_report]
-    others = [f".{kind.name}" for kind in KINDS.values() if kind.embeds_report]
+    packed = [f".{kind.name}" for kind in KINDS.values() if not kind.packs_itself]
+    others = [f".{kind.name}" for kind in KINDS.values() if kind.packs_itself]
     also = ", ".join(f".{packing}" for packing in get_args(Packing))
     return ", ".join([f"{', '.join(packed)} (also {also})", *others])
 
@@ -177,15 +201,15 @@ SchemaFile = Annotated[
         "--schema", "-s", metavar="FILE", help="Schema file (YAML).", rich_help_panel="Input"
     ),
 ]
+
+
+def out_option(text: str) -> Any:
+    """Return the option that names a table to write, described in a command's own words."""
+    return typer.Option("--out", "-o", metavar="OUT", help=text, rich_help_panel="Output")
+
+
 Out = Annotated[
-    str,
-    typer.Option(
-        "--out",
-        "-o",
-        metavar="OUT",
-        help="Table to write; the format follows from its name; - is standard output.",
-        rich_help_panel="Output",
-    ),
+    str, out_option("Table to write; the format follows from its name; - is standard output.")
 ]
 TextOut = Annotated[
     str,

@@ -1,5 +1,6 @@
 """What a command says on stderr when it is done: what was written, and what to check."""
 
+import codecs
 from pathlib import Path
 from shlex import quote
 
@@ -7,6 +8,7 @@ from cfl_cli.cli.outputs import Outputs
 from cfl_cli.cli.streams import attention, note, warn
 from cfl_cli.core.messages import count
 from cfl_cli.jobs.kept import Kept
+from cfl_cli.schema.file import TextFile
 from cfl_cli.tables.table import Place
 from cfl_cli.trust.report import Report
 
@@ -16,6 +18,17 @@ def note_rejects(outputs: Outputs, rejected: int, source: Place) -> None:
     if rejected:
         bad = count(rejected, "bad record")
         attention(f"{outputs.rejects}: {bad} of {source.name} set aside")
+
+
+def note_signs(target: Place, source: Place, file: TextFile | None) -> None:
+    """Say that text is written as usual, if the table that was read is not."""
+    sign = target.format.kind.delimiter
+    if not sign or not source.format.kind.delimiter or file is None:
+        return
+    usual = (file.delimiter or sign, codecs.lookup(file.encoding or "utf-8").name)
+    if usual != (sign, "utf-8"):
+        between = "commas" if sign == "," else "tabs"
+        note(f"{target.name}: text with {between} in UTF-8, whatever `file` in the schema says")
 
 
 def summarise_model(model: Kept, path: Path) -> None:

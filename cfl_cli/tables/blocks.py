@@ -4,7 +4,7 @@ The file is gone through once before the first block, and every fault in it is f
 table is refused as one that is read whole: for the same causes, in the same words.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
@@ -19,9 +19,10 @@ from cfl_cli.tables.codec import (
 )
 from cfl_cli.tables.place import Place
 from cfl_cli.tables.source import Source
+from cfl_cli.tables.usual import as_usual
 
 BLOCK = 5_000  # rows of a block, unless somebody wants more or fewer
-ESCAPES = {"\\t": "\t"}  # a tab is hard to type
+ESCAPES = {"\\t": "\t", "tab": "\t"}  # a tab is hard to type
 
 
 @dataclass(frozen=True)
@@ -77,22 +78,34 @@ class Blocks:
 
 @contextmanager
 def reading(
-    place: Place, *, rows: int = BLOCK, set_aside: bool = False, **signs: str | None
+    place: Place,
+    *,
+    rows: int = BLOCK,
+    set_aside: bool | None = None,
+    columns: Collection[str] = (),
+    **signs: str | None,
 ) -> Iterator[Blocks]:
     """Give the table at a place in blocks; it is `read` otherwise, with the same arguments."""
     options = read_options(place, set_aside=set_aside, **signs)
     with Source.of(place) as source:
+        options = as_usual(options, source.chunks(), columns)
         yield Blocks(source, codec_of(options.kind).scan(source, options), rows)
 
 
-def read_options(place: Place, *, set_aside: bool, **signs: str | None) -> ReadOptions:
+def read_options(place: Place, *, set_aside: bool | None, **signs: str | None) -> ReadOptions:
     """Return how a table is to be read, or raise if it has no such `signs`."""
     kind = place.format.kind
-    given = {option: ESCAPES.get(sign, sign) for option, sign in signs.items() if sign is not None}
+    given = {
+        option: ESCAPES.get(sign.lower(), sign)
+        for option, sign in signs.items()
+        if sign is not None
+    }
     for option in given:
         if option not in kind.signs:
             raise UsageError(f"--{option} does not apply to {place.name}, which is {place.format}")
-    return ReadOptions(kind, place.name, given, set_aside)
+    return ReadOptions(
+        kind, place.name, given, set_aside, place.sheet, is_file=place.path is not None
+    )
 
 
 def regrouped(tables: Iterable[Table], empty: Table, *, rows: int) -> Iterator[Table]:

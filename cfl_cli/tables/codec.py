@@ -16,6 +16,15 @@ Reject = tuple[int, str, str]  # a record set aside: its line, the cause, its te
 
 
 @dataclass(frozen=True)
+class CellNote:
+    """What should be looked at in cells of a column, unless their text counts as missing."""
+
+    column: str | None  # None: of the whole table
+    text: str  # of the cells
+    message: str  # names them, and the way out
+
+
+@dataclass(frozen=True)
 class Table:
     """What a file holds, or some rows of it, and the records that were set aside."""
 
@@ -24,6 +33,8 @@ class Table:
     lines: list[bytes] | None = None  # of JSON Lines, as they were written
     mixed: Mapping[str, str] = field(default_factory=dict)  # columns that only JSON Lines can hold
     first: int = 0  # the number of its first row, counted from 0
+    notes: tuple[CellNote, ...] = ()
+    sha256: str | None = None  # of the whole file as it is; None: not asked for
 
 
 @dataclass(frozen=True)
@@ -44,7 +55,16 @@ class ReadOptions:
     kind: FileKind
     name: str  # what messages call the table
     signs: Mapping[str, str] = field(default_factory=dict)  # delimiter, quote, encoding, if given
-    set_aside: bool = False  # bad records; without it they are an error
+    set_aside: bool | None = (
+        None  # bad records; else they are an error. None: nobody can ask for it
+    )
+    sheet: str | None = None  # of a book with several
+    is_file: bool = True  # and not standard input
+
+    @property
+    def or_aside(self) -> str:
+        """Return the other way out for a bad record, where there is one."""
+        return ", or add --on-bad-row set-aside" if self.set_aside is False else ""
 
 
 @dataclass(frozen=True)

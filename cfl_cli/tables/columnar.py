@@ -71,7 +71,7 @@ def scan(source: Source, options: ReadOptions) -> Contents:
 def _refuse(schema: pa.Schema, invalid: Collection[int], *, name: str) -> None:
     """Raise if columns have the same name, or cells that their types do not allow."""
     problems = [
-        f"{name}: duplicate column {quote(column)}"
+        f"{name}: duplicate column {quote(column)}: rename one of them"
         for column, times in Counter(schema.names).items()
         if times > 1
     ]
@@ -209,4 +209,6 @@ def _well_formed(data: bytes, kind: FileKind, *, name: str) -> Iterator[None]:
     except (pa.ArrowException, OSError, UnicodeError, ValueError, KeyError) as error:
         if "decrypt" in str(error):
             raise DataError(f"{name}: has encrypted columns: decrypt them first") from error
-        raise DataError(f"{name}: not a well-formed {kind.title} file") from error
+        raise DataError(
+            f"{name}: not a well-formed {kind.title} file: copy or export it again"
+        ) from error

@@ -5,7 +5,7 @@ are scanned first; what passes is parsed by polars, and the numbers of records a
 """
 
 import codecs
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import islice
 from typing import IO, Any, NamedTuple
@@ -15,7 +15,7 @@ from polars.exceptions import PanicException, PolarsError
 
 from cfl_cli.core.messages import quote
 from cfl_cli.errors import PROBLEMS_SHOWN, DataError
-from cfl_cli.tables import csv_sheets, frames
+from cfl_cli.tables import csv_hints, csv_sheets, frames
 from cfl_cli.tables.codec import (
     Contents,
     ReadOptions,
@@ -25,7 +25,8 @@ from cfl_cli.tables.codec import (
     mixed_columns,
     nul_names,
 )
-from cfl_cli.tables.csv_sheets import Dialect, Sheet
+from cfl_cli.tables.csv_scan import Signs
+from cfl_cli.tables.csv_sheets import Dialect, MisshapenError, Sheet
 from cfl_cli.tables.encodings import to_utf8, utf8_lines
 from cfl_cli.tables.source import Source, roomy
 
@@ -41,11 +42,11 @@ class Sums(NamedTuple):
 def read(data: bytes, options: ReadOptions) -> Table:
     """Return the table, all cells text."""
     dialect = _dialect(options)
-    text = to_utf8(data, name=options.name, encoding=dialect.encoding)
-    with _well_formed(options):
+    text = to_utf8(data, name=options.name, encoding=dialect.encoding, in_schema=True)
+    with _well_formed(options), _explained(lambda: [text], dialect, options) as check:
         sheets = list(csv_sheets.sheets([text], dialect, options))
-        _refuse_bad(sheets, options)
-        tables = [_table(sheet, dialect, options) for sheet in sheets]
+        check(_refuse_bad(sheets, options))
+        tables = [_table(sheet, options) for sheet in sheets]
     return joined(tables)
 
 
@@ -53,21 +54,61 @@ def scan(source: Source, options: ReadOptions) -> Contents:
     """Check the table, and return how to get at its rows, all cells text."""
     dialect = _dialect(options)
 
-    def sheets() -> Iterator[Sheet]:
-        texts = utf8_lines(
-            source.chunks(), name=options.name, encoding=dialect.encoding, limit=roomy()
+    def texts() -> Iterator[bytes]:
+        return utf8_lines(
+            source.chunks(),
+            name=options.name,
+            encoding=dialect.encoding,
+            limit=roomy(),
+            in_schema=True,
         )
-        return csv_sheets.sheets(texts, dialect, options)
 
     def tables() -> Iterator[Table]:
         with _well_formed(options):
-            for sheet in sheets():
-                yield _table(sheet, dialect, options)
+            for sheet in csv_sheets.sheets(texts(), dialect, options):
+                yield _table(sheet, options)
 
-    with _well_formed(options):
-        sums = _refuse_bad(sheets(), options)
-    empty = Table(_parse(b"", sums.header, dialect))
+    with _well_formed(options), _explained(texts, dialect, options) as check:
+        sums = _refuse_bad(csv_sheets.sheets(texts(), dialect, options), options)
+        check(sums)
+    empty = Table(_parse(b"", sums.header, dialect.signs))
     return Contents(empty, sums.height, sums.rejected, tables, plain=True)
+
+
+@contextmanager
+def _explained(
+    texts: Callable[[], Iterable[bytes]], dialect: Dialect, options: ReadOptions
+) -> Iterator[Callable[[Sums], None]]:
+    """Let records that do not fit be explained by the beginning of the table.
+
+    Gives what raises if there is only one column, and a delimiter that makes more of it.
+    """
+
+    def check(sums: Sums) -> None:
+        if len(sums.header) == 1:
+            csv_hints.refuse_lone_column(_beginning(texts()), dialect, options)
+
+    try:
+        yield check
+    except MisshapenError as error:
+        hint = csv_hints.explained(_beginning(texts()), dialect, options)
+        raise hint or error from None
+
+
+def _beginning(texts: Iterable[bytes]) -> bytes:
+    """Return the first lines of a text."""
+    held, size = [], 0
+    for text in texts:
+        held.append(text)
+        size += len(text)
+        if size > csv_hints.ENOUGH:
+            break
+    data = b"".join(held)
+    return (
+        data
+        if len(data) <= csv_hints.ENOUGH
+        else data[: data.rfind(b"\n", 0, csv_hints.ENOUGH) + 1]
+    )
 
 
 def _dialect(options: ReadOptions) -> Dialect:
@@ -88,14 +129,16 @@ def _well_formed(options: ReadOptions) -> Iterator[None]:
 def misfits(table: Table, options: WriteOptions) -> list[str]:
     """Return what does not fit between delimiters."""
     name, problems = options.name, mixed_columns(table, name=options.name)
-    for column in frames.as_polars(table.frame).get_columns():
+    columns = frames.as_polars(table.frame).get_columns()
+    for place, column in enumerate(columns):
         what = "" if frames.has_text(column.dtype) else frames.type_name(column.dtype)
         if column.dtype == pl.String and column.str.contains("\0", literal=True).any():
             what = "a NUL character"
         if what:
             title = quote(column.name)
-            problems.append(f"column {title} holds {what}, which {name} cannot hold: write Parquet")
-        if not column.name:
+            to = "write .jsonl or .parquet" if column.dtype.is_nested() else "write Parquet"
+            problems.append(f"column {title} holds {what}, which {name} cannot hold: {to}")
+        if not column.name and (place or len(columns) == 1):  # the first may be an index
             problems.append(f"a column has no name, which {name} needs: write Parquet")
     return problems + nul_names(table, name=name)
 
@@ -138,15 +181,25 @@ def _refuse_bad(sheets: Iterable[Sheet], options: ReadOptions) -> Sums:
         rejected += sheet.rejected
         if not options.set_aside:
             causes = islice(sheet.causes(), PROBLEMS_SHOWN - len(problems))
-            problems += (f"{options.name}: line {line}: {cause}" for line, cause in causes)
+            problems += (
+                f"{options.name}: line {line}: {cause}{_way_out(cause)}{options.or_aside}"
+                for line, cause in causes
+            )
     if problems:
-        raise DataError(*problems, more=rejected - len(problems))
+        raise MisshapenError(*problems, more=rejected - len(problems))
     return Sums(header, height, rejected)
 
 
-def _table(sheet: Sheet, dialect: Dialect, options: ReadOptions) -> Table:
+def _way_out(cause: str) -> str:
+    """Return what to do about a bad record, unless the cause says it."""
+    if ": " in cause:
+        return ""
+    return ": delete it" if cause == csv_sheets.BLANK else ": correct it"
+
+
+def _table(sheet: Sheet, options: ReadOptions) -> Table:
     """Return the good records of a sheet, and the others as rejects."""
-    frame = _parse(sheet.good(), sheet.header, dialect)
+    frame = _parse(sheet.good(), sheet.header, sheet.signs)
     if frame.height != sheet.height:
         raise DataError(
             f"{options.name}: {sheet.height:,} records, but polars reads {frame.height:,}: "
@@ -171,7 +224,7 @@ def _header_text(names: Sequence[str], delimiter: str) -> str:
     )
 
 
-def _parse(data: bytes, header: list[str], dialect: Dialect) -> pl.DataFrame:
+def _parse(data: bytes, header: list[str], signs: Signs) -> pl.DataFrame:
     schema = dict.fromkeys(header, pl.String)
     if not data:
         return pl.DataFrame(schema=schema)
@@ -181,7 +234,7 @@ def _parse(data: bytes, header: list[str], dialect: Dialect) -> pl.DataFrame:
         data,
         has_header=False,
         schema=schema,
-        separator=dialect.delimiter,
-        quote_char=dialect.quote,
+        separator=signs.delimiter,
+        quote_char=signs.quote,
         infer_schema=False,
     )

@@ -27,7 +27,7 @@ BLOCKS = [1 << power for power in range(16, 23)]  # bytes scanned at once: more 
 
 WITHIN = "a quote inside an unquoted field: quote the whole field and double the quotes in it"
 BEHIND = "text after a closing quote: double the quotes inside a field"
-OPEN = "a quote opened here is never closed"
+OPEN = "a quote opened here is never closed: close it, or quote the field and double it"
 NEVER = sys.maxsize  # the position of what does not occur
 
 

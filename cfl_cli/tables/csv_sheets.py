@@ -5,6 +5,7 @@ import io
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from itertools import chain
 
 import numpy as np
 
@@ -14,8 +15,13 @@ from cfl_cli.errors import DataError, UsageError
 from cfl_cli.tables.codec import ReadOptions, Reject
 from cfl_cli.tables.csv_scan import RETURN, BadRecord, Records, Signs, find_records
 from cfl_cli.tables.encodings import check_encoding, exhaust, line_of
+from cfl_cli.tables.sep_line import sep_line
 
 BLANK = "a blank line"
+
+
+class MisshapenError(DataError):
+    """Records that do not fit together, perhaps because other signs separate their cells."""
 
 
 @dataclass(frozen=True)
@@ -25,12 +31,14 @@ class Dialect:
     delimiter: str = ","
     quote: str = '"'
     encoding: str = "utf-8"
-    certain: bool = False  # the user gave the delimiter, so it is not questioned
+    certain: bool = False  # the user gave the delimiter, so no first line changes it
 
     def __post_init__(self) -> None:
         for option, sign in (("--delimiter", self.delimiter), ("--quote", self.quote)):
             if len(sign) != 1 or not sign.isascii() or sign in "\r\n\0":
-                raise UsageError(f"{option}: expected one ASCII character, found {quote(sign)}")
+                raise UsageError(
+                    f"{option}: expected one ASCII character or tab, found {quote(sign)}"
+                )
         if self.delimiter == self.quote:
             raise UsageError(f"--delimiter and --quote are both {quote(self.quote)}")
         check_encoding(self.encoding)
@@ -46,6 +54,7 @@ class Sheet:
     """Some records of a table, one after the other."""
 
     header: list[str]
+    signs: Signs  # that delimit and quote its cells
     data: bytes  # with these records, and perhaps others
     body: Records
     fits: Mask  # which of them are as they should be
@@ -97,32 +106,49 @@ def sheets(texts: Iterable[bytes], dialect: Dialect, options: ReadOptions) -> It
     """
     header: list[str] | None = None
     blanks = range(0)
-    texts = iter(texts)
-    for data, records, bad, line in _scanned(texts, dialect.signs, go_on=options.set_aside):
+    texts, signs, line = _without_sep_line(iter(texts), dialect)
+    for data, records, bad, before in _scanned(
+        texts, signs, line=line, go_on=bool(options.set_aside)
+    ):
         body, blank = records, _blank(data, records)
         if header is None:
             try:
-                header = _header(data, records, bad, name=options.name, dialect=dialect)
+                header = _header(data, records, bad, name=options.name, signs=signs, line=before)
             except DataError:
                 exhaust(texts)
                 raise
             body, blank = records[1:], blank[1:]
-        sheet, blanks = _sheet(header, data, body, blank, bad, line, blanks)
+        sheet, blanks = _sheet(header, signs, data, body, blank, bad, before, blanks)
         yield sheet
     if header is None:
-        nothing, _, _ = find_records(b"", dialect.signs, go_on=False)
-        _header(b"", nothing, [], name=options.name, dialect=dialect)
+        nothing, _, _ = find_records(b"", signs, go_on=False)
+        _header(b"", nothing, [], name=options.name, signs=signs, line=line)
+
+
+def _without_sep_line(
+    texts: Iterator[bytes], dialect: Dialect
+) -> tuple[Iterator[bytes], Signs, int]:
+    """Return the text without a first line that names the delimiter, its signs and lines left out.
+
+    The user's own word wins over that line.
+    """
+    first = next(texts, b"")
+    sign, start = sep_line(first)
+    if sign is None or sign == dialect.quote:
+        return chain([first], texts), dialect.signs, 0
+    signs = dialect.signs if dialect.certain else Signs(sign, dialect.quote)
+    return chain([first[start:]], texts), signs, 1
 
 
 def _scanned(
-    texts: Iterator[bytes], signs: Signs, *, go_on: bool
+    texts: Iterator[bytes], signs: Signs, *, line: int, go_on: bool
 ) -> Iterator[tuple[bytes, Records, list[BadRecord], int]]:
     """Yield text with its records, those that are none, and the lines before it.
 
     A record that goes on in the next piece of text waits for it. If it is long, it waits for as
-    much as there is of it, so that it is not scanned too often.
+    much as there is of it, so that it is not scanned too often. `line` lines are left out before.
     """
-    line = used = wanted = 0
+    used = wanted = 0
     data = b""
     held: list[bytes] = []
     for text in texts:
@@ -149,6 +175,7 @@ def _scanned(
 
 def _sheet(
     header: list[str],
+    signs: Signs,
     data: bytes,
     body: Records,
     blank: Mask,
@@ -168,7 +195,7 @@ def _sheet(
         waiting = range(first, first + len(blank) - kept)
     if not kept and not bad:  # only blank lines, after others perhaps
         start = blanks.start if blanks else waiting.start
-        sheet = Sheet(header, data, body[:0], blank[:0], [], line, range(0))
+        sheet = Sheet(header, signs, data, body[:0], blank[:0], [], line, range(0))
         return sheet, range(start, waiting.stop) if waiting else blanks
     body, blank = body[:kept], blank[:kept]
     fits = ~blank & (body.widths == len(header))
@@ -179,45 +206,48 @@ def _sheet(
         )
     ]
     bad.sort(key=lambda record: record.start)
-    return Sheet(header, data, body, fits, bad, line, blanks), waiting
+    return Sheet(header, signs, data, body, fits, bad, line, blanks), waiting
 
 
 def _header(
-    data: bytes, records: Records, bad: list[BadRecord], *, name: str, dialect: Dialect
+    data: bytes, records: Records, bad: list[BadRecord], *, name: str, signs: Signs, line: int
 ) -> list[str]:
-    """Return the columns' names, or raise if they cannot be read or used."""
+    """Return the columns' names, or raise if they cannot be read or used.
+
+    The first may be empty: so pandas and R write row numbers and names.
+    """
+    first = line + 1
     if bad and (not len(records.starts) or bad[0].start < records.starts[0]):
-        raise DataError(f"{name}: line {line_of(data, bad[0].position)}: {bad[0].cause}")
+        at = line + line_of(data, bad[0].position)
+        raise MisshapenError(f"{name}: line {at}: {bad[0].cause}")
     text = data[: records.ends[0]].decode() if len(records.ends) else ""
     reader = csv.reader(
-        io.StringIO(text, newline=""), delimiter=dialect.delimiter, quotechar=dialect.quote
+        io.StringIO(text, newline=""), delimiter=signs.delimiter, quotechar=signs.quote
     )
     try:
         header = next(reader, [])
     except csv.Error as error:
-        raise DataError(f"{name}: line 1: the header cannot be read: {error}") from None
+        raise DataError(f"{name}: line {first}: the header cannot be read: {error}") from None
     if not any(header):
-        raise DataError(f"{name}: the header is empty: line 1 must name the columns")
-    if text.lower().strip("\r").rstrip(";,\t|") == "sep=":
-        raise DataError(f"{name}: line 1: {quote(text)} is not a header: delete this line")
-    sign = next((one for one in ";\t|" if one in header[0]), None)
-    if len(header) == 1 and sign and not dialect.certain:
-        raise DataError(
-            f"{name}: line 1: only one column: if {quote(sign)} separates the cells, add "
-            f"--delimiter {quote(sign)}"
-        )
+        raise MisshapenError(f"{name}: the header is empty: line {first} must name the columns")
     problems = [
-        f"{name}: line 1: column {number} has no name"
-        for number, column in enumerate(header, start=1)
+        f"{name}: line {first}: column {number} has no name: name it, or leave it out"
+        for number, column in enumerate(header[1:], start=2)
         if not column
     ]
+    twice = [column for column, times in Counter(header).items() if column and times > 1]
+    if twice and any(column.replace(".", "").isdecimal() for column in header):
+        raise MisshapenError(
+            f"{name}: line {first}: duplicate column {quote(twice[0])}: rename one of them, or if "
+            "this line is data, add a header above it",
+            cause="file-header",
+        )
     problems += [
-        f"{name}: line 1: duplicate column {quote(column)}"
-        for column, times in Counter(header).items()
-        if column and times > 1
+        f"{name}: line {first}: duplicate column {quote(column)}: rename one of them"
+        for column in twice
     ]
     if problems:
-        raise DataError(*problems)
+        raise MisshapenError(*problems)
     return header
 
 

@@ -2,12 +2,17 @@
 
 import codecs
 import io
+import re
 import sys
+from collections import Counter
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from itertools import chain
+from typing import Self
 
 from cfl_cli.core.messages import quote
 from cfl_cli.errors import DataError, ResourceError, UsageError
+from cfl_cli.tables import guess_encoding
 
 MARKS = {
     codecs.BOM_UTF32_LE: "UTF-32",
@@ -15,35 +20,58 @@ MARKS = {
     codecs.BOM_UTF16_LE: "UTF-16",  # which begins like the first one here
     codecs.BOM_UTF16_BE: "UTF-16",
 }
+CAUSE = "file-encoding"  # the key of what is wrong here
 DEFAULT = "utf-8"
 WHOLE = {"idna", "punycode"}  # decoded in one go, because Python decodes their parts otherwise
 ENDIAN = "le" if sys.byteorder == "little" else "be"
 UNMARKED = {name: f"{name}-{ENDIAN}" for name in ("utf-16", "utf-32")}  # if no mark says more
+NOT_PLAIN = re.compile(rb"[\0-\x08\x0e-\x1f\x80-\xff]")  # bytes that plain ASCII text lacks
 LONE_RETURN = "a carriage return without a line feed: end lines with LF or CRLF"
 
 
-def check_encoding(encoding: str) -> None:
+def check_encoding(encoding: str, *, option: str = "--encoding") -> None:
     """Raise unless Python knows the encoding, as one of text."""
     try:
         io.TextIOWrapper(io.BytesIO(), encoding=encoding)
     except (LookupError, ValueError):
-        raise UsageError(f"--encoding: unknown encoding {quote(encoding)}") from None
+        raise UsageError(
+            f"{option}: unknown encoding {quote(encoding)}: name one such as utf-8, cp1252 or "
+            "utf-16"
+        ) from None
 
 
-def to_utf8(data: bytes, *, name: str, encoding: str = DEFAULT) -> bytes:
-    """Return the text as UTF-8 without a byte-order mark."""
-    return b"".join(_checked(_plain([data], name=name, encoding=encoding), name=name))
+def to_utf8(data: bytes, *, name: str, encoding: str = DEFAULT, in_schema: bool = False) -> bytes:
+    """Return the text as UTF-8 without a byte-order mark.
+
+    `in_schema`: an error may say that a schema can name the encoding, too.
+    """
+    plain = _plain([data], name=name, encoding=encoding, in_schema=in_schema)
+    return b"".join(_checked(plain, name=name, in_schema=in_schema))
 
 
 def utf8_lines(
-    chunks: Iterable[bytes], *, name: str, encoding: str = DEFAULT, limit: int
+    chunks: Iterable[bytes],
+    *,
+    name: str,
+    encoding: str = DEFAULT,
+    limit: int,
+    in_schema: bool = False,
 ) -> Iterator[bytes]:
     """Yield the same text in pieces of whole lines, or raise the same error after the last chunk.
 
     A line of more than `limit` bytes is an error, too.
     """
-    plain = _plain(chunks, name=name, encoding=encoding)
-    return _checked(_whole_lines(plain, name=name, limit=limit), name=name)
+    plain = _plain(chunks, name=name, encoding=encoding, in_schema=in_schema)
+    return _checked(_whole_lines(plain, name=name, limit=limit), name=name, in_schema=in_schema)
+
+
+def way_out(option: str, value: str, *, in_schema: bool) -> str:
+    """Return how to say how a text table is written: with an option, or in the schema."""
+    shown = "tab" if value == "\t" else value
+    typed = f"'{shown}'" if not shown.replace("-", "").isalnum() else shown
+    entry = f'"{shown}"' if typed != shown else shown
+    schema = f", or file: {{{option}: {entry}}} in the schema" if in_schema else ""
+    return f"add --{option} {typed}{schema}"
 
 
 def exhaust(rest: Iterable[object]) -> None:
@@ -52,7 +80,9 @@ def exhaust(rest: Iterable[object]) -> None:
         pass
 
 
-def _plain(chunks: Iterable[bytes], *, name: str, encoding: str) -> Iterator[bytes]:
+def _plain(
+    chunks: Iterable[bytes], *, name: str, encoding: str, in_schema: bool
+) -> Iterator[bytes]:
     """Yield the text as UTF-8, which is not checked if it was to be UTF-8 already."""
     check_encoding(encoding)
     chunks = _with_long_start(chunks)
@@ -62,7 +92,8 @@ def _plain(chunks: Iterable[bytes], *, name: str, encoding: str) -> Iterator[byt
     marked = next((title for mark, title in MARKS.items() if start.startswith(mark)), None)
     if marked and codec.name == DEFAULT:
         exhaust(chunks)
-        raise DataError(f"{name}: this is {marked}: add --encoding {marked.lower()}")
+        do = way_out("encoding", marked.lower(), in_schema=in_schema)
+        raise DataError(f"{name}: this is {marked}: {do}", cause=CAUSE)
     yield start.removeprefix(codecs.BOM_UTF8)
     yield from chunks
 
@@ -92,12 +123,20 @@ def _recoded(
             marks
         ):  # the parts of Python's would be refused
             part = codecs.getincrementaldecoder(UNMARKED[codec.name])("strict")
+        # Whose characters have several bytes each, and NULs among those of a line's end.
+        plain, lines = codec.name.startswith(("utf-16", "utf-32")), False
         for chunk in chain([start], chunks):
             yield part.decode(chunk).encode()
+            plain = plain and NOT_PLAIN.search(chunk) is None
+            lines = lines or b"\n" in chunk
         yield part.decode(b"", final=True).encode()
     except UnicodeError:
         exhaust(chunks)
-        raise DataError(f"{name}: not {encoding} text: name another --encoding") from None
+        plain = lines = True
+    if plain and lines:
+        raise DataError(
+            f"{name}: not {encoding} text: leave out --encoding, or name another", cause=CAUSE
+        )
 
 
 def _whole_lines(chunks: Iterable[bytes], *, name: str, limit: int) -> Iterator[bytes]:
@@ -118,31 +157,85 @@ def _whole_lines(chunks: Iterable[bytes], *, name: str, limit: int) -> Iterator[
         yield rest
 
 
-def _checked(texts: Iterator[bytes], *, name: str) -> Iterator[bytes]:
+def _checked(texts: Iterator[bytes], *, name: str, in_schema: bool) -> Iterator[bytes]:
     """Yield the texts, which are UTF-8 without a NUL, or raise; a NUL comes before other faults."""
-    lines, before, fault = 0, b"", None
+    lines, before, fault, plain = 0, b"", None, True
     for text in texts:
         lines += before.count(b"\n")
         before = text
         nul = text.find(b"\0")
         if nul >= 0:
             exhaust(texts)
+            line = lines + line_of(text, nul)
             raise DataError(
-                f"{name}: line {lines + line_of(text, nul)}: a NUL byte: not a text file, or one "
-                "that needs --encoding"
+                f"{name}: line {line}: a NUL byte{_about_nul(text, nul, line, in_schema)}",
+                cause=CAUSE,
             )
-        try:
-            if not fault and not text.isascii():
+        if fault:
+            fault.go_on(text)
+        elif not text.isascii():
+            try:
                 text.decode()
-        except UnicodeDecodeError as error:
-            fault = DataError(
-                f"{name}: line {lines + line_of(text, error.start)}: not UTF-8: name the "
-                "encoding, for example --encoding latin-1"
-            )
+            except UnicodeDecodeError as error:
+                fault = NotUtf8.at(text, error.start, lines, plain=plain)
+            plain = False
         if not fault:
             yield text
     if fault:
-        raise fault
+        raise DataError(f"{name}: {fault.described(in_schema=in_schema)}", cause=CAUSE)
+
+
+def _about_nul(text: bytes, nul: int, line: int, in_schema: bool) -> str:  # noqa: FBT001 — its own
+    """Return what a NUL may mean: every other byte of the first line, or one that went astray."""
+    if line == 1 and text[nul + 2 : nul + 3] == b"\0" and text[nul + 1 : nul + 2] != b"\0":
+        encoding = "utf-16-le" if nul else "utf-16-be"
+        return f": this looks like UTF-16: {way_out('encoding', encoding, in_schema=in_schema)}"
+    return ": not a text file, or a damaged one: remove it"
+
+
+@dataclass
+class NotUtf8:
+    """The first byte that is not UTF-8, and the words from its line on, to guess by."""
+
+    line: int
+    byte: int
+    word: bytes  # that it stands in
+    words: Counter[bytes]
+    above: bool  # the lines above hold letters beyond ASCII, and are UTF-8
+
+    @classmethod
+    def at(cls, text: bytes, position: int, lines: int, *, plain: bool) -> Self:
+        """Return what is wrong at a position of a text, before which there are so many lines.
+
+        `plain`: these are ASCII.
+        """
+        start = text.rfind(b"\n", 0, position) + 1
+        match = next(
+            match
+            for match in guess_encoding.WORD.finditer(text, start)
+            if match.start() <= position < match.end()
+        )
+        words = guess_encoding.words_in(text[start:])
+        above = not plain or not text[:start].isascii()
+        return cls(lines + line_of(text, position), text[position], match[0], words, above)
+
+    def go_on(self, text: bytes) -> None:
+        """Look at further text."""
+        guess_encoding.words_in(text, self.words)
+
+    def described(self, *, in_schema: bool) -> str:
+        """Return what is wrong, and what would help."""
+        where = f"line {self.line}: byte {self.byte:02X} is not UTF-8"
+        if self.above or guess_encoding.mostly_utf8(self.words):
+            return f"{where}, though other lines are: correct this line"
+        if guess := guess_encoding.guess(self.words):
+            read = quote(self.word.decode(guess.encoding))
+            do = way_out("encoding", guess.encoding, in_schema=in_schema)
+            return f"{where}; as {guess.encoding} it reads {read}: {do}"
+        return (
+            f"{where}: name the encoding of the file with --encoding, such as cp1252 (Western), "
+            "cp437 (old DOS), gb18030 (Chinese) or cp949 (Korean)"
+        )
 
 
 def line_of(data: bytes, position: int) -> int:

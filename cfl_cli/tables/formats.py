@@ -16,6 +16,13 @@ Packing = Literal["gz", "zst"]
 
 PARQUET, ENCRYPTED = b"PAR1", b"PARE"  # how files begin
 ARROW, FEATHER_1 = b"ARROW1", b"FEA1"
+ZIP, OLE = b"PK\x03\x04", bytes.fromhex("d0cf11e0a1b11ae1")
+ODS = b"mimetypeapplication/vnd.oasis.opendocument.spreadsheet"  # its first part, as it is stored
+OOXML = (b"[Content_Types].xml", b"_rels/", b"docProps/", b"xl/", b"customXml/")  # one of xlsx
+NOT_READ = ("xls", "xlsb", "fods", "numbers")  # spreadsheets, but not ones whose traps can be seen
+SAVE_AS = "open it and save it as .xlsx, or as CSV UTF-8"
+
+OUTPUT_OPTION = "--output-format"
 
 
 @dataclass(frozen=True)
@@ -32,6 +39,7 @@ class FileKind:
     embeds_report: bool = False  # its files can carry a report
     is_binary: bool = False  # not for terminals
     packs_itself: bool = False  # compressed inside, so not as a whole
+    is_only_read: bool = False
 
 
 KINDS = {
@@ -72,9 +80,13 @@ KINDS = {
             is_binary=True,
             packs_itself=True,
         ),
+        FileKind("xlsx", "Excel", "excel", is_binary=True, packs_itself=True, is_only_read=True),
+        FileKind(
+            "ods", "OpenDocument", "excel", is_binary=True, packs_itself=True, is_only_read=True
+        ),
     )
 }
-ALIASES = {"feather": "arrow", "ndjson": "jsonl"}
+ALIASES = {"feather": "arrow", "ndjson": "jsonl", "xlsm": "xlsx"}
 
 
 @dataclass(frozen=True)
@@ -108,7 +120,7 @@ def by_name(name: str, *, option: str) -> Format:
     if form is None:
         raise UsageError(
             f"{option}: unknown format {quote(name)}{did_you_mean(name, FORMATS)}: name one of "
-            f"{', '.join(FORMATS)}"
+            f"{', '.join(_for(option))}"
         )
     return form
 
@@ -124,14 +136,38 @@ def of_path(path: Path, *, option: str) -> Format:
     if parts and parts[-1] in get_args(Packing) and inside and inside[0] in KINDS:
         title = KINDS[inside[0]].title  # one that packs itself, or it would be in FORMATS
         raise UsageError(f"{path}: {title} is compressed inside: unpack the file first")
-    raise UsageError(
-        f"{path}: unknown format: end the name in .{', .'.join(FORMATS)}, or add {option}"
-    )
+    if parts and parts[-1] in NOT_READ:
+        raise UsageError(f"{path}: .{parts[-1]} is not read: {SAVE_AS}")
+    raise UsageError(f"{path}: unknown format: end the name in {_endings(option)}, or add {option}")
+
+
+def _endings(option: str) -> str:
+    """Return how the name of a file may end, as messages show it."""
+    kinds = {form.kind.name: form.kind for form in map(FORMATS.__getitem__, _for(option))}
+    packed = ", .".join(name for name, kind in kinds.items() if not kind.packs_itself)
+    others = ", .".join(name for name, kind in kinds.items() if kind.packs_itself)
+    return f".{packed} (also with .gz or .zst), .{others}"
+
+
+def _for(option: str) -> list[str]:
+    """Return the formats that an option can name."""
+    written = option == OUTPUT_OPTION
+    return [name for name, form in FORMATS.items() if not (written and form.kind.is_only_read)]
 
 
 def kind_of(data: bytes) -> FileKind | None:
     """Return the format that the first bytes of a table show, if they do."""
+    if data.startswith(ZIP):
+        return _zipped(data)
     return next((kind for kind in KINDS.values() if data.startswith(kind.magic)), None)
+
+
+def _zipped(data: bytes) -> FileKind | None:
+    """Return the spreadsheet that a ZIP archive is, as its first part shows, if it does."""
+    first = data[30 : 30 + int.from_bytes(data[26:28], "little")]
+    if data[30:].startswith(ODS):
+        return KINDS["ods"]
+    return KINDS["xlsx"] if first.startswith(OOXML) else None
 
 
 def _without_alias(parts: Sequence[str]) -> list[str]:

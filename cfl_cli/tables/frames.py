@@ -1,6 +1,8 @@
 """Data frames of any kind, polars, pandas or pyarrow, without importing the latter two."""
 
-from collections.abc import Collection, Sequence
+import os
+from collections.abc import Collection, Mapping, Sequence
+from datetime import UTC, date, datetime
 from typing import Any
 
 import numpy as np
@@ -8,10 +10,19 @@ import numpy.typing as npt
 import polars as pl
 from polars.exceptions import PolarsError
 
-from cfl_cli.core.messages import quote
+from cfl_cli.core.messages import kind_of, quote
 from cfl_cli.errors import DataError, UsageError
 
 FIRST_DAY, LAST_DAY = -719162, 2932896  # of the years 1 and 9999, counted from 1970
+READERS = {
+    ".parquet": "read_parquet(…)",
+    ".arrow": "read_ipc(…)",
+    ".feather": "read_ipc(…)",
+    ".jsonl": "read_ndjson(…)",
+    ".xlsx": "read_excel(…)",
+    ".csv": "read_csv(…, infer_schema=False)",
+}
+LISTS = (list, tuple, set, frozenset, np.ndarray)  # that a cell of pandas may be
 PORTABLE = pl.CompatLevel.oldest()  # Arrow types that every reader knows
 
 
@@ -31,13 +42,20 @@ def as_polars(
         return frame
     if not (is_arrow(frame) or _is_pandas(frame)):
         raise UsageError(
-            "expected a polars, pandas or pyarrow table, found "
-            f"{type(frame).__module__}.{type(frame).__qualname__}"
+            f"expected a polars, pandas or pyarrow table, found {kind_of(frame)}{_made(frame)}"
         )
     columns_there = names(frame)
+    if (levels := getattr(frame.columns, "nlevels", 1)) > 1:
+        raise DataError(
+            f"{name}: its columns have {levels} levels, a MultiIndex of pandas: join their names, "
+            "as in table.columns = ['_'.join(map(str, one)) for one in table.columns]"
+        )
     if len(set(columns_there)) < len(columns_there):
         duplicate = next(one for one in columns_there if columns_there.count(one) > 1)
-        raise DataError(f"{name}: duplicate column {quote(str(duplicate))}: rename one of them")
+        raise DataError(
+            f"{name}: duplicate column {quote(str(duplicate))}: rename one of them",
+            cause="duplicate-column",
+        )
     convert = _from_arrow if is_arrow(frame) else _from_pandas
     return pl.DataFrame(
         {
@@ -50,11 +68,44 @@ def as_polars(
     )
 
 
+def _made(thing: Any) -> str:
+    """Return how a table is made of what was given in its place, as far as that is known."""
+    if isinstance(thing, pl.LazyFrame):
+        return ": call its collect() first"
+    if isinstance(thing, str | os.PathLike):
+        name = os.fspath(thing)
+        calls = (call for end, call in READERS.items() if end in name.lower())
+        call = next(calls, READERS[".csv"])
+        return f" {quote(name)}: read the file first, such as by polars.{call}"
+    if isinstance(thing, Mapping | list | np.ndarray):
+        return ": make a table of it first, such as by polars.DataFrame"
+    return "; the schema comes second" if hasattr(thing, "settings") else ""
+
+
 def from_array(array: npt.NDArray[Any], names: Sequence[str]) -> pl.DataFrame:
     """Return a matrix as a polars frame; columns of objects hold numbers if all of these do."""
     return pl.DataFrame(
         [_from_objects(name, column) for name, column in zip(names, array.T, strict=True)]
     )
+
+
+def of_array(array: npt.NDArray[Any], names: Sequence[str], *, like: Any) -> Any:
+    """Return a matrix as a table of the kind of `like`, with its index if it is pandas'."""
+    if _is_pandas(like):
+        import pandas as pd  # noqa: PLC0415 — it is there if a table of it is
+
+        return pd.DataFrame(array, columns=list(names), index=like.index)
+    table = pl.DataFrame(
+        {name: np.ascontiguousarray(column) for name, column in zip(names, array.T, strict=True)}
+    )
+    return as_arrow(table) if is_arrow(like) else table
+
+
+def bare(frame: Any) -> Any:
+    """Return a table of the same kind without columns; one of pandas keeps its index."""
+    if is_arrow(frame):
+        return frame.select([])
+    return frame[[]] if _is_pandas(frame) else pl.DataFrame()
 
 
 def as_arrow(frame: Any) -> Any:
@@ -108,12 +159,17 @@ def size(frame: Any) -> int:
 
 def is_arrow(frame: Any) -> bool:
     """Return whether this is a pyarrow table."""
-    return f"{type(frame).__module__}.{type(frame).__qualname__}" == "pyarrow.lib.Table"
+    return kind_of(frame) == "pyarrow.lib.Table"
 
 
 def has_text(kind: pl.DataType) -> bool:
     """Return whether cells of a Parquet type can be read as text."""
     return not kind.is_nested() and kind not in (pl.Binary, pl.Duration, pl.Object)
+
+
+def holds_lists(kind: pl.DataType) -> bool:
+    """Return whether cells of a type are lists, each element of which can be read as text."""
+    return isinstance(kind, pl.List | pl.Array) and has_text(pl.Series(dtype=kind.inner).dtype)
 
 
 def type_name(kind: pl.DataType) -> str:
@@ -227,12 +283,48 @@ def _is_missing(cell: Any) -> bool:
 
 
 def _from_pandas(frame: Any, name: str) -> pl.Series:
-    """Return a pandas column as numbers if it holds numbers, and as text otherwise."""
+    """Return a pandas column as numbers, moments or lists if it holds such, otherwise as text."""
     column = frame[name]
     if isinstance(column.dtype, np.dtype) and column.dtype.kind in "biuf":
         return pl.Series(column.name, column.to_numpy())
-    cells = column.astype(object).where(column.notna(), None)
+    cells = column.astype(object).where(column.notna(), None).to_list()
+    kinds = {type(cell) for cell in cells if cell is not None}
+    if kinds and all(issubclass(kind, LISTS) for kind in kinds):
+        return pl.Series(column.name, map(_texts, cells), dtype=pl.List(pl.String))
+    if kinds and all(issubclass(kind, date) for kind in kinds):
+        return _from_dates(column.name, cells)
+    if kinds and all(issubclass(kind, float | np.floating) for kind in kinds):
+        return pl.Series(column.name, cells, dtype=pl.Float64, strict=False)
     return pl.Series(column.name, map(_text, cells), dtype=pl.String)
+
+
+def _from_dates(name: str, cells: Sequence[Any]) -> pl.Series:
+    """Return dates or moments, moments with a zone as UTC; a mixture of these as text."""
+    kinds = {
+        isinstance(cell, datetime) and ("aware" if cell.tzinfo else "naive")
+        for cell in cells
+        if cell is not None
+    }
+    if kinds == {False}:
+        return pl.Series(name, cells, dtype=pl.Date)
+    if len(kinds) > 1:
+        return pl.Series(name, map(_text, cells), dtype=pl.String)
+    zone = "UTC" if kinds == {"aware"} else None
+    moments = [None if cell is None else np.datetime64(_naive(cell), "us") for cell in cells]
+    return pl.Series(name, np.array(moments, "M8[us]")).dt.replace_time_zone(zone)
+
+
+def _naive(moment: Any) -> Any:
+    """Return a moment without its zone, in UTC; pandas' own kind, which knows nanoseconds, too."""
+    return (moment.astimezone(UTC) if moment.tzinfo else moment).replace(tzinfo=None)
+
+
+def _texts(cells: Any) -> list[str | None] | None:
+    """Return the elements of a list, or a set, in an order of their own."""
+    if cells is None:
+        return None
+    texts = [None if _is_missing(cell) else _text(cell) for cell in cells]
+    return sorted(texts, key=str) if isinstance(cells, set | frozenset) else texts
 
 
 def _text(cell: Any) -> str | None:

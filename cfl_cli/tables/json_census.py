@@ -19,6 +19,9 @@ from cfl_cli.tables import encodings, json_columns
 from cfl_cli.tables.codec import ReadOptions, Reject, Table
 from cfl_cli.tables.json_columns import Broken, Kind, Whole, is_too_deep
 
+BLANK = "a blank line"
+NOT_JSON = "not JSON"
+
 
 class UnfitError(ValueError):
     """A line that is not a JSON object, or one that only Python would read."""
@@ -73,7 +76,10 @@ class Census:
             )
         if self.problems and not options.set_aside:
             raise DataError(
-                *(f"{name}: line {line}: {cause}" for line, cause in self.problems),
+                *(
+                    f"{name}: line {line}: {cause}{_way_out(cause)}{options.or_aside}"
+                    for line, cause in self.problems
+                ),
                 more=self.rejected - len(self.problems),
             )
         if not self.kinds:
@@ -131,6 +137,13 @@ def lines_of(texts: Iterable[bytes]) -> Iterator[tuple[list[bytes], int]]:
         held = [text[stop + 1 :]]
 
 
+def _way_out(cause: str) -> str:
+    """Return what to do about a bad line, unless the cause says it."""
+    if cause == BLANK:
+        return ": delete it"
+    return "" if ": " in cause and not cause.startswith(NOT_JSON) else ": correct it"
+
+
 def rows_of(texts: list[bytes], before: int) -> Rows:
     """Return what is on some lines, with `before` others before them."""
     rows: list[dict[str, Any] | None] = []
@@ -152,14 +165,14 @@ def _parse(text: bytes) -> dict[str, Any]:
         raise
     except json.JSONDecodeError as error:
         if not text.strip():
-            raise UnfitError("a blank line") from None
+            raise UnfitError(BLANK) from None
         if b"\r" in text[:-1]:
             raise UnfitError(encodings.LONE_RETURN) from None
-        raise UnfitError(f"not JSON: {error.msg}, at character {error.pos + 1}") from None
+        raise UnfitError(f"{NOT_JSON}: {error.msg}, at character {error.pos + 1}") from None
     except RecursionError:
         raise UnfitError("nested too deeply") from None
     if not isinstance(row, dict):
-        raise UnfitError("not a JSON object")
+        raise UnfitError("not a JSON object: write one object, {…}, on each line")
     if b"\\u" in text:
         try:
             json.dumps(row, ensure_ascii=False).encode()

@@ -1,7 +1,8 @@
 """Columns of the objects in JSON Lines, typed as long as no cell would change.
 
-A column whose cells are all of one kind gets that type. All others are *mixed*: objects, lists,
-different kinds, numbers that 64 bits do not hold. Their cells are text.
+A column whose cells are all of one kind gets that type; lists do if their elements are of one kind.
+All others are *mixed*: objects, other lists, different kinds, numbers that 64 bits do not hold.
+Their cells are text.
 """
 
 import json
@@ -54,6 +55,7 @@ class Kind:
     long: bool = False  # a whole number has more digits than 64 bits
     minus_zero: bool = False  # which only a double holds
     doubles: bool = True  # doubles hold all other numbers
+    elements: "Kind | None" = None  # of lists
 
     def note(self, cells: Sequence[Any]) -> None:
         """Take further cells into account."""
@@ -68,6 +70,9 @@ class Kind:
                 self.low, self.high = min(numbers), max(numbers)
         if Broken in types and self.doubles:
             self.doubles = all(_is_double(cell) for cell in cells if type(cell) is Broken)
+        if list in types:
+            self.elements = self.elements or Kind()
+            self.elements.note([one for cell in cells if type(cell) is list for one in cell])
 
     @property
     def dtype(self) -> pl.DataType | None:
@@ -83,7 +88,8 @@ class Kind:
         exact = not self.long and self.low >= -EXACT and self.high <= EXACT
         if Broken in self.types <= {Whole, Broken} and self.doubles and exact:
             return pl.Float64()
-        return None
+        inner = self.elements.dtype if self.elements and self.types == {list} else None
+        return None if inner is None or inner.is_nested() else pl.List(inner)
 
     @property
     def mixed(self) -> str:
@@ -99,10 +105,18 @@ class Kind:
         dtype = self.dtype
         if dtype is None:
             return pl.Series(name, map(_text, cells), dtype=pl.String)
-        if dtype.is_numeric():
-            number = float if dtype.is_float() else int
-            cells = [None if cell is None else number(cell) for cell in cells]
-        return pl.Series(name, cells, dtype=dtype)
+        if isinstance(dtype, pl.List) and self.elements:
+            inner = self.elements
+            cells = [None if cell is None else inner.plain(cell) for cell in cells]
+        return pl.Series(name, self.plain(cells), dtype=dtype)
+
+    def plain(self, cells: Sequence[Any]) -> Sequence[Any]:
+        """Return the cells with numbers as Python has them."""
+        dtype = self.dtype
+        if dtype is None or not dtype.is_numeric():
+            return cells
+        number = float if dtype.is_float() else int
+        return [None if cell is None else number(cell) for cell in cells]
 
 
 def typed(name: str, cells: list[Any]) -> tuple[pl.Series, str]:

@@ -20,7 +20,9 @@ from cfl_cli.tables.source import Source, roomy
 
 def read(data: bytes, options: ReadOptions) -> Table:
     """Return the table in the lines."""
-    text = encodings.to_utf8(data, name=options.name, **options.signs)
+    text = encodings.to_utf8(
+        data, name=options.name, encoding=options.signs.get("encoding", encodings.DEFAULT)
+    )
     parts = [rows_of(*lines) for lines in lines_of([text])]
     census = Census()
     for part in parts:
@@ -34,7 +36,10 @@ def scan(source: Source, options: ReadOptions) -> Contents:
 
     def texts() -> Iterator[bytes]:
         return encodings.utf8_lines(
-            source.chunks(), name=options.name, limit=roomy(), **options.signs
+            source.chunks(),
+            name=options.name,
+            limit=roomy(),
+            encoding=options.signs.get("encoding", encodings.DEFAULT),
         )
 
     def tables() -> Iterator[Table]:
@@ -109,7 +114,7 @@ def rewrite(source: Table, texts: Sequence[bytes], frame: pl.DataFrame) -> bytes
     Members that did not change keep their spelling.
     """
     others = {
-        column.name: frame[column.name].ne_missing(column.cast(pl.String))
+        column.name: frame[column.name].ne_missing(_comparable(column))
         for column in source.frame.get_columns()
         if not frame[column.name].equals(column)
     }
@@ -126,6 +131,11 @@ def rewrite(source: Table, texts: Sequence[bytes], frame: pl.DataFrame) -> bytes
         ]
     new = frame.select(frame.columns[source.frame.width :])
     return append(texts, new) if new.width else b"".join(text + b"\n" for text in texts)
+
+
+def _comparable(column: pl.Series) -> pl.Series:
+    """Return a column as cells that replace its own are: lists as lists, all else as text."""
+    return column if isinstance(column.dtype, pl.List) else column.cast(pl.String)
 
 
 def _replaced(text: bytes, cells: Mapping[str, str | None]) -> bytes:

@@ -7,17 +7,18 @@ import hashlib
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import IO, Self
 
 from cfl_cli.core import budget
 from cfl_cli.errors import DataError
-from cfl_cli.tables import compression, files, formats, spool
+from cfl_cli.tables import compression, files, foreign, formats, spool
 from cfl_cli.tables.encodings import exhaust
+from cfl_cli.tables.foreign import Foreign
 from cfl_cli.tables.formats import Format
 from cfl_cli.tables.place import Place
 
-LONGEST_MAGIC = 16  # bytes that show how any file is packed, and its format
+LONGEST_MAGIC = foreign.HEAD  # bytes that show how any file is packed, and its format
 
 
 def roomy() -> int:
@@ -27,13 +28,23 @@ def roomy() -> int:
 
 def whole(place: Place) -> bytes:
     """Return the table's own bytes, or raise if they are those of another format."""
-    data, form, name = files.read(place.path), place.format, place.name
+    return own(files.read(place.path), place)
+
+
+def own(data: bytes, place: Place) -> bytes:
+    """Return the table's own bytes from those of its file, or raise if they are of another kind."""
+    form, name = place.format, place.name
     _check_kind(data, form, name=name)
     if form.packing is None:
         return data
     data = compression.unpack(data, form.packing, name=name, limit=roomy())
     _check_content(data, name=name)
     return data
+
+
+def sha256_of(data: bytes) -> str:
+    """Return the SHA-256 of bytes, as `sha256sum` writes it."""
+    return hashlib.sha256(data).hexdigest()
 
 
 @dataclass(frozen=True)
@@ -44,6 +55,7 @@ class Source:
     place: Place
     head: bytes  # its first bytes
     state: tuple[int, int]  # its size and when it was last written to
+    known: list[str] = field(default_factory=list)  # its checksum, once it was gone through
 
     @classmethod
     @contextmanager
@@ -86,15 +98,21 @@ class Source:
 
     def sha256(self) -> str:
         """Return the checksum of the file as it is, packed or not."""
-        checksum = hashlib.sha256()
-        for chunk in self._raw():
-            checksum.update(chunk)
-        return checksum.hexdigest()
+        if not self.known:
+            exhaust(self._raw())
+        self.check_unchanged()
+        return self.known[0]
 
     def _raw(self) -> Iterator[bytes]:
+        """Yield the bytes of the file as it is; the first time the checksum is made of them."""
         self.file.seek(0)
+        made = None if self.known else hashlib.sha256()
         while chunk := spool.chunk(self.file, self.place.path):
+            if made is not None:
+                made.update(chunk)
             yield chunk
+        if made is not None:
+            self.known[:] = [made.hexdigest()]
 
 
 def _state(file: IO[bytes]) -> tuple[int, int]:
@@ -105,8 +123,36 @@ def _state(file: IO[bytes]) -> tuple[int, int]:
 def _check_kind(data: bytes, form: Format, *, name: str) -> None:
     """Raise if the bytes begin like those of another format."""
     expected = compression.NAMES[form.packing] if form.packing else form.kind.title
+    if data.startswith(formats.OLE):
+        raise DataError(
+            f"{name}: this is an old Excel file (.xls) or one with a password: {formats.SAVE_AS}"
+        )
+    if data.startswith(formats.ZIP) and not (formats.kind_of(data) or form.kind.is_only_read):
+        raise DataError(f"{name}: this is a ZIP archive, not {expected}: unpack it first")
     if _title(data) not in {None, expected}:
         raise DataError(f"{name}: this is {_title(data)}, not {expected}: {_way_out(data, form)}")
+    if _title(data) is None and (found := _foreign(data[: foreign.HEAD], form)):
+        raise DataError(f"{name}: this is {found.what}, not {expected}: {found.way_out}")
+
+
+def _foreign(head: bytes, form: Format) -> Foreign | None:
+    """Return what a file is, if it shows that it is not of the format that it should be."""
+    if form.kind.is_only_read:  # whose reader says it
+        return None
+    found = foreign.seen_in(head)
+    is_text = foreign.is_text(head) or found is not None
+    if form.packing:
+        plain = Foreign("text", f"add --input-format {form.kind.name}")
+        return plain if is_text else None
+    if form.kind.name == "jsonl":
+        if foreign.looks_delimited(head):
+            return Foreign("CSV", "add --input-format csv")
+        return None if found and "JSON" in found.what else found
+    if form.kind.is_binary and found is None and is_text:
+        line = head.partition(b"\n")[0]
+        name = "tsv" if line.count(b"\t") > line.count(b",") else "csv"
+        return Foreign("text", f"add --input-format {name}")
+    return found
 
 
 def _check_content(data: bytes, *, name: str) -> None:

@@ -4,15 +4,22 @@ Cells of a text table are text and stay what they are; only the schema gives the
 and Arrow columns keep theirs.
 """
 
+from collections.abc import Collection
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
-from typing import cast
+from typing import TYPE_CHECKING, cast
 
 from cfl_cli.errors import DataError, UsageError
 from cfl_cli.tables import files, formats, source
 from cfl_cli.tables.blocks import Blocks, read_options, reading
 from cfl_cli.tables.codec import EmbeddingCodec, ReadOptions, Table, WriteOptions, codec_of
-from cfl_cli.tables.place import STANDARD, Place, local
-from cfl_cli.tables.table_writer import TableWriter, rejects_text, write, writing
+from cfl_cli.tables.place import STANDARD, Place, local, name_of
+from cfl_cli.tables.table_writer import TableWriter, rejects_text, to_bytes, write, writing
+from cfl_cli.tables.usual import as_usual
+
+if TYPE_CHECKING:
+    from cfl_cli.tables.sniff import Sniffed
 
 __all__ = [
     "STANDARD",
@@ -22,26 +29,66 @@ __all__ = [
     "TableWriter",
     "check_holds",
     "local",
+    "name_of",
     "read",
     "read_report",
+    "read_sniffed",
     "reading",
     "rejects_path",
     "rejects_text",
     "report_path",
+    "to_bytes",
     "write",
     "write_text",
     "writing",
 ]
 
 
-def read(place: Place, *, set_aside: bool = False, **signs: str | None) -> Table:
+def read(
+    place: Place,
+    *,
+    set_aside: bool | None = None,
+    checksum: bool = False,
+    columns: Collection[str] = (),
+    **signs: str | None,
+) -> Table:
     """Return the table at a place.
 
     `signs` are the delimiter, quote and encoding of a text table, where they are not the usual
-    ones. Bad records are set aside with `set_aside`, and an error without.
+    ones; with the names of its `columns` it is noticed if they are, after all. Bad records are set
+    aside with `set_aside`, and an error without; None says that nobody could ask for it. With
+    `checksum` the table has that of its file, which is made while the cells are read.
     """
     options = read_options(place, set_aside=set_aside, **signs)
-    return codec_of(options.kind).read(source.whole(place), options)
+
+    def table(data: bytes) -> Table:
+        return codec_of(options.kind).read(data, as_usual(options, [data], columns))
+
+    if not checksum:
+        return table(source.whole(place))
+    data = files.read(place.path)
+    with ThreadPoolExecutor(1) as beside:
+        made = beside.submit(source.sha256_of, data)
+        return replace(table(source.own(data, place)), sha256=made.result())
+
+
+def read_sniffed(place: Place, **signs: str | None) -> tuple[Table, "Sniffed | None"]:
+    """Return the table at a place, and how it is written where `signs` do not say it.
+
+    What was found is read as strictly as what is given. None: not a text with delimiters.
+    """
+    options = read_options(place, set_aside=None, **signs)
+    kind, data = options.kind, source.whole(place)
+    if "delimiter" not in kind.signs:
+        return codec_of(kind).read(data, options), None
+    from cfl_cli.tables.csv_hints import title_above  # noqa: PLC0415 — only drafts need it
+    from cfl_cli.tables.sniff import sniff  # noqa: PLC0415
+
+    found = sniff(data, **options.signs, usual=kind.delimiter)
+    if found.shape and not found.shape.first:
+        raise DataError(f"{place.name}: {title_above(found.shape)}")
+    options = replace(options, signs={**found.signs, **options.signs})
+    return codec_of(kind).read(data, options), found
 
 
 def check_holds(table: Table, place: Place) -> None:

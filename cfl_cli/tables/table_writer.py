@@ -1,5 +1,6 @@
 """A table that is written block by block, and appears with the files beside it, or not at all."""
 
+import io
 import shutil
 from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
@@ -8,7 +9,7 @@ from typing import IO, Any, Protocol
 
 import polars as pl
 
-from cfl_cli.tables import compression, files, frames, spool
+from cfl_cli.tables import codec, compression, files, frames, spool
 from cfl_cli.tables.codec import Reject, Table, WriteOptions, codec_of
 from cfl_cli.tables.place import Place
 
@@ -70,15 +71,15 @@ class TableWriter:
             self._set_aside(source.rejects, self._rejects_path)
 
     def finish(
-        self, *, report: str | None = None, beside: Mapping[Path, str] | None = None
+        self, *, report: str | None = None, beside: Mapping[Path, str | bytes] | None = None
     ) -> None:
-        """Write what is left, texts `beside` the table too; embed `report` if possible."""
+        """Write what is left, files `beside` the table too; embed `report` if possible."""
         if self._rejects is not None:
             with self._rejects.guarded():
                 self._rejects.finish()
         for path, text in (beside or {}).items():
             with self._staging.file(path) as file:
-                file.write(text.encode())
+                file.write(text if isinstance(text, bytes) else text.encode())
         with self._target.guarded():
             self._writer.finish(report)
             self._stack.close()
@@ -143,6 +144,14 @@ def write(
     with writing(place, overwrite=overwrite) as writer:
         writer.add(frame, source)
         writer.finish(report=report)
+
+
+def to_bytes(frame: Any, place: Place) -> bytes:
+    """Return what a file with this table would hold."""
+    file, kind = io.BytesIO(), place.format.kind
+    with compression.packed(file, place.format.packing) as inner:
+        codec.write(frame, inner, WriteOptions(kind, place.name, place.path))
+    return file.getvalue()
 
 
 @contextmanager

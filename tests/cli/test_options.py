@@ -39,7 +39,9 @@ def test_an_unknown_word_for_bad_rows_is_refused_with_the_words_of_today():
 
 def test_help_names_every_format_that_there_is():
     text = Data.__metadata__[0].help
-    assert text.startswith("Table: .csv, .tsv, .jsonl (also .gz, .zst), .parquet, .arrow; ")
+    assert text.startswith(
+        "Table: .csv, .tsv, .jsonl (also .gz, .zst), .parquet, .arrow, .xlsx, .ods; "
+    )
     assert all(f".{part}" in text for name in FORMATS for part in name.split("."))
     assert INPUT_FORMAT.kind.choices == tuple(FORMATS)
     assert FORMAT.kind.choices == tuple(RENDERERS)

@@ -24,7 +24,10 @@ def test_a_formats_module_has_the_functions_of_a_codec(kind):
         assert parameters(getattr(codec_of(kind), name)) == parameters(getattr(protocol, name))
 
 
-@pytest.mark.parametrize("kind", KINDS.values(), ids=KINDS)
+WRITTEN = {name: kind for name, kind in KINDS.items() if not kind.is_only_read}
+
+
+@pytest.mark.parametrize("kind", WRITTEN.values(), ids=WRITTEN)
 def test_what_a_codec_writes_it_reads(kind):
     frame = pl.DataFrame({"a": ["x", "y"], "b": ["1", "é"]})
     options = WriteOptions(kind, "t")
@@ -44,3 +47,12 @@ def test_columns_that_only_json_lines_can_hold_and_names_with_a_nul_are_named():
     assert codec.nul_names(table, name="o.csv") == [
         "the column name 'b\\x00' holds a NUL character, which o.csv cannot hold"
     ]
+
+
+def test_lists_go_into_the_formats_that_hold_them():
+    lists = Table(pl.DataFrame({"cf": [["a", "b"], []]}))
+    (problem,) = codec_of(KINDS["csv"]).misfits(lists, WriteOptions(KINDS["csv"], "o.csv"))
+    assert problem.startswith("column 'cf' holds ")
+    assert problem.endswith(", which o.csv cannot hold: write .jsonl or .parquet")
+    for name in ("jsonl", "parquet"):
+        assert codec_of(KINDS[name]).misfits(lists, WriteOptions(KINDS[name], "o")) == []

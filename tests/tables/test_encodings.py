@@ -24,12 +24,18 @@ def test_an_encoding_of_one_byte_is_read_by_its_table():
 @pytest.mark.parametrize(
     ("data", "encoding", "problem"),
     [
-        (b"a\nb\xe9", "utf-8", "line 2: not UTF-8: name the encoding, for example --encoding lat"),
-        (b"a\n\0", "utf-8", "line 2: a NUL byte: not a text file, or one that needs --encoding"),
+        (
+            b"a\nb\xe9",
+            "utf-8",
+            "line 2: byte E9 is not UTF-8; as cp1252 it reads 'bé': add --encoding cp1252",
+        ),
+        (b"a\n\0", "utf-8", "line 2: a NUL byte: not a text file, or a damaged one: remove it"),
         ("a".encode("utf-16"), "utf-8", "this is UTF-16: add --encoding utf-16"),
         ("a".encode("utf-32"), "utf-8", "this is UTF-32: add --encoding utf-32"),
-        (b"\x81", "cp1252", "not cp1252 text: name another --encoding"),
-        (b"a", "utf-16-le", "not utf-16-le text: name another --encoding"),
+        (b"a,b\n1,23\n", "utf-16", "not utf-16 text: leave out --encoding, or name another"),
+        (b"a,b\n1,23\n\n\n", "utf-16-be", "not utf-16-be text: leave out --encoding"),
+        (b"\x81", "cp1252", "not cp1252 text: leave out --encoding, or name another"),
+        (b"a", "utf-16-le", "not utf-16-le text: leave out --encoding, or name another"),
     ],
 )
 def test_other_bytes_are_refused_with_the_way_out(data, encoding, problem):

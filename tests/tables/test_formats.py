@@ -20,6 +20,9 @@ from cfl_cli.tables.formats import FORMATS, KINDS, by_name, of_path
         ("a.parquet", "parquet"),
         ("a.arrow", "arrow"),
         ("a.feather", "arrow"),
+        ("a.xlsx", "xlsx"),
+        ("a.XLSM", "xlsx"),
+        ("a.ods", "ods"),
         (".csv", "csv"),
         ("[x]*?.csv", "csv"),
     ],
@@ -28,10 +31,21 @@ def test_a_name_says_its_format(name, expected):
     assert str(of_path(Path("folder.xls") / name, option="--input-format")) == expected
 
 
-@pytest.mark.parametrize("name", ["csv", "a", "a.xlsx", "a.gz", "a.csv.bz2", "a.csv.gz.gz", "a."])
+@pytest.mark.parametrize("name", ["csv", "a", "a.docx", "a.gz", "a.csv.bz2", "a.csv.gz.gz", "a."])
 def test_a_name_that_says_none_is_refused_with_the_way_out(name):
-    with pytest.raises(UsageError, match=r"\.csv, .*\.arrow, or add --input-format"):
+    with pytest.raises(UsageError, match=r"\.csv, .*\.ods, or add --input-format"):
         of_path(Path(name), option="--input-format")
+
+
+def test_a_format_that_is_only_read_is_not_offered_for_writing():
+    with pytest.raises(UsageError, match=r"\.arrow, or add --output-format"):
+        of_path(Path("a.docx"), option="--output-format")
+
+
+@pytest.mark.parametrize("ending", ["xls", "XLSB", "fods"])
+def test_spreadsheets_whose_traps_cannot_be_seen_are_refused_with_the_way_out(ending):
+    with pytest.raises(UsageError, match=r"is not read: open it and save it as \.xlsx, or as CSV"):
+        of_path(Path(f"a.{ending}"), option="--input-format")
 
 
 def test_a_packed_parquet_file_should_be_unpacked():
@@ -53,4 +67,9 @@ def test_only_what_is_not_compressed_inside_is_compressed_as_a_whole():
 
 
 def test_text_is_not_binary():
-    assert [name for name, kind in KINDS.items() if kind.is_binary] == ["parquet", "arrow"]
+    assert [name for name, kind in KINDS.items() if kind.is_binary] == [
+        "parquet",
+        "arrow",
+        "xlsx",
+        "ods",
+    ]

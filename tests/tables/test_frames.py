@@ -1,6 +1,7 @@
 """A pandas frame gets the same answer as a polars frame, and keeps what it had."""
 
 import datetime as dt
+from pathlib import PurePosixPath
 
 import numpy as np
 import pandas as pd
@@ -13,6 +14,7 @@ from cfl_cli import Schema, impute
 from cfl_cli.errors import DataError, UsageError
 from cfl_cli.schema.model import Complementary, Ordinary
 from cfl_cli.tables.frames import append, as_polars, from_array
+from cfl_cli.texts.columns import as_text
 
 SCHEMA = Schema(
     columns={
@@ -33,7 +35,7 @@ TABLE = {
 def cells(column):
     """Return a pandas column's cells as the text that the schema will see."""
     found = as_polars(pd.DataFrame({"c": column}), ["c"])["c"]
-    return [None if cell == "NaN" else cell for cell in found.cast(pl.String)]
+    return [None if cell == "NaN" else cell for cell in as_text(found)]
 
 
 def test_pandas_in_is_pandas_out_with_its_own_columns_untouched():
@@ -135,7 +137,7 @@ def test_a_column_that_the_frame_lacks_is_named_with_the_nearest_of_either_kind(
         with pytest.raises(DataError) as caught:
             impute(frame, SCHEMA)
         said = "table: column 'age' is in the schema but not in the table (did you mean 'Age'?)"
-        assert caught.value.problems == (f"{said}: add it, or remove it from the schema",)
+        assert caught.value.problems == (f"{said}: rename it in the schema",)
 
 
 @pytest.mark.parametrize("kind", [pl.DataFrame, pd.DataFrame])
@@ -171,20 +173,42 @@ def test_a_new_name_that_the_frame_has_is_refused(kind):
 
 
 @pytest.mark.parametrize(
-    ("thing", "name"),
+    ("thing", "found"),
     [
-        (TABLE, "builtins.dict"),
+        (TABLE, "builtins.dict: make a table of it first, such as by polars.DataFrame"),
         (None, "builtins.NoneType"),
-        ("data.csv", "builtins.str"),
-        (np.zeros((2, 2)), "numpy.ndarray"),
+        (
+            "data.csv.gz",
+            (
+                "builtins.str 'data.csv.gz': read the file first, such as by "
+                "polars.read_csv(…, infer_schema=False)"
+            ),
+        ),
+        (
+            PurePosixPath("a.parquet"),
+            (
+                "pathlib.PurePosixPath 'a.parquet': read the file first, such as by "
+                "polars.read_parquet(…)"
+            ),
+        ),
+        (
+            np.zeros((2, 2)),
+            "numpy.ndarray: make a table of it first, such as by polars.DataFrame",
+        ),
         (pd.Series([1]), "pandas.Series"),
-        (pl.LazyFrame(TABLE), "polars.lazyframe.frame.LazyFrame"),
+        (
+            pl.LazyFrame(TABLE),
+            "polars.lazyframe.frame.LazyFrame: call its collect() first",
+        ),
+        (SCHEMA, "cfl_cli.schema.model.Schema; the schema comes second"),
     ],
 )
-def test_anything_but_a_data_frame_is_a_wrong_call(thing, name):
+def test_anything_but_a_data_frame_is_a_wrong_call_with_a_way_out(thing, found):
     with pytest.raises(UsageError) as caught:
         impute(thing, SCHEMA)
-    assert str(caught.value) == f"expected a polars, pandas or pyarrow table, found {name}"
+    assert str(caught.value).replace("pathlib._local", "pathlib") == (
+        f"expected a polars, pandas or pyarrow table, found {found}"
+    )
 
 
 def test_a_subclass_of_the_pandas_frame_is_one():
@@ -232,3 +256,24 @@ def test_a_matrix_becomes_numbers_where_it_holds_numbers_and_text_elsewhere():
     }
     assert from_array(np.eye(2), ["a", "b"])["b"].to_list() == [0.0, 1.0]
     assert from_array(np.array([["1", ""]]), ["a", "b"]).row(0) == ("1", "")
+
+
+@pytest.mark.parametrize(
+    ("column", "kind"),
+    [
+        (pd.Series(pd.to_datetime(["2024-05-01", None])), pl.Datetime("us")),
+        (pd.Series(pd.to_datetime(["2024-05-01"])).dt.tz_localize("CET"), pl.Datetime("us", "UTC")),
+        (pd.Series([dt.date(2024, 5, 1), None]), pl.Date),
+        (pd.Series([dt.date(2024, 5, 1), dt.datetime(2024, 5, 1)]), pl.String),  # noqa: DTZ001
+        (pd.Series([["a"], ("b", None), np.array(["c"]), None]), pl.List(pl.String)),
+        (pd.Series([["a"], "b"]), pl.String),
+        (pd.Series([1.0, 2.0, 1.0], dtype="category"), pl.Float64),
+    ],
+)
+def test_dates_and_lists_of_pandas_stay_such(column, kind):
+    assert as_polars(pd.DataFrame({"c": column}))["c"].dtype == kind
+
+
+def test_sets_become_lists_in_an_order_of_their_own():
+    frame = as_polars(pd.DataFrame({"c": [{"b", "a", "c"}, frozenset(), None]}))
+    assert frame["c"].to_list() == [["a", "b", "c"], [], None]

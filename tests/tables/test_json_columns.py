@@ -22,6 +22,9 @@ def typed(cells):
         (["true", "null"], pl.Boolean),
         (['"a"', "null"], pl.String),
         (["null", "null"], pl.String),
+        (['["a", null]', "[]", "null"], pl.List(pl.String)),
+        (["[1]", "[2, 3]"], pl.List(pl.Int64)),
+        (["[1]", "[2.5]"], pl.List(pl.Float64)),
     ],
 )
 def test_a_column_of_one_kind_gets_its_type(cells, kind):
@@ -35,7 +38,10 @@ def test_a_column_of_one_kind_gets_its_type(cells, kind):
     [
         ["1", '"1"'],
         ["true", "1"],
-        ["[1]", "[2]"],
+        ["[1]", '["a"]'],
+        ["[[1]]", "[[2]]"],
+        ["[1]", "[-0]"],
+        ['["a"]', '"a"'],
         ['{"b":1}', "null"],
         ["18446744073709551616"],
         ["-1", "9223372036854775808"],
@@ -51,6 +57,11 @@ def test_what_a_type_would_change_stays_text(cells):
     column, what = typed(cells)
     assert column.dtype == pl.String
     assert what
+
+
+def test_lists_hold_what_was_written():
+    assert typed(['["a", null]', "[]", "null"])[0].to_list() == [["a", None], [], None]
+    assert typed(["[1, 2]", "[2.5, null]"])[0].to_list() == [[1.0, 2.0], [2.5, None]]
 
 
 def test_numbers_in_a_mixed_column_keep_their_spelling():

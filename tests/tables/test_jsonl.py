@@ -70,7 +70,7 @@ def test_columns_that_are_not_mixed_hold_exactly_the_values(rows):
         ("{'a':1}", "line 1: not JSON"),
         ('{"a":01}', "line 1: not JSON"),
         ('{"a":"\t"}', "line 1: not JSON"),
-        (b'{"a":"\xe9"}', "line 1: not UTF-8"),
+        (b'{"a":"\xe9"}', "line 1: byte E9 is not UTF-8"),
         ('{"a":1}'.encode("utf-16"), "this is UTF-16"),
         ("", "no columns: no line holds an object"),
         ("{}\n{}", "no columns: every object is empty"),

@@ -4,6 +4,7 @@ import json
 import math
 from pathlib import Path
 
+import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
@@ -204,7 +205,7 @@ def test_a_column_without_a_name_does_not_fit_csv():
 
 @pytest.mark.parametrize("out", ["o.csv", "o.parquet"])
 def test_mixed_columns_of_json_lines_stay_json_lines(tmp_path, out):
-    (tmp_path / "a.jsonl").write_text('{"a":1,"b":[1]}\n{"a":"x","b":null}\n')
+    (tmp_path / "a.jsonl").write_text('{"a":1,"b":[[1]]}\n{"a":"x","b":null}\n')
     table = read(Place.to_read(str(tmp_path / "a.jsonl")))
     tables.check_holds(table, Place.to_write("o.jsonl.gz"))
     with pytest.raises(DataError) as error:
@@ -243,3 +244,18 @@ def test_a_binary_file_of_a_kind_that_carries_no_report_has_none(tmp_path, monke
     (tmp_path / "t.data").write_bytes(b"ORC...")
     with pytest.raises(DataError, match=r"t\.data: no report inside"):
         tables.read_report(str(tmp_path / "t.data"))
+
+
+@pytest.mark.parametrize("sign", [",", "\t"])
+def test_a_first_column_without_a_name_is_read_and_written_back_to_the_byte(tmp_path, sign):
+    written = f"{sign}a{sign}b\nMazda{sign}x{sign}1\nFiat{sign}y{sign}2\n"
+    path, out = (tmp_path / f"{name}.{'csv' if sign == ',' else 'tsv'}" for name in "to")
+    path.write_text(written)
+    found = read(Place.to_read(str(path)))
+    assert found.frame.columns == ["", "a", "b"]
+    assert pd.read_csv(path, sep=sign, index_col=0).index.to_list() == found.frame[""].to_list()
+    tables.check_holds(found, Place.to_write(str(out)))
+    write(found.frame, Place.to_write(str(out)), report=None)
+    assert out.read_text() == written
+    write(found.frame, Place.to_write(str(tmp_path / "o.parquet")), report=None)
+    assert pl.read_parquet(tmp_path / "o.parquet").columns == ["", "a", "b"]

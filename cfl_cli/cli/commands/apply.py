@@ -43,10 +43,11 @@ def apply(
     from cfl_cli.cli.outputs import Outputs, check_targets
     from cfl_cli.cli.progress import Display
     from cfl_cli.cli.signals import listen
-    from cfl_cli.cli.summary import note_rejects, summarise
+    from cfl_cli.cli.summary import note_rejects, note_signs, summarise
     from cfl_cli.errors import ExitCode
     from cfl_cli.jobs.model import Model
     from cfl_cli.tables import table as tables
+    from cfl_cli.trust.history import check_appendable
 
     listen()
     path = tables.local(model)
@@ -60,11 +61,13 @@ def apply(
     if course is not None:
         others = [source.path, path, *outputs.paths]
         check_targets([course], sources=others, overwrite=True, files_only=[course])
+        check_appendable(course)
     application = Application(fitted, settings, outputs, course, jobs=run.jobs)
     with Display(quiet=run.quiet) as display:
         done = application.run(source, how, progress=display, overwrite=run.overwrite)
     if not run.quiet:
         note_rejects(outputs, done.rejected, source)
+        note_signs(target, source, fitted.schema.file)
         summarise(done.report, target.name, outputs.readable)
         done.note_history()
     if run.fail_on_flag and any(column.flagged for column in done.report.columns):

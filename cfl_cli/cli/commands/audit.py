@@ -6,7 +6,7 @@ import typer
 
 from cfl_cli.cli.given import Values, takes
 from cfl_cli.cli.options import (
-    ENCODING,
+    CHECKED_ENCODING,
     FORMAT,
     INPUT_FORMAT,
     READING_AND_WRITING,
@@ -73,7 +73,7 @@ HOW = (
     variant(FORMAT, "Output format of the audit."),
     variant(INPUT_FORMAT, "Format of OUT, such as jsonl."),
     variant(INPUT_FORMAT, "Format of --checked.", name="checked_format"),
-    variant(ENCODING, "Encoding of --checked.", name="checked_encoding", variable=False),
+    CHECKED_ENCODING,
     variant(INPUT_FORMAT, "Format of --into.", name="into_format"),
     *(
         variant(option, option.help.replace("a text table", "--into").replace("OUT", "FILE"))

@@ -37,7 +37,7 @@ def fit(
     from cfl_cli.tables import table as tables
 
     listen()
-    inputs = load(schema, given)
+    inputs = load(schema, given, data=data)
     run = inputs.run
     source = tables.Place.to_read(data, how.get("input_format"))
     target = model_target(model)
@@ -47,8 +47,8 @@ def fit(
         overwrite=run.overwrite,
         files_only=[target],
     )
-    table = read_table(source, how)
-    fitted = inputs.learn(fit_frame, table, source)
+    table = read_table(source, how, inputs.schema, checksum=True)
+    fitted = inputs.learn(fit_frame, table, source, how)
     fitted.save(target, overwrite=run.overwrite)
     if not run.quiet:
         summarise_fit(fitted.report, target)

@@ -38,33 +38,33 @@ def impute(
     from cfl_cli.cli.outputs import Outputs, check_targets, model_target
     from cfl_cli.cli.signals import listen
     from cfl_cli.cli.streams import note
-    from cfl_cli.cli.summary import note_rejects, summarise, summarise_model
+    from cfl_cli.cli.summary import note_rejects, note_signs, summarise, summarise_model
     from cfl_cli.errors import ExitCode
+    from cfl_cli.jobs.diagnostics import in_words
     from cfl_cli.jobs.impute import impute as impute_frame
-    from cfl_cli.jobs.suspects import in_words
     from cfl_cli.tables import table as tables
 
     listen()
-    inputs = load(schema, given)
+    inputs = load(schema, given, data=data)
     run = inputs.run
     source = tables.Place.to_read(data, how.get("input_format"))
     target = tables.Place.to_write(out, how.get("output_format"))
-    outputs = Outputs.of(target, run.report, reject=sets_aside(how), suspects=run.suspects)
+    outputs = Outputs.of(target, run.report, reject=sets_aside(how), diagnostics=run.diagnostics)
     sources = [source.path, Path(schema)]
     outputs.check(sources=sources, overwrite=run.overwrite)
     kept = model_target(model) if model is not None else None
     if kept is not None:
-        others = [*sources, *outputs.paths]
-        check_targets([kept], sources=others, overwrite=run.overwrite, files_only=[kept])
+        targets = [*outputs.paths, kept]
+        check_targets(targets, sources=sources, overwrite=run.overwrite, files_only=[kept])
     with outputs.stream() as stream:
-        table = read_table(source, how)
+        table = read_table(source, how, inputs.schema, checksum=True, may_set_aside=True)
         tables.check_holds(table, target)
-        result = inputs.learn(impute_frame, table, source, keep_model=kept is not None)
+        result = inputs.learn(impute_frame, table, source, how, keep_model=kept is not None)
         outputs.write(
             result.frame,
             table,
             result.report,
-            suspects=result.suspects.write_csv() if run.suspects else "",
+            diagnostics=result.diagnostics,
             stream=stream,
             overwrite=run.overwrite,
         )
@@ -72,8 +72,9 @@ def impute(
         result.model.save(kept, overwrite=run.overwrite)
     if not run.quiet:
         note_rejects(outputs, len(table.rejects), source)
-        if outputs.suspects:
-            note(f"{outputs.suspects}: {in_words(result.suspects)}")
+        note_signs(target, source, inputs.schema.file)
+        if outputs.diagnostics:
+            note(f"{outputs.diagnostics.name}: {in_words(result.diagnostics)}")
         summarise(result.report, target.name, outputs.readable)
         if kept is not None and result.model is not None:
             summarise_model(result.model, kept)

@@ -56,14 +56,14 @@ def mask(
     from cfl_cli.tables import table as tables
 
     listen()
-    inputs = load(schema, given)
+    inputs = load(schema, given, data=data)
     run = inputs.run
     source = tables.Place.to_read(data, how.get("input_format"))
     target = tables.Place.to_write(out, how.get("output_format"))
     outputs = Outputs.without_report(target, reject=sets_aside(how))
     outputs.check(sources=[source.path, Path(schema)], overwrite=run.overwrite)
     with outputs.stream() as stream:
-        table = read_table(source, how)
+        table = read_table(source, how, inputs.schema, may_set_aside=True)
         tables.check_holds(table, target)
         masked = mask_frame(
             table.frame, inputs.schema, seed=inputs.settings.seed, name=source.name, **cells

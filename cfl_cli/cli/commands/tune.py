@@ -54,7 +54,7 @@ def tune(
     """
     from contextlib import nullcontext
 
-    from cfl_cli.cli.inputs import load, read_table
+    from cfl_cli.cli.inputs import check_is_schema, load, read_table
     from cfl_cli.cli.outputs import drawn, text_target
     from cfl_cli.cli.progress import Display
     from cfl_cli.cli.show import render, trials
@@ -67,6 +67,7 @@ def tune(
     from cfl_cli.tables import table as tables
 
     listen()
+    check_is_schema(schema, data)
     text = yaml_text.text_of(tables.local(schema))
     inputs = load(schema, given, text)
     run = inputs.run
@@ -74,7 +75,7 @@ def tune(
     target = text_target(out, [source.path], overwrite=run.overwrite)
     # Before the work: can the settings be written at all?
     edit.put(text, tuned(inputs.schema.settings), name=schema)
-    table = read_table(source, how)
+    table = read_table(source, how, inputs.schema)
     printed = target is None or not run.quiet
     with (
         files.standard_output() if printed else nullcontext(),  # which OSQP might print on

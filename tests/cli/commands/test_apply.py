@@ -117,7 +117,7 @@ def test_the_model_is_never_written_over(fitted):
 
 def test_a_wrong_cell_is_named_and_nothing_is_written(fitted):
     (fitted / "new.csv").write_text("x,y,cf\n1,2,a\n2,3,z\n")
-    refused(apply(), 1, "new.csv: row 2, column 'cf': 'z' is not in the domain")
+    refused(apply(), 1, "new.csv: column 'cf': 'z' (row 2) is not in the domain")
 
 
 def test_a_column_that_is_there_already_is_refused(fitted):

@@ -1,8 +1,11 @@
 import json
+from hashlib import sha256
+from pathlib import Path
 
+import numpy as np
 import polars as pl
 import pytest
-from builders.command_line import ROWS, SCHEMA, impute, refused
+from builders.command_line import ROWS, SCHEMA, cfl, impute, refused
 
 from cfl_cli.trust.report import Report
 
@@ -63,35 +66,84 @@ def test_flagged_cfs_are_kept_as_observed_and_fail_the_run_when_asked(folder):
     assert column["action"] == "kept"
 
 
-def test_suspect_cells_are_listed_in_a_file_when_asked(folder):
-    result = impute("--suspects", "suspects.csv")
+@pytest.mark.parametrize(("out", "applied"), [("out.csv", False), ("out.parquet", True)])
+def test_a_kept_cf_is_as_observed_in_every_mode_and_format(folder, out, applied):
+    cells = ["", "a", "=b", "c", "a;b"] * 6
+    rows = ["x,y,cf", *(f"{n % 2},0,{cell}" for n, cell in enumerate(cells))]
+    (folder / "data.csv").write_text("\n".join(rows) + "\n")
+    schema = SCHEMA.replace("[a, b, c]", "[a, b, c], separator: ';', exact: '='")
+    (folder / "schema.yml").write_text(schema)
+    if applied:
+        fitted = cfl("fit", "data.csv", "-s", "schema.yml", "-m", "m.cfl", "--ridge", 1000)
+        assert fitted.exit_code == 0
+    for mode in ("hard", "soft", "both"):
+        options = ["--keep-flagged", "--mode", mode, "--overwrite"]
+        result = (
+            cfl("apply", "data.csv", "-m", "m.cfl", "-o", out, *options)
+            if applied
+            else impute(*options, "--ridge", 1000, out=out)
+        )
+        assert result.exit_code == 0, result.output
+        assert "kept as observed: cf" in result.stderr
+        written = pl.read_csv(out) if out.endswith("csv") else pl.read_parquet(out)
+        new = written.drop("x", "y", "cf")
+        left = {"": "abc", "a": "bc", "=b": "b", "c": "ab", "a;b": "c"}
+        soft = [[(value in left[cell]) / len(left[cell]) for value in "abc"] for cell in cells]
+        if mode != "hard":
+            assert new.select("^cf__.$").to_numpy() == pytest.approx(np.array(soft))
+        if mode != "soft":
+            assert new["cf_imputed"].null_count() == new["cf_confidence"].null_count() == 30
+        assert new.width == {"hard": 2, "soft": 3, "both": 5}[mode]
+
+
+def test_cells_to_look_at_are_listed_in_a_file_when_asked(folder):
+    result = impute("--diagnostics", "cells.csv")
     assert result.exit_code == 0
-    assert "suspects.csv: " in result.stderr
-    heading = (folder / "suspects.csv").read_text().splitlines()[0]
-    assert heading == "rank,row,cf,favored,candidates_mass,times_as_likely"
-    assert "suspects.csv" in impute("--suspects", "suspects.csv", out="new.csv").stderr
+    assert "cells.csv: " in result.stderr
+    heading = (folder / "cells.csv").read_text().splitlines()[0]
+    assert heading == ("rank,row,cf,why,value,candidates_mass,estimate_mass,times_as_likely")
+    assert "cells.csv" in impute("--diagnostics", "cells.csv", out="new.csv").stderr
     assert not (folder / "new.csv").exists()
-    assert impute("--suspects", "suspects.csv", "--overwrite").exit_code == 0
+    before = pl.read_csv("cells.csv")
+    assert impute("--diagnostics", "cells.parquet", "--overwrite").exit_code == 0
+    again = pl.read_parquet("cells.parquet")
+    assert again.rows() == before.rows()
+
+
+def test_the_report_names_its_sources_without_folders_and_with_their_checksums(folder):
+    (folder / "sub").mkdir()
+    (folder / "data.csv").rename("sub/people.csv")
+    options = ["--diagnostics", "cells.csv", "--delimiter", ",", "--output-format", "csv"]
+    assert impute(*options, data="sub/people.csv").exit_code == 0
+    facts = json.loads((folder / "out.csv.report.json").read_text())
+    assert facts["sources"] == {
+        "table": "people.csv",
+        "table_sha256": sha256(Path("sub/people.csv").read_bytes()).hexdigest(),
+        "schema": "schema.yml",
+        "schema_sha256": sha256(Path("schema.yml").read_bytes()).hexdigest(),
+        "reading": {"delimiter": ","},
+        "diagnostics": "cells.csv",
+        "diagnostics_sha256": sha256(Path("cells.csv").read_bytes()).hexdigest(),
+    }
 
 
 @pytest.mark.parametrize("name", ["-", "data.csv", "out.csv"])
-def test_suspect_cells_go_to_no_file_that_is_used_otherwise(folder, name):
-    result = impute("--suspects", name, "--overwrite")
+def test_cells_to_look_at_go_to_no_file_that_is_used_otherwise(folder, name):
+    result = impute("--diagnostics", name, "--overwrite")
     assert result.exit_code == 2
     assert not (folder / "out.csv").exists()
 
 
-@pytest.mark.parametrize("name", ["s.parquet", "s.csv.gz", "s.JSONL", "s.tsv", "s.xlsx"])
-def test_suspect_cells_are_not_written_as_csv_under_the_name_of_another_format(folder, name):
-    result = impute("--suspects", name)
+def test_cells_to_look_at_are_not_written_as_csv_under_the_name_of_another_format(folder):
+    result = impute("--diagnostics", "s.docx")
     assert result.exit_code == 2
-    assert f"--suspects {name}: suspects are written as CSV: end the name in .csv" in result.stderr
+    assert "--diagnostics s.docx: unknown format: end the name in .csv, .parquet" in result.stderr
     assert not (folder / "out.csv").exists()
 
 
 def test_advice_about_a_directory_names_standard_output_only_where_it_may_be_used(folder):
     (folder / "d").mkdir()
-    assert impute("--suspects", "d").stderr.endswith("d: not a regular file: name another\n")
+    assert impute("--diagnostics", "d").stderr.endswith("d: not a regular file: name another\n")
     assert "name another, or - for standard output" in impute("--report", "d").stderr
 
 
@@ -106,7 +158,7 @@ def test_warnings_are_shown(folder):
 
 def test_columns_that_csv_cannot_hold_are_refused_before_the_work(folder):
     pl.read_csv("data.csv").with_columns(deep=[[1, 2]] * 12).write_parquet("data.parquet")
-    refused(impute(data="data.parquet"), 1, "'deep'", "Parquet")
+    refused(impute(data="data.parquet"), 1, "'deep'", ".parquet")
 
 
 def test_bad_records_are_set_aside_when_asked(folder):

@@ -1,0 +1,333 @@
+"""How a text table is written, from its bytes: encoding, delimiter, quote, line of the header.
+
+All records are looked at. A delimiter must cut nearly all of them into the same number of cells,
+two at least, from a line on that looks like names. What is found is a proposal: the table is read
+with it as strictly as ever, so that a wrong one is refused and not passed on.
+"""
+
+import codecs
+import csv
+import io
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from itertools import islice
+
+import numpy as np
+
+from cfl_cli.core.messages import count, quote
+from cfl_cli.errors import DataError
+from cfl_cli.tables import guess_encoding
+from cfl_cli.tables.csv_scan import Records, Signs, find_records
+from cfl_cli.tables.encodings import DEFAULT, MARKS, line_of, to_utf8
+from cfl_cli.tables.sep_line import sep_line
+
+DELIMITERS = ",;\t|"
+USUAL_QUOTE, OTHER_QUOTE = '"', "'"
+FIT = 0.98  # share of records that must have the same number of cells
+LOOSE = 0.5  # … if nothing better is found; the reader then names the records that do not fit
+LOWEST = 4  # the last line that may be the header
+LOOKED_AT = 10_000  # records whose cells are looked at
+CELLS, FEWEST = 500_000, 200  # … as long as they have so many cells, or are so few
+SHOWN = 3  # lines that are named
+FAULTS = 20  # misplaced quotes, after which the rest does not count
+QUOTED = 0.02  # share of cells within ' from which that is the quote
+RECORD = ("starts", "ends", "widths")
+WIDE = 0.3  # share of NUL bytes in every other place from which a text is UTF-16
+
+
+@dataclass(frozen=True)
+class Shape:
+    """What a delimiter and a quote make of a table."""
+
+    delimiter: str
+    quote: str
+    columns: int
+    records: int  # from the header on
+    share: float  # of these records that have as many cells as there are columns
+    line: int  # of the header
+    first: bool  # no line stands above it but one that names the delimiter
+    named: bool  # the header looks like names
+    blanks: bool  # half of the cells or more begin with a blank
+    repeated: tuple[int, ...] = ()  # lines that are the header again
+
+    @property
+    def fits(self) -> bool:
+        """Return whether nearly all records have the same number of cells."""
+        return self.share >= FIT
+
+    @property
+    def merit(self) -> tuple[bool, bool, bool, bool, int]:
+        """Return by what shapes are compared; the largest is the best."""
+        return self.fits, self.first, self.named, not self.blanks, self.columns
+
+
+@dataclass(frozen=True)
+class Sniffed:
+    """How a text table seems to be written; what is None was not found."""
+
+    encoding: str
+    shape: Shape | None
+    rivals: tuple[Shape, ...] = ()  # that fit as well
+    words: tuple[str, ...] = ()  # that the encoding was guessed from
+    cells: int = 0  # with letters beyond ASCII, if the encoding was guessed
+    says_sep: bool = False  # a first line such as sep=; names the delimiter
+    usual: str = ","  # the delimiter of such files
+
+    @property
+    def signs(self) -> dict[str, str]:
+        """Return what to read the table with, where it is not as usual."""
+        found = {"encoding": self.encoding}
+        if self.shape:
+            found |= {"delimiter": self.shape.delimiter, "quote": self.shape.quote}
+        usual = {"encoding": DEFAULT, "delimiter": self.usual, "quote": USUAL_QUOTE}
+        return {name: sign for name, sign in found.items() if sign != usual[name]}
+
+    def notes(self) -> Iterator[str]:
+        """Yield the evidence, a line each; what is doubtful begins with a question mark."""
+        if self.words:
+            words = ", ".join(map(quote, self.words))
+            yield f"? encoding {self.encoding} guessed from {words} ({count(self.cells, 'cell')})"
+        shape = self.shape
+        if shape is None:
+            return
+        if self.says_sep:
+            yield f"line 1 says that {shown(shape.delimiter)} separates the cells"
+        elif shape.delimiter != self.usual:
+            yield (
+                f"{shown(shape.delimiter)} separates {shape.columns} cells in "
+                f"{shape.records:,} lines"
+            )
+        for rival in self.rivals:
+            yield f"? {shown(rival.delimiter)} would separate {rival.columns} cells in every line"
+        if shape.quote != USUAL_QUOTE:
+            yield f"? cells are quoted with {shape.quote}"
+        for line in shape.repeated[:SHOWN]:
+            yield f"? line {line:,} repeats the header: delete it"
+        if len(shape.repeated) > SHOWN:
+            yield f"? {len(shape.repeated) - SHOWN:,} more lines repeat the header: delete them"
+        if not shape.named:
+            yield "? line 1 looks like cells, not like names: if so, add a line of names above it"
+
+
+def shown(sign: str) -> str:
+    """Return a sign as messages show it, and as it can be typed."""
+    return "tab" if sign == "\t" else quote(sign)
+
+
+def sniff(
+    data: bytes,
+    *,
+    delimiter: str | None = None,
+    quote: str | None = None,
+    encoding: str | None = None,
+    usual: str = ",",
+) -> Sniffed:
+    """Return how a text table is written; what is given is not asked for.
+
+    `usual` is the delimiter of such files, which wins if all else is equal.
+    """
+    guess = None
+    if encoding is None:
+        encoding = _evident_encoding(data)
+    if encoding is None:
+        guess = guess_encoding.guess(guess_encoding.words_in(data))
+        encoding = guess.encoding if guess else DEFAULT
+    try:
+        text = to_utf8(data, name="", encoding=encoding)
+    except DataError:  # which the reader says
+        return Sniffed(encoding, None, usual=usual)
+    said, start = sep_line(text)
+    shapes = sorted_shapes(text, start, delimiter or said, quote, usual=usual)
+    words = guess.words if guess else ()
+    sign = shapes[0].delimiter if shapes else usual
+    rivals = tuple(shape for shape in shapes[1:] if shape.merit[:-1] == shapes[0].merit[:-1])
+    return Sniffed(
+        encoding,
+        shapes[0] if shapes else None,
+        rivals if shapes and shapes[0].fits else (),
+        words,
+        _cells_beyond_ascii(text, sign) if words else 0,
+        says_sep=said is not None and delimiter is None,
+        usual=usual,
+    )
+
+
+def sorted_shapes(
+    text: bytes,
+    start: int = 0,
+    delimiter: str | None = None,
+    quote: str | None = None,
+    *,
+    usual: str = ",",
+) -> list[Shape]:
+    """Return what signs make of UTF-8 text from `start` on, those that make a table, best first."""
+    other = b'"' not in text and OTHER_QUOTE.encode() in text
+    quotes = [quote] if quote else [USUAL_QUOTE, *([OTHER_QUOTE] if other else [])]
+    shapes = []
+    for sign in [delimiter] if delimiter else sorted(DELIMITERS, key=lambda one: one != usual):
+        if sign.encode() not in text:
+            continue
+        found = [_shape(text, start, Signs(sign, mark)) for mark in quotes if mark != sign]
+        whole = [shape for shape in found if shape is not None]
+        if whole:
+            shapes.append(whole[-1])  # the other quote only if it passed its test
+    return sorted(shapes, key=lambda shape: shape.merit, reverse=True)  # the first of equal ones
+
+
+def _shape(text: bytes, start: int, signs: Signs) -> Shape | None:
+    """Return what signs make of a text; None: nothing that could be a table."""
+    body = text[start:]
+    records, bad = _records(body, signs)
+    wide = records.widths[records.widths > 1]
+    if not len(wide) or (signs.quote == OTHER_QUOTE and bad):
+        return None
+    widths = np.bincount(wide)
+    columns = len(widths) - 1 - int(np.argmax(widths[::-1]))  # the larger one of equal ones
+    most = min(LOOKED_AT, max(FEWEST, CELLS // columns))
+    enough = int(records.ends[most - 1]) + 1 if len(records.ends) > most else len(body)
+    beginning = body[:enough]
+    rows = _cells(beginning, signs)
+    if signs.quote == OTHER_QUOTE and not _quotes_cells(beginning, signs):
+        return None
+    places = [n for n, row in enumerate(rows[:LOWEST]) if len(row) == columns]
+    if not places:
+        return None
+    below = [row for row in rows if len(row) == columns]
+    likely = next(
+        (
+            n
+            for at, n in enumerate(places, 1)
+            if _looks_like_names(rows[n], [row for row in below[at:] if row != rows[n]])
+        ),
+        None,
+    )
+    place = places[0] if likely is None else likely
+    below = below[places.index(place) + 1 :]
+    begin = int(records.starts[min(place, len(records.starts) - 1)])
+    # Blank lines at the end are fine, others count.
+    here = (records.starts >= begin) & (records.starts < max(len(body.rstrip(b"\r\n")), 1))
+    total = int(here.sum()) + bad
+    share = int((records.widths[here] == columns).sum()) / total if total else 0.0
+    cells = [cell for row in below for cell in row]
+    blanks = 2 * sum(cell.startswith(" ") for cell in cells) >= max(len(cells), 1)
+    if share < LOOSE or (
+        place and (share < FIT or blanks or likely is None or not _is_title(rows[:place], below))
+    ):
+        return None
+    return Shape(
+        signs.delimiter,
+        signs.quote,
+        columns,
+        total,
+        share,
+        line_of(text, start + begin),
+        first=place == 0,
+        named=likely is not None,
+        blanks=blanks,
+        repeated=_repeated(text, start, records, begin) if likely is not None else (),
+    )
+
+
+def _repeated(text: bytes, start: int, records: Records, begin: int) -> tuple[int, ...]:
+    """Return the lines of records that are the same as the one that begins there, the header."""
+    at = np.flatnonzero(records.starts == begin)
+    if not len(at):
+        return ()
+    size = records.ends[at[0]] - begin
+    header = text[start + begin : start + int(records.ends[at[0]])].rstrip(b"\r\n")
+    alike = (records.starts > begin) & (abs(records.ends - records.starts - size) <= 1)
+    places = (start + int(place) for place in records.starts[alike])
+    same = [p for p in places if text[p : p + len(header) + 1].rstrip(b"\r\n") == header]
+    return tuple(line_of(text, place) for place in same)
+
+
+def _records(text: bytes, signs: Signs) -> tuple[Records, int]:
+    """Return the records of a text and how many others there are, as far as that is worth while."""
+    pieces, bad, offset = [], 0, 0
+    while offset < len(text):
+        found, faults, _ = find_records(text[offset:], signs, go_on=False)
+        pieces.append(Records(found.starts + offset, found.ends + offset, found.widths))
+        if not faults:
+            break
+        bad += 1
+        offset += faults[0].stop
+        if bad == FAULTS:
+            bad += text.count(b"\n", offset)
+            break
+    joined = [np.concatenate([getattr(one, name) for one in pieces]) for name in RECORD]
+    return Records(*joined), bad
+
+
+def _is_title(above: Sequence[Sequence[str]], below: Sequence[Sequence[str]]) -> bool:
+    """Return whether lines above names are a title: set apart, or with numbers below the names."""
+    if any(not any(row) or len(row) == len(below[0]) for row in above if below):
+        return True
+    columns = zip(*below, strict=False)
+    return any(2 * sum(map(is_number, column)) > len(column) for column in columns)
+
+
+def _cells(text: bytes, signs: Signs) -> list[list[str]]:
+    """Return the cells of the first records, as far as they can be told apart."""
+    lines = io.StringIO(text.decode(), newline="")
+    reader = csv.reader(lines, delimiter=signs.delimiter, quotechar=signs.quote)
+    rows: list[list[str]] = []
+    with suppress(csv.Error):  # a cell of more than 128 kB
+        rows.extend(islice(reader, LOOKED_AT))
+    return rows
+
+
+def _looks_like_names(names: Sequence[str], below: Sequence[Sequence[str]]) -> bool:
+    """Return whether the cells of a record are different names that no cell below repeats."""
+    given = [name.strip() for name in names]
+    full = [name for name in given if name]
+    only_first_lacks = given[0] == "" and len(full) == len(given) - 1
+    if not only_first_lacks and len(full) < max(2, len(given) // 2 + 1):
+        return False
+    if len({*full}) < len(full) or any(map(is_number, full)):
+        return False
+    repeated = sum(
+        any(row[place] == name for row in below) for place, name in enumerate(names) if name
+    )
+    return not repeated
+
+
+def is_number(text: str) -> bool:
+    """Return whether a cell holds a number, whatever its signs."""
+    digits = text.strip("+-−%€$£ ").replace(".", "").replace(",", "").replace("'", "")
+    return digits.isdecimal()
+
+
+def _quotes_cells(text: bytes, signs: Signs) -> bool:
+    """Return whether enough cells stand within the quote."""
+    plain = [
+        cell
+        for line in text.decode().splitlines()[:LOOKED_AT]
+        for cell in line.split(signs.delimiter)
+    ]
+    mark = signs.quote
+    quoted = sum(len(cell) > 1 and cell[0] == mark == cell[-1] for cell in plain)
+    return quoted >= max(QUOTED * len(plain), 1)
+
+
+def _cells_beyond_ascii(text: bytes, delimiter: str) -> int:
+    lines = (line for line in text.split(b"\n") if not line.isascii())
+    return sum(not cell.isascii() for line in lines for cell in line.split(delimiter.encode()))
+
+
+def _evident_encoding(data: bytes) -> str | None:
+    """Return the encoding that needs no guess: by a mark, by NULs in every other place, UTF-8."""
+    for mark, title in MARKS.items():
+        if data.startswith(mark):
+            return title.lower()
+    if data.startswith(codecs.BOM_UTF8):
+        return DEFAULT
+    for name, offset in (("utf-16-le", 1), ("utf-16-be", 0)):
+        half, other = data[offset::2], data[1 - offset :: 2]
+        if half.count(0) > WIDE * len(half) and not other.count(0):
+            return name
+    try:
+        data.decode()
+    except UnicodeDecodeError:
+        return None
+    return DEFAULT
