@@ -15,13 +15,14 @@ from cfl_cli import __version__
 from cfl_cli.core.parallel import Workers
 from cfl_cli.core.settings import Settings
 from cfl_cli.estimators.interface import Estimate, Hidden
+from cfl_cli.jobs.diagnostics import diagnose
 from cfl_cli.jobs.kept import Kept
 from cfl_cli.jobs.prepare import with_copies
 from cfl_cli.jobs.row_filler import Filled, RowFiller
 from cfl_cli.jobs.sample import Sample
-from cfl_cli.jobs.suspects import suspect_cells
 from cfl_cli.steps.encode import Encoded
 from cfl_cli.steps.unusual import Unusual
+from cfl_cli.tables.checksum import ColumnsChecksum
 from cfl_cli.trust.batch import Counts, JudgedBatch, judge_batch
 from cfl_cli.trust.facts import ColumnFacts
 from cfl_cli.trust.history import Before
@@ -34,10 +35,10 @@ JUDGED_NUMBERS = 1 << 21  # … or those of as many confidences
 
 @dataclass(frozen=True)
 class Judged:
-    """The verdict on a batch, and the cells of it that most likely rule out the true value."""
+    """The verdict on a batch, and which cells of the rows that were judged to look at."""
 
     verdict: JudgedBatch
-    suspects: pl.DataFrame
+    diagnostics: pl.DataFrame
 
 
 class Batch(RowFiller):
@@ -50,11 +51,13 @@ class Batch(RowFiller):
         self.unusual = Unusual()
         self.counts = np.zeros((len(kept.layout.domains), 5), dtype=np.int64)
         self.features, self.cells = sha256(), sha256()
+        self.answers = ColumnsChecksum()
 
     def add(self, frame: Any) -> Filled:
         """Answer the rows that follow those that were added before."""
         filled = self.fill(frame, first_row=self.sample.seen + 1)
         self._count(filled.encoded, filled.estimate)
+        self.answers.add(filled.columns)
         said = filled.answer
         self.sample.add(
             filled.cells,
@@ -112,9 +115,9 @@ class Batch(RowFiller):
             kept=self.as_observed,
             jobs=self.workers.jobs,
         )
-        suspects = suspect_cells(encoded, estimate)
-        rows = drawn.rows[suspects["row"].to_numpy() - 1] + 1
-        return Judged(judged, suspects.with_columns(row=pl.Series(rows, dtype=pl.Int64)))
+        listed = diagnose(encoded, estimate, judged.report.columns)
+        rows = drawn.rows[listed["row"].to_numpy() - 1] + 1
+        return Judged(judged, listed.with_columns(row=pl.Series(rows, dtype=pl.Int64)))
 
     def _count(self, encoded: Encoded, estimate: Estimate) -> None:
         """Add up what is known of all rows."""

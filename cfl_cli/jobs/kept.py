@@ -14,6 +14,7 @@ from cfl_cli.core.messages import count
 from cfl_cli.core.methods import METHODS
 from cfl_cli.core.settings import Settings
 from cfl_cli.core.state import State, StateError
+from cfl_cli.core.wording import option
 from cfl_cli.errors import CflError, UsageError
 from cfl_cli.estimators.interface import Fitted, Layout, Origin, Power
 from cfl_cli.jobs.learn import Learned
@@ -22,7 +23,7 @@ from cfl_cli.schema.model import Schema
 from cfl_cli.steps.encoding import Encoding
 from cfl_cli.trust.batch import reference_of
 from cfl_cli.trust.reference import Reference
-from cfl_cli.trust.report import Report
+from cfl_cli.trust.report import Report, Sources
 
 MOST_POWER = 1e3
 Read = TypeVar("Read")
@@ -69,6 +70,12 @@ class Kept:
         return Layout(self.encoding.width, self.encoding.mechanisms)
 
     @property
+    def sources(self) -> Sources:
+        """Return what is known of the schema, which is that of new rows too."""
+        known = self.report.sources or Sources()
+        return Sources(schema=known.schema, schema_sha256=known.schema_sha256)
+
+    @property
     def origins(self) -> tuple[Origin, ...]:
         """Return how each CF's answers come about."""
         return tuple(
@@ -108,7 +115,7 @@ class Kept:
         return self.file or Content(
             method=self.settings.method,
             settings=self.settings.as_dict(),
-            schema=self.schema.text,
+            schema=self.schema.plain_text,
             encoding=self.encoding.facts(self.schema),
             fitted=self.fitted.state(),
             report=self.report.to_json(),
@@ -149,7 +156,7 @@ def _has_points(state: State) -> bool:
 def refusal(method: str) -> str:
     """Return why nothing is kept of a method."""
     others = ", ".join(name for name, traits in METHODS.items() if traits.learns)
-    return f"--method {method} learns nothing that could be kept: use one of {others}"
+    return f"{option('method', method)} learns nothing that could be kept: use one of {others}"
 
 
 def _checked(what: str, read: Callable[[], Read]) -> Read:

@@ -52,9 +52,9 @@ class RowFiller:
     def check(self, columns: Sequence[str]) -> None:
         """Raise if the columns of the new rows leave no room for those that are to be added."""
         domains = {name: domain.values for name, domain in self.kept.encoding.domains.items()}
-        problems = clashes(columns, domains, mode=self.settings.mode, name=self.name)
+        problems = clashes(columns, domains, mode=self.settings.mode)
         if problems:
-            raise DataError(*problems)
+            raise DataError(*(f"{self.name}: {problem}" for problem in problems))
 
     def fill(self, frame: Any, *, first_row: int) -> Filled:
         """Answer some rows; `first_row` is the number of the first of them, from 1."""

@@ -27,6 +27,7 @@ import numpy.typing as npt
 from cfl_cli import __version__
 from cfl_cli.core.messages import quote
 from cfl_cli.core.state import StateError
+from cfl_cli.core.wording import command
 from cfl_cli.errors import DataError
 from cfl_cli.models.header import (
     ALIGNED,
@@ -46,6 +47,7 @@ from cfl_cli.models.header import (
     parsed,
     places_of,
 )
+from cfl_cli.tables.foreign import not_a_model
 
 Array: TypeAlias = npt.NDArray[Any]
 
@@ -221,6 +223,8 @@ def _check_beginning(start: bytes, path: Path) -> None:
             foreign(path, kind)
     if start[8:9] == b"{":
         foreign(path, "a safetensors file of another program")
+    if (what := not_a_model(path)) is not None:
+        raise DataError(f"{path}: this is {what}, not a model: pass what {command('fit')} wrote")
     foreign(path, "it begins like no model")
 
 

@@ -8,6 +8,7 @@ import polars as pl
 from cfl_cli.core.arrays import Floats, Ints, Mask
 from cfl_cli.core.blocks import best, start
 from cfl_cli.core.messages import quote
+from cfl_cli.core.wording import command
 from cfl_cli.steps.encode import Block
 
 
@@ -19,24 +20,28 @@ def new_names(cf: str, values: Sequence[str], mode: str) -> list[str]:
 
 
 def clashes(
-    existing: Sequence[str], domains: Mapping[str, Sequence[str]], *, mode: str, name: str
+    existing: Sequence[str], domains: Mapping[str, Sequence[str]], *, mode: str
 ) -> list[str]:
     """Return which new columns' names are taken, by the table or by each other, or impossible.
 
-    `domains` holds the values of every CF; `name` is what messages call the table.
+    `domains` holds the values of every CF.
     """
     taken = set(existing)
     problems = []
+    new = [name for cf, values in domains.items() for name in new_names(cf, values, mode)]
+    if new and taken.issuperset(new):
+        there = f"column {quote(new[0])} is there already, as in what {command('impute')} writes"
+        return [f"{there}: pass the table that it was made from, or rename the column"]
     for cf, values in domains.items():
-        for new in new_names(cf, values, mode):
-            if new in taken:
+        for name in new_names(cf, values, mode):
+            if name in taken:
                 problems.append(
-                    f"{name}: column {quote(new)}, which the output adds for {quote(cf)}, "
+                    f"column {quote(name)}, which the output adds for {quote(cf)}, "
                     "would be a duplicate: rename a column of the table"
                 )
-            taken.add(new)
+            taken.add(name)
         problems += [
-            f"{name}: {quote(text)} holds a NUL character, which a column's name cannot hold"
+            f"{quote(text)} holds a NUL character, which a column's name cannot hold"
             for text in (cf, *values)
             if "\0" in text
         ]

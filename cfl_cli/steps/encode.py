@@ -1,7 +1,8 @@
 """Step 1: a table and its schema become features, candidates and blocks.
 
 Numeric OF → min-max to [0, 1]. Binary OF → 0/1. Categorical OF with K ≥ 3 → one-hot times
-1/sqrt(K), so that two unequal values lie sqrt(2/K) apart. CF → a block of candidate columns.
+1/sqrt(K), so that two unequal values lie sqrt(2/K) apart. Ordered OF → equally spaced from 0 to 1.
+Date OF → a number, and two features for each cycle. CF → a block of candidate columns.
 
 What that takes is fitted to a table (`encoding`), and new rows are encoded by it. All cells that do
 not fit the schema are reported together.
@@ -20,17 +21,20 @@ from cfl_cli.core.exclusions import Mechanism
 from cfl_cli.core.groups import ranks
 from cfl_cli.core.known import Known
 from cfl_cli.schema.model import Complementary, Schema
+from cfl_cli.steps import pitfalls
 from cfl_cli.steps.cells import (
     Cells,
-    Problems,
-    Ruling,
     taken_for_whole,
     usable_columns,
     used_columns,
 )
+from cfl_cli.steps.cf_causes import in_cf
 from cfl_cli.steps.encoding import Domain, Encoding, fit_domain
+from cfl_cli.steps.findings import Cause, Finding, Problems
 from cfl_cli.steps.ordinary import FittedOrdinary, check_missing, fit
 from cfl_cli.steps.unusual import Unusual
+from cfl_cli.texts.matching import Matcher
+from cfl_cli.texts.tally import BLANKS
 
 
 @dataclass(frozen=True)
@@ -70,6 +74,7 @@ class Encoded:
     groups: Ints | None = None  # n: rows with the same number belong together; None: none do
     ordinary: Mapping[str, FittedOrdinary] = field(default_factory=dict)  # by the OFs' names
     unusual: Unusual = field(default_factory=Unusual)  # what the fitted rows did not hold
+    findings: tuple[Finding, ...] = ()  # the warnings, with cells of the table
 
     @property
     def encoding(self) -> Encoding:
@@ -128,11 +133,11 @@ def encode(
     Without an `encoding` it is fitted to the rows. With one they may be any new rows, also one or
     none, a block of a larger table in which `first_row` is the number of the first of them.
     """
-    problems = Problems(name, first_row=first_row, model=encoding is not None)
-    usable = usable_columns(frame, used_columns(schema), problems)
+    problems = Problems(name, schema, first_row=first_row, model=encoding is not None)
+    usable = usable_columns(frame, used_columns(schema), problems, lists=schema.complementary)
     if encoding is None and frame.height < 2:
         rows = "one row" if frame.height else "no rows"
-        problems.add(f"the table has {rows}; neighbors need at least two")
+        problems.add("few-rows", f"the table has {rows}, too few to estimate from", "add rows")
         usable = set()
     features, ordinary, counts = [], {}, {}
     for column in schema.ordinary:
@@ -147,9 +152,10 @@ def encode(
         )
         if fitted is not None and (of := fitted.features(cells, problems)) is not None:
             ordinary[column] = fitted
+            problems.warn(pitfalls.in_ordinary(cells, schema, varies=fitted.varies))
             features.append(of[0])
             counts[column] = of[1]
-    candidates, blocks, warnings = [], [], []
+    candidates, blocks = [], []
     start = 0
     for column, cf in schema.complementary.items():
         if column not in usable:
@@ -161,26 +167,35 @@ def encode(
             continue
         mask, block = encoded_cf
         if cf.values is None and domain is None:
-            warnings.append(taken_for_whole(column, block.values))
+            problems.warn([taken_for_whole(column, block.values)])
         candidates.append(mask)
         blocks.append(block)
         start += len(block.values)
-    if not problems.shown and not any(fitted.varies for fitted in ordinary.values()):
+    if not problems and not any(fitted.varies for fitted in ordinary.values()):
         problems.add(
-            "all ordinary columns are constant, so all rows are equally near: "
-            "mark a column that varies as ordinary"
+            "all-constant",
+            "all ordinary columns are constant, so all rows are equally near",
+            "mark a column that varies as ordinary",
         )
     problems.raise_if_any()
     unusual = Unusual(counts)
+    findings = (
+        *problems.warnings,
+        *(
+            Finding(key, words, "", column, number, warning=True)
+            for key, column, number, words in unusual.said
+        ),
+    )
     groups = [Cells.of(frame[column], schema) for column in schema.group]
     return Encoded(
         np.hstack(features),
         np.hstack(candidates),
         tuple(blocks),
-        (*warnings, *unusual.warnings),
+        tuple(finding.for_report for finding in findings),
         _groups(groups) if encoding is None else _lasting_groups(groups, first_row),
         ordinary,
         unusual,
+        findings,
     )
 
 
@@ -193,7 +208,7 @@ def _groups(columns: list[Cells]) -> Ints | None:
         return None
     groups = np.zeros(len(columns[0].missing), dtype=np.int64)
     for cells in columns:
-        groups = ranks(groups * (len(cells.seen) + 1) + cells.codes(cells.seen))
+        groups = ranks(groups * (len(cells.named) + 1) + cells.codes(cells.named))
     missing = np.any([cells.missing for cells in columns], axis=0)
     groups = np.where(missing, groups.max() + 1 + np.arange(len(groups)), groups)
     return groups if len(np.unique(groups)) < len(groups) else None
@@ -207,7 +222,7 @@ def _lasting_groups(columns: list[Cells], first_row: int) -> Ints | None:
     """
     if not columns:
         return None
-    texts = zip(*(cells.text.to_list() for cells in columns), strict=True)
+    texts = zip(*(cells.text.str.strip_chars(BLANKS) for cells in columns), strict=True)
     return np.array(
         [
             -row if None in cells else _digest(cells)
@@ -237,18 +252,17 @@ def encode_cf(
     `domain` is the fitted one, if there is one.
     """
     texts = cells.seen
-    rulings = [Ruling.read(text, cf) for text in texts]
-    named = {value for ruling in rulings for value in ruling.values}
     if domain is None:
-        domain = fit_domain(cells, cf, named.difference(schema.missing), problems)
+        read = (cells.ruling(text, cf) for text in (texts if cf.values is None else ()))
+        named = {value.strip(BLANKS) for ruling in read for value in ruling.values}
+        domain = fit_domain(cells, cf, named.difference(schema.missing_in(cells.name)), problems)
     if domain is None:
         return None
-    values = domain.values
+    values, match = domain.values, Matcher(domain.values)
+    rulings = [cells.ruling(text, cf, match) for text in texts]
     codes = cells.codes(texts)
     wrong = np.array([not ruling.fits(values) for ruling in rulings] + [False])[codes]
-    problems.add_cells(
-        cells, wrong, lambda text: Ruling.read(text, cf).fault(values, model=problems.model)
-    )
+    problems.add_cells(cells.shown, wrong, lambda found: in_cf(found, cells, values, schema))
     masks = np.ones((len(texts) + 1, len(values)), dtype=bool)  # the last one is the empty cell's
     for code, ruling in enumerate(rulings):
         masks[code] = ruling.candidates(values)
@@ -269,10 +283,19 @@ def encode_cf(
         to_be_fitted=cf.mechanism == "fit",
     )
     if block.rates is not None and not wrong.any():
-        way_out = "correct it" if problems.model else "correct one of the two"
         problems.add_cells(
-            cells,
+            cells.shown,
             np.isneginf(block.mechanism.scaled(masks)[1])[codes],
-            lambda _: f"is impossible under the column's `mechanism`: {way_out}",
+            Cause(
+                "mechanism",
+                "are impossible under the column's `mechanism`",
+                correct="correct them" if problems.model else "correct one of the two",
+            ),
+        )
+    if not wrong.any():
+        counts = np.bincount(codes[codes >= 0], minlength=len(texts))
+        exact = marks[:-1]
+        problems.warn(
+            pitfalls.in_cf(cells.name, values, schema, masks=masks[:-1], counts=counts, exact=exact)
         )
     return candidates, block

@@ -18,8 +18,15 @@ from cfl_cli.core.exclusions import Mechanism
 from cfl_cli.core.messages import quote
 from cfl_cli.core.state import State, StateError
 from cfl_cli.schema.model import Complementary, Ordinary, Schema
-from cfl_cli.steps.cells import Cells, Problems, domain, kept_values
-from cfl_cli.steps.ordinary import FittedCategories, FittedNumbers, FittedOrdinary
+from cfl_cli.steps.cells import Cells, domain, kept_values
+from cfl_cli.steps.dated import FittedDates
+from cfl_cli.steps.findings import Problems
+from cfl_cli.steps.ordinary import (
+    FittedCategories,
+    FittedNumbers,
+    FittedOrdered,
+    FittedOrdinary,
+)
 from cfl_cli.steps.unusual import LEAST_SHARE, LEVEL, Unusual
 
 Column = TypeVar("Column")
@@ -80,7 +87,13 @@ class Encoding:
         """Return all that has to be kept beside the schema, as JSON can hold it."""
         return {
             "ordinary": {
-                name: _facts(asdict(fitted), given={"values": schema.ordinary[name].values})
+                name: _facts(
+                    asdict(fitted),
+                    given={
+                        "values": schema.ordinary[name].values,
+                        "cycle": schema.ordinary[name].cycle,
+                    },
+                )
                 for name, fitted in self.ordinary.items()
             },
             "complementary": {
@@ -142,11 +155,15 @@ def _restored(
 def _ordinary(facts: State, column: Ordinary, schema: Schema) -> FittedOrdinary:
     if column.type == "numeric":
         return FittedNumbers.from_facts(facts)
+    if column.type == "date":
+        return FittedDates.from_facts(facts, column)
+    if column.type == "ordered":
+        return FittedOrdered.from_facts(facts, column, schema)
     return FittedCategories.from_facts(facts, column, schema)
 
 
 def _domain(facts: State, cf: Complementary, schema: Schema) -> Domain:
-    values = kept_values(facts, cf.values, schema)
+    values = kept_values(facts, cf, schema)
     if len(values) < 2:
         raise StateError("its domain has less than two values")
     given, kept = _given_rates(cf), facts.facts.get("rates")

@@ -3,25 +3,32 @@
     numeric   (x − low) / (high − low); a missing cell counts as the median
     coded     the place among two values; one-hot / sqrt(K) for K ≥ 3; a missing cell counts as the
               commonest value, and so does one that was never seen
+    ordered   place / (K − 1); a missing cell counts as the median value
+    date      see `dated`
 
 A later number may lie outside low to high, and its feature outside 0 to 1, by FARTHEST at most.
 """
 
 from dataclasses import dataclass
-from typing import Self, TypeAlias
+from typing import Any, Self, TypeAlias
 
 import numpy as np
 
-from cfl_cli.core.arrays import Floats
-from cfl_cli.core.messages import did_you_mean, quote
+from cfl_cli.core.arrays import Floats, Ints
 from cfl_cli.core.state import State, StateError
 from cfl_cli.schema.model import Ordinary, Schema
-from cfl_cli.steps.cells import CATEGORIES, Cells, Problems, correct_or, kept_values
-from cfl_cli.steps.unusual import Counts, chance_outside, chance_unseen
+from cfl_cli.steps.causes import required, third_values
+from cfl_cli.steps.cells import CATEGORIES, Cells, kept_rows, kept_values
+from cfl_cli.steps.dated import FittedDates, fit_dates
+from cfl_cli.steps.findings import Problems, ignoring
+from cfl_cli.steps.number_causes import in_numbers
+from cfl_cli.steps.type_causes import in_ordinary
+from cfl_cli.steps.unusual import FARTHEST, Counts, chance_outside, chance_unseen
+from cfl_cli.texts.booleans import is_pair, truth
 
-FARTHEST = 1e6  # in widths of the fitted range: squared distances must be finite
 EXPONENTS = (-1073, 1024)  # that frexp gives of a finite number
-MOST_ROWS = 2**53
+
+IMPOSSIBLE = "no column can have such counts of its values"
 
 
 @dataclass(frozen=True)
@@ -68,7 +75,7 @@ class FittedNumbers:
     def from_facts(cls, facts: State) -> Self:
         """Return what was fitted, or raise StateError if nothing can have been."""
         low, median, high = (facts.fact(name, float) for name in ("low", "median", "high"))
-        rows, exponent = _rows(facts), facts.fact("exponent", int)
+        rows, exponent = kept_rows(facts), facts.fact("exponent", int)
         largest = max(abs(low), abs(high))
         scaled = 0.5 <= largest < 1 and EXPONENTS[0] <= exponent <= EXPONENTS[1]
         if not low <= median <= high or not (scaled or (largest == 0 and exponent == 0)):
@@ -76,8 +83,41 @@ class FittedNumbers:
         return cls(rows, exponent, low, high, median)
 
 
+class OfValues:
+    """What OFs have in common whose cells hold one of several values."""
+
+    values: tuple[str, ...]
+    rows: int
+    seen: int
+    once: int
+    twice: int
+
+    @property
+    def varies(self) -> bool:
+        """Return whether the fitted rows differ in it."""
+        return self.seen > 1
+
+    def places(self, cells: Cells, default: int) -> tuple[Ints, Counts]:
+        """Return the cells' places among the values, and what is unusual."""
+        codes = cells.codes(self.values)
+        unseen = int(((codes < 0) & ~cells.missing).sum())
+        counts = Counts(len(codes), int(cells.missing.sum()), new_categories=unseen)
+        return np.where(codes < 0, default, codes), counts
+
+    def chance(self, counts: Counts) -> float:
+        """Return how probably rows like the fitted ones are as unusual as this, or more so."""
+        return chance_unseen(
+            counts.new_categories,
+            new=counts.rows - counts.missing,
+            fitted=self.rows,
+            categories=self.seen,
+            once=self.once,
+            twice=self.twice,
+        )
+
+
 @dataclass(frozen=True)
-class FittedCategories:
+class FittedCategories(OfValues):
     """A binary or categorical OF."""
 
     values: tuple[str, ...]
@@ -92,82 +132,96 @@ class FittedCategories:
         """Return how many features it becomes."""
         return len(self.values) if len(self.values) > 2 else 1
 
-    @property
-    def varies(self) -> bool:
-        """Return whether the fitted rows differ in it."""
-        return self.seen > 1
-
     def features(self, cells: Cells, problems: Problems) -> tuple[Floats, Counts]:  # noqa: ARG002 — as numbers have it
         """Return the cells' features, n × width, and what is unusual."""
-        codes = cells.codes(self.values)
-        unseen = int(((codes < 0) & ~cells.missing).sum())
-        codes = np.where(codes < 0, self.commonest, codes)
-        counts = Counts(len(codes), int(cells.missing.sum()), new_categories=unseen)
+        codes, counts = self.places(cells, self.commonest)
         if self.width == 1:
             return codes.astype(float)[:, None], counts
         return (codes[:, None] == np.arange(self.width)) / np.sqrt(self.width), counts
 
-    def chance(self, counts: Counts) -> float:
-        """Return how probably rows like the fitted ones are as unusual as this, or more so."""
-        return chance_unseen(
-            counts.new_categories,
-            new=counts.rows - counts.missing,
-            fitted=self.rows,
-            categories=self.seen,
-            once=self.once,
-            twice=self.twice,
-        )
+    @classmethod
+    def from_facts(cls, facts: State, ordinary: Ordinary, schema: Schema) -> Self:
+        """Return what was fitted, or raise StateError if nothing can have been."""
+        kept = _kept_counts(facts, ordinary, schema)
+        return cls(**kept, commonest=_kept_place(facts, "commonest", kept["values"]))
+
+
+@dataclass(frozen=True)
+class FittedOrdered(OfValues):
+    """An ordered OF."""
+
+    values: tuple[str, ...]
+    rows: int  # whose cell is not missing
+    median: int  # the place of the median value, the lower one of two
+    seen: int  # how many of the values were
+    once: int  # how many were seen in one row only
+    twice: int
+
+    width = 1  # how many features it becomes
+
+    def features(self, cells: Cells, problems: Problems) -> tuple[Floats, Counts]:  # noqa: ARG002 — as numbers have it
+        """Return the cells' features, n × 1, and what is unusual."""
+        codes, counts = self.places(cells, self.median)
+        return codes[:, None] / (len(self.values) - 1), counts
 
     @classmethod
     def from_facts(cls, facts: State, ordinary: Ordinary, schema: Schema) -> Self:
         """Return what was fitted, or raise StateError if nothing can have been."""
-        values = kept_values(facts, ordinary.values, schema)
-        most = 2 if ordinary.type == "binary" else CATEGORIES
-        names = ("commonest", "seen", "once", "twice")
-        commonest, seen, once, twice = (facts.fact(name, int) for name in names)
-        rows, more = _rows(facts), seen - once - twice
-        least = once + 2 * twice + 3 * more
-        possible = (
-            min(commonest, once, twice, more) >= 0
-            and max(commonest, 0) < len(values) <= most
-            and 1 <= seen <= len(values)
-            and (seen == len(values) or ordinary.values is not None)
-            and (least <= rows if more else least == rows)
-        )
-        if not possible:
-            raise StateError("no column can have such counts of its values")
-        return cls(values, rows, commonest, seen, once, twice)
+        kept = _kept_counts(facts, ordinary, schema)
+        return cls(**kept, median=_kept_place(facts, "median", kept["values"]))
 
 
-def _rows(facts: State) -> int:
-    """Return how many cells a column was fitted to."""
-    rows = facts.fact("rows", int)
-    if not 1 <= rows <= MOST_ROWS:
-        raise StateError("it was fitted to no cells")
-    return rows
+def _kept_counts(facts: State, ordinary: Ordinary, schema: Schema) -> dict[str, Any]:
+    """Return what was kept of how often values were seen, or raise StateError."""
+    values = kept_values(facts, ordinary, schema)
+    most = 2 if ordinary.type == "binary" else CATEGORIES
+    seen, once, twice = (facts.fact(name, int) for name in ("seen", "once", "twice"))
+    rows, more = kept_rows(facts), seen - once - twice
+    least = once + 2 * twice + 3 * more
+    possible = (
+        min(once, twice, more) >= 0
+        and 1 <= seen <= len(values) <= most
+        and (seen == len(values) or ordinary.values is not None)
+        and (least <= rows if more else least == rows)
+    )
+    if not possible:
+        raise StateError(IMPOSSIBLE)
+    return {"values": values, "rows": rows, "seen": seen, "once": once, "twice": twice}
 
 
-FittedOrdinary: TypeAlias = FittedNumbers | FittedCategories
+def _kept_place(facts: State, name: str, values: tuple[str, ...]) -> int:
+    """Return the place of a value that was kept, or raise StateError."""
+    place = facts.fact(name, int)
+    if not 0 <= place < len(values):
+        raise StateError(IMPOSSIBLE)
+    return place
+
+
+FittedOrdinary: TypeAlias = FittedNumbers | FittedCategories | FittedOrdered | FittedDates
 
 
 def fit(cells: Cells, ordinary: Ordinary, problems: Problems) -> FittedOrdinary | None:
     """Return what there is to fit of an OF's column, or None and note why nothing can be."""
     if cells.missing.all():
-        problems.add(f"column {quote(cells.name)}: every cell is missing: mark it `role: ignore`")
+        problems.add(
+            "all-missing",
+            "every cell is missing",
+            "mark it `role: ignore`",
+            column=cells.name,
+            patch=ignoring(cells.name, problems.schema),
+        )
         return None
-    return (
-        _fit_numbers(cells, problems)
-        if ordinary.type == "numeric"
-        else _fit_categories(cells, ordinary, problems)
-    )
+    if ordinary.type == "numeric":
+        return _fit_numbers(cells, problems)
+    if ordinary.type == "date":
+        return fit_dates(cells, ordinary, problems)
+    return _fit_values(cells, ordinary, problems)
 
 
 def check_missing(cells: Cells, schema: Schema, problems: Problems) -> None:
     """Note missing cells of a column that may not have any."""
     if not schema.fills_missing(cells.name):
-        problems.add_cells(
-            cells, cells.missing, lambda _: "is missing in a column that has `on_missing: error`"
-        )
+        problems.add_cells(cells.shown, cells.missing, required(cells.name))
 
 
 def are_numbers(cells: Cells, problems: Problems) -> bool:
@@ -175,13 +229,9 @@ def are_numbers(cells: Cells, problems: Problems) -> bool:
     known = ~cells.missing
     words = known & np.isnan(cells.numbers)
     endless = known & np.isinf(cells.numbers)
-    way_out = correct_or("list it under `missing`", model=problems.model)
-    retype = (
-        way_out if problems.model else "correct it, list it under `missing`, or change the type"
-    )
-    problems.add_cells(cells, words, lambda _: f"is not a number: {retype}")
-    problems.add_cells(cells, endless, lambda _: f"is not finite: {way_out}")
-    return not (words | endless).any()
+    wrong = words | endless
+    problems.add_cells(cells.shown, wrong, lambda found: in_numbers(found, cells, problems.schema))
+    return not wrong.any()
 
 
 def _fit_numbers(cells: Cells, problems: Problems) -> FittedNumbers | None:
@@ -194,40 +244,50 @@ def _fit_numbers(cells: Cells, problems: Problems) -> FittedNumbers | None:
     return FittedNumbers(len(known), exponent, low, high, median)
 
 
-def _fit_categories(
+def _fit_values(
     cells: Cells, ordinary: Ordinary, problems: Problems
-) -> FittedCategories | None:
-    values = ordinary.values or tuple(cells.seen)
+) -> FittedCategories | FittedOrdered | None:
+    values = ordinary.values or tuple(cells.named)
+    if ordinary.type == "binary":
+        values = _two_of(values)
     if ordinary.type == "binary" and len(values) > 2:
-        problems.add(
-            f"column {quote(cells.name)}: {len(values):,} different values, but a binary column "
-            "has two: make it categorical, or list other tokens under `missing`"
+        codes = cells.codes(values)
+        counts = np.bincount(codes[codes >= 0], minlength=len(values))
+        usual = np.argsort(-counts, kind="stable")[:2]
+        third = (codes >= 0) & ~np.isin(codes, usual)
+        problems.add_cells(
+            cells.shown, third, lambda found: third_values(found, cells.name, problems.schema)
         )
         return None
     if len(values) > CATEGORIES:
         problems.add(
-            f"column {quote(cells.name)}: {len(values):,} different values, but a categorical "
-            f"column has at most {CATEGORIES:,}: mark it `role: ignore`, or group its values"
+            "many-values",
+            f"{len(values):,} different values, but a categorical column has at most "
+            f"{CATEGORIES:,}",
+            "mark it `role: ignore`, or group its values",
+            column=cells.name,
+            patch=ignoring(cells.name, problems.schema),
         )
         return None
     codes = cells.codes(values)
     outside = ~cells.missing & (codes < 0)
     problems.add_cells(
-        cells,
-        outside,
-        lambda text: (
-            f"is not among the column's `values`{did_you_mean(text, values)}: correct it "
-            "or add it there"
-        ),
+        cells.shown, outside, lambda found: in_ordinary(found, cells, values, problems.schema)
     )
     if outside.any():
         return None
     counts = np.bincount(codes[~cells.missing], minlength=len(values))
-    return FittedCategories(
-        values,
-        rows=int(counts.sum()),
-        commonest=int(counts.argmax()),
-        seen=int((counts > 0).sum()),
-        once=int((counts == 1).sum()),
-        twice=int((counts == 2).sum()),
-    )
+    rows, seen = int(counts.sum()), int((counts > 0).sum())
+    once, twice = (int((counts == number).sum()) for number in (1, 2))
+    if ordinary.type == "ordered":
+        median = int((2 * counts.cumsum() >= rows).argmax())
+        return FittedOrdered(values, rows, median, seen, once, twice)
+    return FittedCategories(values, rows, int(counts.argmax()), seen, once, twice)
+
+
+def _two_of(spellings: tuple[str, ...]) -> tuple[str, ...]:
+    """Return one text for each of the two values that several spellings of a known pair mean."""
+    if len(spellings) <= 2 or not is_pair(spellings):
+        return spellings
+    meant = {truth(text): text for text in reversed(spellings)}  # the first of each
+    return tuple(sorted(meant.values()))

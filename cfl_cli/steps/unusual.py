@@ -26,6 +26,7 @@ from typing import Self
 from cfl_cli.core.messages import count, quote
 
 LEVEL = 0.0002  # how often a batch of rows like the fitted ones may be flagged, over all OFs
+FARTHEST = 1e6  # of features, in widths of the fitted range: squared distances must be finite
 LEAST_SHARE = 0.01  # of the rows: less is counted, but harms nobody
 
 
@@ -69,18 +70,33 @@ class Unusual:
         )
 
     @property
-    def warnings(self) -> tuple[str, ...]:
-        """Return what to say of it."""
+    def said(self) -> tuple[tuple[str, str, int, str], ...]:
+        """Return what to say of it: a key for programs, the column, the count, and the words."""
         return tuple(
-            f"column {quote(name)}: {count(number, noun)} {what}"
+            (key, name, number, f"{count(number, noun)} {what}")
             for name, counts in self.columns.items()
-            for number, noun, what in (
-                (counts.missing, "missing cell", "filled in"),
-                (counts.out_of_range, "number", "outside the fitted range, used as given"),
-                (counts.new_categories, "cell", "with a category never seen, filled in"),
+            for key, number, noun, what in (
+                ("filled-in", counts.missing, "missing cell", "filled in"),
+                (
+                    "out-of-range",
+                    counts.out_of_range,
+                    "number",
+                    "outside the fitted range, used as given",
+                ),
+                (
+                    "new-categories",
+                    counts.new_categories,
+                    "cell",
+                    "with a category never seen, filled in",
+                ),
             )
             if number
         )
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """Return the same as sentences."""
+        return tuple(f"column {quote(name)}: {words}" for _, name, _, words in self.said)
 
 
 def chance_outside(outside: int, *, new: int, fitted: int) -> float:

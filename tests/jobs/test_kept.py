@@ -1,6 +1,7 @@
 """What a file may say of a model beside its arrays is checked before use."""
 
 from dataclasses import replace
+from hashlib import sha256
 
 import pytest
 from builders.tables import SCHEMA, table
@@ -8,6 +9,7 @@ from builders.tables import SCHEMA, table
 from cfl_cli import DataError, fit
 from cfl_cli.jobs.kept import Kept
 from cfl_cli.models.content import Content
+from cfl_cli.schema.model import Schema
 
 CONTENT = fit(table(), SCHEMA, method="commonest").content
 COLUMNS = CONTENT.more["reference"]["columns"]
@@ -54,3 +56,15 @@ def test_a_report_of_other_cfs_is_refused(tmp_path):
 def test_what_was_written_is_read_again(tmp_path):
     CONTENT.write(tmp_path / "m.cfl")
     assert Content.read(tmp_path / "m.cfl").checksum == CONTENT.digest()
+
+
+def test_the_schema_is_kept_without_its_comments(tmp_path):
+    written = Schema.parse(f"# dates like '25.2.1962'\n{SCHEMA.text}# Miller, ward 7\n")
+    model = fit(table(), written, method="commonest")
+    model.save(tmp_path / "m.cfl")
+    held = (tmp_path / "m.cfl").read_bytes()
+    assert b"1962" not in held
+    assert b"Miller" not in held
+    kept = Kept.load(tmp_path / "m.cfl")
+    assert (kept.schema, kept.schema.run) == (written, written.run)
+    assert kept.sources.schema_sha256 == sha256(written.text.encode()).hexdigest()

@@ -300,10 +300,15 @@ def test_a_file_that_only_claims_to_be_large_is_refused_unread(path, data):
         safe_file.read(path)
 
 
+SCHEMA = b"version: 1\ncolumns:\n  age: {role: ordinary, type: numeric}\n"
+
+
 def test_files_of_other_kinds_are_refused_by_their_kind(path):
     assert refusal(path, b"") == "not a model of cfl (it is empty)"
     assert refusal(path, pickle.dumps({"a": 1})) == "not a model of cfl (a pickle)"
-    assert refusal(path, b"age,job\n1,a\n") == "not a model of cfl (it begins like no model)"
+    assert refusal(path, b"words") == "not a model of cfl (it begins like no model)"
+    for data, what in ((b"age,job\n1,a\n", "a table (CSV)"), (SCHEMA, "a schema")):
+        assert refusal(path, data) == f"this is {what}, not a model: pass what `fit` wrote"
     file = io.BytesIO()
     np.savez(file, a=np.zeros(3))
     assert refusal(path, file.getvalue()) == "not a model of cfl (a ZIP or NPZ file)"

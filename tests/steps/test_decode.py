@@ -103,15 +103,20 @@ def test_the_best_is_that_of_a_plain_loop(rows):
 
 def clash(existing, *blocks, mode="both"):
     domains = {each.name: each.values for each in blocks}
-    return clashes(existing, domains, mode=mode, name="table")
+    return clashes(existing, domains, mode=mode)
 
 
 def test_a_new_name_that_the_table_has_is_refused():
     way_out = "would be a duplicate: rename a column of the table"
     assert clash(["job", "ward", "job_confidence", "ward__A"], JOB, WARD) == [
-        f"table: column 'job_confidence', which the output adds for 'job', {way_out}",
-        f"table: column 'ward__A', which the output adds for 'ward', {way_out}",
+        f"column 'job_confidence', which the output adds for 'job', {way_out}",
+        f"column 'ward__A', which the output adds for 'ward', {way_out}",
     ]
+
+
+def test_a_table_that_has_all_new_columns_is_an_output():
+    (message,) = clash(["job", "job_imputed", "job_confidence"], JOB, mode="hard")
+    assert message.startswith("column 'job_imputed' is there already, as in what `impute` writes")
 
 
 @pytest.mark.parametrize(

@@ -126,16 +126,22 @@ def test_columns_that_new_rows_lack_are_named_with_the_nearest():
 
 
 def test_cells_that_cannot_be_read_are_named_by_their_row_in_the_whole_table():
-    missing = "correct it, or list it under `missing` and fit again"
     values = "correct it, or add it to the column's `values` and fit again"
     leave = "leave at least one value"
     changes = [{}, {"x": "old"}, {"x": "inf"}, {"seen": "s"}, {"seen": "p;q;r"}, {"listed": "=d"}]
     assert problems(lambda: encoded(*changes, name="new.csv", first_row=1001)) == [
-        f"new.csv: row 1002, column 'x': 'old' is not a number: {missing}",
-        f"new.csv: row 1003, column 'x': 'inf' is not finite: {missing}",
-        f"new.csv: row 1004, column 'seen': 's' is not in the domain: {values}",
-        f"new.csv: row 1005, column 'seen': 'p;q;r' rules out the whole domain: {leave}",
-        f"new.csv: row 1006, column 'listed': '=d' names 'd', which is not in the domain: {values}",
+        (
+            "new.csv: column 'x': 'inf' (row 1003) is not finite: correct it, or set missing: "
+            '["inf"] and fit again'
+        ),
+        (
+            "new.csv: column 'x': 'old' (row 1002) is not a number: correct it, or set missing: "
+            '["old"] and fit again'
+        ),
+        f"new.csv: column 'seen': 's' (row 1004) is not in the domain: {values}",
+        f"new.csv: column 'seen': 'p;q;r' (row 1005) rules out the whole domain: {leave}",
+        "new.csv: column 'listed': '=d' (row 1006) names 'd', which is not in the domain: "
+        + values,
     ]
 
 
@@ -145,7 +151,7 @@ def test_a_cell_that_the_mechanism_makes_impossible_is_named():
     model = fitted(pl.DataFrame({"x": [1, 2], "cf": ["a", "b"]}), schema)
     new = pl.DataFrame({"x": [1], "cf": ["c"]})
     assert problems(lambda: encode(new, schema, encoding=model)) == [
-        "table: row 1, column 'cf': 'c' is impossible under the column's `mechanism`: correct it"
+        "table: column 'cf': 'c' (row 1) is impossible under the column's `mechanism`: correct it"
     ]
 
 
@@ -154,9 +160,10 @@ def test_a_missing_cell_stays_an_error_where_the_schema_says_so():
     model = fitted(FITTED[[0, 1]].with_columns(seen=pl.Series(["p", "q"])), schema)
     found = encode(rows({"city": "new"}), schema, encoding=model)  # which is not a missing cell
     assert found.unusual.columns["city"].new_categories == 1
-    why = "an empty cell is missing in a column that has `on_missing: error`"
+    why = "an empty cell (row 8) is missing despite `on_missing: error`"
+    way_out = "fill it in, or set on_missing: fill and fit again"
     assert problems(lambda: encode(rows({}, {"x": ""}), schema, encoding=model, first_row=7)) == [
-        f"table: row 8, column 'x': {why}"
+        f"table: column 'x': {why}: {way_out}"
     ]
 
 

@@ -112,7 +112,7 @@ def test_exactness_can_be_asked_for(workers, monkeypatch):
     assert recall(points, found.rows, range(0, 6000, 20), 20) == 1.0
 
 
-@pytest.mark.parametrize("jobs", [1, 3])
+@pytest.mark.parametrize("jobs", [pytest.param(1, marks=pytest.mark.slow), 3])
 def test_threads_do_not_change_an_approximate_search(jobs, workers, monkeypatch):
     monkeypatch.setattr(index, "EXACT_POINTS", 0)
     points = cubes(np.random.default_rng(5), 4000)
@@ -128,9 +128,9 @@ def test_an_approximate_search_sees_ties_whole(workers, monkeypatch):
     monkeypatch.setattr(index, "EXACT_POINTS", 0)
     monkeypatch.setattr(index, "DENSE_POINTS", 0)
     corners = (np.arange(1024)[:, None] >> np.arange(10) & 1).astype(float)
-    draws = [nearest(corners, k=20, seed=seed, workers=workers).rows[0] for seed in range(12)]
+    draws = [nearest(corners, k=20, seed=seed, workers=workers).rows[0] for seed in range(6)]
     assert (corners[np.concatenate(draws)].sum(axis=1) <= 2).all()
-    assert len(np.unique(draws)) > 45, "12 draws see about 52 of these 55"
+    assert len(np.unique(draws)) > 38, "6 draws see about 45 of these 55"
 
 
 def test_recall_counts_the_nearest_that_were_found_and_skips_points_left_over():
