@@ -8,7 +8,7 @@ from shlex import quote as shell_quote
 from typing import Any
 
 from cfl_cli.cli.given import Values
-from cfl_cli.cli.inputs import Inputs, load, read_table, sets_aside
+from cfl_cli.cli.inputs import Inputs, load, read_output, read_table, sets_aside
 from cfl_cli.cli.log import LOG
 from cfl_cli.cli.outputs import Outputs, check_targets, deliver, drawn, text_target
 from cfl_cli.cli.show.audit import page
@@ -20,11 +20,12 @@ from cfl_cli.errors import DataError, UsageError
 from cfl_cli.jobs import audit as jobs
 from cfl_cli.jobs.answers import Output
 from cfl_cli.jobs.audit import Audited
-from cfl_cli.jobs.checked import DRAW, ROW
+from cfl_cli.jobs.checked import DRAW, ROW, no_more_missing
 from cfl_cli.jobs.write_back import write_back
 from cfl_cli.schema.model import Schema
 from cfl_cli.tables import files
 from cfl_cli.tables import table as tables
+from cfl_cli.tables.encodings import check_encoding
 from cfl_cli.tables.table import STANDARD, Place, Table
 from cfl_cli.trust.report import Report
 
@@ -101,7 +102,7 @@ class Asked:
     @cached_property
     def table(self) -> Table:
         """Return the output as it was read."""
-        return tables.read(self.place)
+        return read_output(self.place)
 
     def output(self) -> Output:
         """Return what the output answers."""
@@ -194,12 +195,11 @@ def read_back(asked: Asked) -> None:
     )
     merged = _merged_place(asked, sources) if into else None
     output = asked.output()
-    missing = asked.schema.missing if asked.schema else ("",)
     audited = jobs.audit(
         output,
         {name: _checked(name, asked.options) for name in asked.options["checked"]},
         cfs=asked.options.get("cf", []),
-        missing=missing,
+        missing_in=asked.schema.missing_in if asked.schema else no_more_missing,
     )
     if merged and asked.schema:
         _write_back(asked, asked.schema, merged, output, audited)
@@ -219,6 +219,7 @@ def _next_step(asked: Asked, merged: Outputs | None, audited: Audited) -> Iterat
         words = ["cfl", "impute", merged.table.name, "--schema", asked.options["schema"]]
         if "output_format" in asked.options:
             words += ["--input-format", asked.options["output_format"]]
+        words += _as_written(merged.table, schema)
         yield f"next: {' '.join(map(shell_quote, words))} --out OUT2"
     elif merged is None and (
         schema is None or any(schema.complementary[cf].exact for cf in audited.audits)
@@ -230,6 +231,28 @@ def _next_step(asked: Asked, merged: Outputs | None, audited: Audited) -> Iterat
         )
 
 
+def _as_written(place: Place, schema: Schema | None) -> list[str]:
+    """Return the options that a table of ours needs where the schema says how others are written.
+
+    What is written has commas, or tabs, and is in UTF-8, which its reader sees where the schema
+    says another delimiter.
+    """
+    kind = place.format.kind
+    if schema is None or "delimiter" not in kind.signs:
+        return []
+    if schema.file.delimiter not in (None, kind.delimiter):
+        return []
+    usual = {"delimiter": kind.delimiter, "quote": '"', "encoding": "utf-8"}
+    said = {name: getattr(schema.file, name) for name in usual}
+    names = {"\t": "tab"}
+    return [
+        word
+        for name, sign in usual.items()
+        if said[name] not in (None, sign)
+        for word in (f"--{name}", names.get(sign, sign))
+    ]
+
+
 def _checked(name: str, options: Values) -> Any:
     """Return a table that a person filled in; its header shows the sign between its cells."""
     place = Place.to_read(name, options.get("checked_format"), option="--checked-format")
@@ -237,21 +260,26 @@ def _checked(name: str, options: Values) -> Any:
     if not is_text or place.path is None:
         return tables.read(place).frame
     encoding = options.get("checked_encoding")
+    if encoding:
+        check_encoding(encoding, option="--checked-encoding")
     sign = _delimiter(files.read(place.path), encoding or "utf-8")
     try:
         return tables.read(place, delimiter=sign, encoding=encoding).frame
-    except (DataError, UsageError) as error:
-        problems = [one.replace("--encoding", "--checked-encoding") for one in error.problems]
-        raise type(error)(*problems, more=error.more) from error
+    except DataError as error:
+        if error.cause != "file-encoding":
+            raise
+        # A schema says how DATA is written, not what a person saved.
+        found = [one.removeprefix(place.name).partition(", or file:")[0] for one in error.problems]
+        own = [place.name + one.replace("--encoding", "--checked-encoding") for one in found]
+        raise DataError(*own, cause=error.cause) from error
 
 
 def _delimiter(data: bytes, encoding: str) -> str | None:
     """Return what separates the cells of a file whose header names the column of row numbers."""
-    try:
-        text = data.decode(encoding, errors="replace")
-    except LookupError:  # which the reader says
-        return None
-    header = text.partition("\n")[0].strip("\r").replace('"', "")
+    first, _, _ = data.decode(encoding, errors="replace").partition("\n")
+    if first.lower().startswith("sep="):
+        return None  # which the reader understands
+    header = first.strip("\r").replace('"', "")
     before, _, after = header.partition(ROW)
     near = after[:1] or before[-1:]
     if near and near in SIGNS:
@@ -299,7 +327,7 @@ def _write_back(
         asked.options["into"], asked.options.get("into_format"), option="--into-format"
     )
     with merged.stream() as stream:
-        table: Table = read_table(source, asked.options)
+        table: Table = read_table(source, asked.options, schema, may_set_aside=True)
         tables.check_holds(table, merged.table)
         written = write_back(table.frame, output, audited.checked, schema, name=source.name)
         merged.write(written.frame, table, stream=stream, overwrite=run.overwrite)

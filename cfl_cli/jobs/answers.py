@@ -14,11 +14,13 @@ import polars as pl
 
 from cfl_cli.core.arrays import Mask
 from cfl_cli.core.messages import count, did_you_mean, quote
+from cfl_cli.core.wording import command, option
 from cfl_cli.errors import DataError, UsageError
 from cfl_cli.schema.model import Schema
-from cfl_cli.steps.cells import Cells, Problems, usable_columns
+from cfl_cli.steps.cells import Cells, usable_columns
 from cfl_cli.steps.decode import new_names
 from cfl_cli.steps.encode import Block, encode_cf
+from cfl_cli.steps.findings import Problems
 from cfl_cli.tables import frames
 from cfl_cli.trust.report import ColumnReport, Report
 
@@ -56,15 +58,18 @@ class Output:
         problems = []
         for cf in cfs:
             if cf in self.report.kept:
-                problems.append(
-                    f"--cf {quote(cf)}: kept as observed, so it has no answers to check"
-                )
+                problems.append(f"{_named(cf)}: kept as observed, so it has no answers to check")
             elif cf not in known:
                 near = did_you_mean(cf, known)
-                problems.append(f"--cf {quote(cf)}: not a CF in the report of {self.name}{near}")
+                problems.append(f"{_named(cf)}: not a CF in the report of {self.name}{near}")
         if problems:
             raise UsageError(*problems)
         return [answers for cf, answers in known.items() if not cfs or cf in cfs]
+
+
+def _named(cf: str) -> str:
+    """Return how the caller names a CF whose answers are wanted."""
+    return option("cf", cf, python="cfs", quoted=True)
 
 
 def read(table: pl.DataFrame, report: Report, schema: Schema | None = None, *, name: str) -> Output:
@@ -104,10 +109,10 @@ def _answers(
         texts = _most_confident(table.select(soft), values, name)
     else:
         (expected,) = new_names(cf, ["VALUE"], "soft")
-        way_out = "" if schema else ", or its --schema, if other columns have such names"
+        way_out = "" if schema else f", or its {option('schema')}, if other columns have such names"
         raise DataError(
             f"{name}: no answers for {quote(cf)}: expected column {quote(hard[0])} or, for each "
-            f"value, {quote(expected)}: pass what `cfl impute` wrote{way_out}"
+            f"value, {quote(expected)}: pass what {command('impute')} wrote{way_out}"
         )
     seen = sorted(texts.drop_nulls().unique().to_list())
     strange = [text for text in seen if values and text not in values]
@@ -133,9 +138,9 @@ def _by_schema(
             f"{name}: {quote(column.name)} is a CF of its report but not of the schema{near}: "
             f"{way_out}"
         )
-    problems = Problems(name)
+    problems = Problems(name, schema)
     encoded = None
-    if usable_columns(table, [column.name], problems):
+    if usable_columns(table, [column.name], problems, lists=[column.name]):
         cells = Cells.of(table[column.name], schema)
         encoded = encode_cf(cells, cf, schema, 0, problems)
     problems.raise_if_any()

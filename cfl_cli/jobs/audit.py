@@ -6,7 +6,7 @@ of the report; rows without an answer to any of the CFs are not drawn.
 """
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from math import ceil
 from typing import Any
@@ -17,11 +17,14 @@ import polars as pl
 from cfl_cli import __version__
 from cfl_cli.core.arrays import Ints, Mask
 from cfl_cli.core.messages import did_you_mean, quote
+from cfl_cli.core.shown import Shown
+from cfl_cli.core.wording import option
 from cfl_cli.errors import UsageError
 from cfl_cli.jobs import answers as outputs
 from cfl_cli.jobs import checked as files
 from cfl_cli.jobs.answers import GivenAnswers, Output
-from cfl_cli.jobs.checked import DRAW, ROW, Checked, Draw
+from cfl_cli.jobs.arguments import AnySchema
+from cfl_cli.jobs.checked import DRAW, ROW, Checked, Draw, no_more_missing
 from cfl_cli.schema.model import Schema
 from cfl_cli.tables import frames
 from cfl_cli.trust.audit import Audit, judge
@@ -48,7 +51,7 @@ class LargerDraw:
 
 
 @dataclass(frozen=True)
-class Audited:
+class Audited(Shown):
     """What the checked rows say, CF by CF, and the report that now says it too."""
 
     rows: int  # of the output
@@ -76,13 +79,14 @@ class Audited:
 
 
 def read_output(
-    frame: Any, report: Report, schema: Schema | None = None, *, name: str = "table"
+    frame: Any, report: Report, schema: AnySchema | None = None, *, name: str = "table"
 ) -> Output:
     """Return what `frame`, an output of `impute`, answers; `name` is what errors call it.
 
     With the schema, values that were never answered are known, too.
     """
-    return outputs.read(frames.as_polars(frame, name=name), report, schema, name=name)
+    known = None if schema is None else Schema.of(schema)
+    return outputs.read(frames.as_polars(frame, name=name), report, known, name=name)
 
 
 def draw(
@@ -104,8 +108,8 @@ def draw(
     population = int(some.sum())
     if not 1 <= rows <= population:
         raise UsageError(
-            f"--draw {rows}: expected 1 to {population:,}, the rows of {output.name} that have an "
-            "answer"
+            f"{option('draw', rows, python='rows')}: expected 1 to {population:,}, the rows of "
+            f"{output.name} that have an answer"
         )
     chosen, first = _first(some, rows, seed, output.fingerprint)
     columns = [pl.Series(ROW, chosen + 1), *(output.table[key].gather(chosen) for key in keys)]
@@ -122,14 +126,15 @@ def audit(
     checked: Mapping[str, Any],
     *,
     cfs: Sequence[str] = (),
-    missing: Sequence[str] = ("",),
+    missing_in: Callable[[str], Collection[str]] = no_more_missing,
 ) -> Audited:
     """Return what tables that `draw` made and a person filled in say of all answers.
 
     `checked` holds the tables by what errors call them. A row in several of them counts once.
+    `missing_in` gives the cells of a CF's column that count as empty.
     """
     tables = {name: frames.as_polars(table, name=name) for name, table in checked.items()}
-    found = files.read(tables, output, cfs, missing)
+    found = files.read(tables, output, cfs, missing_in)
     filled = {one.answers.cf for one in found}
     reports = {column.name: column for column in output.report.columns}
     audits = {
@@ -179,17 +184,18 @@ def _refuse_keys(keys: Sequence[str], wanted: Sequence[GivenAnswers], output: Ou
     taken = {ROW, DRAW, *(answers.cf for answers in wanted)}
     problems = []
     for number, key in enumerate(keys):
+        named = option("key", key, python="keys", quoted=True)
         if key not in output.table.columns:
             near = did_you_mean(key, output.table.columns)
-            problems.append(f"--key {quote(key)}: not a column of {output.name}{near}")
+            problems.append(f"{named}: not a column of {output.name}{near}")
         elif key in ours:
-            problems.append(f"--key {quote(key)}: holds answers: use --show-answers")
+            problems.append(f"{named}: holds answers: use {option('show_answers', value=True)}")
         elif key in taken:
             problems.append(
-                f"--key {quote(key)}: the file has a column of this name to fill in, or of its own"
+                f"{named}: the file has a column of this name to fill in, or of its own"
             )
         elif key in keys[:number]:
-            problems.append(f"--key {quote(key)}: named twice")
+            problems.append(f"{named}: named twice")
     problems += [
         f"{output.name}: a CF named {quote(answers.cf)} cannot be audited: rename it"
         for answers in wanted
@@ -226,7 +232,7 @@ def _audit(found: Checked, column: ColumnReport) -> Audit | None:
 
 def _estimate(column: ColumnReport, *, all_given: bool) -> Interval | None:
     """Return what was said without truth of the answers that are given."""
-    if not all_given:  # --min-confidence leaves the others empty
+    if not all_given:  # min_confidence leaves the others empty
         return column.confident.accuracy if column.confident else None
     return column.audit.former_accuracy if column.audit else column.estimated_accuracy
 

@@ -9,7 +9,7 @@ order depends on the answers too: rows whose values were learned from are not dr
 """
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Self
@@ -19,7 +19,8 @@ import polars as pl
 
 from cfl_cli.core import draws
 from cfl_cli.core.arrays import Ints, Mask
-from cfl_cli.core.messages import did_you_mean, quote
+from cfl_cli.core.messages import did_you_mean, meant, quote
+from cfl_cli.core.wording import command, option
 from cfl_cli.errors import DataError, ProblemList
 from cfl_cli.jobs.answers import GivenAnswers, Output
 from cfl_cli.tables import frames
@@ -75,15 +76,21 @@ class Checked:
         return self.places >= 0
 
 
+def no_more_missing(cf: str) -> tuple[str, ...]:  # noqa: ARG001 — as a schema has it
+    """Return that only empty cells count as empty."""
+    return ("",)
+
+
 def read(
     files: Mapping[str, pl.DataFrame],
     output: Output,
     cfs: Sequence[str] = (),
-    missing: Sequence[str] = ("",),
+    missing_in: Callable[[str], Collection[str]] = no_more_missing,
 ) -> list[Checked]:
     """Return what was found out, or raise one DataError with all that is wrong with the files.
 
-    `cfs` are those to look at, all if none is named; `missing` are cells that count as empty.
+    `cfs` are those to look at, all if none is named; `missing_in` gives the cells of one that count
+    as empty.
     """
     wanted, problems = output.of(cfs), ProblemList()
     lines = [_Lines.of(file, name, output, problems) for name, file in files.items()]
@@ -91,7 +98,7 @@ def read(
     for answers in wanted:
         parts = [one for one in lines if one is not None and answers.cf in one.frame.columns]
         if parts:
-            found.append(_joined(parts, answers, output.table.height, missing, problems))
+            found.append(_joined(parts, answers, output.table.height, missing_in, problems))
     problems.raise_if_any()
     if not found:
         titles = ", ".join(quote(answers.cf) for answers in wanted)
@@ -123,7 +130,8 @@ class _Lines:
         for title in absent:
             problems.note(
                 f"{name}: no column {quote(title)}{did_you_mean(title, others)}: pass a "
-                "file that `cfl audit --draw` wrote, with this column as it was"
+                f"file that {command('audit --draw', python='draw')} wrote, with this column as "
+                "it was"
             )
         _note_misspelled(frame, name, output, problems)
         if absent:
@@ -205,18 +213,18 @@ def _joined(
     parts: Sequence[_Lines],
     answers: GivenAnswers,
     n: int,
-    missing: Sequence[str],
+    missing_in: Callable[[str], Collection[str]],
     problems: ProblemList,
 ) -> Checked:
     """Return what all files say of a CF; a row that two of them answer alike counts once."""
     drawn, places = np.zeros(n, dtype=bool), np.full(n, -1)
-    spellings = _Spellings(answers.values)
+    spellings, missing = _Spellings(answers.values), {"", *missing_in(answers.cf)}
     for part in parts:
         for draw in part.draws:
             drawn |= draw.rows(n)
         before = places.copy()  # a row that is twice in one file was said to be
         for row, text in zip(part.rows.tolist(), _text(part.frame[answers.cf]), strict=True):
-            if text == "" or text in missing:
+            if text in missing:
                 continue
             place = spellings.place(text)
             where = f"{part.name}: {ROW} {row + 1}, column {quote(answers.cf)}"
@@ -247,7 +255,7 @@ class _Spellings:
 
 
 def _not_a_value(text: str, answers: GivenAnswers) -> str:
-    near = did_you_mean(text, answers.values)
+    near = meant(text, answers.values)
     if answers.is_whole:
         return f"is not a value of it{near}: correct it, or leave the cell empty"
-    return f"is not among the values of its answers{near}: correct it, or add --schema"
+    return f"is not among the values of its answers{near}: correct it, or add {option('schema')}"

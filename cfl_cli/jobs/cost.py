@@ -15,11 +15,13 @@ from cfl_cli.core.methods import METHODS
 from cfl_cli.core.parallel import available_cores
 from cfl_cli.core.settings import RunSettings, Settings
 from cfl_cli.core.stages import PILOT_ROWS, Stages, forecast
+from cfl_cli.core.wording import option
 from cfl_cli.errors import ResourceError
 from cfl_cli.estimators.interface import Size
 from cfl_cli.jobs.prepare import FOLDS, hidden_together, prepare, run, settle_gamma
 from cfl_cli.schema.model import Schema
 from cfl_cli.steps.encode import Encoded
+from cfl_cli.steps.findings import Finding
 from cfl_cli.tables import frames
 
 REPORT_BYTES = 3000  # of a model's texts, for each CF and once more
@@ -40,6 +42,7 @@ class Plan:
     seconds: float
     model_mb: float | None  # of the file that `fit` would write; None: the method learns nothing
     warnings: tuple[str, ...]
+    findings: tuple[Finding, ...] = ()  # the same with cells of the table
 
 
 def plan(
@@ -54,6 +57,10 @@ def plan(
     settings, limits = settings or schema.settings, run_settings or schema.run
     encoded = prepare(frame, schema, settings, name=name, jobs=limits.jobs)
     settings, warnings = settle_gamma(encoded, settings)
+    findings = (
+        *encoded.findings,
+        *(Finding("few-distinct", it, "", warning=True) for it in warnings),
+    )
     table = frames.size(frame)
     jobs = limits.jobs
     check_memory(encoded, settings, table=table, jobs=jobs, max_memory=limits.max_memory)
@@ -70,6 +77,7 @@ def plan(
         if METHODS[settings.method].learns
         else None,
         warnings=(*encoded.warnings, *warnings),
+        findings=findings,
     )
 
 
@@ -78,7 +86,7 @@ def _model_bytes(encoded: Encoded, settings: Settings, schema: Schema) -> float:
     size = size_of(encoded)
     report = REPORT_BYTES * (1 + len(size.domains))
     fitted = estimators.load(settings.method).model_bytes(size, settings)
-    return fitted + report + len(schema.text.encode())
+    return fitted + report + len(schema.plain_text.encode())
 
 
 def size_of(encoded: Encoded) -> Size:
@@ -108,13 +116,20 @@ def check_memory(
     needed = peak_bytes(encoded, settings, table=table, jobs=jobs)
     allowed = max_memory or budget.available()
     if needed > allowed:
-        whose = "--max-memory" if max_memory else "this machine"
-        *ways_out, last = "fewer rows", *METHODS[settings.method].saves_memory
+        whose = option("max_memory") if max_memory else "this machine"
+        others = METHODS[settings.method].saves_memory
+        smaller = (way if isinstance(way, str) else option(*way) for way in others)
+        *ways_out, last = "fewer rows", *smaller
         either = f"{', '.join(ways_out)} or {last}" if ways_out else last
         raise ResourceError(
             f"about {needed / 1e6:,.0f} MB of memory are needed, and {whose} allows "
-            f"{allowed / 1e6:,.0f} MB: use {either}"
+            f"{_amount(allowed)}: use {either}"
         )
+
+
+def _amount(size: int) -> str:
+    """Return so many bytes in words."""
+    return f"{size / 1e6:,.0f} MB" if size >= 1e6 else f"{size:,} bytes"
 
 
 def seconds(encoded: Encoded, settings: Settings, *, jobs: int | None = None) -> float:

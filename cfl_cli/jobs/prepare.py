@@ -1,6 +1,6 @@
 """What every job with a method needs: an encoded table, the rows to hide, and the method's run."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -15,17 +15,19 @@ from cfl_cli.core.methods import METHODS
 from cfl_cli.core.parallel import Workers, available_cores
 from cfl_cli.core.settings import DEFAULT_GAMMA, Settings
 from cfl_cli.core.stages import Progress
-from cfl_cli.errors import DataError
+from cfl_cli.core.wording import STORED, command, option, setting
 from cfl_cli.estimators.interface import Estimate
 from cfl_cli.schema.model import Schema
 from cfl_cli.steps.cells import used_columns
 from cfl_cli.steps.decode import clashes
 from cfl_cli.steps.encode import Encoded, encode
+from cfl_cli.steps.findings import Finding, MisfitError
 from cfl_cli.tables import frames
 from cfl_cli.trust.doubts import few_distinct
 
 FOLDS = 5  # unless their number is given …
 ONE_FOLD_ABOVE = 20_000  # … but of more rows than this, one of the five is enough …
+FEW_ROWS = 30  # from which an estimate is worth while with fewer neighbors than were asked for
 LARGE_GROUP = 0.01  # … unless a group holds more of them, for which one fold is no fair sample
 
 
@@ -38,28 +40,41 @@ def prepare(
     """
     k, mode = settings.k, settings.mode
     table = frames.as_polars(frame, used_columns(schema), name=name)
-    too_many = (
-        f"{name}: k = {k} needs more than {k} rows, and the table has {table.height}: "
-        f"set k (--k) to {table.height - 1} or less"
-    )
     needs_neighbors = METHODS[settings.method].needs_neighbors
-    problems = [too_many] if needs_neighbors and 1 < table.height <= k else []
+    problems = [_few_rows(table.height, k)] if needs_neighbors and 1 < table.height <= k else []
     taken = frames.names(frame)
     try:
         encoded = encode(table, schema, name=name)
-    except DataError as error:
+    except MisfitError as error:
         listed = {cf: column.values or () for cf, column in schema.complementary.items()}
-        problems += clashes(taken, listed, mode=mode, name=name)
-        raise DataError(*error.problems, *problems, more=error.more) from None
+        problems += _clashes(taken, listed, mode=mode)
+        raise MisfitError(name, (*error.findings, *problems), error.warnings) from None
     domains = {block.name: block.values for block in encoded.blocks}
-    problems += clashes(taken, domains, mode=mode, name=name)
-    problems += _too_few_groups(encoded, schema, settings, name=name)
+    problems += _clashes(taken, domains, mode=mode)
+    problems += _too_few_groups(encoded, schema, settings)
     if problems:
-        raise DataError(*problems)
+        raise MisfitError(name, problems, encoded.findings)
     if settings.folds == 0:
         return encoded
     with Workers(jobs or available_cores()) as workers:
         return with_copies(encoded, settings, workers=workers)
+
+
+def _few_rows(rows: int, k: int) -> Finding:
+    """Return that a table has no more rows than each row is to have neighbors."""
+    if rows < FEW_ROWS:
+        what = f"{rows} rows are too few to estimate from"
+        model = command("apply", python="Model.apply", mark="")
+        return Finding("few-rows", what, f"use a fitted model ({model}), or add rows", count=rows)
+    what = f"k = {k} needs more than {k} rows, and the table has {rows}"
+    return Finding("few-rows", what, f"set {setting('k')} to {rows - 1} or less", count=rows)
+
+
+def _clashes(
+    taken: Sequence[str], domains: Mapping[str, Sequence[str]], *, mode: str
+) -> list[Finding]:
+    """Return which names of new columns are taken or impossible."""
+    return [Finding("column-name", said, "") for said in clashes(taken, domains, mode=mode)]
 
 
 def settle_gamma(encoded: Encoded, settings: Settings) -> tuple[Settings, tuple[str, ...]]:
@@ -77,30 +92,27 @@ def settle_gamma(encoded: Encoded, settings: Settings) -> tuple[Settings, tuple[
     why = (
         f"only {few:,} rows are distinct by their OFs, and then a second round often does harm, so "
         "gamma is auto: a second round only for CFs whose hidden cells favor it; "
-        f"--gamma {DEFAULT_GAMMA} makes it for all"
+        f"{option('gamma', DEFAULT_GAMMA, to=STORED)} makes it for all"
     )
     return settings.replaced({"gamma": AUTO}), (why,)
 
 
-def _too_few_groups(
-    encoded: Encoded, schema: Schema, settings: Settings, *, name: str
-) -> list[str]:
+def _too_few_groups(encoded: Encoded, schema: Schema, settings: Settings) -> list[Finding]:
     """Return why the rows of a schema's groups cannot be hidden together, if they cannot."""
     if encoded.groups is None or settings.folds == 0:
         return []
     count = len(np.unique(encoded.groups))
     if count == 1:
-        one = (
-            f"{name}: all rows belong to one group, so that no rows are left when it is hidden: "
-            f"take `group: {', '.join(schema.group)}` out of the schema, or hide none (--folds 0)"
-        )
-        return [one]
+        what = "all rows belong to one group, so that no rows are left when it is hidden"
+        group = ", ".join(schema.group)
+        fix = f"take `group: {group}` out of the schema, or hide none ({option('folds', 0)})"
+        return [Finding("few-groups", what, fix, patch={"group": None})]
     if settings.folds != AUTO and count < settings.folds:
-        few = (
-            f"{name}: the rows belong to {count:,} groups, which are hidden whole, and cannot be "
-            f"dealt into {settings.folds:,} folds: set folds (--folds) to {count:,} or less"
+        what = (
+            f"the rows belong to {count:,} groups, which are hidden whole, and cannot be dealt "
+            f"into {settings.folds:,} folds"
         )
-        return [few]
+        return [Finding("few-groups", what, f"set {setting('folds')} to {count:,} or less")]
     return []
 
 
@@ -111,7 +123,12 @@ def with_copies(encoded: Encoded, settings: Settings, *, workers: Workers) -> En
     found = copies.find(encoded.known, workers=workers, seed=settings.seed)
     if found is None:
         return encoded
-    warned = replace(encoded, warnings=(*encoded.warnings, found.warning))
+    repeated = Finding("repeated-rows", found.warning, "", count=len(found.rows), warning=True)
+    warned = replace(
+        encoded,
+        warnings=(*encoded.warnings, repeated.for_report),
+        findings=(*encoded.findings, repeated),
+    )
     groups = linked(len(encoded.features), found.rows, found.twins, encoded.groups)
     # One group of all rows would leave nothing to learn from.
     return replace(warned, groups=groups) if groups.any() else warned

@@ -11,8 +11,9 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from cfl_cli.core.arrays import Mask
+from cfl_cli.core.arrays import Ints, Mask
 from cfl_cli.core.messages import quote
+from cfl_cli.core.wording import command, option
 from cfl_cli.errors import DataError, SchemaError
 from cfl_cli.jobs.answers import Output
 from cfl_cli.jobs.checked import Checked
@@ -45,9 +46,19 @@ def write_back(
     for one in found:
         cf, rows = one.answers.cf, np.flatnonzero(one.known)
         values = pl.Series(one.answers.values, dtype=pl.String).gather(one.places[rows])
-        columns.append(table[cf].cast(pl.String).scatter(rows, marks[cf] + values))
+        columns.append(_with_cells(table[cf], rows, marks[cf] + values))
     cells = {one.answers.cf: int(one.known.sum()) for one in found}
     return Written(frames.replace(frame, columns), cells)
+
+
+def _with_cells(column: pl.Series, rows: Ints, texts: pl.Series) -> pl.Series:
+    """Return a column with other texts in some rows; in one of lists each is a list of its own."""
+    if not frames.holds_lists(column.dtype):
+        return column.cast(pl.String).scatter(rows, texts)
+    cells = column.cast(pl.List(pl.String)).to_list()
+    for row, text in zip(rows.tolist(), texts, strict=True):
+        cells[row] = [text]
+    return pl.Series(column.name, cells, dtype=pl.List(pl.String))
 
 
 def _marks(cfs: Sequence[str], schema: Schema) -> dict[str, str]:
@@ -55,7 +66,7 @@ def _marks(cfs: Sequence[str], schema: Schema) -> dict[str, str]:
     columns: dict[str, Complementary] = schema.complementary
     problems = [
         f"column {quote(cf)} has no mark for exact cells: add `exact` in the schema, such as "
-        'exact: "=", or name the other CFs with --cf'
+        f'exact: "=", or name the other CFs with {option("cf", python="cfs")}'
         for cf in cfs
         if columns[cf].exact is None
     ]
@@ -70,7 +81,7 @@ def _refuse_other(table: pl.DataFrame, output: Output, name: str) -> None:
     if answers:
         raise DataError(
             f"{name}: has answers, in column {quote(answers[0])}: pass the table that "
-            f"{output.name} was made from, before `cfl impute`"
+            f"{output.name} was made from, before {command('impute')}"
         )
     theirs = f"{name}: not the table that {output.name} was made from"
     if table.height != output.table.height:

@@ -52,7 +52,7 @@ def test_an_empty_answer_is_none_and_a_cf_that_was_kept_has_none():
     assert not read(frame, facts(), name="t").answers[0].given.any()
     kept = read(table(), facts(action="kept"), name="t")
     assert [answers.cf for answers in kept.answers] == ["pet"]
-    with pytest.raises(UsageError, match="--cf 'job': kept as observed"):
+    with pytest.raises(UsageError, match="cfs='job': kept as observed"):
         kept.of(["job"])
 
 
@@ -101,7 +101,7 @@ def test_cfs_are_named_as_the_report_names_them():
             soft(table()).with_columns(job__note=pl.lit("x")),
             facts(),
             None,
-            "or its --schema, if other columns have such names",
+            "or its schema, if other columns have such names",
         ),
     ],
 )

@@ -70,13 +70,13 @@ def test_rows_without_an_answer_are_not_drawn_and_not_counted():
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        ({"rows": 0}, "--draw 0: expected 1 to 40"),
-        ({"rows": 41}, "--draw 41: expected 1 to 40"),
-        ({"keys": ["ID"]}, r"--key 'ID': not a column of out.csv \(did you mean 'id'\?\)"),
-        ({"keys": ["job"]}, "--key 'job': the file has a column of this name"),
-        ({"keys": ["pet_imputed"]}, "--key 'pet_imputed': holds answers: use --show-answers"),
-        ({"keys": ["id", "id"]}, "--key 'id': named twice"),
-        ({"cfs": ["dog"]}, "--cf 'dog'"),
+        ({"rows": 0}, "rows=0: expected 1 to 40"),
+        ({"rows": 41}, "rows=41: expected 1 to 40"),
+        ({"keys": ["ID"]}, r"keys='ID': not a column of out.csv \(did you mean 'id'\?\)"),
+        ({"keys": ["job"]}, "keys='job': the file has a column of this name"),
+        ({"keys": ["pet_imputed"]}, "keys='pet_imputed': holds answers: use show_answers=True"),
+        ({"keys": ["id", "id"]}, "keys='id': named twice"),
+        ({"cfs": ["dog"]}, "cfs='dog'"),
     ],
 )
 def test_a_draw_that_makes_no_sense_is_refused(options, words):

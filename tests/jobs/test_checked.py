@@ -56,14 +56,17 @@ def test_what_people_and_spreadsheets_do_to_a_file_does_not_matter(frame):
 
 @pytest.mark.parametrize("cell", [None, "", "  ", "NA"])
 def test_a_cell_that_is_left_empty_says_nothing(cell):
-    places = read({"f": with_first(job=cell)}, OUTPUT, missing=("", "NA"))[0].places
+    missing_in = {"job": ("", "NA"), "pet": ("",)}.__getitem__
+    places = read({"f": with_first(job=cell)}, OUTPUT, missing_in=missing_in)[0].places
     assert (places >= 0).sum() == 9
+    with pytest.raises(DataError, match="column 'pet': 'NA' is not"):
+        read({"f": with_first(pet="NA")}, OUTPUT, missing_in=missing_in)
 
 
 @pytest.mark.parametrize(
     ("frame", "words"),
     [
-        (DRAWN.drop("cfl_row"), "f: no column 'cfl_row': pass a file that `cfl audit --draw`"),
+        (DRAWN.drop("cfl_row"), "f: no column 'cfl_row': pass a file that `draw` wrote"),
         (DRAWN.rename({"cfl_draw": "cfl draw"}), "no column 'cfl_draw' (did you mean 'cfl draw'?)"),
         (DRAWN.drop("job", "pet"), "f: no column for a CF: expected 'job', 'pet'"),
         (DRAWN.rename({"job": "jobb"}), "column 'jobb': not a CF (did you mean 'job'?)"),
@@ -114,7 +117,9 @@ def test_a_row_that_is_twice_in_one_file_is_said_to_be_whatever_its_values():
 
 def test_without_a_schema_a_value_that_was_never_answered_asks_for_it():
     plain = read_answers(table(), facts(), name="out.csv")
-    with pytest.raises(DataError, match=r"'dog' is not among the values of its answers.*--schema"):
+    with pytest.raises(
+        DataError, match=r"'dog' is not among the values of its answers.*or add schema$"
+    ):
         read({"f": with_first(pet="dog")}, plain)
     assert read({"f": with_first(pet="dog")}, OUTPUT)[1].places.max() == 1
 

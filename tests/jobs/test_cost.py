@@ -45,7 +45,7 @@ def test_the_sizes_are_those_counted_by_hand():
 def test_settings_win_over_the_schemas():
     schema = Schema(columns=COLUMNS, settings={"k": 100})
     assert plan(TABLE, schema, schema.settings.override(k=2), name="t").rows == 5
-    with pytest.raises(DataError, match="k = 100"):
+    with pytest.raises(DataError, match="5 rows are too few"):
         plan(TABLE, schema, name="t")
 
 
@@ -85,7 +85,7 @@ def test_of_a_large_table_a_part_is_tried_that_has_rows_enough_for_k(monkeypatch
 
 
 def test_more_neighbors_than_rows_are_refused():
-    with pytest.raises(DataError, match="t: k = 5 needs more than 5 rows"):
+    with pytest.raises(DataError, match="t: 5 rows are too few to estimate from"):
         plan(TABLE, Schema(columns=COLUMNS, settings={"k": 5}), name="t")
 
 
@@ -93,7 +93,7 @@ def test_what_would_stop_a_run_stops_the_plan():
     wrong = TABLE.with_columns(job=pl.lit("d"), x=pl.lit("?"))
     with pytest.raises(DataError) as caught:
         plan(wrong, Schema(columns=COLUMNS, settings={"k": 2}), name="t")
-    assert len(caught.value.problems) == 10
+    assert len(caught.value.problems) == 2
     taken = TABLE.with_columns(job_imputed=1)
     with pytest.raises(DataError, match="job_imputed"):
         plan(taken, Schema(columns=COLUMNS, settings={"k": 2}), name="t")
@@ -124,7 +124,8 @@ else:
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="nothing tells the peak there")
-@pytest.mark.parametrize("folds", [0, pytest.param(5, marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("folds", [0, 5])
 def test_memory_is_estimated_within_a_factor_of_two(folds):
     def ask(what):
         # A process starts with the peak of the one that starts it: a small one in between helps.

@@ -91,10 +91,10 @@ def test_a_group_column_that_differs_in_every_row_changes_nothing():
 
 def test_groups_that_cannot_be_hidden_are_refused_with_the_way_out():
     frame = table(60).with_columns(all=pl.lit("one"), two=pl.Series(["p", "q"] * 30))
-    with pytest.raises(DataError, match=r"all rows belong to one group.*--folds 0"):
+    with pytest.raises(DataError, match=r"all rows belong to one group.*folds=0"):
         encoded(frame, "all")
     assert encoded(frame, "all", folds=0).groups is not None
-    with pytest.raises(DataError, match=r"2 groups.*5 folds.*--folds\) to 2 or less"):
+    with pytest.raises(DataError, match=r"2 groups.*5 folds.*set folds to 2 or less"):
         encoded(frame, "two", folds=5)
     assert len(hidden_together(60, Settings(), encoded(frame, "two").groups)) == 2
     with pytest.raises(DataError, match="column 'flat' is in the schema but not in the table"):

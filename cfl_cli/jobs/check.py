@@ -1,0 +1,67 @@
+"""Every problem of a table at once, what costs accuracy silently, and what a run would cost."""
+
+import json
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from cfl_cli.core.shown import Shown
+from cfl_cli.errors import CflError, DataError, SchemaError
+from cfl_cli.jobs.arguments import AnySchema, Arguments
+from cfl_cli.jobs.cost import Plan, plan
+from cfl_cli.steps.findings import Finding, MisfitError
+
+
+@dataclass(frozen=True)
+class Checked(Shown):
+    """What keeps a run from working, what it should be warned of, and what it costs."""
+
+    problems: tuple[Finding, ...]
+    warnings: tuple[Finding, ...] = ()
+    plan: Plan | None = None  # None: there are problems
+
+    @classmethod
+    def failed(cls, *errors: CflError) -> "Checked":
+        """Return that a schema or a file cannot be read, by the errors that say why."""
+        found = []
+        for error in errors:
+            cause = error.cause or ("schema" if isinstance(error, SchemaError) else "file")
+            more = [f"and {error.more:,} more problems"] if error.more else []
+            found += [Finding(cause, text, "") for text in (*error.problems, *more)]
+        return cls(tuple(found))
+
+    def to_json(self) -> str:
+        """Return it as JSON text, one object."""
+        facts: dict[str, Any] = {
+            "problems": [finding.as_dict() for finding in self.problems],
+            "warnings": [finding.as_dict() for finding in self.warnings],
+            "plan": None,
+        }
+        if self.plan is not None:
+            named = asdict(self.plan)
+            facts["plan"] = {
+                key: named[key] for key in named if key not in ("warnings", "findings")
+            }
+        return json.dumps(facts, ensure_ascii=False, indent=2, allow_nan=False)
+
+
+def check(
+    frame: Any,
+    schema: AnySchema,
+    *,
+    name: str = "table",
+    jobs: int | None = None,
+    max_memory: int | None = None,
+    **settings: Any,
+) -> Checked:
+    """Return what is found in a polars, pandas or pyarrow table; nothing in it raises an error.
+
+    The arguments are those of `impute`; a schema that is wrong itself is a `SchemaError`.
+    """
+    given = Arguments.read(schema, settings, jobs=jobs, max_memory=max_memory)
+    try:
+        cost = plan(frame, given.schema, given.settings, given.limits, name=name)
+    except MisfitError as error:
+        return Checked(error.findings, error.warnings)
+    except DataError as error:
+        return Checked.failed(error)
+    return Checked((), cost.findings, cost)

@@ -1,0 +1,85 @@
+"""A check finds everything, whatever else is wrong, and says what a run costs if nothing is."""
+
+import json
+
+import pandas as pd
+import polars as pl
+
+from cfl_cli.errors import SchemaError
+from cfl_cli.jobs.check import Checked, check
+from cfl_cli.schema.model import Schema
+
+SCHEMA = Schema(
+    columns={
+        "x": {"role": "ordinary", "type": "numeric"},
+        "flat": {"role": "ordinary", "type": "categorical"},
+        "cf": {"role": "complementary", "values": ["a", "b", "c"]},
+    },
+    settings={"k": 3},
+)
+TABLE = pl.DataFrame(
+    {"x": [str(n * n % 97) for n in range(30)], "flat": "u", "cf": list("abc") * 10}
+)
+
+
+def test_a_table_that_fits_has_a_plan_and_warnings():
+    found = check(TABLE, SCHEMA)
+    assert found.problems == ()
+    assert [one.cause for one in found.warnings] == ["constant"]
+    assert found.plan.rows == 30
+
+
+def test_problems_do_not_hide_warnings_nor_what_the_output_lacks():
+    bad = TABLE.with_columns(
+        x=pl.Series(["no number", *TABLE["x"][1:]]), cf_imputed=pl.lit("taken")
+    )
+    found = check(bad, SCHEMA)
+    assert [one.cause for one in found.problems] == ["column-name", "not-a-number"]
+    assert [one.cause for one in found.warnings] == ["constant"]
+    assert found.plan is None
+
+
+def test_five_rows_are_too_few_whatever_k_is():
+    found = check(TABLE.head(3), SCHEMA)
+    [few] = [one for one in found.problems if one.cause == "few-rows"]
+    assert few.text == (
+        "3 rows are too few to estimate from: use a fitted model (Model.apply), or add rows"
+    )
+    assert "set k to 29 or less" in check(TABLE, SCHEMA, k=30).problems[0].text
+
+
+def test_json_has_the_same_for_programs():
+    bad = TABLE.with_columns(x=pl.Series(["1,5", *TABLE["x"][1:]]))
+    facts = json.loads(check(bad, SCHEMA).to_json())
+    [problem] = facts["problems"]
+    assert (
+        problem.items()
+        >= {
+            "column": "x",
+            "cause": "decimal",
+            "count": 1,
+            "rows": [1],
+            "example": "1,5",
+            "fix": 'set decimal: ","',
+            "patch": {"columns": {"x": {"decimal": ","}}},
+        }.items()
+    )
+    assert facts["plan"] is None
+    assert json.loads(check(TABLE, SCHEMA).to_json())["plan"]["rows"] == 30
+
+
+def test_what_keeps_a_schema_from_being_read_is_a_problem_too():
+    found = Checked.failed(SchemaError("s.yml:1:1: odd", "s.yml:2:1: odder"))
+    assert [(one.cause, one.text) for one in found.problems] == [
+        ("schema", "s.yml:1:1: odd"),
+        ("schema", "s.yml:2:1: odder"),
+    ]
+
+
+def test_columns_of_one_name_are_a_problem_and_no_error():
+    twice = pd.concat([TABLE.to_pandas(), TABLE.to_pandas()[["x"]]], axis=1)
+    [found] = check(twice, SCHEMA, name="t").problems
+    assert (found.cause, found.text) == (
+        "duplicate-column",
+        "t: duplicate column 'x': rename one of them",
+    )

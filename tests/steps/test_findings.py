@@ -1,0 +1,430 @@
+"""What is wrong is said once per column and cause, and what a schema can mend is mended by it."""
+
+import json
+
+import numpy as np
+import polars as pl
+import pytest
+
+from cfl_cli.core.messages import quote
+from cfl_cli.errors import DataError
+from cfl_cli.schema.model import Schema
+from cfl_cli.steps.encode import encode
+from cfl_cli.steps.findings import Cause, Finding, MisfitError, Problems, in_order, singular
+from cfl_cli.texts.bands import bound
+
+SCHEMA = {
+    "version": 1,
+    "columns": {
+        "of": {"role": "ordinary", "type": "numeric"},
+        "temp": {"role": "ordinary", "type": "numeric"},
+        "weight": {"role": "ordinary", "type": "numeric", "on_missing": "error"},
+        "seen": {"role": "ordinary", "type": "date"},
+        "smoker": {"role": "ordinary", "type": "binary"},
+        "grade": {"role": "ordinary", "type": "ordered", "values": ["low", "mid", "high"]},
+        "dx": {"role": "complementary", "values": ["flu", "cold", "measles"]},
+    },
+}
+
+
+def patched(entries, patch):
+    """Apply a JSON merge patch, as RFC 7396 defines it."""
+    if not isinstance(patch, dict):
+        return patch
+    merged = dict(entries) if isinstance(entries, dict) else {}
+    for key, value in patch.items():
+        if value is None:
+            merged.pop(key, None)
+        else:
+            merged[key] = patched(merged.get(key), value)
+    return merged
+
+
+def found(frame, entries):
+    """Return the problems of a table as (column, cause), and their patches."""
+    try:
+        encode(frame, Schema.parse(json.dumps(entries)), name="t.csv")
+    except MisfitError as error:
+        return {(one.column, one.cause): one for one in error.findings}
+    return {}
+
+
+def planted():
+    """Return ten causes in six columns."""
+    rows = 40
+    cells = {
+        "of": [str(row) for row in range(rows)],
+        "temp": [f"{36 + row / 10:.1f}" for row in range(rows)],
+        "weight": [str(50 + row) for row in range(rows)],
+        "seen": [f"{1 + row % 28:02d}.03.2024" for row in range(rows)],
+        "smoker": ["no", "yes"] * (rows // 2),
+        "grade": ["low", "mid", "high", "mid"] * (rows // 4),
+        "dx": ["flu", "cold", "measles", "cold"] * (rows // 4),
+    }
+    cells["temp"][3:5] = ["k.A.", "k.A."]
+    cells["temp"][7] = "<35"
+    cells["weight"][4] = "72 kg"
+    cells["weight"][6] = ""
+    cells["smoker"][5] = "sometimes"
+    cells["grade"][9:12] = ["top", "top", "top"]
+    cells["dx"][2:4] = ["flu;cold", "cold; measles"]
+    cells["dx"][8] = "=flu"
+    cells["dx"][11] = "mumps"
+    return pl.DataFrame(cells)
+
+
+@pytest.mark.parametrize(
+    ("cells", "way_out"),
+    [
+        (["2024-03-01", "2024-12-24"], "set type: date"),
+        (["01.03.2024", "24.12.2024"], 'set type: date, format: "%d.%m.%Y"'),
+        (["01/03/2024", "02/12/2024"], 'set type: date, format: "%d/%m/%Y" (or "%m/%d/%Y")'),
+    ],
+)
+def test_dates_in_a_numeric_column_are_named_and_mended(cells, way_out):
+    frame = planted().select("of", "dx").with_columns(temp=pl.Series(cells * 20))
+    columns = {name: SCHEMA["columns"][name] for name in ("of", "temp")}
+    entries = {"version": 1, "columns": columns | {"dx": {"role": "complementary"}}}
+    one = found(frame, entries)["temp", "not-a-number"]
+    assert (one.what, one.fix) == ("are dates", way_out)
+    assert not found(frame, patched(entries, one.patch))
+
+
+TEN = {
+    ("temp", "missing-code"),
+    ("temp", "bound"),
+    ("weight", "unit"),
+    ("weight", "required"),
+    ("seen", "not-a-date"),
+    ("smoker", "binary-values"),
+    ("grade", "not-in-domain"),
+    ("dx", "separator"),
+    ("dx", "exact"),
+    ("dx", "not-in-domain"),
+}
+BY_HAND = {("temp", "bound"), ("grade", "not-in-domain")}  # 'top' has no known place in the order
+
+
+def test_ten_causes_in_six_columns_are_ten_lines():
+    with pytest.raises(DataError) as caught:
+        encode(planted(), Schema.parse(json.dumps(SCHEMA)), name="t.csv")
+    assert {(one.column, one.cause) for one in caught.value.findings} == TEN
+    assert len(caught.value.problems) == 10
+    assert caught.value.problems[0] == (
+        "t.csv: column 'seen': 40 cells like '01.03.2024' (rows 1, 2, 3 …) are dates in another "
+        'format: set format: "%d.%m.%Y"'
+    )
+    assert (
+        "t.csv: column 'dx': 2 cells like 'flu;cold' (rows 3, 4) hold ';', and the parts are "
+        'values: set separator: ";"'
+    ) in caught.value.problems
+    assert (
+        "t.csv: column 'temp': 2 cells like 'k.A.' (rows 4, 5) say that the value is missing: set "
+        'missing: ["k.A."]'
+    ) in caught.value.problems
+
+
+@pytest.mark.parametrize("place", sorted(TEN - BY_HAND))
+def test_a_pasted_way_out_removes_its_line_and_no_other(place):
+    frame = planted()
+    one = found(frame, SCHEMA)[place]
+    assert found(frame, patched(SCHEMA, one.patch)).keys() == TEN - {place}
+
+
+def test_all_ways_out_together_leave_what_only_the_table_can_mend():
+    frame, entries = planted(), SCHEMA
+    for _ in range(10):
+        patches = [one.patch for one in found(frame, entries).values() if one.patch]
+        if not patches:
+            break
+        entries = patched(entries, patches[0])
+    assert found(frame, entries).keys() == BY_HAND
+
+
+def test_findings_are_sorted_by_what_to_mend_first():
+    cells = {"column": "c", "count": 1, "rows": (1,), "example": "x"}
+    rare = Finding("rare", "are rare", "", share=0.1, **cells)
+    common = Finding("common", "are common", "", share=0.9, **cells)
+    column = Finding("no-column", "is not there", "", column="d")
+    table = Finding("few-rows", "two rows", "")
+    warning = Finding("constant", "is so", "", column="e", warning=True)
+    assert in_order([warning, rare, common, column, table]) == (
+        table,
+        column,
+        common,
+        rare,
+        warning,
+    )
+
+
+def test_one_cell_is_said_in_the_singular():
+    assert singular("are not numbers") == "is not a number"
+    assert singular("match a value") == "matches a value"
+    assert singular("hold ';'") == "holds ';'"
+    assert singular("do not fit") == "does not fit"
+    problems = Problems("t", Schema.parse(json.dumps(SCHEMA)))
+    problems.add_cells(
+        pl.Series("temp", ["1", "x", None]), np.array([False, True, False]), Cause("odd", "are odd")
+    )
+    problems.add_cells(
+        pl.Series("temp", ["1", "x", None]),
+        np.array([False, False, True]),
+        Cause("lost", "are lost", "set it", "find them"),
+    )
+    assert problems.lines == (
+        "t: column 'temp': 'x' (row 2) is odd",
+        "t: column 'temp': an empty cell (row 3) is lost: find it or set it",
+    )
+
+
+@pytest.mark.parametrize(
+    "cell", ["ask them", "2 numbers", "it's them", 'say "them" or them', 20 * "all them "]
+)
+def test_the_singular_leaves_what_is_quoted_as_it_is(cell):
+    listed = json.dumps([cell])
+    cause = Cause("odd", "", f"add them to the column's `missing`: {listed}", "ask them")
+    assert cause.fix(1, model=False) == (f"ask it or add it to the column's `missing`: {listed}")
+    assert singular(f"hold {quote(cell)}, not numbers") == f"holds {quote(cell)}, not a number"
+
+
+def test_each_cell_counts_under_the_first_cause_that_has_it():
+    problems = Problems("t", Schema.parse(json.dumps(SCHEMA)), first_row=101)
+    column = pl.Series("temp", ["a", "b", "a", "c", "b", "a"])
+    causes = [
+        Cause("first", "are first", texts=["a"]),
+        Cause("second", "are second", texts=["a", "b"]),
+        Cause("rest", "are left"),
+    ]
+    problems.add_cells(column, np.ones(6, dtype=bool), lambda texts: causes if texts else [])
+    counts = {one.cause: (one.count, one.rows, one.example) for one in problems.found}
+    assert counts == {
+        "first": (3, (101, 103, 106), "a"),
+        "second": (2, (102, 105), "b"),
+        "rest": (1, (104,), "c"),
+    }
+
+
+def test_a_model_cannot_change_its_schema():
+    cause = Cause("odd", "are odd", "set it", patch={"x": 1})
+    both = Cause("odd", "are odd", "set it", "mend them", patch={"x": 1})
+    assert cause.fix(2, model=True) == "correct them, or set it and fit again"
+    assert both.fix(1, model=True) == "mend it, or set it and fit again"
+    problems = Problems("t", Schema.parse(json.dumps(SCHEMA)), model=True)
+    problems.add_cells(pl.Series("temp", ["x"]), np.array([True]), both)
+    assert problems.found[0].patch is None
+
+
+def of_numbers(cells, **keys):
+    """Return what is said of a numeric column, without its beginning, and the patch."""
+    columns = {"n": {"role": "ordinary", "type": "numeric", **keys}, "cf": SCHEMA["columns"]["dx"]}
+    frame = pl.DataFrame({"n": cells, "cf": ["flu", "cold"] + ["measles"] * (len(cells) - 2)})
+    with pytest.raises(MisfitError) as caught:
+        encode(frame, Schema(columns=columns))
+    return [
+        (one.what, one.fix, one.patch and one.patch["columns"]["n"])
+        for one in caught.value.findings
+    ]
+
+
+def test_decimal_signs_are_changed_only_where_no_cell_suffers():
+    assert of_numbers(["36,5", "1.234,5", "37"]) == [
+        ("are numbers with a decimal comma", 'set decimal: ","', {"decimal": ","})
+    ]
+    assert of_numbers(["36.5", "1,234.5", "37"]) == [
+        ("is a number with signs between thousands", 'set decimal: "."', {"decimal": "."})
+    ]
+    assert of_numbers(["36.5", "37,5", "37"]) == [
+        ("is a number with a decimal comma", "write it with a decimal point", None)
+    ]
+    assert of_numbers(["36,5", "37.5", "37"], decimal=",") == [
+        ("is a number with a decimal point", "write it with a decimal comma", None)
+    ]
+    assert of_numbers(["36.5", "37,5", "38,5"]) == [
+        ("are numbers with a decimal comma", "write all numbers with one decimal sign", None)
+    ]
+    [(_, fix, patch)] = of_numbers(["1,234", "5,678", "37"])
+    assert patch == {"decimal": ","}
+    assert fix == 'set decimal: "," (or decimal: ".", if it separates thousands)'
+
+
+def test_a_decimal_sign_is_not_changed_where_right_cells_would_become_other_numbers():
+    assert of_numbers(["1.234", "2.345", "1,5"]) == [
+        ("is a number with a decimal comma", "write it with a decimal point", None)
+    ]
+    assert of_numbers(["1.234", "2.345", "1,5 kg"]) == [
+        ("has the unit 'kg'", "write it as the others are", None)
+    ]
+    assert of_numbers(["1.234", "2", "1.234,5"]) == [
+        ("is a number with a decimal comma", 'set decimal: ","', {"decimal": ","})
+    ]
+
+
+@pytest.mark.parametrize("cell", ["<5", "90+", "unter 5", "under 5", "5 or more", "≥ 3,5"])
+def test_bounds_are_bounds_whether_a_table_is_drafted_or_checked(cell):
+    assert of_numbers(["1", "2", cell])[0][0] == "is a bound, not a number"
+    assert bound(cell)
+    assert not bound("tab 5")
+
+
+def one_of(column, cells, **entry):
+    """Return what is wrong with the cells of one OF, by the cause, and check that it is mended."""
+    frame = pl.DataFrame({"x": cells, "dx": ["flu", "cold"] * (len(cells) // 2)})
+    columns = {"x": {"role": "ordinary", **entry}, "dx": {"role": "complementary"}}
+    entries = {"version": 1, "columns": columns}
+    problem = found(frame, entries)["x", column]
+    assert problem.patch is None or not found(frame, patched(entries, problem.patch))
+    return problem.fix, problem.patch and problem.patch["columns"]["x"]
+
+
+GENDERS = ["Female", "Male", "Other", "Female"] * 10
+NUMBERS = [str(number) for number in range(60)]
+GRADES = {"type": "ordered", "values": ["niedrig", "hoch"]}
+
+
+@pytest.mark.parametrize("kind", ["numeric", "date"])
+def test_a_column_of_words_is_categorical_and_its_words_are_not_missing(kind):
+    way_out = ("set type: categorical", {"type": "categorical"})
+    assert one_of(f"not-a-{kind.replace('numeric', 'number')}", GENDERS, type=kind) == way_out
+
+
+def test_words_of_a_known_order_in_a_numeric_column_are_ordered():
+    fix, keys = one_of("not-a-number", ["low", "high", "medium", "low"] * 5, type="numeric")
+    assert fix == 'set type: ordered, values: ["low", "medium", "high"]'
+    assert keys == {"type": "ordered", "values": ["low", "medium", "high"]}
+
+
+def test_a_type_takes_its_own_keys_along():
+    fix, keys = one_of("not-a-date", NUMBERS, type="date", format="%Y-%m-%d", cycle=["year"])
+    assert fix == "set type: numeric"
+    assert keys == {"type": "numeric", "format": None, "cycle": None}
+
+
+@pytest.mark.parametrize(
+    ("words", "fix"),
+    [
+        (["offen", "offen"], 'correct them or set missing: ["offen"]'),
+        (["a", "b", "c", "a"], 'correct them or set missing: ["a", "b", "c"]'),
+        (["a", "b", "c", "d"], "correct them or list those under `missing` that say so"),
+        (["offen"] * 20, 'correct them or set missing: ["offen"]'),
+        (["offen", "zu"] * 20, "correct them"),  # 62 values: neither missing nor categories
+    ],
+)
+def test_few_words_among_numbers_may_be_missing_and_many_may_not(words, fix):
+    assert one_of("not-a-number", NUMBERS + words, type="numeric")[0] == fix
+
+
+def test_texts_of_many_kinds_in_a_numeric_column_are_a_note():
+    notes = [f"see letter {chr(65 + n % 26)}{chr(65 + n // 26)}" for n in range(60)]
+    columns = {name: {"role": "ordinary", "type": "numeric"} for name in ("x", "y")}
+    entries = {"version": 1, "columns": columns | {"dx": {"role": "complementary"}}}
+    frame = pl.DataFrame({"x": notes, "y": NUMBERS, "dx": ["flu", "cold"] * 30})
+    problem = found(frame, entries)["x", "not-a-number"]
+    assert problem.fix == "mark it `role: ignore`"
+    assert not found(frame, patched(entries, problem.patch))
+
+
+def test_a_rung_that_lacks_gets_its_place_in_a_known_order():
+    fix, keys = one_of("not-in-domain", ["niedrig", "mittel", "hoch", "hoch"] * 5, **GRADES)
+    assert fix == 'correct them or set values: ["niedrig", "mittel", "hoch"]'
+    assert keys == {"values": ["niedrig", "mittel", "hoch"]}
+
+
+def test_a_rung_whose_place_is_not_known_is_not_put_last():
+    fix, keys = one_of("not-in-domain", ["niedrig", "hoch", "hoch", "rot"] * 5, **GRADES)
+    assert fix == "correct them or add them to the column's `values`, in order"
+    assert keys is None
+
+
+def test_many_third_values_of_a_binary_column_are_categories():
+    fix, keys = one_of("binary-values", GENDERS, type="binary", values=["Female", "Other"])
+    assert fix == 'correct them or set missing: ["Male"]'
+    cells = ["Female", "Male", "Other", "Divers"] * 10
+    fix, keys = one_of("binary-values", cells, type="binary", values=["Female", "Other"])
+    assert fix == "correct them or set type: categorical"
+    assert keys == {"values": None, "type": "categorical"}
+
+
+def test_values_outside_a_domain_are_counted_without_their_blanks():
+    frame = pl.DataFrame({"of": ["1", "2", "3", "4"], "dx": ["a; c", "c;b", "c", "b"]})
+    columns = {
+        "of": {"role": "ordinary", "type": "numeric"},
+        "dx": {"role": "complementary", "values": ["a", "b"], "separator": ";"},
+    }
+    problem = found(frame, {"version": 1, "columns": columns})["dx", "not-in-domain"]
+    assert problem.what == "name 'c', which is not in the domain"
+    assert problem.patch == {"columns": {"dx": {"values": ["a", "b", "c"]}}}
+
+
+def test_units_and_words_are_told_apart():
+    assert of_numbers(["1,5 kg", "2", "3 kg", "word"]) == [
+        ("have the unit 'kg'", 'set unit: "kg", decimal: ","', {"unit": "kg", "decimal": ","}),
+        ("is not a number", 'correct it or set missing: ["word"]', {"missing": ["word"]}),
+    ]
+    assert of_numbers(["1 kg", "2 lb", "3"], unit="kg")[0][:2] == (
+        "has the unit 'lb'",
+        "write it as the others are",
+    )
+    assert of_numbers(["1", "12b", "3"])[0][0] == "is not a number"
+    assert of_numbers(["1", "k.A.", "-"], missing=["x"]) == [
+        (
+            "say that the value is missing",
+            'set missing: ["x", "k.A.", "-"]',
+            {"missing": ["x", "k.A.", "-"]},
+        )
+    ]
+
+
+def of_cf(cells, **keys):
+    """Return the causes of a CF's cells with the ways out."""
+    cf = {"role": "complementary", "values": ["flu", "cold", "measles"], **keys}
+    frame = pl.DataFrame({"n": [str(row) for row in range(len(cells))], "cf": cells})
+    columns = {"n": {"role": "ordinary", "type": "numeric"}, "cf": cf}
+    with pytest.raises(MisfitError) as caught:
+        encode(frame, Schema(columns=columns))
+    found = {one.cause: one for one in caught.value.findings}
+    assert "more-than-values" not in found or found["more-than-values"].patch is None
+    return {cause: one.fix for cause, one in found.items()}
+
+
+def test_what_is_more_than_a_value_is_not_added_to_the_domain():
+    correct = "correct it or add it to the column's `values`"
+    assert of_cf(["not flu", "keine COLD", "flu"]) == {"negation": "write the values alone"}
+    assert of_cf(["no mumps", "mumps", "flu"]) == {
+        "negation": "write the values alone",
+        "not-in-domain": correct,
+    }
+    assert of_cf(["cough / flu", "flu;cold"]) == {
+        "separator": 'set separator: ";"',
+        "more-than-values": "write values only, beside ';'",
+    }
+    assert of_cf(["gesichert: mumps", "flu"]) == {"more-than-values": "write values only"}
+    assert of_cf(["gesichert: mumps", "gesichert: flu"]) == {
+        "exact": 'set exact: "gesichert:"',
+        "not-in-domain": correct,
+    }
+    assert of_cf(["a: d", "a: c"], values=["a: b", "a: c"]) == {"not-in-domain": correct}
+
+
+def test_another_sign_than_the_schemas_is_changed_only_where_no_cell_suffers():
+    assert of_cf(["flu, cold", "flu"], separator=";") == {"separator-other": 'set separator: ","'}
+    assert of_cf(["flu, cold", "flu;cold"], separator=";") == {
+        "separator-other": "write ';' instead"
+    }
+    assert of_cf(["!flu", "cold"]) == {"exact": 'set exact: "!"'}
+    assert of_cf(["!flu", "=cold"], exact="=") == {"exact": "write '=' instead"}
+    assert of_cf(["k.A.", "cold"]) == {"missing-code": 'set missing: ["k.A."]'}
+
+
+def test_a_misspelled_part_does_not_hide_the_separator():
+    assert of_cf(["flu;cold", "flu;colt", "flu;cold;measles"]) == {
+        "separator": 'set separator: ";"',
+        "not-in-domain": "correct it or add it to the column's `values`",
+        "all-excluded": "leave at least one value",
+    }
+
+
+def test_a_column_that_is_not_there_is_renamed_by_its_way_out():
+    frame = planted().rename({"temp": "Temp"}).select("of", "Temp", "dx")
+    columns = {name: SCHEMA["columns"][name] for name in ("of", "temp", "dx")}
+    one = found(frame, {"version": 1, "columns": columns})["temp", "no-column"]
+    assert one.patch == {"columns": {"temp": None, "Temp": SCHEMA["columns"]["temp"]}}
