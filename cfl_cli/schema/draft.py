@@ -1,162 +1,248 @@
-"""Drafts a schema from a table: types guessed from the cells, what to check as comments."""
+"""Drafts a schema from a table: what its cells show, with the evidence and doubts as comments."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
 
 import polars as pl
 
-from cfl_cli.core.messages import did_you_mean, quote
-from cfl_cli.errors import UsageError
+from cfl_cli.core.messages import did_you_mean, printable, quote
+from cfl_cli.core.wording import option, options
+from cfl_cli.errors import SchemaError, UsageError
+from cfl_cli.schema import cf_guess, column_guess
+from cfl_cli.schema.context import Context
+from cfl_cli.schema.file import TextFile
+from cfl_cli.schema.guess import EITHER, IGNORED, POINT, Guess, Look, ordinary
+from cfl_cli.schema.model import Schema
 from cfl_cli.schema.written import flow, key
 from cfl_cli.tables.frames import has_text, type_name
-
-MISSING = ("", "NA", "N/A", "NaN", "nan", "null", "NULL", "None", "?", "-")
-CATEGORIES = 50  # more different texts than this look like names or notes
-DOMAIN = 200  # more different values than this are too many to list
-SEPARATORS = (";", "|", ",", "/")
-EXACT = "="
+from cfl_cli.texts.columns import as_text
+from cfl_cli.texts.tally import tally
 
 HEADER = """\
 # A draft: read every line. The comments say what to check; delete them as you go.
 #   role: ordinary       the cells say what the value is (OF)
 #   role: complementary  the cells say what the value is not (CF)
 #   role: ignore         an id, a note, the label of a later model: left out of the estimate
-version: 1
 """
+MARKED = "#   # ?                  a guess that may be wrong: search for these first\n"
+EMPTY, FEWEST = 0.8, 10  # share of a column's cells, and cells, that are worth a word if empty
+NAMES = {"\t": "tab"}  # signs that are hard to read
+LISTS = (pl.List, pl.Array)
+PLAIN: Mapping[str, Mapping[str, Any]] = {
+    "ordinary": {"role": "ordinary", "type": "numeric"},
+    "complementary": {"role": "complementary"},
+}
 
 
-@dataclass(frozen=True)
-class Guess:
-    """A column's line in the schema, and what the user should check about it."""
+def draft(
+    frame: pl.DataFrame,
+    *,
+    cfs: Sequence[str],
+    ignored: Sequence[str],
+    file: TextFile | None = None,
+    file_notes: Sequence[str] = (),
+) -> str:
+    """Return the text of a schema for the table.
 
-    entry: str
-    comment: str = ""
-
-
-def draft(frame: pl.DataFrame, *, cfs: Sequence[str], ignored: Sequence[str]) -> str:
-    """Return the text of a schema for the table."""
+    `file` is how a text file is written, None if the table comes from another kind of file;
+    `file_notes` say how that was found, a doubtful one beginning with `?`.
+    """
     _check_columns(frame, cfs, ignored)
-    missing = ["", *_missing_tokens(frame.drop({*cfs, *ignored}))]
-    lines = [HEADER + f"missing: {flow(missing)}  # cells that hold nothing", "columns:"]
-    for column in frame.get_columns():
-        if column.name in ignored:
-            guess = Guess("{role: ignore}")
-        elif not has_text(column.dtype):
-            guess = Guess(
-                "{role: ignore}", f"holds {type_name(column.dtype)}, which cfl does not compare"
-            )
-        elif column.name in cfs:
-            guess = _complementary(_text(column, missing), missing)
-        else:
-            guess = _ordinary(column, _text(column, missing))
-        comment = f"  # {guess.comment}" if guess.comment else ""
-        lines.append(f"  {key(column.name)}: {guess.entry}{comment}")
+    frame, repeated = _without_headers(frame)
+    if repeated and file is None:
+        file_notes = (*file_notes, f"? row {repeated[0]:,} repeats the header: delete it")
+    guesses = _guesses(frame, cfs, ignored, semicolons=file is not None and file.delimiter == ";")
+    text = _text(guesses, cfs, file, file_notes)
+    if not _can_be_read(text, guesses):
+        guesses = {name: _accepted(name, guess) for name, guess in guesses.items()}
+        text = _text(guesses, cfs, file, file_notes)
+    return text
+
+
+def _text(
+    guesses: Mapping[str, Guess],
+    cfs: Sequence[str],
+    file: TextFile | None,
+    file_notes: Sequence[str],
+) -> str:
+    """Return the text of a schema with these entries."""
+    decimal = _decimal(guesses.values()) if file is not None else None
+    if decimal and file is not None:
+        file = file.model_copy(update={"decimal": decimal})
+    shared = _shared(guesses.values())
+    lines = [f"# {printable(note)}" for note in file_notes]
+    if file is not None and (signs := file.model_dump(exclude_none=True)):
+        lines.append(f"file: {flow({name: NAMES.get(sign, sign) for name, sign in signs.items()})}")
+    lines += [f"missing: {flow(['', *shared])}  # cells that hold nothing", "columns:"]
+    for name, guess in guesses.items():
+        comment = f"  # {printable(guess.comment)}" if guess.comment else ""
+        lines.append(f"  {key(name)}: {flow(_entry(guess, shared, decimal))}{comment}")
     if not cfs:
-        lines.append("# No CF yet: run again with --cf COLUMN, or change a role above.")
-    return "\n".join(lines) + "\n"
+        lines.append(
+            f"# No CF yet: run again with {option('cf', 'COLUMN')}, or change a role above."
+        )
+    text = "\n".join(["version: 1", *lines]) + "\n"
+    return HEADER + (MARKED if "# ?" in text else "") + text
+
+
+def _can_be_read(text: str, guesses: Mapping[str, Guess]) -> bool:
+    """Return whether the schema takes the draft, once it has an OF and a CF."""
+    roles = {guess.entry["role"] for guess in guesses.values()}
+    lacking = [(role, entry) for role, entry in PLAIN.items() if role not in roles]
+    longest = max(map(len, guesses), default=0)
+    more = [f"  {role}{'_' * longest}: {flow(entry)}\n" for role, entry in lacking]
+    try:
+        Schema.parse(text + "".join(more))
+    except SchemaError:
+        return False
+    return True
+
+
+def _accepted(name: str, guess: Guess) -> Guess:
+    """Return a guess that the schema takes: itself or, if it is refused, one with less in it."""
+    if _can_be_read(_text({name: guess}, ["a CF"], None, ()), {name: guess}):
+        return guess
+    role = guess.entry["role"]
+    entry = PLAIN[role] if role == "complementary" else IGNORED
+    return Guess(entry, guess.notes, (*guess.doubts, "write this entry yourself"))
+
+
+def _without_headers(frame: pl.DataFrame) -> tuple[pl.DataFrame, list[int]]:
+    """Return the table without rows that repeat its names, and these rows, counted from 1."""
+    if not frame.width or any(kind != pl.String for kind in frame.dtypes):
+        return frame, []
+    first = (frame.to_series(0) == frame.columns[0]).fill_null(value=False)
+    if not first.any():
+        return frame, []
+    same = pl.all_horizontal(pl.col(name).eq_missing(name) for name in frame.columns)
+    repeats = frame.select(same.alias("it")).to_series()
+    return frame.filter(~repeats), [row + 1 for row in repeats.arg_true().to_list()]
+
+
+def _guesses(
+    frame: pl.DataFrame, cfs: Sequence[str], ignored: Sequence[str], *, semicolons: bool
+) -> dict[str, Guess]:
+    """Return what each column is, in order."""
+    looks = {
+        column.name: Look.at(tally(as_text(_without_nan(column))))
+        for column in frame.get_columns()
+        if column.name not in ignored and has_text(column.dtype)
+    }
+    others = tuple(look.rest for name, look in looks.items() if name not in cfs)
+    context = Context(others, semicolons)
+    found = {}
+    for column in frame.get_columns():
+        name = column.name
+        if name in ignored:
+            found[name] = Guess(IGNORED)
+        elif not name and name not in cfs:
+            found[name] = _index(column)
+        elif isinstance(column.dtype, LISTS) and name in cfs:
+            found[name] = cf_guess.of_lists(column)
+        elif name not in looks:
+            found[name] = _untyped(column)
+        elif name in cfs:
+            found[name] = cf_guess.guess(looks[name])
+        elif column.dtype.is_temporal() and column.dtype != pl.Time and len(looks[name].rest) > 1:
+            found[name] = Guess(ordinary("date"))
+        else:
+            found[name] = column_guess.guess(looks[name], context)
+        if name in looks:
+            found[name] = _mostly_empty(found[name], looks[name])
+    return found
+
+
+def _mostly_empty(guess: Guess, look: Look) -> Guess:
+    """Return the guess, with a word about a column most cells of which say nothing."""
+    empty, cells = look.rest.empty, look.rest.empty + look.rest.cells
+    used = guess.entry["role"] != "ignore" and "" not in guess.entry.get("values", ())
+    if not used or empty < EMPTY * cells or empty < FEWEST:
+        return guess
+    said = f"{empty / cells:.0%} of the cells are empty: of use?"
+    return replace(guess, doubts=(*guess.doubts, said))
+
+
+def _index(column: pl.Series) -> Guess:
+    """Return what is said of a column without a name, which programs write as an index."""
+    if column.is_unique().all():
+        return Guess(IGNORED, ("a column without a name, different in every row: an index",))
+    doubt = "a column without a name whose cells repeat: an index, or name it in the file"
+    return Guess(IGNORED, doubts=(doubt,))
+
+
+def _without_nan(column: pl.Series) -> pl.Series:
+    return column.fill_nan(None) if column.dtype.is_float() else column
+
+
+def _untyped(column: pl.Series) -> Guess:
+    """Return what is said of a column that is neither text nor numbers."""
+    if isinstance(column.dtype, LISTS) and _can_be_cf(column.dtype):
+        doubt = f"lists: if they say what it is not run with {option('cf', column.name)}"
+        return Guess(IGNORED, doubts=(doubt,))
+    return Guess(IGNORED, (f"holds {type_name(column.dtype)}, which cfl does not compare",))
 
 
 def _check_columns(frame: pl.DataFrame, cfs: Sequence[str], ignored: Sequence[str]) -> None:
     problems = [
-        f"{option}: no column {quote(name)} in the table{did_you_mean(name, frame.columns)}"
-        for option, names in (("--cf", cfs), ("--ignore", ignored))
+        f"{option(role)}: {_unknown(role, name, frame.columns)}"
+        for role, names in (("cf", cfs), ("ignore", ignored))
         for name in names
         if name not in frame.columns
     ]
     problems += [
-        f"--cf: column {quote(name)} holds {type_name(frame[name].dtype)}, not text or numbers"
+        f"{option('cf')}: column {quote(name)} holds {type_name(frame[name].dtype)}, not text or "
+        "numbers"
         for name in cfs
-        if name in frame.columns and not has_text(frame[name].dtype)
+        if name in frame.columns and not _can_be_cf(frame[name].dtype)
     ]
-    problems += [f"--cf and --ignore: both name {quote(name)}" for name in cfs if name in ignored]
+    problems += [
+        f"{option('cf')} and {option('ignore')}: both name {quote(name)}"
+        for name in cfs
+        if name in ignored
+    ]
     if problems:
         raise UsageError(*problems)
 
 
-def _missing_tokens(frame: pl.DataFrame) -> list[str]:
-    """Return the tokens that keep an otherwise numeric column from being one."""
-    tokens: set[str] = set()
-    for column in frame.get_columns():
-        if column.dtype == pl.String:
-            texts = column.drop_nulls().unique()
-            others = texts.filter(~texts.is_in(MISSING))
-            if len(others) and _all_numbers(others):
-                tokens |= set(texts.to_list()) & set(MISSING[1:])
-    return [token for token in MISSING if token in tokens]
+def _can_be_cf(kind: pl.DataType) -> bool:
+    inner = kind.inner if isinstance(kind, LISTS) else kind
+    return isinstance(inner, pl.DataType) and has_text(inner)
 
 
-def _all_numbers(texts: pl.Series) -> bool:
-    numbers = texts.str.strip_chars().cast(pl.Float64, strict=False)
-    return bool(numbers.is_finite().fill_null(value=False).all())
+def _unknown(role: str, name: str, columns: Sequence[str]) -> str:
+    parts = [part.strip() for part in name.split(",")]
+    if len(parts) > 1 and all(part in columns for part in parts):
+        return f"name each column by itself: {options(role, parts)}"
+    return f"no column {quote(name)} in the table{did_you_mean(name, columns)}"
 
 
-def _text(column: pl.Series, missing: Sequence[str]) -> pl.Series:
-    """Return the cells that are not missing, as text."""
-    if column.dtype.is_float():
-        column = column.fill_nan(None)
-    text = column.cast(pl.String).drop_nulls()
-    return text.filter(~text.is_in(missing))
+def _decimal(guesses: Collection[Guess]) -> str | None:
+    """Return the decimal sign that the file's numbers need, None if none does."""
+    signs = [guess.decimal for guess in guesses]
+    if signs.count(",") >= max(1, signs.count(".") + signs.count(POINT)):
+        return ","
+    return "." if {".", EITHER} & {*signs} else None
 
 
-def _ordinary(column: pl.Series, text: pl.Series) -> Guess:
-    values = sorted(text.unique().to_list())
-    if len(values) < 2:
-        return Guess(
-            "{role: ignore}", "the same in every row" if values else "every cell is missing"
-        )
-    if len(values) == 2:
-        return Guess(f"{{role: ordinary, type: binary, values: {flow(values)}}}")
-    numeric = column.dtype.is_numeric() or _all_numbers(text)
-    unique = len(values) == len(column)
-    if unique and (not numeric or _counts_up(text)):
-        return Guess("{role: ignore}", "a different value in every row: an id?")
-    if numeric:
-        return Guess("{role: ordinary, type: numeric}", _numeric_comment(len(values)))
-    if len(values) > CATEGORIES:
-        return Guess("{role: ignore}", f"{len(values):,} different texts: a name or a note?")
-    return Guess("{role: ordinary, type: categorical}", f"{len(values)} values")
+def _shared(guesses: Collection[Guess]) -> list[str]:
+    """Return the missing codes of several columns that are a value in none."""
+    counts: dict[str, int] = {}
+    for guess in guesses:
+        for code in guess.codes:
+            counts[code] = counts.get(code, 0) + 1
+    values = {value for guess in guesses for value in guess.values}
+    return [code for code, columns in counts.items() if columns > 1 and code not in values]
 
 
-def _numeric_comment(values: int) -> str:
-    few = 12
-    return f"only {values} values: codes? then type: categorical" if values <= few else ""
-
-
-def _counts_up(text: pl.Series) -> bool:
-    """Return whether the cells are whole numbers one after the other, as row numbers are."""
-    numbers = text.str.strip_chars().cast(pl.Int64, strict=False)
-    return bool((numbers.diff().drop_nulls() == 1).all()) and not numbers.has_nulls()
-
-
-def _complementary(text: pl.Series, missing: Sequence[str]) -> Guess:
-    cells = set(text.to_list())
-    known = [cell.removeprefix(EXACT) for cell in cells if cell.startswith(EXACT)]
-    marked = bool(known) and not any(value in missing or value.startswith(EXACT) for value in known)
-    plain = {cell.removeprefix(EXACT) for cell in cells} if marked else cells
-    separator = _separator(plain)
-    parts = {part for cell in plain for part in (cell.split(separator) if separator else [cell])}
-    values = sorted(
-        part for part in parts if part not in missing and not (marked and part.startswith(EXACT))
-    )
-    marks = (f', separator: "{separator}"' if separator else "") + (
-        f', exact: "{EXACT}"' if marked else ""
-    )
-    if not 2 <= len(values) <= DOMAIN:
-        return Guess(
-            f"{{role: complementary{marks}}}",
-            f"{len(values):,} different values seen: list all possible ones as values: [...]",
-        )
-    return Guess(
-        f"{{role: complementary, values: {flow(values)}{marks}}}",
-        f"{len(values)} values seen: add those that are possible and never ruled out",
-    )
-
-
-def _separator(cells: set[str]) -> str | None:
-    """Return the sign that splits some cells into values that are also cells, if there is one."""
-    for sign in SEPARATORS:
-        joined = [cell for cell in cells if sign in cell]
-        parts = {part for cell in joined for part in cell.split(sign)}
-        if joined and "" not in parts and len(parts & cells) > len(parts) / 2:
-            return sign
-    return None
+def _entry(guess: Guess, shared: Sequence[str], decimal: str | None) -> Mapping[str, Any]:
+    """Return a column's entry with what it has beside the rest of the table."""
+    entry = dict(guess.entry)
+    needed = {POINT: ".", EITHER: decimal or "."}.get(guess.decimal or "", guess.decimal)
+    if needed and needed != (decimal or (guess.decimal == POINT and ".")):
+        entry["decimal"] = needed
+    if guess.entry["role"] != "ignore":
+        codes = [code for code in guess.codes if code not in shared]
+        if own := [*codes, *guess.own_codes]:
+            entry["missing"] = own
+    return entry

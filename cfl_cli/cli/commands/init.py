@@ -1,7 +1,7 @@
 """`cfl init`: a first schema for a table."""
 
 from cfl_cli.cli.given import Values, takes
-from cfl_cli.cli.options import READING, Columns, Data, TextOut, described
+from cfl_cli.cli.options import SNIFFING, Columns, Data, TextOut, described
 
 EXAMPLE = "cfl init people.csv --cf job --cf diagnosis --ignore id --out schema.yml"
 CF = described(
@@ -10,7 +10,7 @@ CF = described(
 IGNORE = described("ignore", Columns(), "A column to leave out; repeat it for more.", panel="input")
 
 
-@takes("init", columns=(CF, IGNORE), how=READING)
+@takes("init", columns=(CF, IGNORE), how=SNIFFING)
 def init(
     data: Data,
     *,
@@ -24,9 +24,10 @@ def init(
     A complementary feature (CF) is a column whose cells say what a value is not: name each with
     --cf. All others become ordinary features (OFs), whose type is guessed.
     """
-    from cfl_cli.cli.inputs import read_table
+    from cfl_cli.cli.inputs import read_sniffed
     from cfl_cli.cli.outputs import deliver, text_target
     from cfl_cli.cli.signals import listen
+    from cfl_cli.cli.streams import note
     from cfl_cli.schema import draft
     from cfl_cli.tables import frames
     from cfl_cli.tables import table as tables
@@ -35,6 +36,15 @@ def init(
     source = tables.Place.to_read(data, how.get("input_format"))
     overwrite = given.get("overwrite", False)
     target = text_target(out, [source.path], overwrite=overwrite)
-    frame = frames.as_polars(read_table(source, how).frame)
-    text = draft.draft(frame, cfs=columns.get("cf", []), ignored=columns.get("ignore", []))
+    found = read_sniffed(source, how)
+    text = draft.draft(
+        frames.as_polars(found.table.frame),
+        cfs=columns.get("cf", []),
+        ignored=columns.get("ignore", []),
+        file=found.file,
+        file_notes=found.notes,
+    )
+    if not len(found.table.frame):
+        note(f"{source.name}: no rows below the header, so no type can be guessed: add rows")
+    note(*(f"{source.name}: {one.removeprefix('? ')}" for one in found.notes))
     deliver(text, target, overwrite=overwrite)
