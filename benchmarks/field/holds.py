@@ -62,7 +62,7 @@ def run(table: FieldTable, mechanism: str, seed: int) -> list[Held]:
     result = impute(frame, schema, seed=seed, name=table.name)
     cases = []
     for cf, column in enumerate(result.report.columns):
-        truth, confidences = table.truth[:, cf], result.confidences[column.name]
+        truth, confidences = table.truth[:, cf], result.confidences.arrays[column.name]
         domain = table.domains[column.name]
         answers = result.frame[f"{column.name}_imputed"].replace_strict(
             domain, range(len(domain)), return_dtype=int

@@ -19,7 +19,6 @@ from cfl_cli.core.arrays import Floats
 from cfl_cli.core.known import Known
 from cfl_cli.core.parallel import Workers
 from cfl_cli.estimators import graph
-from cfl_cli.jobs.suspects import suspect_cells
 from cfl_cli.trust.facts import ColumnFacts
 from cfl_cli.trust.wrong_cells import most_wrong
 
@@ -79,7 +78,6 @@ def lists(keep: Path) -> None:
     for mechanism in list(SHARES)[1:]:
         rows = []
         for case in cases(keep, mechanism):
-            names = [block.name for block in case.encoded.blocks]
             wrong = np.column_stack(
                 [
                     ~case.encoded.candidates[:, block.columns][
@@ -88,9 +86,12 @@ def lists(keep: Path) -> None:
                     for cf, block in enumerate(case.encoded.blocks)
                 ]
             )
-            found = suspect_cells(case.encoded, case.estimate)
-            places = [names.index(name) for name in found["cf"]]
-            hits = wrong[found["row"].to_numpy() - 1, places]
+            found = [
+                ColumnFacts(case.encoded, case.estimate, cf).suspects
+                for cf in range(len(case.encoded.blocks))
+            ]
+            ranked = np.argsort(-np.concatenate([of_cf.times for of_cf in found]), kind="stable")
+            hits = np.concatenate([wrong[of_cf.rows, cf] for cf, of_cf in enumerate(found)])[ranked]
             first = [hits[:top].mean() for top in TOPS]
             rows.append([wrong.mean(), *first, hits.mean(), hits.sum() / wrong.sum()])
         texts = " | ".join(f"{share:.0%}" for share in np.mean(rows, axis=0))

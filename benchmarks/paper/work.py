@@ -55,7 +55,8 @@ def ask(task: Imputation, table: Table, **more: Any) -> tuple[dict[str, Answers]
     """Return what a method says of every CF, and its report; `more` settings win."""
     result = impute(table.masked, Schema.parse(table.schema), **settings(task) | more)
     answers = {
-        cf: Answers(soft, hard(task, table, cf, result)) for cf, soft in result.confidences.items()
+        cf: Answers(soft, hard(task, table, cf, result))
+        for cf, soft in result.confidences.arrays.items()
     }
     return answers, result.report
 
@@ -74,7 +75,7 @@ def hard(task: Imputation, table: Table, cf: str, result: Result) -> Ints:
     Without correction they are whatever has most confidence, also if the cell rules it out: the
     paper's too.
     """
-    confidences = result.confidences[cf]
+    confidences = result.confidences.arrays[cf]
     if task.method == "observed":
         return any_candidate(confidences, seed=task.seed)
     if ("correction", False) in task.settings:

@@ -1,9 +1,10 @@
 """An output of `impute` scored against the truth: how good answers and confidences are, per CF.
 
-Rows are matched by their order; those whose truth is missing count for the entropy alone. Where the
-output gives no value (a CF that was kept, a confidence that was too low) a row is *unanswered*:
-accuracy, macro-F1 and calibration error are those of the answers that were given. Soft columns are
-filled in every row, so the cross entropy covers every row whose truth is known.
+Rows are matched by their order, or by key columns; those whose truth is missing count for the
+entropy alone. Where the output gives no value (a CF that was kept, a confidence that was too low) a
+row is *unanswered*: accuracy, macro-F1 and calibration error are those of the answers that were
+given. Soft columns are filled in every row, so the cross entropy covers every row whose truth is
+known.
 """
 
 import json
@@ -19,17 +20,23 @@ from cfl_cli.core import blocks
 from cfl_cli.core.arrays import Floats, Ints, Mask
 from cfl_cli.core.blocks import best
 from cfl_cli.core.messages import did_you_mean, quote
+from cfl_cli.core.shown import Shown
+from cfl_cli.core.wording import command, option
 from cfl_cli.errors import DataError
 from cfl_cli.jobs import truth
+from cfl_cli.jobs.arguments import AnySchema
+from cfl_cli.jobs.keys import match
 from cfl_cli.schema.model import Schema
-from cfl_cli.steps.cells import Cells, Problems, taken_for_whole, usable_columns
+from cfl_cli.steps.cells import Cells, taken_for_whole, usable_columns
 from cfl_cli.steps.decode import new_names
 from cfl_cli.steps.encode import encode_cf
+from cfl_cli.steps.findings import Cause, Problems
 from cfl_cli.tables import frames
 from cfl_cli.trust import scores
 
 ROUNDED = 0.01  # how far the sum of rounded confidences may be from 1
 HAIR = 1e-9  # how far one of them may exceed 1
+NO_CONFIDENCE = Cause("confidence", "are not confidences", correct="expected a number from 0 to 1")
 ONE_BLOCK = np.zeros(1, dtype=np.int64)
 
 
@@ -62,12 +69,13 @@ class ColumnScores:
 
 
 @dataclass(frozen=True)
-class Evaluation:
+class Evaluation(Shown):
     """The scores of every CF."""
 
     rows: int
     columns: tuple[ColumnScores, ...]
     warnings: tuple[str, ...] = ()
+    key: tuple[str, ...] = ()  # columns by which rows were matched; none: by their order
 
     @property
     def mean(self) -> Scores:
@@ -102,38 +110,68 @@ class Answers:
 
 
 def evaluate(
-    frame: Any, true: Any, schema: Schema, *, name: str = "table", true_name: str = "truth"
+    frame: Any,
+    true: Any,
+    schema: AnySchema,
+    *,
+    name: str = "table",
+    true_name: str = "truth",
+    key: str | Sequence[str] = (),
 ) -> Evaluation:
     """Score `frame`, an output of `impute`, against `true`, a table with the CFs' true values.
 
-    Both are polars, pandas or pyarrow tables with their rows in the same order. `name` and
-    `true_name` are what errors call them.
+    Both are polars, pandas or pyarrow tables. Their rows are in the same order or, if `key` names
+    a column or several, matched by the cells of these. `name` and `true_name` are what errors call
+    them.
     """
+    schema = Schema.of(schema)
+    keys = (key,) if isinstance(key, str) else tuple(key)
     table = frames.as_polars(frame, name=name)
-    other = frames.as_polars(true, schema.complementary, name=true_name)
-    problems, others = Problems(name), Problems(true_name)
-    _refuse_unlike(table, other, problems, true_name)
-    readable = usable_columns(table, schema.complementary, problems)
+    other = frames.as_polars(
+        true, [*{**schema.complementary, **dict.fromkeys(keys)}], name=true_name
+    )
+    problems, others = Problems(name, schema), Problems(true_name, schema)
+    _refuse_input(table, schema, problems)
+    matched = None
+    if keys:
+        matched = match(table, other, keys, schema, name=name, other_name=true_name)
+    else:
+        _refuse_unlike(table, other, problems, true_name)
+    cfs = schema.complementary
+    readable = usable_columns(table, cfs, problems, lists=cfs)
     given = {
         cf: _answers(table, cf, schema, problems) for cf in schema.complementary if cf in readable
     }
     usable = usable_columns(other, schema.complementary, others)
-    columns, warnings = [], []
+    columns, warnings = [], [*(matched.warnings if matched else ())]
     for cf, column in schema.complementary.items():
         answers = given.get(cf)
         values = answers.values if answers else column.values
         if cf not in usable or values is None:
             continue
         places = truth.places(Cells.of(other[cf], schema), values, others)
+        places = matched.carried_over(places) if matched else places
         if column.values is None:
-            warnings.append(taken_for_whole(cf, values))
+            warnings.append(taken_for_whole(cf, values).for_report)
         if (places < 0).all():
             warnings.append(f"column {quote(cf)}: {true_name} has no value for it")
-        if answers and not (problems.shown or others.shown):
+        if answers and not (problems or others):
             columns.append(_scored(cf, answers, places))
-    if problems.shown or others.shown:
-        raise DataError(*problems.shown, *others.shown, more=problems.more + others.more)
-    return Evaluation(table.height, tuple(columns), tuple(warnings))
+    if problems or others:
+        raise DataError(*problems.lines, *others.lines)
+    return Evaluation(table.height, tuple(columns), tuple(warnings), keys)
+
+
+def _refuse_input(table: pl.DataFrame, schema: Schema, problems: Problems) -> None:
+    """Raise if a table holds answers for no CF at all: what else is wrong with it says nothing."""
+    cfs = [*schema.complementary]
+    if not any(
+        title in new_names(cf, (), "hard") or title.startswith(f"{cf}__")
+        for title in table.columns
+        for cf in cfs
+    ):
+        _are_there(table, [], cfs[0], problems)
+        problems.raise_if_any()
 
 
 def _refuse_unlike(
@@ -142,11 +180,13 @@ def _refuse_unlike(
     """Note if the rows of two tables cannot be matched."""
     if table.height != other.height:
         problems.add(
-            f"{table.height:,} rows, but {other_name} has {other.height:,}: rows are matched by "
-            "their order, so both tables need the same ones"
+            "row-count",
+            f"{table.height:,} rows, but {other_name} has {other.height:,}",
+            "rows are matched by their order, so both tables need the same ones; or name a key "
+            f"column ({option('key')})",
         )
     elif not table.height:
-        problems.add("the table has no rows to score")
+        problems.add("few-rows", "the table has no rows to score")
 
 
 def _answers(table: pl.DataFrame, cf: str, schema: Schema, problems: Problems) -> Answers | None:
@@ -163,7 +203,7 @@ def _answers(table: pl.DataFrame, cf: str, schema: Schema, problems: Problems) -
         return None
     confidences = _confidences(table, soft, cf, schema, problems) if soft else None
     if hard:
-        places = truth.places(Cells.of(table[hard[0]], schema), block.values, problems)
+        places = truth.places(Cells.of(table[hard[0]], schema), block.values, problems, cf=cf)
         confidence = _numbers(Cells.of(table[hard[1]], schema), problems, needed=places >= 0)
     elif confidences is not None:
         places = best(confidences, candidates)
@@ -177,20 +217,25 @@ def _are_there(table: pl.DataFrame, names: Sequence[str], cf: str, problems: Pro
         hard, _ = new_names(cf, (), "hard")
         (soft,) = new_names(cf, ["VALUE"], "soft")
         problems.add(
-            f"no answers for {quote(cf)}: expected column {quote(hard)} or {quote(soft)}: "
-            "pass what `cfl impute` wrote with this schema"
+            "no-answers",
+            f"no answers for {quote(cf)}: expected column {quote(hard)} or {quote(soft)}",
+            f"pass what {command('impute')} wrote with this schema",
         )
         return False
     absent = [name for name in names if name not in table.columns]
     for name in absent:
         problems.add(
+            "no-answers",
             f"no column {quote(name)}, which the answers for {quote(cf)} need"
-            f"{did_you_mean(name, table.columns)}: pass what `cfl impute` wrote with this schema"
+            f"{did_you_mean(name, table.columns)}",
+            f"pass what {command('impute')} wrote with this schema",
         )
     odd = [name for name in names if name not in absent and not frames.has_text(table[name].dtype)]
     for name in odd:
         problems.add(
-            f"column {quote(name)} holds {frames.type_name(table[name].dtype)}, not answers"
+            "column-type",
+            f"holds {frames.type_name(table[name].dtype)}, not answers",
+            column=name,
         )
     return not absent and not odd
 
@@ -205,7 +250,8 @@ def _confidences(
     if len(off):
         more = f" and in {len(off) - 1:,} more" if len(off) > 1 else ""
         problems.add(
-            f"row {off[0] + 1}, CF {quote(cf)}: the confidences do not sum to 1 in this row{more}"
+            "confidence",
+            f"row {off[0] + 1}, CF {quote(cf)}: the confidences do not sum to 1 in this row{more}",
         )
     return confidences
 
@@ -221,7 +267,7 @@ def _numbers(cells: Cells, problems: Problems, *, needed: Mask | None = None) ->
     wrong = ~((numbers >= 0) & (numbers <= 1 + HAIR))
     if needed is not None:
         wrong &= needed | ~cells.missing
-    problems.add_cells(cells, wrong, lambda _: "is not a confidence: expected a number from 0 to 1")
+    problems.add_cells(raw, wrong, NO_CONFIDENCE)
     return np.where(wrong, np.nan, numbers)
 
 

@@ -11,6 +11,9 @@ from typing import Annotated, ClassVar, TypeAlias
 
 from pydantic import ConfigDict, Field, TypeAdapter, ValidationError
 
+from cfl_cli.core.messages import count
+from cfl_cli.core.shown import Shown
+from cfl_cli.core.wording import STORED, option
 from cfl_cli.errors import DataError
 from cfl_cli.estimators.interface import Part
 from cfl_cli.trust.audit import Audit
@@ -27,12 +30,13 @@ ADVICE = {
     SMALL_REDUCTION: (
         "the OFs say little about this CF, or no more than they say about its cells when these are "
         "shuffled; it is flagged only if its answers are not clearly better than the commonest "
-        "candidate: then keep it as observed (--keep-flagged), or add OFs that are related to it"
+        f"candidate: then keep it as observed ({option('keep_flagged', to=STORED)}), or add OFs "
+        "that are related to it"
     ),
     "no-better-than-commonest": (
         "hidden cells do not show the answers to be better than always answering the commonest "
-        "candidate: keep the CF as observed (--keep-flagged), add OFs that are related to it, or "
-        "add rows"
+        f"candidate: keep the CF as observed ({option('keep_flagged', to=STORED)}), add OFs that "
+        "are related to it, or add rows"
     ),
     NOT_UNIFORM: (
         "some value is ruled out more often than chance allows, or cells rule out more where "
@@ -168,7 +172,23 @@ class Batch:
 
 
 @dataclass(frozen=True)
-class Report:
+class Sources:
+    """Where a result came from: files by their names without folders, and what is in them.
+
+    Checksums are SHA-256, of a file's bytes as they are. None: there was no such file.
+    """
+
+    table: str | None = None  # - is standard input
+    table_sha256: str | None = None
+    schema: str | None = None
+    schema_sha256: str | None = None  # of its text, if it has no file
+    reading: dict[str, SettingValue] = field(default_factory=dict)  # what the command line said
+    diagnostics: str | None = None
+    diagnostics_sha256: str | None = None
+
+
+@dataclass(frozen=True)
+class Report(Shown):
     """The facts of one run."""
 
     # A report may come from a file that anybody wrote: what is read must be printable. This holds
@@ -188,6 +208,14 @@ class Report:
     groups: int | None = None  # of rows that belong together; None: each row by itself
     version: int = 1
     batch: Batch | None = None  # None: the rows that were fitted
+    sources: Sources | None = None  # None: not recorded
+    answers_sha256: str | None = None  # of what the new columns hold, in any format
+
+    def __repr__(self) -> str:
+        """Return what it is about, in a line."""
+        flagged = sum(column.flagged for column in self.columns)
+        said = f", {flagged:,} flagged" if flagged else ""
+        return f"Report({count(self.rows, 'row')}, {count(len(self.columns), 'CF')}{said})"
 
     @property
     def kept(self) -> frozenset[str]:

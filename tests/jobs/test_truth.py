@@ -6,7 +6,8 @@ import pytest
 from cfl_cli.errors import DataError
 from cfl_cli.jobs import truth
 from cfl_cli.schema.model import Schema
-from cfl_cli.steps.cells import Cells, Problems
+from cfl_cli.steps.cells import Cells
+from cfl_cli.steps.findings import Problems
 
 OF = {"role": "ordinary", "type": "numeric"}
 
@@ -39,12 +40,23 @@ def test_without_a_list_the_values_seen_are_the_domain_with_a_warning():
     assert "column 'cf': the schema gives no values" in warning
 
 
-def test_every_value_outside_the_domain_is_named_with_its_row():
-    first, second = refused(["a", "B", "b", "d"], values=["a", "b"])
-    assert first.startswith(
-        "t.csv: row 2, column 'cf': 'B' is not in the domain (did you mean 'b'?)"
+def test_values_outside_the_domain_are_named_with_their_rows_by_cause():
+    first, second = refused(["a", "B", "b", "d", "d"], values=["a", "b"])
+    assert first == (
+        "t.csv: column 'cf': 2 cells like 'd' (rows 4, 5) are not in the domain: correct them or "
+        "add it to the column's `values`"
     )
-    assert second.startswith("t.csv: row 4, column 'cf': 'd' is not in the domain")
+    assert second == (
+        "t.csv: column 'cf': 'B' (row 2) matches a value but for blanks or case: write 'b'"
+    )
+
+
+def test_cells_that_hold_several_values_are_not_true_ones():
+    (message,) = refused(["a", "a;b", "b; c"], values=["a", "b", "c"], separator=";")
+    assert message == (
+        "t.csv: column 'cf': 2 cells like 'a;b' (rows 2, 3) hold several values, as exclusions do: "
+        "pass a table of true values, one in each cell"
+    )
 
 
 def test_one_value_seen_is_not_a_domain():
@@ -54,7 +66,9 @@ def test_one_value_seen_is_not_a_domain():
 
 def test_a_value_that_a_cell_could_not_rule_out_is_refused():
     (message,) = refused(["a", "b;c", "c"], separator=";", exact="=")
-    assert message.startswith("t.csv: row 2, column 'cf': 'b;c' cannot be ruled out by a cell")
+    assert message.startswith(
+        "t.csv: column 'cf': 'b;c' (row 2) holds a mark, and no cell in which"
+    )
     assert "';' and '=' are marks" in message
     (message,) = refused(["a", "=b", "c"], exact="=")
     assert "'=' is a mark" in message
@@ -66,7 +80,7 @@ def test_a_column_that_is_not_there_is_named():
 
 
 def test_places_notes_what_does_not_fit_and_goes_on():
-    problems = Problems("t")
+    problems = Problems("t", schema(values=["a", "b"]))
     cells = Cells.of(pl.Series("cf", ["a", "z", "b"]), schema(values=["a", "b"]))
     assert truth.places(cells, ("a", "b"), problems).tolist() == [0, -1, 1]
-    assert len(problems.shown) == 1
+    assert len(problems.found) == 1

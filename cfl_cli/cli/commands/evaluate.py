@@ -11,14 +11,25 @@ from cfl_cli.cli.options import (
     FORMAT,
     INPUT_FORMAT,
     QUOTE,
+    Columns,
     SchemaFile,
     TextOut,
+    described,
     variant,
 )
 
 EXAMPLE = "cfl evaluate imputed.csv --truth truth.csv --schema schema.yml"
+KEY = described(
+    "key",
+    Columns(),
+    "Column whose cells say which rows of OUT and TABLE belong together; repeat it for several.",
+    panel="input",
+    default_text="rows in the same order",
+    variable=False,
+)
 HOW = (
     FORMAT,
+    KEY,
     variant(INPUT_FORMAT, "Format of OUT, such as jsonl."),
     variant(INPUT_FORMAT, "Format of TABLE.", name="truth_format"),
     variant(DELIMITER, "Delimiter of TABLE, if it is a text table."),
@@ -41,7 +52,7 @@ def evaluate(
             "--truth",
             "-t",
             metavar="TABLE",
-            help="True values of the CFs, row by row as in OUT.",
+            help="True values of the CFs, row by row as in OUT, or by --key.",
             rich_help_panel="Input",
         ),
     ],
@@ -58,7 +69,7 @@ def evaluate(
     """
     from pathlib import Path
 
-    from cfl_cli.cli.inputs import load, read_table
+    from cfl_cli.cli.inputs import load, read_output, read_table
     from cfl_cli.cli.outputs import deliver, drawn, text_target
     from cfl_cli.cli.show.scores import page
     from cfl_cli.cli.signals import listen
@@ -67,7 +78,7 @@ def evaluate(
     from cfl_cli.tables import table as tables
 
     listen()
-    inputs = load(schema, given)
+    inputs = load(schema, given, data=truth)
     source = tables.Place.to_read(answers, how.get("input_format"))
     other = tables.Place.to_read(truth, how.get("truth_format"), option="--truth-format")
     if source.path is None and other.path is None:
@@ -75,11 +86,12 @@ def evaluate(
     sources, overwrite = [source.path, other.path, Path(schema)], inputs.run.overwrite
     target = text_target(out, sources, overwrite=overwrite)
     evaluation = evaluate_frame(
-        tables.read(source).frame,
-        read_table(other, how).frame,
+        read_output(source).frame,
+        read_table(other, how, inputs.schema).frame,
         inputs.schema,
         name=source.name,
         true_name=other.name,
+        key=how.get("key", ()),
     )
     text = drawn(page(evaluation), how.get("format", FORMAT.default), target)
     deliver(text, target, overwrite=overwrite)

@@ -4,16 +4,20 @@ import csv
 import io
 import re
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
-from rich.console import Console
+from rich.cells import cell_len
+from rich.console import Console, Group
 from rich.table import Table
 from rich.text import Text
 
 from cfl_cli.cli.show.page import Field, Page
 
 PIPE_WIDTH = 120  # of a table that does not go to a terminal
-NARROWEST = 72  # below, the terminal may wrap lines rather than we drop facts
+NARROWEST = 40  # below, the terminal may wrap lines rather than we drop facts
+FOLDED = 20  # of a column that folds, at least
+BESIDE = 4  # a name gets one part in so many of the width, where the rest is stacked
 # What Markdown would take for markup; an underscore within a word is not markup …
 MARKUP = re.compile(r"[\\`|*<&\[~]|(?<![^\W_])_|_(?![^\W_])")
 # … and, where a paragraph begins, for a heading, a quotation, a list or a line.
@@ -23,7 +27,8 @@ BEGINNING = re.compile(r"^(?=[#>+=-]|[0-9]+[.)])([0-9]*)")
 def table(page: Page[Any], *, color: bool = False, width: int | None = None) -> str:
     """Return the title, a line for each fact, then the notes.
 
-    `width` is that of the terminal; None without one.
+    Where the width does not suffice for all columns, a fact gets several lines below each other,
+    and so do the headings. `width` is that of the terminal; None without one.
     """
     width = max(width or PIPE_WIDTH, NARROWEST)
     console = Console(
@@ -34,9 +39,10 @@ def table(page: Page[Any], *, color: bool = False, width: int | None = None) -> 
         highlight=False,
     )
     console.print(Text(page.title))
-    console.print()
-    shown = [field for field in page.fields if width >= field.from_width]
-    console.print(_lines(page, shown))
+    shown = [field for field in page.fields if width >= field.from_width or not page.facts]
+    if page.facts:
+        console.print()
+        console.print(_body([Column.of(field, page.facts) for field in shown], width))
     for note in (*_left_out(page, shown), *page.notes):
         console.print()
         console.print(Text(note))
@@ -59,8 +65,8 @@ def markdown(page: Page[Any], **_: object) -> str:
         ["---:" if field.right else "---" for field in fields],
         *([_escape(field.show(fact)) for field in fields] for fact in page.facts),
     ]
-    body = "\n".join(f"| {' | '.join(row)} |" for row in rows)
-    return "\n\n".join([_paragraph(page.title), body, *map(_paragraph, page.notes)]) + "\n"
+    body = ["\n".join(f"| {' | '.join(row)} |" for row in rows)] if page.facts else []
+    return "\n\n".join([_paragraph(page.title), *body, *map(_paragraph, page.notes)]) + "\n"
 
 
 def comma_separated(page: Page[Any], **_: object) -> str:
@@ -81,18 +87,116 @@ def json_text(page: Page[Any], **_: object) -> str:
     return page.json + "\n"
 
 
-def _lines(page: Page[Any], fields: list[Field[Any]]) -> Table:
-    lines = Table(box=None, pad_edge=False, padding=(0, 0, 0, 1), header_style="bold")
-    for field in fields:
+@dataclass(frozen=True, eq=False)
+class Column:
+    """A field, its cells, and how much room they need."""
+
+    field: Field[Any]
+    cells: tuple[Text, ...]
+
+    @classmethod
+    def of(cls, field: Field[Any], facts: Sequence[Any]) -> "Column":
+        """Return the column that shows a field of all facts."""
+        return cls(field, tuple(_cell(field, fact) for fact in facts))
+
+    def of_fact(self, number: int) -> "Column":
+        """Return the column with a single cell."""
+        return Column(self.field, self.cells[number : number + 1])
+
+    @property
+    def width(self) -> int:
+        """Return how wide it is if nothing is folded."""
+        texts = (self.field.heading, *(cell.plain for cell in self.cells))
+        return max(cell_len(line) for text in texts for line in text.split("\n"))
+
+    @property
+    def least(self) -> int:
+        """Return how wide it must be; where lines are split, a part is not to be broken."""
+        return min(self.width, FOLDED) if self.field.folds and not self.field.splits else self.width
+
+
+def _body(columns: Sequence[Column], width: int) -> Table:
+    """Return a line for each fact or, if that is too wide, a name and lines beside it."""
+    needed = [column for column in columns if not column.field.spare]
+    for some in (columns, needed):
+        if sum(column.least + 1 for column in some) - 1 <= width:
+            return _lines(some, width)
+    name, *others = needed
+    beside = min(name.width, max(width // BESIDE, NARROWEST // BESIDE))
+    rest = width - beside - 1
+    groups = _groups(others, rest)
+    body = _table()
+    heads = [_lines([Column(one.field, ()) for one in group], rest, group) for group in groups]
+    lower = "\n" * (len(groups) - 1)  # headings stand at the bottom otherwise
+    body.add_column(Text(name.field.heading + lower), width=beside, overflow="fold")
+    body.add_column(Group(*heads), width=rest)
+    for number, cell in enumerate(name.cells):
+        lines = [
+            _lines([one.of_fact(number) for one in group], rest, group, headed=False)
+            for group in groups
+            if any(one.cells[number].plain for one in group)
+        ]
+        body.add_row(cell, Group(*lines))
+    return body
+
+
+def _groups(columns: Sequence[Column], width: int) -> list[list[Column]]:
+    """Return the columns in lines; one begins where it should, if that takes no more of them."""
+    groups = _filled(columns, width)
+    for place, column in enumerate(columns):
+        if column.field.begins:
+            apart = [*_filled(columns[:place], width), *_filled(columns[place:], width)]
+            return apart if len(apart) == len(groups) else groups
+    return groups
+
+
+def _filled(columns: Sequence[Column], width: int) -> list[list[Column]]:
+    """Return the columns in lines, each with as many as there is room for."""
+    groups: list[list[Column]] = []
+    left = 0
+    for column in columns:
+        if not groups or column.least > left:
+            groups.append([])
+            left = width
+        groups[-1].append(column)
+        left -= column.least + 1
+    return groups
+
+
+def _lines(
+    columns: Sequence[Column],
+    width: int,
+    like: Sequence[Column] | None = None,
+    *,
+    headed: bool = True,
+) -> Table:
+    """Return cells side by side, in columns as wide as those of `like`, or as their own."""
+    like = like or columns
+    spare = width - sum(column.least + 1 for column in like) + 1
+    lines = _table(headed=headed)
+    for column, model in zip(columns, like, strict=True):
+        more = min(max(spare, 0), model.width - model.least)
+        spare -= more
         lines.add_column(
-            field.heading,
-            justify="right" if field.right else "left",
-            overflow="fold" if field.folds else "crop",
-            no_wrap=not field.folds,
+            column.field.heading,
+            justify="right" if column.field.right else "left",
+            overflow="fold" if column.field.folds else "crop",
+            no_wrap=not column.field.folds,
+            width=min(model.least + more, width),
         )
-    for fact in page.facts:
-        lines.add_row(*(_cell(field, fact) for field in fields))
+    for cells in zip(*(column.cells for column in columns), strict=True):
+        lines.add_row(*cells)
     return lines
+
+
+def _table(*, headed: bool = True) -> Table:
+    return Table(
+        box=None,
+        pad_edge=False,
+        padding=(0, 0, 0, 1),
+        header_style="bold",
+        show_header=headed,
+    )
 
 
 def _cell(field: Field[Any], fact: Any) -> Text:

@@ -15,6 +15,8 @@ from cfl_cli.trust.intervals import Interval
 from cfl_cli.trust.report import ADVICE, ColumnReport, FittedMechanism, Report
 
 MENTIONED = 5  # CFs, at most, of one sentence; the others are counted
+NOTICEABLE = 0.01  # by how much confidences are off; less is left out
+SEEN = 0.005  # from which an interval in two digits does not end at 0
 
 
 def notes(report: Report) -> list[str]:
@@ -34,7 +36,9 @@ def notes(report: Report) -> list[str]:
         *_of_accuracies(report.columns),
         *_of_bias(report.columns, report.settings.get("bias")),
         *_calibration(report),
+        *_over_or_under(report.columns),
         *(note for column in report.columns for note in _of_column(column, report)),
+        *_of_rows(report),
         *(f"warning: {printable(warning)}." for warning in report.warnings),
     ]
 
@@ -129,6 +133,32 @@ def _of_power(column: ColumnReport) -> str:
     return f"{power} (error {before.error:.2f} before, {after.error:.2f} after)"
 
 
+def _over_or_under(columns: Sequence[ColumnReport]) -> Iterator[str]:
+    """Yield of which CFs answers are clearly right less or more often than they are confident."""
+    known = [
+        (column, column.calibration.overconfidence) for column in columns if column.calibration
+    ]
+    for word, rarely, sign in (("Overconfident", "less", 1), ("Underconfident", "more", -1)):
+        clear = [(one, by) for one, by in known if min(sign * by.low, sign * by.high) > SEEN]
+        clear = [(one, by) for one, by in clear if abs(by.value) >= NOTICEABLE]
+        clear.sort(key=lambda pair: -abs(pair[1].value))
+        parts = [
+            f"{printable(one.name)} by {abs(by.value):.2f} ({_range(by)})"
+            for one, by in clear[:MENTIONED]
+        ]
+        if len(clear) > MENTIONED:
+            parts.append(f"{count(len(clear) - MENTIONED, 'other CF')} by less")
+        if parts:
+            often = f"answers are right {rarely} often than their confidence says"
+            yield f"{word}: {', '.join(parts)}; {often}."
+
+
+def _range(by: Interval) -> str:
+    """Return an interval without its sign."""
+    low, high = sorted((abs(by.low), abs(by.high)))
+    return f"{low:.2f}–{high:.2f}"
+
+
 def _of_column(column: ColumnReport, report: Report) -> Iterator[str]:
     """Yield a sentence for everything about a CF that the table does not show."""
     name = printable(column.name)
@@ -159,6 +189,17 @@ def _of_column(column: ColumnReport, report: Report) -> Iterator[str]:
         yield f"{name}: {cells}: {whose} candidates get under 1 %{_wrong(column)}."
     if column.audit:
         yield from _of_audit(name, column.audit)
+
+
+def _of_rows(report: Report) -> Iterator[str]:
+    """Yield how to learn which rows are meant, if any are counted."""
+    if not any(column.suspect_cells or column.impossible_values for column in report.columns):
+        return
+    if report.sources and report.sources.diagnostics:
+        listed = printable(report.sources.diagnostics)
+        yield f"Which rows these are: add --rows, which reads them from {listed}."
+    elif report.batch is None:
+        yield "Which rows these are: impute with --diagnostics FILE, and add --rows here."
 
 
 def _of_audit(name: str, audit: Audit) -> Iterator[str]:

@@ -22,6 +22,8 @@ class Field(Generic[Fact]):
     style: Callable[[Fact], str] = lambda _: ""
     from_width: int = 0  # a narrower terminal gets the table without this column
     drawing: bool = False  # made of blocks, for terminals alone
+    begins: bool = False  # a line, if there is one more anyway for want of width
+    spare: bool = False  # shows what another column says: only where there is room
 
 
 @dataclass(frozen=True)

@@ -18,9 +18,6 @@ from cfl_cli.trust.report import ColumnReport, Report
 Field: TypeAlias = AnyField[ColumnReport]
 
 BAR = 12
-ROOMY = 112  # from this width on there is room for everything
-FAIR = 92  # … for what else the reduction is to be compared with
-USUAL = 80  # … for what the accuracy is to be compared with
 INTERVALS = (
     *(name for name, kind in get_type_hints(ColumnReport).items() if Interval in get_args(kind)),
     "confident_accuracy",
@@ -59,14 +56,13 @@ def _loss(column: ColumnReport) -> str:
 
 
 NAME = Field("CF", lambda column: printable(column.name), folds=True, style=lambda _: "bold")
-VALUES = Field("values", lambda column: str(column.domain_size), right=True, from_width=ROOMY)
+VALUES = Field("values", lambda column: str(column.domain_size), right=True)
 NUMBERS = Field(
     "entropy",
     lambda column: f"{column.entropy_start:.2f} → {column.entropy_end:.2f}",
-    from_width=ROOMY,
 )
-BARS = Field("", _bar, from_width=ROOMY, drawing=True)  # behind the numbers, under their heading
-ENTROPY = Field("entropy", _bar, from_width=ROOMY, drawing=True)
+BARS = Field("", _bar, drawing=True, spare=True)  # behind the numbers, under their heading
+ENTROPY = Field("entropy", _bar, drawing=True, spare=True)
 REDUCTION = Field("reduction", lambda column: f"{column.entropy_reduction:.0%}", right=True)
 SHUFFLED = Field(
     "shuffled",
@@ -74,23 +70,22 @@ SHUFFLED = Field(
         "-" if column.entropy_reduction_null is None else f"{column.entropy_reduction_null:.0%}"
     ),
     right=True,
-    from_width=FAIR,
 )
 CONFIDENCE = Field("conf.", lambda column: f"{column.mean_confidence:.2f}", right=True)
 ACCURACY = Field("accuracy", _accuracy)
 AT_FITTING = Field("at fitting", lambda column: _interval(column.fitting_accuracy))
-LOSS = Field("loss", _loss, from_width=FAIR)
+LOSS = Field("loss", _loss)
 COMMONEST = Field(
     "commonest",
     lambda column: f"{column.commonest_accuracy.value:.2f}" if column.commonest_accuracy else "-",
     right=True,
-    from_width=USUAL,
 )
 FLAGS = Field(
     "flags",
     lambda column: printable(", ".join(column.flags)) or "-",
     folds=True,
     splits=True,
+    begins=True,
     style=lambda column: "yellow" if column.flagged else "dim",
 )
 ACTION = Field("action", lambda column: printable(column.action))

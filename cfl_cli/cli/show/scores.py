@@ -10,7 +10,7 @@ from cfl_cli.core.messages import count, printable
 from cfl_cli.jobs.evaluate import ColumnScores, Evaluation, Scores
 from cfl_cli.trust.scores import CLIP
 
-FAIR = 92  # from this width on there is room for everything
+ORDER = "rows in the same order, or match them by a key (--key)"
 
 
 @dataclass(frozen=True)
@@ -32,8 +32,9 @@ def page(evaluation: Evaluation) -> Page[Line]:
     """Return what there is to show of an evaluation; the record of the mean has no name."""
     names = [field.name for field in fields(ColumnScores)]
     mean = dict.fromkeys(names) | asdict(evaluation.mean)
+    by = f", matched by {', '.join(map(printable, evaluation.key))}" if evaluation.key else ""
     return Page(
-        title=f"{count(evaluation.rows, 'row')}, {count(len(evaluation.columns), 'CF')}",
+        title=f"{count(evaluation.rows, 'row')}, {count(len(evaluation.columns), 'CF')}{by}",
         fields=FIELDS,
         facts=[*map(Line, evaluation.columns), Line(evaluation.mean)],
         notes=_notes(evaluation),
@@ -42,23 +43,22 @@ def page(evaluation: Evaluation) -> Page[Line]:
     )
 
 
-def _score(name: str, heading: str) -> Field:
+def _score(name: str, heading: str, *, begins: bool = False) -> Field:
     """Return the column of a score."""
 
     def show(line: Line) -> str:
         value = getattr(line.scores, name)
         return "-" if value is None else f"{value:.3f}"
 
-    return Field(heading, show, right=True)
+    return Field(heading, show, right=True, begins=begins)
 
 
-def _count(name: str, heading: str, *, from_width: int = 0) -> Field:
+def _count(name: str, heading: str) -> Field:
     """Return a column that counts."""
     return Field(
         heading,
         lambda line: f"{getattr(line.column, name):,}" if line.column else "",
         right=True,
-        from_width=from_width,
     )
 
 
@@ -70,10 +70,10 @@ NAME = Field(
 )
 FIELDS = (
     NAME,
-    _count("domain_size", "values", from_width=FAIR),
+    _count("domain_size", "values"),
     _count("known", "rows"),
-    _count("unanswered", "unanswered", from_width=FAIR),  # a note says it, too
-    _score("accuracy", "accuracy"),
+    _count("unanswered", "unanswered"),
+    _score("accuracy", "accuracy", begins=True),
     _score("macro_f1", "macro-F1"),
     _score("cross_entropy", "cross entropy"),
     _score("entropy", "entropy"),
@@ -105,7 +105,7 @@ def _of_column(column: ColumnScores, evaluation: Evaluation) -> Iterator[str]:
     if column.contradicted:
         yield (
             f"{name}: in {count(column.contradicted, 'row')} the cell rules out the true value: "
-            "check that both tables have the same rows in the same order."
+            f"check that both tables have the same {'keys' if evaluation.key else ORDER}."
         )
     if column.zero_confidence:
         yield (

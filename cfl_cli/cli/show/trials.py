@@ -122,6 +122,7 @@ def _flat(line: Line) -> dict[str, object]:
 def _json(tuning: Tuning) -> str:
     facts = asdict(tuning)
     facts.pop("seconds")
+    facts.pop("given")
     facts["trials"] = [
         {"trial": number, **trial.pop("settings"), **trial}
         for number, trial in enumerate(facts["trials"], start=1)

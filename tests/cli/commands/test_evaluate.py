@@ -89,5 +89,19 @@ def test_what_is_wrong_is_refused_with_the_usual_exit_codes(folder):
     refused(scored_by("o.csv", truth="short.csv"), 1, "o.csv: 12 rows, but short.csv has 3")
     Path("short.csv").write_text("\n".join(["note,cf", *["secret,a"] * 11, "secret,z"]) + "\n")
     result = scored_by("o.csv", truth="short.csv")
-    refused(result, 1, "short.csv: row 12, column 'cf': 'z' is not in the domain")
+    refused(result, 1, "short.csv: column 'cf': 'z' (row 12) is not in the domain")
     assert "secret" not in result.output
+
+
+def test_rows_may_be_matched_by_a_key(folder):
+    cfl("impute", "masked.csv", "-s", "s.yml", "-o", "o.csv")
+    head, *rows = Path("full.csv").read_text().splitlines()
+    Path("turned.csv").write_text("\n".join([head, *reversed(rows)]) + "\n")
+    turned = scored_by("o.csv", "--key", "x", truth="turned.csv").stdout.splitlines()
+    straight = scored_by("o.csv").stdout.splitlines()
+    assert turned[0] == "12 rows, 1 CF, matched by x"
+    assert turned[1:] == straight[1:]
+    Path("part.csv").write_text("\n".join([head, *rows[:6]]) + "\n")
+    assert "name a key column (--key)" in scored_by("o.csv", truth="part.csv").stderr
+    part = scored_by("o.csv", "--key", "x", truth="part.csv").stdout
+    assert "o.csv: 6 rows not in part.csv (rows 7, 8, 9 …)" in part

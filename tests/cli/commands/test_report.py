@@ -1,7 +1,12 @@
 import json
+from dataclasses import replace
 
 import polars as pl
+import pytest
 from builders.command_line import cfl, impute
+from builders.reports import column, report
+
+from cfl_cli.cli.reports import new_columns
 
 
 def test_report_reads_the_table_the_report_and_the_parquet_file(folder):
@@ -26,10 +31,155 @@ def test_report_refuses_what_is_none(folder):
     for name, words in {
         "plain.parquet": "no report inside",
         "data.csv": "data.csv.report.json",
-        "schema.yml": "not a report",
+        "schema.yml": "this is a schema, not a report: pass the OUT of `cfl impute`",
         "no.json": "No such file",
     }.items():
         result = cfl("report", name)
         assert result.exit_code == 1
         assert words in result.stderr
         assert "Traceback" not in result.output
+
+
+def test_the_rows_that_a_report_counts_are_listed_from_the_file_beside_it(folder):
+    rows = ["x,y,cf", *(f"0,{n},{'b' if n % 20 else 'c'}" for n in range(200))]
+    (folder / "data.csv").write_text("\n".join(rows) + "\n")
+    assert impute("--diagnostics", "cells.jsonl").exit_code == 0
+    expected = [n + 1 for n in range(200) if n % 20]
+    shown = cfl("report", "out.csv", "--rows").stdout.splitlines()
+    assert shown[0] == "200 rows, 190 cells to look at"
+    assert shown[3].split()[:5] == ["cf", "impossible-value", "b", "190", "95.0%"]
+    assert shown[3].endswith("2, 3, 4, 5, 6, 7, 8, 9, 10, 11 …")
+    listed = pl.read_csv(cfl("report", "out.csv", "--rows", "-f", "csv").stdout.encode())
+    assert listed.columns[:4] == ["row", "cf", "why", "value"]
+    counted = listed.filter(pl.col("why") == "impossible-value")
+    assert counted["row"].to_list() == expected
+    assert {*listed["why"][190:]} == {"doubtful-cell"}
+    facts = json.loads(cfl("report", "out.csv", "--rows", "-f", "json").stdout)
+    cells = [(one["row"], one["value"]) for one in facts["cells"]]
+    assert cells[:190] == [(n, "b") for n in expected]
+    assert (
+        "| cf | impossible-value | b | 190 |"
+        in cfl("report", "out.csv", "--rows", "-f", "md").stdout
+    )
+    assert '"b"' not in (folder / "out.csv.report.json").read_text()
+
+
+def test_rows_come_from_the_file_of_the_same_run_or_not_at_all(folder):
+    impute()
+    assert "impute again with --diagnostics FILE" in cfl("report", "out.csv", "--rows").stderr
+    impute("--diagnostics", "cells.csv", "--overwrite")
+    (folder / "cells.csv").rename("moved.csv")
+    assert "cells.csv: cannot be read" in cfl("report", "out.csv", "--rows").stderr
+    moved = ["--rows", "--diagnostics", "moved.csv"]
+    assert cfl("report", "out.csv", *moved).exit_code == 0
+    with (folder / "moved.csv").open("a") as file:
+        file.write("9,9,cf,suspect-cell,a,0,0,1\n")
+    refused = cfl("report", "out.csv", *moved)
+    assert (refused.exit_code, "not the diagnostics of the run" in refused.stderr) == (1, True)
+
+
+def test_verify_says_whether_the_files_are_still_those_of_the_run(folder):
+    impute(out="out.parquet")
+    (folder / "data.csv").rename("moved.csv")
+    both = cfl("report", "out.parquet", "--verify", "moved.csv", "--schema", "schema.yml")
+    assert both.exit_code == 0
+    *lines, others, last = both.stdout.splitlines()
+    assert [line[: line.index(" (SHA")] for line in lines] == [
+        "moved.csv: is the table that out.parquet was made from",
+        "schema.yml: is the schema that out.parquet was made from",
+    ]
+    assert others == "out.parquet: its other columns are those of moved.csv"
+    assert last == "out.parquet: its new columns are as they were written"
+    with (folder / "moved.csv").open("a") as file:
+        file.write("1,1,a\n")
+    changed = cfl("report", "out.parquet", "--verify", "moved.csv")
+    assert changed.exit_code == 1
+    assert "moved.csv: is not the table that out.parquet was made from (data.csv" in changed.stdout
+    assert cfl("report", "out.parquet", "--verify", "none.csv").exit_code == 1
+
+
+def test_verify_sees_answers_that_were_changed(folder):
+    impute("--keep-flagged", "--mode", "both")
+    assert cfl("report", "out.csv", "--verify", "data.csv").exit_code == 0
+    text = (folder / "out.csv").read_text()
+    (folder / "out.csv").write_text(f"{text[:-2]}{'1' if text[-2] != '1' else '2'}\n")
+    changed = cfl("report", "out.csv", "--verify", "data.csv")
+    assert changed.exit_code == 1
+    assert changed.stdout.endswith(
+        "out.csv: its new columns have changed since they were written\n"
+    )
+    assert cfl("report", "out.csv.report.json", "--verify", "data.csv").exit_code == 0
+
+
+def test_new_columns_are_found_by_their_names(folder):
+    impute("--keep-flagged", "--mode", "both")
+    table = pl.read_csv("out.csv", infer_schema=False)
+    names = ["note", *table.columns[3:], *table.columns[:3]]
+    table.with_columns(note=pl.lit("seen")).select(names).write_csv("out.csv")
+    assert cfl("report", "out.csv", "--verify", "data.csv").exit_code == 0
+    table.drop(table.columns[-1]).write_csv("out.csv")
+    assert "have changed" in cfl("report", "out.csv", "--verify", "data.csv").stdout
+    facts = json.loads((folder / "out.csv.report.json").read_text())
+    (folder / "out.csv.report.json").write_text(json.dumps({**facts, "columns": []}))
+    result = cfl("report", "out.csv", "--verify", "data.csv")
+    assert (result.exit_code, "have changed" in result.stdout) == (1, True)
+
+
+@pytest.mark.parametrize("out", ["out.csv", "out.jsonl"])
+def test_verify_names_a_column_of_the_table_that_was_altered(folder, out):
+    rows = ["x;y;cf", *(f"{n},50;{n * n % 7 or ''};{'abc'[n % 3]}" for n in range(12))]
+    (folder / "data.csv").write_text("\n".join(rows) + "\n")
+    with (folder / "schema.yml").open("a") as file:
+        file.write('file: {delimiter: ";", decimal: ","}\n')
+    assert impute("--method", "commonest", out=out).exit_code == 0
+    asked = ["report", out, "--verify", "data.csv"]
+    said = cfl(*asked, "-s", "schema.yml").stdout
+    assert f"{out}: its other columns are those of data.csv\n" in said
+    without = cfl(*asked)
+    assert (without.exit_code, "are not compared" in without.stdout) == (0, True)
+    (folder / out).write_text((folder / out).read_text().replace("3,50", "3,51"))
+    changed = cfl(*asked, "-s", "schema.yml")
+    assert changed.exit_code == 1
+    assert f"{out}: not as in data.csv: column 'x'\n" in changed.stdout
+
+
+def test_the_names_of_cfs_may_begin_alike():
+    cfs = [column("a", domain_size=2), column("a__b", domain_size=1)]
+    a, ab = ["a_imputed", "a_confidence"], ["a__b_imputed", "a__b_confidence"]
+    written = {"hard": [*a, *ab], "soft": ["a__x", "a__y", "a__b__z"]}
+    written["both"] = [*a, "a__x", "a__y", *ab, "a__b__z"]
+    for mode, names in written.items():
+        new = new_columns(["x", "a__old", *names], replace(report(*cfs), settings={"mode": mode}))
+        assert [*new] == names
+        texts = [] if mode == "soft" else ["a_imputed", "a__b_imputed"]
+        assert [name for name, is_text in new.items() if is_text] == texts
+
+
+def test_a_report_can_name_no_file_of_another_folder(folder):
+    impute("--diagnostics", "cells.csv")
+    facts = json.loads((folder / "out.csv.report.json").read_text())
+    for name in ("", ".", "..", "a/b.csv", "/etc/passwd", "a\0.csv"):
+        facts["sources"]["diagnostics"] = name
+        (folder / "out.csv.report.json").write_text(json.dumps(facts))
+        refused = cfl("report", "out.csv", "--rows")
+        assert (refused.exit_code, "not the name of a file" in refused.stderr) == (1, True)
+    assert cfl("report", "out.csv", "--rows", "--diagnostics", "cells.csv").exit_code == 0
+
+
+def test_a_report_of_an_older_version_verifies_nothing(folder):
+    impute()
+    facts = json.loads((folder / "out.csv.report.json").read_text())
+    del facts["sources"]
+    (folder / "old.json").write_text(json.dumps(facts))
+    result = cfl("report", "old.json", "--verify", "data.csv")
+    assert (result.exit_code, "its table is not recorded" in result.stdout) == (1, True)
+
+
+def test_options_that_do_not_go_together_are_refused(folder):
+    impute()
+    for options in (
+        ["--rows", "--verify", "data.csv"],
+        ["--schema", "schema.yml"],
+        ["--diagnostics", "data.csv"],
+    ):
+        assert cfl("report", "out.csv", *options).exit_code == 2

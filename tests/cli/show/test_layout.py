@@ -49,9 +49,9 @@ def test_a_column_is_left_out_of_a_terminal_that_is_too_narrow_for_it(width, the
     assert ("www" in text) == there
 
 
-def test_notes_are_wrapped_and_no_terminal_counts_as_narrower_than_72():
+def test_notes_are_wrapped_and_no_terminal_counts_as_narrower_than_40():
     lines = render(page(("a", 1), notes=("word " * 40,)), "table", width=5).splitlines()
-    assert 60 < max(map(len, lines)) <= 72
+    assert 30 < max(map(len, lines)) <= 40
 
 
 def test_a_cell_that_splits_has_a_part_a_line():

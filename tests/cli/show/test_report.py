@@ -17,8 +17,9 @@ from cfl_cli.cli.show import render
 from cfl_cli.cli.show.report import page
 from cfl_cli.errors import DataError
 from cfl_cli.estimators.interface import Part
+from cfl_cli.trust.calibration import Calibration
 from cfl_cli.trust.intervals import Interval
-from cfl_cli.trust.report import Confident, FittedMechanism, Report
+from cfl_cli.trust.report import Confident, FittedMechanism, Report, Sources
 
 GOOD = json.loads(report(column(), column("ward"), timings={"encode": 0.1}).to_json())
 
@@ -62,7 +63,7 @@ def test_flags_are_never_broken_and_facts_of_hidden_cells_are_shown(width):
     text = table(report(facts), width=width)
     for whole in ("small-entropy-reduction", "no-better-than-commonest", "0.50 (0.40–0.60)"):
         assert whole in text
-    assert ("11%" in text) == (width >= 92)
+    assert "11%" in text
     assert ("█" in text) == (width >= 112)
     assert max(map(len, text.splitlines())) <= width
 
@@ -147,9 +148,60 @@ def test_a_long_name_is_folded_within_the_width_and_nothing_of_it_is_lost(width)
     assert "imputed" in text
 
 
-@pytest.mark.parametrize("width", [1, 20, 71])
+LONG = "a_rather_long_column_name_of_a_survey_question"
+
+
+@pytest.mark.parametrize("width", [40, 60, 72, 80, 100, 120])
+@pytest.mark.parametrize("cfs", [1, 4, 12])
+def test_no_width_loses_a_column_and_lines_are_stacked_where_they_do_not_fit(width, cfs):
+    interval = Interval(0.5, 0.4, 0.6)
+    known = {
+        "estimated_accuracy": interval,
+        "hidden_cells": 9,
+        "commonest_accuracy": Interval(0.45, 0.4, 0.5),
+        "entropy_reduction_null": 0.11,
+        "flags": ("no-better-than-commonest", "exclusions-not-uniform"),
+    }
+    names = [LONG, *(f"cf{number}" for number in range(1, cfs))]
+    facts = report(*(column(name, **known) for name in names))
+    lines = table(facts, width=width).splitlines()
+    head = next(number for number, line in enumerate(lines) if line.startswith(LONG[:10]))
+    assert max(map(len, lines)) <= width
+    headings = " ".join(lines[2:head]).split()
+    shown = ["CF", "values", "reduction", "shuffled", "accuracy", "commonest", "flags", "action"]
+    assert [word for word in headings if word != "entropy"] == shown
+    body = " ".join(lines[head : lines.index("", head)])
+    for cell in ("67%", "11%", "0.50 (0.40–0.60)", "0.45", *known["flags"], "imputed"):
+        assert body.count(cell) == cfs
+    assert not any("Not shown" in line for line in lines)
+
+
+def test_over_and_underconfidence_are_told_where_they_are_clear():
+    def off(name, *by):
+        return column(name, calibration=Calibration(0.1, Interval(*by), (), ""))
+
+    facts = report(
+        off("a", 0.06, 0.03, 0.09),
+        off("b", 0.06, -0.01, 0.13),
+        off("c", -0.04, -0.06, -0.02),
+        off("d", 0.08, 0.05, 0.11),
+        off("e", 0.004, 0.001, 0.007),
+    )
+    assert page(facts).notes == [
+        (
+            "Overconfident: d by 0.08 (0.05–0.11), a by 0.06 (0.03–0.09); answers are right less "
+            "often than their confidence says."
+        ),
+        (
+            "Underconfident: c by 0.04 (0.02–0.06); answers are right more often than their "
+            "confidence says."
+        ),
+    ]
+
+
+@pytest.mark.parametrize("width", [1, 20, 39])
 def test_a_terminal_that_is_too_narrow_gets_the_narrowest_table_there_is(width):
-    narrowest = table(TWO, width=72)
+    narrowest = table(TWO, width=40)
     assert table(TWO, width=width) == narrowest
     for fact in ("67%", "0.90", "kept", "imputed"):
         assert fact in narrowest
@@ -282,7 +334,12 @@ def test_what_the_table_does_not_show_is_said_in_words():
             "ward: 1 suspect cell: its candidates get under 1 %; at most 2.8 % of its cells rule "
             "out the true value, which would cost 35 % of what they say."
         ),
+        "Which rows these are: impute with --diagnostics FILE, and add --rows here.",
     ]
+    listed = replace(facts, sources=Sources(diagnostics="cells.csv"))
+    assert page(listed).notes[-1] == (
+        "Which rows these are: add --rows, which reads them from cells.csv."
+    )
 
 
 def test_an_accuracy_that_is_not_known_says_why_and_others_what_they_rest_on():
@@ -343,7 +400,7 @@ def test_how_strong_a_bias_answers_withstand_is_said_of_the_weakest_cfs():
 @example("---")
 def test_any_name_comes_back_from_a_note_in_markdown(name):
     facts = report(column(name, suspect_cells=1))
-    [title, note] = paragraphs_of_markdown(markdown(facts))
+    [title, note, _] = paragraphs_of_markdown(markdown(facts))
     escaped = name.replace("\n", "\\n").lstrip(" ")
     assert title == "1,234 rows, 1 CF, none flagged"
     assert note == f"{escaped}: 1 suspect cell: its candidates get under 1 %."

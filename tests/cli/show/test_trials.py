@@ -6,8 +6,10 @@ import json
 from dataclasses import replace
 
 import pytest
+from builders.command_line import SCHEMA
 from builders.markdown import cells_of_markdown, paragraphs_of_markdown
 
+from cfl_cli import Schema
 from cfl_cli.cli.show import RENDERERS, render
 from cfl_cli.cli.show.trials import page, summary
 from cfl_cli.jobs import tune
@@ -30,6 +32,7 @@ TUNED = Tuning(
     tested_rows=1500,
     seconds=12.34,
     warnings=("beware",),
+    given=Schema.parse(SCHEMA),
 )
 KEPT = replace(TUNED, tests=(tune.Test(1, Gain.of(0.01, 0.5), passed=False),), complete=False)
 
