@@ -1,26 +1,30 @@
 """What a command leaves behind: the table, its report, the records set aside; or a text.
 
-Whether it may write there is asked before the work, so that nothing is computed in vain.
+Whether it can write there is tried before the work, so that nothing is computed in vain.
 """
 
+import errno
 import os
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
+from hashlib import sha256
 from pathlib import Path
 from typing import IO, Any, Self
 
 from cfl_cli.cli.show import render
 from cfl_cli.cli.show.page import Page
 from cfl_cli.cli.streams import is_terminal, print_out
-from cfl_cli.errors import CflError, UsageError
-from cfl_cli.tables import files
+from cfl_cli.errors import CflError, ResourceError, UsageError
+from cfl_cli.tables import files, trial
 from cfl_cli.tables import table as tables
-from cfl_cli.tables.table import STANDARD, Place, Table, TableWriter
-from cfl_cli.trust.report import Report
+from cfl_cli.tables.table import STANDARD, Place, Table, TableWriter, name_of
+from cfl_cli.trust.report import Report, Sources
 
-LIST_ENDINGS = ("", ".csv", ".txt")  # of names that promise no format but CSV
+FORBIDDEN = {errno.EACCES, errno.EPERM, errno.EROFS}
+FULL = {errno.ENOSPC, errno.EDQUOT}
+PLAIN = ("", ".txt")  # endings of names that promise no format
 
 
 @dataclass(frozen=True)
@@ -31,14 +35,14 @@ class Outputs:
     report: Path | None  # the report's own file, if it gets one
     printed: bool  # the report goes to standard output
     rejects: Path | None  # for records that do not fit, if they are to be set aside
-    suspects: Path | None = None  # the list of suspect cells, if it is wanted
+    diagnostics: Place | None = None  # which cells to look at, if that is wanted
 
     @classmethod
     def of(
-        cls, table: Place, report: str | None, *, reject: bool, suspects: str | None = None
+        cls, table: Place, report: str | None, *, reject: bool, diagnostics: str | None = None
     ) -> Self:
         """Return where everything goes where the user says so."""
-        listed = _list(suspects) if suspects is not None else None
+        listed = side_file(diagnostics) if diagnostics is not None else None
         printed = report == STANDARD
         if printed and table.path is None:
             raise UsageError("OUT and --report are both standard output: name a file for one")
@@ -55,8 +59,14 @@ class Outputs:
     @property
     def paths(self) -> list[Path]:
         """The files that a run may write."""
-        paths = (self.table.path, self.report, self.rejects, self.suspects)
+        paths = (self.table.path, self.report, *self._beside)
         return [path for path in paths if path is not None]
+
+    @property
+    def _beside(self) -> list[Path]:
+        """The files that cannot be standard output."""
+        listed = self.diagnostics.path if self.diagnostics else None
+        return [path for path in (self.rejects, listed) if path is not None]
 
     @property
     def streams(self) -> bool:
@@ -70,8 +80,7 @@ class Outputs:
             raise UsageError(
                 f"not writing binary {form.kind.title} to a terminal: use --out FILE or a pipe"
             )
-        files_only = [path for path in (self.rejects, self.suspects) if path is not None]
-        check_targets(self.paths, sources=sources, overwrite=overwrite, files_only=files_only)
+        check_targets(self.paths, sources=sources, overwrite=overwrite, files_only=self._beside)
         old = self.table.path and tables.report_path(self.table.path)
         if old and overwrite and any(_same(old, source) for source in sources):
             raise UsageError(
@@ -99,14 +108,14 @@ class Outputs:
         source: Table,
         report: Report | None = None,
         *,
-        suspects: str = "",
+        diagnostics: Any = None,
         stream: IO[bytes] | None,
         overwrite: bool,
     ) -> None:
-        """Write everything, whole or not at all; `suspects` is the list's text."""
+        """Write everything, whole or not at all; `diagnostics` is a data frame, if it is wanted."""
         with self.writing(stream=stream, overwrite=overwrite) as writer:
             writer.add(frame, source)
-            writer.finish(report, suspects=suspects)
+            writer.finish(report, diagnostics=diagnostics)
 
     @contextmanager
     def writing(self, *, stream: IO[bytes] | None, overwrite: bool) -> Iterator["Writer"]:
@@ -117,10 +126,8 @@ class Outputs:
             writer = Writer(self, table)
             yield writer
         if overwrite:
-            written = [path for path in (self.report, self.suspects) if path is not None]
-            if self.rejects and table.rejected:
-                written.append(self.rejects)
-            self._tidy(written)
+            unused = [self.rejects] if self.rejects and not table.rejected else []
+            self._tidy([path for path in self.paths if path not in unused])
         if self.printed and stream is not None:
             stream.write(writer.text.encode())
 
@@ -148,25 +155,39 @@ class Writer:
         """Write further rows; `source` is the block that they were made from."""
         self.table.add(frame, source)
 
-    def finish(self, report: Report | None, *, suspects: str = "") -> None:
-        """Write the rest; `suspects` is the list's text. This must be the last call."""
+    def finish(self, report: Report | None, *, diagnostics: Any = None) -> None:
+        """Write the rest; `diagnostics` is a data frame. This must be the last call."""
+        beside: dict[Path, str | bytes] = {}
+        place = self.outputs.diagnostics
+        if report and place and place.path:
+            listed = tables.to_bytes(diagnostics, place)
+            beside[place.path] = listed
+            report = replace(report, sources=with_diagnostics(report.sources, place.path, listed))
         # Time and memory differ from run to run; the table's bytes must not.
         embedded = replace(report, timings={}, peak_memory_mb=None).to_json() if report else None
         self.text = report.to_json() + "\n" if report else ""
-        beside = {self.outputs.report: self.text} if self.outputs.report else {}
-        if self.outputs.suspects:
-            beside[self.outputs.suspects] = suspects
+        if self.outputs.report:
+            beside[self.outputs.report] = self.text
         self.table.finish(report=embedded, beside=beside)
 
 
-def _list(name: str) -> Path:
-    """Return where the list of suspect cells goes, or raise if its name promises another format."""
+def side_file(name: str) -> Place:
+    """Return where diagnostics are or go: CSV, unless the name ends in another format."""
     if name == STANDARD:
-        raise UsageError("--suspects writes a file beside OUT: name a file, not -")
-    path = tables.local(name)
-    if path.suffix.lower() not in LIST_ENDINGS:
-        raise UsageError(f"--suspects {name}: suspects are written as CSV: end the name in .csv")
-    return path
+        raise UsageError("--diagnostics is a file beside OUT: name a file, not -")
+    plain = tables.local(name).suffix.lower() in PLAIN
+    try:
+        return Place.to_write(name, "csv" if plain else None)
+    except UsageError:
+        raise UsageError(
+            f"--diagnostics {name}: unknown format: end the name in .csv, .parquet or .jsonl"
+        ) from None
+
+
+def with_diagnostics(sources: Sources | None, path: Path, data: bytes) -> Sources:
+    """Return where a result came from, with the file of its diagnostics."""
+    checksum = sha256(data).hexdigest()
+    return replace(sources or Sources(), diagnostics=name_of(path), diagnostics_sha256=checksum)
 
 
 def _rejects(table: Place, *, reject: bool) -> Path | None:
@@ -236,6 +257,23 @@ def check_targets(
             _check_target(target, others, overwrite=overwrite, way_out=way_out)
         except (OSError, RuntimeError) as error:  # a name too long, links in a circle
             raise UsageError(f"{target}: cannot be written: {error}") from error
+    for target in {target.resolve().parent: target for target in reversed(targets)}.values():
+        _try(target)
+
+
+def _try(target: Path) -> None:
+    """Raise unless a file can be written in the directory of the target: it is tried."""
+    try:
+        trial.try_to_write(target)
+    except OSError as error:
+        folder = target.resolve().parent
+        if error.errno in FORBIDDEN:
+            raise UsageError(
+                f"{target}: directory {folder} is not writable: name another"
+            ) from error
+        do = ": make room, or name another" if error.errno in FULL else ""
+        cause = error.strerror or error
+        raise ResourceError(f"{target}: cannot be written: {cause}{do}") from error
 
 
 def _check_target(
@@ -246,8 +284,6 @@ def _check_target(
         raise UsageError(f"{target}: would be read and written, or written twice: name another")
     if not folder.is_dir():
         raise UsageError(f"{target}: directory {folder} does not exist")
-    if not os.access(folder, os.W_OK | os.X_OK):
-        raise UsageError(f"{target}: directory {folder} is not writable: name another")
     if target.exists() and not target.is_file():
         raise UsageError(f"{target}: not a regular file: name another{way_out}")
     if not overwrite:

@@ -22,6 +22,7 @@ from types import TracebackType
 from typing import IO, Any, Self
 
 from cfl_cli.core.messages import STDOUT_CLOSED
+from cfl_cli.core.wording import option
 from cfl_cli.errors import DataError, ResourceError, UsageError
 
 PREFIX = ".cfl-"
@@ -286,7 +287,8 @@ def refuse_existing(paths: list[Path]) -> None:
     """Raise if one of the files exists."""
     for path in paths:
         if path.exists():
-            raise UsageError(f"{path}: already exists: add --overwrite, or name another file")
+            way_out = option("overwrite", value=True)
+            raise UsageError(f"{path}: already exists: add {way_out}, or name another file")
 
 
 @contextmanager

@@ -1,3 +1,4 @@
+import errno
 import os
 import subprocess
 import sys
@@ -7,7 +8,7 @@ from builders.command_line import SCHEMA, cfl, impute, refused
 
 from cfl_cli.cli import outputs
 from cfl_cli.cli.outputs import Outputs, deliver, text_target
-from cfl_cli.errors import UsageError
+from cfl_cli.errors import ResourceError, UsageError
 from cfl_cli.tables.table import Place
 
 
@@ -144,7 +145,54 @@ def test_a_text_goes_to_standard_output_or_to_a_file(folder, capsys):
     assert (folder / "text.md").read_text() == "text"
 
 
-def test_a_directory_that_cannot_be_written_is_refused_before_the_work(tmp_path, monkeypatch):
-    monkeypatch.setattr("cfl_cli.cli.outputs.os.access", lambda *_: False)
-    with pytest.raises(UsageError, match="is not writable: name another"):
+FAULTS = {
+    errno.EACCES: (UsageError, "o.csv: directory .* is not writable: name another"),
+    errno.EROFS: (UsageError, "o.csv: directory .* is not writable: name another"),
+    errno.ENOSPC: (ResourceError, "o.csv: cannot be written: No space left .*: make room, or name"),
+    errno.EDQUOT: (ResourceError, "o.csv: cannot be written: .*uota.*: make room, or name another"),
+    errno.EIO: (ResourceError, "o.csv: cannot be written: Input/output error$"),
+}
+
+
+@pytest.mark.parametrize("call", ["open", "write", "fsync"])
+@pytest.mark.parametrize("fault", FAULTS)
+def test_what_cannot_be_written_is_found_before_the_work(tmp_path, monkeypatch, call, fault):
+    def fails(*_):
+        raise OSError(fault, os.strerror(fault))
+
+    monkeypatch.setattr(f"cfl_cli.tables.files.os.{call}", fails)
+    error, words = FAULTS[fault]
+    with pytest.raises(error, match=words):
         outputs.check_targets([tmp_path / "o.csv"], sources=[], overwrite=False)
+    monkeypatch.undo()
+    assert not [*tmp_path.iterdir()]
+
+
+@pytest.mark.parametrize("nameless", [True, False])
+def test_trying_to_write_leaves_nothing_behind(tmp_path, monkeypatch, nameless):
+    if not nameless:
+        monkeypatch.delattr("cfl_cli.tables.files.os.O_TMPFILE", raising=False)
+    (tmp_path / "old.csv").write_text("precious")
+    targets = [tmp_path / "old.csv", tmp_path / "new.csv"]
+    outputs.check_targets(targets, sources=[], overwrite=True)
+    assert {path.name: path.read_text() for path in tmp_path.iterdir()} == {"old.csv": "precious"}
+
+
+def test_a_disk_with_room_for_a_part_is_full(tmp_path, monkeypatch):
+    def takes_a_part(_, data):
+        if len(data) < 4096:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        return 1000
+
+    monkeypatch.setattr("cfl_cli.tables.files.os.write", takes_a_part)
+    with pytest.raises(ResourceError, match="No space left on device"):
+        outputs.check_targets([tmp_path / "o.csv"], sources=[], overwrite=False)
+
+
+def test_every_directory_is_tried_and_the_file_named(tmp_path, monkeypatch):
+    tried = []
+    monkeypatch.setattr("cfl_cli.tables.trial.try_to_write", tried.append)
+    (tmp_path / "models").mkdir()
+    targets = [tmp_path / name for name in ("o.csv", "o.json", "models/m.cfl")]
+    outputs.check_targets(targets, sources=[], overwrite=False)
+    assert sorted(tried) == sorted([targets[0], targets[2]])
