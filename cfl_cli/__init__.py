@@ -5,15 +5,28 @@ The map of the house. A room imports only rooms above it:
     core/        what everybody may know: arrays, blocks (the columns of each CF), exclusions (what
                  a cell says), uniformity (whether cells are so), known (what is known of the
                  rows), groups, posterior, log_score; draws, parallel, stages, budget; state (what
-                 is kept of something fitted); settings (+ entries, kinds), methods, messages
-    tables/      bytes ↔ data frame, strictly: place, files, spool, source, formats, encodings,
-                 compression; codec, csv (+ csv_sheets, csv_scan), jsonl (+ json_census,
-                 json_columns), columnar (+ columnar_writer; Parquet, Arrow); frames, blocks,
-                 table_writer, table
-    schema/      YAML ↔ Schema: yaml_text, validation, model, settings, mechanism, group, domain,
-                 for_editors; draft, edit, written
-    steps/       the paper's five steps: encode (+ cells, encoding, ordinary, unusual), neighbors
-                 (+ near, near_lists, near_others, distances), weights, propagate, decode
+                 is kept of something fitted); settings (+ entries, kinds), methods; messages
+                 (+ wording, as whoever calls writes it), shown
+    texts/       what the texts of a column look like: tally (the different ones with their counts);
+                 numbers, dates, booleans, matching (which value a text means), columns (of any
+                 type, as text); missing_codes, number_readings, date_formats, scales (+
+                 scale_words), degrees, bands, sentinels, ids; lists, list_literals (as programs
+                 write them), marks, negations; spellings; words
+    tables/      bytes ↔ data frame, strictly: place, files, spool, source, formats, foreign (what
+                 else a file may be), encodings (+ guess_encoding), compression; codec, csv
+                 (+ csv_sheets, csv_scan, sep_line, csv_hints), sniff (how a text table is
+                 written), jsonl (+ json_census, json_columns), columnar (+ columnar_writer;
+                 Parquet, Arrow), excel (+ excel_archive, excel_xlsx, excel_ods, excel_formats,
+                 excel_grid, excel_table); usual (written so, whatever a
+                 schema says); frames, blocks, table_writer, checksum, trial, table
+    schema/      YAML ↔ Schema: yaml_text, validation, model, columns, file, settings, mechanism,
+                 group, domain, given (by Python), for_editors; draft (+ guess, context,
+                 column_guess, number_guess, pair_guess, category_guess, cf_guess), edit,
+                 written
+    steps/       the paper's five steps: encode (+ cells, encoding, ordinary, dated, unusual;
+                 findings, causes (+ cf_causes, number_causes, type_causes), pitfalls),
+                 neighbors (+ near, near_lists, near_others, distances), weights, propagate,
+                 decode
     estimators/  the methods: interface; graph (+ graph_settings, graph_stages,
                  graph_fitted, graph_brief), boost (+ boost_objective, boost_trees, boost_fitted,
                  forest), net (+ net_inputs, net_fitted), ipal, observed, commonest; auto (+
@@ -25,14 +38,14 @@ The map of the house. A room imports only rooms above it:
                  fitted_mechanism; clusters, copies; facts, doubts, verdict, calibrate, report;
                  losses, reference, detector, drift (whether new cells are predicted worse), batch,
                  history; scores (by the truth), audit (by rows checked)
-    jobs/        one file per job on a data frame: learn (+ prepare, refit); impute
-                 (+ suspects), fit, model (+ kept, row_filler, batch, sample), cost, tune
-                 (+ search, trials), mask, evaluate (+ truth), audit (+ answers, checked,
-                 write_back)
+    jobs/        one file per job on a data frame: arguments (what callers give); draft; check;
+                 learn (+ prepare, refit); impute (+ diagnostics, confidences), fit, model (+ kept,
+                 row_filler, batch, sample), cost, tune (+ search, trials), mask, evaluate
+                 (+ truth, keys), audit (+ answers, checked, write_back)
     cli/         the command line: app, usage, signals, streams, log; given, options, inputs,
                  outputs, applies, audits, reports, summary; progress (+ outlook); help, manual,
                  completion; commands/ (a file each); show/ (page, layout; report (+ notes,
-                 batch), history, scores, trials, plan, audit)
+                 batch), rows, history, scores, trials, findings, audit; html)
 
 Beside the rooms stand errors, which all may import, and two entrances, which none does: __main__
 (the command) and sklearn (a transformer for scikit-learn, an extra).
@@ -50,20 +63,26 @@ OF: ordinary feature. CF: complementary feature.
 
 from typing import TYPE_CHECKING, Any
 
+from cfl_cli.core.shown import Shown
+
 if TYPE_CHECKING:
     from cfl_cli.core.settings import RunSettings, Settings
     from cfl_cli.errors import CflError, DataError, ResourceError, SchemaError, UsageError
+    from cfl_cli.jobs.check import Checked, check
+    from cfl_cli.jobs.draft import draft
     from cfl_cli.jobs.evaluate import Evaluation, evaluate
     from cfl_cli.jobs.fit import fit
     from cfl_cli.jobs.impute import impute
     from cfl_cli.jobs.mask import Masked, mask
     from cfl_cli.jobs.model import Model, Result
+    from cfl_cli.jobs.tune import Tuning, tune
     from cfl_cli.schema.model import Schema
     from cfl_cli.trust.report import Report
 
 __version__ = "0.1.0"
 __all__ = [
     "CflError",
+    "Checked",
     "DataError",
     "Evaluation",
     "Masked",
@@ -75,15 +94,21 @@ __all__ = [
     "Schema",
     "SchemaError",
     "Settings",
+    "Tuning",
     "UsageError",
     "__version__",
+    "check",
+    "draft",
     "evaluate",
     "fit",
     "impute",
     "mask",
+    "tune",
 ]
 
 _HOME = {
+    "Checked": "jobs.check",
+    "check": "jobs.check",
     "Evaluation": "jobs.evaluate",
     "Masked": "jobs.mask",
     "Model": "jobs.model",
@@ -92,11 +117,24 @@ _HOME = {
     "Schema": "schema.model",
     "RunSettings": "core.settings",
     "Settings": "core.settings",
+    "Tuning": "jobs.tune",
+    "draft": "jobs.draft",
     "evaluate": "jobs.evaluate",
     "fit": "jobs.fit",
     "impute": "jobs.impute",
     "mask": "jobs.mask",
+    "tune": "jobs.tune",
 }
+
+
+def _rendered(thing: Shown, form: str) -> str:
+    """Return a result as text; what draws it is imported only now."""
+    from cfl_cli.cli.show import shown  # noqa: PLC0415 — as late as the rest
+
+    return shown(thing, form)
+
+
+Shown.rendered = _rendered
 
 
 def __getattr__(name: str) -> Any:
@@ -106,3 +144,8 @@ def __getattr__(name: str) -> Any:
     from importlib import import_module  # noqa: PLC0415 — as late as the rest
 
     return getattr(import_module(f"{__name__}.{_HOME.get(name, 'errors')}"), name)
+
+
+def __dir__() -> list[str]:
+    """Return all names, also those that nobody has asked for."""
+    return sorted({*globals(), *__all__})

@@ -9,8 +9,7 @@ Fitted rows are not transformed as new ones are: methods that keep rows (graph, 
 find each of them among its own neighbors, and so read the very cells that are to be estimated.
 """
 
-import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from copy import copy
 from typing import TYPE_CHECKING, Any, Self
@@ -181,27 +180,11 @@ class ComplementaryImputer(TransformerMixin, BaseEstimator):  # type: ignore[mis
 
     def _schema(self) -> Schema | None:
         """Return the schema that the parameter gives; the parameter stays as it is."""
-        match self.schema:
-            case None | Schema():
-                return self.schema
-            case Mapping():
-                return Schema(**self.schema)
-            case str() if "\n" in self.schema or self.schema.lstrip().startswith("{"):
-                return Schema.parse(self.schema)
-            case str() | os.PathLike():
-                return Schema.load(self.schema)
-        raise TypeError(
-            "schema is a Schema, a mapping, the path of a YAML file or its text; found "
-            f"{type(self.schema).__module__}.{type(self.schema).__qualname__}"
-        )
+        return None if self.schema is None else Schema.of(self.schema)
 
     def _settings(self, *names: str) -> dict[str, Any]:
-        """Return some settings as plain Python values, as which a search may not give them."""
-        values = {name: getattr(self, name) for name in names}
-        return {
-            name: value.item() if isinstance(value, np.generic) else value
-            for name, value in values.items()
-        }
+        """Return some settings by their names."""
+        return {name: getattr(self, name) for name in names}
 
     @property
     def _threads(self) -> int:

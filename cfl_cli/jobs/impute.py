@@ -7,42 +7,50 @@ from cfl_cli.core import budget
 from cfl_cli.core.methods import METHODS
 from cfl_cli.core.stages import Progress, Stages
 from cfl_cli.errors import UsageError
+from cfl_cli.jobs.arguments import OWN, AnySchema, Arguments
+from cfl_cli.jobs.confidences import Confidences
+from cfl_cli.jobs.diagnostics import diagnose
 from cfl_cli.jobs.kept import refusal
 from cfl_cli.jobs.learn import DECODE, learn
 from cfl_cli.jobs.model import Model, Result
-from cfl_cli.jobs.suspects import suspect_cells
-from cfl_cli.schema.model import Schema
 from cfl_cli.steps.decode import decode, written
 from cfl_cli.tables import frames
+from cfl_cli.tables.checksum import ColumnsChecksum
+from cfl_cli.trust.report import Sources
 
 
 def impute(
     frame: Any,
-    schema: Schema,
+    schema: AnySchema,
     *,
     name: str = "table",
     progress: Progress = lambda *_: None,
     jobs: int | None = None,
     max_memory: int | None = None,
+    sources: Sources | None = None,
     keep_model: bool = False,
     **settings: Any,
 ) -> Result:
     """Estimate the value behind every exclusion in `frame`, a polars, pandas or pyarrow table.
 
-    `settings` are the fields of `Settings` and win over the schema's; so do `jobs`, how many
-    threads work, and `max_memory`, how many bytes may be used (also as text: "2GB"). `name` is what
+    `schema` is a `Schema`, a dict of what a schema file holds, or the path of one. `settings` are
+    the fields of `Settings` and win over the schema's; so do `jobs`, how many threads work, and
+    `max_memory`, how many bytes may be used (also as text: "2GB"). `name` is what
     errors call the table. `progress` is called with a stage, how much of it is done and how much
-    there is; if it has a method `expect`, that once, with all stages that are to come. With
-    `keep_model` the result has a model as well, by which rows that come later can be answered.
+    there is; if it has a method `expect`, that once, with all stages that are to come. `sources` is
+    what the report holds of the files that table and schema came from; left out, it holds the
+    checksum of the schema's text alone. With `keep_model` the result has a model as well, by which
+    rows that come later can be answered.
     """
-    chosen = schema.settings.override(**settings)
-    limits = schema.run.override(jobs=jobs, max_memory=max_memory)
+    own = (*OWN, "sources", "keep_model")
+    given = Arguments.read(schema, settings, jobs=jobs, max_memory=max_memory, own=own)
+    chosen, limits = given.settings, given.limits
     if keep_model and not METHODS[chosen.method].learns:
         raise UsageError(refusal(chosen.method))
     stages = Stages(progress)
-    learned = learn(frame, schema, chosen, limits, name=name, stages=stages)
+    learned = learn(frame, given.schema, chosen, limits, name=name, sources=sources, stages=stages)
     encoded, estimate, facts = learned.encoded, learned.estimate, learned.report
-    suspects = suspect_cells(encoded, estimate)
+    diagnostics = diagnose(encoded, estimate, facts.columns)
     stages(DECODE, 0, 1)
     columns = decode(
         estimate.confidences,
@@ -53,13 +61,24 @@ def impute(
         kept=facts.kept,
         min_confidence=chosen.min_confidence,
     )
+    checksum = ColumnsChecksum()
+    checksum.add(columns)
     return Result(
         frames.append(frame, columns),
-        {
-            block.name: written(estimate.confidences, encoded.candidates, block, facts.kept)
-            for block in encoded.blocks
-        },
-        replace(facts, timings=stages.seconds(), peak_memory_mb=budget.peak_mb()),
-        suspects,
-        Model.of(learned, schema) if keep_model else None,
+        Confidences(
+            {
+                block.name: written(estimate.confidences, encoded.candidates, block, facts.kept)
+                for block in encoded.blocks
+            },
+            {block.name: block.values for block in encoded.blocks},
+            like=frame,
+        ),
+        replace(
+            facts,
+            timings=stages.seconds(),
+            peak_memory_mb=budget.peak_mb(),
+            answers_sha256=checksum.hexdigest(),
+        ),
+        diagnostics,
+        Model.of(learned, given.schema) if keep_model else None,
     )

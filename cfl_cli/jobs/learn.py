@@ -1,6 +1,8 @@
 """What `impute` and `fit` have in common: a table is encoded, a method is run on it and judged."""
 
+from contextlib import suppress
 from dataclasses import dataclass, replace
+from hashlib import sha256
 from typing import Any
 
 from cfl_cli import __version__, estimators
@@ -9,6 +11,7 @@ from cfl_cli.core.methods import METHODS
 from cfl_cli.core.parallel import available_cores
 from cfl_cli.core.settings import RunSettings, Settings
 from cfl_cli.core.stages import Expected, Stage, Stages, Work, announce
+from cfl_cli.errors import SchemaError
 from cfl_cli.estimators.interface import Estimate, Size
 from cfl_cli.jobs.cost import check_memory, size_of
 from cfl_cli.jobs.prepare import hidden_together, prepare, run, settle_gamma
@@ -18,7 +21,7 @@ from cfl_cli.steps.encode import Encoded
 from cfl_cli.tables import frames
 from cfl_cli.trust import verdict
 from cfl_cli.trust.calibrate import calibrate
-from cfl_cli.trust.report import Report
+from cfl_cli.trust.report import Report, Sources
 
 ENCODE = Stage("encode", Work.ENCODE, "encoding the table")
 JUDGE = Stage("judge", Work.JUDGE, "judging the answers")
@@ -44,9 +47,10 @@ def learn(
     limits: RunSettings,
     *,
     name: str,
+    sources: Sources | None = None,
     stages: Stages,
 ) -> Learned:
-    """Run the method on a table and judge the answers."""
+    """Run the method on a table and judge the answers; `sources` says where it came from."""
     threads = limits.jobs or available_cores()
     stages(ENCODE, 0, 1)
     encoded = prepare(frame, schema, settings, name=name, jobs=threads)
@@ -83,7 +87,15 @@ def learn(
         fitted=refitted.fitted,
         jobs=threads,
     )
+    facts = replace(facts, sources=sources or Sources(schema_sha256=checksum(schema)))
     return Learned(encoded, estimate, settings, facts)
+
+
+def checksum(schema: Schema) -> str | None:
+    """Return the SHA-256 of a schema's text, which is that of its file if it has one."""
+    with suppress(SchemaError):  # it was made in Python, and would be too large as a file
+        return sha256(schema.text.encode()).hexdigest()
+    return None
 
 
 def _expected(size: Size, settings: Settings, *, folds: int, runs: int) -> list[Expected]:

@@ -15,12 +15,14 @@ import polars as pl
 
 from cfl_cli.core import draws
 from cfl_cli.core.arrays import Ints, Mask
-from cfl_cli.core.entries import Flaw, raise_flaws
+from cfl_cli.core.entries import read_by
 from cfl_cli.core.exclusions import Mechanism, distinct
 from cfl_cli.core.kinds import COUNT, SHARE
 from cfl_cli.core.messages import quote
+from cfl_cli.core.wording import option
 from cfl_cli.errors import UsageError
 from cfl_cli.jobs import truth
+from cfl_cli.jobs.arguments import AnySchema
 from cfl_cli.jobs.truth import Truth
 from cfl_cli.schema.model import Complementary, Schema
 from cfl_cli.tables import frames
@@ -46,29 +48,22 @@ class Recipe:
 
     def __post_init__(self) -> None:
         kinds = {"exclusions": COUNT, "exact_share": SHARE, "empty_share": SHARE}
-        flaws: list[Flaw] = []
-        for name, kind in kinds.items():
-            try:
-                object.__setattr__(
-                    self, name, kind.read(getattr(self, name))
-                )  # frozen, but for this
-            except ValueError as error:
-                flaws.append((name, str(error)))
-        raise_flaws(flaws)
+        for name, value in read_by(kinds, vars(self)).items():
+            object.__setattr__(self, name, value)  # frozen, but for this
         if self.exact_share + self.empty_share > 1:
             raise UsageError(
-                "--exact-share and --empty-share: expected a sum of at most 1, "
-                f"found {self.exact_share + self.empty_share:g}"
+                f"{option('exact_share')} and {option('empty_share')}: expected a sum of at most "
+                f"1, found {self.exact_share + self.empty_share:g}"
             )
 
     def misfits(self, known: Truth, cf: Complementary) -> Iterator[str]:
         """Yield what of this a CF does not allow."""
         column, size = f"column {quote(known.cells.name)}", len(known.values)
-        asked = f"--exclusions {self.exclusions}: {column}"
+        asked = f"{option('exclusions', self.exclusions)}: {column}"
         if self.exact_share > 0 and cf.exact is None:
             yield (
-                f"--exact-share: {column} has no mark for exact cells: add `exact` in the schema, "
-                'such as exact: "="'
+                f"{option('exact_share')}: {column} has no mark for exact cells: add `exact` in "
+                'the schema, such as exact: "="'
             )
         if self.exclusions > 1 and cf.separator is None:
             yield (
@@ -94,7 +89,7 @@ class Recipe:
 
 def mask(
     frame: Any,
-    schema: Schema,
+    schema: AnySchema,
     *,
     exclusions: int = 1,
     exact_share: float = 0.0,
@@ -107,7 +102,7 @@ def mask(
     A missing cell stays as it is. About `exact_share` of the others become exact cells, about
     `empty_share` empty ones. `seed` wins over the schema's; `name` is what errors call the table.
     """
-    recipe = Recipe(exclusions, exact_share, empty_share)
+    recipe, schema = Recipe(exclusions, exact_share, empty_share), Schema.of(schema)
     chosen = schema.settings.override(seed=seed)
     table = frames.as_polars(frame, schema.complementary, name=name)
     truths, warnings = truth.read(table, schema, name=name)

@@ -1,36 +1,51 @@
 """A model as users hold it: it answers new rows, is saved and loaded."""
 
 from dataclasses import dataclass, replace
+from html import escape
 from typing import Any
 
 import numpy as np
 import polars as pl
 
 from cfl_cli.core import budget
-from cfl_cli.core.arrays import Floats
+from cfl_cli.core.messages import count
 from cfl_cli.core.parallel import Workers, available_cores, slices
 from cfl_cli.core.settings import Settings
 from cfl_cli.core.stages import Progress, Stage, Stages, Work
 from cfl_cli.errors import UsageError
+from cfl_cli.jobs.arguments import OWN, refuse_unknown
 from cfl_cli.jobs.batch import Batch
+from cfl_cli.jobs.confidences import Confidences
 from cfl_cli.jobs.kept import Kept
 from cfl_cli.jobs.learn import JUDGE
 from cfl_cli.tables import frames
 from cfl_cli.trust.report import Report
 
 ANSWER = Stage("answer", Work.DECODE, "answering new rows")
+MENTIONED = 5  # CFs, at most, of a result in a line
 CHANGEABLE = ("mode", "min_confidence", "keep_flagged", "bias")  # settings, when it is applied
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class Result:
     """The table with its new columns, the confidences behind them, and the report."""
 
     frame: Any  # of the kind that was given: polars, pandas or pyarrow
-    confidences: dict[str, Floats]  # per CF: n × K, columns in the domain's order
+    confidences: Confidences  # per CF a table of that kind, with a column for each value
     report: Report
-    suspects: pl.DataFrame  # cells that most likely rule out the true value, ranked
+    diagnostics: pl.DataFrame  # which cells to look at, and why: see `jobs.diagnostics`
     model: "Model | None" = None  # what was learned from the table, if it was to be kept
+
+    def __repr__(self) -> str:
+        """Return what it holds, in a line."""
+        report, columns = self.report, count(len(frames.names(self.frame)), "column")
+        cfs = [f"{cf.name} (flagged)" if cf.flagged else cf.name for cf in report.columns]
+        named = f"{', '.join(cfs[:MENTIONED])}{', …' if len(cfs) > MENTIONED else ''}"
+        return f"Result({count(report.rows, 'row')}, {columns}, {count(len(cfs), 'CF')}: {named})"
+
+    def _repr_html_(self) -> str:
+        """Return the same for a notebook, above the report."""
+        return f"<p>{escape(repr(self))}</p>{self.report._repr_html_()}"
 
 
 class Model(Kept):
@@ -69,18 +84,28 @@ class Model(Kept):
             stages(JUDGE, 0, 1)
             judged = batch.judged()
         report = replace(
-            judged.verdict.report, timings=stages.seconds(), peak_memory_mb=budget.peak_mb()
+            judged.verdict.report,
+            timings=stages.seconds(),
+            peak_memory_mb=budget.peak_mb(),
+            sources=self.sources,
+            answers_sha256=batch.answers.hexdigest(),
         )
         columns = [
             pl.concat(series) for series in zip(*(one.columns for one in parts), strict=True)
         ]
-        confidences = {
-            cf: np.vstack([part.confidences[cf] for part in parts]) for cf in parts[0].confidences
-        }
-        return Result(frames.append(frame, columns), confidences, report, judged.suspects)
+        confidences = Confidences(
+            {
+                cf: np.vstack([part.confidences[cf] for part in parts])
+                for cf in parts[0].confidences
+            },
+            {cf: domain.values for cf, domain in self.encoding.domains.items()},
+            like=frame,
+        )
+        return Result(frames.append(frame, columns), confidences, report, judged.diagnostics)
 
     def changed(self, **settings: Any) -> Settings:
         """Return the settings with which it is applied, or raise if they belong to fitting."""
+        refuse_unknown(settings, OWN)
         fixed = [name for name in settings if name not in CHANGEABLE]
         if fixed:
             raise UsageError(

@@ -12,7 +12,7 @@ drawn from the seed. The number of threads changes nothing; the clock decides on
 are made.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from math import inf
 from typing import Any
 
@@ -20,17 +20,21 @@ import numpy as np
 
 from cfl_cli.core import draws
 from cfl_cli.core.arrays import Floats
-from cfl_cli.core.kinds import AUTO
+from cfl_cli.core.entries import read_by
+from cfl_cli.core.kinds import AUTO, COUNT, Bounds, Number
 from cfl_cli.core.parallel import Workers, available_cores
 from cfl_cli.core.settings import RunSettings, Settings
+from cfl_cli.core.shown import Shown
 from cfl_cli.core.stages import Expected, Progress, announce
-from cfl_cli.errors import DataError, ResourceError, UsageError
+from cfl_cli.errors import DataError, ResourceError, SchemaError, UsageError
 from cfl_cli.estimators import graph
 from cfl_cli.estimators.interface import Size
+from cfl_cli.jobs.arguments import OWN, AnySchema, Arguments
 from cfl_cli.jobs.cost import check_memory, size_of
 from cfl_cli.jobs.prepare import prepare, settle_gamma
 from cfl_cli.jobs.search import CHOICES, TESTING, TRIALS, Limit, Trial, confirm, search
 from cfl_cli.jobs.trials import Folds, Trials
+from cfl_cli.schema import edit
 from cfl_cli.schema.edit import Value
 from cfl_cli.schema.model import Schema
 from cfl_cli.steps.encode import Encoded
@@ -39,6 +43,7 @@ from cfl_cli.trust.intervals import Gain
 
 SAMPLE = 10_000  # rows that are searched on, if there are more
 BUDGET = 300.0  # seconds
+LIMITS = {"budget": Number(Bounds(least=0)), "trials": COUNT}
 
 
 @dataclass(frozen=True)
@@ -51,7 +56,7 @@ class Test:
 
 
 @dataclass(frozen=True)
-class Tuning:
+class Tuning(Shown):
     """What was tried, and what came of it."""
 
     trials: tuple[Trial, ...]  # in the order of trying; the first is the start
@@ -62,6 +67,21 @@ class Tuning:
     tested_rows: int  # and the tests made on so many
     seconds: float
     warnings: tuple[str, ...]
+    given: Schema = field(repr=False)  # that was tuned for
+
+    @property
+    def settings(self) -> dict[str, Value]:
+        """Return the settings to use, as `impute` takes them."""
+        return dict(self.chosen.settings)
+
+    @property
+    def schema(self) -> Schema:
+        """Return the schema with these settings, to be used, or to be written as its `text`."""
+        try:
+            return Schema.parse(edit.put(self.given.text, self.settings))
+        except SchemaError:  # its text cannot be edited
+            changed = self.given.settings.override(**self.settings)
+            return self.given.model_copy(update={"settings": changed})
 
     @property
     def chosen(self) -> Trial:
@@ -72,7 +92,7 @@ class Tuning:
 
 def tune(
     frame: Any,
-    schema: Schema,
+    schema: AnySchema,
     *,
     name: str = "table",
     budget: float | None = None,
@@ -87,8 +107,12 @@ def tune(
     `budget` is about how many seconds it may take, 300 unless `trials` says how many trials to
     make at most. The start is scored in any case. `settings` win over the schema's, as in `impute`.
     """
-    start = schema.settings.override(**settings)
-    limits = schema.run.override(jobs=jobs, max_memory=max_memory)
+    asked = {"budget": budget, "trials": trials}
+    read = read_by(LIMITS, {one: value for one, value in asked.items() if value is not None})
+    budget, trials = read.get("budget"), read.get("trials")
+    own = (*OWN, *LIMITS)
+    given = Arguments.read(schema, settings, jobs=jobs, max_memory=max_memory, own=own)
+    start, limits = given.settings, given.limits
     if budget is None:
         budget = BUDGET if trials is None else inf
     limit = Limit(budget, inf if trials is None else trials)
@@ -97,7 +121,7 @@ def tune(
             f"tune chooses settings of method graph, and the schema says {start.method}: take "
             "`method` out of it to tune"
         )
-    encoded = prepare(frame, schema, start, name=name, jobs=limits.jobs)
+    encoded = prepare(frame, given.schema, start, name=name, jobs=limits.jobs)
     start, warnings = settle_gamma(encoded, start)
     table = frames.size(frame)
     check_memory(encoded, start, table=table, jobs=limits.jobs, max_memory=limits.max_memory)
@@ -155,6 +179,7 @@ def tune(
         tested_rows=len(tested.rows) if tests else 0,
         seconds=limit.elapsed,
         warnings=(*encoded.warnings, *warnings),
+        given=given.schema,
     )
 
 

@@ -75,7 +75,7 @@ def test_a_table_with_a_few_hundred_distinct_rows_is_estimated_well(tmp_path):
     assert np.mean(list(cross_entropy.values())) <= 1.25
 
 
-@pytest.mark.parametrize("table", ["bank", "adult"])
+@pytest.mark.parametrize("table", ["bank", pytest.param("adult", marks=pytest.mark.slow)])
 def test_a_part_of_a_table_is_estimated_as_well_as_was_recorded(table):
     assert not quality.worse(quality.measure(table, DATA), quality.recorded()[table])
 

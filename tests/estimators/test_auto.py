@@ -96,7 +96,10 @@ def noise(n, rng):
     return rng.random((n, 3)), rng.choice(3, size=n, p=[0.6, 0.3, 0.1])
 
 
-@pytest.mark.parametrize("make", [stripes, rings, noise], ids=lambda make: make.__name__)
+LONG = [pytest.param(make, marks=pytest.mark.slow) for make in (stripes, noise)]
+
+
+@pytest.mark.parametrize("make", [rings, *LONG], ids=lambda make: make.__name__)
 def test_a_blend_is_not_worse_than_its_best_part_by_more_than_noise(make, monkeypatch):
     quick(monkeypatch)
     features, values = make(400, np.random.default_rng(0))

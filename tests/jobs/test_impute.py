@@ -74,7 +74,7 @@ def test_confidences_are_distributions_over_the_candidates_and_the_table_stays_a
     assert_frame_equal(result.frame.select(table.columns), before)
     assert result.frame.columns[: table.width] == table.columns
     for name, values in DOMAINS.items():
-        confidences = result.confidences[name]
+        confidences = result.confidences.arrays[name]
         soft = result.frame.select(f"{name}__{value}" for value in values).to_numpy()
         np.testing.assert_array_equal(confidences, soft)
         np.testing.assert_allclose(confidences.sum(axis=1), 1, atol=1e-12)
@@ -100,7 +100,7 @@ def test_confidences_are_distributions_over_the_candidates_and_the_table_stays_a
 def test_without_correction_the_imputed_value_is_still_a_candidate(table):
     result = impute(table, SCHEMA, mode="both", k=1, correction=False)
     for name, values in DOMAINS.items():
-        np.testing.assert_allclose(result.confidences[name].sum(axis=1), 1, atol=1e-9)
+        np.testing.assert_allclose(result.confidences.arrays[name].sum(axis=1), 1, atol=1e-9)
         for text, imputed in zip(table[name], result.frame[f"{name}_imputed"], strict=True):
             assert imputed in possible(text, values)
     assert all(0 <= column.entropy_reduction <= 1 for column in result.report.columns)
@@ -110,9 +110,9 @@ def test_without_correction_exclusions_come_back():
     table = pl.DataFrame({"x": [0, 1], "y": "p", "two": "", "three": ["t0", "t1"], "five": ""})
     result = impute(table, SCHEMA, k=1, iterations=1, gamma=0, correction=False)
     # Each row takes over what the other one's cell leaves possible.
-    assert result.confidences["three"].tolist() == [[0.5, 0, 0.5], [0, 0.5, 0.5]]
+    assert result.confidences.arrays["three"].tolist() == [[0.5, 0, 0.5], [0, 0.5, 0.5]]
     corrected = impute(table, SCHEMA, k=1, iterations=1, gamma=0)
-    assert corrected.confidences["three"].tolist() == [[0, 0, 1], [0, 0, 1]]
+    assert corrected.confidences.arrays["three"].tolist() == [[0, 0, 1], [0, 0, 1]]
 
 
 GROUPS = pl.DataFrame(
@@ -163,8 +163,8 @@ def test_more_neighbors_than_other_rows_are_refused(k):
         impute(GROUPS, TWO_CFS, k=k, name="data.csv")
     assert caught.value.problems == (
         (
-            f"data.csv: k = {k} needs more than {k} rows, and the table has 6: "
-            "set k (--k) to 5 or less"
+            "data.csv: 6 rows are too few to estimate from: use a fitted model (Model.apply), or "
+            "add rows"
         ),
     )
     impute(GROUPS, TWO_CFS, k=5)
@@ -173,8 +173,18 @@ def test_more_neighbors_than_other_rows_are_refused(k):
 def test_too_many_neighbors_are_told_together_with_what_else_is_wrong():
     with pytest.raises(DataError) as caught:
         impute(GROUPS.with_columns(sex=pl.lit("d")), TWO_CFS, k=6)
-    assert len(caught.value.problems) == 7
-    assert caught.value.problems[-1].startswith("table: k = 6 needs more than 6 rows")
+    few, outside = caught.value.problems
+    assert few.startswith("table: 6 rows are too few to estimate")
+    assert outside.startswith("table: column 'sex': 6 cells like 'd' (rows 1, 2, 3 …) are not in")
+
+
+def test_a_table_that_is_not_small_is_estimated_with_fewer_neighbors():
+    table = pl.concat([GROUPS] * 5)
+    with pytest.raises(DataError) as caught:
+        impute(table, TWO_CFS, k=30, name="data.csv")
+    assert caught.value.problems == (
+        "data.csv: k = 30 needs more than 30 rows, and the table has 30: set k to 29 or less",
+    )
 
 
 def test_keywords_win_over_the_schema_and_the_rest_stays():
@@ -207,7 +217,7 @@ def test_what_the_accuracy_is_under_bias_is_reported_if_asked():
 
 def test_settings_change_the_answer():
     def answer(**chosen):
-        return impute(GROUPS, TWO_CFS, **chosen).confidences["job"].tolist()
+        return impute(GROUPS, TWO_CFS, **chosen).confidences.arrays["job"].tolist()
 
     usual = answer()
     assert answer(iterations=1) != usual
@@ -220,7 +230,7 @@ def test_the_seed_decides_among_equal_distances():
     alike = pl.concat([GROUPS.with_columns(x=pl.lit(x)) for x in (0.0, 1.0)])
 
     def answer(seed):
-        return impute(alike, TWO_CFS, seed=seed, iterations=2).confidences["job"].tolist()
+        return impute(alike, TWO_CFS, seed=seed, iterations=2).confidences.arrays["job"].tolist()
 
     assert answer(7) == answer(7)
     assert len({str(answer(seed)) for seed in range(5)}) > 1
@@ -237,13 +247,13 @@ def test_threads_do_not_change_the_answer_or_stand_in_the_report():
 @pytest.mark.parametrize(
     ("wrong", "said"),
     [
-        ({"neighbours": 5}, "--neighbours: unknown key 'neighbours'"),
-        ({"k": 0}, "--k: expected at least 1, found 0"),
+        ({"neighbours": 5}, "neighbours: unknown argument (did you mean 'neighbors'?)"),
+        ({"k": 0}, "k: expected at least 1, found 0"),
         (
             {"mode": "harder"},
-            "--mode: expected hard, soft or both, found 'harder' (did you mean 'hard'?)",
+            "mode: expected hard, soft or both, found 'harder' (did you mean 'hard'?)",
         ),
-        ({"keep_flaged": True}, "--keep-flaged: unknown key 'keep_flaged' (did you mean"),
+        ({"keep_flaged": True}, "keep_flaged: unknown argument (did you mean"),
     ],
 )
 def test_a_setting_that_there_is_not_is_a_wrong_call(wrong, said):
@@ -342,7 +352,7 @@ def test_the_schemas_own_settings_are_used():
 
 
 def test_a_run_that_needs_more_memory_than_it_may_have_is_refused_with_a_number():
-    with pytest.raises(ResourceError, match=r"about \d+ MB of memory are needed, and --max-memory"):
+    with pytest.raises(ResourceError, match=r"about \d+ MB of memory are needed, and max_memory"):
         impute(GROUPS, TWO_CFS, max_memory="1MB")
     assert impute(GROUPS, TWO_CFS, max_memory="1 GiB").report.rows == len(GROUPS)
 
@@ -365,5 +375,5 @@ def test_names_that_clash_are_told_together_with_bad_cells():
 
 def test_whole_numbers_of_numpy_are_whole_numbers():
     assert impute(GROUPS, TWO_CFS, k=np.int64(2), seed=np.uint8(1)).report.settings["k"] == 2
-    with pytest.raises(UsageError, match="--k: expected a whole number"):
+    with pytest.raises(UsageError, match="k: expected a whole number"):
         impute(GROUPS, TWO_CFS, k=True)

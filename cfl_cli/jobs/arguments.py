@@ -1,0 +1,54 @@
+"""What callers give a job: a schema in any form, and settings by their names."""
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Self, TypeAlias
+
+from cfl_cli.core.entries import entries, raise_flaws
+from cfl_cli.core.messages import did_you_mean
+from cfl_cli.core.settings import RunSettings, Settings
+from cfl_cli.schema.model import Schema
+
+AnySchema: TypeAlias = Schema | Mapping[str, Any] | str | os.PathLike[str]
+OWN = ("name", "progress", "jobs", "max_memory")  # arguments that are no settings
+
+
+@dataclass(frozen=True)
+class Arguments:
+    """A schema, and the settings that it and the caller ask for."""
+
+    schema: Schema
+    settings: Settings
+    limits: RunSettings
+
+    @classmethod
+    def read(
+        cls,
+        schema: AnySchema,
+        settings: Mapping[str, Any],
+        *,
+        jobs: int | None,
+        max_memory: int | None,
+        own: Sequence[str] = OWN,
+    ) -> Self:
+        """Return what was given, or raise with all that is wrong; `own` are the job's arguments."""
+        read = Schema.of(schema)
+        refuse_unknown(settings, own)
+        return cls(
+            read,
+            read.settings.override(**settings),
+            read.run.override(jobs=jobs, max_memory=max_memory),
+        )
+
+
+def refuse_unknown(given: Mapping[str, Any], own: Sequence[str]) -> None:
+    """Raise if a name is neither a setting's nor one of the job's `own` arguments."""
+    known = [setting.name for setting in entries(Settings)]
+    raise_flaws(
+        [
+            (name, f"unknown argument{did_you_mean(name, [*known, *own])}")
+            for name in given
+            if name not in known
+        ]
+    )
