@@ -1,0 +1,1 @@
+"""Messy tables whose right schema is known, and what `cfl` makes of them."""

@@ -1,0 +1,110 @@
+"""A messy file: its columns, what is right to say of each, and how the file is written."""
+
+import csv
+import io
+from dataclasses import dataclass
+from typing import Literal, Self
+
+Quoting = Literal["minimal", "all", "texts"]
+QUOTING: dict[Quoting, Literal[0, 1, 2]] = {
+    "minimal": csv.QUOTE_MINIMAL,
+    "all": csv.QUOTE_ALL,
+    "texts": csv.QUOTE_NONNUMERIC,
+}
+ANY_DECIMAL = (None, ".", ",")
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column's cells, and every draft of it that a careful colleague would accept."""
+
+    name: str
+    kind: str  # what is hard about it: figures are given by kind
+    cells: tuple[str, ...]
+    types: tuple[str, ...]  # a type of OFs, `ignore`, `complementary`
+    codes: tuple[str, ...] = ()  # cells that must count as missing
+    either: tuple[str, ...] = ()  # cells that may count as missing, or be values
+    decimals: tuple[str | None, ...] = ANY_DECIMAL  # that read the numbers right
+    units: tuple[str | None, ...] = (None,)
+    formats: tuple[str, ...] = ()  # of dates; "" stands for ISO 8601, with nothing said
+    order: tuple[str, ...] = ()  # of an ordered column, or its reverse
+    domain: tuple[str, ...] = ()  # of a CF
+    separator: str | None = None
+    exact: str | None = None
+    doubtful: bool = False  # a mark is welcome even if the guess is right
+    marked: bool = False  # no draft is right without a mark
+
+    @property
+    def is_cf(self) -> bool:
+        """Whether the column is named as a CF."""
+        return "complementary" in self.types
+
+
+@dataclass(frozen=True)
+class MessyFile:
+    """A file as somebody exported it."""
+
+    name: str
+    columns: tuple[Column, ...]
+    delimiter: str = ","
+    encoding: str = "utf-8"
+    quoting: Quoting = "minimal"
+    newline: str = "\r\n"
+    above: str = ""  # a line above the header, such as sep=;
+    suffix: str = ".csv"
+
+    @property
+    def cfs(self) -> list[str]:
+        """The columns that the user names as CFs."""
+        return [column.name for column in self.columns if column.is_cf]
+
+    @property
+    def rows(self) -> int:
+        """How many rows it holds."""
+        return len(self.columns[0].cells)
+
+    def text(self) -> str:
+        """Return what the file says."""
+        stream = io.StringIO()
+        stream.write(self.above + self.newline if self.above else "")
+        writer = csv.writer(
+            stream,
+            delimiter=self.delimiter,
+            lineterminator=self.newline,
+            quoting=QUOTING[self.quoting],
+        )
+        writer.writerow([column.name for column in self.columns])
+        for row in zip(*(column.cells for column in self.columns), strict=True):
+            writer.writerow([_bare(cell) if self.quoting == "texts" else cell for cell in row])
+        return stream.getvalue()
+
+    def data(self) -> bytes:
+        """Return the bytes of the file."""
+        return self.text().encode(self.encoding)
+
+
+class _Bare(float):
+    """A cell that R writes without quotes."""
+
+    def __new__(cls, cell: str) -> Self:
+        made = super().__new__(cls, 0.0)
+        made.cell = cell
+        return made
+
+    cell: str
+
+    def __repr__(self) -> str:
+        return self.cell
+
+    __str__ = __repr__
+
+
+def _bare(cell: str) -> str | _Bare:
+    """Return a cell that is written without quotes if R would: a number, TRUE, NA."""
+    if cell in {"NA", "TRUE", "FALSE", ""}:
+        return _Bare(cell)
+    try:
+        float(cell)
+    except ValueError:
+        return cell
+    return _Bare(cell)
