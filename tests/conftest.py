@@ -14,7 +14,7 @@ from cfl_cli.core.parallel import Workers, available_cores
 # The same few examples every time while working, other ones at every run of the checks, and many
 # for a night: HYPOTHESIS_PROFILE=long or --hypothesis-profile=long.
 settings.register_profile("dev", deadline=None, print_blob=True, max_examples=25, derandomize=True)
-settings.register_profile("ci", deadline=None, print_blob=True, max_examples=12)
+settings.register_profile("ci", deadline=None, print_blob=True, max_examples=10)
 settings.register_profile("long", deadline=None, print_blob=True, max_examples=1000)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "dev"))
 

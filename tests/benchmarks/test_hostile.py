@@ -82,6 +82,7 @@ def test_mutants_are_many_and_differ_from_the_model(path):
     assert len(same) < 20  # such as an array of one row that is reversed
 
 
+@pytest.mark.slow
 def test_mutants_of_a_model_are_refused_or_are_other_models(path):
     run = python("-m", "benchmarks.models.hostile", path, "--most", "8")
     assert run.returncode == 0, run.stdout + run.stderr

@@ -339,6 +339,7 @@ def tried(tmp_path_factory):
     return folder
 
 
+@pytest.mark.slow
 def test_a_generated_table_goes_all_the_way_to_the_page(tried):
     known = Summary.from_json((tried / "results.json").read_text())
     assert known.missing == 0
@@ -355,6 +356,7 @@ def test_a_generated_table_goes_all_the_way_to_the_page(tried):
     assert figures == {"estimates.svg", "iterations.svg", "settings.svg"}
 
 
+@pytest.mark.slow
 def test_every_number_of_the_page_stands_in_the_results(tried):
     known = json.loads((tried / "docs" / "results.json").read_text())
     held = {
@@ -368,6 +370,7 @@ def test_every_number_of_the_page_stands_in_the_results(tried):
     assert shown <= held
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", ["ipal", "graph", "auto"])
 def test_every_number_can_be_checked_by_what_cfl_impute_writes(method, tried, tmp_path):
     with less():
@@ -408,6 +411,7 @@ def test_a_written_table_is_the_one_that_is_tried(tmp_path):
     assert found.equals(tables.generated(50, seed=1).masked)
 
 
+@pytest.mark.slow
 def test_a_second_run_finds_everything_known_and_writes_the_same(tried, capsys):
     before = (tried / "results.md").read_bytes()
     with less() as patch:

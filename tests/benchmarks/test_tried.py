@@ -105,6 +105,7 @@ def other_cells(lab):
     return altered
 
 
+@pytest.mark.slow
 def test_hidden_cells_reach_neither_what_feeds_a_graph_nor_a_search(lab):
     altered = other_cells(lab)
     assert (lab.known.candidates != altered.known.candidates).any()

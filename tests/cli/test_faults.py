@@ -23,6 +23,7 @@ settings: {k: 2, iterations: 3, folds: 0, jobs: 1, overwrite: true, quiet: true}
 """
 ROWS = "".join(f"{age},{'abc'[age % 3]}\n" for age in range(40))
 FORMATS = ["csv", "parquet", "jsonl.gz"]
+MOSTLY_LATER = [FORMATS[0], *(pytest.param(form, marks=pytest.mark.slow) for form in FORMATS[1:])]
 UNHARMED = 99
 OLD = b"what was here before"
 
@@ -72,9 +73,8 @@ def check_whole(found, form, new):
     return set(found) - {f"o.{form}", "report.json"}
 
 
-@pytest.mark.parametrize(
-    "form", ["csv", *(pytest.param(form, marks=pytest.mark.slow) for form in FORMATS[1:])]
-)
+@pytest.mark.slow
+@pytest.mark.parametrize("form", FORMATS)
 def test_a_call_that_fails_or_kills_leaves_old_or_new(folder, form):
     new = prepared(folder, form)
     given = [sys.executable, BUILDERS / "faulty.py", folder / "out", "--", *arguments(folder, form)]
@@ -99,7 +99,7 @@ def test_a_call_that_fails_or_kills_leaves_old_or_new(folder, form):
     assert len(harmed) == 9  # five calls, two ways; a file with a name is not linked
 
 
-@pytest.mark.parametrize("form", FORMATS)
+@pytest.mark.parametrize("form", MOSTLY_LATER)
 def test_a_limit_on_file_sizes_leaves_the_old_files(folder, form):
     new = prepared(folder, form)
     limit = len(new) - 1
@@ -115,7 +115,7 @@ def test_a_limit_on_file_sizes_leaves_the_old_files(folder, form):
     assert contents(folder) == {f"o.{form}": OLD, "report.json": OLD}
 
 
-@pytest.mark.parametrize("form", FORMATS)
+@pytest.mark.parametrize("form", MOSTLY_LATER)
 def test_a_full_disk_leaves_the_old_files(folder, form):
     mount = ["mount", "-t", "tmpfs", "-o", "size=4k", "tmpfs", str(folder / "out")]
     if os.geteuid() != 0 or subprocess.run(mount, check=False, capture_output=True).returncode:
@@ -173,7 +173,7 @@ def side_by_side():
         yield start
 
 
-@pytest.mark.parametrize("form", ["csv", "parquet"])
+@pytest.mark.parametrize("form", ["csv", pytest.param("parquet", marks=pytest.mark.slow)])
 def test_runs_to_the_same_table_never_mix(folder, form, side_by_side):
     runs = {k: arguments(folder, form, "--k", str(k)) for k in (2, 3, 4)}
     expected = {}

@@ -54,6 +54,7 @@ def test_a_table_can_come_and_go_through_pipes(folder):
     assert sorted(os.listdir()) == ["d.csv", "s.yml"]  # noqa: PTH208 — names are all we want
 
 
+@pytest.mark.slow
 def test_the_report_can_be_printed_and_piped_on(folder):
     run = cfl("impute", "d.csv", "-s", "s.yml", "-o", "o.csv", "--report", "-")
     assert Report.from_json(run.stdout, name="stdout").rows == 12

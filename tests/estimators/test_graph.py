@@ -159,7 +159,7 @@ def log_scores(features, evidence, hidden):
     return np.log(mass).mean(axis=0)
 
 
-@pytest.mark.parametrize("gamma", [0.0, 0.25])
+@pytest.mark.parametrize("gamma", [pytest.param(0.0, marks=pytest.mark.slow), 0.25])
 def test_every_cf_stops_where_its_hidden_cells_are_predicted_best(gamma):
     features, candidates = table(7, n=400)
     candidates[:, 3:] = candidates[np.random.default_rng(1).permutation(400), 3:]  # noise

@@ -96,6 +96,7 @@ def test_confidences_are_distributions_over_the_candidates_and_the_table_stays_a
                 assert confidence == 1
 
 
+@pytest.mark.slow
 @given(table=tables())
 def test_without_correction_the_imputed_value_is_still_a_candidate(table):
     result = impute(table, SCHEMA, mode="both", k=1, correction=False)
