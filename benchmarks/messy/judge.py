@@ -78,7 +78,7 @@ def _date(column: Column, form: str) -> Iterator[str]:
 def _same_days(texts: list[str], form: str, right: str) -> bool:
     try:
         return all(
-            datetime.strptime(text, form) == datetime.strptime(text, right)  # noqa: DTZ007
+            datetime.strptime(text, form) == datetime.strptime(text, right)  # noqa: DTZ007 — a table's own time
             for text in texts
         )
     except ValueError:

@@ -50,8 +50,8 @@ def score_file(file: MessyFile, folder: Path, *, told: bool, run: bool) -> FileS
     """Return how a file is drafted."""
     made = draft(file, folder, told=told)
     if made.schema is None:
-        columns = [ColumnScore(file.name, c, ("no draft",), False, False) for c in file.columns]  # noqa: FBT003
-        return FileScore(file.name, tuple(columns), made.why, False, "no draft", "no draft")  # noqa: FBT003
+        columns = [ColumnScore(file.name, c, ("no draft",), False, False) for c in file.columns]  # noqa: FBT003 — said by its place
+        return FileScore(file.name, tuple(columns), made.why, False, "no draft", "no draft")  # noqa: FBT003 — said by its place
     columns = [_column(file, column, made) for column in file.columns]
     names = {name for name in made.notes if name}
     is_found = names >= {column.name for column in file.columns if column.name}

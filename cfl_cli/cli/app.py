@@ -58,7 +58,7 @@ class Commands(TyperGroup):
         """Return the names of all commands, in the order of the first page."""
         return [*COMMANDS]
 
-    def get_command(self, ctx: Any, cmd_name: str) -> Any:  # noqa: ARG002
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:  # noqa: ARG002 — click's signature
         """Return a command, whose file is imported only now; None if there is no such command."""
         if cmd_name not in COMMANDS:
             return None

@@ -36,7 +36,7 @@ def install(ctx: typer.Context, value: bool) -> None:  # noqa: FBT001 — Typer'
     _refuse_arguments(ctx)
     from typer import completion  # noqa: PLC0415 — seldom needed
 
-    shell, path = completion.install(prog_name=PROGRAM, complete_var=VARIABLE)  # type: ignore[attr-defined]
+    shell, path = completion.install(prog_name=PROGRAM, complete_var=VARIABLE)  # type: ignore[attr-defined]  # typer's types lack it
     if shell == "zsh":
         path.write_text(ZSH, encoding="utf-8")
     typer.echo(f"{shell} completion is in {path}; it works in new terminals")
@@ -51,7 +51,7 @@ def show(ctx: typer.Context, value: bool) -> None:  # noqa: FBT001 — Typer's s
     from typer import completion  # noqa: PLC0415 — seldom needed
 
     shell = completion._get_shell_name()  # type: ignore[attr-defined]  # noqa: SLF001 — no other way
-    script = completion.get_completion_script(  # type: ignore[attr-defined]
+    script = completion.get_completion_script(  # type: ignore[attr-defined]  # typer's types lack it
         prog_name=PROGRAM, complete_var=VARIABLE, shell=shell or ""
     )
     typer.echo(ZSH if shell == "zsh" else script)

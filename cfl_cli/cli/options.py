@@ -19,12 +19,12 @@ class Text(FileName):
     words: tuple[str, ...] = ()  # to complete it with
 
     @property
-    def metavar(self) -> str:  # type: ignore[override]
+    def metavar(self) -> str:  # type: ignore[override]  # of the instance, not of the class
         """What help shows."""
         return self.shown
 
     @property
-    def choices(self) -> tuple[str, ...]:  # type: ignore[override]
+    def choices(self) -> tuple[str, ...]:  # type: ignore[override]  # of the instance, not of the class
         """The words that it is usually one of."""
         return self.words
 
@@ -38,7 +38,7 @@ class Columns(FileName):
     def read(self, value: object) -> Any:
         """Return the names."""
         lines = value.splitlines() if isinstance(value, str) else value
-        return [super(Columns, self).read(one) for one in lines if one]  # type: ignore[attr-defined]
+        return [super(Columns, self).read(one) for one in lines if one]  # type: ignore[attr-defined]  # mypy does not follow it here
 
 
 @dataclass(frozen=True)

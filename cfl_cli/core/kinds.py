@@ -83,7 +83,7 @@ class Whole(Kind):
         return "N|auto" if self.auto else "N"
 
     @property
-    def choices(self) -> tuple[str, ...]:  # type: ignore[override]
+    def choices(self) -> tuple[str, ...]:  # type: ignore[override]  # of the instance, not of the class
         """The word that it can be."""
         return (AUTO,) if self.auto else ()
 
@@ -115,12 +115,12 @@ class Number(Kind):
     word: str = "X"  # that stands for it in help
 
     @property
-    def metavar(self) -> str:  # type: ignore[override]
+    def metavar(self) -> str:  # type: ignore[override]  # of the instance, not of the class
         """What help shows."""
         return f"{self.word}|auto" if self.auto else self.word
 
     @property
-    def choices(self) -> tuple[str, ...]:  # type: ignore[override]
+    def choices(self) -> tuple[str, ...]:  # type: ignore[override]  # of the instance, not of the class
         """The word that it can be."""
         return (AUTO,) if self.auto else ()
 
@@ -168,12 +168,12 @@ class Choice(Kind):
     words: tuple[str, ...]
 
     @property
-    def choices(self) -> tuple[str, ...]:  # type: ignore[override]
+    def choices(self) -> tuple[str, ...]:  # type: ignore[override]  # of the instance, not of the class
         """The words."""
         return self.words
 
     @property
-    def metavar(self) -> str:  # type: ignore[override]
+    def metavar(self) -> str:  # type: ignore[override]  # of the instance, not of the class
         """What help shows."""
         return "|".join(self.words)
 

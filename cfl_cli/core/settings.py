@@ -112,7 +112,7 @@ class Settings(SettingsTable):
     )
     calibration: bool = entry(
         Switch(),
-        True,  # noqa: FBT003
+        True,  # noqa: FBT003 — a default
         "Calibrate confidences of graph by hidden cells, with one power per CF; answers stay the "
         "same.",
         *("impute", "fit", "check"),
@@ -151,7 +151,7 @@ class Settings(SettingsTable):
     )
     keep_flagged: bool = entry(
         Switch(),
-        False,  # noqa: FBT003
+        False,  # noqa: FBT003 — a default
         "Leave flagged CFs as observed.",
         *("impute", "fit", "apply", "check"),
         panel="output",
@@ -208,7 +208,7 @@ class RunSettings(SettingsTable):
     )
     fail_on_flag: bool = entry(
         Switch(),
-        False,  # noqa: FBT003
+        False,  # noqa: FBT003 — a default
         "Exit with code 3 if a CF is flagged.",
         *("impute", "fit", "apply", "check"),
         panel="judging",
@@ -235,7 +235,7 @@ class RunSettings(SettingsTable):
     )
     overwrite: bool = entry(
         Switch(),
-        False,  # noqa: FBT003
+        False,  # noqa: FBT003 — a default
         "Replace files that exist.",
         *WRITING,
         panel="output",
@@ -244,7 +244,7 @@ class RunSettings(SettingsTable):
     )
     quiet: bool = entry(
         Switch(),
-        False,  # noqa: FBT003
+        False,  # noqa: FBT003 — a default
         "Print errors only.",
         *("impute", "fit", "apply", "check", "tune", "mask", "audit"),
         panel="run",
@@ -252,7 +252,7 @@ class RunSettings(SettingsTable):
     )
     verbose: bool = entry(
         Switch(),
-        False,  # noqa: FBT003
+        False,  # noqa: FBT003 — a default
         "Show a traceback with errors.",
         EVERY_COMMAND,
         panel="run",

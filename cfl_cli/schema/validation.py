@@ -69,7 +69,7 @@ class _Raising(ModelMetaclass):
             return super().__call__(*args, **entries)
         except ValidationError as error:
             # Only `Model` and its children have this metaclass, which mypy cannot know.
-            raise SchemaError(*map(str, flaws(error, cls))) from None  # type: ignore[arg-type]
+            raise SchemaError(*map(str, flaws(error, cls))) from None  # type: ignore[arg-type]  # see above
 
 
 class Model(BaseModel, metaclass=_Raising):

@@ -82,7 +82,7 @@ def read_sniffed(place: Place, **signs: str | None) -> tuple[Table, "Sniffed | N
     if "delimiter" not in kind.signs:
         return codec_of(kind).read(data, options), None
     from cfl_cli.tables.csv_hints import title_above  # noqa: PLC0415 — only drafts need it
-    from cfl_cli.tables.sniff import sniff  # noqa: PLC0415
+    from cfl_cli.tables.sniff import sniff  # noqa: PLC0415 — only drafts need it
 
     found = sniff(data, **options.signs, usual=kind.delimiter)
     if found.shape and not found.shape.first:

@@ -222,7 +222,7 @@ def _abbreviated(format_: str, tally: Tally) -> str:
     """Return the format with %b where months are cut short."""
     if "%B" not in format_:
         return format_
-    names = {_pattern(format_).fullmatch(text)["B"].rstrip(".") for text in tally.texts}  # type: ignore[index]
+    names = {_pattern(format_).fullmatch(text)["B"].rstrip(".") for text in tally.texts}  # type: ignore[index]  # all texts fit
     return format_ if max(map(len, names)) > 4 else format_.replace("%B", "%b")
 
 

@@ -83,4 +83,4 @@ def test_the_cells_hold_what_the_truth_says(file):
         if column.order:
             assert {*judge.seen(column)} == {*column.order}
         for form in (form for form in column.formats[:1] if form and "%B" not in form):
-            assert all(datetime.strptime(text, form) for text in judge.seen(column))  # noqa: DTZ007
+            assert all(datetime.strptime(text, form) for text in judge.seen(column))  # noqa: DTZ007 — a table's own time

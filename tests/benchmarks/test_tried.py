@@ -122,7 +122,7 @@ def test_a_score_is_the_likelihood_worked_out_by_hand(lab):
 
 def test_a_mixture_finds_the_part_that_tells_the_cells():
     mass = np.array([[0.9, 0.8, 0.9], [0.1, 0.2, 0.1]])
-    np.testing.assert_allclose(blends._em(mass), [1, 0], atol=1e-6)  # noqa: SLF001
+    np.testing.assert_allclose(blends._em(mass), [1, 0], atol=1e-6)  # noqa: SLF001 — what is tested
 
 
 def test_a_gain_that_is_clear_is_bold():

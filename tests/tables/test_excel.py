@@ -10,8 +10,7 @@ from builders.books import ods, ods_number, ods_row, ods_text, row, sheet, xlsx,
 from cfl_cli.errors import CflError, DataError, ResourceError, UsageError
 from cfl_cli.tables import excel_archive, excel_ods, excel_table
 from cfl_cli.tables import table as tables
-from cfl_cli.tables.excel_formats import Shown, moment, shown_by
-from cfl_cli.tables.excel_grid import Kind, Spot
+from cfl_cli.tables.excel_grid import Spot
 from cfl_cli.tables.place import Place
 
 HEAD = row(1, "a", "b")
@@ -499,50 +498,6 @@ def test_damage_is_refused_or_makes_no_difference(book, data, name, times):
             assert outcome(book, damaged, name) in (1, expected)
 
 
-@pytest.mark.parametrize(
-    ("code", "expected"),
-    [
-        ("General", Shown.NUMBER),
-        ("0.00E+00", Shown.NUMBER),
-        ('#,##0.00 "days"', Shown.NUMBER),
-        ("[Red]0;[Blue]-0", Shown.NUMBER),
-        ("[$-409]0.0\\d", Shown.NUMBER),
-        ("yyyy-mm-dd", Shown.DATE),
-        ("[$-407]d. mmmm yyyy;@", Shown.DATE),
-        ("mmm", Shown.DATE),
-        ("dd/mm/yy hh:mm", Shown.DATE),
-        ("hh:mm:ss AM/PM", Shown.CLOCK),
-        ("mm:ss.0", Shown.CLOCK),
-        ("[h]:mm:ss", Shown.ELAPSED),
-        ("[mm]:ss", Shown.ELAPSED),
-    ],
-)
-def test_a_format_shows_numbers_as_what_it_says(code, expected):
-    assert shown_by(code) == expected
-
-
-@pytest.mark.parametrize(
-    ("number", "day"),
-    [
-        (1, "1900-01-01"),
-        (59, "1900-02-28"),
-        (61, "1900-03-01"),  # Excel has a 29th of February between them
-        (45352, "2024-03-01"),
-        (2958465, "9999-12-31"),
-    ],
-)
-def test_a_number_is_the_day_that_excel_shows(number, day):
-    for part in (0, 0.25):
-        kind, milliseconds = moment(number + part, Shown.DATE, from_1904=False)
-        then = np.datetime64(day) + np.timedelta64(int(part * 24), "h")
-        assert (kind, np.datetime64(milliseconds, "ms")) == (Kind.DATE, then)
-
-
-@pytest.mark.parametrize("number", [-1, 60, 2958466, 1e21])
-def test_some_numbers_are_no_day(number):
-    assert moment(number, Shown.DATE, from_1904=False) is None
-
-
 def test_cells_have_the_names_that_excel_gives_them():
     assert [str(Spot(0, n)) for n in (0, 25, 26, 701, 702, 16383)] == [
         "A1",
@@ -562,9 +517,9 @@ def test_other_readers_find_the_same_in_what_other_writers_write(book):
         target = made.add_worksheet("Data")
         rows = [
             ["n", "t", "d", "b"],
-            [1 / 3, "Größe <5 & 6", dt.datetime(2024, 3, 1, 8, 15), True],  # noqa: DTZ001
+            [1 / 3, "Größe <5 & 6", dt.datetime(2024, 3, 1, 8, 15), True],  # noqa: DTZ001 — a table's own time
             [-2.5, "a\nb", dt.datetime(1999, 12, 31), False],  # noqa: DTZ001 — a sheet has no zone
-            [1e-300, " 007", dt.datetime(2000, 2, 29, 23, 59, 59), True],  # noqa: DTZ001
+            [1e-300, " 007", dt.datetime(2000, 2, 29, 23, 59, 59), True],  # noqa: DTZ001 — a table's own time
         ]
         for number, cells in enumerate(rows):
             target.write_row(number, 0, cells)

@@ -264,7 +264,7 @@ def test_a_matrix_becomes_numbers_where_it_holds_numbers_and_text_elsewhere():
         (pd.Series(pd.to_datetime(["2024-05-01", None])), pl.Datetime("us")),
         (pd.Series(pd.to_datetime(["2024-05-01"])).dt.tz_localize("CET"), pl.Datetime("us", "UTC")),
         (pd.Series([dt.date(2024, 5, 1), None]), pl.Date),
-        (pd.Series([dt.date(2024, 5, 1), dt.datetime(2024, 5, 1)]), pl.String),  # noqa: DTZ001
+        (pd.Series([dt.date(2024, 5, 1), dt.datetime(2024, 5, 1)]), pl.String),  # noqa: DTZ001 — a table's own time
         (pd.Series([["a"], ("b", None), np.array(["c"]), None]), pl.List(pl.String)),
         (pd.Series([["a"], "b"]), pl.String),
         (pd.Series([1.0, 2.0, 1.0], dtype="category"), pl.Float64),

@@ -63,7 +63,7 @@ def test_what_was_written_in_a_format_is_recognised_and_comes_back(days, format_
     found = [one.replace("%b", "%B") for one in formats(tallied(cells))]
     assert format_ in found
     unique = all(
-        dt.datetime.strptime(cell, one).date() == day  # noqa: DTZ007
+        dt.datetime.strptime(cell, one).date() == day  # noqa: DTZ007 — a table's own time
         for cell, day in zip(cells, days, strict=True)
         for one in found[:1]
     )

@@ -12,11 +12,11 @@ from cfl_cli.texts.dates import FormatError, cycle_features, days, pattern
 
 START = datetime(1970, 1, 1)  # noqa: DTZ001 — days are counted from it as they stand
 MOMENTS = [
-    datetime(1, 1, 1),  # noqa: DTZ001
-    datetime(1969, 12, 31, 23, 59, 59, 999999),  # noqa: DTZ001
-    datetime(2000, 2, 29, 6),  # noqa: DTZ001
-    datetime(2024, 3, 1, 12, 30, 15, 250000),  # noqa: DTZ001
-    datetime(9999, 12, 31, 18),  # noqa: DTZ001
+    datetime(1, 1, 1),  # noqa: DTZ001 — a table's own time
+    datetime(1969, 12, 31, 23, 59, 59, 999999),  # noqa: DTZ001 — a table's own time
+    datetime(2000, 2, 29, 6),  # noqa: DTZ001 — a table's own time
+    datetime(2024, 3, 1, 12, 30, 15, 250000),  # noqa: DTZ001 — a table's own time
+    datetime(9999, 12, 31, 18),  # noqa: DTZ001 — a table's own time
 ]
 FORMATS = (
     *("%d.%m.%Y", "%m/%d/%Y %H:%M:%S", "%Y%m%d", "%Y%m%dT%H%M%S", "%d %B %Y", "%b %d, %Y"),
@@ -104,7 +104,7 @@ def test_two_digit_years_are_those_that_datetime_takes_them_for():
     ],
 )
 def test_months_have_names_in_seven_languages(text, form, month):
-    assert read(text, format=form) == [count(datetime(2024, month, 1))]  # noqa: DTZ001
+    assert read(text, format=form) == [count(datetime(2024, month, 1))]  # noqa: DTZ001 — a table's own time
 
 
 def test_hours_of_half_a_day_begin_with_12():
@@ -149,13 +149,13 @@ def test_opposite_places_of_a_cycle_lie_1_apart_and_the_same_place_0():
 
 
 def test_the_place_in_a_year_is_its_share_of_that_year():
-    moments = [datetime(2023, 1, 1), datetime(2023, 7, 2, 12), datetime(2024, 7, 2), START]  # noqa: DTZ001
+    moments = [datetime(2023, 1, 1), datetime(2023, 7, 2, 12), datetime(2024, 7, 2), START]  # noqa: DTZ001 — a table's own time
     points = cycle_features(np.array([count(moment) for moment in moments]), "year")
     assert points == pytest.approx(np.array([[1, 0.5], [0, 0.5], [0, 0.5], [1, 0.5]]))
 
 
 def test_a_week_begins_on_monday():
-    monday = count(datetime(2024, 3, 4))  # noqa: DTZ001
+    monday = count(datetime(2024, 3, 4))  # noqa: DTZ001 — a table's own time
     assert date(2024, 3, 4).isoweekday() == 1
     assert cycle_features(np.array([monday]), "week")[0] == pytest.approx([1, 0.5])
 

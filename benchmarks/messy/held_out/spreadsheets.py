@@ -249,7 +249,7 @@ def _pressure(_: Language, dice: Dice, tail: str) -> Column:
 
 
 def _icd(_: Language, dice: Dice, tail: str) -> Column:
-    codes = [f"{letter}{n:02d}.{n % 10}" for letter, n in zip("JKLMNJKL", range(3, 90, 11))]  # noqa: B905
+    codes = [f"{letter}{n:02d}.{n % 10}" for letter, n in zip("JKLMNJKL", range(3, 90, 11))]  # noqa: B905 — as many as there are letters
     return k.code(f"ICD{tail}", dice.pick(codes))
 
 

@@ -1,0 +1,43 @@
+"""Columns as people have them, and what a draft makes of them."""
+
+import random
+
+import polars as pl
+
+from cfl_cli.schema.draft import draft
+from cfl_cli.schema.model import Schema
+
+ROWS = 240
+BRANDS = ["Adidas", "Asics", "Nike", "Puma", "Reebok"]
+
+
+def some(values, *, rows=ROWS, seed=1):
+    draw = random.Random(seed)  # noqa: S311 — any will do
+    return [*values, *draw.choices(values, k=rows - len(values))]
+
+
+def lists(joint, values=BRANDS):
+    draw = random.Random(2)  # noqa: S311 — any will do
+    return [joint.join(draw.sample(values, draw.randint(1, 3))) for _ in range(ROWS)]
+
+
+class Drafted:
+    """A drafted column beside an OF and a CF, and its line in the draft."""
+
+    def __init__(self, cells, *others, name="it", file=None):
+        of = [str(number % 89 + 7) for number in range(len(cells))]
+        table = {name: cells, "of": of, "cf": some(BRANDS, rows=len(cells))}
+        table |= {f"other {number}": other for number, other in enumerate(others)}
+        self.text = draft(pl.DataFrame(table), cfs=["cf"], ignored=[], file=file)
+        self.schema = Schema.parse(self.text)
+        self.column = self.schema.columns[name]
+        lines = self.text.splitlines()
+        self.line = next(line for line in lines if line.startswith((f"  {name}:", f'  "{name}":')))
+        self.is_marked = "# ?" in self.line
+        self.missing = self.schema.missing_in(name)
+
+
+def cf(cells):
+    table = pl.DataFrame({"of": [str(n % 89 + 7) for n in range(len(cells))], "it": cells})
+    text = draft(table, cfs=["it"], ignored=[])
+    return Schema.parse(text).columns["it"], text.splitlines()[-1]
