@@ -436,14 +436,14 @@ def test_cells_at_the_far_end_of_a_sheet_take_no_memory(book):
 
 def test_what_is_larger_than_memory_is_refused_before_it_is_unpacked(book, monkeypatch):
     data = xlsx(sheet(HEAD, row(2, "x" * 10_000, 1)))
-    monkeypatch.setattr(excel_archive, "roomy", lambda: 5_000)
-    (line,) = refusal(book, data, kind=ResourceError)
+    with monkeypatch.context() as patch:
+        patch.setattr(excel_archive, "roomy", lambda: 5_000)
+        (line,) = refusal(book, data, kind=ResourceError)
     assert "MB, too much for the memory of this machine" in line
-    monkeypatch.undo()
-    monkeypatch.setattr(excel_table, "roomy", lambda: 8)
-    (line,) = refusal(book, data, kind=ResourceError)
+    with monkeypatch.context() as patch:
+        patch.setattr(excel_table, "roomy", lambda: 8)
+        (line,) = refusal(book, data, kind=ResourceError)
     assert "1 row of 2 columns, 0 MB, are too much for the memory" in line
-    monkeypatch.undo()
     monkeypatch.setattr(excel_ods, "roomy", lambda: 64_000)
     repeated = ods_number(7, ' table:number-columns-repeated="1001"')
     (line,) = refusal(book, ods(ods_text("a"), repeated), "book.ods", kind=ResourceError)
