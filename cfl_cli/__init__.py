@@ -6,7 +6,7 @@ The map of the house. A room imports only rooms above it:
                  a cell says), uniformity (whether cells are so), known (what is known of the
                  rows), groups, posterior, log_score; draws, parallel, stages, budget; state (what
                  is kept of something fitted); settings (+ entries, kinds), methods; messages
-                 (+ wording, as whoever calls writes it), shown
+                 (+ wording, as whoever calls writes it), shown, versions
     texts/       what the texts of a column look like: tally (the different ones with their counts);
                  numbers, dates, booleans, matching (which value a text means), columns (of any
                  type, as text); missing_codes, number_readings, date_formats, scales (+
@@ -27,7 +27,7 @@ The map of the house. A room imports only rooms above it:
                  findings, causes (+ cf_causes, number_causes, type_causes), pitfalls),
                  neighbors (+ near, near_lists, near_others, distances), weights, propagate,
                  decode
-    estimators/  the methods: interface; graph (+ graph_settings, graph_stages,
+    estimators/  the methods: interface; graph (+ graph_settings, graph_stages, graph_trace,
                  graph_fitted, graph_brief), boost (+ boost_objective, boost_trees, boost_fitted,
                  forest), net (+ net_inputs, net_fitted), ipal, observed, commonest; auto (+
                  auto_fitted), blend; mixture
@@ -35,9 +35,9 @@ The map of the house. A room imports only rooms above it:
                  and facts ↔ bytes; + header, json_text)
     trust/       how good the answers are: hidden_cells, possible_cells, intervals, calibration,
                  better, heldout, bias, basis, powers, wrong_cells, suspects, exact_cells,
-                 fitted_mechanism; clusters, copies; facts, doubts, verdict, calibrate, report;
-                 losses, reference, detector, drift (whether new cells are predicted worse), batch,
-                 history; scores (by the truth), audit (by rows checked)
+                 fitted_mechanism; clusters, copies; facts, shares, doubts, verdict, calibrate,
+                 report, use; losses, reference, detector, drift (whether new cells are predicted
+                 worse), batch, history; scores (by the truth), audit (by rows checked)
     jobs/        one file per job on a data frame: arguments (what callers give); draft; check;
                  learn (+ prepare, refit); impute (+ diagnostics, confidences), fit, model (+ kept,
                  row_filler, batch, sample), cost, tune (+ search, trials), mask, evaluate

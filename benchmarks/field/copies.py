@@ -159,7 +159,7 @@ def judged(table: FieldTable, kind: str, seed: int, *, grouped: bool = True) -> 
     facts = [ColumnFacts(encoded, estimate, cf) for cf in range(truth.shape[1])]
     intervals = []
     for of_cf in facts:
-        found = of_cf.judged(0.0)
+        found = of_cf.judged()
         if found is None:
             raise ValueError(f"{table.name}: {of_cf.block.name} cannot be judged")
         intervals.append(astuple(of_cf.stretched(found)))

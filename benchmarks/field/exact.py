@@ -99,7 +99,7 @@ def outcomes(case: Case) -> Iterator[Outcome]:
     for cf, block in enumerate(encoded.blocks):
         first, fitted = ColumnFacts(encoded, case.estimate, cf), ColumnFacts(changed, second, cf)
         audit, audit_fitted = first.exact_audit, fitted.exact_audit
-        judged = first.judged(0.0)
+        judged = first.judged()
         if audit is None or audit_fitted is None or judged is None:
             continue
         hits, others = first.answers == case.truth[:, cf], ~np.asarray(block.marked)

@@ -213,7 +213,15 @@ def _blended(
         recipe.confidences([part.confidences for part in parts], known),
         recipe.fell_back([part.fell_back for part in parts]),
         recipe.mean([part.mass for part in parts]),
-        tuple(Origin("auto", of_cf.parts(names), cautious=of_cf.cautious) for of_cf in blends),
+        tuple(
+            Origin(
+                "auto",
+                of_cf.parts(names),
+                cautious=of_cf.cautious,
+                tried=graph_part.origins[cf].tried if graph_part and "graph" in counting else (),
+            )
+            for cf, of_cf in enumerate(blends)
+        ),
         Hidden(np.concatenate(folds), np.hstack([of_cf.prior for of_cf in blends])),
         _null([part.null for part in runner.estimates.values()], every),
         rescued_rows=graph_part.rescued_rows if graph_part else 0,

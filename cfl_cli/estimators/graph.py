@@ -13,16 +13,15 @@ a fair comparison in round one only, whose graph depends on the OFs alone. It is
 shared by all runs; of a large table, a part of the rows is enough for this comparison.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from cfl_cli.core.arrays import Floats, Ints, Mask
-from cfl_cli.core.blocks import columns, entropies, sizes
+from cfl_cli.core.blocks import entropies, sizes
 from cfl_cli.core.draws import SAMPLE, order, shuffled
 from cfl_cli.core.known import Known
-from cfl_cli.core.log_score import log_scores
 from cfl_cli.core.parallel import Workers
 from cfl_cli.core.settings import Settings
 from cfl_cli.core.stages import Progress, Work
@@ -41,7 +40,8 @@ from cfl_cli.estimators.graph_settings import (
     gamma,
     most_steps,
 )
-from cfl_cli.estimators.interface import Estimate, Hidden, Null, Origin, Size
+from cfl_cli.estimators.graph_trace import Trace
+from cfl_cli.estimators.interface import Estimate, Hidden, Null, Origin, Size, Tried
 from cfl_cli.steps.neighbors import nearest
 from cfl_cli.steps.propagate import Graph, Propagation, Watch, propagate
 from cfl_cli.steps.weights import rows_at_once, solve
@@ -59,6 +59,17 @@ class RoundChoice:
 
     rounds: Ints  # per CF: 1 or 2
     stops: tuple[Ints, ...]  # per round, per CF
+    tried: tuple[tuple[Tried, ...], ...] = ()  # per CF, what was chosen from; empty: nothing was
+
+    def origin(self, cf: int) -> Origin:
+        """Return how one CF's answer comes about."""
+        favored = int(self.rounds[cf])
+        return Origin(
+            "graph",
+            round=favored,
+            iterations=int(self.stops[favored - 1][cf]),
+            tried=self.tried[cf] if self.tried else (),
+        )
 
 
 def estimate(
@@ -88,10 +99,7 @@ def estimate(
         pick([walk.confidences for walk in walks], favored, sizes(blocks, evidence.shape[1])),
         pick([walk.fell_back for walk in walks], favored),
         pick([walk.mass for walk in walks], favored),
-        tuple(
-            Origin("graph", round=int(which), iterations=int(choice.stops[which - 1][cf]))
-            for cf, which in enumerate(choice.rounds)
-        ),
+        tuple(map(choice.origin, range(len(blocks)))),
         hidden,
         null,
         rescued_rows=rounds.rescued,
@@ -243,56 +251,6 @@ class Rounds:
         return lambda done: self.progress(stage, done, total)
 
 
-class Trace:
-    """One round's priors of hidden rows, step by step."""
-
-    def __init__(
-        self, evidence: Floats | Mask, blocks: Ints, folds: Sequence[Ints], steps: Sequence[int]
-    ) -> None:
-        self.evidence, self.blocks, self.folds, self.steps = evidence, blocks, folds, steps
-        self.priors: list[dict[int, Floats]] = [{} for _ in folds]
-        self.scores: list[dict[int, Floats]] = [{} for _ in folds]  # sums over a fold, per CF
-
-    def watch(self, fold: int) -> Watch:
-        """Return the watch over one fold's rows."""
-
-        def see(step: int, priors: Floats) -> bool:
-            self.priors[fold][step] = priors.astype(np.float32) if len(self.steps) > 1 else priors
-            self.scores[fold][step] = self._logs(priors, self.folds[fold]).sum(axis=0)
-            return len(self.steps) > 1 and bool((2 * _best(self.scores[fold]) <= step).all())
-
-        return Watch(self.folds[fold], self.steps, see)
-
-    def best(self) -> Ints:
-        """Return the number of steps after which each CF's hidden cells are predicted best."""
-        common = set.intersection(*(set(scores) for scores in self.scores))
-        return _best(
-            {step: np.sum([scores[step] for scores in self.scores], 0) for step in sorted(common)}
-        )
-
-    def at(self, stops: Ints) -> Floats:
-        """Return the priors of all hidden rows when each CF stops after its number of steps."""
-        width = self.evidence.shape[1]
-        parts = []
-        for priors in self.priors:
-            last = [max(step for step in priors if step <= stop) for stop in stops]
-            blocks = zip(last, columns(self.blocks, width), strict=True)
-            parts.append(np.hstack([priors[step][:, block] for step, block in blocks]))
-        return np.vstack(parts).astype(float, copy=False)
-
-    def score(self, priors: Floats) -> Floats:
-        """Return the mean log score of the hidden cells, per CF."""
-        return np.asarray(self._logs(priors, np.concatenate(self.folds)).mean(axis=0))
-
-    def _logs(self, priors: Floats, rows: Ints) -> Floats:
-        return log_scores(priors, self.evidence[rows], over=self.blocks)
-
-
-def _best(scores: Mapping[int, Floats]) -> Ints:
-    """Return the step with the best score for each CF, the first of equals."""
-    return np.asarray(np.array([*scores])[np.argmax([*scores.values()], axis=0)])
-
-
 def judge(rounds: Rounds, folds: Sequence[Ints]) -> tuple[RoundChoice, Hidden]:
     """Hide the rows of each fold in turn, and choose by them what is left open."""
     settings, evidence, blocks = rounds.settings, rounds.evidence, rounds.blocks
@@ -322,7 +280,12 @@ def judge(rounds: Rounds, folds: Sequence[Ints]) -> tuple[RoundChoice, Hidden]:
             [trace.score(prior) for trace, prior in zip(traces, priors, strict=True)], axis=0
         )
     chosen = pick(priors, favored - 1, sizes(blocks, evidence.shape[1]))
-    return RoundChoice(favored, tuple(stops)), Hidden(np.concatenate(folds), chosen)
+    tried = tuple(
+        tuple(trace.tried(number, cf) for number, trace in enumerate(traces, start=1))
+        for cf in range(len(blocks))
+        if choosing or chooses_round(settings)
+    )
+    return RoundChoice(favored, tuple(stops), tried), Hidden(np.concatenate(folds), chosen)
 
 
 def _null(rounds: Rounds, first: Propagation, stops: Ints) -> Null:

@@ -66,6 +66,17 @@ class Part:
     name: str
     score: float  # mean log-likelihood of the hidden cells, up to a constant
     weight: float
+    round: int | None = None  # of the graph, if this is one
+    stops: tuple[int, ...] = ()  # steps after which each of its rounds stopped
+
+
+@dataclass(frozen=True)
+class Tried:
+    """How well hidden cells were predicted after some numbers of steps of one round."""
+
+    round: int  # of the graph
+    steps: tuple[int, ...]
+    scores: tuple[float, ...]  # mean log-likelihood of the hidden cells, up to a constant
 
 
 @dataclass(frozen=True)
@@ -77,6 +88,8 @@ class Origin:
     round: int | None = None  # of the graph
     iterations: int | None = None  # of propagation in that round
     cautious: bool = False  # were parts blended as if hidden cells could hardly choose?
+    stops: tuple[int, ...] = ()  # steps after which each round of the graph stopped
+    tried: tuple[Tried, ...] = ()  # what its hidden cells chose from; none: nothing was chosen
 
 
 @dataclass(frozen=True)

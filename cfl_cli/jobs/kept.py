@@ -79,7 +79,15 @@ class Kept:
     def origins(self) -> tuple[Origin, ...]:
         """Return how each CF's answers come about."""
         return tuple(
-            Origin(one.method, one.parts, one.round, one.iterations, cautious=one.cautious_blend)
+            Origin(
+                one.method,
+                one.parts,
+                one.round,
+                one.iterations,
+                cautious=one.cautious_blend,
+                stops=one.stops,
+                tried=one.tried,
+            )
             for one in self.report.columns
         )
 

@@ -51,6 +51,7 @@ class Block:
     marked: Mask | None = None  # n: which cells have the exact mark; None: there is no such mark
     marked_at_random: bool = False  # does the schema say that they are a random sample?
     to_be_fitted: bool = False  # is its mechanism to be fitted with their help?
+    listed: bool = True  # does the schema list the domain, or is it what cells hold?
 
     @cached_property
     def mechanism(self) -> Mechanism:
@@ -281,6 +282,7 @@ def encode_cf(
         marked=None if cf.exact is None else marks[codes],
         marked_at_random=cf.exact_cells == "random",
         to_be_fitted=cf.mechanism == "fit",
+        listed=cf.values is not None,
     )
     if block.rates is not None and not wrong.any():
         problems.add_cells(

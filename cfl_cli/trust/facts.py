@@ -1,5 +1,6 @@
 """What one CF's cells, its estimate and its hidden cells show: what its verdict is made from."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import cached_property
 from statistics import NormalDist
@@ -172,8 +173,8 @@ class ColumnFacts:
         least, noticed = known.commonest.value, uniformity.noticed_bias
         return UnderBias.of(biased, accuracy, least=least, noticed=noticed, bias=bias)
 
-    def judged(self, min_confidence: float) -> HeldOut | None:
-        """Return what the hidden cells show; None: nothing."""
+    def judged(self, min_confidences: Sequence[float] = ()) -> HeldOut | None:
+        """Return what the hidden cells show, also of answers so confident; None: nothing."""
         hidden, hidden_cells = self.estimate.hidden, self.hidden_cells
         if hidden is None or hidden_cells is None:
             return None
@@ -193,7 +194,7 @@ class ColumnFacts:
             self.candidates,
             shares=others[0],
             part=others[1],
-            min_confidence=min_confidence or None,
+            min_confidences=min_confidences,
             rule=self.rule,
             clearly=CLEARLY if self.level is None else _reach(self.level) / NORMAL,
             own=hidden.shares is not None,
@@ -279,7 +280,7 @@ class ColumnFacts:
     @property
     def accuracy(self) -> Interval | None:
         """Return the accuracy of the answers; None: not known."""
-        judged = self.judged(0.0)
+        judged = self.judged()
         known = judged is not None and self.rests_on(judged).known
         return self.stretched(judged) if known and judged else None
 

@@ -10,6 +10,7 @@ The same sum over those S whose answer has a certain confidence shows how often 
 right. Rows are pooled with their exclusions as weights.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -40,9 +41,9 @@ class HeldOut:
     commonest: Interval  # accuracy of always answering the commonest candidate
     gain: Interval  # of the one over the other, on the same rows
     calibration: Calibration | None  # None: all hidden cells are exact
-    # Accuracy of the answers that are confident enough, exact cells among them; None: not asked
-    # for, or hardly any answer is so confident.
-    confident_accuracy: Interval | None
+    # By each confidence that was asked for, the accuracy of the answers that are so confident,
+    # exact cells among them; None: hardly any is.
+    confident_accuracies: tuple[Interval | None, ...]
     clearly_better: bool  # are the final answers, than the commonest candidates? See `better`
     impossible: bool = False  # is the accuracy, before it is clipped, clearly beyond 0 to 1?
 
@@ -72,7 +73,7 @@ def judge(
     *,
     shares: Floats,
     part: Ints | None = None,
-    min_confidence: float | None = None,
+    min_confidences: Sequence[float] = (),
     rule: Rule | None = None,
     clearly: float = CLEARLY,
     own: bool = False,
@@ -82,6 +83,7 @@ def judge(
     `candidates` are those of all rows, n × K, from which comes how many exclusions cells have.
     `shares` is the prior of a row of which nothing is known, K, from cells of other rows; or
     d × K, and `part` says which of them is for which hidden row.
+    `min_confidences` are those for which the accuracy of the answers that they leave is wanted.
     `rule` answers otherwise than by the most confident candidate. An accuracy is impossible if it
     is beyond 0 to 1 by `clearly` times the reach of its interval. With `own`, its interval is to
     hold the share of right answers among these very rows, not among all rows like them. None is
@@ -93,9 +95,8 @@ def judge(
     if not weights.any():
         return None
     possible = PossibleCells.of(candidates, mechanism)
-    least = min_confidence or 0.0
     common = _Common(np.atleast_2d(shares), np.zeros(len(prior), int) if part is None else part)
-    pooled = _pool(hidden_cells, weights, possible, common, least, rule or most_confident)
+    pooled = _pool(hidden_cells, weights, possible, common, min_confidences, rule or most_confident)
     exact = hidden.sum(axis=1) == 1
     return HeldOut(
         cells=int((~hidden.all(axis=1)).sum()),
@@ -109,9 +110,10 @@ def judge(
         else pooled.tally.calibration(
             pooled.confidences, exact, largest_step=pooled.accuracy.largest_step, reach=reach
         ),
-        confident_accuracy=None
-        if min_confidence is None
-        else _confident_accuracy(pooled, min_confidence, reach),
+        confident_accuracies=tuple(
+            _confident_accuracy(pooled, least, *counted, reach)
+            for least, counted in zip(min_confidences, pooled.confident, strict=True)
+        ),
         clearly_better=pooled.gain.mean > 0
         and pooled.footing.evidence * hidden_cells.effective_share**0.5
         > reach * ONE_SIDED / NORMAL,
@@ -140,8 +142,9 @@ class _Pooled:
     accuracy: PooledEstimate
     commonest: PooledEstimate
     gain: PooledEstimate
-    confident_and_right: PooledEstimate
-    confident: PooledEstimate
+    # By each confidence that was asked for: the answers that are so confident and right, and those
+    # that are so confident.
+    confident: tuple[tuple[PooledEstimate, PooledEstimate], ...]
     tally: Tally
     footing: Footing
     confidences: Floats  # m: of the final answers to the rows' own cells
@@ -168,7 +171,7 @@ def _pool(
     weights: Floats,
     possible: PossibleCells,
     common: _Common,
-    min_confidence: float,
+    min_confidences: Sequence[float],
     rule: Rule,
 ) -> _Pooled:
     """Go through the hidden rows, some at a time; how many at a time does not matter."""
@@ -178,6 +181,7 @@ def _pool(
     common_keep = common.keep(possible, random)
     relative = weights / weights.sum()
     estimates: dict[str, list[PooledEstimate]] = {}
+    confident: list[list[tuple[PooledEstimate, PooledEstimate]]] = [[] for _ in min_confidences]
     tally, footing, confidences = Tally(groups), [], np.empty(len(prior))
     at_once = max(NUMBERS_AT_ONCE // ((len(possible.listed) + draws + 1) * size), 1)
     for part in slices(len(prior), at_once):
@@ -185,20 +189,24 @@ def _pool(
         answers = possible.answers(prior[part], is_true, draws, random, rule)
         keep = answers.keep(size)
         baseline = common_keep[common.part[part]]
-        confident_keep = answers.keep(size, min_confidence=min_confidence)
         measures = {
             "accuracy": possible.exact + keep,
             "commonest": possible.exact + baseline,
             "gain": keep - baseline,
-            "confident_and_right": possible.exact + confident_keep,
         }
         for name, measure in measures.items():
             estimate = PooledEstimate.of(measure, hidden[part], weights[part], mechanism)
             estimates.setdefault(name, []).append(estimate)
-        chances = answers.probabilities * (answers.confidences >= min_confidence)
-        share = possible.exact + chances.sum(axis=1)
-        confident = PooledEstimate(share, share, share, weights[part])
-        estimates.setdefault("confident", []).append(confident)
+        for least, counted in zip(min_confidences, confident, strict=True):
+            right = possible.exact + answers.keep(size, min_confidence=least)
+            chances = answers.probabilities * (answers.confidences >= least)
+            share = possible.exact + chances.sum(axis=1)
+            counted.append(
+                (
+                    PooledEstimate.of(right, hidden[part], weights[part], mechanism),
+                    PooledEstimate(share, share, share, weights[part]),
+                )
+            )
         tally.add(answers, is_true, relative[part])
         likelihood = mechanism.likelihood(hidden[part])
         shares = common.shares[common.part[part]]
@@ -206,17 +214,30 @@ def _pool(
         _, confidences[part] = rule(prior[part], likelihood)
     return _Pooled(
         **{name: PooledEstimate.joined(parts, groups) for name, parts in estimates.items()},
+        confident=tuple(
+            (
+                PooledEstimate.joined([right for right, _ in counted], groups),
+                PooledEstimate.joined([given for _, given in counted], groups),
+            )
+            for counted in confident
+        ),
         tally=tally,
         footing=Footing.joined(footing),
         confidences=confidences,
     )
 
 
-def _confident_accuracy(pooled: _Pooled, min_confidence: float, reach: float) -> Interval | None:
+def _confident_accuracy(
+    pooled: _Pooled,
+    min_confidence: float,
+    right: PooledEstimate,
+    given: PooledEstimate,
+    reach: float,
+) -> Interval | None:
     """Return how often the answers that are confident enough are right."""
     cells = len(pooled.confidences)
     if not (pooled.confidences >= min_confidence).any():
         return None
-    if pooled.confident.mean * cells < LEAST_CELLS:
+    if given.mean * cells < LEAST_CELLS:
         return None
-    return pooled.confident_and_right.relative_to(pooled.confident, reach)
+    return right.relative_to(given, reach)

@@ -1,6 +1,7 @@
 """The report of a run as plain data: facts and verdicts per CF, to JSON and back.
 
-A report never holds a cell of the table, nor a domain value: values are named by their place.
+A report never holds a cell of the table. Domain values are in it as labels, and how common they
+are: shares of rare ones are left out, as they may point at people.
 A new figure is a field of `ColumnReport`; `verdict` fills it in, and `cli/show/report` shows it.
 """
 
@@ -15,7 +16,7 @@ from cfl_cli.core.messages import count
 from cfl_cli.core.shown import Shown
 from cfl_cli.core.wording import STORED, option
 from cfl_cli.errors import DataError
-from cfl_cli.estimators.interface import Part
+from cfl_cli.estimators.interface import Part, Tried
 from cfl_cli.trust.audit import Audit
 from cfl_cli.trust.calibration import Calibration
 from cfl_cli.trust.drift import Drift
@@ -71,6 +72,24 @@ class Confident:
 
     share: float  # of all cells
     accuracy: Interval | None
+
+
+@dataclass(frozen=True)
+class Coverage:
+    """The answers that a `min_confidence` would leave."""
+
+    min_confidence: float
+    share: float  # of all cells
+    accuracy: Interval | None  # None: hardly any answer is so confident, or it is not known
+
+
+@dataclass(frozen=True)
+class ValueShare:
+    """How common one value of a domain is; None: under 1 %, or fewer than 10 rows."""
+
+    label: str | None  # None: a rare value of a domain that the schema does not list
+    estimated: float | None  # its mean confidence
+    ruled_out: float | None  # share of the cells that rule it out, of those that are not empty
 
 
 @dataclass(frozen=True)
@@ -149,6 +168,12 @@ class ColumnReport:
     accuracy_change: Interval | None = None
     drift: Drift | None = None
     drift_reason: str | None = None  # why nothing is known of drift
+    # What a page shows beside these figures; all empty: not recorded.
+    values: tuple[ValueShare, ...] = ()  # in the domain's order
+    confidence_shares: tuple[float, ...] = ()  # of the answers, by tenths of their confidence
+    coverage: tuple[Coverage, ...] = ()  # for min_confidence from 0.5 to 0.95
+    stops: tuple[int, ...] = ()  # steps after which each round of the graph stopped
+    tried: tuple[Tried, ...] = ()  # what its hidden cells chose from; none: nothing was chosen
 
 
 def is_flagged(flags: Collection[str], *, clearly_better: bool) -> bool:
@@ -210,6 +235,7 @@ class Report(Shown):
     batch: Batch | None = None  # None: the rows that were fitted
     sources: Sources | None = None  # None: not recorded
     answers_sha256: str | None = None  # of what the new columns hold, in any format
+    versions: dict[str, str] = field(default_factory=dict)  # of Python and what decides numbers
 
     def __repr__(self) -> str:
         """Return what it is about, in a line."""

@@ -7,6 +7,7 @@ import numpy as np
 
 from cfl_cli.core.exclusions import Shares
 from cfl_cli.core.parallel import Workers
+from cfl_cli.core.versions import versions
 from cfl_cli.estimators.interface import Estimate, Power
 from cfl_cli.steps.encode import Encoded
 from cfl_cli.trust.basis import EXACT_CELLS
@@ -24,6 +25,7 @@ from cfl_cli.trust.report import (
     SettingValue,
     is_flagged,
 )
+from cfl_cli.trust.shares import THRESHOLDS, confidence_shares, coverage, value_shares
 from cfl_cli.trust.wrong_cells import most_wrong
 
 LEAST_REDUCTION = 0.25  # of the entropy, below which it is small
@@ -74,6 +76,7 @@ def build(
         neighbor_recall=estimate.recall,
         steps=estimate.steps,
         groups=None if encoded.groups is None else len(np.unique(encoded.groups)),
+        versions=versions(),
     )
 
 
@@ -81,7 +84,10 @@ def _column(
     facts: ColumnFacts, *, keep_flagged: bool, min_confidence: float, bias: float
 ) -> ColumnReport:
     block, number, estimate = facts.block, facts.number, facts.estimate
-    judged = facts.judged(min_confidence)
+    # Thresholds are of confidences as they are written, so that calibrated ones are judged once
+    # more; the last threshold is the one that was asked for.
+    thresholds = (*THRESHOLDS, min_confidence)
+    judged = facts.judged(() if facts.power else thresholds)
     rests_on = facts.rests_on(judged)
     # What rests on a refuted assumption is left out; the score only compares answers.
     known = judged if rests_on.known else None
@@ -89,7 +95,7 @@ def _column(
     accuracy = facts.stretched(known) if known else None
     written = known
     if known and facts.power is not None:
-        written = CalibratedFacts(facts.encoded, estimate, number).judged(min_confidence)
+        written = CalibratedFacts(facts.encoded, estimate, number).judged(thresholds)
     under_bias = facts.under_bias(None if by_exact_cells else accuracy, known, bias)
     shares = None if rests_on.refuted else block.mechanism.shares(facts.candidates)
     wrong = most_wrong(facts.hidden_cells) if facts.hidden_cells and known else None
@@ -151,6 +157,10 @@ def _column(
         exact_accuracy=facts.exact_audit.accuracy if facts.exact_audit else None,
         hidden_exact_cells=len(facts.exact_audit.right) if facts.exact_audit else 0,
         cautious_blend=origin.cautious,
+        values=value_shares(facts),
+        confidence_shares=confidence_shares(facts),
+        coverage=coverage(facts, written),
+        tried=origin.tried,
     )
 
 
@@ -162,7 +172,7 @@ def _calibration(judged: HeldOut | None, power: Power | None) -> Calibration | N
 
 def _confident(facts: ColumnFacts, judged: HeldOut | None, min_confidence: float) -> Confident:
     share = float((facts.answer_confidences >= min_confidence).mean())
-    return Confident(share, judged.confident_accuracy if judged else None)
+    return Confident(share, judged.confident_accuracies[-1] if judged else None)
 
 
 def _commonest_share(shares: Shares) -> Interval:

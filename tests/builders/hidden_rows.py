@@ -71,7 +71,7 @@ class World:
     def judge(self, m):
         prior, _, hidden = self.draw(m)
         hidden_cells = HiddenCells(prior, hidden, self.mechanism)
-        return judge(hidden_cells, self.table, shares=self.shares, min_confidence=0.7)
+        return judge(hidden_cells, self.table, shares=self.shares, min_confidences=[0.7])
 
     def study(self, m, times):
         """Judge again and again; return the intervals' numbers, times × 3, of each estimate."""
@@ -80,7 +80,7 @@ class World:
             judged = self.judge(m)
             for name in ("accuracy", "commonest", "gain"):
                 found[name].append(astuple(getattr(judged, name)))
-            confident = judged.confident_accuracy or Interval(np.nan, 0, 1)
+            confident = judged.confident_accuracies[0] or Interval(np.nan, 0, 1)
             found["confident"].append(astuple(confident))
             found["overconfidence"].append(astuple(judged.calibration.overconfidence))
         return {name: np.array(numbers) for name, numbers in found.items()}

@@ -221,3 +221,33 @@ def test_of_a_large_table_a_part_is_compared_with_its_shuffled_cells(monkeypatch
     whole = estimate(features, candidates)
     np.testing.assert_array_equal(judged.confidences, whole.confidences)
     assert (judged.rescued_rows, judged.recall) == (whole.rescued_rows, whole.recall)
+
+
+def test_what_hidden_cells_chose_from_is_kept_with_the_scores_that_fixed_steps_have():
+    features, candidates = table(1)
+    hidden = folds(len(features), 2, 0)
+    found = estimate(features, candidates, folds=hidden, iterations="auto", gamma=0.0)
+    for cf, origin in enumerate(found.origins):
+        [tried] = origin.tried
+        assert tried.steps[np.argmax(tried.scores)] == origin.iterations
+        for steps in tried.steps[:3]:
+            fixed = estimate(features, candidates, folds=hidden, iterations=steps, gamma=0.0)
+            block = slice(0, 3) if cf == 0 else slice(3, 7)
+            cells = candidates[fixed.hidden.rows, block]
+            masses = np.where(cells, fixed.hidden.priors[:, block], 0).sum(axis=1)
+            score = tried.scores[tried.steps.index(steps)]
+            assert score == pytest.approx(np.log(masses).mean(), abs=1e-6)
+
+
+def test_rounds_are_compared_where_they_are_chosen_and_nothing_is_kept_where_nothing_is():
+    features, candidates = table(1)
+    hidden = folds(len(features), 2, 0)
+    found = estimate(features, candidates, folds=hidden, gamma="auto")
+    for origin in found.origins:
+        one, two = origin.tried
+        assert (one.round, two.round, one.steps, two.steps) == (1, 2, (20,), (20,))
+        assert origin.round == (1 if one.scores[0] >= two.scores[0] else 2)
+    assert [origin.tried for origin in estimate(features, candidates, folds=hidden).origins] == [
+        (),
+        (),
+    ]

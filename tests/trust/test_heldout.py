@@ -63,7 +63,7 @@ def test_one_exclusion_gives_the_formula_of_the_method():
     assert found.commonest.value == pytest.approx(estimated[first] + estimated[then] / 4)
     assert found.gain.value == pytest.approx(found.accuracy.value - found.commonest.value)
     assert found.cells == 400
-    assert found.confident_accuracy is None
+    assert found.confident_accuracies == ()
 
 
 def test_exact_cells_alone_are_all_right():
@@ -115,9 +115,10 @@ def test_empty_cells_or_a_mechanism_that_does_not_distinguish_the_values_show_no
 def test_all_answers_are_above_no_confidence():
     mechanism = Mechanism(5)
     prior, _, hidden, shares = case(mechanism, 500, sizes=(0, 1, 1, 2, 4))
-    found = judge(HiddenCells(prior, hidden, mechanism), hidden, shares=shares, min_confidence=0.0)
+    asked = {"shares": shares, "min_confidences": [0.0]}
+    found = judge(HiddenCells(prior, hidden, mechanism), hidden, **asked)
     expected = pytest.approx(astuple(found.accuracy))  # and so their share is 1
-    assert astuple(found.confident_accuracy) == expected
+    assert astuple(found.confident_accuracies[0]) == expected
     assert (
         judge(HiddenCells(prior[:1], hidden[:1] | True, mechanism), hidden, shares=shares) is None
     )
@@ -127,9 +128,18 @@ def test_no_answer_is_above_a_confidence_that_none_reaches():
     hidden = np.array([[True, True, True, False]] * 2)
     prior = np.full((2, 4), 0.25)
     found = judge(
-        HiddenCells(prior, hidden, Mechanism(4)), hidden, shares=prior[0], min_confidence=0.9
+        HiddenCells(prior, hidden, Mechanism(4)), hidden, shares=prior[0], min_confidences=[0.9]
     )
-    assert found.confident_accuracy is None
+    assert found.confident_accuracies == (None,)
+
+
+def test_several_confidences_are_judged_as_each_by_itself():
+    mechanism = Mechanism(4)
+    prior, _, hidden, shares = case(mechanism, 300)
+    cells = HiddenCells(prior, hidden, mechanism)
+    together = judge(cells, hidden, shares=shares, min_confidences=[0.4, 0.6, 0.8])
+    alone = [judge(cells, hidden, shares=shares, min_confidences=[x]) for x in (0.4, 0.6, 0.8)]
+    assert together.confident_accuracies == tuple(one.confident_accuracies[0] for one in alone)
 
 
 def numbers(found):
@@ -148,7 +158,7 @@ def numbers(found):
 def test_how_many_rows_go_at_once_does_not_change_the_answer(sizes, monkeypatch):
     mechanism = skewed(9)
     prior, _, hidden, shares = case(mechanism, 100, sizes=sizes)
-    options = {"shares": shares, "min_confidence": 0.5}
+    options = {"shares": shares, "min_confidences": [0.5]}
     expected = judge(HiddenCells(prior, hidden, mechanism), hidden, **options)
     monkeypatch.setattr(heldout, "NUMBERS_AT_ONCE", 1)
     found = judge(HiddenCells(prior, hidden, mechanism), hidden, **options)
@@ -165,7 +175,7 @@ def test_uniform_exclusions_by_rank_and_by_the_general_rule_agree():
             hidden,
             shares=shares,
             rule=rule,
-            min_confidence=0.5,
+            min_confidences=[0.5],
         )
         for rule in (None, partial(most_confident))
     )

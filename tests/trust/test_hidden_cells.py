@@ -29,10 +29,13 @@ def test_a_table_of_copies_is_judged_like_the_rows_themselves():
     thrice = HiddenCells(
         np.tile(prior, (3, 1)), np.tile(cells, (3, 1)), Mechanism(4), groups=groups
     )
-    options = {"shares": np.full(4, 0.25), "min_confidence": 0.5}
+    options = {"shares": np.full(4, 0.25), "min_confidences": [0.5]}
     one, three = (judge(it, it.cells, **options) for it in (alone, thrice))
-    for name in ("accuracy", "commonest", "gain", "confident_accuracy"):
-        found, expected = getattr(three, name), getattr(one, name)
+    pairs = [
+        *((getattr(three, name), getattr(one, name)) for name in ("accuracy", "commonest", "gain")),
+        (three.confident_accuracies[0], one.confident_accuracies[0]),
+    ]
+    for found, expected in pairs:
         assert (found.low, found.high) == pytest.approx((expected.low, expected.high))
     found, expected = three.calibration, one.calibration
     assert found.overconfidence.high == pytest.approx(expected.overconfidence.high)

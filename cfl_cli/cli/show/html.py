@@ -13,7 +13,8 @@ def fragment(page: Page[Any]) -> str:
     head = _line("th", ((field, field.heading) for field in fields))
     lines = (_line("td", ((field, field.show(fact)) for field in fields)) for fact in page.facts)
     table = f"<table><thead>{head}</thead><tbody>{''.join(lines)}</tbody></table>"
-    return f"<div>{paragraphs([page.title])}{table}{paragraphs(page.notes)}</div>"
+    above = [page.title, page.lead] if page.lead else [page.title]
+    return f"<div>{paragraphs(above)}{table}{paragraphs(page.notes)}</div>"
 
 
 def paragraphs(texts: Iterable[str]) -> str:

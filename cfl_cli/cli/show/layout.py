@@ -39,6 +39,8 @@ def table(page: Page[Any], *, color: bool = False, width: int | None = None) -> 
         highlight=False,
     )
     console.print(Text(page.title))
+    if page.lead:
+        console.print(Text(page.lead))
     shown = [field for field in page.fields if width >= field.from_width or not page.facts]
     if page.facts:
         console.print()
@@ -66,7 +68,9 @@ def markdown(page: Page[Any], **_: object) -> str:
         *([_escape(field.show(fact)) for field in fields] for fact in page.facts),
     ]
     body = ["\n".join(f"| {' | '.join(row)} |" for row in rows)] if page.facts else []
-    return "\n\n".join([_paragraph(page.title), *body, *map(_paragraph, page.notes)]) + "\n"
+    lead = [page.lead] if page.lead else []
+    texts = [*map(_paragraph, [page.title, *lead]), *body, *map(_paragraph, page.notes)]
+    return "\n\n".join(texts) + "\n"
 
 
 def comma_separated(page: Page[Any], **_: object) -> str:

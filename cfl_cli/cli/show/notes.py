@@ -176,8 +176,8 @@ def _of_column(column: ColumnReport, report: Report) -> Iterator[str]:
     if column.fitted_mechanism:
         yield f"{name}: {_of_fit(column.fitted_mechanism)}"
     if column.impossible_values:
-        places = ", ".join(map(str, column.impossible_values))
-        yield f"{name}: values ruled out too often, by place in the domain: {places}."
+        values = ", ".join(_label(column, place) for place in column.impossible_values)
+        yield f"{name}: values ruled out too often, by place in the domain: {values}."
     if column.confident and column.low_confidence_cells and column.action != "kept":
         least, right = report.settings.get("min_confidence"), column.confident.accuracy
         rest = f"; of the others about {_interval(right)} are right" if right else ""
@@ -189,6 +189,12 @@ def _of_column(column: ColumnReport, report: Report) -> Iterator[str]:
         yield f"{name}: {cells}: {whose} candidates get under 1 %{_wrong(column)}."
     if column.audit:
         yield from _of_audit(name, column.audit)
+
+
+def _label(column: ColumnReport, place: int) -> str:
+    """Return a value by its place in the domain, from 1, and its label if that is known."""
+    known = column.values[place - 1].label if 0 < place <= len(column.values) else None
+    return str(place) if known is None else f"{place} ({printable(known)})"
 
 
 def _of_rows(report: Report) -> Iterator[str]:

@@ -36,6 +36,7 @@ class Page(Generic[Fact]):
     notes: Sequence[str]
     records: Sequence[Mapping[str, object]]  # all with the same names; nothing nested
     json: str  # one object that holds everything
+    lead: str = ""  # below the title: what to make of it all, in a line or two
 
 
 def interval_text(interval: "Interval | None") -> str:

@@ -1,6 +1,7 @@
 """The page of a report: a line for each CF, then what its flags mean."""
 
 import json
+from collections.abc import Sequence
 from dataclasses import asdict, fields
 from typing import TypeAlias, get_args, get_type_hints
 
@@ -14,10 +15,12 @@ from cfl_cli.trust.basis import NONE
 from cfl_cli.trust.drift import Drift
 from cfl_cli.trust.intervals import Interval
 from cfl_cli.trust.report import ColumnReport, Report
+from cfl_cli.trust.use import HEADINGS, by_state
 
 Field: TypeAlias = AnyField[ColumnReport]
 
 BAR = 12
+MENTIONED = 8  # CFs that can be used alike; the others are counted
 INTERVALS = (
     *(name for name, kind in get_type_hints(ColumnReport).items() if Interval in get_args(kind)),
     "confident_accuracy",
@@ -32,6 +35,7 @@ def page(report: Report) -> Page[ColumnReport]:
     judged = any(column.estimated_accuracy or column.hidden_cells for column in report.columns)
     return Page(
         title=_title(report),
+        lead=_lead(report) if judged else "",
         fields=BATCH if report.batch else JUDGED if judged else UNJUDGED,
         facts=report.columns,
         notes=notes(report),
@@ -108,6 +112,19 @@ def _title(report: Report) -> str:
     )
 
 
+def _lead(report: Report) -> str:
+    """Return which CFs can be used, those alike together."""
+    return " ".join(
+        f"{HEADINGS[state]}: {_some([printable(column.name) for column in columns])}."
+        for state, columns in by_state(report).items()
+    )
+
+
+def _some(names: Sequence[str]) -> str:
+    others = len(names) - MENTIONED
+    return ", ".join(names[:MENTIONED]) + (f" and {count(others, 'other')}" if others > 0 else "")
+
+
 def _flat(column: ColumnReport) -> dict[str, object]:
     """Return the CF's facts as one record: nothing nested."""
     facts = asdict(column)
@@ -118,6 +135,10 @@ def _flat(column: ColumnReport) -> dict[str, object]:
         facts["clearly_better"] = str(column.clearly_better).lower()
     facts["parts"] = ";".join(f"{part.name}={part.weight}" for part in column.parts)
     facts["part_scores"] = ";".join(f"{part.name}={part.score}" for part in column.parts)
+    facts["stops"] = ";".join(map(str, column.stops))
+    facts["confidence_shares"] = ";".join(map(str, column.confidence_shares))
+    for name in ("values", "coverage", "tried"):
+        facts[name] = json.dumps(facts[name], ensure_ascii=False) if facts[name] else None
     facts["impossible_values"] = ";".join(map(str, column.impossible_values))
     confident = facts.pop("confident") or {}
     facts["confident_share"] = confident.get("share")

@@ -19,7 +19,7 @@ from cfl_cli.errors import DataError
 from cfl_cli.estimators.interface import Part
 from cfl_cli.trust.calibration import Calibration
 from cfl_cli.trust.intervals import Interval
-from cfl_cli.trust.report import Confident, FittedMechanism, Report, Sources
+from cfl_cli.trust.report import Confident, FittedMechanism, Report, Sources, ValueShare
 
 GOOD = json.loads(report(column(), column("ward"), timings={"encode": 0.1}).to_json())
 
@@ -37,6 +37,18 @@ def printable(text):
 
 
 TWO = report(column(flags=FLAGS, flagged=True, action="kept"), column("ward", domain_size=40))
+
+
+def test_below_the_title_stands_what_can_be_used():
+    known = {"estimated_accuracy": Interval(0.9, 0.85, 0.95), "hidden_cells": 99}
+    good = [column(f"cf{number}", **known) for number in range(10)]
+    flags = ("no-better-than-commonest",)
+    facts = report(*good, column("ward", flags=flags, flagged=True, **known))
+    named = ", ".join(f"cf{number}" for number in range(8))
+    expected = f"Use: {named} and 2 others. Do not use: ward."
+    assert table(facts).splitlines()[1] == expected
+    assert paragraphs_of_markdown(markdown(facts))[1] == expected
+    assert table(report(column())).splitlines()[1] == ""  # nothing was measured
 
 
 def test_the_table_has_a_line_for_every_cf():
@@ -165,9 +177,10 @@ def test_no_width_loses_a_column_and_lines_are_stacked_where_they_do_not_fit(wid
     names = [LONG, *(f"cf{number}" for number in range(1, cfs))]
     facts = report(*(column(name, **known) for name in names))
     lines = table(facts, width=width).splitlines()
-    head = next(number for number, line in enumerate(lines) if line.startswith(LONG[:10]))
     assert max(map(len, lines)) <= width
-    headings = " ".join(lines[2:head]).split()
+    lines = lines[lines.index("") :]
+    head = next(number for number, line in enumerate(lines) if line.startswith(LONG[:10]))
+    headings = " ".join(lines[:head]).split()
     shown = ["CF", "values", "reduction", "shuffled", "accuracy", "commonest", "flags", "action"]
     assert [word for word in headings if word != "entropy"] == shown
     body = " ".join(lines[head : lines.index("", head)])
@@ -298,6 +311,15 @@ def test_a_forged_fact_is_refused_or_shown_without_harm(key, value):
     assert printable(table(read))
     assert printable(markdown(read))
     assert render(page(read), "csv").startswith("name,")
+
+
+def test_values_ruled_out_too_often_have_their_labels_if_these_are_recorded():
+    values = tuple(ValueShare(label, 0.5, 0.5) for label in ("flu", "a\x1bb", None))
+    facts = report(column(impossible_values=(1, 2, 3), values=values))
+    [note, _] = page(facts).notes
+    assert note == (
+        "job: values ruled out too often, by place in the domain: 1 (flu), 2 (a\\x1bb), 3."
+    )
 
 
 def test_what_the_table_does_not_show_is_said_in_words():
