@@ -29,8 +29,9 @@ The map of the house. A room imports only rooms above it:
                  decode
     estimators/  the methods: interface; graph (+ graph_settings, graph_stages, graph_trace,
                  graph_fitted, graph_brief), boost (+ boost_objective, boost_trees, boost_fitted,
-                 forest), net (+ net_inputs, net_fitted), ipal, observed, commonest; auto (+
-                 auto_fitted), blend; mixture
+                 boosted_cf, forest), net (+ net_inputs, net_fitted), ipal, observed, commonest;
+                 auto (+ auto_fitted), blend; mixture; explained (why one row is answered so;
+                 boost_moves, tree_shap)
     models/      what was fitted ↔ one safe file: content (what a model holds), safe_file (arrays
                  and facts ↔ bytes; + header, json_text)
     trust/       how good the answers are: hidden_cells, possible_cells, intervals, calibration,

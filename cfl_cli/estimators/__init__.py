@@ -12,6 +12,8 @@
     auto.py         each CF by the best of them, or by the best blend (+ what is kept of it)
     blend.py        weighted geometric means, fitted to hidden cells
     mixture.py      two runs of one method, of which each CF takes one
+    explained.py    why one row is answered as it is (+ boost_moves.py and tree_shap.py: how far
+                    each feature moved what boosting says)
 
 An estimator is a module here that has `estimate`, `restore`, `memory` and so on (see
 `interface.Module`); its traits stand in `core.methods`.

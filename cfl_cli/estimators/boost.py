@@ -28,9 +28,10 @@ from cfl_cli.core.parallel import Workers
 from cfl_cli.core.settings import Settings
 from cfl_cli.core.stages import Expected, Progress, Stage, Work
 from cfl_cli.estimators import blend, boost_fitted
-from cfl_cli.estimators.boost_fitted import BoostedCf, FittedBoost, Related, beside, further_start
+from cfl_cli.estimators.boost_fitted import FittedBoost, beside
 from cfl_cli.estimators.boost_objective import BoostObjective, Target
 from cfl_cli.estimators.boost_trees import DEEP, SHALLOW, Shape, Trees, forest_of
+from cfl_cli.estimators.boosted_cf import BoostedCf, Related, further_start
 from cfl_cli.estimators.forest import Forest
 from cfl_cli.estimators.interface import (
     Estimate,
@@ -92,7 +93,7 @@ def estimate(
 def model_bytes(size: Size, settings: Settings) -> float:  # noqa: ARG001 — as all have it
     """Return about how many bytes are kept of what is fitted."""
     leaves = sum(shape.leaves for shape in SHAPES.values())
-    return float(USUAL_ROUNDS * size.width * leaves * (8 + 4 + 4 + 4 + 8))
+    return float(USUAL_ROUNDS * size.width * leaves * (8 + 4 + 4 + 4 + 8 + 4))
 
 
 def memory(size: Size, settings: Settings, *, jobs: int) -> float:  # noqa: ARG001 — as all have it

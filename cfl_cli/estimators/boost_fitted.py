@@ -11,10 +11,8 @@ So the prior of a CF depends on a row's OFs and its cells of other CFs.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from cfl_cli.core.arrays import Floats, Ints, Mask, Singles
 from cfl_cli.core.blocks import columns
@@ -23,61 +21,13 @@ from cfl_cli.core.parallel import Workers, slices
 from cfl_cli.core.posterior import Fallback, posterior
 from cfl_cli.core.state import State, StateError
 from cfl_cli.estimators import blend, forest
-from cfl_cli.estimators.boost_objective import priors_of
-from cfl_cli.estimators.forest import Forest
+from cfl_cli.estimators.boost_moves import moves_of
+from cfl_cli.estimators.boosted_cf import BoostedCf, Related
+from cfl_cli.estimators.explained import Moves
 from cfl_cli.estimators.interface import Answer, Layout, answer_by
 
-FURTHER_START = 0.25  # of the way to what shallow trees say from the OFs alone
-TINY = np.float32(1e-30)
 FURTHEST = np.float32(1e3)  # of a start from 0: they are halves of logarithms of shares
 ROWS_AT_ONCE = 1024
-
-
-@dataclass(frozen=True, eq=False)
-class Related:
-    """The forest of one CF that sees what is said of others."""
-
-    trees: Forest
-    columns: Ints  # of all confidences, those that it sees beside the OFs
-
-
-@dataclass(frozen=True, eq=False)
-class BoostedCf:
-    """What was fitted for one CF."""
-
-    start: Singles  # K × 1: where scores begin
-    shallow: Forest
-    deep: Forest
-    first: Floats  # the weights of these two, …
-    related: Related | None
-    weights: Floats  # … and of all
-
-    def from_ofs(self, features: Floats) -> list[Singles]:
-        """Return what the first two say of rows, K × n each."""
-        return [
-            priors_of(trees.scores(features), self.start) for trees in (self.shallow, self.deep)
-        ]
-
-    def from_others(self, features: Floats, confidences: Floats, shallow: Singles) -> list[Singles]:
-        """Return what the third says, K × n, if there is one."""
-        if self.related is None:
-            return []
-        others = confidences[:, self.related.columns].astype(np.float32)
-        scores = self.related.trees.scores(np.hstack([features, others]))
-        return [priors_of(scores, further_start(shallow))]
-
-    def state(self) -> State:
-        """Return all that has to be kept."""
-        arrays: dict[str, npt.NDArray[Any]] = {
-            "start": self.start[:, 0],
-            "first": self.first,
-            "weights": self.weights,
-        }
-        parts = {"shallow": self.shallow.state(), "deep": self.deep.state()}
-        if self.related is not None:
-            arrays["columns"] = self.related.columns
-            parts["related"] = self.related.trees.state()
-        return State(arrays, parts=parts)
 
 
 @dataclass(frozen=True, eq=False)
@@ -92,12 +42,15 @@ class FittedBoost:
         evidence = rows.evidence
 
         def priors(some: slice) -> Floats:
-            return self._priors(rows.features[some], evidence[some], rows.blocks)
+            return self._said(rows.features[some], evidence[some], rows.blocks)[1]
 
         blocks = slices(len(rows), ROWS_AT_ONCE) or [slice(0, 0)]
         return answer_by(np.vstack([*workers.map(priors, blocks)]), rows)
 
-    def _priors(self, features: Floats, evidence: Floats | Mask, blocks: Ints) -> Floats:
+    def _said(
+        self, features: Floats, evidence: Floats | Mask, blocks: Ints
+    ) -> tuple[Floats, Floats]:
+        """Return what other CFs are told, and the priors, n × ΣK each."""
         parts = [of_cf.from_ofs(features) for of_cf in self.cfs]
         first = beside(parts, [of_cf.first for of_cf in self.cfs])
         confidences, _ = posterior(first, evidence, over=blocks, fallback=Fallback.CELL)
@@ -105,16 +58,19 @@ class FittedBoost:
             own + of_cf.from_others(features, confidences, own[0])
             for of_cf, own in zip(self.cfs, parts, strict=True)
         ]
-        return beside(parts, [of_cf.weights for of_cf in self.cfs])
+        return confidences, beside(parts, [of_cf.weights for of_cf in self.cfs])
+
+    def moves(self, row: Known) -> tuple[Moves, ...]:
+        """Return for each CF how far each OF and each other CF moved what is said of one row."""
+        confidences, priors = self._said(row.features, row.evidence, row.blocks)
+        return tuple(
+            moves_of(of_cf, row.features[0], confidences[0], priors[0, block])
+            for of_cf, block in zip(self.cfs, row.columns, strict=True)
+        )
 
     def state(self) -> State:
         """Return all that has to be kept."""
         return State(parts={f"{cf}": own.state() for cf, own in enumerate(self.cfs)})
-
-
-def further_start(shallow: Singles) -> Singles:
-    """Return where the scores of `related` begin, K × n, given what shallow trees say."""
-    return np.float32(FURTHER_START) * np.log(np.maximum(shallow, TINY))
 
 
 def beside(parts: Sequence[Sequence[Singles]], weights: Sequence[Floats]) -> Floats:

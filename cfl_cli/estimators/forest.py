@@ -40,6 +40,7 @@ class Forest:
     left: Shorts
     right: Shorts
     value: Floats  # per leaf, tree by tree
+    count: Shorts  # per leaf: of the rows that the forest was grown from, how many came to it
 
     def scores(self, features: Floats) -> Floats:
         """Return the scores of rows, K × n, summed round by round."""
@@ -53,7 +54,7 @@ class Forest:
 
     def state(self) -> State:
         """Return all that has to be kept."""
-        names = ("leaves", "feature", "threshold", "left", "right", "value")
+        names = ("leaves", "feature", "threshold", "left", "right", "value", "count")
         return State({name: getattr(self, name) for name in names})
 
     @cached_property
@@ -184,21 +185,26 @@ def grown(text: str, values: int) -> Forest:
     def numbers(name: str, kind: type[np.generic]) -> npt.NDArray[Any]:
         return np.array([number for tree in fields for number in tree[name].split()], dtype=kind)
 
+    leaves, count = numbers("num_leaves", np.int32), numbers("leaf_count", np.int32)
+    first, rows = _rows_of_trees(leaves, count)
+    # Some versions write 0 for a tree that is a single leaf, to which all rows come.
+    count[first[leaves == 1]] = rows.max(initial=1)
     return Forest(
         values,
-        numbers("num_leaves", np.int32),
+        leaves,
         numbers("split_feature", np.int32),
         numbers("threshold", np.float64),
         numbers("left_child", np.int32),
         numbers("right_child", np.int32),
         numbers("leaf_value", np.float64),
+        count,
     )
 
 
 def none_grown(values: int) -> Forest:
     """Return a forest without trees."""
     none = np.zeros(0, dtype=np.int32)
-    return Forest(values, none, none, np.zeros(0), none, none, np.zeros(0))
+    return Forest(values, none, none, np.zeros(0), none, none, np.zeros(0), none)
 
 
 def restore(state: State, *, values: int, features: int) -> Forest:
@@ -225,7 +231,19 @@ def restore(state: State, *, values: int, features: int) -> Forest:
     if (np.abs(value) > LARGEST).any():
         raise StateError("array 'value' holds numbers that no leaf can have")
     _check_children(leaves.astype(np.int64), left, right)
-    return Forest(values, leaves, feature, threshold, left, right, value)
+    count = state.array("count", np.int32, total)
+    _, rows = _rows_of_trees(leaves, count)
+    if total and (count.min() < 1 or rows.min() < rows.max()):
+        raise StateError(
+            "array 'count' must hold 1 row or more for each leaf, and as many for each tree"
+        )
+    return Forest(values, leaves, feature, threshold, left, right, value, count)
+
+
+def _rows_of_trees(leaves: Shorts, count: Shorts) -> tuple[Ints, Ints]:
+    """Return the place of each tree's first leaf, and how many rows came to the tree."""
+    first = np.cumsum(leaves, dtype=np.int64) - leaves
+    return first, np.add.reduceat(count, first, dtype=np.int64)  # 32 counts of 31 bits fit
 
 
 def _check_children(leaves: Ints, left: Shorts, right: Shorts) -> None:

@@ -77,6 +77,9 @@ def test_trees_of_a_single_leaf_and_no_trees_at_all_are_forests_too():
     booster.update(fobj=lambda *_: (pull, np.ones_like(pull)))
     trees = boost_trees.forest_of(booster, 2)
     assert trees.leaves.tolist() == [2, 1]
+    assert trees.count.tolist() == [20, 20, 40]
+    old = booster.model_to_string().replace("leaf_count=40", "leaf_count=0")
+    assert forest.grown(old, 2).count.tolist() == [20, 20, 40]
     np.testing.assert_array_equal(
         trees.scores(features).T, booster.predict(features, raw_score=True)
     )
@@ -98,7 +101,7 @@ def test_trees_with_categories_lines_or_missing_numbers_are_none_of_ours(own, ot
 def mutated(state, random):
     """The state with one thing changed that no forest can have."""
     arrays = {name: array.copy() for name, array in state.arrays.items()}
-    kind = random.integers(9)
+    kind = random.integers(10)
     child = arrays[random.choice(["left", "right"])]
     node = random.integers(len(child))
     if kind == 0:  # a cycle: itself or an earlier node, if only of the tree before
@@ -120,6 +123,8 @@ def mutated(state, random):
         arrays[name] = arrays[name][: random.integers(len(arrays[name]))]
     elif kind == 7:
         arrays["value"][random.integers(len(arrays["value"]))] = 1e300
+    elif kind == 8:  # rows that no leaf has, or more than came to the other trees
+        arrays["count"][random.integers(len(arrays["count"]))] = random.choice([0, -1, 2**31 - 1])
     else:  # two trees trade leaves: the sums are still right
         one, two = random.choice(len(arrays["leaves"]), size=2, replace=False)
         by = 33 - arrays["leaves"][one]
@@ -155,6 +160,7 @@ def test_children_by_hand(left, right):
         "left": np.array([1, -1, -3], dtype=np.int32),
         "right": np.array([2, -2, -4], dtype=np.int32),
         "value": np.array([1.0, 2, 4, 8]),
+        "count": np.array([5, 1, 2, 1], dtype=np.int32),
     }
     # x ≤ 0: node 1, which sends all such on to its left; else node 2, which splits at 2
     rows = np.array([[-1.0], [0.5], [2], [3]])
@@ -163,6 +169,24 @@ def test_children_by_hand(left, right):
     children = {"left": np.array(left, np.int32), "right": np.array(right, np.int32)}
     with pytest.raises(StateError, match="left"):
         forest.restore(State(whole | children), values=1, features=1)
+
+
+def test_counts_say_how_many_of_the_rows_came_to_each_leaf():
+    features = table()
+    booster = booster_of(features, 2, leaves=9)
+    trees = boost_trees.forest_of(booster, 2)
+    came = [np.bincount(leaves) for leaves in booster.predict(features, pred_leaf=True).T]
+    np.testing.assert_array_equal(trees.count, np.concatenate(came))
+
+
+def test_counts_as_large_as_they_can_be_are_still_counted_right():
+    largest = np.full(2, 2**31 - 1, dtype=np.int32)
+    one = np.array([0], dtype=np.int32)
+    whole = {"leaves": one + 2, "feature": one, "left": one - 1, "right": one - 2, "count": largest}
+    state = State(whole | {"threshold": np.zeros(1), "value": np.ones(2)})
+    np.testing.assert_array_equal(
+        forest.restore(state, values=1, features=1).count.astype(int), [2**31 - 1] * 2
+    )
 
 
 def test_every_shape_that_boosting_grows_has_a_bit_for_each_leaf():
