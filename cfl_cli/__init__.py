@@ -42,11 +42,11 @@ The map of the house. A room imports only rooms above it:
     jobs/        one file per job on a data frame: arguments (what callers give); draft; check;
                  learn (+ prepare, refit); impute (+ diagnostics, confidences), fit, model (+ kept,
                  row_filler, batch, sample), cost, tune (+ search, trials), mask, evaluate
-                 (+ truth, keys), audit (+ answers, checked, write_back)
+                 (+ truth, keys), suspects, audit (+ answers, checked, write_back)
     cli/         the command line: app, usage, signals, streams, log; given, options, inputs,
                  outputs, applies, audits, reports, summary; progress (+ outlook); help, manual,
                  completion; commands/ (a file each); show/ (page, layout; report (+ notes,
-                 batch), rows, history, scores, trials, findings, audit; html)
+                 batch), rows, suspects, history, scores, trials, findings, audit; html)
 
 Beside the rooms stand errors, which all may import, and two entrances, which none does: __main__
 (the command) and sklearn (a transformer for scikit-learn, an extra).

@@ -16,6 +16,7 @@ import cfl_cli
 from cfl_cli import CflError, Schema, draft, evaluate, fit, impute, mask, tune
 from cfl_cli.cli.show import render
 from cfl_cli.cli.show.report import page
+from cfl_cli.cli.show.suspects import page as suspects_page
 from cfl_cli.core.wording import on_command_line
 from cfl_cli.tables.frames import as_polars, names
 
@@ -133,6 +134,16 @@ def test_an_index_of_pandas_stays():
     assert mask(frame.assign(cf="a"), GIVEN).frame.index.equals(frame.index)
     again = pickle.loads(pickle.dumps(found))  # noqa: S301 — our own
     assert again.confidences["cf"].equals(found.confidences["cf"])
+
+
+def test_a_result_shows_its_suspect_cells_as_the_command_does(result):
+    found = result.suspects
+    assert repr(found).startswith("SuspectCells(12 rows, ")
+    assert found.cells.columns[:4] == ["rank", "row", "cf", "value"]
+    ranked = result.diagnostics.filter(pl.col("rank").is_not_null())
+    assert found.cells["row"].to_list() == ranked["row"].to_list()
+    assert str(found) == render(suspects_page(found), "table").rstrip("\n")
+    assert "<table" in found._repr_html_()
 
 
 def test_a_result_is_a_line_and_its_report_the_table_of_the_terminal(result):

@@ -59,12 +59,25 @@ def people(truth: Ints, plausible: Floats, rng: np.random.Generator, *, doubt: f
     return candidates
 
 
-def wrong(truth: Ints, plausible: Floats, rng: np.random.Generator, *, share: float) -> Mask:
-    """Rule out any one value, the true one in that share of the cells."""
+def wrong(
+    truth: Ints,
+    plausible: Floats,
+    rng: np.random.Generator,
+    *,
+    share: float,
+    several: bool = False,
+) -> Mask:
+    """Rule out any one value, or one to three, the true one in that share of the cells."""
     n, size = plausible.shape
-    anything = (truth + rng.integers(1, size, n)) % size
-    candidates = np.ones((n, size), dtype=bool)
-    candidates[np.arange(n), np.where(rng.random(n) < share, truth, anything)] = False
+    if not several:
+        anything = (truth + rng.integers(1, size, n)) % size
+        candidates = np.ones((n, size), dtype=bool)
+        candidates[np.arange(n), np.where(rng.random(n) < share, truth, anything)] = False
+        return candidates
+    is_wrong = rng.random(n) < share
+    exclusions = np.asarray(rng.integers(1, min(3, max(size - 2, 1)) + 1, n)) - is_wrong
+    candidates = Mechanism(size).draw(truth, exclusions, rng.random((n, size)))
+    candidates[is_wrong, truth[is_wrong]] = False
     return candidates
 
 
@@ -77,8 +90,12 @@ MECHANISMS: dict[str, How] = {
     "least likely first": partial(by_plausibility, first=False),
     "likeliest first, half": partial(by_plausibility, first=True, share=0.5),
     "people": people,
+    "1 % wrong": partial(wrong, share=0.01),
     "3 % wrong": partial(wrong, share=0.03),
     "10 % wrong": partial(wrong, share=0.10),
+    "1 % wrong, one to three": partial(wrong, share=0.01, several=True),
+    "3 % wrong, one to three": partial(wrong, share=0.03, several=True),
+    "10 % wrong, one to three": partial(wrong, share=0.10, several=True),
 }
 
 

@@ -1,8 +1,8 @@
 """What wrong cells do, and what is noticed: python -m benchmarks.field.wrong --keep FOLDER.
 
-FOLDER holds cases that `python -m benchmarks.field --to FOLDER` has run. Three tables are printed:
-whether the upper limit of wrong cells holds; how many of the suspect cells are wrong; and, with
---rerun, whether answers gain if the likelihood of a cell leaves a little to what it rules out,
+FOLDER holds cases that `python -m benchmarks.field --to FOLDER` has run. Two tables are printed:
+whether the upper limit of wrong cells holds; and, with --rerun, whether answers gain if the
+likelihood of a cell leaves a little to what it rules out,
 
     evidence(v) = ε/(1−ε) · (K−s)/s  instead of 0  for the s values that a cell rules out.
 """
@@ -23,7 +23,6 @@ from cfl_cli.trust.facts import ColumnFacts
 from cfl_cli.trust.wrong_cells import most_wrong
 
 SHARES = {"uniform": 0.0, "3 % wrong": 0.03, "10 % wrong": 0.10}
-TOPS = (10, 20, 50)  # of a table's list
 LEAST = 1e-3  # confidence that a cross entropy counts
 
 
@@ -70,34 +69,6 @@ def limits(keep: Path) -> None:
         print(f"| {mechanism} | {len(found)} | {len(known)} | {hold:.0%} | {median:.3f} |")
 
 
-def lists(keep: Path) -> None:
-    """Print how many of the suspect cells of a table are wrong."""
-    tops = " | ".join(f"first {top}" for top in TOPS)
-    print(f"\n| cells | tables | wrong, of all | {tops} | listed | wrong ones found |")
-    print(f"| --- | ---: | ---: |{' ---: |' * (len(TOPS) + 2)}")
-    for mechanism in list(SHARES)[1:]:
-        rows = []
-        for case in cases(keep, mechanism):
-            wrong = np.column_stack(
-                [
-                    ~case.encoded.candidates[:, block.columns][
-                        np.arange(len(case.truth)), case.truth[:, cf]
-                    ]
-                    for cf, block in enumerate(case.encoded.blocks)
-                ]
-            )
-            found = [
-                ColumnFacts(case.encoded, case.estimate, cf).suspects
-                for cf in range(len(case.encoded.blocks))
-            ]
-            ranked = np.argsort(-np.concatenate([of_cf.times for of_cf in found]), kind="stable")
-            hits = np.concatenate([wrong[of_cf.rows, cf] for cf, of_cf in enumerate(found)])[ranked]
-            first = [hits[:top].mean() for top in TOPS]
-            rows.append([wrong.mean(), *first, hits.mean(), hits.sum() / wrong.sum()])
-        texts = " | ".join(f"{share:.0%}" for share in np.mean(rows, axis=0))
-        print(f"| {mechanism} | {len(rows)} | {texts} |")
-
-
 def rerun(keep: Path) -> None:
     """Print what answers gain if cells leave a little to what they rule out, by the truth."""
     print("\n| cells | CFs | accuracy | left open, candidates alone | any value | entropy | then |")
@@ -136,7 +107,6 @@ def main() -> None:
     parser.add_argument("--rerun", action="store_true")
     asked = parser.parse_args()
     limits(asked.keep)
-    lists(asked.keep)
     if asked.rerun:
         rerun(asked.keep)
 

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from io import BytesIO
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from cfl_cli.cli.outputs import side_file
 from cfl_cli.cli.show.page import Page
@@ -17,6 +17,9 @@ from cfl_cli.tables import table as tables
 from cfl_cli.tables.codec import ReadOptions, WriteOptions, codec_of, write
 from cfl_cli.tables.source import sha256_of
 from cfl_cli.trust.report import Report, Sources
+
+if TYPE_CHECKING:  # loads slowly
+    import polars as pl
 
 DIGITS = 12  # of a checksum in a message
 SHOWN = 3  # columns that a message names
@@ -38,6 +41,12 @@ def page_of(name: str, *, is_history: bool, to_file: bool) -> Page[Any]:
 def rows_page(name: str, diagnostics: str | None) -> Page[Any]:
     """Return the page of the rows that a report counts, from the file of its diagnostics."""
     from cfl_cli.cli.show.rows import page  # noqa: PLC0415 — loads slowly
+
+    return page(*diagnosed(name, diagnostics))
+
+
+def diagnosed(name: str, diagnostics: str | None) -> "tuple[Report, pl.DataFrame]":
+    """Return a run's report and what its diagnostics list, from their file if it is named."""
     from cfl_cli.jobs.diagnostics import read  # noqa: PLC0415 — loads slowly
 
     report = _report(name)
@@ -50,7 +59,7 @@ def rows_page(name: str, diagnostics: str | None) -> Page[Any]:
             f"{(table.sha256 or '')[:DIGITS]}…, recorded {sources.diagnostics_sha256[:DIGITS]}…): "
             "name the right file with --diagnostics, or impute again"
         )
-    return page(report, read(table.frame, name=place.name))
+    return report, read(table.frame, name=place.name)
 
 
 def _beside(name: str, sources: Sources) -> Path:
@@ -60,7 +69,7 @@ def _beside(name: str, sources: Sources) -> Path:
             f"{name}: its run wrote no diagnostics: impute again with --diagnostics FILE"
         )
     if name == tables.STANDARD:
-        raise UsageError("--rows needs --diagnostics FILE if the report is standard input")
+        raise UsageError("name the file with --diagnostics if the report is standard input")
     file = sources.diagnostics
     if file in ("", ".", "..") or "\0" in file or Path(file).name != file:
         raise DataError(

@@ -39,7 +39,10 @@ from cfl_cli.core.methods import METHODS
 Auto: TypeAlias = Literal["auto"]
 
 DEFAULT_GAMMA = 0.25
-WRITING = ("impute", "fit", "apply", "check", "report", "init", "tune", "mask", "evaluate", "audit")
+WRITING = (
+    *("impute", "fit", "apply", "check", "report", "suspects", "init", "tune", "mask", "evaluate"),
+    "audit",
+)
 
 
 @dataclass(frozen=True)

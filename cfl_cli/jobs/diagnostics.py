@@ -5,7 +5,8 @@
     impossible-value  the cell rules out a value that is ruled out too often
     fallback          the estimate rules out every candidate, and all of them count alike
 
-Suspect and doubtful cells are ranked together; a cell may be listed for several reasons.
+Suspect and doubtful cells are ranked together, those of which it is not known how likely they are
+wrong after all others; a cell may be listed for several reasons.
 """
 
 from collections.abc import Iterator, Sequence
@@ -23,7 +24,7 @@ from cfl_cli.steps.encode import Encoded
 from cfl_cli.tables import frames
 from cfl_cli.trust.facts import ColumnFacts
 from cfl_cli.trust.report import ColumnReport
-from cfl_cli.trust.suspects import Suspects
+from cfl_cli.trust.suspects import SUPPOSED, Suspects
 from cfl_cli.trust.verdict import SUSPECT
 
 SUSPECT_CELL = "suspect-cell"
@@ -35,6 +36,9 @@ REASONS = {
     IMPOSSIBLE_VALUE: "impossible-value cell",
     FALLBACK: "fallback row",
 }
+SUPPOSED_WRONG = tuple(
+    f"probability_wrong_if_{share:.0%}".replace("%", "_percent") for share in SUPPOSED
+)
 KINDS = {
     "rank": pl.Int64,  # of suspect and doubtful cells, the most likely wrong first; null: of others
     "row": pl.Int64,  # from 1
@@ -46,7 +50,11 @@ KINDS = {
     "candidates_mass": pl.Float64,  # that the row's prior leaves, made without its cell if known
     "estimate_mass": pl.Float64,  # that the estimate of the finished run leaves
     "times_as_likely": pl.Float64,  # if the cell is wrong as if it is right; null: exact or empty
+    "probability_wrong": pl.Float64,  # of the cell, a guess; null: not known
+    "probability_wrong_most": pl.Float64,  # the same, if as many of the CF are wrong as can be
+    **dict.fromkeys(SUPPOSED_WRONG, pl.Float64),  # the same, if such a share of them is
 }
+LATER = ("probability_wrong", "probability_wrong_most", *SUPPOSED_WRONG)  # than earlier versions
 
 
 def diagnose(encoded: Encoded, estimate: Estimate, columns: Sequence[ColumnReport]) -> pl.DataFrame:
@@ -55,12 +63,12 @@ def diagnose(encoded: Encoded, estimate: Estimate, columns: Sequence[ColumnRepor
     ranked = [pl.DataFrame(schema=KINDS)]
     for number, report in enumerate(columns):
         facts = ColumnFacts(encoded, estimate, number)
-        found = facts.suspects
+        found = facts.suspects(report.wrong_cells_most)
         ranked += _ranked(facts, found)
         parts += _others(facts, found, report)
-    order = ["times_as_likely", "estimate_mass"]
+    order = ["probability_wrong", "times_as_likely", "estimate_mass"]
     cells = pl.concat(ranked).sort(
-        order, descending=[True, False], nulls_last=True, maintain_order=True
+        order, descending=[True, True, False], nulls_last=True, maintain_order=True
     )
     cells = cells.with_columns(rank=pl.int_range(1, pl.len() + 1, dtype=pl.Int64))
     others = pl.concat(parts).sort(
@@ -72,6 +80,7 @@ def diagnose(encoded: Encoded, estimate: Estimate, columns: Sequence[ColumnRepor
 def read(frame: Any, *, name: str) -> pl.DataFrame:
     """Return what a file of diagnostics holds, or raise if it is another table."""
     table = frames.as_polars(frame, name=name)
+    table = table.with_columns(pl.lit(None).alias(one) for one in LATER if one not in table.columns)
     try:
         texts = table.select(pl.col(KINDS).cast(pl.String).replace("", None))
         found = texts.cast(KINDS)  # type: ignore[arg-type]  # a mapping of any order
@@ -140,6 +149,12 @@ def _frame(
             "candidates_mass": found.mass_of_all[rows],
             "estimate_mass": facts.estimate.mass[rows, facts.number],
             "times_as_likely": pl.Series(found.times_of_all[rows]).set(pl.Series(exact), None),
+            "probability_wrong": pl.Series(found.wrong_of_all[rows]).fill_nan(None),
+            "probability_wrong_most": pl.Series(found.most_of_all[rows]).fill_nan(None),
+            **{
+                name: pl.Series(chances[rows]).fill_nan(None)
+                for name, chances in zip(SUPPOSED_WRONG, found.supposed_of_all, strict=True)
+            },
         },
         schema=KINDS,
     )

@@ -18,6 +18,7 @@ from cfl_cli.jobs.batch import Batch
 from cfl_cli.jobs.confidences import Confidences
 from cfl_cli.jobs.kept import Kept
 from cfl_cli.jobs.learn import JUDGE
+from cfl_cli.jobs.suspects import SuspectCells, suspects
 from cfl_cli.tables import frames
 from cfl_cli.trust.report import Report
 
@@ -42,6 +43,11 @@ class Result:
         cfs = [f"{cf.name} (flagged)" if cf.flagged else cf.name for cf in report.columns]
         named = f"{', '.join(cfs[:MENTIONED])}{', …' if len(cfs) > MENTIONED else ''}"
         return f"Result({count(report.rows, 'row')}, {columns}, {count(len(cfs), 'CF')}: {named})"
+
+    @property
+    def suspects(self) -> SuspectCells:
+        """Return the cells that are most likely wrong, as `cfl suspects` shows them."""
+        return suspects(self.report, self.diagnostics)
 
     def _repr_html_(self) -> str:
         """Return the same for a notebook, above the report."""

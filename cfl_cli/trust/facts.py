@@ -23,9 +23,9 @@ from cfl_cli.trust.exact_cells import ExactAudit, audit, headline
 from cfl_cli.trust.heldout import HeldOut, judge
 from cfl_cli.trust.hidden_cells import HiddenCells
 from cfl_cli.trust.intervals import CLEARLY, NORMAL, Interval
-from cfl_cli.trust.powers import by_other_half
-from cfl_cli.trust.suspects import Suspects, suspects
-from cfl_cli.trust.wrong_cells import information_lost
+from cfl_cli.trust.powers import by_other_half, raised
+from cfl_cli.trust.suspects import POWERS, Cells, Suspects, WrongShare, suspects
+from cfl_cli.trust.wrong_cells import guessed_wrong, information_lost, surest
 
 # Entropy that is left counts as less than the shuffled cells' if it is less by this share, and by
 # so much more in a small table, where chance matters more.
@@ -207,17 +207,31 @@ class ColumnFacts:
         return information_lost(wrong, exclusions[partial], self.candidates.shape[1])
 
     @property
-    def suspects(self) -> Suspects:
-        """Return which cells most likely rule out the true value."""
-        hidden, mass = self.estimate.hidden, self.estimate.mass[:, self.number].copy()
-        rows = np.array([], dtype=int)
-        if hidden is not None and self.hidden_cells is not None:
-            rows = hidden.rows
-            mass[rows] = (self.hidden_cells.prior * self.evidence[rows]).sum(axis=1)
+    def weighed_cells(self) -> Cells:
+        """Return what is left to the cells' candidates: by priors, the estimate and the shares."""
+        hidden, hidden_cells = self.estimate.hidden, self.hidden_cells
+        rows, left = np.array([], dtype=int), np.zeros((0, len(POWERS)))
+        surer = np.zeros(0, dtype=bool)
+        if hidden is not None and hidden_cells is not None and len(hidden.rows):
+            rows, prior, evidence = hidden.rows, hidden_cells.prior, self.evidence[hidden.rows]
+            left = np.column_stack([(raised(prior, one) * evidence).sum(axis=1) for one in POWERS])
+            sureness = prior.max(axis=1)
+            surer = sureness >= np.median(sureness)
         shares = self.block.mechanism.shares(self.candidates)
         size = self.candidates.shape[1]
         chances = np.full(size, 1 / size) if shares is None else shares.prior
-        return suspects(mass, self.evidence @ chances, rows, self.candidates)
+        mass = self.estimate.mass[:, self.number]
+        return Cells(mass, left, surer, self.evidence @ chances, rows, self.candidates)
+
+    def suspects(self, most_wrong: float | None) -> Suspects:
+        """Return which cells most likely rule out the true value.
+
+        `most_wrong` is the share that may do so at most; None: not known.
+        """
+        known = self.hidden_cells if most_wrong is not None else None
+        found = surest(known) if known else None
+        share = WrongShare(guessed_wrong(found), most_wrong) if found and most_wrong else None
+        return suspects(self.weighed_cells, share)
 
     @cached_property
     def exact_audit(self) -> ExactAudit | None:

@@ -1,4 +1,4 @@
-"""How many cells may rule out the true value at most, and what that would cost.
+"""How many cells may rule out the true value at most, a guess, and what that would cost.
 
 Let a share ε of the cells be wrong, as often where the prior is sure as elsewhere. The prior's
 first value t is then ruled out by its row's hidden cell with a probability of
@@ -10,14 +10,20 @@ is 1/K, where cells say nothing any more, this is no less than ε. So the upper 
 surest tenth of the rows, where A is largest, is one of ε.
 
 There is no lower limit: with one uniform exclusion, cells of which a share ε is wrong are
-distributed as right ones are whose values are harder to predict, (1 − Kε) q + ε instead of q.
+distributed as right ones are whose values are harder to predict, (1 − Kε) q + ε instead of q. So
+what lies below the limit is a guess, and rests on how often cells are wrong elsewhere: in one CF of
+four none is, in the others 4 % on average, exponentially distributed (the tables by which methods
+are compared have 3.3 % wrong labels: Northcutt, Athalye and Mueller, 2021). What the surest rows
+show is weighed by Bayes' rule: e is no less than ε, and else as likely to be anything up to π.
 
 With values alike, a cell of s exclusions says I(ε) = KL(ε ‖ s/K) about its value, the divergence
 of two Bernoulli distributions, instead of I(0) = −log(1 − s/K).
 """
 
+from dataclasses import dataclass
+
 import numpy as np
-from scipy.special import betaincinv
+from scipy.special import betainc, betaincinv
 
 from cfl_cli.core.arrays import Floats
 from cfl_cli.core.exclusions import divergence
@@ -25,10 +31,36 @@ from cfl_cli.trust.hidden_cells import HiddenCells
 
 SUREST = 0.1  # of the rows: fewer leave more to chance, more are less sure
 CONFIDENCE = 0.95  # of the limit, one-sided
+NONE_WRONG = 0.25  # how likely no cell of a CF is wrong, before anything is known of it
+USUAL = 0.04  # of cells are wrong, on average, if any are
+GRID = 400  # shares
+SLICES = 6  # that stand for these, as likely each
 
 
-def most_wrong(hidden_cells: HiddenCells) -> float | None:
-    """Return the share of cells that rule out the true value, at most; None: nothing is known.
+@dataclass(frozen=True)
+class Surest:
+    """How often the cells of the surest rows rule out the value that the prior has first."""
+
+    ruled_out: float  # cells, for how many independent ones they count
+    rows: float  # of how many
+    limit: float  # the largest ε of which anything can be said, π/(1+π)
+
+
+@dataclass(frozen=True, eq=False)
+class GuessedShares:
+    """What the share of wrong cells may be if there are any."""
+
+    shares: Floats  # above 0, each as likely as the others
+    chance: float  # that there are any
+
+    @property
+    def mean(self) -> float:
+        """Return the share to be expected if there are any."""
+        return float(self.shares.mean())
+
+
+def surest(hidden_cells: HiddenCells) -> Surest | None:
+    """Return what the surest rows show; None: there are none.
 
     Exact and empty cells are left aside, and so are those that the mechanism allows not to rule
     out the first value whatever else is true.
@@ -45,11 +77,39 @@ def most_wrong(hidden_cells: HiddenCells) -> float | None:
     if len(judged) == 0:
         return None
     sureness = hidden_cells.prior[judged].max(axis=1)
-    surest = judged[np.argsort(-sureness, kind="stable")[: max(int(SUREST * len(judged)), 1)]]
-    ruled_out = float((~cells[surest, first[surest]]).sum())
+    chosen = judged[np.argsort(-sureness, kind="stable")[: max(int(SUREST * len(judged)), 1)]]
+    ruled_out = float((~cells[chosen, first[chosen]]).sum())
     worth = hidden_cells.effective_share
-    most = upper_limit(worth * ruled_out, worth * len(surest))
-    return most if most < limits[surest].mean() else None
+    return Surest(worth * ruled_out, worth * len(chosen), float(limits[chosen].mean()))
+
+
+def most_wrong(hidden_cells: HiddenCells) -> float | None:
+    """Return the share of cells that rule out the true value, at most; None: nothing is known."""
+    found = surest(hidden_cells)
+    if found is None:
+        return None
+    most = upper_limit(found.ruled_out, found.rows)
+    return most if most < found.limit else None
+
+
+def guessed_wrong(found: Surest) -> GuessedShares:
+    """Return what the share of cells that rule out the true value may be, each as likely."""
+    share = (np.arange(GRID) + 0.5) / GRID * found.limit
+    others = found.limit / (1 - found.limit)  # π
+    hits, misses = found.ruled_out + 1, found.rows - found.ruled_out + 1
+
+    def seen(least: Floats) -> Floats:
+        """Return how likely it is that e is at least this, and at most π."""
+        return np.asarray(betainc(hits, misses, others) - betainc(hits, misses, least))
+
+    none = NONE_WRONG * float(seen(np.zeros(1))[0])
+    weights = (1 - NONE_WRONG) * np.exp(-share / USUAL) / USUAL * (found.limit / GRID) * seen(share)
+    total = weights.sum()
+    if total == 0:  # the surest rows' cells are wrong more often than any share explains
+        return GuessedShares(np.full(SLICES, USUAL), 1 - NONE_WRONG)
+    middles = (np.arange(SLICES) + 0.5) / SLICES
+    at = np.minimum(np.searchsorted(weights.cumsum() / total, middles), GRID - 1)
+    return GuessedShares(share[at], float(total / (total + none)))
 
 
 def upper_limit(count: float, n: float) -> float:

@@ -36,6 +36,8 @@ def test_a_wrong_cell_is_listed_first_with_the_value_that_its_neighbors_favor(wr
     found = impute(table(wrong), SCHEMA, k=5, gamma=0, folds=folds).diagnostics
     assert found.columns == [
         "rank", "row", "cf", "why", "value", "candidates_mass", "estimate_mass", "times_as_likely",
+        "probability_wrong", "probability_wrong_most", "probability_wrong_if_1_percent",
+        "probability_wrong_if_3_percent", "probability_wrong_if_10_percent",
     ]  # fmt: skip
     found = found.filter(pl.col("why").is_in(["suspect-cell", "doubtful-cell"]))
     first = found.filter(pl.col("cf") == "cf").row(0, named=True)
@@ -46,7 +48,10 @@ def test_a_wrong_cell_is_listed_first_with_the_value_that_its_neighbors_favor(wr
     assert first["value"] == ("a" if folds or wrong == "a" else None)
     assert first["candidates_mass"] < (0.2 if folds else 0.5)
     assert found["rank"].to_list() == list(range(1, found.height + 1))
-    assert found["times_as_likely"].is_sorted(descending=True)
+    known = found["probability_wrong"].is_not_null()
+    assert known.is_sorted(descending=True)  # what is not known comes last
+    assert found["probability_wrong"].is_sorted(descending=True, nulls_last=True)
+    assert found.filter(~known)["times_as_likely"].is_sorted(descending=True)
     assert found.filter(pl.col("why") == "doubtful-cell")["times_as_likely"].min() > 1
 
 
@@ -78,6 +83,9 @@ def test_what_a_file_gave_back_is_what_was_written():
     found = impute(table("a"), SCHEMA, k=5, gamma=0).diagnostics
     texts = found.with_columns(pl.all().cast(pl.String).fill_null(""))
     assert read(texts, name="cells.csv").equals(found)
+    earlier = read(texts.select(found.columns[:8]), name="cells.csv")  # of an earlier version
+    assert earlier.select(found.columns[:8]).equals(found.select(found.columns[:8]))
+    assert earlier["probability_wrong"].null_count() == found.height
     for other in (
         found.drop("why"),
         found.with_columns(why=pl.lit("x")),

@@ -9,7 +9,13 @@ from builders.cells import skewed
 
 from cfl_cli.core.exclusions import Mechanism
 from cfl_cli.trust.hidden_cells import HiddenCells
-from cfl_cli.trust.wrong_cells import information_lost, most_wrong, upper_limit
+from cfl_cli.trust.wrong_cells import (
+    Surest,
+    guessed_wrong,
+    information_lost,
+    most_wrong,
+    upper_limit,
+)
 
 
 def said(size, exclusions, wrong):
@@ -93,3 +99,25 @@ def test_wrong_cells_look_like_right_ones_of_values_that_are_harder_to_predict()
     harder = (1 - 4 * wrong) * chances + wrong
     np.testing.assert_allclose(excluded, (1 - harder) / 3)
     assert harder.sum() == pytest.approx(1)
+
+
+@pytest.mark.parametrize(
+    ("hits", "rows", "limit"), [(0, 300, 0.25), (9, 300, 0.25), (20, 60, 1 / 3)]
+)
+def test_the_guess_is_that_of_a_sum_over_shares_and_rates(hits, rows, limit):
+    # e no less than ε, and else anything up to π; a quarter none, else 4 % on average.
+    shares, rates = np.linspace(0, limit, 801)[1:], np.linspace(0, limit / (1 - limit), 1601)[1:]
+    seen = rates**hits * (1 - rates) ** (rows - hits)
+    left = np.array([seen[rates >= share].sum() for share in shares])
+    weights = 0.75 * np.exp(-shares / 0.04) / 0.04 * shares[0] * left
+    found = guessed_wrong(Surest(hits, rows, limit))
+    assert found.mean == pytest.approx(weights @ shares / weights.sum(), rel=0.15)  # six slices
+    chance = weights.sum() / (weights.sum() + 0.25 * seen.sum())
+    assert found.chance == pytest.approx(chance, abs=0.01)
+
+
+def test_the_guess_is_never_beyond_what_leaves_cells_a_meaning():
+    every = guessed_wrong(Surest(60.0, 60.0, 0.25))
+    assert (every.shares > 0).all()
+    assert (every.shares <= 0.25).all()
+    assert 0 < every.chance < 1

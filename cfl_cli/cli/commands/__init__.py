@@ -8,6 +8,7 @@ COMMANDS = (
     "check",
     "impute",
     "report",
+    "suspects",
     "fit",
     "apply",
     "tune",

@@ -101,7 +101,11 @@ def test_cells_to_look_at_are_listed_in_a_file_when_asked(folder):
     assert result.exit_code == 0
     assert "cells.csv: " in result.stderr
     heading = (folder / "cells.csv").read_text().splitlines()[0]
-    assert heading == ("rank,row,cf,why,value,candidates_mass,estimate_mass,times_as_likely")
+    assert heading == (
+        "rank,row,cf,why,value,candidates_mass,estimate_mass,times_as_likely,probability_wrong,"
+        "probability_wrong_most,probability_wrong_if_1_percent,probability_wrong_if_3_percent,"
+        "probability_wrong_if_10_percent"
+    )
     assert "cells.csv" in impute("--diagnostics", "cells.csv", out="new.csv").stderr
     assert not (folder / "new.csv").exists()
     before = pl.read_csv("cells.csv")

@@ -74,7 +74,7 @@ def test_rows_come_from_the_file_of_the_same_run_or_not_at_all(folder):
     moved = ["--rows", "--diagnostics", "moved.csv"]
     assert cfl("report", "out.csv", *moved).exit_code == 0
     with (folder / "moved.csv").open("a") as file:
-        file.write("9,9,cf,suspect-cell,a,0,0,1\n")
+        file.write("9,9,cf,suspect-cell,a,0,0,1,,,,,\n")
     refused = cfl("report", "out.csv", *moved)
     assert (refused.exit_code, "not the diagnostics of the run" in refused.stderr) == (1, True)
 

@@ -15,7 +15,8 @@ from cfl_cli.jobs.diagnostics import KINDS
 def listed(*cells):
     """Return diagnostics of (rank, row, CF, why, value, times as likely)."""
     rows = [
-        (rank, row, cf, why, value, 0.1, 0.1, times) for rank, row, cf, why, value, times in cells
+        (rank, row, cf, why, value, 0.1, 0.1, times, *([None] * (len(KINDS) - 8)))
+        for rank, row, cf, why, value, times in cells
     ]
     return pl.DataFrame(rows, schema=KINDS, orient="row")
 

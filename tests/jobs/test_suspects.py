@@ -1,0 +1,126 @@
+"""The list of suspect cells adds up, and what is not known is not made up."""
+
+import json
+from math import ceil, sqrt
+
+import numpy as np
+import polars as pl
+import pytest
+from builders.reports import column, report
+from builders.suspects import CELLS, diagnostics
+
+from cfl_cli import Schema, UsageError, impute
+from cfl_cli.jobs.suspects import suspects
+
+REPORT = report(
+    column("job", wrong_cells_most=0.1), column("hat"), column("pet", wrong_cells_most=0.2)
+)
+
+
+def test_errors_are_added_up_down_the_list():
+    found = suspects(REPORT, CELLS)
+    assert found.cells["rank"].to_list() == [1, 2, 3, 4, 5]
+    assert found.cells["errors_expected"].to_list() == [0.75, 1.25, 1.5, None, None]
+    # By hand: 0.99 + 0.8 + 0.5 and 1.645 standard deviations, no more than there are.
+    most = ceil(2.29 + 1.645 * sqrt(0.0099 + 0.16 + 0.25))
+    assert found.cells["errors_most"].to_list() == [1, 2, min(most, 3), None, None]
+    assert found.errors(2).expected == 1.25
+    assert found.errors(2).supposed == {0.01: 1.25, 0.03: pytest.approx(1.79), 0.1: None}
+    assert [errors.length for errors in found.by_length] == [3]
+    assert found.unknown_cfs == ("hat",)  # of exact cells it is never known
+
+
+def test_what_chance_may_add_is_part_of_the_most():
+    found = suspects(REPORT, diagnostics(*[(n + 1, "job", "a", 5.0, 0.1, 0.2) for n in range(100)]))
+    assert found.errors(100).at_most == ceil(20 + 1.645 * 4)
+    assert [errors.length for errors in found.by_length] == [10, 20, 50, 100]
+
+
+def test_one_cf_keeps_its_ranks_and_another_name_is_refused():
+    found = suspects(REPORT, CELLS, cfs=["pet"])
+    assert found.cells.select("rank", "row", "errors_expected").rows() == [(3, 7, 0.25)]
+    with pytest.raises(UsageError, match=r"pte.*did you mean 'pet'.*it has 'job', 'hat', 'pet'"):
+        suspects(REPORT, CELLS, cfs=["pte"])
+
+
+def test_other_reasons_than_being_likely_wrong_are_no_part_of_the_list():
+    others = CELLS.with_columns(
+        why=pl.lit("impossible-value"), rank=pl.lit(None, pl.Int64), row=pl.lit(99, pl.Int64)
+    )
+    assert suspects(REPORT, pl.concat([CELLS, others])).cells.height == 5
+    assert suspects(REPORT, others).cells.height == 0
+    assert suspects(REPORT, others).errors(10) is None
+
+
+def test_what_an_older_version_wrote_is_not_recorded():
+    earlier = CELLS.with_columns(pl.lit(None, pl.Float64).alias(name) for name in CELLS.columns[8:])
+    found = suspects(REPORT, earlier)
+    assert (found.recorded, found.known, found.cells.height) == (False, 0, 5)
+    assert suspects(REPORT, CELLS.filter(pl.col("cf") == "hat")).recorded
+
+
+def test_everything_is_in_the_json():
+    facts = json.loads(suspects(REPORT, CELLS).to_json(top=2))
+    assert (facts["rows"], facts["listed"], len(facts["cells"])) == (1234, 5, 2)
+    assert facts["errors"][0]["length"] == 3
+    assert facts["cells"][0]["errors_expected"] == 0.75
+
+
+def table(wrong, *, rows=600):
+    """Return rows whose CF follows from x, some cells wrong, and which are."""
+    rng = np.random.default_rng(1)
+    truth = rng.integers(4, size=rows)
+    at_fault = rng.random(rows) < wrong
+    others = (truth + rng.integers(1, 4, rows)) % 4
+    cells = np.where(at_fault, truth, others)
+    x = truth + 0.1 * rng.standard_normal(rows)
+    return pl.DataFrame({"x": x, "cf": np.array([*"abcd"])[cells]}), at_fault
+
+
+SCHEMA = Schema.model_validate(
+    {
+        "version": "1",
+        "columns": {
+            "x": {"role": "ordinary", "type": "numeric"},
+            "cf": {"role": "complementary", "values": [*"abcd"]},
+        },
+    }
+)
+
+
+@pytest.mark.parametrize("share", [0.0, 0.03, 0.08])
+def test_no_more_of_the_first_cells_are_wrong_than_there_are_at_most(share):
+    frame, at_fault = table(share)
+    found = impute(frame, SCHEMA, k=10, iterations=20, gamma=0).suspects
+    hits = at_fault[found.cells["row"].to_numpy() - 1]
+    for errors in (found.errors(5), *found.by_length):
+        if errors:
+            assert hits[: errors.length].sum() <= errors.at_most
+            assert errors.expected <= errors.at_most
+    if share:
+        assert hits[:10].mean() > 0.5  # the first are mostly the wrong ones
+    else:  # none is, and few can be
+        assert sum(errors.expected for errors in found.by_length[-1:]) < 2
+
+
+def test_the_list_is_the_same_whatever_the_number_of_threads():
+    frame, _ = table(0.03, rows=200)
+    one, two = (
+        impute(frame, SCHEMA, k=10, iterations=5, gamma=0, jobs=jobs).suspects for jobs in (1, 2)
+    )
+    assert one.cells.equals(two.cells)
+
+
+def test_a_model_lists_the_suspect_cells_of_new_rows():
+    frame, at_fault = table(0.02, rows=1200)
+    model = impute(frame[:400], SCHEMA, k=10, iterations=20, gamma=0, keep_model=True).model
+    found = model.apply(frame[400:]).suspects
+    hits = at_fault[400:][found.cells["row"].to_numpy() - 1]
+    assert hits[:5].all()
+    assert 0 < found.errors(5).expected <= found.errors(5).at_most == 5
+
+
+def test_a_batch_without_rows_has_no_suspect_cell():
+    frame, _ = table(0.02, rows=200)
+    model = impute(frame, SCHEMA, k=10, iterations=5, gamma=0, keep_model=True).model
+    assert model.apply(frame[:0]).suspects.cells.height == 0
