@@ -30,8 +30,9 @@ The map of the house. A room imports only rooms above it:
     estimators/  the methods: interface; graph (+ graph_settings, graph_stages, graph_trace,
                  graph_fitted, graph_brief), boost (+ boost_objective, boost_trees, boost_fitted,
                  boosted_cf, forest), net (+ net_inputs, net_fitted), ipal, observed, commonest;
-                 auto (+ auto_fitted), blend; mixture; explained (why one row is answered so;
-                 boost_moves, tree_shap)
+                 auto (+ auto_fitted), blend; mixture; why a row is answered so: explained (as
+                 arrays), row_explained (by any method), graph_explained, decisive (few neighbors),
+                 net_explained, boost_moves, tree_shap
     models/      what was fitted ↔ one safe file: content (what a model holds), safe_file (arrays
                  and facts ↔ bytes; + header, json_text)
     trust/       how good the answers are: hidden_cells, possible_cells, intervals, calibration,
@@ -41,12 +42,14 @@ The map of the house. A room imports only rooms above it:
                  worse), batch, history; scores (by the truth), audit (by rows checked)
     jobs/        one file per job on a data frame: arguments (what callers give); draft; check;
                  learn (+ prepare, refit); impute (+ diagnostics, confidences), fit, model (+ kept,
-                 row_filler, batch, sample), cost, tune (+ search, trials), mask, evaluate
-                 (+ truth, keys), suspects, audit (+ answers, checked, write_back)
+                 row_filler, batch, sample), explain (+ ran, explain_new, name_row,
+                 contributions, explanation, which_row), cost, tune (+ search, trials), mask,
+                 evaluate (+ truth, keys), suspects, audit (+ answers, checked, write_back)
     cli/         the command line: app, usage, signals, streams, log; given, options, inputs,
-                 outputs, applies, audits, reports, summary; progress (+ outlook); help, manual,
-                 completion; commands/ (a file each); show/ (page, layout; report (+ notes,
-                 batch), rows, suspects, history, scores, trials, findings, audit; html)
+                 outputs, applies, explains (+ explains_table), audits, reports, summary; progress
+                 (+ outlook); help, manual, completion; commands/ (a file each); show/ (page,
+                 layout; report (+ notes, batch), explain (+ neighbors), rows, suspects, history,
+                 scores, trials, findings, audit; html)
 
 Beside the rooms stand errors, which all may import, and two entrances, which none does: __main__
 (the command) and sklearn (a transformer for scikit-learn, an extra).

@@ -35,7 +35,7 @@ def page_of(name: str, *, is_history: bool, to_file: bool) -> Page[Any]:
         return show.page(history.read(tables.local(name)), encoding=encoding)
     from cfl_cli.cli.show.report import page  # noqa: PLC0415 — loads slowly
 
-    return page(_report(name))
+    return page(report_of(name))
 
 
 def rows_page(name: str, diagnostics: str | None) -> Page[Any]:
@@ -49,7 +49,7 @@ def diagnosed(name: str, diagnostics: str | None) -> "tuple[Report, pl.DataFrame
     """Return a run's report and what its diagnostics list, from their file if it is named."""
     from cfl_cli.jobs.diagnostics import read  # noqa: PLC0415 — loads slowly
 
-    report = _report(name)
+    report = report_of(name)
     sources = report.sources or Sources()
     place = side_file(diagnostics or str(_beside(name, sources)))
     table = tables.read(place, checksum=True)
@@ -89,7 +89,7 @@ class Verified:
 
 def verify(name: str, data: str, schema: str | None) -> Iterator[Verified]:
     """Yield whether a result is still that of a table, and of a schema if there is one."""
-    report = _report(name)
+    report = report_of(name)
     sources = report.sources or Sources()
     table = _verified(name, data, "table", sources.table, sources.table_sha256)
     yield table
@@ -229,7 +229,8 @@ def _path(file: str) -> Path | None:
         return tables.local(file)
 
 
-def _report(name: str) -> Report:
+def report_of(name: str) -> Report:
+    """Return the report of a table, of a model, or in a file of its own."""
     return Report.from_json(_text(name), name=name)
 
 

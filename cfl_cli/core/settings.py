@@ -40,7 +40,8 @@ Auto: TypeAlias = Literal["auto"]
 
 DEFAULT_GAMMA = 0.25
 WRITING = (
-    *("impute", "fit", "apply", "check", "report", "suspects", "init", "tune", "mask", "evaluate"),
+    *("impute", "fit", "apply", "check", "report", "suspects", "explain", "init", "tune", "mask"),
+    "evaluate",
     "audit",
 )
 
@@ -57,21 +58,21 @@ class Settings(SettingsTable):
         "What estimates the values. "
         + "; ".join(f"{name}: {traits.summary}" for name, traits in METHODS.items())
         + ".",
-        *("impute", "fit", "check"),
+        *("impute", "fit", "check", "explain"),
         panel="method",
     )
     k: int = entry(
         COUNT,
         20,
         "How many neighbors a row has.",
-        *("impute", "fit", "check"),
+        *("impute", "fit", "check", "explain"),
         panel="method",
     )
     iterations: int | Auto = entry(
         Whole(Bounds(least=1), auto=True),
         100,
         "Steps of propagation. auto: chosen for each CF by hidden cells.",
-        *("impute", "fit", "check"),
+        *("impute", "fit", "check", "explain"),
         panel="method",
     )
     gamma: float | Auto | None = entry(
@@ -79,7 +80,7 @@ class Settings(SettingsTable):
         None,
         "How much the first round's confidences count in the second; 0: no second round. auto: a "
         "second round only for CFs whose hidden cells favor it.",
-        *("impute", "fit", "check"),
+        *("impute", "fit", "check", "explain"),
         panel="method",
         default_text=f"{DEFAULT_GAMMA}; auto where few rows are distinct by their OFs",
     )
@@ -87,14 +88,14 @@ class Settings(SettingsTable):
         Number(Bounds(least=1e-6, most=1e6)),  # below, weights are not unique in double precision
         0.3,
         "How evenly a row's neighbors count: larger is more even.",
-        *("impute", "fit", "check"),
+        *("impute", "fit", "check", "explain"),
         panel="method",
     )
     seed: int = entry(
         Whole(Bounds(least=0, less_than=2**63)),
         0,
         "Seed of everything random: ties between neighbors, hidden rows, masks, audits.",
-        *("impute", "fit", "check", "tune", "mask", "audit"),
+        *("impute", "fit", "check", "explain", "tune", "mask", "audit"),
         panel="method",
     )
     folds: int | Auto = entry(
@@ -102,7 +103,7 @@ class Settings(SettingsTable):
         AUTO,
         "Number of folds: parts of the rows whose cells are hidden in turn, to estimate accuracy; "
         "0: none. auto: five, or one part in five of a large table.",
-        *("impute", "fit", "check"),
+        *("impute", "fit", "check", "explain"),
         panel="judging",
     )
     bias: float = entry(
@@ -118,7 +119,7 @@ class Settings(SettingsTable):
         True,  # noqa: FBT003 — a default
         "Calibrate confidences of graph by hidden cells, with one power per CF; answers stay the "
         "same.",
-        *("impute", "fit", "check"),
+        *("impute", "fit", "check", "explain"),
         panel="judging",
         opposite="--no-calibration",
     )
@@ -127,14 +128,14 @@ class Settings(SettingsTable):
         "auto",
         "How neighbors are searched: exact, or auto: approximate on very large tables (recall at "
         "least 0.999, reported).",
-        *("impute", "fit", "check", "tune"),
+        *("impute", "fit", "check", "explain", "tune"),
         panel="method",
     )
     correction: bool = entry(
         Switch(),
         True,  # noqa: FBT003 — a default
         "Apply a row's own exclusions at every step; off only to see what that does.",
-        *("impute", "fit", "check"),
+        *("impute", "fit", "check", "explain"),
         panel="method",
         opposite="--no-correction",
     )
@@ -149,14 +150,14 @@ class Settings(SettingsTable):
         SHARE,
         0.0,
         "Leave an answer empty if its confidence is below this.",
-        *("impute", "fit", "apply", "check"),
+        *("impute", "fit", "apply", "check", "explain"),
         panel="output",
     )
     keep_flagged: bool = entry(
         Switch(),
         False,  # noqa: FBT003 — a default
         "Leave flagged CFs as observed.",
-        *("impute", "fit", "apply", "check"),
+        *("impute", "fit", "apply", "check", "explain"),
         panel="output",
         opposite="--impute-flagged",
     )
@@ -164,7 +165,7 @@ class Settings(SettingsTable):
         Number(Bounds(more_than=0), word="SECONDS"),
         None,
         "With --method auto: how many seconds it may take; what would take longer is skipped.",
-        *("impute", "fit", "check"),
+        *("impute", "fit", "check", "explain"),
         panel="method",
         default_text="no limit",
     )
@@ -196,7 +197,7 @@ class RunSettings(SettingsTable):
         COUNT,
         None,
         "How many threads work at once.",
-        *("impute", "fit", "apply", "check", "tune"),
+        *("impute", "fit", "apply", "check", "explain", "tune"),
         panel="run",
         short="j",
         default_text="all cores",
@@ -205,7 +206,7 @@ class RunSettings(SettingsTable):
         Size(),
         None,
         "Refuse a run that needs more memory than this, such as 2GB.",
-        *("impute", "fit", "check", "tune"),
+        *("impute", "fit", "check", "explain", "tune"),
         panel="run",
         default_text="what the machine has",
     )
@@ -249,7 +250,7 @@ class RunSettings(SettingsTable):
         Switch(),
         False,  # noqa: FBT003 — a default
         "Print errors only.",
-        *("impute", "fit", "apply", "check", "tune", "mask", "audit"),
+        *("impute", "fit", "apply", "check", "explain", "tune", "mask", "audit"),
         panel="run",
         short="q",
     )

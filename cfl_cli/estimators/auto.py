@@ -35,7 +35,7 @@ from cfl_cli.errors import UsageError
 from cfl_cli.estimators import auto_fitted, blend, boost, commonest, graph, net
 from cfl_cli.estimators.auto_fitted import FittedAuto, Recipe
 from cfl_cli.estimators.graph_brief import GraphInBrief
-from cfl_cli.estimators.interface import Estimate, Hidden, Module, Null, Origin, Size
+from cfl_cli.estimators.interface import Estimate, Hidden, Module, Null, Origin, Part, Size
 
 WORTH_IT = 0.25
 PARTS: dict[str, Module] = {"graph": GraphInBrief(), "boost": boost, "net": net}
@@ -216,7 +216,7 @@ def _blended(
         tuple(
             Origin(
                 "auto",
-                of_cf.parts(names),
+                _with_stops(of_cf.parts(names), graph_part, cf),
                 cautious=of_cf.cautious,
                 tried=graph_part.origins[cf].tried if graph_part and "graph" in counting else (),
             )
@@ -229,6 +229,17 @@ def _blended(
         steps=graph_part.steps if graph_part else (),
         warnings=tuple(runner.warnings),
         fitted=FittedAuto(fitted, recipe) if len(fitted) == len(parts) else None,
+    )
+
+
+def _with_stops(parts: Sequence[Part], graph_part: Estimate | None, cf: int) -> tuple[Part, ...]:
+    """Return the parts of a CF's blend, of which the graph says in which round it stopped when."""
+    if graph_part is None:
+        return tuple(parts)
+    own = graph_part.origins[cf]
+    return tuple(
+        replace(part, round=own.round, stops=own.stops) if part.name == "graph" else part
+        for part in parts
     )
 
 

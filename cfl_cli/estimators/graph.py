@@ -41,15 +41,15 @@ from cfl_cli.estimators.graph_settings import (
     most_steps,
 )
 from cfl_cli.estimators.graph_trace import Trace
-from cfl_cli.estimators.interface import Estimate, Hidden, Null, Origin, Size, Tried
+from cfl_cli.estimators.interface import Estimate, Hidden, Null, Origin, Tried
 from cfl_cli.steps.neighbors import nearest
 from cfl_cli.steps.propagate import Graph, Propagation, Watch, propagate
-from cfl_cli.steps.weights import rows_at_once, solve
+from cfl_cli.steps.weights import solve
 
 # The numbers of steps to choose from.
 STOPS = (1, 2, 3, 5, 7, 10, 14, 20, 30, 40, 50, 70, 100, 140, 200, 280, 400)
 
-stages = graph_stages.stages
+stages, memory = graph_stages.stages, graph_stages.memory
 restore, model_bytes = graph_fitted.restore, graph_fitted.model_bytes
 
 
@@ -61,13 +61,14 @@ class RoundChoice:
     stops: tuple[Ints, ...]  # per round, per CF
     tried: tuple[tuple[Tried, ...], ...] = ()  # per CF, what was chosen from; empty: nothing was
 
-    def origin(self, cf: int) -> Origin:
-        """Return how one CF's answer comes about."""
+    def origin(self, cf: int, rounds: int) -> Origin:
+        """Return how one CF's answer comes about, if so many rounds are run."""
         favored = int(self.rounds[cf])
         return Origin(
             "graph",
             round=favored,
             iterations=int(self.stops[favored - 1][cf]),
+            stops=tuple(int(stops[cf]) for stops in self.stops[:rounds]),
             tried=self.tried[cf] if self.tried else (),
         )
 
@@ -80,13 +81,15 @@ def estimate(
     workers: Workers,
     progress: Progress,
     longest: int = LONGEST,
+    rounds_of: Callable[..., "Rounds"] | None = None,
 ) -> Estimate:
     """Run both rounds, and again with the rows of each of the `folds` hidden.
 
-    Where hidden cells choose how many steps are made, they are no more than `longest`.
+    Where hidden cells choose how many steps are made, they are no more than `longest`. Whoever
+    wants to look on makes the rounds, by `rounds_of`; see `graph_explained`.
     """
-    evidence, blocks = known.evidence, known.blocks
-    rounds = Rounds(known.features, evidence, blocks, settings, workers, progress, longest=longest)
+    evidence, blocks, made = known.evidence, known.blocks, rounds_of or Rounds
+    rounds = made(known.features, evidence, blocks, settings, workers, progress, longest=longest)
     choice, hidden = judge(rounds, folds) if folds else (rounds.unjudged(), None)
     first = rounds.walk("round 1", rounds.first, evidence, choice.stops[0])
     walks, graphs = [first], [rounds.first]
@@ -99,7 +102,7 @@ def estimate(
         pick([walk.confidences for walk in walks], favored, sizes(blocks, evidence.shape[1])),
         pick([walk.fell_back for walk in walks], favored),
         pick([walk.mass for walk in walks], favored),
-        tuple(map(choice.origin, range(len(blocks)))),
+        tuple(choice.origin(cf, len(walks)) for cf in range(len(blocks))),
         hidden,
         null,
         rescued_rows=rounds.rescued,
@@ -107,20 +110,6 @@ def estimate(
         steps=tuple(walk.steps for walk in walks),
         fitted=rounds.fitted(choice.rounds, graphs, [walk.confidences for walk in walks]),
     )
-
-
-def memory(size: Size, settings: Settings, *, jobs: int) -> float:
-    """Return about how many bytes are held at the peak, those of the table left aside."""
-    n, d, width, k = size.rows, size.features, size.width, settings.k
-    points = d + (width if gamma(settings) else 0)
-    features = 8 * n * (d + 2 * points)  # the OFs'; the last round's, and its distinct rows
-    index = 4 * n * points + 8 * n + 4 * n  # offsets from the centers; members; centers' reach
-    graph = n * k * (8 + 8 + 16)  # neighbors, weights, and both again as a sparse matrix
-    confidences = n * width * (1 + 4 * 8)  # the mask; before, after, round one's, the output's
-    # Every thread holds differences to neighbors, and k × k matrices on the way to the weights.
-    thread = 8 * rows_at_once(k, points) * k * (2 * points + 6 * k)
-    kept = 2 * model_bytes(size, settings)  # and once more on the way
-    return float(features + max(index, confidences + kept) + graph + jobs * thread)
 
 
 class Rounds:
@@ -243,7 +232,11 @@ class Rounds:
         )
         self.rescued += weights.rescued_rows
         self.recall = min(self.recall, neighbors.recall)
+        self._note(name, points, neighbors.rows, weights.values)
         return Graph(neighbors.rows, weights.values)
+
+    def _note(self, name: str, points: Floats, neighbors: Ints, weights: Floats) -> None:
+        """Look at a graph before it is laid out; see `graph_explained`."""
 
     def _stage(self, name: str, work: Work, total: int) -> Callable[[int], None]:
         stage = graph_stages.stage_of(name, work)

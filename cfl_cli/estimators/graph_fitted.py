@@ -100,11 +100,7 @@ class FittedRound:
     def priors(self, points: Floats, blocks: Ints, workers: Workers) -> Floats:
         """Return what the neighbors of any points, m × d, say of them, m × ΣK."""
         asked = Groups.of(rounded(points))
-        lean = self.leaning
-        neighbors = self.others.nearest(asked.points, seed=lean.seed, workers=workers)
-        weights = solve_around(
-            self.points, asked.points, neighbors, ridge=lean.ridge, workers=workers
-        )
+        neighbors, weights = self.lean(asked.points, workers)
         priors = np.zeros((len(neighbors), self.said.shape[1]))
 
         def add(part: slice) -> None:
@@ -116,6 +112,13 @@ class FittedRound:
         for _ in workers.map(add, slices(len(priors), at_once)):
             pass
         return np.asarray(priors[asked.of_rows])
+
+    def lean(self, asked: Floats, workers: Workers) -> tuple[Ints, Floats]:
+        """Return the neighbors that rounded points have here, and their weights, m × k each."""
+        how = self.leaning
+        neighbors = self.others.nearest(asked, seed=how.seed, workers=workers)
+        weights = solve_around(self.points, asked, neighbors, ridge=how.ridge, workers=workers)
+        return neighbors, weights
 
     def state(self) -> State:
         """Return all that has to be kept of the round."""

@@ -4,8 +4,10 @@ from dataclasses import dataclass, replace
 
 from cfl_cli.core.settings import Settings
 from cfl_cli.core.stages import Expected, Stage, Work
+from cfl_cli.estimators.graph_fitted import model_bytes
 from cfl_cli.estimators.graph_settings import LONGEST, chooses_steps, gamma, most_steps
 from cfl_cli.estimators.interface import Size
+from cfl_cli.steps.weights import rows_at_once
 
 WORDS = {
     Work.NEIGHBORS: "finding neighbors",
@@ -72,3 +74,17 @@ class RoundStages:
 def stage_of(name: str, work: Work) -> Stage:
     """Return the stage of a round; `name` says which round it is."""
     return Stage(f"{name}: {work.value}", work, f"{name}, {WORDS[work]}")
+
+
+def memory(size: Size, settings: Settings, *, jobs: int) -> float:
+    """Return about how many bytes are held at the peak, those of the table left aside."""
+    n, d, width, k = size.rows, size.features, size.width, settings.k
+    points = d + (width if gamma(settings) else 0)
+    features = 8 * n * (d + 2 * points)  # the OFs'; the last round's, and its distinct rows
+    index = 4 * n * points + 8 * n + 4 * n  # offsets from the centers; members; centers' reach
+    graph = n * k * (8 + 8 + 16)  # neighbors, weights, and both again as a sparse matrix
+    confidences = n * width * (1 + 4 * 8)  # the mask; before, after, round one's, the output's
+    # Every thread holds differences to neighbors, and k × k matrices on the way to the weights.
+    thread = 8 * rows_at_once(k, points) * k * (2 * points + 6 * k)
+    kept = 2 * model_bytes(size, settings)  # and once more on the way
+    return float(features + max(index, confidences + kept) + graph + jobs * thread)

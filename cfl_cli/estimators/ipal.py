@@ -64,7 +64,7 @@ def estimate(
         totals(confidences * evidence, blocks),
         (Origin("ipal", round=1, iterations=walked.steps),) * len(blocks),
         Hidden(np.concatenate(folds), np.vstack(hidden_priors), fitted.rules) if folds else None,
-        answers=_answers(confidences, mass, known),
+        answers=answers_of(confidences, mass, known),
         rescued_rows=rounds.rescued,
         recall=rounds.recall,
         steps=(walked.steps,),
@@ -95,7 +95,7 @@ class FittedIpal:
             confidences,
             np.zeros((len(rows), len(rows.blocks)), dtype=bool),
             totals(confidences * rows.evidence, rows.blocks),
-            _answers(confidences, self.mass, rows),
+            answers_of(confidences, self.mass, rows),
         )
 
     def state(self) -> State:
@@ -126,7 +126,7 @@ def stages(size: Size, settings: Settings, *, folds: int) -> list[Expected]:
     return [*rounds.graph("round 1"), *hidden, rounds.walk("round 1")]
 
 
-def _answers(confidences: Floats, mass: Floats, known: Known) -> Ints:
+def answers_of(confidences: Floats, mass: Floats, known: Known) -> Ints:
     """Return the value of each row that ranks first, n × CFs; exact cells are known."""
     answers = []
     for block in known.columns:

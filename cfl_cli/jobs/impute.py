@@ -5,14 +5,17 @@ from typing import Any
 
 from cfl_cli.core import budget
 from cfl_cli.core.methods import METHODS
+from cfl_cli.core.parallel import available_cores
 from cfl_cli.core.stages import Progress, Stages
 from cfl_cli.errors import UsageError
 from cfl_cli.jobs.arguments import OWN, AnySchema, Arguments
 from cfl_cli.jobs.confidences import Confidences
 from cfl_cli.jobs.diagnostics import diagnose
+from cfl_cli.jobs.explain import OfTable
 from cfl_cli.jobs.kept import refusal
 from cfl_cli.jobs.learn import DECODE, learn
 from cfl_cli.jobs.model import Model, Result
+from cfl_cli.jobs.ran import Ran
 from cfl_cli.steps.decode import decode, written
 from cfl_cli.tables import frames
 from cfl_cli.tables.checksum import ColumnsChecksum
@@ -63,7 +66,7 @@ def impute(
     )
     checksum = ColumnsChecksum()
     checksum.add(columns)
-    return Result(
+    made = Result(
         frames.append(frame, columns),
         Confidences(
             {
@@ -82,3 +85,5 @@ def impute(
         diagnostics,
         Model.of(learned, given.schema) if keep_model else None,
     )
+    threads = limits.jobs or available_cores()
+    return made.explained_by(OfTable(Ran.of(learned, frame, given.schema, name=name, jobs=threads)))

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Self, TypeVar
+from typing import TYPE_CHECKING, Self, TypeVar
 
 from cfl_cli.core.messages import count
 from cfl_cli.core.methods import METHODS
@@ -17,15 +17,17 @@ from cfl_cli.core.state import State, StateError
 from cfl_cli.core.wording import option
 from cfl_cli.errors import CflError, UsageError
 from cfl_cli.estimators.interface import Fitted, Layout, Origin, Power
-from cfl_cli.jobs.learn import Learned
 from cfl_cli.models.content import Content
 from cfl_cli.schema.model import Schema
 from cfl_cli.steps.encoding import Encoding
-from cfl_cli.trust.batch import reference_of
 from cfl_cli.trust.reference import Reference
 from cfl_cli.trust.report import Report, Sources
 
+if TYPE_CHECKING:
+    from cfl_cli.jobs.learn import Learned
+
 MOST_POWER = 1e3
+CHANGEABLE = ("mode", "min_confidence", "keep_flagged", "bias")  # settings, when it is applied
 Read = TypeVar("Read")
 
 
@@ -43,8 +45,10 @@ class Kept:
     file: Content | None = None  # that it was read from, parts of which may be mapped
 
     @classmethod
-    def of(cls, learned: Learned, schema: Schema) -> Self:
+    def of(cls, learned: "Learned", schema: Schema) -> Self:
         """Return what is kept of a table, or raise if the method learns nothing."""
+        from cfl_cli.trust.batch import reference_of  # noqa: PLC0415 — loads slowly, new rows do without
+
         encoded, estimate = learned.encoded, learned.estimate
         if estimate.fitted is None:
             raise UsageError(refusal(learned.settings.method))

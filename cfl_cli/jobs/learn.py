@@ -1,5 +1,6 @@
 """What `impute` and `fit` have in common: a table is encoded, a method is run on it and judged."""
 
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from hashlib import sha256
@@ -12,7 +13,7 @@ from cfl_cli.core.parallel import available_cores
 from cfl_cli.core.settings import RunSettings, Settings
 from cfl_cli.core.stages import Expected, Stage, Stages, Work, announce
 from cfl_cli.errors import SchemaError
-from cfl_cli.estimators.interface import Estimate, Size
+from cfl_cli.estimators.interface import Estimate, Origin, Size
 from cfl_cli.jobs.cost import check_memory, size_of
 from cfl_cli.jobs.prepare import hidden_together, prepare, run, settle_gamma
 from cfl_cli.jobs.refit import refit
@@ -21,7 +22,7 @@ from cfl_cli.steps.encode import Encoded
 from cfl_cli.tables import frames
 from cfl_cli.trust import verdict
 from cfl_cli.trust.calibrate import calibrate
-from cfl_cli.trust.report import Report, Sources
+from cfl_cli.trust.report import FittedMechanism, Report, Sources
 
 ENCODE = Stage("encode", Work.ENCODE, "encoding the table")
 JUDGE = Stage("judge", Work.JUDGE, "judging the answers")
@@ -38,6 +39,7 @@ class Learned:
     estimate: Estimate  # with calibrated confidences
     settings: Settings  # with a γ that was settled on
     report: Report  # without timings and memory
+    runs: tuple[tuple[Origin, ...], ...] = ()  # how each run went: one, or two (see `refit`)
 
 
 def learn(
@@ -71,24 +73,36 @@ def learn(
     said = (*refitted.estimate.warnings, *warnings)
     estimate = replace(refitted.estimate, warnings=said)
     stages(JUDGE, 0, 1)
-    traits = METHODS[settings.method]
-    if settings.calibration and traits.calibrated:
+    if settings.calibration and METHODS[settings.method].calibrated:
         estimate = calibrate(encoded, estimate, jobs=threads)
-    facts = verdict.build(
+    facts = judged(encoded, estimate, settings, fitted=refitted.fitted, jobs=threads)
+    facts = replace(facts, sources=sources or Sources(schema_sha256=checksum(schema)))
+    return Learned(encoded, estimate, settings, facts, refitted.origins)
+
+
+def judged(
+    encoded: Encoded,
+    estimate: Estimate,
+    settings: Settings,
+    *,
+    fitted: Mapping[int, FittedMechanism],
+    jobs: int,
+) -> Report:
+    """Return the verdict on calibrated answers; `fitted` are mechanisms, by CF."""
+    return verdict.build(
         encoded,
         estimate,
         cfl_version=__version__,
         settings=settings.as_dict(),
         k=settings.k,
-        always_second_round=traits.second_round and settings.gamma not in (0, AUTO),
+        always_second_round=METHODS[settings.method].second_round
+        and settings.gamma not in (0, AUTO),
         keep_flagged=settings.keep_flagged,
         min_confidence=settings.min_confidence,
         bias=settings.bias,
-        fitted=refitted.fitted,
-        jobs=threads,
+        fitted=fitted,
+        jobs=jobs,
     )
-    facts = replace(facts, sources=sources or Sources(schema_sha256=checksum(schema)))
-    return Learned(encoded, estimate, settings, facts)
 
 
 def checksum(schema: Schema) -> str | None:

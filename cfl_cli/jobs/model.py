@@ -1,8 +1,9 @@
 """A model as users hold it: it answers new rows, is saved and loaded."""
 
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
 from html import escape
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import polars as pl
@@ -16,7 +17,10 @@ from cfl_cli.errors import UsageError
 from cfl_cli.jobs.arguments import OWN, refuse_unknown
 from cfl_cli.jobs.batch import Batch
 from cfl_cli.jobs.confidences import Confidences
-from cfl_cli.jobs.kept import Kept
+from cfl_cli.jobs.explain import OfTable
+from cfl_cli.jobs.explain_new import OfNewRows
+from cfl_cli.jobs.explanation import Explanation
+from cfl_cli.jobs.kept import CHANGEABLE, Kept
 from cfl_cli.jobs.learn import JUDGE
 from cfl_cli.jobs.suspects import SuspectCells, suspects
 from cfl_cli.tables import frames
@@ -24,7 +28,6 @@ from cfl_cli.trust.report import Report
 
 ANSWER = Stage("answer", Work.DECODE, "answering new rows")
 MENTIONED = 5  # CFs, at most, of a result in a line
-CHANGEABLE = ("mode", "min_confidence", "keep_flagged", "bias")  # settings, when it is applied
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -36,6 +39,25 @@ class Result:
     report: Report
     diagnostics: pl.DataFrame  # which cells to look at, and why: see `jobs.diagnostics`
     model: "Model | None" = None  # what was learned from the table, if it was to be kept
+    # What explains its rows: of `impute` the encoded table, the table that was given and, but for
+    # graph, what was fitted; of `Model.apply` the model and the rows.
+    _why: OfTable | OfNewRows | None = field(default=None, init=False)
+
+    def explain(self, row: int, cf: str | Sequence[str] | None = None) -> Explanation:
+        """Return why a row, numbered from 1, is answered so; `cf` names CFs, all if left out.
+
+        Confidences are those of this result. Of a table that `impute` filled in, graph, ipal and a
+        blend with graph repeat the walk over all rows, without hidden ones; of new rows that a
+        model answered it takes a moment. It shows cells of the row and of its neighbors.
+        """
+        if self._why is None:
+            raise UsageError("this result was not made by `impute` or `Model.apply`: call these")
+        return self._why(row, cf)
+
+    def explained_by(self, why: OfTable | OfNewRows) -> Self:
+        """Return this result with what explains its rows."""
+        object.__setattr__(self, "_why", why)  # whoever makes a result calls this at once
+        return self
 
     def __repr__(self) -> str:
         """Return what it holds, in a line."""
@@ -107,7 +129,24 @@ class Model(Kept):
             {cf: domain.values for cf, domain in self.encoding.domains.items()},
             like=frame,
         )
-        return Result(frames.append(frame, columns), confidences, report, judged.diagnostics)
+        made = Result(frames.append(frame, columns), confidences, report, judged.diagnostics)
+        return made.explained_by(OfNewRows(self, frame, batch.settings, name, jobs))
+
+    def explain(
+        self,
+        frame: Any,
+        row: int,
+        *,
+        cf: str | Sequence[str] | None = None,
+        name: str = "table",
+        jobs: int | None = None,
+        **settings: Any,
+    ) -> Explanation:
+        """Return why a new row of `frame`, numbered from 1, is answered so; no other is answered.
+
+        `cf` names CFs, all if it is left out; the other arguments are those of `apply`.
+        """
+        return OfNewRows(self, frame, self.changed(**settings), name, jobs)(row, cf)
 
     def changed(self, **settings: Any) -> Settings:
         """Return the settings with which it is applied, or raise if they belong to fitting."""

@@ -15,7 +15,7 @@ from cfl_cli.core.known import LEAST_EXACT
 from cfl_cli.core.messages import count, quote
 from cfl_cli.core.settings import Settings
 from cfl_cli.core.stages import Progress
-from cfl_cli.estimators.interface import Estimate
+from cfl_cli.estimators.interface import Estimate, Origin
 from cfl_cli.estimators.mixture import FittedMixture, Run
 from cfl_cli.jobs.prepare import run
 from cfl_cli.steps.encode import Encoded
@@ -32,6 +32,7 @@ class Refitted:
     encoded: Encoded
     estimate: Estimate
     fitted: Mapping[int, FittedMechanism]
+    origins: tuple[tuple[Origin, ...], ...]  # of each run whose answers any CF takes
 
 
 def refit(
@@ -71,6 +72,7 @@ def refit(
         with_weights(encoded, {cf: weights[cf] for cf in taken}),
         mixed(estimate, second, encoded, changed, taken),
         reports,
+        (estimate.origins, second.origins) if taken else (estimate.origins,),
     )
 
 

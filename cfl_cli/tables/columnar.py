@@ -65,7 +65,8 @@ def scan(source: Source, options: ReadOptions) -> Contents:
             invalid |= set(_invalid(part))
     source.check_unchanged()
     _refuse(schema, invalid, name=name)
-    return Contents(Table(schema.empty_table()), height, 0, tables)
+    empty = pa.Table.from_batches([], schema=schema)  # `empty_table` would load pandas
+    return Contents(Table(empty), height, 0, tables)
 
 
 def _refuse(schema: pa.Schema, invalid: Collection[int], *, name: str) -> None:

@@ -26,7 +26,6 @@ from functools import cached_property
 from typing import Self
 
 import numpy as np
-from scipy.special import gammaln, logsumexp
 
 from cfl_cli.core.arrays import Floats, Ints, Mask
 from cfl_cli.core.known import Rule
@@ -264,6 +263,8 @@ def kept_first(size: int, shares: Floats, bias: float) -> Floats:
     The probability that a cell holds all of r−1 values among K−1, by elementary symmetric
     polynomials: weights of 1 for those and `bias` for the others, and the other way round.
     """
+    from scipy.special import logsumexp  # noqa: PLC0415 — loads slowly, and new rows need none
+
     kept = np.zeros((2, size))
     for s in np.flatnonzero(shares):
         before = np.arange(s + 1)[:, None]
@@ -278,6 +279,8 @@ def kept_first(size: int, shares: Floats, bias: float) -> Floats:
 
 def _log_choose(n: Ints, k: Ints) -> Floats:
     """Return the logs of binomial coefficients; −inf where there is nothing to choose."""
+    from scipy.special import gammaln  # noqa: PLC0415 — loads slowly
+
     return np.asarray(gammaln(n + 1) - gammaln(k + 1) - gammaln(n - k + 1))
 
 

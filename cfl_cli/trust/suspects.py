@@ -24,7 +24,6 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from scipy.optimize import isotonic_regression
 
 from cfl_cli.core.arrays import Floats, Ints, Mask
 from cfl_cli.core.log_score import LEAST_MASS
@@ -169,6 +168,8 @@ class Cells:
 
         It is no less where what is seen is more.
         """
+        from scipy.optimize import isotonic_regression  # noqa: PLC0415 — loads slowly
+
         judged = self.hidden[self.partial[self.hidden]]
         if len(self.hidden) == len(known) or len(judged) == 0:
             return known

@@ -157,6 +157,7 @@ def _column(
         exact_accuracy=facts.exact_audit.accuracy if facts.exact_audit else None,
         hidden_exact_cells=len(facts.exact_audit.right) if facts.exact_audit else 0,
         cautious_blend=origin.cautious,
+        stops=origin.stops,
         values=value_shares(facts),
         confidence_shares=confidence_shares(facts),
         coverage=coverage(facts, written),

@@ -23,7 +23,6 @@ of two Bernoulli distributions, instead of I(0) = −log(1 − s/K).
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import betainc, betaincinv
 
 from cfl_cli.core.arrays import Floats
 from cfl_cli.core.exclusions import divergence
@@ -94,6 +93,8 @@ def most_wrong(hidden_cells: HiddenCells) -> float | None:
 
 def guessed_wrong(found: Surest) -> GuessedShares:
     """Return what the share of cells that rule out the true value may be, each as likely."""
+    from scipy.special import betainc  # noqa: PLC0415 — loads slowly, and new rows need none
+
     share = (np.arange(GRID) + 0.5) / GRID * found.limit
     others = found.limit / (1 - found.limit)  # π
     hits, misses = found.ruled_out + 1, found.rows - found.ruled_out + 1
@@ -114,6 +115,8 @@ def guessed_wrong(found: Surest) -> GuessedShares:
 
 def upper_limit(count: float, n: float) -> float:
     """Return the share, at most, of which n draws at random had so many (Clopper and Pearson)."""
+    from scipy.special import betaincinv  # noqa: PLC0415 — loads slowly, and new rows need none
+
     return 1.0 if count == n else float(betaincinv(count + 1, n - count, CONFIDENCE))
 
 

@@ -11,6 +11,7 @@ COMMANDS = (
     "suspects",
     "fit",
     "apply",
+    "explain",
     "tune",
     "mask",
     "evaluate",

@@ -23,6 +23,7 @@ PAGES = {
     "Evaluation": "scores",
     "Tuning": "trials",
     "Audited": "audit",
+    "Explanation": "explain",
     "SuspectCells": "suspects",
     "Checked": "findings",  # lines, not a page
 }

@@ -4,17 +4,22 @@ from collections.abc import Iterable
 from html import escape
 from typing import Any
 
-from cfl_cli.cli.show.page import Field, Page
+from cfl_cli.cli.show.page import Field, Page, Section
 
 
 def fragment(page: Page[Any]) -> str:
-    """Return the title, a table with a line for each fact, then the notes; all escaped."""
-    fields = [field for field in page.fields if not field.drawing]
+    """Return section by section a title, a table with a line for each fact, then the notes."""
+    return f"<div>{''.join(map(_section, page.sections))}</div>"
+
+
+def _section(section: Section[Any]) -> str:
+    """Return one section, all of it escaped."""
+    fields = [field for field in section.fields if not field.drawing]
     head = _line("th", ((field, field.heading) for field in fields))
-    lines = (_line("td", ((field, field.show(fact)) for field in fields)) for fact in page.facts)
+    lines = (_line("td", ((field, field.show(fact)) for field in fields)) for fact in section.facts)
     table = f"<table><thead>{head}</thead><tbody>{''.join(lines)}</tbody></table>"
-    above = [page.title, page.lead] if page.lead else [page.title]
-    return f"<div>{paragraphs(above)}{table}{paragraphs(page.notes)}</div>"
+    above = [section.title, *(section.lead.splitlines())]
+    return f"{paragraphs(above)}{table}{paragraphs(section.notes)}"
 
 
 def paragraphs(texts: Iterable[str]) -> str:

@@ -12,7 +12,7 @@ from rich.console import Console, Group
 from rich.table import Table
 from rich.text import Text
 
-from cfl_cli.cli.show.page import Field, Page
+from cfl_cli.cli.show.page import Field, Page, Section
 
 PIPE_WIDTH = 120  # of a table that does not go to a terminal
 NARROWEST = 40  # below, the terminal may wrap lines rather than we drop facts
@@ -25,7 +25,7 @@ BEGINNING = re.compile(r"^(?=[#>+=-]|[0-9]+[.)])([0-9]*)")
 
 
 def table(page: Page[Any], *, color: bool = False, width: int | None = None) -> str:
-    """Return the title, a line for each fact, then the notes.
+    """Return section by section the title, a line for each fact, then the notes.
 
     Where the width does not suffice for all columns, a fact gets several lines below each other,
     and so do the headings. `width` is that of the terminal; None without one.
@@ -38,21 +38,29 @@ def table(page: Page[Any], *, color: bool = False, width: int | None = None) -> 
         width=width,
         highlight=False,
     )
-    console.print(Text(page.title))
-    if page.lead:
-        console.print(Text(page.lead))
-    shown = [field for field in page.fields if width >= field.from_width or not page.facts]
-    if page.facts:
-        console.print()
-        console.print(_body([Column.of(field, page.facts) for field in shown], width))
-    for note in (*_left_out(page, shown), *page.notes):
-        console.print()
-        console.print(Text(note))
+    for number, section in enumerate(page.sections):
+        if number:
+            console.print()
+        _print(section, console, width)
     text = console.file.getvalue()  # type: ignore[attr-defined]  # the StringIO above
     return "\n".join(line.rstrip() for line in text.splitlines()) + "\n"
 
 
-def _left_out(page: Page[Any], shown: Sequence[Field[Any]]) -> list[str]:
+def _print(section: Section[Any], console: Console, width: int) -> None:
+    """Print one section."""
+    console.print(Text(section.title))
+    if section.lead:
+        console.print(Text(section.lead))
+    shown = [field for field in section.fields if width >= field.from_width or not section.facts]
+    if section.facts:
+        console.print()
+        console.print(_body([Column.of(field, section.facts) for field in shown], width))
+    for note in (*_left_out(section, shown), *section.notes):
+        console.print()
+        console.print(Text(note))
+
+
+def _left_out(page: Section[Any], shown: Sequence[Field[Any]]) -> list[str]:
     """Return which columns a narrow terminal hides, if any."""
     headings = {field.heading for field in shown}
     hidden = [f.heading for f in page.fields if f.heading and f.heading not in headings]
@@ -60,17 +68,21 @@ def _left_out(page: Page[Any], shown: Sequence[Field[Any]]) -> list[str]:
 
 
 def markdown(page: Page[Any], **_: object) -> str:
-    """Return the same as a Markdown table between paragraphs."""
-    fields = [field for field in page.fields if not field.drawing]
+    """Return the same as Markdown tables between paragraphs."""
+    return "\n\n".join(part for section in page.sections for part in _markdown(section)) + "\n"
+
+
+def _markdown(section: Section[Any]) -> list[str]:
+    """Return one section as paragraphs and a table."""
+    fields = [field for field in section.fields if not field.drawing]
     rows = [
         [_escape(field.heading) for field in fields],
         ["---:" if field.right else "---" for field in fields],
-        *([_escape(field.show(fact)) for field in fields] for fact in page.facts),
+        *([_escape(field.show(fact)) for field in fields] for fact in section.facts),
     ]
-    body = ["\n".join(f"| {' | '.join(row)} |" for row in rows)] if page.facts else []
-    lead = [page.lead] if page.lead else []
-    texts = [*map(_paragraph, [page.title, *lead]), *body, *map(_paragraph, page.notes)]
-    return "\n\n".join(texts) + "\n"
+    body = ["\n".join(f"| {' | '.join(row)} |" for row in rows)] if section.facts else []
+    above = [section.title, *section.lead.splitlines()]
+    return [*map(_paragraph, above), *body, *map(_paragraph, section.notes)]
 
 
 def comma_separated(page: Page[Any], **_: object) -> str:

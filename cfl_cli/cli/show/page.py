@@ -1,8 +1,8 @@
 """A page of facts: what a command has to show, before it becomes text in any format."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Generic, TypeVar
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 if TYPE_CHECKING:  # help needs pages, and nothing heavy
     from cfl_cli.trust.intervals import Interval
@@ -27,16 +27,28 @@ class Field(Generic[Fact]):
 
 
 @dataclass(frozen=True)
-class Page(Generic[Fact]):
-    """A title, a line for each fact, then notes; and the same facts for programs."""
+class Section(Generic[Fact]):
+    """A title, what leads up to a table, a line for each fact, then notes."""
 
     title: str
     fields: Sequence[Field[Fact]]
     facts: Sequence[Fact]
     notes: Sequence[str]
+    lead: str = field(default="", kw_only=True)  # below the title, in a line or two
+
+
+@dataclass(frozen=True)
+class Page(Section[Fact]):
+    """A section, those that follow it, and the same facts for programs."""
+
     records: Sequence[Mapping[str, object]]  # all with the same names; nothing nested
     json: str  # one object that holds everything
-    lead: str = ""  # below the title: what to make of it all, in a line or two
+    more: Sequence[Section[Any]] = field(default=(), kw_only=True)
+
+    @property
+    def sections(self) -> list[Section[Any]]:
+        """Return all sections, itself first."""
+        return [self, *self.more]
 
 
 def interval_text(interval: "Interval | None") -> str:

@@ -1,0 +1,398 @@
+"""What is explained is what was written: confidences, answers, neighbors, and who decides."""
+
+import json
+from itertools import combinations
+
+import numpy as np
+import polars as pl
+import pytest
+from builders.tables import SCHEMA, table
+from scipy.optimize import minimize
+
+from cfl_cli import DataError, Schema, UsageError, fit, impute
+from cfl_cli.core.exclusions import Mechanism
+from cfl_cli.estimators import boost_objective, net
+from cfl_cli.estimators.boost_fitted import FittedBoost
+from cfl_cli.estimators.explained import Moves
+from cfl_cli.jobs.explain import explain
+from cfl_cli.jobs.ran import Recorded
+from cfl_cli.steps.encode import encode
+from cfl_cli.trust.exact_cells import ExactAudit
+from cfl_cli.trust.fitted_mechanism import rates
+from cfl_cli.trust.report import Report, Sources
+
+FRAME = table(60).with_columns(
+    pl.when(pl.int_range(60) % 9 == 1).then(pl.lit("")).otherwise("one").alias("one"),
+    pl.when(pl.int_range(60) == 11).then(None).otherwise("x").alias("x"),
+)
+ROWS = (1, 2, 3, 12, 60)  # exact; empty; an exclusion; a missing OF; the last
+TWO_VALUES = Schema.parse(
+    """\
+version: 1
+columns:
+  x: {role: ordinary, type: numeric}
+  place: {role: ordinary, type: categorical}
+  smokes: {role: complementary, values: [no, yes]}
+  two:
+    role: complementary
+    values: [p, q, r, s]
+    mechanism:
+      p: {q: 0.5, r: 0.25, s: 0.25}
+      q: {p: 0.2, r: 0.4, s: 0.4}
+      r: {p: 0.3, q: 0.3, s: 0.4}
+      s: {r: 0.2, p: 0.6, q: 0.2}
+settings: {k: 5, iterations: 10}
+"""
+)
+ENCODED = encode(FRAME, SCHEMA)
+SETTINGS = [
+    {"gamma": 0},
+    {"gamma": 0.25, "calibration": False},
+    {"gamma": "auto", "iterations": "auto"},
+    {"folds": 0},
+    {"correction": False, "gamma": 0},
+    {"correction": False},
+    {"min_confidence": 0.9},
+    {"keep_flagged": True},
+    {"method": "ipal"},
+    {"method": "commonest"},
+    {"method": "observed"},
+]
+
+
+@pytest.fixture(scope="module", autouse=True)
+def quick():
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(net, "STEPS", 24)
+        patch.setattr(boost_objective, "MOST_ROUNDS", 6)
+        yield
+
+
+def assert_written(result, explained, *, within=1e-9):
+    row = result.frame[explained.row - 1]
+    for cf in explained.cfs:
+        soft = [row[f"{cf.name}__{value}"].item() for value in cf.values]
+        np.testing.assert_allclose(cf.confidences, soft, rtol=0, atol=within)
+        assert cf.written == row[f"{cf.name}_imputed"].item()
+        assert cf.confidence == pytest.approx(row[f"{cf.name}_confidence"].item(), abs=within)
+
+
+@pytest.mark.parametrize("given", SETTINGS, ids=str)
+def test_what_is_explained_is_what_impute_wrote(given):
+    result = impute(FRAME, SCHEMA, mode="both", **given)
+    for row in ROWS:
+        assert_written(result, result.explain(row))
+
+
+@pytest.mark.parametrize("given", [{}, {"gamma": 0, "calibration": False}], ids=str)
+def test_so_it_is_with_two_values_and_a_mechanism(given):
+    result = impute(FRAME, TWO_VALUES, mode="both", **given)
+    for row in ROWS:
+        assert_written(result, result.explain(row))
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {},
+        {"calibration": False},
+        {"folds": 0, "gamma": 0},
+        {"keep_flagged": True},
+        {"gamma": "auto", "iterations": "auto"},
+        {"method": "ipal"},
+    ],
+    ids=str,
+)
+def test_a_row_is_explained_alike_with_and_without_a_result(given):
+    result = impute(FRAME, SCHEMA, mode="both", **given)
+    again = explain(FRAME, SCHEMA, 3, **given)
+    assert again.as_dict() == result.explain(3).as_dict()
+
+
+@pytest.fixture
+def no_run(monkeypatch):
+    for run in ("cfl_cli.jobs.ran.run", "cfl_cli.estimators.graph.estimate"):
+        monkeypatch.setattr(run, lambda *_, **__: pytest.fail("a run"))
+
+
+@pytest.mark.usefixtures("no_run")
+def test_rows_are_hidden_only_where_they_decide_something():
+    assert explain(FRAME, SCHEMA, 3, calibration=False, gamma=0.25).row == 3
+    assert explain(FRAME, SCHEMA, 3, folds=0).row == 3
+
+
+def test_threads_change_nothing():
+    one, two = (explain(FRAME, SCHEMA, 3, jobs=jobs).to_json() for jobs in (1, 2))
+    assert one == two
+
+
+def test_single_precision_of_a_larger_table_agrees():
+    frame = table(4100)
+    given = {"folds": 0, "iterations": 6, "mode": "both"}
+    result = impute(frame, SCHEMA, **given)
+    assert_written(result, result.explain(4000), within=1e-6)
+
+
+@pytest.mark.parametrize("method", ["boost", "net", "auto"])
+def test_methods_that_learn_agree_within_the_table_and_as_a_model(method):
+    result = impute(FRAME, SCHEMA, mode="both", method=method, keep_model=True)
+    for row in ROWS[:3]:
+        assert_written(result, result.explain(row))
+    new = table(9, seed=4)
+    applied = result.model.apply(new, mode="both")
+    for row in (1, 5, 9):
+        assert_written(applied, applied.explain(row))
+
+
+@pytest.mark.parametrize("given", [{}, {"gamma": 0}, {"method": "ipal"}], ids=str)
+def test_a_model_explains_what_it_applies(given):
+    model, new = fit(FRAME, SCHEMA, **given), table(9, seed=4)
+    applied = model.apply(new, mode="both")
+    for row in range(1, 10):
+        found = model.explain(new, row)
+        assert_written(applied, found)
+        assert {one.row for near in found.near for one in near.neighbors} == {None}
+        assert all(one.cells is None for near in found.near for one in near.neighbors)
+
+
+def test_a_mechanism_that_was_fitted_is_explained_by_its_own_run(monkeypatch):
+    monkeypatch.setattr(ExactAudit, "clearly_better_than", lambda *_: True)
+    rng, n = np.random.default_rng(7), 400
+    x = rng.random(n)
+    truth = np.where(rng.random(n) < 0.6, (x * 4).astype(int), rng.integers(4, size=n))
+    how = Mechanism.of(4, rates(np.array([8.0, 1, 1, 1])))
+    out = (~how.draw(truth, np.ones(n, dtype=int), rng.random((n, 4)))).argmax(axis=1)
+    exact = rng.random(n) < 0.3
+    cells = np.where(exact, [f"={'abcd'[v]}" for v in truth], np.take([*"abcd"], out))
+    other = np.take([*"abcd"], (truth + rng.integers(1, 4, n)) % 4)
+    frame = pl.DataFrame({"x": x, "cf": cells, "other": other})
+    listed = {"role": "complementary", "values": [*"abcd"]}
+    columns = {
+        "x": {"role": "ordinary", "type": "numeric"},
+        "cf": {**listed, "exact": "=", "exact_cells": "random", "mechanism": "fit"},
+        "other": listed,
+    }
+    schema = {"version": 1, "columns": columns}
+    given = {"k": 15, "iterations": 20, "gamma": 0.25, "seed": 1, "mode": "both"}
+    result = impute(frame, schema, **given)
+    assert result.report.columns[0].fitted_mechanism.taken
+    assert_written(result, result.explain(5))
+    assert explain(frame, schema, 5, **given).as_dict() == result.explain(5).as_dict()
+
+
+def solved(differences, *, ridge):
+    """The weights of a row's neighbors by another solver."""
+    gram = differences @ differences.T
+    k, mean = len(gram), np.trace(gram) / len(gram)
+    gram = gram / (mean or 1) + ridge * np.eye(k)
+    found = minimize(
+        lambda w: w @ gram @ w,
+        np.full(k, 1 / k),
+        jac=lambda w: 2 * gram @ w,
+        bounds=[(0, None)] * k,
+        constraints={"type": "eq", "fun": lambda w: w.sum() - 1, "jac": np.ones_like},
+        method="SLSQP",
+        options={"ftol": 1e-14, "maxiter": 500},
+    )
+    return found.x
+
+
+def test_neighbors_and_weights_are_those_of_a_search_by_hand_and_another_solver():
+    result = impute(FRAME, SCHEMA, gamma=0, folds=0)
+    points = ENCODED.features
+    found = result.explain(3)
+    (near,) = found.near
+    distances = np.linalg.norm(points - points[2], axis=1)
+    distances[2] = np.inf
+    rows = [one.row - 1 for one in near.neighbors]
+    assert {*rows} == {*np.argsort(distances)[:5].tolist()}
+    np.testing.assert_allclose([one.distance for one in near.neighbors], distances[rows])
+    weights = solved(points[rows] - points[2], ridge=0.3)
+    np.testing.assert_allclose([one.weight for one in near.neighbors], weights, atol=1e-6)
+    for cf in found.cfs:
+        (only,) = cf.rounds
+        said = np.array([one.confidences for one in only.said])
+        np.testing.assert_allclose(weights @ said, cf.prior, atol=1e-6)
+        own = np.array(cf.prior) * [value not in cf.cell.ruled_out for value in cf.values]
+        np.testing.assert_allclose(own / own.sum(), cf.raw, atol=1e-12)
+
+
+def test_neighbors_pass_on_what_a_dense_walk_gives_them_one_step_before():
+    result = impute(FRAME, SCHEMA, gamma=0, folds=0, iterations=4)
+    every = [result.explain(row) for row in range(1, 61)]
+    dense = np.zeros((60, 60))
+    for one in every:
+        for neighbor in one.near[0].neighbors:
+            dense[one.row - 1, neighbor.row - 1] = neighbor.weight
+    for number, block in enumerate(ENCODED.blocks):
+        cells = ENCODED.candidates[:, block.columns]
+        before = cells / cells.sum(axis=1, keepdims=True)
+        for _ in range(3):
+            before = dense @ before * cells
+            before /= before.sum(axis=1, keepdims=True)
+        for one in every[::7]:
+            said = [said.confidences for said in one.cfs[number].rounds[0].said]
+            rows = [neighbor.row - 1 for neighbor in one.near[0].neighbors]
+            np.testing.assert_allclose(said, before[rows], atol=1e-12)
+
+
+def test_decisive_neighbors_are_the_fewest_whose_loss_changes_the_answer_by_another_solver():
+    result = impute(FRAME, SCHEMA, gamma=0, folds=0, iterations=3)
+    points, sizes = ENCODED.features, []
+    for row in range(1, 16):
+        found = result.explain(row)
+        (near,) = found.near
+        rows = [one.row - 1 for one in near.neighbors]
+        weights = np.array([one.weight for one in near.neighbors])
+        for cf in found.cfs:
+            said = np.array([one.confidences for one in cf.rounds[0].said])
+            allowed = np.array([value not in cf.cell.ruled_out for value in cf.values])
+
+            def others(left, rows=rows, weights=weights, said=said, allowed=allowed, row=row):
+                again = solved(points[np.take(rows, left)] - points[row - 1], ridge=0.3)
+                ways = (weights[left] / weights[left].sum(), again)
+                return [int(((way @ said[left]) * allowed).argmax()) for way in ways]
+
+            changing = [
+                out
+                for size in (1, 2, 3)
+                for out in combinations(np.flatnonzero(weights > 0).tolist(), size)
+                if size < (weights > 0).sum()
+                and all(
+                    cf.values[place] != cf.value
+                    for place in others([at for at in range(5) if at not in out])
+                )
+            ]
+            if cf.decisive is None:
+                assert not changing or cf.cell.kind == "exact"
+            else:
+                assert len(cf.decisive.neighbors) == len(changing[0])
+                assert cf.decisive.neighbors in changing
+                assert cf.decisive.value != cf.value
+                sizes.append(len(changing[0]))
+    assert {1, 2} <= {*sizes}
+
+
+def test_a_distance_is_shared_among_the_ofs_and_kept_in_the_picture():
+    found = impute(FRAME, SCHEMA, gamma=0.25, folds=0).explain(3)
+    first, second = found.near
+    assert [*first.neighbors[0].apart] == ["x", "place", "smokes"]
+    assert [*second.neighbors[0].apart] == ["x", "place", "smokes", "one", "two"]
+    for near in found.near:
+        for one in near.neighbors:
+            assert sum(one.apart.values()) == pytest.approx(1)
+            assert np.hypot(*one.position) <= one.distance + 1e-9
+        assert sum(near.nearness.values()) == pytest.approx(1)
+        assert 0 < sum(near.spread) <= 1 + 1e-9
+
+
+@pytest.mark.parametrize("method", ["net", "boost"])
+def test_what_moves_an_answer_adds_up_and_is_named(method):
+    result = impute(FRAME, SCHEMA, method=method, mode="both")
+    for row in (1, 3):
+        for cf in result.explain(row).cfs:
+            score = np.array(cf.start) + np.sum([one.moves for one in cf.contributions], axis=0)
+            prior = np.exp(score) / np.exp(score).sum()
+            np.testing.assert_allclose(prior, cf.prior, atol=1e-5)
+            others = {"one", "two"} - {cf.name} if method == "boost" else {*()}
+            assert {one.name for one in cf.contributions} <= {"x", "place", "smokes", *others}
+            for one in cf.contributions:
+                at = cf.values.index(cf.value)
+                without = np.array(cf.raw) / np.exp(one.moves)
+                assert one.without == pytest.approx(without[at] / without.sum())
+
+
+def test_moves_of_boost_are_gathered_by_of_and_by_other_cf(monkeypatch):
+    def moves(self, rows):
+        d, width = rows.features.shape[1], rows.candidates.shape[1]
+        return tuple(
+            Moves(
+                np.zeros(block.stop - block.start),
+                np.ones((d, block.stop - block.start)),
+                np.eye(width)[:, block] * 0 + np.arange(width)[:, None],
+            )
+            for block in rows.columns
+        )
+
+    monkeypatch.setattr(FittedBoost, "moves", moves, raising=False)
+    one, two = impute(FRAME, SCHEMA, method="boost").explain(3).cfs
+    by_name = {(part.kind, part.name): part.moves for part in one.contributions}
+    assert by_name["ordinary", "x"] == (1.0, 1.0, 1.0)
+    assert by_name["ordinary", "place"] == (3.0, 3.0, 3.0)  # three features, one-hot
+    assert by_name["complementary", "two"] == (18.0, 18.0, 18.0)  # 3 + 4 + 5 + 6
+    assert one.start == (0.0, 0.0, 0.0)
+    assert len(two.contributions) == 5
+
+
+def test_parts_of_a_blend_add_up_by_their_weights():
+    result = impute(FRAME, SCHEMA, method="auto", mode="both")
+    for cf in result.explain(3).cfs:
+        assert sum(part.weight for part in cf.parts) == pytest.approx(1)
+        if not cf.cautious:
+            score = np.array(cf.start) + sum(np.array(one.moves) for one in cf.contributions)
+            np.testing.assert_allclose(np.exp(score) / np.exp(score).sum(), cf.prior, atol=1e-5)
+
+
+def test_reports_and_models_remember_when_each_round_stopped():
+    result = impute(FRAME, SCHEMA, iterations="auto", keep_model=True)
+    for column, origin in zip(result.report.columns, result.model.origins, strict=True):
+        assert len(column.stops) == 2
+        assert column.iterations == column.stops[-1]
+        assert origin.stops == column.stops
+    again = Report.from_json(result.report.to_json(), name="report")
+    assert again.columns == result.report.columns
+    blended = impute(FRAME, SCHEMA, method="auto").report.columns[0]
+    (part,) = [part for part in blended.parts if part.name == "graph"]
+    assert part.round in (1, 2)
+    assert 1 <= len(part.stops) <= 2
+
+
+def recorded(result, **changes):
+    sources = Sources(table_sha256="t", schema_sha256="s")
+    report = result.report
+    object.__setattr__(report, "sources", sources)
+    for name, value in changes.items():
+        report.settings[name] = value
+    return Recorded(report, "out.report.json", sources)
+
+
+def test_with_the_report_of_a_run_nothing_is_chosen_again(request):
+    given = {"iterations": "auto", "gamma": "auto"}
+    result = impute(FRAME, SCHEMA, mode="both", **given)
+    request.getfixturevalue("no_run")
+    found = explain(FRAME, SCHEMA, 3, recorded=recorded(result), **given)
+    assert_written(result, found)
+
+
+def test_a_report_of_another_table_schema_or_run_is_refused():
+    result = impute(FRAME, SCHEMA, folds=0)
+    with pytest.raises(UsageError, match=r"out.report.json: its run had folds 0, and not auto"):
+        explain(FRAME, SCHEMA, 3, recorded=recorded(result))
+    other = recorded(result)
+    object.__setattr__(other, "sources", Sources(table_sha256="other", schema_sha256="s"))
+    with pytest.raises(DataError, match="not the report of a run on this table"):
+        explain(FRAME, SCHEMA, 3, folds=0, recorded=other)
+
+
+def test_json_is_complete_and_never_shows_ignored_columns():
+    found = impute(FRAME, SCHEMA).explain(3, cf="two")
+    facts = json.loads(found.to_json(), parse_constant=pytest.fail)
+    assert facts["version"] == 1
+    assert facts["row"] == 3
+    assert [cf["name"] for cf in facts["cfs"]] == ["two"]
+    assert facts["cells"].keys() == {"x", "place", "smokes"}
+    assert '"id"' not in found.to_json()
+    assert FRAME["id"][2] not in found.to_json()
+    assert "row 3: two" in str(found)
+    assert "<table>" in found._repr_html_()
+
+
+@pytest.mark.parametrize("row", [0, 61, -1])
+def test_a_row_that_is_not_there_is_refused(row):
+    with pytest.raises(UsageError, match="table has 60 rows, numbered from 1"):
+        explain(FRAME, SCHEMA, row)
+
+
+def test_an_unknown_cf_is_refused_with_the_nearest():
+    with pytest.raises(UsageError, match="not a CF of table"):
+        explain(FRAME, SCHEMA, 1, cf="tow")
