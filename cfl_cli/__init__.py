@@ -49,7 +49,9 @@ The map of the house. A room imports only rooms above it:
                  outputs, applies, explains (+ explains_table), audits, reports, summary; progress
                  (+ outlook); help, manual, completion; commands/ (a file each); show/ (page,
                  layout; report (+ notes, batch), explain (+ neighbors), rows, suspects, history,
-                 scores, trials, findings, audit; html)
+                 scores, trials, findings, audit; html; web/ (for browsers: environment, names,
+                 numbers; report, overview, details, made; sections; charts, plots, courses,
+                 neighborhood; templates))
 
 Beside the rooms stand errors, which all may import, and two entrances, which none does: __main__
 (the command) and sklearn (a transformer for scikit-learn, an extra).

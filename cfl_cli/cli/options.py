@@ -158,6 +158,11 @@ FORMAT = described(
     default="table",
     short="f",
 )
+REPORT_FORMAT = variant(
+    FORMAT,
+    "Output format. html: one file for browsers, with drawings, that loads nothing.",
+    kind=Choice((*RENDERERS, "html")),
+)
 CHECK_FORMAT = variant(
     FORMAT,
     "Output format. json: every problem and warning as an object.",

@@ -213,10 +213,10 @@ def text_target(out: str, sources: list[Path | None], *, overwrite: bool) -> Pat
     return path
 
 
-def deliver(text: str, target: Path | None, *, overwrite: bool) -> None:
-    """Write `text` where `text_target` said."""
+def deliver(text: str, target: Path | None, *, overwrite: bool, utf8: bool = False) -> None:
+    """Write `text` where `text_target` said; `utf8` even if a terminal wants another encoding."""
     if target is None:
-        print_out(text)
+        print_out(text.encode() if utf8 else text)
     else:
         tables.write_text(text, target, overwrite=overwrite)
 

@@ -25,6 +25,28 @@ DIGITS = 12  # of a checksum in a message
 SHOWN = 3  # columns that a message names
 
 
+def named(source: str | None, history: str | None, which: set[str], *, html: bool) -> str:
+    """Return what to show first, the table or the history; `which` are the options given.
+
+    Raise where they do not go together.
+    """
+    name = source if history is None else history
+    both = None not in (source, history)
+    if name is None or (both and not html):
+        raise UsageError(
+            "name a table, a report or a model, or a history with --history"
+            + ("; with --format html, one page shows both" if both else "")
+        )
+    if html and "rows" in which:
+        raise UsageError("--format html shows no rows of the table: leave it or --rows out")
+    if (history is not None) + len(which & {"rows", "verify"}) > 1:
+        raise UsageError("--history, --rows and --verify show different things: give one")
+    for option, needed in (("schema", "verify"), ("diagnostics", "rows")):
+        if option in which and needed not in which:
+            raise UsageError(f"--{option} goes with --{needed}: add it, or leave --{option} out")
+    return name
+
+
 def page_of(name: str, *, is_history: bool, to_file: bool) -> Page[Any]:
     """Return the page of what has this name; a file can hold every sign, a terminal may not."""
     if is_history:
@@ -36,6 +58,27 @@ def page_of(name: str, *, is_history: bool, to_file: bool) -> Page[Any]:
     from cfl_cli.cli.show.report import page  # noqa: PLC0415 — loads slowly
 
     return page(report_of(name))
+
+
+def html_of(name: str | None, history: str | None) -> str:
+    """Return the page for browsers of a report, a history, or both."""
+    from cfl_cli.cli.show.web.report import history_page, page  # noqa: PLC0415 — loads slowly
+    from cfl_cli.trust import history as histories  # noqa: PLC0415 — loads slowly
+
+    course = None if history is None else histories.read(tables.local(history))
+    if name is None:
+        return history_page(course or histories.History(()))
+    report = _report(name)
+    if course is None or not course.lines:
+        return page(report)
+    model = report.batch.model if report.batch else course.lines[-1].model
+    batches = course.of_model(model)
+    if not batches:
+        raise DataError(
+            f"{history}: no batch of the model that answered {name}: name the history that "
+            "`cfl apply --history` wrote then, or leave it out"
+        )
+    return page(report, batches=batches)
 
 
 def rows_page(name: str, diagnostics: str | None) -> Page[Any]:

@@ -5,7 +5,7 @@ from typing import Annotated
 import typer
 
 from cfl_cli.cli.given import Values, takes
-from cfl_cli.cli.options import FORMAT, HISTORY, TextOut, described
+from cfl_cli.cli.options import HISTORY, REPORT_FORMAT, TextOut, described
 from cfl_cli.core.kinds import FileName, Switch
 
 EXAMPLE = "cfl report imputed.parquet"
@@ -44,7 +44,7 @@ SOURCES = (
 )
 
 
-@takes("report", history=(HISTORY,), which=SOURCES, how=(FORMAT,))
+@takes("report", history=(HISTORY,), which=SOURCES, how=(REPORT_FORMAT,))
 def report(
     source: Annotated[
         str | None,
@@ -65,26 +65,20 @@ def report(
 
     A complementary feature (CF) is a column whose cells say what a value is not. With --history, it
     shows for each CF how well the cells of one batch after the other were predicted, and whether
-    the CF has drifted.
+    the CF has drifted. With --format html it is a page for browsers; OUT and --history together
+    make one that has both.
     """
     from cfl_cli.cli.outputs import deliver, drawn, text_target
-    from cfl_cli.cli.reports import page_of, rows_page, verify
+    from cfl_cli.cli.reports import html_of, named, page_of, rows_page, verify
     from cfl_cli.cli.signals import listen
-    from cfl_cli.errors import ExitCode, UsageError
+    from cfl_cli.errors import ExitCode
     from cfl_cli.tables import table as tables
 
     listen()
-    course = history.get("history")
-    name = source if course is None else course
-    if name is None or None not in (source, course):
-        raise UsageError("name a table, a report or a model, or a history with --history")
+    course, form = history.get("history"), how.get("format", REPORT_FORMAT.default)
     rows, data = which.get("rows", False), which.get("verify")
-    if sum([course is not None, rows, data is not None]) > 1:
-        raise UsageError("--history, --rows and --verify show different things: give one")
-    for option, needed, there in (("schema", "verify", data), ("diagnostics", "rows", rows)):
-        if option in which and not there:
-            raise UsageError(f"--{option} goes with --{needed}: add it, or leave --{option} out")
-    files = [one for one in (name, *which.values()) if isinstance(one, str)]
+    name = named(source, course, {*which}, html=form == "html")
+    files = [one for one in (source, course, *which.values()) if isinstance(one, str)]
     paths = [None if one == tables.STANDARD else tables.local(one) for one in files]
     overwrite = given.get("overwrite", False)
     target = text_target(out, paths, overwrite=overwrite)
@@ -94,8 +88,11 @@ def report(
         if not all(one.holds for one in found):
             raise typer.Exit(ExitCode.WRONG_INPUT)
         return
+    if form == "html":
+        deliver(html_of(source, course), target, overwrite=overwrite, utf8=True)
+        return
     if rows:
         page = rows_page(name, which.get("diagnostics"))
     else:
         page = page_of(name, is_history=course is not None, to_file=target is not None)
-    deliver(drawn(page, how.get("format", FORMAT.default), target), target, overwrite=overwrite)
+    deliver(drawn(page, form, target), target, overwrite=overwrite)

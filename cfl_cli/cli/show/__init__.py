@@ -1,7 +1,7 @@
 """How facts are shown: to people as a table or Markdown, to programs as JSON or CSV.
 
 `report`, `scores` and `trials` make a page each, and a renderer makes text of any page. A new
-format is one function in `layout` and one entry below.
+format is one function in `layout` and one entry below. Pages for browsers are in `web`.
 """
 
 import sys
@@ -54,6 +54,8 @@ def _lines(lines: list[str], form: str) -> str:
 
 def shown(thing: object, form: str) -> str:
     """Return what is printed in Python, as `table`, or shown in a notebook, as `html`."""
+    if form == "html" and type(thing).__name__ == "Report":
+        return str(import_module("cfl_cli.cli.show.web.report").fragment(thing))
     module = import_module(f"cfl_cli.cli.show.{PAGES[type(thing).__name__]}")
     if hasattr(module, "lines"):
         return _lines(module.lines(thing), form)

@@ -69,7 +69,7 @@ Field: TypeAlias = AnyField[CfCourse]
 def page(history: History, *, encoding: str | None = "utf-8") -> Page[CfCourse]:
     """Return what there is to show of a history; `encoding` is that of the output."""
     last = history.of_model(history.lines[-1].model) if history.lines else ()
-    courses = _courses(last)
+    courses = courses_of(last)
     drifted = sum(course.drifted_since is not None for course in courses)
     verdict = f"{drifted} drifted" if drifted else "none drifted"
     return Page(
@@ -82,7 +82,8 @@ def page(history: History, *, encoding: str | None = "utf-8") -> Page[CfCourse]:
     )
 
 
-def _courses(lines: Sequence[Line]) -> list[CfCourse]:
+def courses_of(lines: Sequence[Line]) -> list[CfCourse]:
+    """Return the course of each CF over the batches of one model."""
     names = [column.name for column in lines[-1].columns] if lines else []
     return [
         CfCourse(
@@ -161,11 +162,16 @@ def _notes(history: History, last: Sequence[Line], courses: Sequence[CfCourse]) 
                 else "."
             )
         )
-    others = {line.model for line in history.lines} - {line.model for line in last}
-    if others:
+    yield from others(history, last)
+
+
+def others(history: History, last: Sequence[Line]) -> Iterator[str]:
+    """Yield what a page of the last model's batches leaves out."""
+    models = {line.model for line in history.lines} - {line.model for line in last}
+    if models:
         batches = len(history.lines) - len(last)
         yield (
-            f"{_batches(batches)} of {count(len(others), 'other model')} not shown: --format csv "
+            f"{_batches(batches)} of {count(len(models), 'other model')} not shown: --format csv "
             "or json has all."
         )
 

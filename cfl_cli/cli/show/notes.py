@@ -21,12 +21,26 @@ SEEN = 0.005  # from which an interval in two digits does not end at 0
 
 def notes(report: Report) -> list[str]:
     """Return a sentence for every kind of flag that fired, then what else to know."""
-    fired = [flag for flag in ADVICE if any(flag in column.flags for column in report.columns)]
+    return [
+        *(f"{flag}: {ADVICE[flag]}." for flag in fired(report)),
+        *of_all(report),
+        *(note for column in report.columns for note in of_column(column, report)),
+        *of_rows(report),
+        *(f"warning: {printable(warning)}." for warning in report.warnings),
+    ]
+
+
+def fired(report: Report) -> list[str]:
+    """Return the flags that some CF has, and of which it is known what to do."""
+    return [flag for flag in ADVICE if any(flag in column.flags for column in report.columns)]
+
+
+def of_all(report: Report) -> list[str]:
+    """Return what there is to say of several CFs in a sentence."""
     graph = report.settings.get("method", "graph") == "graph"
     # No method makes up for cells that are not random.
     flagged = any(c.flagged and "exclusions-not-uniform" not in c.flags for c in report.columns)
     return [
-        *(f"{flag}: {ADVICE[flag]}." for flag in fired),
         *(
             ["Another method may do better on what is flagged: try --method auto."]
             * (graph and flagged and report.batch is None)
@@ -37,9 +51,6 @@ def notes(report: Report) -> list[str]:
         *_of_bias(report.columns, report.settings.get("bias")),
         *_calibration(report),
         *_over_or_under(report.columns),
-        *(note for column in report.columns for note in _of_column(column, report)),
-        *_of_rows(report),
-        *(f"warning: {printable(warning)}." for warning in report.warnings),
     ]
 
 
@@ -159,7 +170,7 @@ def _range(by: Interval) -> str:
     return f"{low:.2f}–{high:.2f}"
 
 
-def _of_column(column: ColumnReport, report: Report) -> Iterator[str]:
+def of_column(column: ColumnReport, report: Report) -> Iterator[str]:
     """Yield a sentence for everything about a CF that the table does not show."""
     name = printable(column.name)
     if column.parts:
@@ -197,7 +208,7 @@ def _label(column: ColumnReport, place: int) -> str:
     return str(place) if known is None else f"{place} ({printable(known)})"
 
 
-def _of_rows(report: Report) -> Iterator[str]:
+def of_rows(report: Report) -> Iterator[str]:
     """Yield how to learn which rows are meant, if any are counted."""
     if not any(column.suspect_cells or column.impossible_values for column in report.columns):
         return

@@ -5,8 +5,10 @@ import polars as pl
 import pytest
 from builders.command_line import cfl, impute
 from builders.reports import column, report
+from builders.web_reports import history
 
 from cfl_cli.cli.reports import new_columns
+from cfl_cli.trust.report import Batch
 
 
 def test_report_reads_the_table_the_report_and_the_parquet_file(folder):
@@ -184,3 +186,54 @@ def test_options_that_do_not_go_together_are_refused(folder):
         ["--diagnostics", "data.csv"],
     ):
         assert cfl("report", "out.csv", *options).exit_code == 2
+
+
+def test_a_page_for_browsers_goes_to_a_file_or_to_standard_output(folder):
+    impute()
+    assert cfl("report", "out.csv", "-f", "html", "--out", "r.html").exit_code == 0
+    text = (folder / "r.html").read_bytes()
+    assert text.startswith(b"<!DOCTYPE html>")
+    assert b"\r" not in text
+    assert cfl("report", "out.csv.report.json", "-f", "html").stdout_bytes == text
+    assert cfl("report", "out.csv", CFL_FORMAT="html").stdout_bytes == text
+    again = cfl("report", "out.csv", "-f", "html", "--out", "r.html")
+    assert (again.exit_code, "--overwrite" in again.stderr) == (2, True)
+
+
+def test_no_cell_of_an_ordinary_feature_is_on_the_page(folder):
+    rows = (folder / "data.csv").read_text().splitlines()
+    rows[5] = rows[5].replace(rows[5].split(",")[0], "987654.25", 1)
+    (folder / "data.csv").write_text("\n".join(rows) + "\n")
+    assert impute("--folds", "2").exit_code == 0
+    assert "987654" in (folder / "out.csv").read_text()
+    assert "987654" not in cfl("report", "out.csv", "-f", "html").stdout
+
+
+def test_a_page_shows_a_report_and_a_history_together(folder):
+    impute()
+    (folder / "h.jsonl").write_text("".join(f"{one.to_json()}\n" for one in history("cf").lines))
+    both = cfl("report", "out.csv", "--history", "h.jsonl", "-f", "html").stdout
+    assert "Has it become worse?" in both
+    assert "drift: batch 8" in both
+    alone = cfl("report", "--history", "h.jsonl", "-f", "html")
+    assert "12 batches, 1 CF, 1 drifted" in alone.stdout
+    refused = cfl("report", "out.csv", "--history", "h.jsonl")
+    assert refused.exit_code == 2
+    assert "with --format html, one page shows both" in refused.stderr
+
+
+def test_a_history_of_another_model_is_not_put_beside_a_batch(folder):
+    batch = Batch(12, {}, {}, "f" * 64, "e" * 64, 1)
+    (folder / "r.json").write_text(report(column(), batch=batch).to_json())
+    (folder / "h.jsonl").write_text("".join(f"{one.to_json()}\n" for one in history().lines))
+    result = cfl("report", "r.json", "--history", "h.jsonl", "-f", "html")
+    assert result.exit_code == 1
+    assert "h.jsonl: no batch of the model that answered r.json" in result.stderr
+
+
+def test_a_page_for_browsers_lists_no_rows(folder):
+    impute()
+    result = cfl("report", "out.csv", "--rows", "-f", "html")
+    assert (result.exit_code, "leave it or --rows out" in result.stderr) == (2, True)
+    for command in (("evaluate", "out.csv", "--truth", "data.csv"), ("tune", "data.csv")):
+        assert cfl(*command, "--schema", "schema.yml", "-f", "html").exit_code == 2

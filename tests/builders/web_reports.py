@@ -1,0 +1,226 @@
+"""Reports and histories with everything that a page can show, of any number of CFs and values."""
+
+from dataclasses import replace
+from math import log
+
+from builders.reports import column
+
+from cfl_cli.estimators.interface import Part, Tried
+from cfl_cli.trust.audit import Audit
+from cfl_cli.trust.calibration import Bin, Calibration
+from cfl_cli.trust.detector import Course
+from cfl_cli.trust.history import CfLine, History, Line
+from cfl_cli.trust.intervals import Interval
+from cfl_cli.trust.report import Coverage, Report, Sources, ValueShare
+
+SHA = "0123456789abcdef" * 4
+STEPS = (1, 2, 5, 10, 20, 50, 100)
+HOSTILE = (
+    "<script>window.cracked = 1</script>",
+    "</script><img src=x onerror=window.cracked=2>",
+    "\"'><svg/onload=window.cracked=3>",
+    "<!-- --!> {{ 7*7 }} {% raw %}",
+    "👩‍⚕️ naïve 👍🏽",
+    "תשובה נכונה",
+    "safe\u202eexe.txt",
+    "nul\0bell\a\u2028",
+    "lone \ud800 surrogate",
+    "long " * 60,
+)
+
+
+def interval(value, by=0.03):
+    return Interval(value, max(value - by, 0.0), min(value + by, 1.0))
+
+
+def values(labels):
+    """Shares that fall from label to label, rare ones left out."""
+    weights = [1 / (place + 1) for place in range(len(labels))]
+    shares = [weight / sum(weights) for weight in weights]
+    return tuple(
+        ValueShare(
+            label,
+            share if share >= 0.01 else None,
+            (1 - share) / (len(labels) - 1) if len(labels) < 90 else None,
+        )
+        for label, share in zip(labels, shares, strict=True)
+    )
+
+
+def full_column(name="job", labels=("nurse", "farmer", "clerk", "teacher"), right=0.9, **facts):
+    """A CF of which everything is known, and whose answers are right so often."""
+    bins = [(0.45, 12), (0.55, 40), (0.65, 90), (0.75, 160), (0.85, 300), (0.95, 900)]
+    plain = {
+        "domain_size": len(labels),
+        "entropy_start": log(len(labels)),
+        "entropy_end": 0.3 * log(len(labels)),
+        "entropy_reduction": 0.7,
+        "entropy_reduction_null": 0.12,
+        "heldout_score": -0.31,
+        "hidden_cells": 1502,
+        "estimated_accuracy": interval(right),
+        "commonest_accuracy": interval(0.5, 0.04),
+        "gain": Interval(right - 0.5, right - 0.55, right - 0.45),
+        "clearly_better": True,
+        "accuracy_basis": "uniform",
+        "calibration": Calibration(
+            0.02,
+            Interval(0.002, -0.01, 0.014),
+            tuple(
+                Bin(
+                    round(at - 0.05, 2),
+                    round(at + 0.05, 2),
+                    cells,
+                    at,
+                    interval(at, 4 / cells**0.5),
+                )
+                for at, cells in bins
+            ),
+            "",
+        ),
+        "confidence_shares": (0, 0, 0, 0.01, 0.02, 0.04, 0.08, 0.15, 0.25, 0.45),
+        "coverage": tuple(
+            Coverage(
+                round(0.5 + 0.05 * step, 2),
+                round(0.98 - 0.07 * step, 2),
+                interval(min(right + 0.01 * step, 1)) if step < 9 else None,
+            )
+            for step in range(10)
+        ),
+        "values": values(labels),
+        "stops": (20, 50),
+        "round": 2,
+        "iterations": 50,
+        "tried": (
+            Tried(1, STEPS, (-0.9, -0.7, -0.5, -0.42, -0.40, -0.41, -0.44)),
+            Tried(2, STEPS, (-0.85, -0.6, -0.45, -0.38, -0.34, -0.31, -0.33)),
+        ),
+        "parts": (Part("graph", -0.34, 0.25, round=2), Part("boost", -0.31, 0.75)),
+    }
+    return column(name, **{**plain, **facts})
+
+
+AUDITED = Audit(
+    answers=3000, drawn=100, checked=98, empty=2, right=90, accuracy=interval(0.92, 0.05),
+    if_empty_wrong=interval(0.9, 0.05), if_empty_right=interval(0.93, 0.05), more_rows=300,
+    estimate=interval(0.9), estimate_held=True, former_accuracy=interval(0.9),
+    former_basis="uniform", contradicted=1,
+)  # fmt: skip
+
+
+def poor(name="coat_rack", **facts):
+    """A CF whose answers are no better than the commonest."""
+    plain = {
+        "right": 0.48,
+        "gain": Interval(-0.02, -0.07, 0.03),
+        "flags": ("small-entropy-reduction", "no-better-than-commonest"),
+        "flagged": True,
+        "clearly_better": False,
+        "entropy_reduction": 0.05,
+        "entropy_end": 0.95 * log(4),
+    }
+    return full_column(name, **{**plain, **facts})
+
+
+def unmeasured(name="blood_group", **facts):
+    """A CF that no hidden cell says anything of."""
+    plain = {
+        "estimated_accuracy": None, "commonest_accuracy": None, "gain": None, "calibration": None,
+        "coverage": (), "hidden_cells": 0, "heldout_score": None, "accuracy_basis": "none",
+        "accuracy_reason": "no cells were hidden (--folds 0)", "clearly_better": None,
+    }  # fmt: skip
+    return full_column(name, **{**plain, **facts})
+
+
+def unknown(name="ward", **facts):
+    """A CF whose exclusions are not random."""
+    plain = {
+        "flags": ("exclusions-not-uniform",),
+        "flagged": True,
+        "accuracy_reason": "exclusions are not random (audit it)",
+        "impossible_values": (2,),
+        "hidden_cells": 1502,
+    }
+    return unmeasured(name, **{**plain, **facts})
+
+
+def full_report(*columns, **facts):
+    plain = {
+        "timings": {"round 1: neighbors": 1.25, "round 1: weights": 0.5},
+        "peak_memory_mb": 312.4,
+        "steps": (20, 50),
+        "warnings": ("column 'age': 3 cells are empty",),
+        "sources": Sources("clinic.csv", SHA, "clinic.yml", SHA, {"delimiter": ";"}),
+        "answers_sha256": SHA,
+        "versions": {"Python": "3.11.2", "numpy": "2.3.1"},
+    }
+    settings = {"method": "graph", "k": 20, "gamma": 0.25, "budget": None, "calibration": True}
+    return Report("0.1.0", 3000, settings, columns, **{**plain, **facts})
+
+
+def several(cfs, labels=10, **facts):
+    """A report of so many CFs with so many values, of all states."""
+    domain = tuple(f"value {place}" for place in range(1, labels + 1))
+    kinds = (full_column, full_column, poor, full_column, unknown, full_column, unmeasured)
+    return full_report(
+        *(
+            kinds[place % len(kinds)](
+                f"column_{place + 1}",
+                labels=domain,
+                **({"right": round(0.6 + 0.37 * place / cfs, 3)} if place % 7 in (0, 1, 3) else {}),
+            )
+            for place in range(cfs)
+        ),
+        **facts,
+    )
+
+
+def hostile():
+    """A report whose names, values, settings and warnings try to be more than text."""
+    columns = (
+        full_column(
+            name,
+            labels=HOSTILE,
+            parts=(Part(name, -0.3, 1.0),),
+            method=name,
+            flags=(name,),
+            action=name,
+        )
+        for name in HOSTILE
+    )
+    made = full_report(
+        *columns,
+        warnings=HOSTILE,
+        versions=dict.fromkeys(HOSTILE, HOSTILE[0]),
+        timings=dict.fromkeys(HOSTILE, 1.0),
+        sources=Sources(
+            HOSTILE[0], HOSTILE[1], HOSTILE[2], HOSTILE[6], dict(zip(HOSTILE, HOSTILE, strict=True))
+        ),
+    )
+    return replace(made, cfl_version=HOSTILE[1], settings=dict(zip(HOSTILE, HOSTILE, strict=True)))
+
+
+def history(name="job", batches=12, drifted_at=8):
+    """A history in which a CF drifts."""
+    lines = []
+    for number in range(1, batches + 1):
+        worse = number >= drifted_at
+        loss = 0.05 + 0.002 * (number % 3) + (0.06 if worse else 0)
+        since = drifted_at if worse else None
+        cf = CfLine(
+            name, 200, -0.4, interval(0.7 if worse else 0.9, 0.06), loss, 0.08,
+            1e6 if worse else 0.1, ("drifted",) if worse else (), Course(drifted_since=since),
+        )  # fmt: skip
+        lines.append(
+            Line(1, "0.1.0", SHA, number, f"{number:064d}", f"night{number}.csv", 200, (cf,))
+        )
+    return History(tuple(lines))
+
+
+def as_old(report):
+    """The same as a version wrote it that did not know what pages show."""
+    old = (
+        replace(one, values=(), confidence_shares=(), coverage=(), stops=(), tried=())
+        for one in report.columns
+    )
+    return replace(report, columns=tuple(old), versions={}, sources=None, answers_sha256=None)

@@ -1,0 +1,172 @@
+from math import log
+
+import pytest
+from builders.reports import column
+from builders.web_reports import full_column, history
+from hypothesis import given
+from hypothesis import strategies as st
+
+from cfl_cli.cli.show.history import courses_of
+from cfl_cli.cli.show.web import charts, courses, plots
+from cfl_cli.cli.show.web.charts import LEFT, LETTER, LINE, RIGHT, TOP, Axis, Point, Tick
+from cfl_cli.estimators.interface import Tried
+from cfl_cli.trust.calibration import Bin, Calibration
+from cfl_cli.trust.intervals import Interval
+from cfl_cli.trust.report import Coverage
+
+
+def test_a_row_reaches_from_0_to_1_and_nothing_leaves_it():
+    assert [charts.in_row(share) for share in (-1, 0, 0.5, 1, 7)] == [5, 5, 80, 155, 155]
+    mark = charts.whisker(Interval(0.5, 0.4, 0.6))
+    assert (mark.low, mark.at, mark.high) == (65, 80, 95)
+    assert charts.whisker(None) is None
+
+
+def test_the_bar_shows_what_is_left_of_the_entropy():
+    bar = charts.entropy_bar(0.8, 0.1)  # a fifth is left, nine tenths with shuffled cells
+    assert (bar.left, bar.shuffled) == (35, 140)
+    assert charts.entropy_bar(0.8, None).shuffled is None
+
+
+def test_bars_share_one_scale():
+    assert charts.bar(0.3, 0.6, 90) == 45
+    assert charts.bar(0.6, 0.6, 90) == 90
+    assert charts.bar(0.0, 0.0, 90) == 0
+
+
+def test_a_logarithmic_axis_puts_10_halfway_between_1_and_100():
+    axis = Axis(1, 100, 0, 200, logarithmic=True)
+    assert [axis.at(number) for number in (1, 10, 100)] == [0, 100, 200]
+    assert axis.at(50) == pytest.approx(200 * log(50) / log(100), abs=0.05)
+
+
+@given(st.floats(-1e12, 1e12), st.floats(0, 1e12), st.integers(2, 8))
+def test_round_numbers_are_few_and_within_the_range(low, width, most):
+    found = charts.round_numbers(low, low + width, most)
+    assert 1 <= len(found) <= max(most, 2)
+    room = 1e-6 * max(abs(low), abs(low + width), 1)
+    low, high = (min(max(x, -charts.FARTHEST), charts.FARTHEST) for x in (low, low + width))
+    assert all(low - room <= number <= high + room for number in found)
+
+
+def test_round_numbers_by_hand():
+    assert charts.round_numbers(0, 1) == pytest.approx((0, 0.5, 1))
+    assert charts.round_numbers(1, 12) == (5, 10)
+    assert charts.round_numbers(3, 3) == (3,)
+
+
+def test_some_numbers_are_the_first_the_last_and_a_few_between():
+    assert charts.some([1, 2, 3]) == (1, 2, 3)
+    assert charts.some(range(101)) == (0, 25, 50, 75, 100)
+
+
+def test_ticks_that_would_touch_are_left_out():
+    ticks = [Tick(0, "1"), Tick(10, "2"), Tick(60, "3")]
+    assert [tick.text for tick in charts.apart(ticks)] == ["1", "3"]
+
+
+@given(
+    st.lists(
+        st.tuples(st.floats(LEFT, RIGHT), st.floats(TOP, 214), st.floats(0, 30)),
+        min_size=1,
+        max_size=12,
+    )
+)
+def test_no_two_labels_meet(places):
+    points = [Point(x, y, min(y + by, 214), max(y - by, TOP)) for x, y, by in places]
+    drawn = charts.labelled(points, ["0.50"] * len(points), top=TOP, bottom=214)
+    assert len(drawn) == len(points)
+    shown = [point for point in drawn if point.text]
+    half = 4 * LETTER / 2
+    for number, one in enumerate(shown):
+        assert one.text_x - half + 0.1 >= LEFT
+        assert one.text_x + half - 0.1 <= RIGHT
+        for other in shown[number + 1 :]:
+            beside = abs(one.text_x - other.text_x) >= 2 * half
+            assert beside or abs(one.text_y - other.text_y) >= LINE - 0.2
+
+
+def test_reliability_draws_bins_where_they_are_and_few_cells_hollow():
+    bins = (
+        Bin(0.4, 0.5, 29, 0.45, Interval(0.5, -0.2, 1.3)),
+        Bin(0.9, 1.0, 300, 0.95, Interval(0.9, 0.8, 1.0)),
+    )
+    plot = plots.reliability(Calibration(0.1, Interval(0.05, 0.01, 0.09), bins, ""), ())
+    few, many = plot.points
+    assert (few.hollow, many.hollow) == (True, False)
+    assert (few.low, few.high) == (TOP + plots.SIDE, TOP)  # cut at 0 and 1
+    assert few.x == LEFT + 0.45 * plots.SIDE
+    assert many.y == pytest.approx(TOP + 0.1 * plots.SIDE)
+    assert plot.counted == "share of hidden cells"
+    assert plot.bars[1].height == 50
+    assert plot.bars[0].height == pytest.approx(50 * 29 / 300, abs=0.05)
+    assert plot.finding.startswith("Answers are less often right than their confidence says")
+    assert plot.rows[1] == ("0.9 to 1.0", "300", "90 % (80–100)")
+
+
+def test_the_histogram_is_of_all_answers_where_it_is_known():
+    job = full_column(confidence_shares=(0.0,) * 8 + (0.25, 0.75))
+    plot = plots.reliability(job.calibration, job.confidence_shares)
+    assert plot.counted == "share of all answers"
+    assert [bar.height for bar in plot.bars] == [pytest.approx(50 / 3, abs=0.05), 50]
+    assert plot.bars[1].x == LEFT + 0.9 * plots.SIDE + 1
+
+
+def test_coverage_says_what_is_not_known_by_a_dash():
+    points = (
+        Coverage(0.5, 1.0, Interval(0.8, 0.75, 0.85)),
+        Coverage(0.9, 0.25, Interval(0.95, 0.9, 1.0)),
+        Coverage(0.95, 0.0, None),
+    )
+    plot = plots.coverage(points, Interval(0.6, 0.5, 0.7))
+    assert plot.rows == (
+        ("0.50", "100 %", "80 % (75–85)"),
+        ("0.90", "25 %", "95 % (90–100)"),
+        ("0.95", "none", "–"),
+    )
+    assert len(plot.points) == 2
+    assert plot.points[1].x == LEFT + 0.25 * (RIGHT - LEFT)
+    assert plot.baseline == pytest.approx(214 - (0.6 - 0.5) / 0.5 * (214 - TOP))  # from 50 to 100
+    assert "With --min-confidence 0.90, 25 % of the cells are answered" in plot.finding
+
+
+def test_the_chosen_step_is_marked():
+    plot = courses.tried(full_column())
+    (chosen,) = plot.marked
+    assert chosen.text == "chosen: 50 steps"
+    assert chosen.y == min(point.y for line in plot.lines for point in line.points)
+    assert [line.name for line in plot.lines] == ["round 1", "round 2"]
+
+
+def test_the_best_step_is_marked_where_the_chosen_one_is_not_recorded():
+    plot = courses.tried(full_column(round=None, iterations=None))
+    assert [point.text for point in plot.marked] == ["best: 50 steps"]
+    assert plot.finding == "Best: round 2, after 50 steps."
+
+
+def test_a_course_is_left_out_where_nothing_was_chosen():
+    assert courses.tried(column()) is None
+    assert courses.tried(column(tried=(Tried(1, (5,), (0.1,)),))) is None
+
+
+def test_scores_of_any_size_stay_within_the_drawing():
+    odd = column(tried=(Tried(1, (0, 7), (-1e308, 1e308)), Tried(2, (3,), (0.0,))), round=1)
+    for line in courses.tried(odd).lines:
+        assert all(LEFT <= point.x <= RIGHT and TOP <= point.y <= 214 for point in line.points)
+
+
+def test_a_history_shows_its_alarm_and_its_limit():
+    (course,) = courses_of(history().lines)
+    drawn = courses.drifted(course)
+    (alarm,) = drawn.loss.marked
+    assert alarm.text == "drift: batch 8"
+    assert len(drawn.limits.split()) == 12
+    assert drawn.sentence.startswith("Its cells have been predicted worse than those at fitting")
+    assert [tick.text for tick in drawn.loss.x_ticks] == ["5", "10"]
+
+
+def test_a_single_batch_is_a_sentence():
+    (course,) = courses_of(history(batches=1).lines)
+    drawn = courses.drifted(course)
+    assert (drawn.accuracy, drawn.loss) == (None, None)
+    assert drawn.sentence == "One batch so far: no drift (loss 0.0520, limit 0.0800)."

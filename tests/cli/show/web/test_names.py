@@ -1,0 +1,52 @@
+import pytest
+
+from cfl_cli.cli.show.web.names import LONGEST, Piece, name_of, sentence, visible
+
+
+@pytest.mark.parametrize(
+    ("text", "seen"),
+    [
+        ("job", "job"),
+        ("naïve ✓", "naïve ✓"),
+        ("a\u202eb", "a\\u202eb"),
+        ("a\u2067b\u2069", "a\\u2067b\\u2069"),
+        ("nul\0", "nul\\x00"),
+        ("line\nbreak", "line\\nbreak"),
+        ("\ud800", "\\ud800"),
+        ("👩‍⚕️", "👩‍⚕️"),  # held together by a joiner
+        ("می‌خواهم", "می‌خواهم"),
+    ],
+)
+def test_what_cannot_be_seen_is_shown_as_a_code(text, seen):
+    assert visible(text) == seen
+    visible(text).encode()
+
+
+def test_an_empty_name_is_shown_in_quotes():
+    assert name_of("").whole == "“”"
+    assert name_of("  ").whole == "“  ”"
+
+
+def test_a_long_name_is_cut_and_there_as_a_whole():
+    name = name_of("x" * 300)
+    assert name.short == "x" * (LONGEST - 1) + "…"
+    assert name.whole == "x" * 300
+    assert name.is_cut
+    assert not name_of("x" * LONGEST).is_cut
+
+
+@pytest.mark.parametrize("letter", ["e\u0301", "👍🏽", "👩‍⚕️", "🇫🇷"])
+def test_no_letter_is_torn_apart(letter):
+    for before in range(LONGEST - 6, LONGEST + 2):
+        short = name_of("x" * before + letter + "y" * 40).short.removesuffix("…")
+        rest = short.removeprefix("x" * before)
+        assert short == "x" * len(short) or rest.startswith(letter)
+
+
+def test_a_name_of_another_script_is_a_piece_of_its_own():
+    name = "תשובה"
+    assert sentence(f"{name}: 3 cells.", [name, "job"]) == (
+        Piece(name, is_name=True),
+        Piece(": 3 cells.", is_name=False),
+    )
+    assert sentence("job: 3 cells.", [name, "job"]) == (Piece("job: 3 cells.", is_name=False),)
