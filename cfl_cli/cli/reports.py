@@ -68,7 +68,7 @@ def html_of(name: str | None, history: str | None) -> str:
     course = None if history is None else histories.read(tables.local(history))
     if name is None:
         return history_page(course or histories.History(()))
-    report = _report(name)
+    report = report_of(name)
     if course is None or not course.lines:
         return page(report)
     model = report.batch.model if report.batch else course.lines[-1].model

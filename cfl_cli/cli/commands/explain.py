@@ -6,8 +6,8 @@ import typer
 
 from cfl_cli.cli.given import Values, takes
 from cfl_cli.cli.options import (
-    FORMAT,
     READING,
+    REPORT_FORMAT,
     Columns,
     Text,
     TextOut,
@@ -43,7 +43,7 @@ WHICH = (
 )
 
 
-@takes("explain", which=WHICH, how=READING, shown=(FORMAT,))
+@takes("explain", which=WHICH, how=READING, shown=(REPORT_FORMAT,))
 def explain(
     data: Annotated[
         str,
@@ -90,6 +90,10 @@ def explain(
         found = in_table(asked, given)
     if not given.get("quiet", False):
         warn(*found.warnings)
-    deliver(
-        drawn(page(found), shown.get("format", FORMAT.default), target), target, overwrite=overwrite
-    )
+    form = shown.get("format", REPORT_FORMAT.default)
+    if form == "html":
+        from cfl_cli.cli.show.web import sections
+
+        deliver(sections.page(page(found)), target, overwrite=overwrite, utf8=True)
+    else:
+        deliver(drawn(page(found), form, target), target, overwrite=overwrite)

@@ -62,6 +62,8 @@ def shown(thing: object, form: str) -> str:
     page = module.page(thing)
     page = replace(page, notes=[spoken(note) for note in (*page.notes, *_beside(module, thing))])
     if form == "html":
+        if page.more:  # sections, with pictures
+            return str(import_module("cfl_cli.cli.show.web.sections").fragment(page))
         from cfl_cli.cli.show.html import fragment  # noqa: PLC0415 — commands do without
 
         return fragment(page)

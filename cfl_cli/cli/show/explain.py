@@ -135,13 +135,19 @@ def _fields(cf: CfExplained) -> Iterator[Field]:
     if len(cf.rounds) > 1:
         yield Field("round 1", lambda line: _share(line.cf.rounds[0].prior[line.place]), right=True)
     heading = "neighbors say" if cf.method in HAVE_NEIGHBORS else "without the cell"
-    yield Field(heading, lambda line: _share(line.cf.prior[line.place]), right=True)
+    yield Field(
+        heading,
+        lambda line: _share(line.cf.prior[line.place]),
+        right=True,
+        share=lambda line: line.cf.prior[line.place],
+    )
     if cf.power is not None and cf.power != 1:
         yield Field("with the cell", lambda line: _share(line.cf.raw[line.place]), right=True)
     yield Field(
         "confidence",
         lambda line: _share(line.cf.confidences[line.place]),
         right=True,
+        share=lambda line: line.cf.confidences[line.place],
         style=lambda line: "bold" if line.is_answer else "",
     )
 

@@ -4,8 +4,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
+from cfl_cli.cli.show.page import Dot, Section, Surroundings
 from cfl_cli.cli.show.page import Field as AnyField
-from cfl_cli.cli.show.page import Section
 from cfl_cli.core.messages import count, printable
 from cfl_cli.jobs.explanation import CfExplained, Explanation, Near, Neighbor, Said
 
@@ -45,6 +45,16 @@ def neighbors_section(cf: CfExplained, explained: Explanation) -> Iterator[Secti
         fields=[*_fields(near, cf)],
         facts=lines[:SHOWN],
         notes=[*_notes(cf, near, lines)],
+        picture=Surroundings([_dot(line, cf) for line in lines], cf.value, near.spread),
+    )
+
+
+def _dot(line: Line, cf: CfExplained) -> Dot:
+    """Return a neighbor in a picture."""
+    neighbor = line.neighbor
+    name = f"{neighbor.row:,}" if neighbor.row is not None else f"{line.number}"
+    return Dot(
+        name, neighbor.position, neighbor.weight, line.said.value, line.said.value == cf.value
     )
 
 
@@ -55,7 +65,12 @@ def _fields(near: Near, cf: CfExplained) -> Iterator[Field]:
         yield Field("rows", lambda line: f"{line.neighbor.shared:,}", right=True)
     else:
         yield Field("row", lambda line: f"{line.neighbor.row:,}", right=True)
-    yield Field("weight", lambda line: f"{line.neighbor.weight:.3f}", right=True)
+    yield Field(
+        "weight",
+        lambda line: f"{line.neighbor.weight:.3f}",
+        right=True,
+        share=lambda line: line.neighbor.weight,
+    )
     yield Field("distance", lambda line: f"{line.neighbor.distance:.3f}", right=True)
     if near.neighbors[0].row is not None:
         yield Field("rules out", lambda line: _ruled_out(line.said, cf), folds=True)

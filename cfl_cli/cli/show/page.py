@@ -24,6 +24,27 @@ class Field(Generic[Fact]):
     drawing: bool = False  # made of blocks, for terminals alone
     begins: bool = False  # a line, if there is one more anyway for want of width
     spare: bool = False  # shows what another column says: only where there is room
+    share: Callable[[Fact], float] | None = None  # from 0 to 1, for a bar on pages for browsers
+
+
+@dataclass(frozen=True)
+class Dot:
+    """One of the things around another one, in a picture."""
+
+    name: str
+    position: tuple[float, float]  # of the middle, seen from the thing itself
+    weight: float
+    says: str
+    alike: bool  # does it say what is answered?
+
+
+@dataclass(frozen=True)
+class Surroundings:
+    """What is around something, for a picture on pages for browsers."""
+
+    dots: Sequence[Dot]  # most weight first
+    answer: str
+    spread: tuple[float, float]  # share of the squared distances along the two axes
 
 
 @dataclass(frozen=True)
@@ -35,6 +56,7 @@ class Section(Generic[Fact]):
     facts: Sequence[Fact]
     notes: Sequence[str]
     lead: str = field(default="", kw_only=True)  # below the title, in a line or two
+    picture: Surroundings | None = field(default=None, kw_only=True)
 
 
 @dataclass(frozen=True)
