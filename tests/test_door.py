@@ -29,7 +29,7 @@ PUBLIC = {
     "Model": None,
     "Report": None,
     "ResourceError": [],
-    "Result": ["frame", "confidences", "report", "diagnostics", "model"],
+    "Result": ["frame", "confidences", "report", "diagnostics", "model", "explainer"],
     "RunSettings": None,
     "Schema": None,
     "SchemaError": [],
@@ -42,7 +42,7 @@ PUBLIC = {
     "fit": ["frame", "schema", "name", "progress", "jobs", "max_memory", "sources", "settings"],
     "impute": [
         *("frame", "schema", "name", "progress", "jobs", "max_memory"),
-        *("sources", "keep_model", "settings"),
+        *("sources", "keep_model", "diagnostics", "settings"),
     ],
     "mask": ["frame", "schema", "exclusions", "exact_share", "empty_share", "seed", "name"],
     "tune": [
@@ -171,7 +171,7 @@ def test_a_notebook_shows_tables_in_which_every_name_is_escaped(result):
     heading, line = (["".join(cell.itertext()).strip() for cell in row] for row in table.iter("tr"))
     assert heading[0] == "CF"
     assert line[0] == "<b>&3 values"
-    assert line[3].startswith(f"{100 * odd.entropy_reduction:.0f} % gone")
+    assert line[3].startswith(f"{100 - 100 * odd.entropy_reduction:.0f} % left")
     assert html.find("p").text == "12 rows, 1 CF, method graph"
     assert "no cells were hidden (folds=0)" in "".join(html.itertext())
     assert replace(result, report=report)._repr_html_() == (

@@ -45,10 +45,10 @@ class Asked:
         if (schema is None) == (model is None):
             raise UsageError("give --schema, with the table, or --model, with new rows: one of two")
         if report is not None and model is not None:
-            raise UsageError("--report goes with --schema: a model needs none")
+            raise UsageError("--report cannot be used with --model: leave it out")
         row, where = which.get("row"), which.get("where")
         if (row is None) == (where is None):
-            raise UsageError("say which row: --row N or --where COLUMN=CELL, one of the two")
+            raise UsageError("give either --row N or --where COLUMN=CELL")
         source = tables.Place.to_read(data, how.get("input_format"))
         return cls(data, source, schema, model, row, where, which.get("cf"), report, how)
 
@@ -56,7 +56,12 @@ class Asked:
     def paths(self) -> list[Path | None]:
         """Return the files that are read; None is standard input."""
         files = (one for one in (self.schema, self.model, self.report) if one is not None)
-        return [self.source.path, *map(tables.local, files)]
+        paths = [self.source.path, *map(tables.local, files)]
+        if self.report is None:
+            return paths
+        from cfl_cli.cli.reports import side_files  # noqa: PLC0415 — a model does without
+
+        return [*paths, *side_files(self.report)]
 
     def number(self, table: Any) -> int:
         """Return the number of the row in a table, from 1."""

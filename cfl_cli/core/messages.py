@@ -97,10 +97,10 @@ def lacking(key: str, choices: Sequence[str] = ()) -> str:
     return f"{quote(key)} is missing{_among(choices)}"
 
 
-def either(choices: Sequence[str]) -> str:
+def either(choices: Sequence[str], word: str = "or") -> str:
     """Return the choices in words: `hard, soft or both`."""
     *others, last = choices
-    return f"{', '.join(others)} or {last}" if others else last
+    return f"{', '.join(others)} {word} {last}" if others else last
 
 
 def _among(choices: Sequence[str]) -> str:

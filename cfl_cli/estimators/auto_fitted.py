@@ -7,7 +7,8 @@ cell in the confidences.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Self
 
 import numpy as np
 
@@ -17,7 +18,7 @@ from cfl_cli.core.known import Known
 from cfl_cli.core.parallel import Workers
 from cfl_cli.core.state import State, StateError
 from cfl_cli.estimators import blend, load
-from cfl_cli.estimators.interface import Answer, Fitted, Layout
+from cfl_cli.estimators.interface import Answer, Fitted, Layout, without_points
 
 PARTS = ("graph", "boost", "net", "commonest")  # of which a blend may be made
 
@@ -32,16 +33,27 @@ class Recipe:
 
     def confidences(self, parts: Sequence[Floats], rows: Known) -> Floats:
         """Return the blend of the parts' confidences, n × ΣK."""
-        bare = [start(rows.evidence[:, block], 1) for block in rows.columns]
-        confidences = self._blend(parts, rows, bare)
-        confidences[rows.evidence == 0] = 0
+        confidences = np.hstack(
+            [
+                self.of_cf(cf, [part[:, block] for part in parts], rows.evidence[:, block])
+                for cf, block in enumerate(rows.columns)
+            ]
+        )
         normalise(confidences, rows.blocks, out=confidences)
         return confidences
 
+    def of_cf(self, cf: int, parts: Sequence[Floats], evidence: Floats | Mask) -> Floats:
+        """Return the blend of one CF's confidences, n × K each; they need not sum to 1 yet."""
+        mixed = self._blend(cf, parts, start(evidence, 1))
+        return np.where(evidence == 0, 0.0, mixed)
+
     def priors(self, parts: Sequence[Floats], rows: Known) -> Floats:
         """Return the blend of the parts' priors, n × ΣK."""
-        even = [np.full((len(rows), how.size), 1 / how.size) for how in rows.mechanisms]
-        return self._blend(parts, rows, even)
+        blends = []
+        for cf, (block, how) in enumerate(zip(rows.columns, rows.mechanisms, strict=True)):
+            even = np.full((len(rows), how.size), 1 / how.size)
+            blends.append(self._blend(cf, [part[:, block] for part in parts], even))
+        return np.hstack(blends)
 
     def fell_back(self, parts: Sequence[Mask]) -> Mask:
         """Return where all parts that count fell back, n × CFs."""
@@ -52,15 +64,11 @@ class Recipe:
         """Return the mean of what the parts have per CF, by their weights."""
         return np.asarray(sum(part * own for part, own in zip(parts, self.weights, strict=True)))
 
-    def _blend(self, parts: Sequence[Floats], rows: Known, bare: Sequence[Floats]) -> Floats:
-        blends = []
-        for cf, block in enumerate(rows.columns):
-            own, weights = [part[:, block] for part in parts], self.weights[:, cf]
-            if self.cautious[cf]:
-                blends.append(blend.with_bare(own, weights, bare[cf], among=self.among))
-            else:
-                blends.append(blend.blended(own, weights))
-        return np.hstack(blends)
+    def _blend(self, cf: int, parts: Sequence[Floats], bare: Floats) -> Floats:
+        weights = self.weights[:, cf]
+        if self.cautious[cf]:
+            return blend.with_bare(parts, weights, bare, among=self.among)
+        return blend.blended(parts, weights)
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,6 +87,12 @@ class FittedAuto:
             self.recipe.confidences([part.confidences for part in answers], rows),
             self.recipe.fell_back([part.fell_back for part in answers]),
             self.recipe.mean([part.mass for part in answers]),
+        )
+
+    def without_points(self) -> Self:
+        """Return the same without points; see `interface.Pointed`."""
+        return replace(
+            self, parts={name: without_points(part) for name, part in self.parts.items()}
         )
 
     def state(self) -> State:

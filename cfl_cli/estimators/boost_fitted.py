@@ -9,7 +9,7 @@
 So the prior of a CF depends on a row's OFs and its cells of other CFs.
 """
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -60,12 +60,24 @@ class FittedBoost:
         ]
         return confidences, beside(parts, [of_cf.weights for of_cf in self.cfs])
 
-    def moves(self, row: Known) -> tuple[Moves, ...]:
-        """Return for each CF how far each OF and each other CF moved what is said of one row."""
+    def moves(
+        self,
+        row: Known,
+        *,
+        blank: Floats | None = None,  # noqa: ARG002 — as all have it: trees know what they expect
+        ofs: Sequence[slice] = (),  # noqa: ARG002 — as all have it: features are told apart
+        cfs: Collection[int] | None = None,
+    ) -> tuple[Moves | None, ...]:
+        """Return for each CF how far each OF and each other CF moved what is said of one row.
+
+        None for those that are not among `cfs`; see `interface.Moving`.
+        """
         confidences, priors = self._said(row.features, row.evidence, row.blocks)
         return tuple(
             moves_of(of_cf, row.features[0], confidences[0], priors[0, block])
-            for of_cf, block in zip(self.cfs, row.columns, strict=True)
+            if cfs is None or cf in cfs
+            else None
+            for cf, (of_cf, block) in enumerate(zip(self.cfs, row.columns, strict=True))
         )
 
     def state(self) -> State:

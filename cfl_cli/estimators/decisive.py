@@ -7,23 +7,18 @@ A set of neighbors is decisive if the answer is another one in both ways. Sets a
 order of their size, and of one size those first that leave the answer least by the rough weights.
 """
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import combinations
 
 import numpy as np
 
-from cfl_cli.core.arrays import Floats, Ints
 from cfl_cli.core.parallel import Workers
-from cfl_cli.estimators.explained import Neighborhood
+from cfl_cli.estimators.explained import Answered, Neighborhood
 from cfl_cli.steps.weights import solve_around
 
 MOST = 3  # neighbors of a set
 AMONG = 40  # neighbors, those of most weight: there are 9,880 sets of three
 SOLVED = 256  # sets, at most, of each size
-
-# Given what neighbors say of one CF, s × K: the answers, s, and the confidences, s × K.
-Answered = Callable[[Floats], tuple[Ints, Floats]]
 
 
 @dataclass(frozen=True)

@@ -6,11 +6,17 @@
 Rows are numbered from 0 here, and features are the encoded ones: `jobs.explain` names them.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TypeAlias
 
 import numpy as np
 
 from cfl_cli.core.arrays import Floats, Ints
+from cfl_cli.core.known import Known
+
+# Given what neighbors say of one CF, s × K: the answers, s, and the confidences, s × K.
+Answered: TypeAlias = Callable[[Floats], tuple[Ints, Floats]]
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,3 +68,5 @@ class PartExplained:
     moves: tuple[Moves | None, ...] = ()  # per CF
     rounds: tuple[int, ...] = ()  # per CF: whose neighborhood its answer comes from
     answers: tuple[int, ...] | None = None  # per CF; None: the most confident candidate
+    # Given the row and a CF: what its neighbors would make of it by saying something else.
+    answered: Callable[[Known, int], Answered] | None = None  # None: it has no neighbors

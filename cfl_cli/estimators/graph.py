@@ -72,6 +72,16 @@ class RoundChoice:
             tried=self.tried[cf] if self.tried else (),
         )
 
+    def origins(self, rounds: int) -> tuple[Origin, ...]:
+        """Return the same of every CF."""
+        return tuple(self.origin(cf, rounds) for cf in range(len(self.rounds)))
+
+
+def unjudged(settings: Settings, cfs: int, longest: int = LONGEST) -> RoundChoice:
+    """Return what is done for so many CFs when there is nothing to choose by."""
+    count, steps = 2 if gamma(settings) > 0 else 1, most_steps(settings, longest)
+    return RoundChoice(np.full(cfs, count), (np.full(cfs, steps),) * count)
+
 
 def estimate(
     known: Known,
@@ -102,7 +112,7 @@ def estimate(
         pick([walk.confidences for walk in walks], favored, sizes(blocks, evidence.shape[1])),
         pick([walk.fell_back for walk in walks], favored),
         pick([walk.mass for walk in walks], favored),
-        tuple(choice.origin(cf, len(walks)) for cf in range(len(blocks))),
+        choice.origins(len(walks)),
         hidden,
         null,
         rescued_rows=rounds.rescued,
@@ -207,8 +217,7 @@ class Rounds:
 
     def unjudged(self) -> RoundChoice:
         """Return what is done when there is nothing to choose by."""
-        count = 2 if gamma(self.settings) > 0 else 1
-        return RoundChoice(np.full(len(self.blocks), count), (self.all_alike(),) * count)
+        return unjudged(self.settings, len(self.blocks), self.longest)
 
     def all_alike(self) -> Ints:
         """Return the number of steps that was asked for, for every CF."""

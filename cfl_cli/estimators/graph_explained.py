@@ -6,28 +6,28 @@ within a table   the rounds run once more, stopped as they were, while the row a
 of a model       the fitted points that a new row leans on, and what is said at each
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from cfl_cli.core.arrays import Floats, Ints, Mask
-from cfl_cli.core.blocks import columns, normalise, sizes, start
+from cfl_cli.core.blocks import best, columns, sizes, start
 from cfl_cli.core.known import Known
 from cfl_cli.core.parallel import Workers
 from cfl_cli.core.posterior import Fallback, posterior
 from cfl_cli.core.settings import Settings
 from cfl_cli.core.stages import Progress
 from cfl_cli.estimators import graph
-from cfl_cli.estimators.explained import Neighborhood, PartExplained
+from cfl_cli.estimators.explained import Answered, Neighborhood, PartExplained
 from cfl_cli.estimators.graph import Rounds
 from cfl_cli.estimators.graph_fitted import (
     FittedGraph,
     FittedRound,
+    doubted,
     pick,
-    rounded,
-    scale_by_domain,
 )
 from cfl_cli.estimators.interface import Estimate
 from cfl_cli.steps.propagate import Graph, Propagation, Watch
@@ -145,7 +145,8 @@ def estimate(
         known, settings, folds=folds, workers=workers, progress=progress, rounds_of=rounds_of
     )
     rounds = np.array([origin.round for origin in found.origins])
-    return found, _part(made[0].found, rounds, known.blocks)
+    by = partial(answered, correction=settings.correction)
+    return found, _part(made[0].found, rounds, known.blocks, by)
 
 
 def explain(
@@ -170,37 +171,32 @@ def explain(
     for stops in two:
         second = rounds.second("round 2", walked.confidences)
         rounds.walk("round 2", second, evidence, stops)
-    return _part(rounds.found, np.array(course.rounds), blocks)
+    by = partial(answered, correction=settings.correction)
+    return _part(rounds.found, np.array(course.rounds), blocks, by)
 
 
 def explain_fitted(fitted: FittedGraph, row: Known, workers: Workers) -> PartExplained:
     """Return why one new row is answered so by fitted points."""
-    said = fitted.answer(row, workers)
-    points, found = rounded(row.features), list[Neighborhood]()
-    for number, one in enumerate(fitted.rounds, start=1):
-        near = around_fitted(one, number, points, row.blocks, workers)
-        confidences = near.prior[None]
-        if fitted.correction:
-            confidences, _ = posterior(
-                confidences, row.evidence, over=row.blocks, fallback=Fallback.CELL
-            )
-        found.append(replace(near, confidences=confidences[0]))
-        estimated = scale_by_domain(near.prior[None], row.blocks, gamma=fitted.gamma)
-        points = rounded(np.hstack([rounded(row.features), estimated]))
-    part = _part(found, fitted.chosen, row.blocks)
+    points, priors = zip(*fitted.by_round(row, workers), strict=True)
+    said = fitted.given(priors, row)
+    found = []
+    for number, one in enumerate(fitted.rounds):
+        near = around_fitted(one, points[number], priors[number], workers, number=number + 1)
+        confidences = fitted.applied(priors[number], row).confidences[0]
+        found.append(replace(near, confidences=confidences))
+    by = partial(answered, correction=fitted.correction, doubting=True)
+    part = _part(found, fitted.chosen, row.blocks, by)
     return replace(part, prior=said.priors[0], confidences=said.confidences[0])
 
 
 def around_fitted(
-    fitted: FittedRound, number: int, point: Floats, blocks: Ints, workers: Workers
+    fitted: FittedRound, point: Floats, prior: Floats, workers: Workers, *, number: int = 1
 ) -> Neighborhood:
-    """Return the neighborhood of one rounded point, 1 × d, among fitted ones; no cell applied."""
+    """Return the neighborhood of one rounded point among fitted ones; no cell is applied.
+
+    Given are the point, 1 × d, its prior in the round, 1 × ΣK, and the round's number.
+    """
     (neighbors,), (weights,) = fitted.lean(point, workers)
-    said = fitted.said[neighbors].astype(float)
-    prior = np.zeros((1, said.shape[1]))
-    for weight, one in zip(weights, said, strict=True):  # in the order of `FittedRound.priors`
-        prior += weight * one
-    normalise(prior, blocks, out=prior)
     return Neighborhood(
         round=number,
         rows=None,
@@ -214,13 +210,36 @@ def around_fitted(
         ),
         weights=weights,
         ridge=fitted.leaning.ridge,
-        said=said,
+        said=fitted.said[neighbors].astype(float),
         prior=prior[0],
         confidences=prior[0],
     )
 
 
-def _part(found: Sequence[Neighborhood], rounds: Ints, blocks: Ints) -> PartExplained:
+def answered(row: Known, cf: int, *, correction: bool, doubting: bool = False) -> Answered:
+    """Return what would be answered if a row's neighbors said something else of a CF.
+
+    Models doubt what neighbors say; see `graph_fitted`.
+    """
+    block = row.columns[cf]
+    evidence, candidates = row.evidence[:, block].astype(float), row.candidates[:, block]
+
+    def answer(said: Floats) -> tuple[Ints, Floats]:
+        confidences = doubted(said, 1 / said.shape[1]) if doubting else said
+        if correction:
+            cells = np.repeat(evidence, len(said), axis=0)
+            confidences, _ = posterior(confidences, cells, over=1, fallback=Fallback.CELL)
+        return best(confidences, candidates), confidences
+
+    return answer
+
+
+def _part(
+    found: Sequence[Neighborhood],
+    rounds: Ints,
+    blocks: Ints,
+    by: Callable[[Known, int], Answered],
+) -> PartExplained:
     widths, favored = sizes(blocks, len(found[0].prior)), rounds - 1
     return PartExplained(
         "graph",
@@ -228,4 +247,5 @@ def _part(found: Sequence[Neighborhood], rounds: Ints, blocks: Ints) -> PartExpl
         pick([one.confidences for one in found], favored, widths),
         tuple(found),
         rounds=tuple(rounds.tolist()),
+        answered=by,
     )

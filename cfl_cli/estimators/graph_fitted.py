@@ -13,8 +13,8 @@ them either: P1 and not what the cells make of it, so that no prior depends on a
 Points and what is said at them are kept in single precision, to which new rows are rounded too.
 """
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Self
 
@@ -120,6 +120,11 @@ class FittedRound:
         weights = solve_around(self.points, asked, neighbors, ridge=how.ridge, workers=workers)
         return neighbors, weights
 
+    def without_points(self) -> Self:
+        """Return the same with no points, and nothing said."""
+        points, said = (np.empty((0, own.shape[1]), own.dtype) for own in (self.points, self.said))
+        return replace(self, points=points, size=np.empty(0, self.size.dtype), said=said)
+
     def state(self) -> State:
         """Return all that has to be kept of the round."""
         return State({"points": self.points, "size": self.size, "said": self.said})
@@ -150,19 +155,34 @@ class FittedGraph:
 
     def answer(self, rows: Known, workers: Workers) -> Answer:
         """Return what is said of some rows."""
-        first = self.rounds[0].priors(rows.features, rows.blocks, workers)
-        of_rounds = [first]
-        if len(self.rounds) > 1:
+        return self.given([priors for _, priors in self.by_round(rows, workers)], rows)
+
+    def by_round(self, rows: Known, workers: Workers) -> Iterator[tuple[Floats, Floats]]:
+        """Yield where some rows lie in each round, m × d, and what is said of them, m × ΣK."""
+        points = rounded(rows.features)
+        first = self.rounds[0].priors(points, rows.blocks, workers)
+        yield points, first
+        for second in self.rounds[1:]:
             estimated = scale_by_domain(first, rows.blocks, gamma=self.gamma)
-            points = np.hstack([rounded(rows.features), estimated])
-            of_rounds.append(self.rounds[1].priors(points, rows.blocks, workers))
-        widths = sizes(rows.blocks, first.shape[1])
+            points = rounded(np.hstack([points, estimated]))
+            yield points, second.priors(points, rows.blocks, workers)
+
+    def given(self, of_rounds: Sequence[Floats], rows: Known) -> Answer:
+        """Return what is said of some rows of which each round says so much, m × ΣK."""
+        widths = sizes(rows.blocks, rows.candidates.shape[1])
         priors = pick(of_rounds, self.chosen - 1, widths)
-        priors += DOUBT * (np.repeat(1 / widths, widths) - priors)
+        return self.applied(doubted(priors, np.repeat(1 / widths, widths)), rows)
+
+    def applied(self, priors: Floats, rows: Known) -> Answer:
+        """Return what priors become by the rows' own cells, if these are applied."""
         if self.correction:
             return answer_by(priors, rows)
         shape = len(rows), len(rows.blocks)
         return Answer(priors, priors, np.zeros(shape, dtype=bool), np.ones(shape))
+
+    def without_points(self) -> Self:
+        """Return the same without points; see `interface.Pointed`."""
+        return replace(self, rounds=tuple(one.without_points() for one in self.rounds))
 
     def state(self) -> State:
         """Return all that has to be kept."""
@@ -200,6 +220,11 @@ def rounded(points: Floats) -> Floats:
     """Return points in the precision in which they are kept, none of them boundless."""
     within = np.clip(points, -FARTHEST, FARTHEST)
     return within.astype(np.float32).astype(float)
+
+
+def doubted(priors: Floats, even: Floats | float) -> Floats:
+    """Return priors of which a little is even: 1/K."""
+    return priors + DOUBT * (even - priors)
 
 
 def pick(of_rounds: Sequence[Any], favored: Ints, widths: Ints | int = 1) -> Any:

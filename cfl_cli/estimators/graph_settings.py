@@ -16,6 +16,11 @@ def chooses_round(settings: Settings) -> bool:
     return AUTO in (settings.gamma, settings.method)
 
 
+def chooses(settings: Settings) -> bool:
+    """Return whether hidden cells choose anything; a γ that nobody gave may be left to them."""
+    return chooses_steps(settings) or chooses_round(settings) or settings.gamma is None
+
+
 def most_steps(settings: Settings, longest: int = LONGEST) -> int:
     """Return the number of steps that is given, or else the most to choose from."""
     return longest if settings.iterations == AUTO else settings.iterations

@@ -11,9 +11,9 @@ So it does for rows that come later: their priors may depend on their features a
 *other* CFs.
 """
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
@@ -26,6 +26,7 @@ from cfl_cli.core.posterior import Fallback, posterior
 from cfl_cli.core.settings import Settings
 from cfl_cli.core.stages import Expected, Progress
 from cfl_cli.core.state import State, StateError
+from cfl_cli.estimators.explained import Moves
 
 SUMS_TO_ONE = 1e-4  # within this: they may be kept in single precision
 
@@ -137,6 +138,33 @@ class Fitted(Protocol):
 
     def state(self) -> State:
         """Return all that has to be kept; the estimator's `restore` makes the same of it again."""
+
+
+@runtime_checkable
+class Pointed(Protocol):
+    """What was fitted, if it may hold points that new rows lean on."""
+
+    def without_points(self) -> Fitted:
+        """Return the same without them: it explains rows of its own table, but answers none."""
+
+
+def without_points(fitted: Fitted) -> Fitted:
+    """Return all that it takes to explain rows of the table that something was fitted to."""
+    return fitted.without_points() if isinstance(fitted, Pointed) else fitted
+
+
+@runtime_checkable
+class Moving(Protocol):
+    """What was fitted, if it can say how far each feature moved what it says."""
+
+    def moves(
+        self, row: Known, *, blank: Floats, ofs: Sequence[slice], cfs: Collection[int] | None
+    ) -> tuple[Moves | None, ...]:
+        """Return for each CF what moved its scores, of one row.
+
+        `blank` are the features of a row of which nothing is known, d, and `ofs` those of each OF.
+        CFs that are not among `cfs` have None; if it is None, all are.
+        """
 
 
 @dataclass(frozen=True)

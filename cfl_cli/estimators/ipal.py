@@ -11,7 +11,8 @@ the start of an empty cell instead, and its answer the sums of the fitted rows.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Self
 
 import numpy as np
 
@@ -24,6 +25,7 @@ from cfl_cli.core.settings import Settings
 from cfl_cli.core.stages import Expected, Progress
 from cfl_cli.core.state import State, StateError
 from cfl_cli.estimators import graph
+from cfl_cli.estimators.explained import Answered
 from cfl_cli.estimators.graph import Rounds, hide
 from cfl_cli.estimators.graph_fitted import FittedRound, Leaning
 from cfl_cli.estimators.graph_stages import RoundStages
@@ -87,16 +89,33 @@ class FittedIpal:
 
     def answer(self, rows: Known, workers: Workers) -> Answer:
         """Return what is said of some rows."""
-        flown = (1 - RESTART) * self.round.priors(rows.features, rows.blocks, workers)
-        empty = start(np.ones((1, flown.shape[1]), dtype=bool), rows.blocks)
-        confidences = flown + RESTART * start(rows.evidence, rows.blocks)
+        return self.given(self.round.priors(rows.features, rows.blocks, workers), rows)
+
+    def given(self, said: Floats, rows: Known) -> Answer:
+        """Return what is said of some rows whose neighbors say so much, m × ΣK."""
+        confidences = with_start(said, start(rows.evidence, rows.blocks))
         return Answer(
-            flown + RESTART * empty,
+            prior_of(said, rows.blocks),
             confidences,
             np.zeros((len(rows), len(rows.blocks)), dtype=bool),
             totals(confidences * rows.evidence, rows.blocks),
             answers_of(confidences, self.mass, rows),
         )
+
+    def answered(self, row: Known, cf: int) -> Answered:
+        """Return what would be answered if a row's neighbors said something else of a CF."""
+        block = row.columns[cf]
+        begun, candidates = start(row.evidence[:, block], 1), row.candidates[:, block]
+
+        def answer(said: Floats) -> tuple[Ints, Floats]:
+            confidences = with_start(said, begun)
+            return first_of(confidences, self.mass[block], candidates), confidences
+
+        return answer
+
+    def without_points(self) -> Self:
+        """Return the same without points; see `interface.Pointed`."""
+        return replace(self, round=self.round.without_points())
 
     def state(self) -> State:
         """Return all that has to be kept."""
@@ -126,15 +145,31 @@ def stages(size: Size, settings: Settings, *, folds: int) -> list[Expected]:
     return [*rounds.graph("round 1"), *hidden, rounds.walk("round 1")]
 
 
+def with_start(said: Floats, begun: Floats) -> Floats:
+    """Return α of what neighbors say, and the rest from the start, which is shaped alike."""
+    return (1 - RESTART) * said + RESTART * begun
+
+
+def prior_of(said: Floats, blocks: Ints) -> Floats:
+    """Return the same with the start of an empty cell, m × ΣK."""
+    return with_start(said, start(np.ones((1, said.shape[1]), dtype=bool), blocks))
+
+
 def answers_of(confidences: Floats, mass: Floats, known: Known) -> Ints:
     """Return the value of each row that ranks first, n × CFs; exact cells are known."""
-    answers = []
-    for block in known.columns:
-        candidates = known.candidates[:, block]
-        ranked = (confidences[:, block] * mass[block]).argmax(axis=1)
-        exact = candidates.sum(axis=1) == 1
-        answers.append(np.where(exact, candidates.argmax(axis=1), ranked))
-    return np.column_stack(answers)
+    return np.column_stack(
+        [
+            first_of(confidences[:, block], mass[block], known.candidates[:, block])
+            for block in known.columns
+        ]
+    )
+
+
+def first_of(confidences: Floats, mass: Floats, candidates: Mask) -> Ints:
+    """Return the value of one CF that ranks first, n; all may have the same cell, 1 × K."""
+    ranked = (confidences * mass).argmax(axis=1)
+    exact = candidates.sum(axis=1) == 1
+    return np.asarray(np.where(exact, candidates.argmax(axis=1), ranked))
 
 
 def _rule(mass: Floats) -> Rule:

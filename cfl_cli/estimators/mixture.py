@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from typing import Self
 
 import numpy as np
 
@@ -11,7 +12,7 @@ from cfl_cli.core.known import Known, Rule
 from cfl_cli.core.parallel import Workers
 from cfl_cli.core.state import State, StateError
 from cfl_cli.estimators import MIXTURE
-from cfl_cli.estimators.interface import Answer, Fitted, Layout
+from cfl_cli.estimators.interface import Answer, Fitted, Layout, without_points
 
 RUNS = ("one", "other")
 
@@ -26,6 +27,10 @@ class Run:
     def answer(self, rows: Known, workers: Workers) -> Answer:
         """Return what it says of some rows."""
         return self.fitted.answer(replace(rows, mechanisms=self.mechanisms), workers)
+
+    def without_points(self) -> Self:
+        """Return the same without points; see `interface.Pointed`."""
+        return replace(self, fitted=without_points(self.fitted))
 
     def state(self) -> State:
         """Return all that has to be kept."""
@@ -66,6 +71,10 @@ class FittedMixture:
             np.where(self.taken, other.mass, one.mass),
             answers,
         )
+
+    def without_points(self) -> Self:
+        """Return the same without points; see `interface.Pointed`."""
+        return replace(self, one=self.one.without_points(), other=self.other.without_points())
 
     def state(self) -> State:
         """Return all that has to be kept."""

@@ -17,7 +17,6 @@ import numpy as np
 from cfl_cli.core.arrays import Floats, Ints, Mask
 from cfl_cli.core.blocks import columns
 from cfl_cli.estimators.explained import Moves
-from cfl_cli.estimators.net_fitted import FittedNet
 
 ALL_SETS = 10  # OFs, of which there are 1,024 sets
 ORDERS = 32
@@ -27,11 +26,16 @@ Logs: TypeAlias = Callable[[Mask], Floats]  # which OFs are known, s × M, to lo
 
 
 def moves(
-    fitted: FittedNet, own: Floats, blank: Floats, ofs: Sequence[slice], blocks: Ints
+    said: Callable[[Floats], Floats],
+    own: Floats,
+    blank: Floats,
+    ofs: Sequence[slice],
+    blocks: Ints,
 ) -> tuple[Moves, ...]:
     """Return for each CF how far the OFs moved its scores; `own` and `blank` are features, d.
 
-    `ofs` are the features of each OF; what an OF did stands at the first of them.
+    `said` makes priors, s × ΣK, of features, s × d. `ofs` are the features of each OF; what an OF
+    did stands at the first of them.
     """
     differing = [of for of in ofs if (own[of] != blank[of]).any()]
 
@@ -39,8 +43,7 @@ def moves(
         points = np.repeat(blank[None], len(known), axis=0)
         for number, of in enumerate(differing):
             points[known[:, number], of] = own[of]
-        priors = fitted.net.priors(fitted.inputs.of(points), blocks)
-        return np.log(np.maximum(priors, LEAST))
+        return np.log(np.maximum(said(points), LEAST))
 
     base, shapley = (by_sets if len(differing) <= ALL_SETS else by_orders)(len(differing), logs)
     of_features = np.zeros((len(own), len(base)))

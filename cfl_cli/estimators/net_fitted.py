@@ -4,7 +4,7 @@ first = max(inputs · one + bias, 0)    second = max(first · two + bias, 0)
 priors = softmax(second · last + bias), per CF
 """
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,7 +14,8 @@ from cfl_cli.core.blocks import columns, normalise, sizes
 from cfl_cli.core.known import Known
 from cfl_cli.core.parallel import Workers, slices
 from cfl_cli.core.state import State, StateError
-from cfl_cli.estimators import net_inputs
+from cfl_cli.estimators import net_explained, net_inputs
+from cfl_cli.estimators.explained import Moves
 from cfl_cli.estimators.interface import Answer, Layout, answer_by
 from cfl_cli.estimators.net_inputs import Inputs
 
@@ -51,6 +52,12 @@ class NetPerCf:
         used, places = np.unique(looks, return_inverse=True)
         return cls(tuple(nets[look] for look in used), places)
 
+    def only(self, cfs: Collection[int]) -> "NetPerCf":
+        """Return the networks of some CFs; what these say of the others counts for nothing."""
+        looks = np.full_like(self.looks, self.looks[min(cfs)])
+        looks[[*cfs]] = self.looks[[*cfs]]
+        return NetPerCf.at(self.nets, looks)
+
     def priors(self, inputs: Singles, blocks: Ints) -> Floats:
         """Return the priors of rows, m × ΣK."""
         each = [net.priors(inputs, blocks) for net in self.nets]
@@ -78,6 +85,26 @@ class FittedNet:
 
         blocks = slices(len(rows), ROWS_AT_ONCE) or [slice(0, 0)]
         return answer_by(np.vstack([*workers.map(priors, blocks)]), rows)
+
+    def moves(
+        self,
+        row: Known,
+        *,
+        blank: Floats,
+        ofs: Sequence[slice],
+        cfs: Collection[int] | None = None,
+    ) -> tuple[Moves | None, ...]:
+        """Return for each CF how far each OF moved what is said of one row.
+
+        None for those that are not among `cfs`; see `interface.Moving`.
+        """
+        net = self.net if cfs is None else self.net.only(cfs)
+
+        def said(points: Floats) -> Floats:
+            return net.priors(self.inputs.of(points), row.blocks)
+
+        every = net_explained.moves(said, row.features[0], blank, ofs, row.blocks)
+        return tuple(own if cfs is None or cf in cfs else None for cf, own in enumerate(every))
 
     def state(self) -> State:
         """Return all that has to be kept."""

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from cfl_cli.core.arrays import Ints
+from cfl_cli.core.arrays import Floats, Ints
 from cfl_cli.core.known import Known
 from cfl_cli.core.parallel import Workers
 from cfl_cli.core.settings import Settings
@@ -30,11 +30,16 @@ def estimate(
     progress: Progress,  # noqa: ARG001 — as all have it
 ) -> Estimate:
     """Return what the cells say when nothing else is known."""
-    even = np.concatenate([np.full(how.size, 1 / how.size) for how in known.mechanisms])
+    even = even_priors(known)
     applied = apply_cells(np.broadcast_to(even, known.candidates.shape), known)
     rows = np.concatenate(folds) if folds else None
     hidden = None if rows is None else Hidden(rows, np.tile(even, (len(rows), 1)))
     return Estimate(*applied, (Origin("observed"),) * len(known.blocks), hidden)
+
+
+def even_priors(known: Known) -> Floats:
+    """Return what is said of every row without its cells: all values alike, ΣK."""
+    return np.concatenate([np.full(how.size, 1 / how.size) for how in known.mechanisms])
 
 
 def restore(state: State, layout: Layout) -> Fitted:  # noqa: ARG001 — as all have it

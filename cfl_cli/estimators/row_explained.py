@@ -9,7 +9,7 @@ What was fitted answers rows of its own table as `impute` does, but for graph an
 is not among its own neighbors, and what neighbors say changes from step to step.
 """
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -18,20 +18,17 @@ from cfl_cli.core.arrays import Floats, Ints
 from cfl_cli.core.blocks import best, normalise, start
 from cfl_cli.core.known import Known
 from cfl_cli.core.parallel import Workers
-from cfl_cli.core.posterior import Fallback, posterior
 from cfl_cli.core.settings import Settings
 from cfl_cli.core.stages import Progress
-from cfl_cli.estimators import blend, graph_explained, ipal
+from cfl_cli.estimators import graph_explained, ipal, observed
 from cfl_cli.estimators.auto_fitted import FittedAuto, Recipe
-from cfl_cli.estimators.decisive import Answered
-from cfl_cli.estimators.explained import Moves, PartExplained
+from cfl_cli.estimators.explained import Answered, PartExplained
 from cfl_cli.estimators.graph_explained import Course
-from cfl_cli.estimators.graph_fitted import DOUBT, FittedGraph, rounded
+from cfl_cli.estimators.graph_fitted import FittedGraph, rounded
 from cfl_cli.estimators.graph_settings import most_steps
-from cfl_cli.estimators.interface import Fitted, Origin
+from cfl_cli.estimators.interface import Fitted, Moving, Origin
 from cfl_cli.estimators.ipal import RESTART, FittedIpal
 from cfl_cli.estimators.mixture import FittedMixture
-from cfl_cli.estimators.net_fitted import FittedNet
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,9 +61,6 @@ class RunExplained:
     prior: Floats  # ΣK
     confidences: Floats  # ΣK, before calibration
     answers: tuple[int, ...] | None  # per CF; None: the most confident candidate
-    correction: bool = True
-    in_table: bool = True
-    ipal_mass: Floats | None = None  # ΣK: how ipal's answers weigh values
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,6 +70,7 @@ class Asked:
     features: Features
     workers: Workers
     table: InTable | None = None  # None: a new row, answered by a model
+    cfs: Collection[int] | None = None  # what moved others need not be known; None: of all
 
 
 def explain(
@@ -97,28 +92,13 @@ def explain(
 
 def _run(method: str, fitted: Fitted | None, row: Known, asked: Asked, number: int) -> RunExplained:
     origins = asked.table.origins[number] if asked.table else ()
-    correction = asked.table.settings.correction if asked.table else True
-    if isinstance(fitted, FittedGraph):
-        correction = fitted.correction
-    mass = fitted.mass if isinstance(fitted, FittedIpal) else None
     if not isinstance(fitted, FittedAuto):
         part = _part(method, fitted, row, asked, origins)
-        return RunExplained(
-            row,
-            (part,),
-            None,
-            part.prior,
-            part.confidences,
-            part.answers,
-            correction,
-            asked.table is not None,
-            mass,
-        )
+        return RunExplained(row, (part,), None, part.prior, part.confidences, part.answers)
     parts = [
         _part(name, own, row, asked, _of_graph(origins) if name == "graph" else ())
         for name, own in fitted.parts.items()
     ]
-    graphs = [own for own in fitted.parts.values() if isinstance(own, FittedGraph)]
     return RunExplained(
         row,
         tuple(parts),
@@ -126,8 +106,6 @@ def _run(method: str, fitted: Fitted | None, row: Known, asked: Asked, number: i
         fitted.recipe.priors([part.prior[None] for part in parts], row)[0],
         fitted.recipe.confidences([part.confidences[None] for part in parts], row)[0],
         None,
-        all(own.correction for own in graphs),
-        asked.table is not None,
     )
 
 
@@ -141,58 +119,47 @@ def _part(
     name: str, fitted: Fitted | None, row: Known, asked: Asked, origins: Sequence[Origin]
 ) -> PartExplained:
     if name == "observed":
-        even = np.hstack([np.full(how.size, 1 / how.size) for how in row.mechanisms])
+        even = observed.even_priors(row)
         return PartExplained(name, even, start(row.evidence, row.blocks)[0])
-    if name == "graph":
-        if asked.table is None:
-            assert isinstance(fitted, FittedGraph)  # noqa: S101 — or nothing was loaded
-            return graph_explained.explain_fitted(fitted, row, asked.workers)
-        if asked.table.graph is not None:
-            return asked.table.graph
-        course = Course(
-            tuple(own.round or 1 for own in origins), tuple(own.stops for own in origins)
-        )
-        return _walked(asked.table, course, asked.workers)
+    if name == "graph" and asked.table is not None:
+        return asked.table.graph or _walked(asked.table, origins, asked.workers)
+    if isinstance(fitted, FittedGraph):
+        return graph_explained.explain_fitted(fitted, row, asked.workers)
+    if isinstance(fitted, FittedIpal):
+        return _of_ipal(fitted, row, asked)
     if fitted is None:
         raise TypeError(f"{name} has fitted nothing")
-    if name == "ipal":
-        assert isinstance(fitted, FittedIpal)  # noqa: S101 — as it was fitted by ipal
-        return _of_ipal(fitted, row, asked)
-    said = fitted.answer(row, asked.workers)
-    return PartExplained(
+    said, features = fitted.answer(row, asked.workers), asked.features
+    part = PartExplained(
         name,
         said.priors[0],
         said.confidences[0],
-        moves=_moves(fitted, row, asked.features),
         answers=None if said.answers is None else tuple(said.answers[0].tolist()),
     )
+    if not isinstance(fitted, Moving):
+        return part
+    moves = fitted.moves(row, blank=features.blank, ofs=features.ofs, cfs=asked.cfs)
+    return replace(part, moves=moves)
 
 
-def _moves(fitted: Fitted, row: Known, features: Features) -> tuple[Moves | None, ...]:
-    if isinstance(fitted, FittedNet):
-        from cfl_cli.estimators.net_explained import moves  # noqa: PLC0415 — one of two needs it
-
-        return moves(fitted, row.features[0], features.blank, features.ofs, row.blocks)
-    asked = getattr(fitted, "moves", None)
-    return () if asked is None else tuple(asked(row))
-
-
-def _walked(table: InTable, course: Course, workers: Workers) -> PartExplained:
+def _walked(table: InTable, origins: Sequence[Origin], workers: Workers) -> PartExplained:
+    rounds, stops = zip(*((own.round or 1, own.stops) for own in origins), strict=True)
     return graph_explained.explain(
         table.known,
         table.settings,
         row=table.row,
-        course=course,
+        course=Course(rounds, stops),
         workers=workers,
         progress=table.progress,
     )
 
 
 def _of_ipal(fitted: FittedIpal, row: Known, asked: Asked) -> PartExplained:
-    said = fitted.answer(row, asked.workers)
     if asked.table is None:
         points = rounded(row.features)
-        near = graph_explained.around_fitted(fitted.round, 1, points, row.blocks, asked.workers)
+        passed_on = fitted.round.priors(points, row.blocks, asked.workers)
+        said = fitted.given(passed_on, row)
+        near = graph_explained.around_fitted(fitted.round, points, passed_on, asked.workers)
         near = replace(near, confidences=said.confidences[0])
         prior, confidences, answers = said.priors[0], said.confidences[0], said.answers
     else:
@@ -208,62 +175,38 @@ def _of_ipal(fitted: FittedIpal, row: Known, asked: Asked) -> PartExplained:
             restart=RESTART,
         )
         (near,) = part.neighborhoods
-        empty = start(np.ones((1, len(part.prior)), dtype=bool), row.blocks)[0]
-        prior = (1 - RESTART) * near.prior + RESTART * empty
-        confidences = part.confidences
+        prior, confidences = ipal.prior_of(near.prior[None], row.blocks)[0], part.confidences
         answers = ipal.answers_of(confidences[None], fitted.mass, row)
     own = None if answers is None else tuple(answers[0].tolist())
     return PartExplained(
-        "ipal", prior, confidences, (near,), rounds=(1,) * len(row.blocks), answers=own
+        "ipal",
+        prior,
+        confidences,
+        (near,),
+        rounds=(1,) * len(row.blocks),
+        answers=own,
+        answered=fitted.answered,
     )
 
 
 def answered(run: RunExplained, cf: int) -> Answered:
     """Return what would be answered if the row's neighbors said something else of a CF."""
-    block = run.row.columns[cf]
-    evidence = run.row.evidence[0, block].astype(float)
-    candidates = run.row.candidates[0, block]
-    place = next(at for at, part in enumerate(run.parts) if part.neighborhoods)
+    place, by_part = next(
+        (at, part.answered(run.row, cf))
+        for at, part in enumerate(run.parts)
+        if part.answered is not None
+    )
+    recipe, block = run.recipe, run.row.columns[cf]
+    if recipe is None:
+        return by_part
+    evidence, candidates = run.row.evidence[:, block].astype(float), run.row.candidates[:, block]
 
-    def by_ipal(said: Floats, mass: Floats) -> tuple[Ints, Floats]:
-        begun = start(evidence[None], 1)
-        confidences = (1 - RESTART) * said + RESTART * begun
-        if candidates.sum() == 1:
-            return np.full(len(said), candidates.argmax()), confidences
-        return np.asarray((confidences * mass).argmax(axis=1)), confidences
+    def blended(said: Floats) -> tuple[Ints, Floats]:
+        parts = [np.repeat(part.confidences[None, block], len(said), axis=0) for part in run.parts]
+        _, parts[place] = by_part(said)
+        cells = np.repeat(evidence, len(said), axis=0)
+        confidences = recipe.of_cf(cf, parts, cells)
+        normalise(confidences, 1, out=confidences)
+        return best(confidences, candidates), confidences
 
-    def by_graph(said: Floats) -> Floats:
-        if not run.in_table:
-            said = said + DOUBT * (1 / said.shape[1] - said)
-        if not run.correction:
-            return said
-        cells = np.repeat(evidence[None], len(said), axis=0)
-        return posterior(said, cells, over=1, fallback=Fallback.CELL)[0]
-
-    def answer(said: Floats) -> tuple[Ints, Floats]:
-        if run.ipal_mass is not None:
-            return by_ipal(said, run.ipal_mass[block])
-        confidences = by_graph(said)
-        if run.recipe is not None:
-            parts = [
-                np.repeat(part.confidences[None, block], len(said), axis=0) for part in run.parts
-            ]
-            parts[place] = confidences
-            confidences = _blended(run.recipe, cf, parts, evidence)
-        allowed = np.repeat(candidates[None], len(said), axis=0)
-        return best(confidences, allowed), confidences
-
-    return answer
-
-
-def _blended(recipe: Recipe, cf: int, parts: Sequence[Floats], evidence: Floats) -> Floats:
-    """Return the blend of one CF's confidences, s × K, as `Recipe.confidences` makes it."""
-    weights = recipe.weights[:, cf]
-    if recipe.cautious[cf]:
-        bare = np.repeat(start(evidence[None], 1), len(parts[0]), axis=0)
-        mixed = blend.with_bare(parts, weights, bare, among=recipe.among)
-    else:
-        mixed = blend.blended(parts, weights)
-    mixed = np.where(evidence == 0, 0.0, mixed)
-    normalise(mixed, 1, out=mixed)
-    return mixed
+    return blended

@@ -12,7 +12,7 @@ from cfl_cli.estimators.interface import Origin
 from cfl_cli.estimators.row_explained import Asked, Features, InTable
 from cfl_cli.estimators.row_explained import explain as explain_arrays
 from cfl_cli.jobs.arguments import OWN, AnySchema, Arguments
-from cfl_cli.jobs.explain_new import blank, check_row, chosen_cfs, explanation
+from cfl_cli.jobs.explain_new import blank, check_row, chosen_cfs, explanation, numbers_of
 from cfl_cli.jobs.explanation import Explanation
 from cfl_cli.jobs.name_row import Named, cells_of, features_of
 from cfl_cli.jobs.ran import Ran, Recorded, learn_again
@@ -66,16 +66,17 @@ def explain_row(
     progress: Progress = lambda *_: None,
 ) -> Explanation:
     """Return why a row of the table that a run learned from is answered so."""
-    check_row(row, len(ran.encoded.features), ran.name)
+    row = check_row(row, len(ran.encoded.features), ran.name)
     encoded = ran.encoded.some(np.array([row - 1]))
     ofs = features_of(encoded)
     table = InTable(
         ran.encoded.known, ran.settings, row - 1, ran.runs, progress, ran.found.get(row - 1)
     )
     features = Features(tuple(ofs.values()), blank(encoded, ran.schema))
+    numbers = numbers_of(encoded, cfs)
     with Workers(ran.jobs) as workers:
         runs, takes = explain_arrays(
-            ran.settings.method, ran.fitted, encoded.known, Asked(features, workers, table)
+            ran.settings.method, ran.fitted, encoded.known, Asked(features, workers, table, numbers)
         )
         named = Named(
             encoded,
@@ -99,7 +100,7 @@ def explain_row(
             cfs=cfs,
             cells=cells_of(ran.cells, ofs, row - 1),
             fitted_rows=len(ran.encoded.features),
-            warnings=ran.warnings,
+            warnings=(*ran.warnings, *_of_budget(ran)),
         )
 
 
@@ -119,3 +120,10 @@ def _steps(origin: Origin) -> tuple[int, ...]:
     """Return after how many steps each round of a CF stopped, also as a part of a blend."""
     parts = [part.stops for part in origin.parts if part.name == "graph"]
     return origin.stops or (parts[0] if parts else ())
+
+
+def _of_budget(ran: Ran) -> list[str]:
+    """Return that another blend may have been written, if the clock had a say in it."""
+    if ran.settings.budget is None:
+        return []
+    return ["with a budget, what is run depends on the clock: another blend may have been written"]

@@ -2,6 +2,7 @@
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
+from operator import index
 from typing import Any
 
 import numpy as np
@@ -21,7 +22,7 @@ from cfl_cli.jobs.kept import Kept
 from cfl_cli.jobs.name_row import Named, cells_of, features_of
 from cfl_cli.jobs.row_filler import RowFiller
 from cfl_cli.schema.model import Schema
-from cfl_cli.steps.cells import Cells, used_columns
+from cfl_cli.steps.cells import Cells
 from cfl_cli.steps.encode import Encoded
 from cfl_cli.steps.findings import Problems
 from cfl_cli.tables import frames
@@ -46,7 +47,8 @@ def explain_new(
         ofs = features_of(encoded)
         features = Features(tuple(ofs.values()), blank(encoded, kept.schema))
         method = kept.settings.method
-        runs, takes = explain_arrays(method, kept.fitted, encoded.known, Asked(features, workers))
+        asked = Asked(features, workers, cfs=numbers_of(encoded, cfs))
+        runs, takes = explain_arrays(method, kept.fitted, encoded.known, asked)
         named = Named(
             encoded,
             runs,
@@ -76,19 +78,17 @@ class OfNewRows:
     """Explains rows that a model has answered."""
 
     kept: Kept
-    frame: Any
+    cells: pl.DataFrame  # of the columns that are used
     settings: Settings
     name: str
     jobs: int | None
 
     def __call__(self, row: int, cf: str | Sequence[str] | None) -> Explanation:
         """Return why a row is answered so."""
-        used = used_columns(self.kept.schema)
-        cells = frames.as_polars(self.frame, used, name=self.name)
-        check_row(row, cells.height, self.name)
+        row = check_row(row, self.cells.height, self.name)
         return explain_new(
             self.kept,
-            cells[row - 1 : row],
+            self.cells[row - 1 : row],
             self.settings,
             row=row,
             cfs=chosen_cfs(cf, [*self.kept.encoding.domains], self.name),
@@ -109,11 +109,6 @@ def explanation(
     warnings: tuple[str, ...],
 ) -> Explanation:
     """Return why some CFs of a row are answered so, all if `cfs` is None."""
-    numbers = [
-        number
-        for number, block in enumerate(named.encoded.blocks)
-        if cfs is None or block.name in cfs
-    ]
     return Explanation(
         __version__,
         row,
@@ -123,9 +118,16 @@ def explanation(
         "model" if named.cells is None else "table",
         fitted_rows,
         named.all_near(),
-        tuple(named.cf(number, workers) for number in numbers),
+        tuple(named.cf(number, workers) for number in numbers_of(named.encoded, cfs)),
         warnings,
     )
+
+
+def numbers_of(encoded: Encoded, cfs: Collection[str] | None) -> list[int]:
+    """Return the numbers of CFs, all if `cfs` is None."""
+    return [
+        number for number, block in enumerate(encoded.blocks) if cfs is None or block.name in cfs
+    ]
 
 
 def blank(encoded: Encoded, schema: Schema) -> Floats:
@@ -141,17 +143,19 @@ def blank(encoded: Encoded, schema: Schema) -> Floats:
     return np.concatenate(found)
 
 
-def check_row(row: int, rows: int, name: str) -> None:
-    """Raise unless a table has a row of this number, from 1."""
-    if not 1 <= row <= rows:
+def check_row(row: Any, rows: int, name: str) -> int:
+    """Return the number of a row, from 1, or raise unless a table has it."""
+    number = None if isinstance(row, bool) or not hasattr(row, "__index__") else index(row)
+    if number is None or not 1 <= number <= rows:
         raise UsageError(f"{option('row', row)}: {name} has {count(rows, 'row')}, numbered from 1")
+    return number
 
 
 def chosen_cfs(
     asked: str | Sequence[str] | None, cfs: Sequence[str], name: str
 ) -> tuple[str, ...] | None:
-    """Return the CFs that were asked for, or raise if one is none; None: all."""
-    if asked is None or not len(asked):
+    """Return the CFs that were asked for, or raise if a name is not one of a CF; None: all."""
+    if asked is None or asked in ((), []):
         return None
     chosen = (asked,) if isinstance(asked, str) else tuple(asked)
     problems = [

@@ -32,6 +32,7 @@ def impute(
     max_memory: int | None = None,
     sources: Sources | None = None,
     keep_model: bool = False,
+    diagnostics: bool = True,
     **settings: Any,
 ) -> Result:
     """Estimate the value behind every exclusion in `frame`, a polars, pandas or pyarrow table.
@@ -43,9 +44,10 @@ def impute(
     there is; if it has a method `expect`, that once, with all stages that are to come. `sources` is
     what the report holds of the files that table and schema came from; left out, it holds the
     checksum of the schema's text alone. With `keep_model` the result has a model as well, by which
-    rows that come later can be answered.
+    rows that come later can be answered. Without `diagnostics` it does not say which cells to look
+    at, and takes less time.
     """
-    own = (*OWN, "sources", "keep_model")
+    own = (*OWN, "sources", "keep_model", "diagnostics")
     given = Arguments.read(schema, settings, jobs=jobs, max_memory=max_memory, own=own)
     chosen, limits = given.settings, given.limits
     if keep_model and not METHODS[chosen.method].learns:
@@ -53,7 +55,7 @@ def impute(
     stages = Stages(progress)
     learned = learn(frame, given.schema, chosen, limits, name=name, sources=sources, stages=stages)
     encoded, estimate, facts = learned.encoded, learned.estimate, learned.report
-    diagnostics = diagnose(encoded, estimate, facts.columns)
+    listed = diagnose(encoded, estimate, facts.columns if diagnostics else ())
     stages(DECODE, 0, 1)
     columns = decode(
         estimate.confidences,
@@ -66,7 +68,8 @@ def impute(
     )
     checksum = ColumnsChecksum()
     checksum.add(columns)
-    made = Result(
+    threads = limits.jobs or available_cores()
+    return Result(
         frames.append(frame, columns),
         Confidences(
             {
@@ -82,8 +85,7 @@ def impute(
             peak_memory_mb=budget.peak_mb(),
             answers_sha256=checksum.hexdigest(),
         ),
-        diagnostics,
+        listed,
         Model.of(learned, given.schema) if keep_model else None,
+        OfTable(Ran.of(learned, frame, given.schema, name=name, jobs=threads)),
     )
-    threads = limits.jobs or available_cores()
-    return made.explained_by(OfTable(Ran.of(learned, frame, given.schema, name=name, jobs=threads)))

@@ -1,9 +1,9 @@
 """A model as users hold it: it answers new rows, is saved and loaded."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from html import escape
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -23,6 +23,7 @@ from cfl_cli.jobs.explanation import Explanation
 from cfl_cli.jobs.kept import CHANGEABLE, Kept
 from cfl_cli.jobs.learn import JUDGE
 from cfl_cli.jobs.suspects import SuspectCells, suspects
+from cfl_cli.steps.cells import used_columns
 from cfl_cli.tables import frames
 from cfl_cli.trust.report import Report
 
@@ -39,9 +40,9 @@ class Result:
     report: Report
     diagnostics: pl.DataFrame  # which cells to look at, and why: see `jobs.diagnostics`
     model: "Model | None" = None  # what was learned from the table, if it was to be kept
-    # What explains its rows: of `impute` the encoded table, the table that was given and, but for
-    # graph, what was fitted; of `Model.apply` the model and the rows.
-    _why: OfTable | OfNewRows | None = field(default=None, init=False)
+    # What explains its rows: of `impute` the encoded table, the cells that were used and what was
+    # fitted, without points; of `Model.apply` the model and the rows.
+    explainer: OfTable | OfNewRows | None = None
 
     def explain(self, row: int, cf: str | Sequence[str] | None = None) -> Explanation:
         """Return why a row, numbered from 1, is answered so; `cf` names CFs, all if left out.
@@ -50,14 +51,9 @@ class Result:
         blend with graph repeat the walk over all rows, without hidden ones; of new rows that a
         model answered it takes a moment. It shows cells of the row and of its neighbors.
         """
-        if self._why is None:
+        if self.explainer is None:
             raise UsageError("this result was not made by `impute` or `Model.apply`: call these")
-        return self._why(row, cf)
-
-    def explained_by(self, why: OfTable | OfNewRows) -> Self:
-        """Return this result with what explains its rows."""
-        object.__setattr__(self, "_why", why)  # whoever makes a result calls this at once
-        return self
+        return self.explainer(row, cf)
 
     def __repr__(self) -> str:
         """Return what it holds, in a line."""
@@ -129,8 +125,15 @@ class Model(Kept):
             {cf: domain.values for cf, domain in self.encoding.domains.items()},
             like=frame,
         )
-        made = Result(frames.append(frame, columns), confidences, report, judged.diagnostics)
-        return made.explained_by(OfNewRows(self, frame, batch.settings, name, jobs))
+        return Result(
+            frames.append(frame, columns),
+            confidences,
+            report,
+            judged.diagnostics,
+            explainer=OfNewRows(
+                self, frames.snapshot(frame, batch.used, name=name), batch.settings, name, jobs
+            ),
+        )
 
     def explain(
         self,
@@ -146,7 +149,8 @@ class Model(Kept):
 
         `cf` names CFs, all if it is left out; the other arguments are those of `apply`.
         """
-        return OfNewRows(self, frame, self.changed(**settings), name, jobs)(row, cf)
+        cells = frames.as_polars(frame, used_columns(self.schema), name=name)
+        return OfNewRows(self, cells, self.changed(**settings), name, jobs)(row, cf)
 
     def changed(self, **settings: Any) -> Settings:
         """Return the settings with which it is applied, or raise if they belong to fitting."""

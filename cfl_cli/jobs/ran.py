@@ -22,10 +22,9 @@ from cfl_cli.core.settings import RunSettings, Settings
 from cfl_cli.core.stages import Expected, Stages, announce
 from cfl_cli.core.wording import option
 from cfl_cli.errors import DataError, UsageError
-from cfl_cli.estimators import graph_explained
+from cfl_cli.estimators import graph, graph_explained, graph_settings
 from cfl_cli.estimators.explained import PartExplained
-from cfl_cli.estimators.graph_settings import gamma, most_steps
-from cfl_cli.estimators.interface import Fitted, Origin, Power
+from cfl_cli.estimators.interface import Fitted, Origin, Power, without_points
 from cfl_cli.jobs.cost import check_memory, size_of
 from cfl_cli.jobs.learn import ENCODE, JUDGE, JUDGE_SECONDS, Learned, judged
 from cfl_cli.jobs.prepare import hidden_together, prepare, run, settle_gamma
@@ -51,10 +50,10 @@ class Ran:
     settings: Settings  # with a γ that was settled on
     runs: tuple[tuple[Origin, ...], ...]  # of each run, per CF: one, or two with `mechanism: fit`
     origins: tuple[Origin, ...]  # per CF, of the run that it takes
-    fitted: Fitted | None  # None: graph, which needs nothing, or observed
+    fitted: Fitted | None  # without points; None: nothing was, or graph as a report has it
     powers: tuple[Power | None, ...] | None
     as_observed: frozenset[str]  # CFs that are kept so
-    frame: Any  # the table as it was given
+    frame: Any  # the table, which nobody changes
     name: str
     jobs: int
     warnings: tuple[str, ...] = ()
@@ -75,12 +74,10 @@ class Ran:
             learned.settings,
             learned.runs,
             estimate.origins,
-            None
-            if learned.settings.method == "graph" and len(learned.runs) == 1
-            else estimate.fitted,
+            _kept(estimate.fitted),
             estimate.powers,
             frozenset(learned.report.kept),
-            frame,
+            frames.snapshot(frame, used_columns(schema), name=name),
             name,
             jobs,
         )
@@ -130,11 +127,12 @@ def learn_again(
             announce(expected(encoded, settings, folds=0), stages.progress)
             return Ran(schema, encoded, settings, *found, frame, name, threads)
         more = (
-            f"{recorded.name} says how the run went, but {settings.method} must be fitted again",
+            f"{recorded.name} cannot be reused for method {settings.method}, which is fitted again",
         )
     folds = hidden_together(len(encoded.features), settings, encoded.groups) if hides else []
     announce(expected(encoded, settings, folds=len(folds)), stages.progress)
-    if settings.method in ("graph", "observed") and not folds:
+    # Whether a CF is kept as observed is a verdict, which takes a run.
+    if settings.method in ("graph", "observed") and not folds and not settings.keep_flagged:
         origins = _unjudged(settings, len(encoded.blocks))
         nothing = frozenset[str]()
         runs = (origins,)
@@ -164,7 +162,7 @@ def learn_again(
         settings,
         refitted.origins,
         estimate.origins,
-        estimate.fitted,
+        _kept(estimate.fitted),
         estimate.powers,
         kept,
         frame,
@@ -180,7 +178,8 @@ def expected(encoded: Encoded, settings: Settings, *, folds: int) -> list[Expect
     size, estimator = size_of(encoded), estimators.load(settings.method)
     runs = 2 if any(block.to_be_fitted for block in encoded.blocks) and folds else 1
     again = estimators.load("graph").stages(size, settings, folds=0)
-    if settings.method in ("graph", "observed") and not folds:
+    # Whether a CF is kept as observed is a verdict, which takes a run.
+    if settings.method in ("graph", "observed") and not folds and not settings.keep_flagged:
         return again if settings.method == "graph" else []
     fits = any(block.to_be_fitted for block in encoded.blocks)
     repeats = settings.method in ("ipal", AUTO) or (settings.method == "graph" and fits)
@@ -192,14 +191,18 @@ def expected(encoded: Encoded, settings: Settings, *, folds: int) -> list[Expect
     ]
 
 
+def _kept(fitted: Fitted | None) -> Fitted | None:
+    """Return what is needed of it: the walk of graph and ipal is repeated, their points are not."""
+    return None if fitted is None else without_points(fitted)
+
+
 def _chooses(settings: Settings, schema: Schema) -> bool:
     """Return whether hidden cells decide anything of the answers."""
     traits = METHODS[settings.method]
     return (
         traits.needs_hidden_rows
         or (traits.calibrated and settings.calibration)
-        or (settings.method == "graph" and settings.iterations == AUTO)
-        or (settings.method == "graph" and settings.gamma in (None, AUTO))
+        or (settings.method == "graph" and graph_settings.chooses(settings))
         or settings.keep_flagged
         or any(cf.mechanism == "fit" for cf in schema.complementary.values())
     )
@@ -209,9 +212,8 @@ def _unjudged(settings: Settings, cfs: int) -> tuple[Origin, ...]:
     """Return how each CF's answers come about where nothing is chosen."""
     if settings.method != "graph":
         return (Origin(settings.method),) * cfs
-    rounds = 2 if gamma(settings) > 0 else 1
-    steps = most_steps(settings)
-    return (Origin("graph", round=rounds, iterations=steps, stops=(steps,) * rounds),) * cfs
+    choice = graph.unjudged(settings, cfs)
+    return choice.origins(len(choice.stops))
 
 
 Found: TypeAlias = tuple[
@@ -266,7 +268,8 @@ def check_recorded(recorded: Recorded, settings: Settings) -> None:
     for setting, value in settings.as_dict().items():
         if setting not in FREE and report.settings.get(setting) != value:
             raise UsageError(
-                f"{name}: its run had {setting} {report.settings.get(setting)}, and not {value}: "
+                f"{name}: was made with {option(setting, report.settings.get(setting))}, not with "
+                f"{option(setting, value)}: "
                 f"give the settings of that run, or leave {option('report')} out"
             )
     lacking = [one.name for one in report.columns if one.method == "graph" and not one.stops]

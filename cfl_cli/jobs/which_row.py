@@ -30,15 +30,22 @@ def split(where: str, columns: Sequence[str]) -> tuple[str, str]:
 
 def matches(column: pl.Series, cell: str, *, first: int = 0) -> list[int]:
     """Return the numbers of the rows, from 1, whose cell is this; `first` rows came before."""
+    if not cell:
+        raise UsageError(
+            f"{option('where')}: empty cells cannot be asked for: give {option('row')}"
+        )
     if column.dtype.is_nested():
         raise UsageError(
             f"{option('where')}: the cells of column {quote(column.name)} are lists: ask by another"
         )
     same = (as_text(column) == cell).fill_null(value=False)
-    if column.dtype.is_numeric():
-        number = pl.Series([cell]).cast(pl.Float64, strict=False)[0]
-        if number is not None:  # 17 means 17.0 too
-            same |= (column.cast(pl.Float64) == number).fill_null(value=False)
+    number = pl.Series([cell]).cast(pl.Float64, strict=False)[0]
+    if number is not None and column.dtype.is_integer():  # 17.0 means 17 too; 17 with 17 digits …
+        whole = cell.strip().partition(".")
+        if not whole[2].strip("0"):  # … is no float
+            same |= (as_text(column) == whole[0]).fill_null(value=False)
+    elif number is not None and column.dtype.is_numeric():  # 17 means 17.0 too
+        same |= (column.cast(pl.Float64) == number).fill_null(value=False)
     return [first + 1 + at for at in same.arg_true().to_list()]
 
 

@@ -68,6 +68,12 @@ def as_polars(
     )
 
 
+def snapshot(frame: Any, columns: Collection[str], *, name: str = "table") -> pl.DataFrame:
+    """Return some columns of a table as they are now: those of pandas may be changed in place."""
+    copied = frame.copy() if _is_pandas(frame) else frame
+    return as_polars(copied, columns, name=name).select(pl.col([*columns]))
+
+
 def _made(thing: Any) -> str:
     """Return how a table is made of what was given in its place, as far as that is known."""
     if isinstance(thing, pl.LazyFrame):

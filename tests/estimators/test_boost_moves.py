@@ -6,7 +6,7 @@ from builders.known import run
 from builders.learned import copied, layout_of, related
 
 from cfl_cli.core.draws import folds
-from cfl_cli.estimators import blend, boost, boost_objective, forest
+from cfl_cli.estimators import blend, boost, boost_fitted, boost_objective, forest
 from cfl_cli.estimators.boost_fitted import FittedBoost
 
 ALL_PARTS = np.array([0.5, 0.2, 0.3])
@@ -162,3 +162,15 @@ def test_what_was_kept_moves_alike_to_the_bit(table, fitted):
     ):
         for name in ("base", "of_features", "of_others"):
             np.testing.assert_array_equal(getattr(one, name), getattr(other, name))
+
+
+def test_only_cfs_that_are_asked_for_are_taken_apart(table, fitted, monkeypatch):
+    row, seen = some(table, 1), []
+    both = fitted.moves(row)
+    made = boost_fitted.moves_of
+    monkeypatch.setattr(boost_fitted, "moves_of", lambda *of: seen.append(of[0]) or made(*of))
+    none, second = fitted.moves(row, cfs=[1])
+    assert none is None
+    assert seen == [fitted.cfs[1]]
+    for name in ("base", "of_features", "of_others"):
+        np.testing.assert_array_equal(getattr(second, name), getattr(both[1], name))

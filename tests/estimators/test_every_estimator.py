@@ -12,7 +12,7 @@ from cfl_cli.core.kinds import AUTO
 from cfl_cli.core.known import Known
 from cfl_cli.core.methods import METHODS
 from cfl_cli.core.settings import Settings
-from cfl_cli.estimators import blend, boost, boost_objective, graph, net
+from cfl_cli.estimators import blend, boost, boost_objective, graph_trace, net
 from cfl_cli.estimators.interface import Size
 
 ANY = pytest.mark.parametrize("name", METHODS)
@@ -263,8 +263,8 @@ def with_other_cells(known, rows, cf):
 @pytest.fixture
 def choices_are_fixed(monkeypatch):
     """Take from hidden cells what they may decide: when to stop, and what parts are blended how."""
-    monkeypatch.setattr(graph, "_best", lambda _: np.array([5, 5]))
-    monkeypatch.setattr(graph.Trace, "score", lambda *_: np.zeros(2))
+    monkeypatch.setattr(graph_trace, "_best", lambda _: np.array([5, 5]))
+    monkeypatch.setattr(graph_trace.Trace, "score", lambda *_: np.zeros(2))
     monkeypatch.setattr(net, "LOOKS", 1)
     rounds = count()
     monkeypatch.setattr(

@@ -3,7 +3,13 @@
 import pytest
 
 from cfl_cli.core.settings import DEFAULT_GAMMA, Settings
-from cfl_cli.estimators.graph_settings import chooses_round, chooses_steps, gamma, most_steps
+from cfl_cli.estimators.graph_settings import (
+    chooses,
+    chooses_round,
+    chooses_steps,
+    gamma,
+    most_steps,
+)
 
 
 def test_what_is_given_is_fixed():
@@ -27,3 +33,10 @@ def test_as_a_part_of_auto_the_graph_chooses_the_round_with_the_gamma_that_is_gi
     settings = Settings("auto", gamma=value)
     assert chooses_round(settings)
     assert gamma(settings) == value
+
+
+def test_hidden_cells_choose_where_steps_or_gamma_are_left_open():
+    assert not chooses(Settings(iterations=30, gamma=0.0))
+    assert chooses(Settings(iterations="auto", gamma=0.0))
+    assert chooses(Settings(iterations=30, gamma="auto"))
+    assert chooses(Settings(iterations=30))

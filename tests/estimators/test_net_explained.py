@@ -6,8 +6,11 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
+from cfl_cli.core.exclusions import Mechanism
+from cfl_cli.core.known import Known
 from cfl_cli.estimators import net_explained
-from cfl_cli.estimators.net_explained import by_orders, by_sets, moves
+from cfl_cli.estimators.net_explained import by_orders, by_sets
+from cfl_cli.estimators.net_fitted import FittedNet
 
 
 def logs(known):
@@ -49,12 +52,11 @@ def test_an_of_of_several_features_is_known_as_a_whole(monkeypatch, most):
         return p
 
     monkeypatch.setattr(net_explained, "ALL_SETS", most)
-    fitted = SimpleNamespace(
-        net=SimpleNamespace(priors=priors), inputs=SimpleNamespace(of=lambda points: points)
-    )
+    fitted = FittedNet(SimpleNamespace(of=lambda points: points), SimpleNamespace(priors=priors))
     own, blank = np.array([1.0, 2, 2, 7]), np.array([0.0, 1, 1, 7])
     ofs, blocks = [slice(0, 1), slice(1, 3), slice(3, 4)], np.array([0, 2])
-    one, two = moves(fitted, own, blank, ofs, blocks)
+    row = Known(own[None], np.ones((1, 4), dtype=bool), blocks, (Mechanism(2), Mechanism(2)))
+    one, two = fitted.moves(row, blank=blank, ofs=ofs)
     before, after = np.log(priors(np.stack([blank, own]), blocks))
     np.testing.assert_allclose(one.of_features[0], (after - before)[:2])
     np.testing.assert_allclose(two.of_features[1], (after - before)[2:])

@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from builders.known import run
@@ -14,6 +16,7 @@ from builders.learned import (
 from cfl_cli.core.draws import folds
 from cfl_cli.core.state import StateError
 from cfl_cli.estimators import net
+from cfl_cli.estimators.net_fitted import Net, NetPerCf
 
 
 @pytest.fixture(scope="module")
@@ -68,3 +71,19 @@ def test_states_that_no_network_can_have_left_are_refused(table, estimate):
 
 def test_only_the_networks_at_the_cfs_looks_are_kept(estimate):
     assert len(estimate.fitted.net.nets) == len({*estimate.fitted.net.looks.tolist()})
+
+
+def test_networks_of_cfs_that_are_not_asked_for_are_left_aside(table, estimate):
+    *layers, last, bias = estimate.fitted.net.nets[0].layers
+    cfs = len(table.blocks)
+    nets = tuple(Net((*layers, last * np.float32(1 + cf), bias)) for cf in range(cfs))
+    fitted = replace(estimate.fitted, net=NetPerCf(nets, np.arange(cfs)))
+    row, ofs = table.some(np.array([4])), [slice(of, of + 1) for of in range(3)]
+    blank = np.full(table.features.shape[1], 0.5)
+    every = fitted.moves(row, blank=blank, ofs=ofs)
+    for cf in range(cfs):
+        assert fitted.net.only([cf]).nets == (nets[cf],)
+        found = fitted.moves(row, blank=blank, ofs=ofs, cfs=[cf])
+        assert [own is None for own in found] == [other != cf for other in range(cfs)]
+        np.testing.assert_array_equal(found[cf].base, every[cf].base)
+        np.testing.assert_array_equal(found[cf].of_features, every[cf].of_features)

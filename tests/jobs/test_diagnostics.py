@@ -133,3 +133,11 @@ def test_cells_of_a_mechanism_are_measured_alike_whether_they_were_hidden_or_not
     masses = found.with_columns(cell=pl.Series(cells).gather(found["row"] - 1))
     spread = masses.group_by("cell").agg(pl.max("candidates_mass") - pl.min("candidates_mass"))
     assert spread["candidates_mass"].max() < 0.1
+
+
+def test_a_result_without_diagnostics_is_otherwise_the_same():
+    frame = table("a")
+    with_list, without = (impute(frame, SCHEMA, diagnostics=wanted) for wanted in (True, False))
+    assert with_list.frame.equals(without.frame)
+    assert without.diagnostics.schema == with_list.diagnostics.schema
+    assert (without.diagnostics.height, with_list.diagnostics.height > 0) == (0, True)

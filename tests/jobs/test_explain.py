@@ -178,6 +178,7 @@ def test_a_mechanism_that_was_fitted_is_explained_by_its_own_run(monkeypatch):
     assert result.report.columns[0].fitted_mechanism.taken
     assert_written(result, result.explain(5))
     assert explain(frame, schema, 5, **given).as_dict() == result.explain(5).as_dict()
+    assert_no_points(result)
 
 
 def solved(differences, *, ridge):
@@ -303,7 +304,7 @@ def test_what_moves_an_answer_adds_up_and_is_named(method):
 
 
 def test_moves_of_boost_are_gathered_by_of_and_by_other_cf(monkeypatch):
-    def moves(self, rows):
+    def moves(self, rows, **_):
         d, width = rows.features.shape[1], rows.candidates.shape[1]
         return tuple(
             Moves(
@@ -324,6 +325,25 @@ def test_moves_of_boost_are_gathered_by_of_and_by_other_cf(monkeypatch):
     assert len(two.contributions) == 5
 
 
+def rows_of(state):
+    """How many rows or points each array of something fitted holds, with those of its parts."""
+    own = [len(array) for name, array in state.arrays.items() if name in ("points", "said", "size")]
+    return own + [rows for part in state.parts.values() for rows in rows_of(part)]
+
+
+def assert_no_points(result):
+    kept = rows_of(result.explainer.ran.fitted.state())
+    assert kept
+    assert not any(kept)
+
+
+@pytest.mark.parametrize("method", ["graph", "ipal"])
+def test_a_result_keeps_no_points_as_the_walk_is_repeated(method):
+    result = impute(FRAME, SCHEMA, method=method, keep_model=True)
+    assert min(rows_of(result.model.fitted.state())) > 0
+    assert_no_points(result)
+
+
 def test_parts_of_a_blend_add_up_by_their_weights():
     result = impute(FRAME, SCHEMA, method="auto", mode="both")
     for cf in result.explain(3).cfs:
@@ -331,6 +351,7 @@ def test_parts_of_a_blend_add_up_by_their_weights():
         if not cf.cautious:
             score = np.array(cf.start) + sum(np.array(one.moves) for one in cf.contributions)
             np.testing.assert_allclose(np.exp(score) / np.exp(score).sum(), cf.prior, atol=1e-5)
+    assert_no_points(result)
 
 
 def test_reports_and_models_remember_when_each_round_stopped():
@@ -366,7 +387,7 @@ def test_with_the_report_of_a_run_nothing_is_chosen_again(request):
 
 def test_a_report_of_another_table_schema_or_run_is_refused():
     result = impute(FRAME, SCHEMA, folds=0)
-    with pytest.raises(UsageError, match=r"out.report.json: its run had folds 0, and not auto"):
+    with pytest.raises(UsageError, match=r"out.report.json: was made with folds=0, not with"):
         explain(FRAME, SCHEMA, 3, recorded=recorded(result))
     other = recorded(result)
     object.__setattr__(other, "sources", Sources(table_sha256="other", schema_sha256="s"))
@@ -384,7 +405,7 @@ def test_json_is_complete_and_never_shows_ignored_columns():
     assert '"id"' not in found.to_json()
     assert FRAME["id"][2] not in found.to_json()
     assert "row 3: two" in str(found)
-    assert "<table>" in found._repr_html_()
+    assert "<table" in found._repr_html_()
 
 
 @pytest.mark.parametrize("row", [0, 61, -1])
@@ -396,3 +417,65 @@ def test_a_row_that_is_not_there_is_refused(row):
 def test_an_unknown_cf_is_refused_with_the_nearest():
     with pytest.raises(UsageError, match="not a CF of table"):
         explain(FRAME, SCHEMA, 1, cf="tow")
+
+
+def test_what_becomes_of_the_table_later_does_not_matter():
+    table = FRAME.to_pandas()
+    result = impute(table, SCHEMA)
+    before = result.explain(3)
+    table["x"] = "0.5"
+    table.loc[:, "place"] = "north"
+    assert result.explain(3) == before
+    model = fit(FRAME, SCHEMA)
+    rows = FRAME.to_pandas().head(5)
+    answered = model.apply(rows)
+    before = answered.explain(2)
+    rows.loc[:, "x"] = "0.5"
+    assert answered.explain(2) == before
+
+
+def test_a_flagged_cf_is_kept_as_observed_without_hidden_rows_too():
+    rng = np.random.default_rng(0)
+    noise = FRAME.with_columns(two=pl.Series([*"pqrs"]).gather(rng.integers(4, size=60)))
+    settings = {"folds": 0, "keep_flagged": True, "k": 40, "iterations": 1, "gamma": 0}
+    result = impute(noise, SCHEMA, **settings)
+    assert "two" in result.report.kept
+    alone = explain(noise, SCHEMA, 3, **settings)
+    for found in (result.explain(3), alone):
+        [two] = [cf for cf in found.cfs if cf.name == "two"]
+        assert (two.written, two.left_empty) == (None, "flagged")
+
+
+VALUES = ["this or that", "b", "c", "d"]
+
+
+def test_a_value_with_or_in_it_is_listed_as_it_is():
+    schema = {
+        "version": "1",
+        "columns": {
+            "x": {"role": "ordinary", "type": "numeric"},
+            "cf": {"role": "complementary", "values": VALUES, "separator": ";"},
+        },
+    }
+    cells = ["this or that", "b;c", "b", "c"] * 10
+    frame = pl.DataFrame({"x": [str(n) for n in range(40)], "cf": cells})
+    result = impute(frame, schema, k=5, iterations=2, folds=0)
+    assert "Cell: rules out this or that\n" in str(result.explain(1))
+    assert "Cell: rules out b and c\n" in str(result.explain(2))
+
+
+def test_no_cf_of_an_empty_name_is_asked_for():
+    with pytest.raises(UsageError, match="not a CF"):
+        impute(FRAME, SCHEMA, folds=0).explain(1, cf="")
+
+
+@pytest.mark.parametrize("row", [0, 61, -1, True, 1.0, "3", None])
+def test_a_row_that_is_none_is_refused_by_name(row):
+    result = impute(FRAME, SCHEMA, folds=0)
+    with pytest.raises(UsageError, match="row"):
+        result.explain(row)
+
+
+def test_a_row_may_be_a_number_of_numpy():
+    result = impute(FRAME, SCHEMA, folds=0)
+    assert result.explain(np.int64(3)).to_json() == result.explain(3).to_json()

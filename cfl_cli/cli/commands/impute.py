@@ -59,7 +59,8 @@ def impute(
     with outputs.stream() as stream:
         table = read_table(source, how, inputs.schema, checksum=True, may_set_aside=True)
         tables.check_holds(table, target)
-        result = inputs.learn(impute_frame, table, source, how, keep_model=kept is not None)
+        wanted = {"keep_model": kept is not None, "diagnostics": outputs.diagnostics is not None}
+        result = inputs.learn(impute_frame, table, source, how, **wanted)
         outputs.write(
             result.frame,
             table,

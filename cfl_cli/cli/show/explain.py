@@ -93,7 +93,7 @@ def _said(cf: CfExplained) -> Iterator[str]:
         case "flagged":
             yield "Answer: none, as the CF is flagged and kept as observed"
         case "min_confidence":
-            yield f"Answer: none, as {printable(cf.value)} has too little confidence"
+            yield f"Answer: none, as {printable(cf.value)} has too little{confidence}"
         case _:
             yield f"Answer: {printable(cf.value)}{confidence}"
 
@@ -107,7 +107,7 @@ def _of_cell(cell: Cell) -> str:
 
 
 def _listed(values: tuple[str, ...]) -> str:
-    return " and ".join(either([printable(value) for value in values]).rsplit(" or ", 1))
+    return either([printable(value) for value in values], "and")
 
 
 def _fields(cf: CfExplained) -> Iterator[Field]:
@@ -183,7 +183,7 @@ def _notes(cf: CfExplained) -> Iterator[str]:
             f"Round 1 compares OFs alone: {printable(one.value)}, {before:.2f}. Round 2 also "
             f"compares what round 1 says of all CFs: {printable(two.value)}, {after:.2f}."
         )
-    if cf.power is not None and cf.power != 1:
+    if cf.power not in (None, 1) and cf.left_empty != "flagged" and cf.cell.kind != "exact":
         at = cf.values.index(cf.value)
         yield (
             f"Calibration: confidences are raised to the power {cf.power:.2f}, which hidden cells "
@@ -228,10 +228,13 @@ def _strongest(cf: CfExplained) -> Iterator[str]:
     answer, least = printable(cf.value), 0.5 * 10**-SHOWN_DIGITS
     ranked = sorted(cf.contributions, key=lambda one: one.without)
     for one, words in ((ranked[0], "for"), (ranked[-1], "against")):
-        gain = cf.confidence - one.without
-        if gain >= least if words == "for" else -gain >= least:
+        gain = (cf.confidence - one.without) * (1 if words == "for" else -1)
+        if (
+            gain >= least
+            and f"{one.without:.{SHOWN_DIGITS}f}" != f"{cf.confidence:.{SHOWN_DIGITS}f}"
+        ):
             yield (
-                f"Most speaks {words} {answer}: {printable(one.name)}. Without it the confidence "
+                f"Strongest {words} {answer}: {printable(one.name)}. Without it the confidence "
                 f"would be {one.without:.{SHOWN_DIGITS}f} instead of "
                 f"{cf.confidence:.{SHOWN_DIGITS}f}."
             )

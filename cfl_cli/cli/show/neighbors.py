@@ -127,7 +127,7 @@ def _decisive(cf: CfExplained, near: Near) -> str:
         return "The cell alone decides the answer, whatever neighbors say."
     found = cf.decisive
     if found is None:
-        return "No three neighbors decide it."
+        return "No set of up to three neighbors was found that decides the answer."
     names = [
         f"{near.neighbors[at].row:,}" if near.neighbors[at].row is not None else f"{at + 1}"
         for at in found.neighbors

@@ -99,8 +99,8 @@ def test_a_model_is_explained_without_what_learning_needs(fitted):
     [
         (("--row", 13), 2, ("--row 13: data.csv has 12 rows, numbered from 1",)),
         (("--row", 0), 2, ("--row",)),
-        ((), 2, ("say which row",)),
-        (("--row", 1, "--where", "id=P1"), 2, ("one of the two",)),
+        ((), 2, ("either --row",)),
+        (("--row", 1, "--where", "id=P1"), 2, ("either --row",)),
         (("--where", "id=P99"), 1, ("no row has --where 'id=P99'",)),
         (("--where", "cf=a"), 1, ("4 rows have --where 'cf=a' (rows 1, 4, 7, 10)",)),
         (("--where", "idd=1"), 2, ("no column 'idd' (did you mean 'id'?)",)),
@@ -129,7 +129,7 @@ def test_settings_of_fitting_are_refused_with_a_model(fitted):
 def test_a_report_of_another_table_or_run_is_refused(keyed):
     impute("-q", "--k", 4, out="other.csv")
     result = by_schema("--row", 1, "--report", "other.csv")
-    refused(result, 2, "its run had k 4, and not 3")
+    refused(result, 2, "was made with --k 4, not with --k 3")
     (keyed / "data.csv").write_text((keyed / "data.csv").read_text() + "P12,1,1,a\n")
     result = by_schema("--row", 1, "--k", 4, "--report", "other.csv")
     refused(result, 1, "not the report of a run on this table")

@@ -1,0 +1,52 @@
+"""A row is found by the cell that is meant, and by no other."""
+
+import polars as pl
+import pytest
+
+from cfl_cli import DataError, UsageError
+from cfl_cli.jobs.which_row import matches, only, split
+
+LARGE = [9007199254740992, 9007199254740993, 9007199254740994]  # no float has the second
+
+
+@pytest.mark.parametrize(
+    ("cells", "cell", "rows"),
+    [
+        (["P1", "P2", None], "P2", [2]),
+        ([17, 18, None], "17", [1]),
+        ([17, 18, None], "17.0", [1]),
+        ([17, 18, None], "17.5", []),
+        ([17.0, 17.5], "17", [1]),
+        ([17.0, 17.5], "17.50", [2]),
+        (LARGE, "9007199254740993", [2]),
+        (LARGE, "9007199254740992", [1]),
+        ([True, False], "true", [1]),
+        (["017", "17"], "17", [2]),
+        ([None, None], "17", []),
+    ],
+)
+def test_numbers_are_compared_as_numbers_and_texts_as_texts(cells, cell, rows):
+    assert matches(pl.Series("id", cells), cell) == rows
+    assert matches(pl.Series("id", cells), cell, first=10) == [10 + row for row in rows]
+
+
+def test_a_column_of_lists_is_no_key():
+    with pytest.raises(UsageError, match="lists"):
+        matches(pl.Series("id", [["a"], ["b"]]), "a")
+
+
+def test_a_name_may_hold_an_equals_sign():
+    assert split("a=b=c", ["a", "a=b"]) == ("a=b", "c")
+    assert split("a=", ["a"]) == ("a", "")
+    with pytest.raises(UsageError, match="COLUMN=CELL"):
+        split("a", ["a"])
+    with pytest.raises(UsageError, match="did you mean 'patient'"):
+        split("pateint=1", ["patient"])
+
+
+def test_exactly_one_row_must_match():
+    assert only([3], "id=1", "t") == 3
+    with pytest.raises(DataError, match="no row has"):
+        only([], "id=1", "t")
+    with pytest.raises(DataError, match=r"7 rows have .* \(rows 1, 2, 3, 4, 5 …\)"):
+        only([1, 2, 3, 4, 5, 6, 7], "id=1", "t")
