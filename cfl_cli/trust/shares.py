@@ -55,11 +55,9 @@ def confidence_shares(facts: ColumnFacts) -> tuple[float, ...]:
 def coverage(facts: ColumnFacts, judged: HeldOut | None) -> tuple[Coverage, ...]:
     """Return what each of the thresholds would leave; `judged` was asked for these first."""
     confidences = facts.answer_confidences
+    shares = [float((confidences >= least).mean()) for least in THRESHOLDS]
+    accuracies = judged.confident_accuracies if judged else ()
     return tuple(
-        Coverage(
-            least,
-            float((confidences >= least).mean()),
-            judged.confident_accuracies[place] if judged else None,
-        )
-        for place, least in enumerate(THRESHOLDS)
+        Coverage(least, share, accuracies[place] if accuracies and share else None)
+        for place, (least, share) in enumerate(zip(THRESHOLDS, shares, strict=True))
     )

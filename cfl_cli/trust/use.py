@@ -6,8 +6,8 @@
     care           usable, but there is something to look at first
     use            otherwise
 
-They are asked in this order, except that an accuracy by audit, or by exact cells, is known whatever
-the exclusions.
+*Not known* is asked first, but not of an accuracy by audit or by exact cells, which is known
+whatever the exclusions; then the others in this order.
 """
 
 from collections.abc import Iterator
@@ -96,7 +96,7 @@ def _verdict(column: ColumnReport, *, careful: bool) -> tuple[State, str]:
     if accuracy is None:
         why = f" ({column.accuracy_reason})" if column.accuracy_reason else ""
         return State.NOT_MEASURED, f"not measured{why}; do not rely on it yet."
-    right = _right(accuracy)
+    right = _right(column, accuracy)
     if "drifted" in flags:
         return State.DO_NOT_USE, (
             "do not use it; its new cells are predicted worse than those at fitting. Of this "
@@ -109,10 +109,14 @@ def _verdict(column: ColumnReport, *, careful: bool) -> tuple[State, str]:
     return State.USE, f"use it. {right}"
 
 
-def _right(accuracy: Interval) -> str:
-    """Return how often answers are right."""
+def _right(column: ColumnReport, accuracy: Interval) -> str:
+    """Return how often answers are right, and how often they would be without any effort."""
     value, low, high = map(_in_100, (accuracy.value, accuracy.low, accuracy.high))
-    return f"About {value} in 100 answers are right ({low} to {high})."
+    found = f"About {value} in 100 answers are right ({low} to {high})."
+    if column.commonest_accuracy is None:
+        return found
+    commonest = _in_100(column.commonest_accuracy.value)
+    return f"{found} Always answering the commonest value: {commonest}."
 
 
 def _in_100(share: float) -> str:
@@ -120,13 +124,10 @@ def _in_100(share: float) -> str:
 
 
 def _no_better(column: ColumnReport, accuracy: Interval) -> str:
-    found = f"About {_in_100(accuracy.value)} in 100 answers are right"
+    right = f"{_in_100(accuracy.value)} in 100 answers are right"
     if column.commonest_accuracy is not None:
-        found += f", against {_in_100(column.commonest_accuracy.value)} that way"
-    return (
-        "do not use it; it is not shown to be better than always answering the commonest value. "
-        f"{found}."
-    )
+        right += f", against {_in_100(column.commonest_accuracy.value)}"
+    return f"do not use it; no better than always answering the commonest value ({right})."
 
 
 def _cautions(column: ColumnReport) -> Iterator[_Caution]:
@@ -143,7 +144,7 @@ def _cautions(column: ColumnReport) -> Iterator[_Caution]:
         only = "the audit's hold" if column.accuracy_basis == AUDIT else "those of exact cells hold"
         yield _Caution(f"Its cells were not ruled out at random: of its figures only {only}.")
     if column.accuracy_basis != AUDIT and 0 < column.hidden_cells < FEW_CELLS:
-        yield _Caution(f"Only {count(column.hidden_cells, 'hidden cell')} show it.")
+        yield _Caution(f"It rests on {count(column.hidden_cells, 'hidden cell')} alone.")
     elif accuracy.high - accuracy.low > WIDE:
         yield _Caution("How often answers are right is known only roughly: add rows, or audit it.")
     over = column.calibration.overconfidence if column.calibration else None

@@ -90,11 +90,11 @@ class Browser:
         """What the browser complained about since the page was opened."""
         return [one["message"] for one in self.driver.get_log("browser")]
 
-    def pdf(self):
-        """The page as it is printed, read by pypdf."""
+    def pdf(self, **how):
+        """The page as it is printed, read by pypdf; `how` is as Chromium has it."""
         from pypdf import PdfReader  # noqa: PLC0415 — tests without a browser do without
 
-        made = self.cdp("Page.printToPDF", printBackground=True, preferCSSPageSize=True)
+        made = self.cdp("Page.printToPDF", printBackground=True, **how)
         return PdfReader(BytesIO(base64.b64decode(made["data"])))
 
     def barriers(self):

@@ -3,9 +3,13 @@
 from dataclasses import replace
 from math import log
 
+import polars as pl
 from builders.reports import column
+from builders.tables import table
 
+from cfl_cli import Schema, impute
 from cfl_cli.estimators.interface import Part, Tried
+from cfl_cli.schema.model import Complementary, Ordinary
 from cfl_cli.trust.audit import Audit
 from cfl_cli.trust.calibration import Bin, Calibration
 from cfl_cli.trust.detector import Course
@@ -224,3 +228,15 @@ def as_old(report):
         for one in report.columns
     )
     return replace(report, columns=tuple(old), versions={}, sources=None, answers_sha256=None)
+
+
+def explained():
+    """Why a row is answered so whose CF and values have hostile names; 20 neighbors."""
+    named = dict(zip("pqrs", [HOSTILE[0], HOSTILE[2], HOSTILE[5], HOSTILE[9]], strict=True))
+    frame = table(80).with_columns(pl.col("two").replace(named))
+    columns = {
+        "x": Ordinary(type="numeric"),
+        "place": Ordinary(type="categorical"),
+        "two": Complementary(values=[*named.values()]),
+    }
+    return impute(frame, Schema(columns=columns), k=20, iterations=5, folds=0).explain(row=3)

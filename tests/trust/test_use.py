@@ -28,7 +28,13 @@ def use(**facts):
 def test_a_good_cf_is_to_be_used_with_its_accuracy_in_plain_numbers():
     found = use()
     assert found.state is State.USE
-    assert found.sentence == "use it. About 92 in 100 answers are right (90 to 97)."
+    assert found.sentence == (
+        "use it. About 92 in 100 answers are right (90 to 97). Always answering the commonest "
+        "value: 37."
+    )
+    assert use(commonest_accuracy=None).sentence == (
+        "use it. About 92 in 100 answers are right (90 to 97)."
+    )
     assert found.look_at == ()
 
 
@@ -56,14 +62,17 @@ def test_what_is_no_better_than_the_commonest_is_not_used_and_says_by_how_much()
     half = Interval(0.47, 0.43, 0.6)
     found = use(flags=flags, flagged=True, estimated_accuracy=half, action="kept")
     assert found.state is State.DO_NOT_USE
-    assert found.sentence.endswith("About 47 in 100 answers are right, against 37 that way.")
+    assert found.sentence == (
+        "do not use it; no better than always answering the commonest value (47 in 100 answers are "
+        "right, against 37)."
+    )
     assert found.look_at == ("It was left as observed.",)
 
 
 def test_a_drifted_cf_is_not_used():
     found = use(flags=("drifted",), flagged=True)
     assert found.state is State.DO_NOT_USE
-    assert "Of this batch about 92 in 100 answers are right (90 to 97)." in found.sentence
+    assert "Of this batch about 92 in 100 answers are right (90 to 97)" in found.sentence
 
 
 OVER = Calibration(0.1, Interval(0.08, 0.05, 0.11), (), "")
@@ -82,7 +91,7 @@ AUDITED = judge(
     ("facts", "state", "word"),
     [
         ({"estimated_accuracy": Interval(0.33, 0.3, 0.36)}, State.CARE, "--mode soft"),
-        ({"hidden_cells": 12}, State.CARE, "Only 12 hidden cells"),
+        ({"hidden_cells": 12}, State.CARE, "rests on 12 hidden cells"),
         ({"estimated_accuracy": Interval(0.8, 0.6, 0.95)}, State.CARE, "only roughly"),
         ({"calibration": OVER}, State.CARE, "too high, by about 8 in 100"),
         ({"fallback_rows": 13}, State.CARE, "In 13 rows"),

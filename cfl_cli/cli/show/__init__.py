@@ -60,7 +60,11 @@ def shown(thing: object, form: str) -> str:
     if hasattr(module, "lines"):
         return _lines(module.lines(thing), form)
     page = module.page(thing)
-    page = replace(page, notes=[spoken(note) for note in (*page.notes, *_beside(module, thing))])
+    page = replace(
+        page,
+        notes=[spoken(note) for note in (*page.notes, *_beside(module, thing))],
+        more=[replace(one, notes=[*map(spoken, one.notes)]) for one in page.more],
+    )
     if form == "html":
         if page.more:  # sections, with pictures
             return str(import_module("cfl_cli.cli.show.web.sections").fragment(page))

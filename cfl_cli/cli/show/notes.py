@@ -67,8 +67,12 @@ def _of_accuracies(columns: Sequence[ColumnReport]) -> Iterator[str]:
         whose = "Accuracies are" if every and len(columns) > 1 else f"{names}: accuracy"
         yield f"{whose} not known: {printable(reason)}."
     bases = list(_alike(columns, lambda column: ASSUMPTIONS.get(column.accuracy_basis or "")))
+    based = sum(column.estimated_accuracy is not None for column in columns)
     for assumption, names in bases:
-        whose = "Accuracies hold" if len(bases) == 1 else f"{names}: accuracies hold"
+        every = len(bases) == 1 and based <= sum(
+            column.accuracy_basis in ASSUMPTIONS for column in columns
+        )
+        whose = "Accuracies hold" if every else f"{names}: accuracies hold"
         yield f"{whose} if {assumption}."
 
 

@@ -6,9 +6,10 @@ from typing import Any, TypeAlias
 from cfl_cli.cli.show.page import Field as AnyField
 from cfl_cli.cli.show.page import Page
 from cfl_cli.core.messages import count, printable
+from cfl_cli.core.wording import Caller, caller
 from cfl_cli.jobs.suspects import Errors, SuspectCells
 
-MOST_TIMES = 1000  # as likely, of which the number is told
+MOST_TIMES = 1000  # as likely; more is shown as more than that
 SHOWN = 20  # cells of a table, unless another number is asked for
 Line: TypeAlias = Mapping[str, Any]  # a row of `SuspectCells.cells`
 Field: TypeAlias = AnyField[Line]
@@ -62,14 +63,14 @@ def _title(found: SuspectCells, shown: int) -> str:
     """Return the sentence on top: how many of the cells that are shown are wrong."""
     listed = found.cells.height
     if listed == 0:
-        return f"{count(found.rows, 'row')}, no suspect cell"
+        return f"{count(found.rows, 'row')}, no cell is suspect"
     errors = found.errors(shown)
     if errors is None:
         why = "it is not known" if found.recorded else "it is not recorded"
-        return f"{count(listed, 'suspect cell')}; {why} how many of them are wrong"
+        return f"{count(listed, 'cell')} that fit least; {why} how many of them are wrong"
     return (
-        f"Best guess: of the first {errors.length:,} of {count(listed, 'suspect cell')} about "
-        f"{errors.expected:,.0f} (0 to {errors.at_most:,}) "
+        f"Best guess: of the first {errors.length:,} of {count(listed, 'cell')} that fit least, "
+        f"about {errors.expected:,.0f} (0 to {errors.at_most:,}) "
         f"{'is' if round(errors.expected) == 1 else 'are'} wrong"
     )
 
@@ -95,8 +96,8 @@ def _notes(found: SuspectCells, shown: int) -> Iterator[str]:
     elif found.unknown_cfs:
         names = ", ".join(map(printable, found.unknown_cfs))
         yield (
-            f"{names}: it is not known how likely its cells are wrong, because the report has no "
-            "upper limit of wrong cells; they come last."
+            f"{names}: how likely cells are wrong is not known, because the report has no upper "
+            "limit of wrong cells; they come last."
         )
     yield (
         "Rules out: the value that the cell rules out and the row's neighbors favor. Mass left: "
@@ -105,7 +106,9 @@ def _notes(found: SuspectCells, shown: int) -> Iterator[str]:
     )
     if shown < found.cells.height:
         left = found.cells.height - shown
-        yield f"{count(left, 'more cell')}: --top {found.cells.height}, or --format csv or json."
+        way = f"--top {found.cells.height}, or --format csv or json"
+        in_python = caller() is Caller.PYTHON
+        yield f"{count(left, 'more cell')}: {'`.cells` has all' if in_python else way}."
 
 
 def _of_length(errors: Errors) -> str:

@@ -10,6 +10,7 @@ from builders.suspects import CELLS, diagnostics
 
 from cfl_cli.cli.show import render
 from cfl_cli.cli.show.suspects import page
+from cfl_cli.core.wording import on_command_line
 from cfl_cli.jobs.suspects import suspects
 
 REPORT = report(
@@ -20,15 +21,21 @@ MANY = diagnostics(*[(n + 1, "job", "a", 5.0, 0.1, 0.2) for n in range(30)])
 
 def test_the_sentence_on_top_says_how_many_are_expected_to_be_wrong():
     title = page(suspects(REPORT, MANY)).title
-    assert title == "Best guess: of the first 20 of 30 suspect cells about 2 (0 to 7) are wrong"
-    assert "no suspect cell" in page(suspects(REPORT, MANY.clear())).title
+    assert (
+        title
+        == "Best guess: of the first 20 of 30 cells that fit least, about 2 (0 to 7) are wrong"
+    )
+    assert "no cell is suspect" in page(suspects(REPORT, MANY.clear())).title
     unknown = page(suspects(REPORT, CELLS, cfs=["hat"])).title
-    assert unknown == "1 suspect cell; it is not known how many of them are wrong"
+    assert unknown == "1 cell that fit least; it is not known how many of them are wrong"
 
 
 def test_a_table_shows_twenty_cells_and_data_all_of_them():
     found = page(suspects(REPORT, MANY))
     assert (len(found.facts), len(found.records)) == (20, 30)
+    assert found.notes[-1] == "10 more cells: `.cells` has all."
+    with on_command_line():
+        found = page(suspects(REPORT, MANY))
     assert found.notes[-1] == "10 more cells: --top 30, or --format csv or json."
     fewer = page(suspects(REPORT, MANY), top=3)
     assert (len(fewer.facts), len(fewer.records), len(json.loads(fewer.json)["cells"])) == (3, 3, 3)
@@ -44,17 +51,19 @@ def test_each_line_names_row_and_value_and_nothing_that_is_not_known():
         ["4", "9", "hat", "<b>", "0.100", "3.0", "-", "-", "-"],
         ["5", "8", "job", "clerk", "0.100", "-", "-", "-", "-"],
     ]
-    assert found.title.startswith("Best guess: of the first 3 of 5 suspect cells about 2 (0 to 3)")
+    assert found.title.startswith(
+        "Best guess: of the first 3 of 5 cells that fit least, about 2 (0 to 3)"
+    )
     notes = " ".join(found.notes)
     assert "Wrong, by the best guess: 2 of the first 3 (0 to 3)." in notes
     assert "If 1 % of all cells are wrong, 2 of the first 3 are; if 3 %, 2." in notes
-    assert "hat: it is not known how likely its cells are wrong" in notes
+    assert "hat: how likely cells are wrong is not known" in notes
 
 
 def test_lists_of_an_older_version_say_so():
     earlier = CELLS.with_columns(probability_wrong=None, probability_wrong_most=None)
     found = page(suspects(REPORT, earlier.cast(CELLS.schema)))
-    assert found.title == "5 suspect cells; it is not recorded how many of them are wrong"
+    assert found.title == "5 cells that fit least; it is not recorded how many of them are wrong"
     assert any("impute again" in note for note in found.notes)
 
 

@@ -90,7 +90,7 @@ def _section(report: Report, cf: Judged, course: CfCourse | None, *, many: bool)
         plots.reliability(column.calibration, column.confidence_shares)
         if column.calibration and column.calibration.bins
         else None,
-        column.accuracy_reason or "not measured",
+        column.accuracy_reason or f"{lacking[:1].lower()}{lacking[1:]}",
         plots.coverage(column.coverage, column.commonest_accuracy) if known else None,
         plots.covered_rows(column.coverage),
         lacking,
@@ -130,8 +130,9 @@ def _values(column: ColumnReport, rows: int, *, many: bool) -> Values:
     shown = {*by_share[:FREQUENT], *(marked & {*places})}
     if len(shown) == len(places) - 1:  # a single one is not worth folding
         shown = {*places}
+    cells = rows - column.empty_cells - column.exact_cells  # that rule something out
     made = {
-        place: _value(column.values[place - 1], most, rows, marked=place in marked)
+        place: _value(column.values[place - 1], most, (rows, cells), marked=place in marked)
         for place in places
     }
     return Values(
@@ -142,11 +143,12 @@ def _values(column: ColumnReport, rows: int, *, many: bool) -> Values:
     )
 
 
-def _value(value: ValueShare, most: float, rows: int, *, marked: bool) -> ValueRow:
+def _value(value: ValueShare, most: float, of: tuple[int, int], *, marked: bool) -> ValueRow:
+    """Return one value; shares are `of` so many rows, and of so many cells."""
     return ValueRow(
         Name("a rare value", "a rare value") if value.label is None else name_of(value.label),
-        numbers.share_or_rare(value.estimated, rows),
-        numbers.share_or_rare(value.ruled_out, rows),
+        numbers.share_or_rare(value.estimated, of[0]),
+        numbers.share_or_rare(value.ruled_out, of[1]),
         charts.bar(value.estimated or 0.0, most, BAR),
         charts.bar(value.ruled_out or 0.0, most, BAR),
         marked,

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
+INTERVAL = re.compile(r"\((\d+) to (\d+)\)")  # which no line is to be broken in
 LONGEST = 60  # letters that are shown at once
 JOINERS = "\u200c\u200d"  # which emoji and some scripts are written with
 EMOJI_PARTS = "\ufe0e\ufe0f" + "".join(map(chr, range(0x1F3FB, 0x1F400)))  # belong to what precedes
@@ -70,7 +71,7 @@ def sentence(text: str, names: Iterable[str] = ()) -> tuple[Piece, ...]:
     foreign: Sequence[str] = sorted(
         {visible(name) for name in names if not name.isascii()}, key=lambda name: (-len(name), name)
     )
-    text = visible(text)
+    text = INTERVAL.sub("(\\1\u00a0to\u00a0\\2)", visible(text))
     if not any(name in text for name in foreign):
         return (Piece(text, is_name=False),)
     parts = re.split("(" + "|".join(map(re.escape, foreign)) + ")", text)

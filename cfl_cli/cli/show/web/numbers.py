@@ -57,10 +57,10 @@ def whole(number: int) -> str:
 
 
 def share_or_rare(share: float | None, rows: int) -> str:
-    """Return a value's share; None is one so small that it might point at people."""
-    if share is None:
-        return "under 1 %" if rows >= LARGE_TABLE else "under 10 rows"
-    return percent(share, 1)
+    """Return a share of so many rows; None is one so small that it might point at people."""
+    if share is not None:
+        return percent(share, 1)
+    return "under 1 %" if rows >= LARGE_TABLE else "under 10 rows"
 
 
 def seconds(time: float) -> str:

@@ -12,7 +12,7 @@ from cfl_cli.trust.report import ADVICE, ColumnReport, Report
 from cfl_cli.trust.use import HEADINGS, State, Use, use_of
 
 IN_SENTENCES = 12  # CFs, at most; more are counted and listed
-ACTIONS = {"imputed": "imputed", "kept": "left as observed"}
+ACTIONS = {"imputed": "filled in", "kept": "left as observed"}
 
 
 @dataclass(frozen=True)
@@ -165,7 +165,7 @@ def _row(cf: Judged, flags: Sequence[str], report: Report) -> Row:
     column = cf.column
     shuffled, null = "", column.entropy_reduction_null
     if null is not None:
-        shuffled = f"shuffled: {numbers.percent(null)}"
+        shuffled = f"shuffled: {numbers.percent(1 - null)}"
     return Row(
         cf,
         count(column.domain_size, "value"),
@@ -175,7 +175,7 @@ def _row(cf: Judged, flags: Sequence[str], report: Report) -> Row:
         charts.whisker(column.estimated_accuracy),
         charts.whisker(column.commonest_accuracy),
         charts.whisker(column.fitting_accuracy) if report.batch else None,
-        f"{numbers.percent(column.entropy_reduction)} gone",
+        f"{numbers.percent(1 - column.entropy_reduction)} left",
         shuffled,
         charts.entropy_bar(column.entropy_reduction, null),
         tuple(
@@ -185,7 +185,7 @@ def _row(cf: Judged, flags: Sequence[str], report: Report) -> Row:
         ACTIONS.get(column.action, visible(column.action)),
         str(WORST_FIRST.index(cf.use.state)),
         numbers.sort_key(column.estimated_accuracy.value if column.estimated_accuracy else None),
-        numbers.sort_key(column.entropy_reduction),
+        numbers.sort_key(1 - column.entropy_reduction),
     )
 
 

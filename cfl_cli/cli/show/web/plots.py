@@ -8,6 +8,7 @@ from cfl_cli.trust.calibration import Calibration
 from cfl_cli.trust.intervals import Interval
 from cfl_cli.trust.report import Coverage
 
+SOME = 0.05  # share of the answers, of which fewer say little
 FEW = 30  # cells, below which a dot is hollow
 SIDE = RIGHT - LEFT  # of a square
 COUNTED = (TOP + SIDE + 14, TOP + SIDE + 64)  # top and bottom of a histogram below it
@@ -158,11 +159,12 @@ def covered_rows(points: tuple[Coverage, ...]) -> tuple[tuple[str, str, str], ..
 
 
 def _bought(points: tuple[Coverage, ...]) -> str:
-    """Return what the highest confidence leaves of which anything is known."""
+    """Return what the highest confidence leaves that leaves more than a few answers."""
     known = [(one, one.accuracy) for one in points if one.accuracy is not None]
     if not known:
         return ""
-    one, right = known[-1]
+    # Of a handful of answers next to nothing is known.
+    one, right = next((pair for pair in reversed(known) if pair[0].share >= SOME), known[0])
     return (
         f"With --min-confidence {numbers.decimal(one.min_confidence)}, "
         f"{numbers.percent(one.share)} of the cells are answered, and about "

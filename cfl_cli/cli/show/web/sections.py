@@ -36,7 +36,7 @@ class Part:
     """One section."""
 
     title: str
-    lead: str
+    lead: tuple[str, ...]  # lines
     heads: tuple[Head, ...]
     rows: tuple[tuple[Cell, ...], ...]
     notes: tuple[str, ...]
@@ -59,7 +59,7 @@ def _part(section: Section[Any]) -> Part:
     fields = [field for field in section.fields if not field.drawing]
     return Part(
         visible(section.title),
-        visible(section.lead),
+        tuple(map(visible, section.lead.splitlines())),
         tuple(Head(visible(field.heading), field.right) for field in fields),
         tuple(
             tuple(

@@ -32,6 +32,7 @@ def test_only_our_style_and_our_script_are_not_escaped():
         ("base.html", "{{ style|safe }}"),
         ("base.html", "{{ script|safe }}"),
         ("fragment.html", "{{ style|safe }}"),
+        ("sections_fragment.html", "{{ style|safe }}"),
     }
     code = "".join(path.read_text(encoding="utf-8") for path in TEMPLATES.parent.glob("*.py"))
     assert not re.search(r"Markup\(|import Markup|autoescape=False", code)

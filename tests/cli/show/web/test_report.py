@@ -52,7 +52,7 @@ def test_the_page_is_well_formed_and_has_one_heading_of_each_level_above(four):
         "All CFs at a glance",
         "Each CF",
         "How it was made",
-        "Five words",
+        "Glossary",
     ]
     levels = [int(one.tag[1]) for one in four.all() if re.fullmatch("h[1-6]", one.tag)]
     assert all(after - before <= 1 for before, after in pairwise(levels))
@@ -83,9 +83,9 @@ def test_the_table_has_a_row_per_cf_with_problems_first(four):
     assert rows[4][1:] == [
         "✓ Use",
         "90 % (87–93) commonest: 50 % (46–54)",
-        "70 % gone shuffled: 12 %",
+        "30 % left shuffled: 88 %",
         "none",
-        "imputed",
+        "filled in",
     ]
     assert rows[1][4] == "small-entropy-reduction no-better-than-commonest"
     assert rows[2][2] == "not known"
@@ -187,10 +187,12 @@ def test_rare_values_are_folded_but_marked_ones_are_not():
 def test_rare_shares_point_at_nobody():
     shares = (ValueShare("a", 0.999, None), ValueShare(None, None, 0.5))
     for rows, words in ((3000, "under 1 %"), (120, "under 10 rows")):
-        made = replace(full_report(full_column(values=shares)), rows=rows)
-        text = parsed(page(made)).text
+        cf = full_column(values=shares, empty_cells=0, exact_cells=0)
+        text = parsed(page(replace(full_report(cf), rows=rows))).text
         assert f"a 99.9 % {words}" in text
         assert f"a rare value {words} 50.0 %" in text
+    cf = full_column(values=shares, empty_cells=2700, exact_cells=0)  # 300 cells rule values out
+    assert "a 99.9 % under 10 rows" in parsed(page(replace(full_report(cf), rows=3000))).text
 
 
 @pytest.mark.parametrize(

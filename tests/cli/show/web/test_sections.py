@@ -18,7 +18,8 @@ def shown(text="flu"):
     ]
     around = Surroundings([Dot("7", (1.0, 0.0), 1.0, text, alike=False)], text, (1.0, 0.0))
     more = Section(f"about {text}", fields[:1], [text], [f"a note on {text}"], picture=around)
-    return Page(f"row 3: {text}", fields, [text], ["noted"], [], "{}", lead=["led"], more=[more])
+    title, lead = f"row 3: {text}", "led\nby hand"
+    return Page(title, fields, [text], ["noted"], [], "{}", lead=lead, more=[more])
 
 
 def test_a_page_has_every_text_of_the_terminal_and_bars_instead_of_blocks():
@@ -27,6 +28,8 @@ def test_a_page_has_every_text_of_the_terminal_and_bars_instead_of_blocks():
     for word in ("row 3: flu", "led", "noted", "confidence", "0.25", "about flu", "a note on flu"):
         assert word in words
     assert "███" not in text
+    assert "by hand" in words
+    assert "\\n" not in words.partition("Made by")[0]
     assert 'width="22.5"' in text  # a quarter of 90
     assert len(findall("<h1>", text)) == 1
     assert text == sections.page(shown())

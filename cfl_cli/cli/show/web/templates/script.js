@@ -70,7 +70,7 @@
       const text = wanted.value.trim().toLowerCase();
       let shown = 0;
       for (const row of rows) {
-        const fits = row.cells[0].textContent.toLowerCase().includes(text) && (!state.value || row.dataset.state === state.value);
+        const fits = row.dataset.name.toLowerCase().includes(text) && (!state.value || row.dataset.state === state.value);
         row.hidden = !fits;
         shown += fits;
       }
