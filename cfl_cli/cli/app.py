@@ -6,6 +6,7 @@ heavy packages when it runs, so that `cfl --help` answers at once.
 
 import os
 import sys
+from contextlib import suppress
 from importlib import import_module
 from typing import Annotated, Any
 
@@ -208,7 +209,11 @@ def main() -> None:
         complain(f"standard output: cannot be written: {error.strerror or error}")
         os._exit(ExitCode.RESOURCES)
     except SystemExit as end:
-        if end.code in {ExitCode.INTERRUPTED, ExitCode.TERMINATED}:
-            # Threads may be at work on something long, which nobody wants any more.
+        if isinstance(end.code, int) and end.code:
+            # Threads may be at work on what nobody wants any more, and those of pyarrow that still
+            # read a table would abort the process: everything is written, so leave at once.
+            for stream in filter(None, (sys.stdout, sys.stderr)):  # None: it was closed before
+                with suppress(OSError, ValueError):  # whoever reads it may be gone
+                    stream.flush()
             os._exit(end.code)
         raise

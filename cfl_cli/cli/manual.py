@@ -100,8 +100,10 @@ def _cell(text: str) -> str:
 
 
 def _code_marked(text: str) -> str:
-    """Return the text with options, variables and file names in code marks."""
-    return re.sub(r"(?<![\w`-])(--[a-z][a-z-]*|CFL_[A-Z_]*(?:=\w+)?)(?![\w`])", r"`\1`", text)
+    """Return the text with options, variables and file names in code marks, unless they are."""
+    bare = re.compile(r"(?<![\w`-])(--[a-z][a-z-]*|CFL_[A-Z_]*(?:=\w+)?)(?![\w`])")
+    parts = re.split("(`[^`]*`)", text)
+    return "".join(one if at % 2 else bare.sub(r"`\1`", one) for at, one in enumerate(parts))
 
 
 def _fenced(text: str) -> str:

@@ -2,6 +2,7 @@
 
 import sys
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from io import BytesIO
 from pathlib import Path
@@ -11,7 +12,7 @@ from cfl_cli.cli.outputs import side_file
 from cfl_cli.cli.show.page import Page
 from cfl_cli.core.messages import printable, quote
 from cfl_cli.errors import CflError, DataError, UsageError
-from cfl_cli.models.content import is_model, read_report_text
+from cfl_cli.models.content import Content, is_model, read_report_text
 from cfl_cli.tables import files, foreign
 from cfl_cli.tables import table as tables
 from cfl_cli.tables.codec import ReadOptions, WriteOptions, codec_of, write
@@ -39,6 +40,8 @@ def named(source: str | None, history: str | None, which: set[str], *, html: boo
         )
     if html and "rows" in which:
         raise UsageError("--format html shows no rows of the table: leave it or --rows out")
+    if html and "verify" in which:
+        raise UsageError("--verify prints lines of text: leave it or --format html out")
     if (history is not None) + len(which & {"rows", "verify"}) > 1:
         raise UsageError("--history, --rows and --verify show different things: give one")
     for option, needed in (("schema", "verify"), ("diagnostics", "rows")):
@@ -71,14 +74,25 @@ def html_of(name: str | None, history: str | None) -> str:
     report = report_of(name)
     if course is None or not course.lines:
         return page(report)
-    model = report.batch.model if report.batch else course.lines[-1].model
-    batches = course.of_model(model)
+    batches = course.of_model(_model_of(name, report))
     if not batches:
         raise DataError(
             f"{history}: no batch of the model that answered {name}: name the history that "
             "`cfl apply --history` wrote then, or leave it out"
         )
     return page(report, batches=batches)
+
+
+def _model_of(name: str, report: Report) -> str:
+    """Return the SHA-256 of the model that answered a batch, or of one that is a file itself."""
+    if report.batch:
+        return report.batch.model
+    if name != tables.STANDARD and is_model(tables.local(name)):
+        return Content.read(tables.local(name)).checksum or ""
+    raise UsageError(
+        f"{name}: no model has answered it, so no history belongs to it: name what `cfl apply` "
+        "wrote, or the model"
+    )
 
 
 def rows_page(name: str, diagnostics: str | None) -> Page[Any]:
@@ -94,7 +108,7 @@ def diagnosed(name: str, diagnostics: str | None) -> "tuple[Report, pl.DataFrame
 
     report = report_of(name)
     sources = report.sources or Sources()
-    place = side_file(diagnostics or str(_beside(name, sources)))
+    place = side_file(diagnostics or str(_beside(name, sources, is_batch=report.batch is not None)))
     table = tables.read(place, checksum=True)
     if sources.diagnostics_sha256 not in (None, table.sha256):
         raise DataError(
@@ -102,11 +116,35 @@ def diagnosed(name: str, diagnostics: str | None) -> "tuple[Report, pl.DataFrame
             f"{(table.sha256 or '')[:DIGITS]}…, recorded {sources.diagnostics_sha256[:DIGITS]}…): "
             "name the right file with --diagnostics, or impute again"
         )
-    return report, read(table.frame, name=place.name)
+    listed = read(table.frame, name=place.name)
+    cfs = [column.name for column in report.columns]
+    if not (listed["cf"].is_in(cfs).all() and (listed["row"] <= report.rows).all()):
+        raise DataError(
+            f"{place.name}: not the diagnostics of the run that wrote {name}, as it lists other "
+            "CFs or more rows: name the right file with --diagnostics, or impute again"
+        )
+    return report, listed
 
 
-def _beside(name: str, sources: Sources) -> Path:
+def side_files(name: str) -> list[Path]:
+    """Return the files beside a result that are read with it, whether or not they are there."""
+    if name == tables.STANDARD:
+        return []
+    path = tables.local(name)
+    beside = path.with_name(f"{path.name}.report.json")
+    with suppress(CflError, OSError, ValueError):  # a name that no file has
+        sources = report_of(name).sources
+        if sources and sources.diagnostics:
+            return [beside, path.with_name(Path(sources.diagnostics).name)]
+    return [beside]
+
+
+def _beside(name: str, sources: Sources, *, is_batch: bool) -> Path:
     """Return where the diagnostics of a run should be: beside its table or report."""
+    if sources.diagnostics is None and is_batch:
+        raise DataError(
+            f"{name}: `cfl apply` lists no cells to look at; in Python, `result.suspects` does"
+        )
     if sources.diagnostics is None:
         raise DataError(
             f"{name}: its run wrote no diagnostics: impute again with --diagnostics FILE"

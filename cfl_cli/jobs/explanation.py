@@ -119,7 +119,7 @@ class CfExplained:
     parts: tuple[Part, ...]
     cautious: bool  # are the parts blended as if hidden cells could hardly choose?
     rounds: tuple[Round, ...]  # of the graph
-    decisive: Decisive | None  # None: no three neighbors decide it, or there are no neighbors
+    decisive: Decisive | None  # None: no three were found that do, or there are no neighbors
     start: tuple[float, ...] | None  # scores before anything moved them; None: nothing does
     contributions: tuple[Contribution, ...]  # largest first
 

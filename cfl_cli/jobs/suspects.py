@@ -74,7 +74,7 @@ class SuspectCells(Shown):
     def errors(self, length: int) -> Errors | None:
         """Return how many of the first cells are wrong, of those of which it is known; or None."""
         length = min(length, self.known)
-        if length == 0:
+        if length <= 0:
             return None
         first = self.cells.head(length)
         supposed = {

@@ -69,7 +69,7 @@ def report(
     make one that has both.
     """
     from cfl_cli.cli.outputs import deliver, drawn, text_target
-    from cfl_cli.cli.reports import html_of, named, page_of, rows_page, verify
+    from cfl_cli.cli.reports import html_of, named, page_of, rows_page, side_files, verify
     from cfl_cli.cli.signals import listen
     from cfl_cli.errors import ExitCode
     from cfl_cli.tables import table as tables
@@ -80,6 +80,7 @@ def report(
     name = named(source, course, {*which}, html=form == "html")
     files = [one for one in (source, course, *which.values()) if isinstance(one, str)]
     paths = [None if one == tables.STANDARD else tables.local(one) for one in files]
+    paths += side_files(source) if source is not None else []
     overwrite = given.get("overwrite", False)
     target = text_target(out, paths, overwrite=overwrite)
     if data is not None:

@@ -55,11 +55,11 @@ def suspects(
     """List the cells most likely to be wrong, and how many of them are expected to be.
 
     A complementary feature (CF) is a column whose cells say what a value is not; such a cell is
-    wrong if it rules out the true value. It reads what `cfl impute --diagnostics FILE` wrote, and
+    wrong if it rules out the true value. It reads what `cfl impute --diagnostics` wrote, and
     shows row numbers, from 1, and values that cells rule out, nothing else of the table.
     """
     from cfl_cli.cli.outputs import deliver, drawn, text_target
-    from cfl_cli.cli.reports import diagnosed
+    from cfl_cli.cli.reports import diagnosed, side_files
     from cfl_cli.cli.show.suspects import page
     from cfl_cli.cli.signals import listen
     from cfl_cli.jobs.suspects import suspects as list_suspects
@@ -68,6 +68,7 @@ def suspects(
     listen()
     names = [source, *([which["diagnostics"]] if "diagnostics" in which else [])]
     paths = [None if one == tables.STANDARD else tables.local(one) for one in names]
+    paths += side_files(source)
     overwrite = given.get("overwrite", False)
     target = text_target(out, paths, overwrite=overwrite)
     report, cells = diagnosed(source, which.get("diagnostics"))

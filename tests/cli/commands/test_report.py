@@ -211,8 +211,11 @@ def test_no_cell_of_an_ordinary_feature_is_on_the_page(folder):
 
 def test_a_page_shows_a_report_and_a_history_together(folder):
     impute()
-    (folder / "h.jsonl").write_text("".join(f"{one.to_json()}\n" for one in history("cf").lines))
-    both = cfl("report", "out.csv", "--history", "h.jsonl", "-f", "html").stdout
+    lines = history("cf").lines
+    (folder / "h.jsonl").write_text("".join(f"{one.to_json()}\n" for one in lines))
+    batch = Batch(12, {}, {}, lines[0].model, "e" * 64, 1)
+    (folder / "r.json").write_text(report(column("cf"), batch=batch).to_json())
+    both = cfl("report", "r.json", "--history", "h.jsonl", "-f", "html").stdout
     assert "Has it become worse?" in both
     assert "drift: batch 8" in both
     alone = cfl("report", "--history", "h.jsonl", "-f", "html")
@@ -220,6 +223,18 @@ def test_a_page_shows_a_report_and_a_history_together(folder):
     refused = cfl("report", "out.csv", "--history", "h.jsonl")
     assert refused.exit_code == 2
     assert "with --format html, one page shows both" in refused.stderr
+    refused = cfl("report", "out.csv", "--history", "h.jsonl", "-f", "html")
+    assert refused.exit_code == 2
+    assert "no model has answered it" in refused.stderr
+
+
+def test_a_page_of_a_model_shows_the_batches_that_it_answered(folder):
+    assert cfl("fit", "data.csv", "-s", "schema.yml", "--model", "m.cfl", "-q").exit_code == 0
+    made = ("apply", "data.csv", "--model", "m.cfl", "--out", "new.csv", "--history", "h.jsonl")
+    assert cfl(*made, "-q").exit_code == 0
+    page = cfl("report", "m.cfl", "--history", "h.jsonl", "-f", "html")
+    assert page.exit_code == 0, page.stderr
+    assert "Has it become worse?" in page.stdout
 
 
 def test_a_history_of_another_model_is_not_put_beside_a_batch(folder):

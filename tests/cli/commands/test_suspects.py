@@ -22,7 +22,7 @@ def imputed(folder):
 def test_the_cell_that_is_wrong_is_listed_first(imputed):
     shown = cfl("suspects", "out.csv")
     assert shown.exit_code == 0, shown.output
-    assert "suspect cell" in shown.stdout.splitlines()[0]
+    assert "that fit least" in shown.stdout.splitlines()[0]
     facts = json.loads(cfl("suspects", "out.csv", "--format", "json").stdout)
     assert (facts["cells"][0]["row"], facts["cells"][0]["value"]) == (41, "b")
     assert cfl("suspects", "out.csv.report.json").stdout == shown.stdout
@@ -70,3 +70,27 @@ def test_another_column_than_a_cf_is_refused(imputed):
     result = cfl("suspects", "out.csv", "--cf", "fc")
     assert (result.exit_code, "--cf 'fc': no CF of this result" in result.stderr) == (2, True)
     assert cfl("suspects", "out.csv", "--cf", "cf").exit_code == 0
+
+
+def test_files_that_are_read_along_are_not_written_over(folder):
+    assert impute("--diagnostics", "cells.csv").exit_code == 0
+    before = (folder / "cells.csv").read_bytes(), (folder / "out.csv.report.json").read_bytes()
+    for command in (("suspects", "out.csv"), ("report", "out.csv")):
+        for target in ("cells.csv", "out.csv.report.json"):
+            refused = cfl(*command, "--out", target, "--overwrite")
+            assert refused.exit_code == 2, target
+    after = (folder / "cells.csv").read_bytes(), (folder / "out.csv.report.json").read_bytes()
+    assert after == before
+
+
+def test_the_list_of_another_run_is_refused(folder):
+    assert impute("--diagnostics", "cells.csv").exit_code == 0
+    head, *listed = (folder / "cells.csv").read_text().splitlines()
+    listed = [line.replace(",cf,", ",other,") for line in listed]
+    (folder / "other.csv").write_text("\n".join([head, *listed]) + "\n")
+    facts = json.loads((folder / "out.csv.report.json").read_text())
+    facts["sources"]["diagnostics"] = facts["sources"]["diagnostics_sha256"] = None
+    (folder / "out.csv.report.json").write_text(json.dumps(facts))
+    refused = cfl("suspects", "out.csv", "--diagnostics", "other.csv")
+    assert refused.exit_code == 1
+    assert "not the diagnostics of the run" in refused.stderr
