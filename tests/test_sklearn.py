@@ -117,6 +117,7 @@ def test_every_check_of_scikit_learn_passes_without_cfs():
     assert len(names["passed"]) >= 45  # those of release 1.9; with wrong tags hardly any would run
 
 
+@pytest.mark.slow  # some 45 checks once more
 def test_of_the_checks_with_a_cf_exactly_those_fail_that_cannot_hold():
     itself = "a fitted row would be its own neighbor: fit_transform is not fit and then transform"
     expected = {"check_transformer_general": itself, "check_transformer_data_not_an_array": itself}

@@ -80,6 +80,7 @@ def test_scores_are_compared_with_those_of_cells_with_as_many_exclusions(mixed):
     assert plain.drift.loss_at_fitting < found.drift.loss_at_fitting
 
 
+@pytest.mark.slow
 def test_intervals_of_small_and_large_batches_hold_the_share_of_right_answers(model):
     for n, times in ((5, 20), (100, 15)):
         held = []

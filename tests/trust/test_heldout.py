@@ -196,7 +196,13 @@ def test_the_accuracy_of_the_priors_top_value_is_the_formula_of_the_method():
     assert found.accuracy.value < usual.accuracy.value
 
 
-@pytest.mark.parametrize("name", WORLDS)
+LONG = {"large domain", "mechanism, mixed"}  # each has a shorter one that is like it
+
+
+@pytest.mark.parametrize(
+    "name",
+    [pytest.param(name, marks=pytest.mark.slow) if name in LONG else name for name in WORLDS],
+)
 def test_estimates_are_unbiased_and_their_intervals_cover_the_truth(name):
     world = World(*WORLDS[name])
     times = 120
