@@ -93,14 +93,12 @@ def test_no_more_of_the_first_cells_are_wrong_than_there_are_at_most(share):
     frame, at_fault = table(share)
     found = impute(frame, SCHEMA, k=10, iterations=20, gamma=0).suspects
     hits = at_fault[found.cells["row"].to_numpy() - 1]
-    for errors in (found.errors(5), *found.by_length):
-        if errors:
-            assert hits[: errors.length].sum() <= errors.at_most
-            assert errors.expected <= errors.at_most
+    assert (found.known > 0) == (share > 0)  # of an honest table so easy to predict, none is listed
+    for errors in found.by_length:
+        assert hits[: errors.length].sum() <= errors.at_most
+        assert errors.expected <= errors.at_most
     if share:
         assert hits[:10].mean() > 0.5  # the first are mostly the wrong ones
-    else:  # none is, and few can be
-        assert sum(errors.expected for errors in found.by_length[-1:]) < 2
 
 
 def test_the_list_is_the_same_whatever_the_number_of_threads():
