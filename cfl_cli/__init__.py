@@ -4,9 +4,13 @@ The map of the house. A room imports only rooms above it:
 
     core/        what everybody may know: arrays, blocks (the columns of each CF), exclusions (what
                  a cell says), uniformity (whether cells are so), known (what is known of the
-                 rows), groups, posterior, log_score; draws, parallel, stages, budget; state (what
-                 is kept of something fitted); settings (+ entries, kinds), methods; messages
-                 (+ wording, as whoever calls writes it), shown, versions
+                 rows), groups, posterior, log_score, brent (searches along a line); draws,
+                 parallel, stages, budget; state (what is kept of something fitted); settings
+                 (+ run_settings, entries, kinds), methods; messages (+ wording, as whoever calls
+                 writes it), shown, versions
+    engines/     where a large run's work is done and its arrays are: maps (arrays that are files),
+                 marks (what is done), run_directory, stored (the engine of these); cluster
+                 (Dask; + scheduler, shift, on_workers, quiet); opened (which one a run has)
     texts/       what the texts of a column look like: tally (the different ones with their counts);
                  numbers, dates, booleans, matching (which value a text means), columns (of any
                  type, as text); missing_codes, number_readings, date_formats, scales (+
@@ -18,21 +22,24 @@ The map of the house. A room imports only rooms above it:
                  written), jsonl (+ json_census, json_columns), columnar (+ columnar_writer;
                  Parquet, Arrow), excel (+ excel_archive, excel_xlsx, excel_ods, excel_formats,
                  excel_grid, excel_table); usual (written so, whatever a
-                 schema says); frames, blocks, table_writer, checksum, trial, table
+                 schema says); frames, loading, blocks, stored (cells on disk), table_writer,
+                 checksum, trial, table; data sets: folder (its files), data_set, staged_folder,
+                 folder_writer
     schema/      YAML ↔ Schema: yaml_text, validation, model, columns, file, settings, mechanism,
                  group, domain, given (by Python), for_editors; draft (+ guess, context,
                  column_guess, number_guess, pair_guess, category_guess, cf_guess), edit,
                  written
     steps/       the paper's five steps: encode (+ cells, encoding, ordinary, dated, unusual;
                  findings, causes (+ cf_causes, number_causes, type_causes), pitfalls),
-                 neighbors (+ near, near_lists, near_others, distances), weights, propagate,
-                 decode
-    estimators/  the methods: interface; graph (+ graph_settings, graph_stages, graph_trace,
-                 graph_fitted, graph_brief), boost (+ boost_objective, boost_trees, boost_fitted,
-                 boosted_cf, forest), net (+ net_inputs, net_fitted), ipal, observed, commonest;
-                 auto (+ auto_fitted), blend; mixture; why a row is answered so: explained (as
-                 arrays), row_explained (by any method), graph_explained, decisive (few neighbors),
-                 net_explained, boost_moves, tree_shap
+                 neighbors (+ near, near_lists, near_scan, near_others, distances), weights
+                 (+ support), flow (along weights), propagate (+ walk_kernels), decode; compiled
+                 (+ compiled_scan, compiled_support)
+    estimators/  the methods: interface; graph (+ graph_rounds, graph_settings, graph_stages,
+                 graph_trace, graph_fitted, graph_brief), boost (+ boost_objective, boost_trees,
+                 boost_fitted, boosted_cf, forest, compiled_forest), net (+ net_inputs,
+                 net_fitted), ipal, observed, commonest; auto (+ auto_fitted), blend; mixture; why
+                 a row is answered so: explained (as arrays), row_explained (by any method),
+                 graph_explained, decisive (few neighbors), net_explained, boost_moves, tree_shap
     models/      what was fitted ↔ one safe file: content (what a model holds), safe_file (arrays
                  and facts ↔ bytes; + header, json_text)
     trust/       how good the answers are: hidden_cells, possible_cells, intervals, calibration,
@@ -41,17 +48,18 @@ The map of the house. A room imports only rooms above it:
                  report, use; losses, reference, detector, drift (whether new cells are predicted
                  worse), batch, history; scores (by the truth), audit (by rows checked)
     jobs/        one file per job on a data frame: arguments (what callers give); draft; check;
-                 learn (+ prepare, refit); impute (+ diagnostics, confidences), fit, model (+ kept,
-                 row_filler, batch, sample), explain (+ ran, explain_new, name_row,
-                 contributions, explanation, which_row), cost, tune (+ search, trials), mask,
-                 evaluate (+ truth, keys), suspects, audit (+ answers, checked, write_back)
+                 learn (+ prepare, refit); impute (+ impute_stored, diagnostics, confidences), fit
+                 (+ drawn), model (+ kept, row_filler, answering, batch, sample), explain
+                 (+ explainers, ran, explain_new, name_row, contributions, explanation, which_row),
+                 cost, tune (+ search, trials), mask, evaluate (+ truth, keys), suspects, audit
+                 (+ answers, checked, write_back)
     cli/         the command line: app, usage, signals, streams, log; given, options, inputs,
-                 outputs, applies, explains (+ explains_table), audits, reports, summary; progress
-                 (+ outlook); help, manual, completion; commands/ (a file each); show/ (page,
-                 layout; report (+ notes, batch), explain (+ neighbors), rows, suspects, history,
-                 scores, trials, findings, audit; html; web/ (for browsers: environment, names,
-                 numbers; report, overview, details, made; sections; charts, plots, courses,
-                 neighborhood; templates))
+                 outputs, imputes, fits, applies, explains (+ explains_table), audits, reports,
+                 summary; progress (+ outlook); help, manual, completion; commands/ (a file
+                 each); show/ (page, layout; report (+ notes, batch), explain (+ neighbors), rows,
+                 suspects, history, scores, trials, findings, audit; html; web/ (for browsers:
+                 environment, names, numbers; report, overview, details, made; sections; charts,
+                 plots, courses, neighborhood; templates))
 
 Beside the rooms stand errors, which all may import, and two entrances, which none does: __main__
 (the command) and sklearn (a transformer for scikit-learn, an extra).

@@ -17,6 +17,7 @@ PACKAGE = Path(__file__).parents[1] / "cfl_cli"
 # A room imports only rooms above it in this list.
 ROOMS = (
     "core",
+    "engines",
     "texts",
     "tables",
     "schema",
@@ -30,7 +31,7 @@ ROOMS = (
 DOOR = {"", "errors"}  # what stands beside the rooms, and everybody may know
 ENTRANCES = {"__main__", "sklearn"}  # what stands there too, and nobody imports
 
-ARRAYS = {"numpy", "scipy", "osqp", "threadpoolctl", "lightgbm"}
+ARRAYS = {"numpy", "scipy", "osqp", "numba", "threadpoolctl", "lightgbm"}
 # Of the steps, those that know tables.
 TABLES = {
     f"steps.{name}"

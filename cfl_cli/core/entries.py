@@ -28,6 +28,7 @@ class Setting:
     opposite: str  # the option that switches it off; empty: none
     variable: bool  # can an environment variable set it? Not if it names a file or lets one go
     default_text: str  # the default in words, where its value alone does not say it
+    in_schema: bool = True  # may a schema say it? Not if it is of one run, on one machine
 
     @property
     def option(self) -> str:
@@ -58,11 +59,12 @@ def entry(
     opposite: str = "",
     variable: bool = True,
     default_text: str = "",
+    in_schema: bool = True,
 ) -> Any:
     """Return the field of a table that is this entry; its name and type are the field's."""
     texts = {"help": help, "short": short, "opposite": opposite, "default_text": default_text}
     facts = {"kind": kind, "panel": panel, "commands": commands, "variable": variable, **texts}
-    return field(default=default, metadata=facts)
+    return field(default=default, metadata={**facts, "in_schema": in_schema})
 
 
 class SettingsTable:

@@ -233,6 +233,28 @@ class FileName(Kind):
         return {"type": "string", "minLength": 1}
 
 
+@dataclass(frozen=True)
+class FolderName(FileName):
+    """The name of a folder."""
+
+    metavar = "DIR"
+
+
+@dataclass(frozen=True)
+class Address(Kind):
+    """Where something listens, such as `tcp://localhost:8786`."""
+
+    metavar = "ADDRESS"
+
+    def read(self, value: object) -> str:
+        """Return the address."""
+        return FileName().read(value)
+
+    def json_schema(self) -> dict[str, Any]:
+        """Return a text's schema."""
+        return FileName().json_schema()
+
+
 COUNT = Whole(Bounds(least=1))  # of things
 SHARE = Number(Bounds(least=0, most=1), word="P")  # of things; or a probability
 

@@ -1,24 +1,33 @@
-"""Threads that change the time and never the answer.
+"""Where the work of a run is done, which changes the time and never the answer.
 
 Work is cut into items; every item is computed by the same code whoever runs it, and results come
 back in the items' order. Linear-algebra libraries are held to one thread inside, because their
 own splitting would both fight ours for cores and change last digits with the thread count.
+
+An `Engine` also has the arrays that the work fills. Here are threads over arrays in memory; engines
+whose arrays are files, and which other processes or hosts share, are in the room of that name.
+Whoever works for any engine hands it *kernels*: functions of a slice of rows that write to arrays
+and return something small. A kernel that is to run elsewhere is an object that can be pickled, a
+frozen dataclass of arrays and numbers with a `__call__`.
 """
 
 import os
 import signal
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from types import TracebackType
-from typing import Self, TypeVar
+from typing import Any, Protocol, Self, TypeVar, runtime_checkable
 
+import numpy as np
+import numpy.typing as npt
 from threadpoolctl import threadpool_limits
 
 from cfl_cli.core.wording import Caller, caller, speak_to
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
+Array = TypeVar("Array", bound=npt.NDArray[Any])
 
 
 def available_cores() -> int:
@@ -43,14 +52,86 @@ def leave_interrupts_to_others() -> None:
     signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
 
 
+@runtime_checkable
+class Guarded(Protocol):
+    """A kernel that something must hold for while threads of this process run it."""
+
+    def guard(self) -> AbstractContextManager[None]:
+        """Make it hold within a `with` block."""
+
+
+def guarded(kernel: object) -> AbstractContextManager[None]:
+    """Return what must hold while threads of this process run a kernel."""
+    return kernel.guard() if isinstance(kernel, Guarded) else nullcontext()
+
+
+def interrupted() -> bool:
+    """Return whether a Ctrl-C waits; it is heard when whoever lets it wait has ended."""
+    return signal.SIGINT in signal.sigpending()
+
+
 def begin(reader: Caller) -> None:
     """Start a thread of a pool; its messages speak to `reader`, as those of its caller do."""
     leave_interrupts_to_others()
     speak_to(reader)
 
 
+class Engine(Protocol):
+    """Where work is done, and where the arrays are that it fills."""
+
+    jobs: int  # how many items are computed at once
+    stopped: bool  # has an error or an interrupt ended it? Long items should then end too
+
+    keeps: bool  # does what is kept outlive the process?
+    dashboard: str  # where people can watch it; empty: nowhere
+    in_memory: bool  # are the arrays in the memory of this process?
+
+    def map(self, function: Callable[[Item], Result], items: Iterable[Item]) -> Iterator[Result]:
+        """Yield `function(item)` for every item, in order, by threads of this process."""
+
+    def rows(
+        self,
+        name: str,
+        kernel: Callable[[slice], Result],
+        total: int,
+        *,
+        at_once: int,
+        marked: bool = True,
+    ) -> Iterator[tuple[slice, Result]]:
+        """Yield slices of at most `at_once` of `total` rows and `kernel(slice)`, in order.
+
+        What the kernel returns is None, a number, or a short list of numbers. Where runs can be
+        resumed and this is `marked`, what was done before is not done again.
+        """
+
+    def empty(self, name: str, shape: tuple[int, ...], kind: npt.DTypeLike) -> npt.NDArray[Any]:
+        """Return a new array, or on a resumed run the one of that name, as it was left."""
+
+    def share(self, name: str, array: Array) -> Array:
+        """Return an array that was made here so that kernels anywhere can read it."""
+
+    def within(self, name: str) -> "Engine":
+        """Return the same engine for a part of the run; names in it are the part's own."""
+
+    def kept(self, name: str) -> Any:
+        """Return what a run that is resumed has kept by this name; None: nothing."""
+
+    def keep(self, name: str, facts: Any, *arrays: npt.NDArray[Any]) -> None:
+        """Keep facts, as JSON can hold them, once all that is in some arrays cannot be lost."""
+
+    def drop(self, *arrays: npt.NDArray[Any]) -> None:
+        """Let go of arrays that nobody needs any more."""
+
+    def finish(self) -> None:
+        """Say that all is done, so that nothing needs to be kept any more."""
+
+
 class Workers:
-    """A pool of `jobs` threads, open within a `with` block."""
+    """A pool of `jobs` threads, open within a `with` block; arrays are in memory."""
+
+    keeps = False
+    dashboard = ""
+    in_memory = True
 
     def __init__(self, jobs: int) -> None:
         self.jobs = jobs
@@ -80,6 +161,53 @@ class Workers:
         if len(todo) == 1:  # a handover takes as long as a step over a small table
             return map(function, todo)
         return self._pool.map(function, todo)
+
+    def rows(
+        self,
+        name: str,  # noqa: ARG002 — of use where runs can be resumed
+        kernel: Callable[[slice], Result],
+        total: int,
+        *,
+        at_once: int,
+        marked: bool = True,  # noqa: ARG002 — the same
+    ) -> Iterator[tuple[slice, Result]]:
+        """Yield slices of at most `at_once` of `total` rows and `kernel(slice)`, in order."""
+        parts = slices(total, at_once)
+        with guarded(kernel):
+            for part, result in zip(parts, self.map(kernel, parts), strict=True):
+                yield part, result
+                if interrupted():
+                    return
+
+    def empty(self, name: str, shape: tuple[int, ...], kind: npt.DTypeLike) -> npt.NDArray[Any]:  # noqa: ARG002 — as all have it
+        """Return a new array in memory."""
+        return np.empty(shape, kind)
+
+    def share(self, name: str, array: Array) -> Array:  # noqa: ARG002 — as all have it
+        """Return the array: threads see it as it is."""
+        return array
+
+    def within(self, name: str) -> Self:  # noqa: ARG002 — nothing has a name here
+        """Return the same."""
+        return self
+
+    def kept(self, name: str) -> None:
+        """Return None: nothing outlives the process."""
+
+    def keep(self, name: str, facts: Any, *arrays: npt.NDArray[Any]) -> None:
+        """Do nothing, for the same reason."""
+
+    def drop(self, *arrays: npt.NDArray[Any]) -> None:
+        """Do nothing: memory is freed when nobody holds an array."""
+
+    def finish(self) -> None:
+        """Do nothing: nothing was kept."""
+
+
+def filled(parts: Iterable[object]) -> None:
+    """Wait for all parts of what kernels fill."""
+    for _ in parts:
+        pass
 
 
 def slices(total: int, size: int) -> list[slice]:

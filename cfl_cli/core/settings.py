@@ -1,7 +1,7 @@
 """Every setting, once: name, kind, default, bounds, a line of help, and which commands have it.
 
     Settings      what decides the answer
-    RunSettings   how a command runs: threads, memory, files, messages
+    RunSettings   how a command runs: threads, memory, files, messages (in `run_settings`)
 
 From these entries come the validated types themselves, the options of the command line with their
 help and environment variables, the keys under `settings:` in a schema, what the report records,
@@ -13,7 +13,6 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Literal, TypeAlias
 
 from cfl_cli.core.entries import (
-    EVERY_COMMAND,
     Flaw,
     Setting,
     SettingsTable,
@@ -28,22 +27,18 @@ from cfl_cli.core.kinds import (
     SHARE,
     Bounds,
     Choice,
-    FileName,
     Number,
-    Size,
     Switch,
     Whole,
 )
 from cfl_cli.core.methods import METHODS
+from cfl_cli.core.run_settings import RunSettings
+
+__all__ = ["DEFAULT_GAMMA", "SETTINGS", "TABLES", "RunSettings", "Settings", "override", "read"]
 
 Auto: TypeAlias = Literal["auto"]
 
 DEFAULT_GAMMA = 0.25
-WRITING = (
-    *("impute", "fit", "apply", "check", "report", "suspects", "explain", "init", "tune", "mask"),
-    "evaluate",
-    "audit",
-)
 
 
 @dataclass(frozen=True)
@@ -170,6 +165,16 @@ class Settings(SettingsTable):
         default_text="no limit",
     )
 
+    sample: int | None = entry(
+        Whole(Bounds(least=2)),
+        None,
+        "Learn from so many rows, drawn at random; `cfl apply` answers the others.",
+        "fit",
+        panel="input",
+        default_text="all rows",
+        in_schema=False,
+    )
+
     def contradictions(self) -> list[Flaw]:
         """Return which settings do not go together."""
         if self.folds == 1:
@@ -185,90 +190,6 @@ class Settings(SettingsTable):
             stops = f"{self.method} stops learning when hidden cells no longer gain"
             flaws.append(("method", f"{stops}: it needs folds other than 0"))
         return flaws
-
-
-@dataclass(frozen=True)
-class RunSettings(SettingsTable):
-    """How a command runs; nothing here changes the answer."""
-
-    decides: ClassVar[bool] = False
-
-    jobs: int | None = entry(
-        COUNT,
-        None,
-        "How many threads work at once.",
-        *("impute", "fit", "apply", "check", "explain", "tune"),
-        panel="run",
-        short="j",
-        default_text="all cores",
-    )
-    max_memory: int | None = entry(
-        Size(),
-        None,
-        "Refuse a run that needs more memory than this, such as 2GB.",
-        *("impute", "fit", "check", "explain", "tune"),
-        panel="run",
-        default_text="what the machine has",
-    )
-    fail_on_flag: bool = entry(
-        Switch(),
-        False,  # noqa: FBT003 — a default
-        "Exit with code 3 if a CF is flagged.",
-        *("impute", "fit", "apply", "check"),
-        panel="judging",
-        opposite="--no-fail-on-flag",
-    )
-    report: str | None = entry(
-        FileName(),
-        None,
-        "Where to write the report, as JSON; - is standard output.",
-        *("impute", "apply", "check"),
-        panel="output",
-        variable=False,
-        default_text="beside OUT as OUT.report.json, or inside OUT where the format can hold it",
-    )
-    diagnostics: str | None = entry(
-        FileName(),
-        None,
-        "Where to write which cells to look at, and why: those that most likely rule out the true "
-        "value, ranked, and values ruled out too often. CSV, or another format by its name.",
-        *("impute", "check"),
-        panel="output",
-        variable=False,
-        default_text="nowhere",
-    )
-    overwrite: bool = entry(
-        Switch(),
-        False,  # noqa: FBT003 — a default
-        "Replace files that exist.",
-        *WRITING,
-        panel="output",
-        opposite="--no-overwrite",
-        variable=False,
-    )
-    quiet: bool = entry(
-        Switch(),
-        False,  # noqa: FBT003 — a default
-        "Print errors only.",
-        *("impute", "fit", "apply", "check", "explain", "tune", "mask", "audit"),
-        panel="run",
-        short="q",
-    )
-    verbose: bool = entry(
-        Switch(),
-        False,  # noqa: FBT003 — a default
-        "Show a traceback with errors.",
-        EVERY_COMMAND,
-        panel="run",
-        short="v",
-    )
-    log_format: Literal["text", "json"] = entry(
-        Choice(("text", "json")),
-        "text",
-        "How messages are written to stderr. json: one object per event, for cron jobs.",
-        EVERY_COMMAND,
-        panel="run",
-    )
 
 
 TABLES: tuple[type[SettingsTable], ...] = (Settings, RunSettings)
@@ -289,5 +210,6 @@ def override(
     values, flaws = read(given)
     raise_flaws(flaws)
     chosen = settings.replaced(values)
-    raise_flaws(chosen.contradictions())
-    return chosen, run.replaced(values)
+    how = run.replaced(values)
+    raise_flaws([*chosen.contradictions(), *how.contradictions()])
+    return chosen, how

@@ -101,6 +101,12 @@ def announce(stages: Sequence[Expected], progress: Progress) -> None:
         progress.expect(stages)
 
 
+def telling(progress: Progress) -> Callable[[str], None]:
+    """Return how to tell people something, if the callback can; otherwise nobody hears it."""
+    tell: Callable[[str], None] = getattr(progress, "tell", lambda _: None)
+    return tell
+
+
 class Stages:
     """A progress callback that also takes the time of every stage."""
 

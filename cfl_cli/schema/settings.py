@@ -6,6 +6,7 @@ from typing import Any
 from cfl_cli.core.entries import SettingsTable, entries
 from cfl_cli.core.messages import seen
 from cfl_cli.core.settings import SETTINGS, RunSettings, Settings, read
+from cfl_cli.core.wording import option
 from cfl_cli.schema.validation import problem, refuse, refused
 
 
@@ -16,6 +17,11 @@ def answer_of(entry: object) -> Settings:
     if not isinstance(entry, Mapping):
         raise refused(f"expected a mapping (key: value), found {seen(entry)}")
     values, flaws = read({str(name): value for name, value in entry.items()})
+    flaws += [
+        (name, f"not of a schema but of one run: give {option(name)} instead")
+        for name in values
+        if not SETTINGS[name].in_schema
+    ]
     settings = Settings().replaced(values)
     refuse(
         problem(message, name, kind="said" if name in SETTINGS else "lacking")
@@ -35,7 +41,7 @@ def entry_of(*tables: SettingsTable) -> dict[str, Any]:
         setting.name: getattr(table, setting.name)
         for table in tables
         for setting in entries(type(table))
-        if getattr(table, setting.name) != setting.default
+        if setting.in_schema and getattr(table, setting.name) != setting.default
     }
 
 
@@ -49,5 +55,6 @@ SETTINGS_FOR_EDITORS: dict[str, Any] = {
             "description": setting.help,
         }
         for setting in SETTINGS.values()
+        if setting.in_schema
     },
 }

@@ -31,6 +31,8 @@ def test_the_two_types_share_no_name_and_make_up_the_table():
 
 def test_what_names_a_file_or_permits_overwriting_has_no_variable():
     assert {name for name, setting in SETTINGS.items() if setting.env is None} == {
+        "run_dir",
+        "resume",
         "report",
         "diagnostics",
         "overwrite",
@@ -87,6 +89,46 @@ def test_a_wrong_setting_is_named_with_what_was_expected_and_found(given, proble
     with pytest.raises(UsageError) as caught:
         override(Settings(), RunSettings(), given)
     assert caught.value.problems == (problem,)
+
+
+@pytest.mark.parametrize(
+    ("given", "problem"),
+    [
+        ({"resume": True}, "resume: goes on with a folder that run_dir names: add run_dir"),
+        ({"workers": 2}, "workers: goes with engine='dask': add it, or leave workers out"),
+        (
+            {"scheduler": "tcp://localhost:8786", "engine": "local"},
+            "scheduler: goes with engine='dask': add it, or leave scheduler out",
+        ),
+        (
+            {"scheduler": "tcp://localhost:8786", "engine": "dask", "workers": 2},
+            "workers: the workers are those of scheduler: leave one of the two out",
+        ),
+    ],
+)
+def test_options_of_a_run_that_do_not_go_together_are_refused(given, problem):
+    with pytest.raises(UsageError) as caught:
+        override(Settings(), RunSettings(), given)
+    assert caught.value.problems == (problem,)
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("engine", "dask"),
+        ("scheduler", "tcp://localhost:8786"),
+        ("workers", 2),
+        ("run_dir", "run"),
+        ("resume", True),
+    ],
+)
+def test_where_one_run_is_done_is_not_for_a_schema_which_others_wrote(name, value):
+    columns = {
+        "age": {"role": "ordinary", "type": "numeric"},
+        "job": {"role": "complementary", "values": ["a", "b"]},
+    }
+    with pytest.raises(SchemaError, match=f"{name}: not of a schema but of one run: give {name}"):
+        Schema(columns=columns, settings={name: value})
 
 
 def test_all_wrong_settings_are_reported_at_once():

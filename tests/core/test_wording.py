@@ -26,7 +26,7 @@ READING = {*(PACKAGE / "tables").glob("*.py")} - {
     PACKAGE / "tables" / name for name in ("files.py", "frames.py")
 }
 # Where options are made, and the manual's words for exit codes.
-DEFINING = {PACKAGE / "core" / "settings.py", PACKAGE / "errors.py"}
+DEFINING = {*(PACKAGE / "core").glob("*settings.py"), PACKAGE / "errors.py"}
 
 
 @pytest.mark.parametrize(

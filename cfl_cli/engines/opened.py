@@ -1,0 +1,70 @@
+"""Which engine a run has: the only place that decides it.
+
+Up to a million rows, threads over arrays in memory. With more, or if the run is to be resumed, the
+arrays are files; with Dask, worker processes share these.
+"""
+
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+
+from cfl_cli.core.parallel import Workers, available_cores
+from cfl_cli.core.settings import RunSettings
+from cfl_cli.core.wording import option
+from cfl_cli.engines.run_directory import RunDirectory
+from cfl_cli.engines.stored import Executor, Stored, Threads
+from cfl_cli.errors import UsageError
+
+IN_MEMORY = 1_000_000  # rows, at most
+MOST = 32  # worker processes, or four for each core
+
+
+@contextmanager
+def open_engine(
+    limits: RunSettings,
+    *,
+    rows: int,
+    identity: Mapping[str, str],
+    near: Path | None = None,
+) -> Iterator[Workers | Stored]:
+    """Give the engine that a run of some rows asks for.
+
+    `identity` says what the run is of; a run directory of something else is refused. Without one,
+    files go into a temporary folder in `near`, or where temporary files are. A run directory is
+    left as it is, unless `finish` of the engine says that all is written.
+    """
+    with ExitStack() as stack:
+        threads = stack.enter_context(Workers(limits.jobs or available_cores()))
+        is_local = limits.engine == "local"
+        if is_local and limits.run_dir is None and rows <= IN_MEMORY:
+            yield threads
+            return
+        if limits.run_dir is None:
+            directory = RunDirectory.make_temporary(near)
+        else:
+            directory = RunDirectory.begin(Path(limits.run_dir), identity, resume=limits.resume)
+        stack.enter_context(directory)
+        executor = Threads(threads) if is_local else _cluster(limits, directory.path, stack)
+        durable = not directory.temporary
+        yield Stored(
+            directory.folder, executor, threads, durable=durable, on_finish=directory.finish
+        )
+
+
+def _cluster(limits: RunSettings, folder: Path, stack: ExitStack) -> Executor:
+    from cfl_cli.engines import cluster  # noqa: PLC0415 — other runs need not wait for asyncio
+
+    if limits.scheduler is None:
+        count, most = limits.workers or available_cores(), max(MOST, 4 * available_cores())
+        if count > most:
+            told = f"{count:,} processes would choke this machine: use {most} or fewer"
+            raise UsageError(f"{option('workers')}: {told}")
+        return stack.enter_context(cluster.local_cluster(count))
+    return stack.enter_context(cluster.running_cluster(limits.scheduler, folder))
+
+
+def remove_run(limits: RunSettings) -> None:
+    """Remove the run directory of a run whose engine is closed and whose results are written."""
+    if limits.run_dir is not None and Path(limits.run_dir).is_dir():
+        with RunDirectory.reopened(Path(limits.run_dir)) as directory:
+            directory.finish()

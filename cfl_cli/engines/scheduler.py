@@ -1,0 +1,150 @@
+"""Which schedulers and workers may be used: of this host, and others only if they are encrypted.
+
+Whoever can talk to a cluster can run code in it, and see the data.
+"""
+
+import ipaddress
+import secrets
+import socket
+from collections.abc import Callable, Coroutine, Mapping
+from pathlib import Path
+from typing import Any, Protocol
+from urllib.parse import urlsplit
+
+from cfl_cli.core.messages import count, quote
+from cfl_cli.core.wording import command, option
+from cfl_cli.engines import on_workers
+from cfl_cli.errors import ResourceError, UsageError
+
+ENCRYPTED = {"tls", "wss"}
+WITHIN = {"inproc", "unix"}  # cannot leave this host
+CERTIFICATES = ("ca-file", "client.cert", "client.key")
+
+
+class Asked(Protocol):
+    """Workers that can be asked what they are."""
+
+    workers: int
+
+    def all_addresses(self) -> list[str]:
+        """Return where they are."""
+
+    def on_all(self, function: Callable[..., Coroutine[Any, Any, Any]], *args: Any) -> list[Any]:
+        """Return what a function of `on_workers` returns in every worker."""
+
+
+def check_address(address: str, *, what: str = "the scheduler") -> None:
+    """Raise if a cluster's address is neither on this host nor encrypted."""
+    scheme, host = _parts(address)
+    if scheme in ENCRYPTED:
+        _check_certificates(address)
+    elif scheme not in WITHIN and not is_own(host):
+        raise UsageError(
+            f"{option('scheduler')}: {what} {quote(address)} is not on this host: it must use TLS "
+            "(tls://HOST:PORT), because whoever reads along could see the data and run code"
+        )
+
+
+def check_workers(cluster: Asked, folder: Path) -> set[str]:
+    """Return the workers; raise unless all have the versions of this process and see the folder."""
+    addresses = cluster.all_addresses()
+    if not addresses:
+        raise ResourceError(f"{option('scheduler')}: the scheduler has no workers: start some")
+    for address in addresses:
+        check_address(address, what="the worker")
+    token = folder / f"token-{secrets.token_hex(8)}"
+    secret = secrets.token_hex(16)
+    token.write_text(secret)
+    try:
+        answers = cluster.on_all(on_workers.about, str(token))
+    except (OSError, TimeoutError) as error:
+        told = "its workers cannot be reached from here"
+        raise ResourceError(f"{option('scheduler')}: {told}: {error}") from error
+    finally:
+        token.unlink(missing_ok=True)
+    for address, answer in zip(addresses, answers, strict=False):
+        _check_versions(address, answer["versions"])
+        if answer["token"] != secret:
+            way_out = f"let {option('run_dir')} name a folder that all workers have"
+            raise UsageError(f"{address}: this worker does not see {folder}: {way_out}")
+    cluster.workers = len(addresses)
+    hosts = {answer["host"] for answer in answers}
+    if hosts != {on_workers.host()}:
+        # What one host writes to a mapped file, another sees late or never.
+        way_out = f"fit a model ({command('fit')}) and let each host apply it to files of its own"
+        raise UsageError(
+            f"{option('scheduler')}: its workers are on {count(len(hosts), 'host')}, and all must "
+            f"be on this one, because they share files: {way_out}"
+        )
+    return set(addresses)
+
+
+def _check_versions(address: str, found: Mapping[str, str]) -> None:
+    differ = [
+        f"{name} {found.get(name)} instead of {own}"
+        for name, own in on_workers.versions().items()
+        if found.get(name) != own
+    ]
+    if differ:
+        way_out = "install the same there"
+        raise UsageError(f"{address}: this worker has {', '.join(differ)}: {way_out}")
+
+
+def is_own(host: str) -> bool:
+    """Return whether a name or an address, in all its meanings, is this host."""
+    try:
+        found = {str(info[4][0]) for info in socket.getaddrinfo(host, None)}
+    except OSError:
+        return False
+    return bool(found) and all(_is_own_address(address) for address in found)
+
+
+def _is_own_address(text: str) -> bool:
+    address = ipaddress.ip_address(text.partition("%")[0])
+    return address.is_loopback or str(address) in _own_addresses()
+
+
+def _own_addresses() -> set[str]:
+    import psutil  # noqa: PLC0415 — comes with Dask
+
+    kinds = {socket.AF_INET, socket.AF_INET6}
+    found = {
+        one.address.partition("%")[0]
+        for ones in psutil.net_if_addrs().values()
+        for one in ones
+        if one.family in kinds
+    }
+    return {str(ipaddress.ip_address(address)) for address in found}
+
+
+def _parts(address: str) -> tuple[str, str]:
+    """Return the scheme and the host of an address such as `tcp://localhost:8786`."""
+    given = address if "://" in address else f"tcp://{address}"
+    try:
+        parts = urlsplit(given)
+        port, host = parts.port, parts.hostname
+    except ValueError:
+        port, host = None, None
+    scheme = given.partition("://")[0].lower()
+    if scheme in WITHIN:
+        return scheme, ""
+    if scheme not in {"tcp", "ws", *ENCRYPTED} or not host or port is None:
+        raise UsageError(
+            f"{option('scheduler')}: {quote(address)} is not an address: expected tcp://HOST:PORT "
+            "or tls://HOST:PORT"
+        )
+    return scheme, host
+
+
+def _check_certificates(address: str) -> None:
+    import dask.config  # noqa: PLC0415 — an extra
+
+    lacking = [
+        name for name in CERTIFICATES if not dask.config.get(f"distributed.comm.tls.{name}", None)
+    ]
+    if lacking:
+        names = ", ".join(f"distributed.comm.tls.{name}" for name in lacking)
+        raise UsageError(
+            f"{option('scheduler')}: {quote(address)} needs certificates: set {names} in Dask's "
+            "configuration"
+        )

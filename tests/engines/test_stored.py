@@ -1,0 +1,167 @@
+import json
+
+import numpy as np
+import pytest
+from builders.kernels import Counted, Squares, smooth
+
+from cfl_cli.core.parallel import Workers
+from cfl_cli.engines import stored
+from cfl_cli.engines.run_directory import RunDirectory
+from cfl_cli.engines.stored import Stored, Threads
+from cfl_cli.errors import DataError
+
+
+class Run:
+    """A run directory with an engine, opened again at every `with`."""
+
+    def __init__(self, path, jobs=2, *, durable=True):
+        self.path, self.jobs, self.durable = path, jobs, durable
+
+    def __enter__(self):
+        self.workers = Workers(self.jobs).__enter__()
+        self.directory = RunDirectory.begin(self.path, {}, resume=True)
+        engine = Threads(self.workers)
+        return Stored(self.directory.folder, engine, self.workers, durable=self.durable)
+
+    def __exit__(self, *error):
+        self.directory.__exit__(*error)
+        self.workers.__exit__(*error)
+
+
+@pytest.fixture
+def seen(tmp_path):
+    folder = tmp_path / "seen"
+    folder.mkdir()
+    return folder
+
+
+def fail(path, seen, *, jobs):
+    """Compute roots of 100 numbers, but for an error at the seventieth."""
+    with Run(path, jobs) as engine:
+        out = engine.empty("out", (100,), float)
+        rows = engine.rows("roots", Counted(seen, out, fails_at=70), 100, at_once=5)
+        with pytest.raises(DataError, match="stopped here"):
+            list(rows)
+
+
+def slices_seen(folder):
+    return sorted(int(path.name.partition("-")[0]) for path in folder.iterdir())
+
+
+@pytest.mark.parametrize("durable", [False, True])
+@pytest.mark.parametrize(("jobs", "at_once"), [(1, 1000), (2, 7), (3, 64), (2, 1)])
+def test_files_give_the_bytes_of_memory_whatever_the_threads_and_slices(
+    tmp_path, jobs, at_once, durable
+):
+    with Workers(2) as workers:
+        expected = smooth(workers, 200, at_once=50).tobytes()
+    with Run(tmp_path / "run", jobs, durable=durable) as engine:
+        assert smooth(engine, 200, at_once=at_once).tobytes() == expected
+
+
+def test_slices_and_results_come_in_order(tmp_path):
+    with Run(tmp_path / "run") as engine:
+        out = engine.empty("out", (10,), float)
+        found = list(engine.rows("squares", Squares(np.arange(10.0), out), 10, at_once=3))
+    assert found == [(slice(0, 3), 3), (slice(3, 6), 3), (slice(6, 9), 3), (slice(9, 10), 1)]
+    assert out.tolist() == [0, 1, 4, 9, 16, 25, 36, 49, 64, 81]
+
+
+def test_what_is_done_is_not_done_again_even_if_slices_and_threads_are_others(tmp_path, seen):
+    fail(tmp_path / "run", seen, jobs=2)
+    [marks] = (tmp_path / "run").rglob("*.marks")
+    done = [json.loads(line)["first"] for line in marks.read_text().splitlines()[1:]]
+    assert done
+    assert 60 not in done
+    with Run(tmp_path / "run", 1) as engine:
+        out = engine.empty("out", (100,), float)
+        found = list(engine.rows("roots", Counted(seen, out), 100, at_once=33))
+    assert [part for part, _ in found] == [slice(at, at + 5) for at in range(0, 100, 5)]
+    roots = np.sqrt(np.arange(100))
+    np.testing.assert_array_equal(out, roots)
+    assert [sums for _, (sums, _) in found] == [float(roots[p].sum()) for p, _ in found]
+    again = slices_seen(seen)
+    assert set(again) == set(range(0, 100, 5))
+    assert all(again.count(first) == 1 for first in done)
+    with Run(tmp_path / "run", 2) as engine:
+        assert list(engine.rows("roots", Counted(seen, out), 100, at_once=1)) == found
+    assert slices_seen(seen) == again
+
+
+@pytest.mark.parametrize("torn", [b'{"first": 60, "last', b"\0" * 30, b'{"first": 60}', b"[]\n"])
+def test_a_torn_last_mark_does_not_count(tmp_path, seen, torn):
+    fail(tmp_path / "run", seen, jobs=1)
+    [marks] = (tmp_path / "run").rglob("*.marks")
+    whole = marks.read_bytes()
+    marks.write_bytes(whole + torn)
+    for _ in range(2):
+        with Run(tmp_path / "run", 1) as engine:
+            out = engine.empty("out", (100,), float)
+            assert len(list(engine.rows("roots", Counted(seen, out), 100, at_once=5))) == 20
+    np.testing.assert_array_equal(out, np.sqrt(np.arange(100)))
+    assert marks.read_bytes().startswith(whole + b'{"first": ')
+
+
+def test_a_stage_of_other_rows_is_refused(tmp_path, seen):
+    for total, expected in ((100, None), (99, DataError)):
+        with Run(tmp_path / "run") as engine:
+            out = engine.empty("out", (100,), float)
+            if expected is None:
+                list(engine.rows("roots", Counted(seen, out), total, at_once=5))
+            else:
+                with pytest.raises(expected, match="its stage has 100 rows, now 99"):
+                    engine.rows("roots", Counted(seen, out), total, at_once=5)
+
+
+def test_unmarked_rows_are_computed_every_time(tmp_path, seen):
+    with Run(tmp_path / "run") as engine:
+        out = engine.empty("out", (10,), float)
+        for _ in range(3):
+            list(engine.rows("roots", Counted(seen, out), 10, at_once=10, marked=False))
+    assert slices_seen(seen) == [0, 0, 0]
+    assert not list((tmp_path / "run").rglob("*.marks"))
+
+
+def test_parts_have_names_of_their_own_and_a_name_is_not_used_twice(tmp_path):
+    with Run(tmp_path / "run") as engine:
+        one, two = engine.within("one"), engine.within("two")
+        first = one.empty("x", (2,), int)
+        second = two.empty("x", (2,), int)
+        first[:] = 1
+        assert second.tolist() == [0, 0]
+        with pytest.raises(ValueError, match="x: this part of the run has two of that name"):
+            engine.within("one").empty("x", (2,), int)
+        one.keep("facts", {"step": np.int64(3), "moved": (0.5, None)}, first)
+        assert one.kept("facts") == {"step": 3, "moved": [0.5, None]}
+        assert two.kept("facts") is None
+
+
+def test_a_dropped_array_is_gone_and_its_name_is_free(tmp_path):
+    with Run(tmp_path / "run") as engine:
+        one, other = (engine.empty(name, (2,), int) for name in ("one", "other"))
+        one[:] = 1
+        engine.drop(one[1:], other)
+        assert not list((tmp_path / "run").rglob("*.npy"))
+        assert engine.empty("one", (3,), int).tolist() == [0, 0, 0]
+
+
+def test_a_run_that_nobody_resumes_writes_no_marks_and_no_facts(tmp_path):
+    with Run(tmp_path / "run", durable=False) as engine:
+        smooth(engine, 20, at_once=5)
+        engine.keep("facts", {})
+        assert engine.kept("facts") is None
+    assert {path.suffix for path in (tmp_path / "run" / "work").iterdir()} == {".npy"}
+
+
+def test_long_stages_have_tasks_that_are_short(tmp_path, monkeypatch, seen):
+    monkeypatch.setattr(stored, "TASK_ROWS", 10)
+    with Run(tmp_path / "run", 1) as engine:
+        out = engine.empty("out", (1000,), float)
+        list(engine.rows("roots", Counted(seen, out), 1000, at_once=5))
+    [marks] = (tmp_path / "run").rglob("*.marks")
+    assert len(marks.read_text().splitlines()) == 1 + 100
+
+
+def test_no_rows_are_no_slices(tmp_path, seen):
+    with Run(tmp_path / "run") as engine:
+        assert list(engine.rows("none", Counted(seen, np.empty(0)), 0, at_once=5)) == []
