@@ -26,12 +26,12 @@ class Cost:
     peak_mb: float
 
 
-def run(module: str, *arguments: object, limit: float | None = None) -> Cost:
-    """Run `python -m module`; raise TimeoutError after `limit` seconds."""
+def run(module: str, *arguments: object, limit: float | None = None, folder: Path = ROOT) -> Cost:
+    """Run `python -m module` in a folder; raise TimeoutError after `limit` seconds."""
     command = [sys.executable, "-m", module, *map(str, arguments)]
     own = {name: value for name, value in os.environ.items() if not name.startswith("CFL_")}
     began = perf_counter()
-    process = subprocess.Popen(command, cwd=ROOT, env=own)  # noqa: S603 — our own modules
+    process = subprocess.Popen(command, cwd=folder, env=own)  # noqa: S603 — our own modules
     late = threading.Event()
 
     def end() -> None:

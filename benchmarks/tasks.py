@@ -29,7 +29,7 @@ import polars as pl
 from scipy.spatial import cKDTree
 
 from benchmarks import plain, tables
-from cfl_cli.core.arrays import Ints, Mask
+from cfl_cli.core.arrays import Ints, Mask, Places
 from cfl_cli.core.parallel import Workers, available_cores
 from cfl_cli.core.settings import DEFAULT_GAMMA, Settings
 from cfl_cli.core.stages import Stages
@@ -106,12 +106,12 @@ def run_weights(folder: Path) -> Facts:
     return {"seconds": per_row["cfl, one thread"] * len(features), "per_row": per_row}
 
 
-def others(found: Ints) -> Ints:
+def others(found: Ints) -> Places:
     """Return every row's neighbors without itself, given one more than are wanted."""
     itself = found == np.arange(len(found))[:, None]
     itself[~itself.any(axis=1), -1] = True  # crowded out by its equals: the last one goes
-    rest: Ints = found[~itself]
-    return rest.reshape(len(found), -1)
+    rest: Places = found[~itself].reshape(len(found), -1).astype(np.int32)
+    return rest
 
 
 def run_spreading(folder: Path) -> Facts:

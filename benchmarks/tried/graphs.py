@@ -18,9 +18,10 @@ from cfl_cli.core.kinds import AUTO
 from cfl_cli.core.settings import Settings
 from cfl_cli.estimators import boost, boost_trees, graph
 from cfl_cli.estimators.boost_objective import BoostObjective, StopBoosting, Target
-from cfl_cli.estimators.graph import STOPS, RoundChoice, Rounds, hide
+from cfl_cli.estimators.graph import STOPS
+from cfl_cli.estimators.graph_rounds import RoundChoice, Rounds, hide
 from cfl_cli.estimators.graph_trace import Trace
-from cfl_cli.steps.propagate import Graph
+from cfl_cli.steps.flow import Graph
 
 FACTORS = (2.0, 0.5, 0.0)  # that a search tries on every OF
 SEARCH_STEPS = 20

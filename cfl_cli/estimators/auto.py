@@ -14,6 +14,7 @@ is not run if it would take longer than what is left. Then a slow machine may le
 one does not; without a budget, the clock has no say.
 """
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 from time import monotonic
@@ -27,7 +28,7 @@ from cfl_cli.core.groups import independent
 from cfl_cli.core.kinds import AUTO
 from cfl_cli.core.known import LEAST_EXACT, Known
 from cfl_cli.core.methods import METHODS
-from cfl_cli.core.parallel import Workers
+from cfl_cli.core.parallel import Engine
 from cfl_cli.core.settings import Settings
 from cfl_cli.core.stages import PILOT_ROWS, Expected, Progress, Stage, Stages, Work, forecast
 from cfl_cli.core.uniformity import Uniformity
@@ -49,7 +50,7 @@ def estimate(
     settings: Settings,
     *,
     folds: Sequence[Ints],
-    workers: Workers,
+    workers: Engine,
     progress: Progress,
 ) -> Estimate:
     """Run what pays, and blend the parts CF by CF."""
@@ -109,13 +110,13 @@ class PartRunner:
         known: Known,
         settings: Settings,
         folds: Sequence[Ints],
-        workers: Workers,
+        workers: Engine,
         progress: Progress,
     ) -> None:
         self.known, self.settings, self.folds = known, settings, folds
         self.rows = np.concatenate(folds)  # that are hidden
         self.workers, self.progress = workers, progress
-        self.began = monotonic()
+        self.began, self.runs = monotonic(), Counter[str]()
         self.estimates: dict[str, Estimate] = {}
         self.warnings: list[str] = []
 
@@ -127,7 +128,7 @@ class PartRunner:
             return
         try:
             if budget is None or self._allows(name, part, budget):
-                self.estimates[name] = self._run(part, self.known, self.folds, self.progress)
+                self.estimates[name] = self._run(name, part, self.known, self.folds, self.progress)
         except UsageError as error:
             self.warnings.append(f"auto skips {name}: {error}")
 
@@ -135,7 +136,7 @@ class PartRunner:
         """Return how to blend the parts, CF by CF."""
         if not self.estimates:
             self.estimates["commonest"] = self._run(
-                commonest, self.known, self.folds, self.progress
+                "commonest", commonest, self.known, self.folds, self.progress
             )
         hidden_priors = [part.hidden.priors for part in self.estimates.values() if part.hidden]
         return [
@@ -178,7 +179,7 @@ class PartRunner:
             some = self.known.some(np.sort(draws.order(n, draws.SAMPLE, seed)[:PILOT_ROWS]))
             hidden = draws.folds(PILOT_ROWS, count + 1, seed)[:count]
             timer = Stages(clock=monotonic)
-            self._run(part, some, hidden, timer)
+            self._run(f"pilot of {name}", part, some, hidden, timer)
             expected = forecast(timer.spent(), rows=PILOT_ROWS, more=n)
         left = budget - (monotonic() - self.began)
         if 0 < left >= expected:
@@ -191,11 +192,11 @@ class PartRunner:
         return False
 
     def _run(
-        self, part: Module, known: Known, folds: Sequence[Ints], progress: Progress
+        self, name: str, part: Module, known: Known, folds: Sequence[Ints], progress: Progress
     ) -> Estimate:
-        return part.estimate(
-            known, self.settings, folds=folds, workers=self.workers, progress=progress
-        )
+        self.runs[name] += 1
+        engine = self.workers.within(f"{name} {self.runs[name]}")
+        return part.estimate(known, self.settings, folds=folds, workers=engine, progress=progress)
 
 
 def _blended(

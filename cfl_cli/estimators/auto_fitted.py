@@ -15,7 +15,7 @@ import numpy as np
 from cfl_cli.core.arrays import Floats, Mask
 from cfl_cli.core.blocks import normalise, start
 from cfl_cli.core.known import Known
-from cfl_cli.core.parallel import Workers
+from cfl_cli.core.parallel import Engine
 from cfl_cli.core.state import State, StateError
 from cfl_cli.estimators import blend, load
 from cfl_cli.estimators.interface import Answer, Fitted, Layout, without_points
@@ -79,7 +79,7 @@ class FittedAuto:
     recipe: Recipe
     rules: None = None
 
-    def answer(self, rows: Known, workers: Workers) -> Answer:
+    def answer(self, rows: Known, workers: Engine) -> Answer:
         """Return what is said of some rows."""
         answers = [part.answer(rows, workers) for part in self.parts.values()]
         return Answer(

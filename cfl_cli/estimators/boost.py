@@ -24,7 +24,7 @@ import numpy as np
 from cfl_cli.core.arrays import Floats, Ints, Singles
 from cfl_cli.core.blocks import entropies
 from cfl_cli.core.known import Known, all_but
-from cfl_cli.core.parallel import Workers
+from cfl_cli.core.parallel import Engine
 from cfl_cli.core.settings import Settings
 from cfl_cli.core.stages import Expected, Progress, Stage, Work
 from cfl_cli.estimators import blend, boost_fitted
@@ -62,7 +62,7 @@ def estimate(
     settings: Settings,
     *,
     folds: Sequence[Ints],
-    workers: Workers,
+    workers: Engine,
     progress: Progress,
 ) -> Estimate:
     """Fit every CF, as far as the rows of each of the `folds`, hidden, favor it."""
@@ -121,7 +121,7 @@ def _null(
     shallow: Floats,
     settings: Settings,
     folds: Sequence[Ints],
-    workers: Workers,
+    workers: Engine,
     progress: Progress,
 ) -> Null:
     """Compare the shallow trees' confidences with those of trees fitted to shuffled cells."""
@@ -152,7 +152,7 @@ class Fitter:
         known: Known,
         folds: Sequence[Ints],
         seed: int,
-        workers: Workers,
+        workers: Engine,
         progress: Progress,
     ) -> None:
         self.known, self.folds = known, folds

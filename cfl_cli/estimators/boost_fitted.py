@@ -17,7 +17,7 @@ import numpy as np
 from cfl_cli.core.arrays import Floats, Ints, Mask, Singles
 from cfl_cli.core.blocks import columns
 from cfl_cli.core.known import Known
-from cfl_cli.core.parallel import Workers, slices
+from cfl_cli.core.parallel import Engine, slices
 from cfl_cli.core.posterior import Fallback, posterior
 from cfl_cli.core.state import State, StateError
 from cfl_cli.estimators import blend, forest
@@ -37,7 +37,7 @@ class FittedBoost:
     cfs: tuple[BoostedCf, ...]
     rules: None = None
 
-    def answer(self, rows: Known, workers: Workers) -> Answer:
+    def answer(self, rows: Known, workers: Engine) -> Answer:
         """Return what is said of some rows."""
         evidence = rows.evidence
 

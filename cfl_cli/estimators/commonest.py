@@ -7,7 +7,7 @@ import numpy as np
 
 from cfl_cli.core.arrays import Floats, Ints
 from cfl_cli.core.known import Known, all_but
-from cfl_cli.core.parallel import Workers
+from cfl_cli.core.parallel import Engine
 from cfl_cli.core.settings import Settings
 from cfl_cli.core.stages import Progress
 from cfl_cli.core.state import State
@@ -31,7 +31,7 @@ def estimate(
     settings: Settings,  # noqa: ARG001 — nothing to set
     *,
     folds: Sequence[Ints],
-    workers: Workers,
+    workers: Engine,
     progress: Progress,  # noqa: ARG001 — as all have it
 ) -> Estimate:
     """Return the shares of the values, with every row's own cells applied."""
@@ -49,7 +49,7 @@ class FittedShares:
     shares: Floats  # ΣK
     rules: None = None
 
-    def answer(self, rows: Known, workers: Workers) -> Answer:  # noqa: ARG002 — as all have it
+    def answer(self, rows: Known, workers: Engine) -> Answer:  # noqa: ARG002 — as all have it
         """Return what is said of some rows."""
         return answer_by(np.tile(self.shares, (len(rows), 1)), rows)
 

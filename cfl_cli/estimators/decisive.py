@@ -12,7 +12,7 @@ from itertools import combinations
 
 import numpy as np
 
-from cfl_cli.core.parallel import Workers
+from cfl_cli.core.parallel import Engine
 from cfl_cli.estimators.explained import Answered, Neighborhood
 from cfl_cli.steps.weights import solve_around
 
@@ -31,7 +31,7 @@ class Decisive:
 
 
 def find(
-    near: Neighborhood, block: slice, answer: int, answered: Answered, workers: Workers
+    near: Neighborhood, block: slice, answer: int, answered: Answered, workers: Engine
 ) -> Decisive | None:
     """Return a smallest decisive set of at most three neighbors for one CF; None: there is none."""
     said, m = near.said[:, block], len(near.weights)

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from cfl_cli.core.arrays import Ints
 from cfl_cli.core.known import Known
-from cfl_cli.core.parallel import Workers
+from cfl_cli.core.parallel import Engine
 from cfl_cli.core.settings import Settings
 from cfl_cli.core.stages import Expected, Progress
 from cfl_cli.core.state import State
@@ -23,7 +23,7 @@ class GraphInBrief:
         settings: Settings,
         *,
         folds: Sequence[Ints],
-        workers: Workers,
+        workers: Engine,
         progress: Progress,
     ) -> Estimate:
         """Run the first round, and again with the rows of each of the `folds` hidden."""

@@ -13,24 +13,25 @@ from typing import Any
 
 import numpy as np
 
-from cfl_cli.core.arrays import Floats, Ints, Mask
+from cfl_cli.core.arrays import Floats, Ints, Mask, Places
 from cfl_cli.core.blocks import best, columns, sizes, start
 from cfl_cli.core.known import Known
-from cfl_cli.core.parallel import Workers
+from cfl_cli.core.parallel import Engine
 from cfl_cli.core.posterior import Fallback, posterior
 from cfl_cli.core.settings import Settings
 from cfl_cli.core.stages import Progress
 from cfl_cli.estimators import graph
 from cfl_cli.estimators.explained import Answered, Neighborhood, PartExplained
-from cfl_cli.estimators.graph import Rounds
 from cfl_cli.estimators.graph_fitted import (
     FittedGraph,
     FittedRound,
     doubted,
     pick,
 )
+from cfl_cli.estimators.graph_rounds import Rounds
 from cfl_cli.estimators.interface import Estimate
-from cfl_cli.steps.propagate import Graph, Propagation, Watch
+from cfl_cli.steps.flow import Graph
+from cfl_cli.steps.propagate import Propagation, Watch
 
 NAMES = ("round 1", "round 2")  # of the rounds in which no row is hidden
 
@@ -80,7 +81,7 @@ class RoundsAround(Rounds):
         self.found: list[Neighborhood] = []
         super().__init__(*known, **more)
 
-    def _note(self, name: str, points: Floats, neighbors: Ints, weights: Floats) -> None:
+    def _note(self, name: str, points: Floats, neighbors: Places, weights: Floats) -> None:
         if name not in NAMES:  # with hidden rows
             return
         own, usual = neighbors[self.row], np.zeros(points.shape[1])
@@ -131,7 +132,7 @@ def estimate(
     *,
     row: int,
     folds: Sequence[Ints],
-    workers: Workers,
+    workers: Engine,
     progress: Progress,
 ) -> tuple[Estimate, PartExplained]:
     """Run the graph as `graph.estimate` does, and return also why a row is answered so."""
@@ -155,7 +156,7 @@ def explain(
     *,
     row: int,
     course: Course,
-    workers: Workers,
+    workers: Engine,
     progress: Progress,
     restart: float | None = None,
 ) -> PartExplained:
@@ -175,7 +176,7 @@ def explain(
     return _part(rounds.found, np.array(course.rounds), blocks, by)
 
 
-def explain_fitted(fitted: FittedGraph, row: Known, workers: Workers) -> PartExplained:
+def explain_fitted(fitted: FittedGraph, row: Known, workers: Engine) -> PartExplained:
     """Return why one new row is answered so by fitted points."""
     points, priors = zip(*fitted.by_round(row, workers), strict=True)
     said = fitted.given(priors, row)
@@ -190,7 +191,7 @@ def explain_fitted(fitted: FittedGraph, row: Known, workers: Workers) -> PartExp
 
 
 def around_fitted(
-    fitted: FittedRound, point: Floats, prior: Floats, workers: Workers, *, number: int = 1
+    fitted: FittedRound, point: Floats, prior: Floats, workers: Engine, *, number: int = 1
 ) -> Neighborhood:
     """Return the neighborhood of one rounded point among fitted ones; no cell is applied.
 

@@ -23,7 +23,7 @@ import numpy as np
 from cfl_cli.core.arrays import Floats, Ints, Singles
 from cfl_cli.core.blocks import normalise, sizes
 from cfl_cli.core.known import Known
-from cfl_cli.core.parallel import Workers, slices
+from cfl_cli.core.parallel import Engine, slices
 from cfl_cli.core.settings import Settings
 from cfl_cli.core.state import State, StateError
 from cfl_cli.estimators.graph_settings import gamma
@@ -86,7 +86,7 @@ class FittedRound:
     @classmethod
     def of(cls, points: Floats, said: Floats, leaning: Leaning) -> Self:
         """Gather the rows of a round by their points, n × d, to single precision."""
-        groups = Groups.of(rounded(points))
+        groups = Groups.here(rounded(points))
         sums = np.add.reduceat(said[groups.members], groups.start, axis=0)
         means = sums / groups.size[:, None]
         single = np.float32
@@ -97,9 +97,9 @@ class FittedRound:
         """The points, to find neighbors among."""
         return Others(self.points, self.size, k=self.leaning.k)
 
-    def priors(self, points: Floats, blocks: Ints, workers: Workers) -> Floats:
+    def priors(self, points: Floats, blocks: Ints, workers: Engine) -> Floats:
         """Return what the neighbors of any points, m × d, say of them, m × ΣK."""
-        asked = Groups.of(rounded(points))
+        asked = Groups.here(rounded(points))
         neighbors, weights = self.lean(asked.points, workers)
         priors = np.zeros((len(neighbors), self.said.shape[1]))
 
@@ -113,7 +113,7 @@ class FittedRound:
             pass
         return np.asarray(priors[asked.of_rows])
 
-    def lean(self, asked: Floats, workers: Workers) -> tuple[Ints, Floats]:
+    def lean(self, asked: Floats, workers: Engine) -> tuple[Ints, Floats]:
         """Return the neighbors that rounded points have here, and their weights, m × k each."""
         how = self.leaning
         neighbors = self.others.nearest(asked, seed=how.seed, workers=workers)
@@ -153,11 +153,11 @@ class FittedGraph:
     correction: bool  # are a row's own cells applied?
     rules: None = None
 
-    def answer(self, rows: Known, workers: Workers) -> Answer:
+    def answer(self, rows: Known, workers: Engine) -> Answer:
         """Return what is said of some rows."""
         return self.given([priors for _, priors in self.by_round(rows, workers)], rows)
 
-    def by_round(self, rows: Known, workers: Workers) -> Iterator[tuple[Floats, Floats]]:
+    def by_round(self, rows: Known, workers: Engine) -> Iterator[tuple[Floats, Floats]]:
         """Yield where some rows lie in each round, m × d, and what is said of them, m × ΣK."""
         points = rounded(rows.features)
         first = self.rounds[0].priors(points, rows.blocks, workers)
@@ -219,7 +219,7 @@ def model_bytes(size: Size, settings: Settings) -> float:
 def rounded(points: Floats) -> Floats:
     """Return points in the precision in which they are kept, none of them boundless."""
     within = np.clip(points, -FARTHEST, FARTHEST)
-    return within.astype(np.float32).astype(float)
+    return within.astype(np.float32).astype(float) + 0.0  # −0.0 and 0.0 are one value
 
 
 def doubted(priors: Floats, even: Floats | float) -> Floats:
@@ -229,6 +229,8 @@ def doubted(priors: Floats, even: Floats | float) -> Floats:
 
 def pick(of_rounds: Sequence[Any], favored: Ints, widths: Ints | int = 1) -> Any:
     """Return each CF's columns from the round it favors."""
+    if (favored == favored[0]).all():
+        return of_rounds[favored[0]]
     which = np.repeat(favored, widths)
     picked = of_rounds[0]
     for number, other in enumerate(of_rounds[1:], start=1):
@@ -241,3 +243,21 @@ def scale_by_domain(confidences: Floats, blocks: Ints, *, gamma: float) -> Float
     widths = sizes(blocks, confidences.shape[1])
     scaled: Floats = confidences * np.repeat(np.sqrt(gamma / widths), widths)
     return scaled
+
+
+@dataclass(frozen=True)
+class Stack:
+    """A kernel: features and, beside them, scaled confidences."""
+
+    features: Floats
+    confidences: Floats
+    blocks: Ints
+    gamma: float
+    points: Floats  # to be filled
+
+    def __call__(self, part: slice) -> None:
+        """Put those of some rows beside each other."""
+        d = self.features.shape[1]
+        self.points[part, :d] = self.features[part]
+        estimated = scale_by_domain(self.confidences[part], self.blocks, gamma=self.gamma)
+        self.points[part, d:] = estimated

@@ -81,8 +81,8 @@ def memory(size: Size, settings: Settings, *, jobs: int) -> float:
     n, d, width, k = size.rows, size.features, size.width, settings.k
     points = d + (width if gamma(settings) else 0)
     features = 8 * n * (d + 2 * points)  # the OFs'; the last round's, and its distinct rows
-    index = 4 * n * points + 8 * n + 4 * n  # offsets from the centers; members; centers' reach
-    graph = n * k * (8 + 8 + 16)  # neighbors, weights, and both again as a sparse matrix
+    index = n * (4 * points + 8 + 8 + 36 + 32)  # offsets, members, homes, centers' reach, groups
+    graph = n * k * (4 + 8 + 16)  # neighbors, weights, and both again laid out
     confidences = n * width * (1 + 4 * 8)  # the mask; before, after, round one's, the output's
     # Every thread holds differences to neighbors, and k × k matrices on the way to the weights.
     thread = 8 * rows_at_once(k, points) * k * (2 * points + 6 * k)

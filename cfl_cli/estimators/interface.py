@@ -21,7 +21,7 @@ import numpy.typing as npt
 from cfl_cli.core.arrays import Floats, Ints, Mask
 from cfl_cli.core.exclusions import Mechanism
 from cfl_cli.core.known import Known, Rule
-from cfl_cli.core.parallel import Workers
+from cfl_cli.core.parallel import Engine
 from cfl_cli.core.posterior import Fallback, posterior
 from cfl_cli.core.settings import Settings
 from cfl_cli.core.stages import Expected, Progress
@@ -133,7 +133,7 @@ class Fitted(Protocol):
     def rules(self) -> tuple[Rule, ...] | None:
         """Return how each CF's rows are answered; None: by the most confident candidate."""
 
-    def answer(self, rows: Known, workers: Workers) -> Answer:
+    def answer(self, rows: Known, workers: Engine) -> Answer:
         """Return what is said of some rows."""
 
     def state(self) -> State:
@@ -210,7 +210,7 @@ class Module(Protocol):
         settings: Settings,
         *,
         folds: Sequence[Ints],
-        workers: Workers,
+        workers: Engine,
         progress: Progress,
     ) -> Estimate:
         """Estimate the values behind all cells; the rows of each of the `folds` are hidden in turn.

@@ -20,14 +20,14 @@ from cfl_cli.core.arrays import Floats, Ints, Mask
 from cfl_cli.core.blocks import columns, start, totals
 from cfl_cli.core.known import Known, Rule
 from cfl_cli.core.log_score import LEAST_MASS
-from cfl_cli.core.parallel import Workers
+from cfl_cli.core.parallel import Engine
 from cfl_cli.core.settings import Settings
 from cfl_cli.core.stages import Expected, Progress
 from cfl_cli.core.state import State, StateError
 from cfl_cli.estimators import graph
 from cfl_cli.estimators.explained import Answered
-from cfl_cli.estimators.graph import Rounds, hide
 from cfl_cli.estimators.graph_fitted import FittedRound, Leaning
+from cfl_cli.estimators.graph_rounds import Rounds, hide
 from cfl_cli.estimators.graph_stages import RoundStages
 from cfl_cli.estimators.interface import Answer, Estimate, Hidden, Layout, Origin, Size
 from cfl_cli.steps.propagate import Propagation
@@ -41,7 +41,7 @@ def estimate(
     settings: Settings,
     *,
     folds: Sequence[Ints],
-    workers: Workers,
+    workers: Engine,
     progress: Progress,
 ) -> Estimate:
     """Propagate, and again with the rows of each of the `folds` hidden."""
@@ -87,7 +87,7 @@ class FittedIpal:
         """Return how each CF's rows are answered."""
         return tuple(_rule(self.mass[block]) for block in columns(self.blocks, len(self.mass)))
 
-    def answer(self, rows: Known, workers: Workers) -> Answer:
+    def answer(self, rows: Known, workers: Engine) -> Answer:
         """Return what is said of some rows."""
         return self.given(self.round.priors(rows.features, rows.blocks, workers), rows)
 

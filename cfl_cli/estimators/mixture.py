@@ -9,7 +9,7 @@ import numpy as np
 from cfl_cli.core.arrays import Mask
 from cfl_cli.core.exclusions import Mechanism
 from cfl_cli.core.known import Known, Rule
-from cfl_cli.core.parallel import Workers
+from cfl_cli.core.parallel import Engine
 from cfl_cli.core.state import State, StateError
 from cfl_cli.estimators import MIXTURE
 from cfl_cli.estimators.interface import Answer, Fitted, Layout, without_points
@@ -24,7 +24,7 @@ class Run:
     fitted: Fitted
     mechanisms: tuple[Mechanism, ...]  # per CF
 
-    def answer(self, rows: Known, workers: Workers) -> Answer:
+    def answer(self, rows: Known, workers: Engine) -> Answer:
         """Return what it says of some rows."""
         return self.fitted.answer(replace(rows, mechanisms=self.mechanisms), workers)
 
@@ -57,7 +57,7 @@ class FittedMixture:
             return None
         return tuple(other[cf] if taken else rules[cf] for cf, taken in enumerate(self.taken))
 
-    def answer(self, rows: Known, workers: Workers) -> Answer:
+    def answer(self, rows: Known, workers: Engine) -> Answer:
         """Return what is said of some rows."""
         one, other = (run.answer(rows, workers) for run in (self.one, self.other))
         values = np.repeat(self.taken, [how.size for how in rows.mechanisms])

@@ -12,7 +12,7 @@ import numpy as np
 from cfl_cli.core.arrays import Floats, Ints, Singles
 from cfl_cli.core.blocks import columns, normalise, sizes
 from cfl_cli.core.known import Known
-from cfl_cli.core.parallel import Workers, slices
+from cfl_cli.core.parallel import Engine, slices
 from cfl_cli.core.state import State, StateError
 from cfl_cli.estimators import net_explained, net_inputs
 from cfl_cli.estimators.explained import Moves
@@ -77,7 +77,7 @@ class FittedNet:
     net: NetPerCf
     rules: None = None
 
-    def answer(self, rows: Known, workers: Workers) -> Answer:
+    def answer(self, rows: Known, workers: Engine) -> Answer:
         """Return what is said of some rows."""
 
         def priors(some: slice) -> Floats:

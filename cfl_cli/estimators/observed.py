@@ -6,7 +6,7 @@ import numpy as np
 
 from cfl_cli.core.arrays import Floats, Ints
 from cfl_cli.core.known import Known
-from cfl_cli.core.parallel import Workers
+from cfl_cli.core.parallel import Engine
 from cfl_cli.core.settings import Settings
 from cfl_cli.core.stages import Expected, Progress
 from cfl_cli.core.state import State, StateError
@@ -26,7 +26,7 @@ def estimate(
     settings: Settings,  # noqa: ARG001 — nothing to set
     *,
     folds: Sequence[Ints],
-    workers: Workers,  # noqa: ARG001 — the work of a moment
+    workers: Engine,  # noqa: ARG001 — the work of a moment
     progress: Progress,  # noqa: ARG001 — as all have it
 ) -> Estimate:
     """Return what the cells say when nothing else is known."""

@@ -17,7 +17,7 @@ import numpy as np
 from cfl_cli.core.arrays import Floats, Ints
 from cfl_cli.core.blocks import best, normalise, start
 from cfl_cli.core.known import Known
-from cfl_cli.core.parallel import Workers
+from cfl_cli.core.parallel import Engine
 from cfl_cli.core.settings import Settings
 from cfl_cli.core.stages import Progress
 from cfl_cli.estimators import graph_explained, ipal, observed
@@ -68,7 +68,7 @@ class Asked:
     """What is needed whichever part explains itself."""
 
     features: Features
-    workers: Workers
+    workers: Engine
     table: InTable | None = None  # None: a new row, answered by a model
     cfs: Collection[int] | None = None  # what moved others need not be known; None: of all
 
@@ -142,7 +142,7 @@ def _part(
     return replace(part, moves=moves)
 
 
-def _walked(table: InTable, origins: Sequence[Origin], workers: Workers) -> PartExplained:
+def _walked(table: InTable, origins: Sequence[Origin], workers: Engine) -> PartExplained:
     rounds, stops = zip(*((own.round or 1, own.stops) for own in origins), strict=True)
     return graph_explained.explain(
         table.known,

@@ -8,14 +8,15 @@ import numpy as np
 
 from cfl_cli.core.arrays import Floats, Ints
 from cfl_cli.core.groups import ranks, sums_by
-from cfl_cli.core.parallel import Workers
+from cfl_cli.core.parallel import Engine
 from cfl_cli.core.settings import Settings
 from cfl_cli.core.stages import Progress, Stage, Stages, forecast
-from cfl_cli.estimators.graph import Rounds, judge
+from cfl_cli.estimators.graph import judge
+from cfl_cli.estimators.graph_rounds import Rounds
 from cfl_cli.estimators.graph_settings import chooses_round, chooses_steps
 from cfl_cli.jobs.prepare import FOLDS
 from cfl_cli.steps.encode import Encoded
-from cfl_cli.steps.propagate import Graph  # noqa: TC001 — an annotation like the others
+from cfl_cli.steps.flow import Graph  # noqa: TC001 — an annotation like the others
 from cfl_cli.trust import heldout
 
 ENOUGH = 2_000  # hidden rows to test a winner by; a small table hides several parts in turn
@@ -53,7 +54,7 @@ class Folds:
 class Trials:
     """Some rows of a table, on which settings are tried."""
 
-    def __init__(self, encoded: Encoded, rows: Ints, workers: Workers) -> None:
+    def __init__(self, encoded: Encoded, rows: Ints, workers: Engine) -> None:
         self.rows, self.workers = np.sort(rows), workers
         self.encoded = encoded.some(self.rows)
         self.graphs: dict[tuple[int, float], Graph] = {}  # of round one, by k and ridge

@@ -14,13 +14,13 @@ with less effort and miss some points; how many is measured.
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property, partial
-from typing import TYPE_CHECKING, Self
+from functools import partial
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
 from cfl_cli.core.arrays import Floats, Ints
-from cfl_cli.core.parallel import Workers, slices
+from cfl_cli.core.parallel import Engine, slices
 from cfl_cli.steps.distances import CELLS_AT_ONCE, TIE, Pairs, by_row, joined, measure, squares
 from cfl_cli.steps.near_lists import CROWD, Lists
 
@@ -36,6 +36,7 @@ CELLS_IN_CACHE = 1 << 17  # numbers in one of several arrays that are gone throu
 DENSE_ROWS = 16  # points at once below which a product of matrices is slow
 PRODUCTS_AT_ONCE = 1 << 32  # how many multiplications one batch may take: about a second
 MEASURED_AT_ONCE = 1 << 28  # how many differences: about a second, too
+CHUNK = 1 << 16  # points that are compared with all asked ones at once
 PILOT = 1024  # points on which cost and recall are measured
 PILOT_AT_ONCE = 64  # so that threads share the work
 EXACT_POINTS = 1 << 16  # looking at so many for each point takes no longer than all the rest
@@ -50,6 +51,7 @@ class Searcher:
     search: Callable[[Ints], Pairs]
     at_once: int  # how many points it is asked for in one go
     whole: bool  # whether it sees all that is near
+    lists: Lists | None = None  # those of an exact search by lists, which compiled code may do
 
 
 @dataclass(frozen=True)
@@ -61,19 +63,23 @@ class Index:
     recall: float  # of the first searcher, measured; 1.0 when it is exact
 
     @classmethod
-    def of(cls, points: Floats, *, wanted: int, exact: bool, workers: Workers) -> Self:
+    def of(cls, points: Floats, *, wanted: int, exact: bool, workers: Engine) -> Self:
         """Build what suits the points; sizes and positions decide, never the clock."""
         total, dimensions = points.shape
         rows = max(1, min(CELLS_AT_ONCE // total, PRODUCTS_AT_ONCE // (total * dimensions)))
-        last = Searcher(Dense(points, wanted).search, rows, whole=True)
+        last = Searcher(Dense.of(points, wanted).search, rows, whole=True)
         if total <= max(DENSE_POINTS, 4 * wanted):
             return cls((last,), np.arange(total), 1.0)
         if dimensions <= TREE_DIMENSIONS:
             tree = KDTree.of(points, wanted=wanted)
-            return cls((Searcher(tree.search, AT_ONCE, whole=True), last), np.arange(total), 1.0)
+            order = np.asarray(tree.tree.indices, dtype=np.int64)
+            return cls((Searcher(tree.search, AT_ONCE, whole=True), last), order, 1.0)
         lists = Lists.of(points, wanted=wanted, workers=workers)
         most = max(1, min(AT_ONCE, MEASURED_AT_ONCE // (CROWD * wanted * dimensions)))
-        searchers: tuple[Searcher, ...] = (Searcher(lists.search, most, whole=True), last)
+        searchers: tuple[Searcher, ...] = (
+            Searcher(lists.search, most, whole=True, lists=lists),
+            last,
+        )
         effort, recall = (1.0, 1.0) if exact else _effort(lists, workers)
         if effort < 1:
             approximate = partial(lists.search, effort=effort)
@@ -81,7 +87,7 @@ class Index:
         return cls(searchers, lists.members, recall)
 
 
-def _effort(lists: Lists, workers: Workers) -> tuple[float, float]:
+def _effort(lists: Lists, workers: Engine) -> tuple[float, float]:
     """Return the effort that a run needs, and the recall that it had on the pilot."""
     total = len(lists.members)
     pilot = lists.members[np.linspace(0, total - 1, min(PILOT, total)).astype(np.int64)]
@@ -113,6 +119,9 @@ def recalls(pairs: Pairs, truth: Pairs, wanted: int) -> Floats:
     return shares
 
 
+SENT: list["KDTree"] = []  # the last tree that was sent to this process, if any was
+
+
 @dataclass(frozen=True)
 class KDTree:
     """A k-d tree, asked for some more points than wanted, until one lies beyond the ties."""
@@ -127,6 +136,10 @@ class KDTree:
         from scipy.spatial import cKDTree  # noqa: PLC0415 — slow to import, of use in few tables
 
         return cls(points, cKDTree(points), wanted)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Let another process build a tree of its own."""
+        return _tree_here, (self.points, self.wanted)
 
     def search(self, asked: Ints) -> Pairs:
         """Find the points near the asked ones; larger crowds than a wide query's are left over."""
@@ -146,38 +159,71 @@ class KDTree:
         return by_row(np.concatenate(row), np.concatenate(point), np.concatenate(distance))
 
 
+def _tree_here(points: Floats, wanted: int) -> KDTree:
+    """Return a tree of some points, the last that this process was sent if they are the same."""
+    if not SENT or not _same(SENT[0].points, points) or SENT[0].wanted != wanted:
+        SENT.clear()  # before there are two of them
+        SENT.append(KDTree.of(points, wanted=wanted))
+    return SENT[0]
+
+
+def _same(one: Floats, other: Floats) -> bool:
+    """Return whether two arrays are views of the same memory."""
+    own, others = one.__array_interface__, other.__array_interface__
+    return own["data"] == others["data"] and one.shape == other.shape
+
+
 @dataclass(frozen=True)
 class Dense:
-    """All distances from products in double precision, measured anew where these would cancel."""
+    """All distances from products in double precision, measured anew where these would cancel.
+
+    Points are gone through in chunks, and what is found in one bounds what can be near in the next.
+    """
 
     points: Floats
     wanted: int
+    middle: Floats  # their mean; around it rounding is small
 
-    @cached_property  # which many runs never ask for
-    def centred(self) -> Floats:
-        """The points around their mean, which keeps rounding small."""
-        centred: Floats = self.points - self.points.mean(axis=0)
-        return centred
-
-    @cached_property
-    def norm(self) -> Floats:
-        """The squared length of every centred point."""
-        return squares(self.centred)
+    @classmethod
+    def of(cls, points: Floats, wanted: int) -> Self:
+        """Look at the points."""
+        return cls(points, wanted, np.asarray(points.mean(axis=0)))
 
     def search(self, asked: Ints) -> Pairs:
         """Find the points near the asked ones, all of them."""
-        parts = slices(len(asked), max(DENSE_ROWS, CELLS_IN_CACHE // len(self.points)))
+        chunk = min(CHUNK, len(self.points))
+        parts = slices(len(asked), max(DENSE_ROWS, CELLS_IN_CACHE // chunk))
         return joined([self._search(asked[part]) for part in parts], parts)
 
     def _search(self, asked: Ints) -> Pairs:
-        norms = self.norm[asked, None] + self.norm
-        square = np.maximum(norms - 2 * (self.centred[asked] @ self.centred.T), 0)
-        unsafe = norms * ((self.points.shape[1] + 4) * SAFE)
-        bound = np.partition(square, self.wanted - 1, axis=1)[:, self.wanted - 1, None]
-        hit = np.flatnonzero(square <= np.maximum(bound * (1 + 4 * TIE), unsafe))
-        row, point = np.divmod(hit, len(self.points))
-        near = square.reshape(-1)[hit]
+        own = self.points[asked] - self.middle
+        least = np.empty((len(asked), 0))  # the least squares so far, at most as many as wanted
+        found: list[tuple[Ints, Ints, Floats, Floats]] = []
+        for part in slices(len(self.points), CHUNK):
+            chunk = self.points[part] - self.middle
+            norms = squares(own)[:, None] + squares(chunk)
+            square = np.maximum(norms - 2 * (own @ chunk.T), 0)
+            least = np.hstack([least, square]) if least.size else square
+            if least.shape[1] > self.wanted:
+                least = np.partition(least, self.wanted - 1, axis=1)[:, : self.wanted]
+            unsafe = norms * ((self.points.shape[1] + 4) * SAFE)
+            hit = np.flatnonzero(square <= np.maximum(self._bound(least), unsafe))
+            row, point = np.divmod(hit, len(chunk))
+            cut = unsafe.reshape(-1)[hit]
+            found.append((row, point + part.start, square.reshape(-1)[hit], cut))
+        row, point, near, unsafe = (np.concatenate(parts) for parts in zip(*found, strict=True))
+        if len(found) > 1:
+            kept = near <= np.maximum(self._bound(least)[row, 0], unsafe)
+            by = np.flatnonzero(kept)[np.argsort(row[kept], kind="stable")]
+            row, point, near, unsafe = row[by], point[by], near[by], unsafe[by]
         distance = np.sqrt(near)
-        again = np.flatnonzero(near <= unsafe.reshape(-1)[hit])
+        again = np.flatnonzero(near <= unsafe)
         distance[again] = measure(self.points, asked[row[again]], point[again])
         return Pairs(row, point, distance)
+
+    def _bound(self, least: Floats) -> Floats:
+        """Return how large a square may be, given the least ones, with room for ties."""
+        if least.shape[1] < self.wanted:
+            return np.full((len(least), 1), np.inf)
+        bound: Floats = least.max(axis=1, keepdims=True) * (1 + 4 * TIE)
+        return bound

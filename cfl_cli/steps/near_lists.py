@@ -15,11 +15,12 @@ from typing import Self
 import numpy as np
 
 from cfl_cli.core.arrays import Floats, Ints, Mask, Singles
-from cfl_cli.core.parallel import Workers, slices
+from cfl_cli.core.parallel import Engine, filled, slices
 from cfl_cli.steps.distances import CELLS_AT_ONCE, Pairs, by_row, measure, squares
 
 EPSILON = float(np.finfo(np.float32).eps)
-LISTS = 1.0  # times the root of the number of points: how many lists
+MANY_POINTS = 110_000  # up to these, as many lists as points in a list; then more lists, …
+MORE_LISTS = 3  # … at most so many times: dealing takes points times lists
 SAMPLE_PER_LIST = 16  # points from which the centers are computed
 FITTINGS = 6  # how often a center moves to the mean of its points
 FIRST_POINTS = 512  # among which a first bound of r_i is found
@@ -37,46 +38,42 @@ class Lists:
     begin: Ints  # L + 1: where each list begins in `members`
     centers: Floats  # L × d
     radius: Singles  # L: how far a list's points lie from its center
-    offsets: Singles  # u × (d + 1), in the order of `members`: x − c, ‖x − c‖²
+    offsets: Singles  # u × (d + 1), in the order of `members`; a list's, laid out as `block` says
     reach: Singles  # L × L: how far list b comes out of its center towards center a, at [a, b]
     slack: float  # what single precision may take from a gap
 
     @classmethod
-    def of(cls, points: Floats, *, wanted: int, workers: Workers) -> Self:
-        """Deal the points; about as many lists as points in a list."""
-        count = int(LISTS * np.sqrt(len(points)))
+    def of(cls, points: Floats, *, wanted: int, workers: Engine) -> Self:
+        """Deal the points; about as many lists as points in a list, more if there are many."""
+        total, dimensions = points.shape
+        more = np.clip(np.sqrt(total / MANY_POINTS), 1, MORE_LISTS)
+        count = int(more * np.sqrt(total))
         centers = _fit(points, count, workers)
-        home = _deal(points, centers, workers)
-        kept = np.bincount(home, minlength=count) > 0
+        dealt = workers.empty("dealt", (total,), np.int64)
+        deal = Deal.to(centers, points, dealt)
+        filled(workers.rows("deal", deal, total, at_once=deal.rows))
+        kept = np.bincount(dealt, minlength=count) > 0
         chain = _chain(centers[kept])
         centers = centers[kept][chain]
-        home = np.argsort(chain)[(np.cumsum(kept) - 1)[home]]
-        members = np.argsort(home, kind="stable")
+        home = workers.empty("home", (total,), np.int64)
+        home[:] = np.argsort(chain)[(np.cumsum(kept) - 1)[dealt]]
+        workers.drop(dealt)
+        members = workers.empty("members", (total,), np.int64)
+        members[:] = np.argsort(home, kind="stable")
         begin = np.append(0, np.cumsum(np.bincount(home)))
-        offsets = np.empty((len(points), points.shape[1] + 1), dtype=np.float32)
-        reach = np.empty((len(centers), len(centers)), dtype=np.float32)
-        radius = np.empty(len(centers), dtype=np.float32)
-
-        def survey(b: int) -> None:
-            here = slice(begin[b], begin[b + 1])
-            offset = points[members[here]] - centers[b]
-            square = squares(offset)
-            offsets[here, :-1], offsets[here, -1] = offset, square
-            _, towards = _directions(centers, b)
-            reach[:, b] = (offsets[here, :-1] @ towards.T).max(axis=0)
-            radius[b] = np.sqrt(square.max())
-
-        for _ in workers.map(survey, range(len(centers))):
-            pass
-        diameter = 2 * float(np.sqrt(squares(points - points.mean(axis=0)).max()))
-        slack = 4 * (points.shape[1] + 4) * EPSILON * diameter
+        offsets = workers.empty("offsets", (total, dimensions + 1), np.float32)
+        reach = workers.empty("reach", (len(centers), len(centers)), np.float32)
+        radius = workers.empty("radius", (len(centers),), np.float32)
+        survey = Survey(points, members, begin, centers, offsets, reach, radius)
+        filled(workers.rows("survey", survey, len(centers), at_once=1))
+        slack = 4 * (dimensions + 4) * EPSILON * 2 * _radius(points)
         return cls(points, wanted, members, home, begin, centers, radius, offsets, reach, slack)
 
     def search(self, asked: Ints, *, effort: float = 1.0) -> Pairs:
         """Find the points near the asked ones; those in a crowd are left over."""
         return self._search(self.points[asked], self.home[asked], effort=effort)
 
-    def homes(self, points: Floats, workers: Workers) -> Ints:
+    def homes(self, points: Floats, workers: Engine) -> Ints:
         """Return the lists whose centers are nearest to any points."""
         return _deal(points, self.centers, workers)
 
@@ -133,7 +130,7 @@ class Lists:
         for a in np.unique(home).tolist():
             row = np.flatnonzero(home == a)
             own = points[row]
-            apart, towards = _directions(self.centers, a)
+            apart, towards = directions(self.centers, a)
             near = np.argsort(apart, kind="stable")
             enough = np.searchsorted(np.cumsum(size[near]), max(FIRST_POINTS, 2 * self.wanted))
             first = near[: enough + 1]
@@ -156,7 +153,7 @@ class Lists:
         offset = points - self.centers[b]
         left = np.empty((len(points), points.shape[1] + 1), dtype=np.float32)
         left[:, :-1], left[:, -1] = -2 * offset, 1
-        rough: Singles = left @ self.offsets[self.begin[b] : self.begin[b + 1]].T
+        rough: Singles = left @ block(self.offsets[self.begin[b] : self.begin[b + 1]])
         shift = squares(offset)[:, None]
         error = self.rounding * (shift + self.radius[b] ** 2)
         return rough, shift.astype(np.float32), error.astype(np.float32)
@@ -169,7 +166,7 @@ class Lists:
         return np.minimum(bound, tight)
 
 
-def _fit(points: Floats, count: int, workers: Workers) -> Floats:
+def _fit(points: Floats, count: int, workers: Engine) -> Floats:
     """Return centers: means of the sample points dealt to them, the same for any thread count."""
     chosen = np.random.default_rng(0).permutation(len(points))[: SAMPLE_PER_LIST * count]
     some = points[chosen]
@@ -184,19 +181,73 @@ def _fit(points: Floats, count: int, workers: Workers) -> Floats:
     return centers
 
 
-def _deal(points: Floats, centers: Floats, workers: Workers) -> Ints:
-    """Return the nearest center of every point, to single precision."""
-    middle = centers.mean(axis=0)
-    right = (centers - middle).astype(np.float32)
-    half = (squares(centers - middle) / 2).astype(np.float32)
+@dataclass(frozen=True)
+class Deal:
+    """A kernel: the nearest center of every point, to single precision."""
 
-    def nearest(part: slice) -> Ints:
-        left = (points[part] - middle).astype(np.float32)
-        home: Ints = np.argmin(half - left @ right.T, axis=1)
-        return home
+    points: Floats
+    middle: Floats  # of the centers
+    right: Singles  # the centers around it
+    half: Singles  # of their squared lengths
+    home: Ints  # to be filled
 
-    at_once = max(1, CELLS_AT_ONCE // len(centers))
-    return np.concatenate(list(workers.map(nearest, slices(len(points), at_once))))
+    @classmethod
+    def to(cls, centers: Floats, points: Floats, home: Ints) -> Self:
+        """Deal points to centers."""
+        middle = centers.mean(axis=0)
+        half = (squares(centers - middle) / 2).astype(np.float32)
+        return cls(points, middle, (centers - middle).astype(np.float32), half, home)
+
+    @property
+    def rows(self) -> int:
+        """Return how many points to deal at once."""
+        return max(1, CELLS_AT_ONCE // len(self.half))
+
+    def __call__(self, part: slice) -> None:
+        """Deal some points."""
+        left = (self.points[part] - self.middle).astype(np.float32)
+        self.home[part] = np.argmin(self.half - left @ self.right.T, axis=1)
+
+
+@dataclass(frozen=True)
+class Survey:
+    """A kernel: what is kept of each list."""
+
+    points: Floats
+    members: Ints
+    begin: Ints
+    centers: Floats
+    offsets: Singles  # these three are to be filled
+    reach: Singles
+    radius: Singles
+
+    def __call__(self, lists: slice) -> None:
+        """Look at some lists."""
+        for b in range(lists.start, lists.stop):
+            here = slice(self.begin[b], self.begin[b + 1])
+            offset = self.points[self.members[here]] - self.centers[b]
+            square = squares(offset)
+            laid_out = block(self.offsets[here])
+            laid_out[:-1], laid_out[-1] = offset.T, square
+            _, towards = directions(self.centers, b)
+            self.reach[:, b] = (towards @ laid_out[:-1]).max(axis=1)
+            self.radius[b] = np.sqrt(square.max())
+
+
+def _deal(points: Floats, centers: Floats, workers: Engine) -> Ints:
+    """Return the nearest center of every point, to single precision, by threads."""
+    home = np.empty(len(points), dtype=np.int64)
+    deal = Deal.to(centers, points, home)
+    for _ in workers.map(deal, slices(len(points), deal.rows)):
+        pass
+    return home
+
+
+def _radius(points: Floats) -> float:
+    """Return how far points lie from their mean, at most."""
+    middle = points.mean(axis=0)
+    parts = slices(len(points), max(1, CELLS_AT_ONCE // points.shape[1]))
+    return float(np.sqrt(max(squares(points[part] - middle).max() for part in parts)))
 
 
 def _chain(centers: Floats) -> Ints:
@@ -211,7 +262,15 @@ def _chain(centers: Floats) -> Ints:
     return chain
 
 
-def _directions(centers: Floats, a: int) -> tuple[Floats, Singles]:
+def block(offsets: Singles) -> Singles:
+    """Return the offsets of one list as they are laid out, (d + 1) × points: x − c, ‖x − c‖².
+
+    A coordinate of all points lies together, so that many distances are computed at once.
+    """
+    return offsets.reshape(offsets.shape[1], -1)
+
+
+def directions(centers: Floats, a: int) -> tuple[Floats, Singles]:
     """Return how far the other centers are from center a, and the unit vectors towards them."""
     difference = centers - centers[a]
     apart = np.sqrt(squares(difference))

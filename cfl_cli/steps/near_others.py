@@ -18,7 +18,7 @@ import numpy as np
 
 from cfl_cli.core.arrays import Floats, Ints, Singles
 from cfl_cli.core.draws import hash_rows
-from cfl_cli.core.parallel import Workers, slices
+from cfl_cli.core.parallel import Engine, slices
 from cfl_cli.steps.distances import TIE, Pairs, joined, measure, squares
 from cfl_cli.steps.near import AT_ONCE
 from cfl_cli.steps.near_lists import EPSILON, Lists
@@ -44,7 +44,7 @@ class Others:
         self.asked = 0  # points so far
         self.lists: Lists | None = None
 
-    def nearest(self, asked: Floats, *, seed: int, workers: Workers) -> Ints:
+    def nearest(self, asked: Floats, *, seed: int, workers: Engine) -> Ints:
         """Return the places of the k neighbors of each of some points, m × k, nearest first."""
         neighbors = np.empty((len(asked), self.k), dtype=np.int64)
         keys = hash_rows(asked)
@@ -112,7 +112,7 @@ class Others:
         kept = near.distance <= radius[near.row] * (1 + TIE)
         return Pairs(near.row[kept], near.point[kept], near.distance[kept])
 
-    def _lists(self, asked: int, workers: Workers) -> Lists | None:
+    def _lists(self, asked: int, workers: Engine) -> Lists | None:
         """Return lists of the points, if so many more that are asked for are worth it by now."""
         self.asked += asked
         root = len(self.points) ** 0.5

@@ -15,16 +15,16 @@ it matters most: a shell of several groups, which must be seen whole, is searche
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from functools import partial
 from typing import Self
 
 import numpy as np
 
-from cfl_cli.core.arrays import Floats, Ints
+from cfl_cli.core.arrays import Floats, Ints, Mask, Places
 from cfl_cli.core.draws import Bits, draw, hash_rows
-from cfl_cli.core.parallel import Workers, slices
-from cfl_cli.steps.distances import TIE, Pairs
+from cfl_cli.core.parallel import Engine, filled, slices
+from cfl_cli.steps.distances import CELLS_AT_ONCE, TIE, Pairs
 from cfl_cli.steps.near import Index, Searcher
+from cfl_cli.steps.near_scan import scan
 
 ROWS_AT_ONCE = 1 << 16  # whose draws are made at once
 
@@ -33,15 +33,16 @@ ROWS_AT_ONCE = 1 << 16  # whose draws are made at once
 class Neighbors:
     """The neighbors, and how many of the true ones they are."""
 
-    rows: Ints  # n × k: the numbers of every row's neighbors, nearest first
+    rows: Places  # n × k: the numbers of every row's neighbors, nearest first
     recall: float  # measured on some rows of this table; 1.0 when the search was exact
+    order: Ints  # n: all rows; those that follow each other are near each other
 
 
 def nearest(
     features: Floats,
     *,
     k: int,
-    workers: Workers,
+    workers: Engine,
     seed: int = 0,
     exact: bool = False,
     progress: Callable[[int], None] = lambda _: None,
@@ -50,28 +51,52 @@ def nearest(
 
     Needs 1 ≤ k < n. `progress` is given how many rows are done.
     """
-    groups = Groups.of(features)
+    groups = Groups.of(features, workers)
     wanted = min(k + 1, len(groups.points))  # itself and k more: enough rows in any case
     index = Index.of(groups.points, wanted=wanted, exact=exact, workers=workers)
-    neighbors = np.empty((len(features), k), dtype=np.int64)
-
-    def settle(searcher: Searcher, asked: Ints) -> tuple[int, Ints]:
-        near = searcher.search(asked)
-        ranking = rank(near, groups.size, asked, own=asked, k=k, whole=searcher.whole)
-        for rows, chosen in _draws(ranking, groups, k=k, seed=seed):
-            neighbors[rows] = chosen
-        return int(groups.size[ranking.asked].sum()), asked[~np.isin(asked, ranking.asked)]
-
+    neighbors = workers.empty("neighbors", (len(features), k), np.int32)
     done, asked = 0, index.order
-    for searcher in index.searchers:
-        parts = [asked[part] for part in slices(len(asked), searcher.at_once)]
-        left = [asked[:0]]
-        for rows, rest in workers.map(partial(settle, searcher), parts):
+    for number, searcher in enumerate(index.searchers):
+        asked = workers.share(f"asked {number}", asked)
+        left = workers.empty(f"left by {number}", (len(asked),), np.bool_)
+        settle = Settle(searcher, asked, groups, neighbors, left, k, seed)
+        name, at_once = f"search {number}", searcher.at_once
+        for _, rows in workers.rows(name, settle, len(asked), at_once=at_once):
             done += rows
             progress(done)
-            left.append(rest)
-        asked = np.concatenate(left)
-    return Neighbors(neighbors, index.recall)
+        asked = asked[left]
+    order = workers.share("order", groups.rows_of(index.order))
+    return Neighbors(neighbors, index.recall, order)
+
+
+@dataclass(frozen=True)
+class Settle:
+    """A kernel: the neighbors of the rows of some groups, as far as a searcher finds them."""
+
+    searcher: Searcher
+    asked: Ints  # the groups
+    groups: "Groups"
+    neighbors: Places  # n × k, to be filled
+    left: Mask  # to be filled: which of the asked groups are left to the next searcher
+    k: int
+    seed: int
+
+    def __call__(self, part: slice) -> int:
+        """Settle some of the groups; return how many rows that are."""
+        asked, groups = self.asked[part], self.groups
+        lists, whole = self.searcher.lists, self.searcher.whole
+        scanned = scan(lists, asked, groups.size) if lists else None
+        near = self.searcher.search(asked) if scanned is None else scanned.near
+        ranking = rank(near, groups.size, asked, own=asked, k=self.k, whole=whole)
+        for rows, chosen in _draws(ranking, groups, k=self.k, seed=self.seed):
+            self.neighbors[rows] = chosen
+        settled = ranking.asked
+        if scanned is not None:  # each of them stands for one row, and so do their neighbors
+            sure, chosen = asked[scanned.sure], groups.members[groups.start[scanned.nearest]]
+            self.neighbors[groups.members[groups.start[sure]]] = chosen
+            settled = np.concatenate([settled, sure])
+        self.left[part] = ~np.isin(asked, settled)
+        return int(groups.size[settled].sum())
 
 
 @dataclass(frozen=True)
@@ -85,22 +110,42 @@ class Groups:
     place: Ints  # n: every row's place within its group
 
     @classmethod
-    def of(cls, features: Floats) -> Self:
-        """Group the rows of `features`, groups in order of first appearance."""
-        features = np.ascontiguousarray(features) + 0.0  # −0.0 and 0.0 are one value
-        keys = hash_rows(features)
-        _, first, group = np.unique(keys, return_index=True, return_inverse=True)
-        if not np.array_equal(features[first][group], features):  # two keys collided
-            _, first, group = np.unique(features, axis=0, return_index=True, return_inverse=True)
-            group = group.reshape(-1)
-        seen = np.argsort(first)  # neighboring rows tend to be alike: keep their order
-        first, group = first[seen], np.argsort(seen)[group]
+    def of(cls, features: Floats, workers: Engine) -> Self:
+        """Group the rows of `features`, groups in order of first appearance, for kernels."""
+        keys = workers.empty("keys", (len(features),), np.uint64)
+        hashing = HashRows(features, keys)
+        filled(workers.rows("keys", hashing, len(features), at_once=hashing.rows))
+        groups = cls.by(keys, features)
+        workers.drop(keys)
+        fields = vars(groups).items()
+        return cls(**{name: workers.share(f"group {name}", own) for name, own in fields})
+
+    @classmethod
+    def here(cls, features: Floats) -> Self:
+        """Group the rows of `features`, in memory."""
+        return cls.by(hash_rows(features + 0.0), features)
+
+    @classmethod
+    def by(cls, keys: Bits, features: Floats) -> Self:
+        """Group rows that have equal features, and so equal keys."""
+        n, ranked = len(features), np.sort(keys)
+        if (ranked[1:] != ranked[:-1]).all():  # all rows differ
+            every, one = np.arange(n), np.ones(n, dtype=np.int64)
+            return cls(features, one, every, every, np.zeros_like(one))
+        first, group = _first_alike(features, keys)
         size = np.bincount(group)
         start = np.cumsum(size) - size
         members = np.argsort(group, kind="stable")
-        place = np.empty(len(features), dtype=np.int64)
-        place[members] = np.arange(len(features)) - np.repeat(start, size)
-        return cls(features[first], size, start, members, place)
+        place = np.empty(n, dtype=np.int64)
+        place[members] = np.arange(n) - np.repeat(start, size)
+        return cls(features[first] + 0.0, size, start, members, place)
+
+    def rows_of(self, groups: Ints) -> Ints:
+        """Return the rows of some groups, one group after the other."""
+        count = self.size[groups]
+        first = np.repeat(self.start[groups] - (np.cumsum(count) - count), count)
+        rows: Ints = self.members[first + np.arange(len(first))]
+        return rows
 
     @property
     def of_rows(self) -> Ints:
@@ -108,6 +153,35 @@ class Groups:
         group = np.empty(len(self.members), dtype=np.int64)
         group[self.members] = np.repeat(np.arange(len(self.size)), self.size)
         return group
+
+
+@dataclass(frozen=True)
+class HashRows:
+    """A kernel: a key for each row, the same for equal ones."""
+
+    features: Floats
+    keys: Bits  # n, to be filled
+
+    @property
+    def rows(self) -> int:
+        """Return how many rows to look at at once."""
+        return max(1, CELLS_AT_ONCE // int(self.features.shape[1]))
+
+    def __call__(self, part: slice) -> None:
+        """Make the keys of some rows; −0.0 and 0.0 are one value."""
+        self.keys[part] = hash_rows(self.features[part] + 0.0)
+
+
+def _first_alike(features: Floats, keys: Bits) -> tuple[Ints, Ints]:
+    """Return the first row of every group, groups in order of these, and each row's group."""
+    _, first, group = np.unique(keys, return_index=True, return_inverse=True)
+    parts = slices(len(features), max(1, CELLS_AT_ONCE // features.shape[1]))
+    if not all(np.array_equal(features[first[group[part]]], features[part]) for part in parts):
+        # Two keys collided.
+        _, first, group = np.unique(features + 0.0, axis=0, return_index=True, return_inverse=True)
+        group = group.reshape(-1)
+    seen = np.argsort(first)  # neighboring rows tend to be alike: keep their order
+    return first[seen], np.argsort(seen)[group]
 
 
 @dataclass(frozen=True)
@@ -156,10 +230,8 @@ def rank(near: Pairs, size: Ints, asked: Ints, *, own: Ints | None, k: int, whol
 
 def _draws(ranking: Ranking, groups: Groups, *, k: int, seed: int) -> Iterator[tuple[Ints, Ints]]:
     """Yield row numbers and their neighbors, for all rows of the ranked groups."""
-    count = groups.size[ranking.asked]
-    owner = np.repeat(np.arange(len(ranking.asked)), count)
-    first = np.repeat(groups.start[ranking.asked] - (np.cumsum(count) - count), count)
-    rows = groups.members[first + np.arange(len(owner))]
+    owner = np.repeat(np.arange(len(ranking.asked)), groups.size[ranking.asked])
+    rows = groups.rows_of(ranking.asked)
     for part in slices(len(rows), max(1, ROWS_AT_ONCE // k)):
         yield rows[part], _neighbors_of(rows[part], owner[part], ranking, groups, k=k, seed=seed)
 

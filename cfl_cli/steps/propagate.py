@@ -9,36 +9,30 @@ block whose mass is all masked away falls back to its start, M scaled to sum to 
 step of EM. It costs n k ΣK, and all CFs go at once.
 
 A step waits for memory more than for arithmetic: every row reads the confidences of its neighbors.
-So the rows are laid out beside the neighbors they lean on, neighbors without weight are left out
-(neither changes a bit of the answer), and a large table's confidences are held in single precision.
-That moves a confidence by some 1e-6. Where it could move more, the walk begins again in double
-precision: when a row has next to no mass left, which single precision would take for none. Long
-walks are in double precision from the start, because steps may get too small for single precision
-to see and yet add up.
+So a large table's confidences are held in single precision; for how rows are laid out see `flow`.
+Single precision moves a confidence by some 1e-6. Where it could move more, the walk begins again in
+double precision: when a row has next to no mass left, which single precision would take for none.
+Long walks are in double precision from the start, because steps may get too small for single
+precision to see and yet add up.
 """
 
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
-from functools import cached_property
-from typing import TYPE_CHECKING
+from time import monotonic
 
 import numpy as np
 
 from cfl_cli.core.arrays import Floats, Ints, Mask
-from cfl_cli.core.blocks import columns, normalise, start
-from cfl_cli.core.parallel import Workers, slices
-from cfl_cli.core.posterior import Fallback, posterior
+from cfl_cli.core.blocks import columns
+from cfl_cli.core.parallel import Engine, Result
+from cfl_cli.steps.flow import CELLS_AT_ONCE, Graph
+from cfl_cli.steps.walk_kernels import Begin, Copy, End, Kind, Motion, Numbers, Step, Stop
 
-if TYPE_CHECKING:
-    import scipy.sparse as sp
-
-CELLS_AT_ONCE = 1 << 18  # a block of confidences that stays in a core's cache
 WATCH = 10  # steps from one look at how much still moves to the next
 STILL = 1e-10  # when no confidence moves by more than this in a step, nothing does
-SMALL = 4000  # rows that are in the cache in whatever order and precision
-POPULAR = 10  # times k: a row with more followers is in the cache wherever it lies
 SINGLE_STEPS = 400  # at most so many in single precision: they add up to 400 roundings, 2e-5
 FAINT = 1e-25  # mass of a block that single precision does not round to none, with room for a step
+KEPT_SECONDS = 60.0  # after which a walk that can be resumed keeps where it is
 
 
 @dataclass(frozen=True)
@@ -60,65 +54,13 @@ class Watch:
     see: Callable[[int, Floats], bool]  # given the step and the confidences: is it enough?
 
 
-class Graph:
-    """H, with the rows laid out beside the neighbors they lean on."""
-
-    def __init__(self, neighbors: Ints, weights: Floats) -> None:
-        self.order = beside_neighbors(neighbors, weights)  # the row at each place
-        self.place = np.argsort(self.order)  # the place of each row
-        self.weights = _matrix(self.place[neighbors[self.order]], weights[self.order])
-
-    def __len__(self) -> int:
-        return len(self.order)
-
-    @cached_property
-    def faintest(self) -> float:
-        """Return the smallest weight."""
-        return float(self.weights.data.min())
-
-    def flow(self, confidences: Floats, workers: Workers) -> Floats:
-        """Return P = H Q, the rows in the order of the table."""
-        laid_out = confidences[self.order]
-        prior = np.empty_like(laid_out)
-
-        def flow(part: tuple[slice, "sp.csr_array"]) -> None:
-            rows, weights = part
-            prior[rows] = weights @ laid_out
-
-        size = max(1, CELLS_AT_ONCE // confidences.shape[1])
-        for _ in workers.map(flow, self.parts(size, np.float64)):
-            pass
-        return np.asarray(prior[self.place])
-
-    def parts(self, size: int, kind: type[np.floating]) -> list[tuple[slice, "sp.csr_array"]]:
-        """Cut H into parts of at most `size` rows, with numbers of the given kind."""
-        import scipy.sparse as sp  # noqa: PLC0415 — slow to import, and of no use to new rows
-
-        n, weights = len(self), self.weights.data.astype(kind, copy=False)
-        ends, neighbors = self.weights.indptr, self.weights.indices
-        return [
-            (
-                part,
-                sp.csr_array(
-                    (
-                        weights[ends[part.start] : ends[part.stop]],
-                        neighbors[ends[part.start] : ends[part.stop]],
-                        ends[part.start : part.stop + 1] - ends[part.start],
-                    ),
-                    shape=(part.stop - part.start, n),
-                ),
-            )
-            for part in slices(n, size)
-        ]
-
-
 def propagate(
     graph: Graph,
     evidence: Floats | Mask,
     blocks: Ints,
     *,
     iterations: int | Ints,
-    workers: Workers,
+    workers: Engine,
     correction: bool = True,
     restart: float = 0.0,
     watch: Watch | None = None,
@@ -131,13 +73,13 @@ def propagate(
     in every step.
     """
     stops = np.broadcast_to(iterations, len(blocks))
-    single = (
-        len(graph) > SMALL
+    single = bool(
+        graph.is_large
         and stops.max() <= SINGLE_STEPS
         and graph.faintest * FAINT > np.finfo(np.float32).tiny
     )
 
-    def walk(kind: type[np.floating]) -> Walk:
+    def walk(kind: Kind) -> Walk:
         return Walk(
             graph,
             evidence,
@@ -147,138 +89,188 @@ def propagate(
             correction=correction,
             restart=restart,
             watch=watch,
+            workers=workers.within(kind.__name__),
         )
 
-    walked = walk(np.float32 if single else np.float64)
-    walked.go(workers, progress)
+    known = workers.kept("walked")
+    if known is not None and watch is None:
+        return Propagation(*_outcome(workers, evidence.shape, len(blocks)), known)
+    walked = walk(np.float32 if single and not workers.kept("faint") else np.float64)
+    walked.go(progress)
     if walked.faint:
+        workers.keep("faint", facts=True)
+        walked.drop()
         walked = walk(np.float64)
-        walked.go(workers, progress)
-    confidences = walked.current[graph.place].astype(float, copy=False)
-    if single:  # to the last digit of double precision
-        normalise(confidences, blocks, out=confidences)
-    return Propagation(
-        confidences,
-        walked.fell_back[graph.place],
-        walked.mass[graph.place].astype(float, copy=False),
-        walked.done,
+        walked.go(progress)
+    outcome = _outcome(workers, evidence.shape, len(blocks))
+    walked.end(*outcome, rescaled=single)
+    if watch is None:
+        workers.keep("walked", walked.done, *outcome)
+    walked.drop()
+    return Propagation(*outcome, walked.done)
+
+
+def _outcome(workers: Engine, shape: tuple[int, ...], cfs: int) -> tuple[Floats, Mask, Floats]:
+    """Return the arrays that a propagation is in."""
+    n, width = shape
+    return (
+        workers.empty("confidences", (n, width), np.float64),
+        workers.empty("fell back", (n, cfs), np.bool_),
+        workers.empty("mass", (n, cfs), np.float64),
     )
 
 
 class Walk:
-    """Steps from Q0 in one precision; rows lie as they do in the graph."""
+    """Steps from Q0 in one precision; rows lie as they do in the graph.
+
+    A run that can be resumed keeps where it is now and then. What is kept must stay as it is
+    meanwhile, so that steps go on between two other arrays.
+    """
 
     def __init__(
         self,
         graph: Graph,
         evidence: Floats | Mask,
         blocks: Ints,
-        kind: type[np.floating],
+        kind: Kind,
         *,
         stops: Ints,
         correction: bool,
         restart: float,
         watch: Watch | None,
+        workers: Engine,
     ) -> None:
         n, width = evidence.shape
-        self.blocks, self.stops = blocks, stops
-        self.correction, self.restart = correction, restart
+        self.graph, self.blocks, self.kind, self.workers = graph, blocks, kind, workers
+        self.stops, self.correction, self.restart = stops, correction, restart
         self.watch, self.watched = watch, graph.place[watch.rows] if watch else None
         self.columns = columns(blocks, width)
-        self.evidence = evidence[graph.order]
-        self.parts = graph.parts(max(1, CELLS_AT_ONCE // width), kind)
-        self.current = start(self.evidence, blocks).astype(kind, copy=False)
-        self.following = np.empty_like(self.current)
-        self.fell_back = np.zeros((n, len(blocks)), dtype=bool)
-        self.mass = np.ones((n, len(blocks)), dtype=kind)
+        self.at_once = max(1, CELLS_AT_ONCE // width)
+        self.evidence = workers.empty("evidence", (n, width), evidence.dtype)
+        self.fell_back = workers.empty("fell back", (n, len(blocks)), np.bool_)
+        self.mass = workers.empty("mass", (n, len(blocks)), kind)
+        # Confidences before a step and after it; and, if some are kept, what is free meanwhile.
+        names = "abc" if workers.keeps and watch is None else "ab"
+        self.states = {name: workers.empty(f"state {name}", (n, width), kind) for name in names}
+        self.turn, self.held = [*names], ""
+        self.copy, spare = 0, len(names) - 2
+        self.copies = [
+            workers.empty(f"copy {number}", (spare * n, len(blocks)), np.bool_) for number in (0, 1)
+        ]
+        self.stopped: dict[int, Stop] = {}
         self.least = FAINT if kind is np.float32 else 0.0
         self.still = max(STILL, float(np.finfo(kind).eps))
         self.faint = False  # has a row next to no mass, too little for this precision?
         self.done = 0
+        if not self._resumed():
+            begin = Begin(
+                graph.order,
+                workers.share("given", evidence),
+                blocks,
+                self.evidence,
+                self.current,
+                self.fell_back,
+                self.mass,
+            )
+            self._all("begin", begin)
 
-    def go(self, workers: Workers, progress: Callable[[int], None]) -> None:
+    @property
+    def current(self) -> Numbers:
+        """Return the confidences after the last step."""
+        return self.states[self.turn[0]]
+
+    def go(self, progress: Callable[[int], None]) -> None:
         """Take steps until every CF stops, nothing moves or whoever watches has seen enough."""
-        stopped: list[tuple[int, Floats, Mask, Floats]] = []
-        moving = True
+        moving, moment = True, monotonic()
         while moving and self.done < self.stops.max() and not self.faint:
-            for faint in workers.map(self._step, self.parts):
-                self.faint |= faint
+            before, after = (self.states[name] for name in self.turn[:2])
+            step = Step(
+                self.graph,
+                self.evidence,
+                before,
+                after,
+                self.fell_back,
+                self.mass,
+                self.blocks,
+                self.least,
+                correction=self.correction,
+                restart=self.restart,
+            )
+            self.faint = any(self._all("step", step))
             self.done += 1
-            moving = self.done % WATCH != 0 or self._motion(workers) > self.still
-            self.current, self.following = self.following, self.current
+            moving = self.done % WATCH != 0 or max(self._all("motion", Motion(before, after))) > (
+                self.still
+            )
+            first, second, *free = self.turn
+            self.turn = [second, *free, first] if first == self.held else [second, first, *free]
             last = not moving or self.done == self.stops.max()
             if self.watch and not self.faint and (last or self.done in self.watch.steps):
-                moving &= not self.watch.see(self.done, self.current[self.watched].astype(float))
+                seen = np.asarray(self.current[self.watched], dtype=float)
+                moving &= not self.watch.see(self.done, seen)
             if self.done < self.stops.max():
-                stopped += [
-                    self._state(cf) for cf, stop in enumerate(self.stops) if stop == self.done
-                ]
+                for cf in np.flatnonzero(self.stops == self.done).tolist():
+                    self._stop(cf)
             progress(self.done)
-        for cf, confidences, fell_back, mass in stopped:
-            self.current[:, self.columns[cf]] = confidences
-            self.fell_back[:, cf], self.mass[:, cf] = fell_back, mass
+            if moving and len(self.turn) > 2 and monotonic() - moment > KEPT_SECONDS:
+                self._keep()
+                moment = monotonic()
 
-    def _step(self, part: tuple[slice, "sp.csr_array"]) -> bool:
-        """Take one step for a part of the rows; return whether a block has next to no mass."""
-        rows, weights = part
-        prior = weights @ self.current
-        if not self.correction:
-            if self.restart:
-                prior *= 1 - self.restart
-                prior += self.restart * start(self.evidence[rows], self.blocks)
-            self.following[rows] = prior
+    def end(self, confidences: Floats, fell_back: Mask, mass: Floats, *, rescaled: bool) -> None:
+        """Bring it all back to the order of the table; single precision to the last digit."""
+        own = Stop(self.current, self.fell_back, self.mass)
+        given = Stop(confidences, fell_back, mass)
+        blocks = self.blocks if rescaled else None
+        end = End(self.graph.order, own, self.stopped, tuple(self.columns), given, blocks)
+        self._all("end", end)
+
+    def drop(self) -> None:
+        """Let go of all arrays."""
+        stopped = (array for one in self.stopped.values() for array in one.arrays)
+        states = self.states.values()
+        own = self.evidence, self.fell_back, self.mass, *self.copies
+        self.workers.drop(*own, *states, *stopped)
+
+    def _all(self, name: str, kernel: Callable[[slice], Result]) -> list[Result]:
+        """Return what a kernel returns, part by part."""
+        n, at_once = len(self.graph), self.at_once
+        done = self.workers.rows(name, kernel, n, at_once=at_once, marked=False)
+        return [result for _, result in done]
+
+    def _room(self, cf: int) -> Stop:
+        block = self.columns[cf]
+        shape = len(self.graph), block.stop - block.start, 1
+        return Stop.empty(f"stop {cf}", shape, self.kind, self.workers)
+
+    def _stop(self, cf: int) -> None:
+        """Take note of where a CF is."""
+        self.stopped[cf] = self._room(cf)
+        own = Stop(self.current, self.fell_back, self.mass)
+        self._all("stop", Copy(own, self.stopped[cf], cf, self.columns[cf]))
+
+    def _keep(self) -> None:
+        """Keep where the walk is, for a run that is resumed."""
+        self.held = self.turn[0]
+        # Rows that fall back after this must not seem to have done so before: a copy, beside the
+        # one that was kept before.
+        self.copy = 1 - self.copy
+        copy = self.copies[self.copy]
+        copy[...] = self.fell_back
+        facts = {
+            "done": self.done,
+            "turn": self.turn,
+            "stopped": [*self.stopped],
+            "copy": self.copy,
+        }
+        stopped = (array for one in self.stopped.values() for array in one.arrays)
+        self.workers.keep("walk", facts, self.evidence, self.current, copy, *stopped)
+
+    def _resumed(self) -> bool:
+        """Return whether a walk was kept, and go on where it was."""
+        facts = self.workers.kept("walk")
+        if facts is None or self.watch is not None:
             return False
-        _, mass = posterior(
-            prior,
-            self.evidence[rows],
-            over=self.blocks,
-            fallback=Fallback.CELL,
-            out=self.following[rows],
-        )
-        empty = mass == 0
-        self.mass[rows] = mass
-        self.fell_back[rows] |= empty
-        return bool(((mass < self.least) & ~empty).any())
-
-    def _motion(self, workers: Workers) -> float:
-        """Return how far the last step moved a confidence, at most."""
-
-        def motion(part: tuple[slice, "sp.csr_array"]) -> float:
-            rows, _ = part
-            return float(np.abs(self.following[rows] - self.current[rows]).max())
-
-        return max(workers.map(motion, self.parts))
-
-    def _state(self, cf: int) -> tuple[int, Floats, Mask, Floats]:
-        """Return a copy of where a CF stands."""
-        confidences = self.current[:, self.columns[cf]].copy()
-        return cf, confidences, self.fell_back[:, cf].copy(), self.mass[:, cf].copy()
-
-
-def beside_neighbors(neighbors: Ints, weights: Floats) -> Ints:
-    """Return the rows in an order in which most lie near the neighbors they lean on.
-
-    Popular rows have no say in it: they are near everyone or no one, and the time to find the
-    order would grow with the square of their followers. A small table is in the cache as it is.
-    """
-    n, k = neighbors.shape
-    if n <= SMALL:
-        return np.arange(n)
-    from scipy.sparse.csgraph import reverse_cuthill_mckee  # noqa: PLC0415 — not for small tables
-
-    followers = np.bincount(neighbors[weights > 0], minlength=n)
-    near = np.where(followers[neighbors] > POPULAR * k, 0, weights)
-    return np.asarray(reverse_cuthill_mckee(_matrix(neighbors, near)))
-
-
-def _matrix(neighbors: Ints, weights: Floats) -> "sp.csr_array":
-    """Return H, n × n, without the neighbors of weight 0."""
-    import scipy.sparse as sp  # noqa: PLC0415 — loads slowly
-
-    n, k = neighbors.shape
-    kind = np.int32 if n * k < np.iinfo(np.int32).max else np.int64
-    # Copies (flatten, astype), because zeros are eliminated in place.
-    places = np.arange(0, n * k + 1, k, dtype=kind)
-    matrix = sp.csr_array((weights.flatten(), neighbors.astype(kind).ravel(), places), shape=(n, n))
-    matrix.eliminate_zeros()
-    return matrix
+        self.done, self.turn = facts["done"], facts["turn"]
+        self.held, self.copy = self.turn[0], facts["copy"]
+        self.fell_back[...] = self.copies[self.copy]
+        self.stopped = {cf: self._room(cf) for cf in facts["stopped"]}
+        return True

@@ -11,7 +11,9 @@ would depend on the rows beside or before it. OSQP stops early and only its supp
 the multipliers, which separate zeros from small weights long before the weights do. On S the
 optimum is w ∝ (G/τ + λI)_S⁻¹ 1, exact to rounding, and the optimality conditions are checked over
 all k neighbors. A row that fails the check has its support corrected and, should that not settle
-it, goes to an active-set solver; such rows, and those that OSQP gave up on, are counted.
+it, goes to an active-set solver; such rows, and those that OSQP gave up on, are counted. In a small
+table all neighbors are the first support. Corrections lead to the same one, and OSQP is asked only
+where they do not.
 """
 
 import signal
@@ -19,18 +21,22 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Self
 
 import numpy as np
 
-from cfl_cli.core.arrays import Floats, Ints, Mask, Singles
-from cfl_cli.core.parallel import Workers, interrupts_wait, slices
+from cfl_cli.core.arrays import Floats, Ints, Mask, Places, Singles
+from cfl_cli.core.parallel import Engine, interrupts_wait, slices
 from cfl_cli.core.wording import option
 from cfl_cli.errors import ResourceError
+from cfl_cli.steps.support import first_support
 
 if TYPE_CHECKING:
     import osqp
 
+FEW = 4000  # rows, for which OSQP is not asked: to load it and set it up takes longer than it saves
+EASY = 0.01  # ridge from which on corrections settle a support that begins with all neighbors
 STACK = 100  # rows per OSQP problem: fewer pay more overhead, more wait for the slowest row
 PRECISION = 1e-2  # OSQP's; only the support is read off its answer
 CORRECTIONS = 10  # of a misjudged support, before the active-set solver takes over
@@ -48,36 +54,68 @@ class Weights:
 
 def solve(
     features: Floats,
-    neighbors: Ints,
+    neighbors: Places,
     *,
     ridge: float,
-    workers: Workers,
+    workers: Engine,
     progress: Callable[[int], None] = lambda _: None,
 ) -> Weights:
     """Return the weights of every row's neighbors; each row's are ≥ 0 and sum to 1."""
     n, k = neighbors.shape
-    values = np.empty((n, k))
-    own = threading.local()  # an OSQP workspace belongs to one thread
+    values = workers.empty("weights", (n, k), np.float64)
+    weigh = Weigh(features, neighbors, values, ridge)
+    rescued = 0
+    for part, more in workers.rows("weights", weigh, n, at_once=rows_at_once(k, features.shape[1])):
+        rescued += more
+        progress(part.stop)
+    return Weights(values, rescued)
 
-    def settle(part: slice) -> int:
-        if not hasattr(own, "workspace"):
-            own.workspace = Workspace.set_up(k, ridge=ridge)
-        difference = features[neighbors[part]]
-        difference -= features[part, None, :]
-        grams = gram(difference, ridge=ridge)
-        values[part], rescued = sharpen(grams, own.workspace.solve(grams))
+
+@dataclass(frozen=True)
+class Weigh:
+    """A kernel: the weights of some rows' neighbors."""
+
+    features: Floats
+    neighbors: Places
+    values: Floats  # n × k, to be filled
+    ridge: float
+
+    def __call__(self, part: slice) -> int:
+        """Weigh the neighbors of some rows; return how many rows OSQP did not settle."""
+        difference = self.features[self.neighbors[part]]
+        difference -= self.features[part, None, :]
+        grams = gram(difference, ridge=self.ridge)
+        weights, rescued = self._settled(grams)
+        check(weights, first=part.start)
+        self.values[part] = weights
         return rescued
 
-    rescued = 0
-    parts = slices(n, rows_at_once(k, features.shape[1]))
-    with interrupts_wait(), listener_kept():
-        for part, more in zip(parts, workers.map(settle, parts), strict=True):
-            rescued += more
-            progress(part.stop)
-            if signal.SIGINT in signal.sigpending():
-                break
-    check(values)
-    return Weights(values, rescued)
+    def _settled(self, grams: Floats) -> tuple[Floats, int]:
+        n, ridge = len(self.features), self.ridge
+        if n < FEW and ridge >= EASY:
+            weights, rescued = sharpen(grams, np.ones_like(grams[:, 0]))
+            if not rescued:
+                return weights, 0
+        osqp = partial(by_osqp, ridge=ridge)
+        return sharpen(grams, first_support(grams, osqp, ridge=ridge, stack=STACK, rows=n))
+
+    @contextmanager
+    def guard(self) -> Iterator[None]:
+        """Let a Ctrl-C wait, and be heard by Python."""
+        with interrupts_wait(), listener_kept():
+            yield
+
+
+OWN = threading.local()  # an OSQP workspace belongs to one thread
+
+
+def by_osqp(grams: Floats, *, ridge: float) -> Floats:
+    """Return what OSQP says of rows, by a workspace of this thread; see `Workspace.solve`."""
+    key = grams.shape[1], ridge
+    if getattr(OWN, "of", None) != key:
+        OWN.workspace, OWN.of = Workspace.set_up(key[0], ridge=ridge), key
+    rough: Floats = OWN.workspace.solve(grams)
+    return rough
 
 
 def rows_at_once(k: int, dimensions: int) -> int:
@@ -86,7 +124,7 @@ def rows_at_once(k: int, dimensions: int) -> int:
 
 
 def solve_around(
-    points: Floats | Singles, asked: Floats, neighbors: Ints, *, ridge: float, workers: Workers
+    points: Floats | Singles, asked: Floats, neighbors: Ints, *, ridge: float, workers: Engine
 ) -> Floats:
     """Return the weights of the neighbors that any `asked` points have among `points`, m × k.
 
@@ -103,7 +141,7 @@ def solve_around(
     at_once = max(1, CELLS_AT_ONCE // (k * max(k, asked.shape[1])))
     for _ in workers.map(settle, slices(m, at_once)):
         pass
-    check(values, fitted=False)
+    check(values)
     return values
 
 
@@ -261,14 +299,17 @@ def listener_kept() -> Iterator[None]:
             signal.signal(signal.SIGINT, handler)
 
 
-def check(weights: Floats, *, fitted: bool = True) -> None:
-    """Raise unless every row's weights are ≥ 0 and sum to 1; new rows are not those `fitted`."""
+def check(weights: Floats, *, first: int | None = None) -> None:
+    """Raise unless every row's weights are ≥ 0 and sum to 1.
+
+    `first` is the number of the first of them, from 0; None: they are new rows.
+    """
     sums = weights.sum(axis=1)
     sound = (weights >= 0).all(axis=1) & (np.abs(sums - 1) <= 1e-9)
     if not sound.all():
         row = int(np.argmin(sound))
-        whose = f"row {row + 1:,}" if fitted else "a new row"
-        way_out = f"{'try' if fitted else 'fit again with'} a larger {option('ridge')}"
+        whose = "a new row" if first is None else f"row {first + row + 1:,}"
+        way_out = f"{'fit again with' if first is None else 'try'} a larger {option('ridge')}"
         raise ResourceError(
             f"{whose}: the solvers gave its neighbors weights that are negative or do not "
             f"sum to 1 (least {weights[row].min():.3g}, sum {sums[row]:.12g}): {way_out}"

@@ -38,7 +38,7 @@ from cfl_cli.core import draws
 from cfl_cli.core.arrays import Floats, Ints, Mask
 from cfl_cli.core.exclusions import distinct
 from cfl_cli.core.known import Known
-from cfl_cli.core.parallel import Workers
+from cfl_cli.core.parallel import Engine
 from cfl_cli.trust.clusters import Points
 
 LEVEL = 0.001  # how often a table without copies may look as if it had some
@@ -105,7 +105,7 @@ class Judged:
     probability: Floats  # m: of being a copy, for rows that agree
 
 
-def find(known: Known, *, workers: Workers, seed: int) -> Copies | None:
+def find(known: Known, *, workers: Engine, seed: int) -> Copies | None:
     """Return the rows that are copies of others; None: nothing speaks for copies."""
     cells = CfCells(known)
     if not cells.logs.any():  # all are exact or empty

@@ -10,9 +10,10 @@ from cfl_cli.core.parallel import Workers
 from cfl_cli.core.settings import Settings
 from cfl_cli.estimators import graph as module
 from cfl_cli.estimators import graph_stages
-from cfl_cli.estimators.graph import scale_by_domain
+from cfl_cli.estimators.graph_fitted import scale_by_domain
+from cfl_cli.steps.flow import Graph
 from cfl_cli.steps.neighbors import nearest
-from cfl_cli.steps.propagate import Graph, propagate
+from cfl_cli.steps.propagate import propagate
 from cfl_cli.steps.weights import solve
 
 DEFAULTS = {"k": 5, "iterations": 20, "gamma": 0.25, "ridge": 0.3, "seed": 0}
@@ -45,9 +46,10 @@ def table(seed, n=80):
 def test_gamma_zero_is_one_round(workers):
     features, candidates = table(0)
     found = estimate(features, candidates, gamma=0.0).confidences
-    neighbors = nearest(features, k=5, seed=0, workers=workers).rows
-    weights = solve(features, neighbors, ridge=0.3, workers=workers).values
-    once = propagate(Graph(neighbors, weights), candidates, BLOCKS, iterations=20, workers=workers)
+    near = nearest(features, k=5, seed=0, workers=workers)
+    weights = solve(features, near.rows, ridge=0.3, workers=workers).values
+    graph = Graph.of(near.rows, weights, near.order, workers=workers)
+    once = propagate(graph, candidates, BLOCKS, iterations=20, workers=workers)
     np.testing.assert_array_equal(found, once.confidences)
 
 

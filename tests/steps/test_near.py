@@ -33,7 +33,7 @@ def near(points, row, wanted):
 def searchers(points, wanted, workers):
     return {
         "tree": KDTree.of(points, wanted=wanted).search,
-        "dense": Dense(points, wanted).search,
+        "dense": Dense.of(points, wanted).search,
         "lists": Lists.of(points, wanted=wanted, workers=workers).search,
     }
 
@@ -69,7 +69,7 @@ def test_a_crowd_of_ties_is_left_to_the_dense_searcher(workers):
     points = np.eye(1500)
     lists = Lists.of(points, wanted=6, workers=workers)
     assert len(lists.search(np.arange(10)).row) == 0
-    found = Dense(points, 6).search(np.arange(2))
+    found = Dense.of(points, 6).search(np.arange(2))
     assert len(found.row) == 2 * 1500
 
 

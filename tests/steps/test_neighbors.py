@@ -157,7 +157,7 @@ def test_thousands_of_ties_in_many_dimensions_need_little_memory(workers):
 
 
 def test_minus_zero_is_zero():
-    assert len(Groups.of(np.array([[0.0], [-0.0], [1.0]])).points) == 2
+    assert len(Groups.here(np.array([[0.0], [-0.0], [1.0]])).points) == 2
 
 
 @given(pool=st.integers(1, 30), wanted=st.integers(0, 30), seed=st.integers(0, 99))

@@ -1,3 +1,4 @@
+import threading
 from itertools import combinations
 
 import numpy as np
@@ -144,6 +145,29 @@ def test_osqp_identifies_the_neighbors_that_count(workers):
     assert (counts == truth).all(axis=1).mean() > 0.95  # the rest is what corrections are for
 
 
+@pytest.mark.parametrize("ridge", [0.001, 0.03, RIDGE])
+def test_a_small_table_has_the_same_weights_with_osqp_and_without(ridge, workers, monkeypatch):
+    features = np.random.default_rng(5).random((300, 5))
+    neighbors = nearest(features, k=20, workers=workers).rows
+    without = solve(features, neighbors, ridge=ridge, workers=workers)
+    monkeypatch.setattr(module, "FEW", 0)
+    asked = solve(features, neighbors, ridge=ridge, workers=workers)
+    np.testing.assert_array_equal(without.values, asked.values)
+    assert without.rescued_rows == asked.rescued_rows == 0
+
+
+def test_osqp_is_asked_where_corrections_do_not_settle_a_small_table(workers, monkeypatch):
+    features = np.random.default_rng(5).random((300, 5))
+    neighbors = nearest(features, k=50, workers=workers).rows
+    monkeypatch.setattr(module, "FEW", 0)
+    asked = solve(features, neighbors, ridge=0.001, workers=workers)
+    monkeypatch.setattr(module, "FEW", 4000)
+    monkeypatch.setattr(module, "EASY", 0)  # a ridge that small leaves rows unsettled
+    found = solve(features, neighbors, ridge=0.001, workers=workers)
+    np.testing.assert_array_equal(found.values, asked.values)
+    assert found.rescued_rows == asked.rescued_rows
+
+
 def test_a_workspace_forgets_the_stack_before():
     half = np.random.default_rng(2).normal(size=(2, 100, 8, 3))
     first, second = half @ half.transpose(0, 1, 3, 2) + 0.1 * np.eye(8)
@@ -156,12 +180,14 @@ def test_rows_that_osqp_gives_up_on_are_solved_and_counted(workers, monkeypatch)
     features = np.random.default_rng(6).random((150, 4))
     neighbors = nearest(features, k=10, workers=workers).rows
     expected = solve(features, neighbors, ridge=RIDGE, workers=workers).values
+    monkeypatch.setattr(module, "FEW", 0)
 
     class Impatient(osqp.OSQP):
         def setup(self, *args, **settings):
             return super().setup(*args, **{**settings, "max_iter": 1, "check_termination": 1})
 
     monkeypatch.setattr(osqp, "OSQP", Impatient)
+    monkeypatch.setattr(module, "OWN", threading.local())  # no thread has a workspace yet
     found = solve(features, neighbors, ridge=RIDGE, workers=workers)
     assert found.rescued_rows == 150
     assert np.abs(found.values - expected).max() < 1e-9
@@ -187,9 +213,9 @@ def test_a_hopeless_start_ends_at_the_optimum():
 )
 def test_weights_off_the_simplex_never_leave(bad, numbers):
     with pytest.raises(ResourceError) as error:
-        check(np.array([[0.5, 0.5], bad, [2.0, 2.0]]))
+        check(np.array([[0.5, 0.5], bad, [2.0, 2.0]]), first=40)
     assert str(error.value) == (
-        "row 2: the solvers gave its neighbors weights that are negative or do not sum to 1 "
+        "row 42: the solvers gave its neighbors weights that are negative or do not sum to 1 "
         f"({numbers}): try a larger ridge"
     )
 

@@ -1,0 +1,279 @@
+"""The points near those of one neighbor list, compiled.
+
+Lists are looked at in the order of the least distance that any point of the home list can have from
+theirs, and a point is done as soon as that exceeds its r: nobody looks at all centers. r, the
+distance of the m-th nearest point, shrinks as points are found. Distances are rough first, from
+products in single precision whose error is bounded, and what can be near by them is measured in
+double precision. A point's neighbors are *sure* if no two of them are so near to equally far that
+rounding could decide, and if each stands for one row.
+"""
+
+import numpy as np
+from numba import boolean, float32, float64, int64, njit, types, void
+
+WIDTH = 256  # points whose distances are computed at once; they stay in the nearest cache
+BLOCK = 32  # of these are passed over together if none is near
+SURE = 8  # times TIE, between squares: double the difference that makes distances a tie
+U = np.uintp  # whose indices are never negative, which spares a check
+
+OPTIONS = {"nogil": True, "error_model": "numpy"}
+ROUGH = {"contract", "nsz", "reassoc"}  # sums in any order: their error is bounded as a whole
+
+
+@njit(fastmath=ROUGH, **OPTIONS)
+def fill(rough, offsets, place, size, width, left, row, dimensions):
+    """Write squared distances from a point to those of a list, from products."""
+    size, place, width = U(size), U(place), U(width)
+    row, dimensions = U(row), U(dimensions)
+    last, shift = place + dimensions * size, left[row, dimensions]
+    for p in range(width):
+        rough[p] = offsets[last + p] + shift
+    j = U(0)
+    while j + U(4) <= dimensions:
+        a, b = left[row, j], left[row, j + U(1)]
+        c, d = left[row, j + U(2)], left[row, j + U(3)]
+        first = place + j * size
+        second, third, fourth = first + size, first + size + size, first + size + size + size
+        for p in range(width):
+            rough[p] += (
+                a * offsets[first + p]
+                + b * offsets[second + p]
+                + c * offsets[third + p]
+                + d * offsets[fourth + p]
+            )
+        j += U(4)
+    if j + U(2) <= dimensions:
+        a, b, first = left[row, j], left[row, j + U(1)], place + j * size
+        second = first + size
+        for p in range(width):
+            rough[p] += a * offsets[first + p] + b * offsets[second + p]
+        j += U(2)
+    if j < dimensions:
+        a, first = left[row, j], place + j * size
+        for p in range(width):
+            rough[p] += a * offsets[first + p]
+
+
+@njit(fastmath=ROUGH | {"nnan"}, **OPTIONS)
+def least(rough, place):
+    """Return the least of a block of numbers."""
+    place = U(place)
+    number = rough[place]
+    for p in range(U(BLOCK)):
+        number = min(number, rough[place + p])
+    return number
+
+
+@njit(fastmath=ROUGH, **OPTIONS)
+def along(offsets, row, towards, b):
+    """Return how far a point lies from its center towards another."""
+    row, b = U(row), U(b)
+    length = np.float32(0)
+    for j in range(U(offsets.shape[1])):
+        length += offsets[row, j] * towards[b, j]
+    return length
+
+
+@njit(fastmath=ROUGH, **OPTIONS)
+def apart(own, row, points, point):
+    """Return the squared distance between two points."""
+    row, point = U(row), U(point)
+    square = 0.0
+    for j in range(U(own.shape[1])):
+        difference = own[row, j] - points[point, j]
+        square += difference * difference
+    return square
+
+
+@njit(**OPTIONS)
+def insert(heap, row, held, number):
+    """Put a number on a row's heap of the least, its largest first; return how many are held."""
+    wanted = heap.shape[1]
+    place = held
+    if held < wanted:
+        while place > 0 and heap[row, (place - 1) // 2] < number:
+            heap[row, place] = heap[row, (place - 1) // 2]
+            place = (place - 1) // 2
+        heap[row, place] = number
+        return held + 1
+    place = 0
+    while 2 * place + 1 < wanted:
+        below = 2 * place + 1
+        if below + 1 < wanted and heap[row, below + 1] > heap[row, below]:
+            below += 1
+        if heap[row, below] <= number:
+            break
+        heap[row, place] = heap[row, below]
+        place = below
+    heap[row, place] = number
+    return held
+
+
+@njit(**OPTIONS)
+def collect(rough, size, first, error, row, bound, heap, held, count, places, lows, again):
+    """Take note of what can be near among the points of a list, and lower the bound of r².
+
+    A negative count says that these were too many for once; then only the bound is of interest.
+    """
+    capacity, wanted = places.shape[1], heap.shape[1]
+    for p in range(size, (size + BLOCK - 1) // BLOCK * BLOCK):
+        rough[p] = np.inf
+    limit = bound[row] + error
+    for start in range(0, size, BLOCK):
+        if least(rough, start) > limit:
+            continue
+        for p in range(start, min(start + BLOCK, size)):
+            square = rough[p]
+            if not square <= limit:
+                continue
+            n = count[row]
+            if n == capacity:
+                n = 0
+                for old in range(capacity):
+                    if lows[row, old] <= bound[row]:
+                        places[row, n], lows[row, n] = places[row, old], lows[row, old]
+                        n += 1
+                if n == capacity:
+                    n = -1
+                count[row] = n
+            if n >= 0:
+                places[row, n], lows[row, n] = first + p, square - error
+                count[row] = n + 1
+            if not again and (held[row] < wanted or square + error < bound[row]):
+                held[row] = insert(heap, row, held[row], square + error)
+                if held[row] == wanted:
+                    bound[row] = heap[row, 0]
+                    limit = bound[row] + error
+
+
+@njit(**OPTIONS)
+def settle(own, row, points, members, bound, count, places, lows, squares, near):
+    """Write what is near, nearest first, and the squared distances; return how many points."""
+    found = 0
+    for old in range(count[row]):
+        if not lows[row, old] <= bound[row]:
+            continue
+        point = members[places[row, old]]
+        square = apart(own, row, points, point)
+        place = found
+        while place > 0 and squares[place - 1] > square:
+            squares[place], near[row, place] = squares[place - 1], near[row, place - 1]
+            place -= 1
+        squares[place], near[row, place] = square, point
+        found += 1
+    return found
+
+
+def _given(kind, dimensions):
+    """Return the type of an array that is only read."""
+    return types.Array(kind, dimensions, "C", readonly=True)
+
+
+@njit(
+    void(
+        *(_given(float64, 2), _given(int64, 1), _given(int64, 1), _given(int64, 1)),
+        *(_given(float64, 2), _given(float32, 1), _given(float32, 1), _given(int64, 1)),
+        *(int64, _given(int64, 1), _given(float64, 1), _given(float32, 2)),
+        *(int64, float64, float64, int64[:, ::1], int64[::1], boolean[::1]),
+    ),
+    cache=True,
+    **OPTIONS,
+)
+def scan(
+    points,  # u × d
+    asked,  # q: points of one list
+    members,  # as the next four, those of `Lists`
+    begin,
+    centers,
+    radius,
+    offsets,  # flat
+    sizes,  # u: how many rows each point stands for
+    home,  # the list
+    order,  # L: lists in the order in which they are looked at, `home` first
+    key,  # L, ascending in that order: how near a list's points can come to the center of `home`
+    towards,  # L × d: the directions to the lists
+    wanted,
+    rounding,
+    tie,
+    near,  # q × most: gets the points that are near
+    found,  # q: gets how many; 0 for points in a crowd
+    sure,  # q: gets whether the first `wanted` and their order are beyond doubt
+):
+    """Find the points near those of one list."""
+    total, dimensions = len(asked), points.shape[1]
+    rough = np.empty(WIDTH, np.float32)
+    own, away = np.empty((total, dimensions)), np.empty(total)
+    offset = np.empty((total, dimensions), np.float32)
+    left, error = np.empty((total, dimensions + 1), np.float32), np.empty(total, np.float32)
+    bound, radii = np.full(total, np.inf, np.float32), np.full(total, np.inf)
+    heap, held = np.empty((total, wanted), np.float32), np.zeros(total, np.int64)
+    count, places = np.zeros(total, np.int64), np.empty((total, near.shape[1]), np.int64)
+    lows = np.empty((total, near.shape[1]), np.float32)
+    alive, visiting = np.empty(total, np.int64), np.empty(total, np.int64)
+    for row in range(total):
+        square = 0.0
+        for j in range(dimensions):
+            own[row, j] = points[asked[row], j]
+            offset[row, j] = own[row, j] - centers[home, j]
+            square += (own[row, j] - centers[home, j]) ** 2
+        away[row] = np.sqrt(square)
+
+    for again in (False, True):
+        # The second time for rows that had too many points in reach before the bound was good.
+        living = 0
+        for row in range(total):
+            if not again or count[row] < 0:
+                alive[living], count[row] = row, 0
+                living += 1
+        for turn in range(len(order)):
+            b = order[turn]
+            still, visits = 0, 0
+            for place in range(living):
+                row = alive[place]
+                if key[turn] - away[row] > radii[row]:
+                    continue
+                alive[still] = row
+                still += 1
+                if turn == 0 or key[turn] - along(offset, row, towards, b) <= radii[row]:
+                    visiting[visits] = row
+                    visits += 1
+            living = still
+            if living == 0:
+                break
+            for place in range(visits):
+                shift = 0.0
+                for j in range(dimensions):
+                    difference = own[visiting[place], j] - centers[b, j]
+                    left[place, j] = -2 * difference
+                    shift += difference * difference
+                left[place, dimensions] = shift
+                error[place] = rounding * (shift + radius[b] * radius[b])
+            size, base = begin[b + 1] - begin[b], begin[b] * (dimensions + 1)
+            for first in range(0, size, WIDTH):
+                some = min(WIDTH, size - first)
+                # Whole blocks are quicker: what is beyond means nothing and is passed over.
+                width = (some + BLOCK - 1) // BLOCK * BLOCK
+                if base + dimensions * size + first + width > len(offsets):
+                    width = some
+                for place in range(visits):
+                    row = visiting[place]
+                    fill(rough, offsets, base + first, size, width, left, place, dimensions)
+                    collect(
+                        *(rough, some, begin[b] + first, error[place], row),
+                        *(bound, heap, held, count, places, lows, again),
+                    )
+            for place in range(visits):
+                row = visiting[place]
+                radii[row] = np.sqrt(max(bound[row], np.float32(0)))
+
+    squares = np.empty(near.shape[1])
+    for row in range(total):
+        sure[row], found[row] = False, 0
+        if count[row] < 0:
+            continue
+        found[row] = settle(own, row, points, members, bound, count, places, lows, squares, near)
+        sure[row] = near[row, 0] == asked[row]
+        for place in range(wanted):
+            sure[row] &= sizes[near[row, place]] == 1
+            if place + 1 < found[row]:
+                sure[row] &= squares[place + 1] > squares[place] * (1 + SURE * tie)

@@ -1,0 +1,63 @@
+"""Neighbor lists scanned by compiled code, where there is some and it is worth it.
+
+Of points whose neighbors are beyond doubt, these come back at once; of others, all pairs that can
+matter, measured as the plain search does: so that equal distances are told from unequal ones alike.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from cfl_cli.core.arrays import Ints
+from cfl_cli.steps.compiled import kernel
+from cfl_cli.steps.distances import TIE, Pairs, measure
+from cfl_cli.steps.near_lists import CROWD, Lists, directions
+
+LARGEST = 1e15  # a distance whose square is far within single precision
+
+
+@dataclass(frozen=True)
+class Scanned:
+    """What a scan has found; a point that is in neither was left to the next searcher."""
+
+    sure: Ints  # s: places among the asked points
+    nearest: Ints  # s × (wanted − 1): the nearest other points of each, in order
+    near: Pairs  # what is near the others
+
+
+def scan(lists: Lists, asked: Ints, size: Ints) -> Scanned | None:
+    """Return what is near the asked points; None where plain code is to search.
+
+    Points stand for `size` rows each. Neighbors are sure only if each is a single row.
+    """
+    compiled = kernel("scan", rows=len(lists.members))
+    if compiled is None or not lists.slack < LARGEST * lists.rounding:
+        return None
+    most = CROWD * lists.wanted
+    near = np.empty((len(asked), most), dtype=np.int64)
+    found, sure = np.empty(len(asked), dtype=np.int64), np.empty(len(asked), dtype=bool)
+    home = lists.home[asked]
+    offsets = np.asarray(lists.offsets).reshape(-1)
+    for part in _runs(home):
+        a = int(home[part.start])
+        apart, towards = directions(lists.centers, a)
+        key = apart - lists.slack - lists.reach[a]
+        key[a] = -np.inf
+        order = np.argsort(key, kind="stable")
+        compiled(
+            *(lists.points, asked[part], lists.members, lists.begin),
+            *(lists.centers, lists.radius, offsets, size),
+            *(a, order, key[order], towards),
+            *(lists.wanted, lists.rounding, TIE),
+            *(near[part], found[part], sure[part]),
+        )
+    row, place = np.nonzero(np.arange(most) < np.where(sure, 0, found)[:, None])
+    point = near[row, place]
+    pairs = Pairs(row, point, measure(lists.points, asked[row], point))
+    return Scanned(np.flatnonzero(sure), near[sure, 1 : lists.wanted], pairs)
+
+
+def _runs(home: Ints) -> list[slice]:
+    """Return the slices of equal numbers that follow each other."""
+    ends = np.flatnonzero(np.diff(home, append=-1)) + 1
+    return [slice(int(begin), int(end)) for begin, end in zip([0, *ends[:-1]], ends, strict=True)]

@@ -1,0 +1,158 @@
+"""Compiled code changes the time and never the answer."""
+
+import sys
+
+import numpy as np
+import pytest
+
+from cfl_cli.steps import compiled, near, weights
+from cfl_cli.steps.near_lists import Lists
+from cfl_cli.steps.near_scan import scan
+from cfl_cli.steps.neighbors import nearest
+from cfl_cli.steps.support import first_support
+
+RNG = np.random.default_rng(5)
+CLOUDS = RNG.normal(size=(2500, 6)) + 4 * RNG.integers(0, 3, size=(2500, 1))
+TABLES = {
+    "no two distances alike": CLOUDS,
+    "a grid, where most distances are ties": np.round(CLOUDS),
+    "many rows of each kind": np.repeat(CLOUDS[:2100], RNG.integers(1, 5, 2100), axis=0),
+    "some coordinates without any difference": np.hstack([CLOUDS, np.ones((2500, 3))]),
+    "far from zero": CLOUDS * 1e-3 + 1e3,
+}
+
+
+@pytest.fixture
+def always(monkeypatch):
+    """Compiled code is used for the smallest tables."""
+    pytest.importorskip("numba")
+    monkeypatch.setattr(compiled, "ROWS", 0)
+
+
+def never(monkeypatch):
+    monkeypatch.setattr(compiled, "ROWS", 1 << 62)
+
+
+def distances(points):
+    return np.linalg.norm(points[:, None] - points, axis=2)
+
+
+@pytest.mark.parametrize("table", TABLES)
+def test_neighbors_are_those_of_the_plain_search(always, table, workers, monkeypatch):
+    features = TABLES[table]
+    fast = nearest(features, k=7, workers=workers)
+    never(monkeypatch)
+    plain = nearest(features, k=7, workers=workers)
+    np.testing.assert_array_equal(fast.rows, plain.rows)
+    assert fast.recall == plain.recall == 1
+
+
+def test_an_approximate_search_is_the_plain_one(always, workers, monkeypatch):
+    monkeypatch.setattr(near, "EXACT_POINTS", 0)
+    monkeypatch.setattr(near, "RECALL", 0.9)
+    features = np.round(RNG.random((3000, 12)), 1)
+    fast = nearest(features, k=7, workers=workers)
+    never(monkeypatch)
+    plain = nearest(features, k=7, workers=workers)
+    np.testing.assert_array_equal(fast.rows, plain.rows)
+    assert 0.9 <= fast.recall == plain.recall < 1
+
+
+@pytest.mark.parametrize("wanted", [3, 40])  # a list has some twenty points
+def test_a_scan_finds_what_a_double_loop_finds(always, wanted, workers):
+    points = CLOUDS[:400]
+    lists = Lists.of(points, wanted=wanted, workers=workers)
+    asked = lists.members[5:395]
+    scanned = scan(lists, asked, np.ones(400, dtype=np.int64))
+    np.testing.assert_array_equal(scanned.sure, np.arange(390))
+    order = np.argsort(distances(points), axis=1)
+    np.testing.assert_array_equal(scanned.nearest, order[asked, 1:wanted])
+    assert not len(scanned.near.row)
+
+
+def test_of_ties_and_of_points_that_are_several_rows_all_that_matters_is_handed_on(always, workers):
+    points = np.unique(np.round(CLOUDS[:600]), axis=0)
+    lists = Lists.of(points, wanted=5, workers=workers)
+    size = np.ones(len(points), dtype=np.int64)
+    size[:50] = 2
+    asked = lists.members
+    scanned = scan(lists, asked, size)
+    far = distances(points)
+    fifth = np.sort(far, axis=1)[:, 4]
+    handed_on = {*scanned.near.row.tolist()}
+    assert not handed_on & {*scanned.sure.tolist()}
+    for row in handed_on:
+        near = np.flatnonzero(far[asked[row]] <= fifth[asked[row]] + 1e-9)
+        assert {*near.tolist()} <= {*scanned.near.point[scanned.near.row == row].tolist()}
+    for row in scanned.sure:
+        assert (np.diff(np.sort(far[asked[row]])[:6]) > 0).all()
+    np.testing.assert_allclose(
+        scanned.near.distance, far[asked[scanned.near.row], scanned.near.point], atol=1e-12
+    )
+
+
+def test_points_in_a_crowd_of_equal_distances_are_left_over(always, workers):
+    points = np.vstack([np.eye(200), np.zeros((1, 200))])  # all at distance 1 from the last
+    lists = Lists.of(points, wanted=2, workers=workers)
+    scanned = scan(lists, np.arange(201), np.ones(201, dtype=np.int64))
+    assert {*scanned.sure.tolist(), *scanned.near.row.tolist()} == {*range(200)}
+
+
+def grams(rows, k, dimensions):
+    return weights.gram(RNG.normal(size=(rows, k, dimensions)) + 0.5, ridge=0.3)
+
+
+@pytest.mark.parametrize(("k", "dimensions"), [(1, 3), (6, 2), (20, 11)])
+def test_the_support_is_that_of_an_active_set_solver(always, k, dimensions):
+    problems = grams(150, k, dimensions)
+    support = first_support(problems, pytest.fail, ridge=0.3, stack=100, rows=150) > 0
+    for problem, counts in zip(problems, support, strict=True):
+        np.testing.assert_array_equal(counts, weights.active_set(problem) > 1e-9)
+
+
+def test_a_stack_with_a_row_that_rounding_decides_is_left_to_osqp_as_it_is(always):
+    problems = grams(250, 3, 4)
+    problems[120] = [[2, 0, 1], [0, 2, 1], [1, 1, 1]]  # the third takes all, and all slopes are 1
+    asked = []
+
+    def by_osqp(some):
+        asked.append(some)
+        return np.full(some.shape[:2], 7.0)
+
+    rough = first_support(problems, by_osqp, ridge=0.3, stack=100, rows=250)
+    np.testing.assert_array_equal(asked, [problems[100:200]])
+    np.testing.assert_array_equal((rough == 7).all(axis=1), np.arange(250) // 100 == 1)
+
+
+@pytest.mark.parametrize("table", TABLES)
+def test_weights_are_those_of_the_plain_solver_to_the_last_bit(always, table, workers, monkeypatch):
+    features = TABLES[table][:600]
+    neighbors = nearest(features, k=12, workers=workers).rows
+    fast = weights.solve(features, neighbors, ridge=0.3, workers=workers)
+    never(monkeypatch)
+    plain = weights.solve(features, neighbors, ridge=0.3, workers=workers)
+    np.testing.assert_array_equal(fast.values, plain.values)
+    assert fast.rescued_rows == plain.rescued_rows == 0
+
+
+@pytest.fixture
+def afresh():
+    """Whether there is compiled code is found out again."""
+    compiled.load.cache_clear()
+    yield
+    compiled.load.cache_clear()
+
+
+@pytest.mark.parametrize("broken", [None, object()])  # not there; there, and it lacks everything
+def test_without_a_numba_that_works_there_is_no_compiled_code(afresh, monkeypatch, broken):
+    for name in ("scan", "support"):
+        monkeypatch.delitem(sys.modules, f"cfl_cli.steps.compiled_{name}", raising=False)
+    monkeypatch.setitem(sys.modules, "numba", broken)
+    monkeypatch.setattr(compiled, "find_spec", lambda _: broken)
+    assert compiled.kernel("scan", rows=10**9) is None
+    assert compiled.kernel("support", rows=10**9) is None
+
+
+def test_small_tables_do_notload_compiled_code(afresh):
+    assert compiled.kernel("scan", rows=compiled.ROWS - 1) is None
+    assert compiled.load.cache_info().misses == 0
