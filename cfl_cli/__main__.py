@@ -3,6 +3,7 @@
 import gc
 import os
 import signal
+import sys
 
 OBJECTS = 250_000  # new ones between searches for garbage; loading makes half as many, to stay
 # What packages would do at their start and we have no use for, unless the user says otherwise.
@@ -10,6 +11,18 @@ UNUSED = {
     "OPENBLAS_NUM_THREADS": "1",  # threads of linear algebra: see parallel.py
     "PYDANTIC_DISABLE_PLUGINS": "__all__",  # a search through all that is installed
 }
+# What LightGBM loads if it is installed, for a second or more, and the command has no use for.
+UNWANTED = ("pandas", "sklearn")
+
+
+class Unwanted:
+    """Makes some packages look as if they were not installed."""
+
+    @staticmethod
+    def find_spec(name: str, path: object = None, target: object = None) -> None:  # noqa: ARG004 — as Python calls it
+        """Raise if the package is one of these; others are found elsewhere."""
+        if name in UNWANTED:
+            raise ModuleNotFoundError(f"No module named {name!r}", name=name)
 
 
 def main() -> None:
@@ -20,6 +33,7 @@ def main() -> None:
     signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
     gc.set_threshold(OBJECTS)
     os.environ.update(UNUSED | os.environ)
+    sys.meta_path.insert(0, Unwanted())
     from cfl_cli.cli.app import main as run  # noqa: PLC0415 — not before the lines above
 
     try:

@@ -48,15 +48,27 @@ def linked(n: int, rows: Ints, others: Ints, groups: Ints | None = None) -> Ints
 
     Rows that belong together by `groups` already still do.
     """
-    # Here, as they load slowly and few tables have anything to link.
-    from scipy.sparse import coo_array  # noqa: PLC0415 — loads slowly
-    from scipy.sparse.csgraph import connected_components  # noqa: PLC0415 — loads slowly
-
     one, other = rows, others
     if groups is not None:
         places = ranks(groups)
         first = np.unique(places, return_index=True)[1]
         one = np.concatenate([rows, np.arange(n)])
         other = np.concatenate([others, first[places]])
-    links = coo_array((np.ones(len(one), dtype=bool), (one, other)), shape=(n, n))
-    return np.asarray(connected_components(links, directed=False)[1], dtype=np.int64)
+    return components(n, one, other)
+
+
+def components(n: int, one: Ints, other: Ints) -> Ints:
+    """Return a number for each of n rows, counted from 0: the same for what pairs of rows link.
+
+    Every row starts as its own first row. Of two linked rows, the later first row follows the
+    earlier, and so do all that follow it; links within what has one first row are done with.
+    """
+    first = np.arange(n)
+    while len(one):
+        low, high = np.minimum(first[one], first[other]), np.maximum(first[one], first[other])
+        apart = low < high
+        one, other, low, high = one[apart], other[apart], low[apart], high[apart]
+        np.minimum.at(first, high, low)
+        while not np.array_equal(further := first[first], first):
+            first = further
+    return np.unique(first, return_inverse=True)[1].reshape(-1)

@@ -1,7 +1,6 @@
 """Why a row of a table is answered so by what was learned from that table."""
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -102,18 +101,6 @@ def explain_row(
             fitted_rows=len(ran.encoded.features),
             warnings=(*ran.warnings, *_of_budget(ran)),
         )
-
-
-@dataclass(frozen=True, eq=False)
-class OfTable:
-    """Explains rows of a table that `impute` filled in: the graph's walk is repeated for each."""
-
-    ran: Ran
-
-    def __call__(self, row: int, cf: str | Sequence[str] | None) -> Explanation:
-        """Return why a row is answered so."""
-        cfs = [block.name for block in self.ran.encoded.blocks]
-        return explain_row(self.ran, row, cfs=chosen_cfs(cf, cfs, self.ran.name))
 
 
 def _steps(origin: Origin) -> tuple[int, ...]:

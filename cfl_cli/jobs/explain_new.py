@@ -1,7 +1,6 @@
 """Why a model answers a new row so; no other row is encoded, and nothing is learned."""
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
 from operator import index
 from typing import Any
 
@@ -70,30 +69,6 @@ def explain_new(
             cells=cells_of(cells, ofs, 0),
             fitted_rows=kept.report.rows,
             warnings=tuple(encoded.warnings),
-        )
-
-
-@dataclass(frozen=True, eq=False)
-class OfNewRows:
-    """Explains rows that a model has answered."""
-
-    kept: Kept
-    cells: pl.DataFrame  # of the columns that are used
-    settings: Settings
-    name: str
-    jobs: int | None
-
-    def __call__(self, row: int, cf: str | Sequence[str] | None) -> Explanation:
-        """Return why a row is answered so."""
-        row = check_row(row, self.cells.height, self.name)
-        return explain_new(
-            self.kept,
-            self.cells[row - 1 : row],
-            self.settings,
-            row=row,
-            cfs=chosen_cfs(cf, [*self.kept.encoding.domains], self.name),
-            name=self.name,
-            jobs=self.jobs,
         )
 
 

@@ -6,12 +6,11 @@ Two distinct OF rows are linked if they are near each other, and a cluster is wh
 """
 
 import numpy as np
-from scipy.sparse import coo_array
-from scipy.sparse.csgraph import connected_components
 
 from cfl_cli.core import draws
 from cfl_cli.core.arrays import Floats, Ints
-from cfl_cli.core.parallel import Workers
+from cfl_cli.core.groups import components
+from cfl_cli.core.parallel import Engine
 from cfl_cli.steps.neighbors import Groups, nearest
 
 NEAR = 8  # distinct OF rows around each one that are looked at
@@ -24,8 +23,8 @@ FEWEST = 16  # pairs within the least of these distances
 class Points:
     """The distinct OF rows, and which of them are near each other."""
 
-    def __init__(self, features: Floats, workers: Workers, seed: int) -> None:
-        self.groups, self.workers, self.seed = Groups.of(features), workers, seed
+    def __init__(self, features: Floats, workers: Engine, seed: int) -> None:
+        self.groups, self.workers, self.seed = Groups.here(features), workers, seed
         sizes = self.groups.size
         self.of_rows = np.empty(len(features), dtype=np.int64)
         self.of_rows[self.groups.members] = np.repeat(np.arange(len(sizes)), sizes)
@@ -56,10 +55,7 @@ class Points:
         if distance == 0:
             return self.of_rows
         one, slot = np.nonzero(self.distance <= distance)
-        size = (len(self.near), len(self.near))
-        links = coo_array((np.ones(len(one), dtype=bool), (one, self.near[one, slot])), shape=size)
-        _, clusters = connected_components(links, directed=False)
-        return np.asarray(clusters, dtype=np.int64)[self.of_rows]
+        return components(len(self.near), one, self.near[one, slot])[self.of_rows]
 
     def largest_share(self, clusters: Ints) -> float:
         """Return the largest share of the points that a cluster holds."""

@@ -17,6 +17,7 @@ from collections.abc import Callable
 import numpy as np
 
 from cfl_cli.core.arrays import Floats, Ints, Mask
+from cfl_cli.core.brent import least, root
 from cfl_cli.core.groups import halves
 from cfl_cli.core.log_score import log_of_mass
 from cfl_cli.core.uniformity import MUTUAL
@@ -117,7 +118,6 @@ class _Cells:
 
     def fit(self) -> float:
         """Return the power that predicts the cells best, drawn towards 1 where they say little."""
-        from scipy.optimize import minimize_scalar  # noqa: PLC0415 — loads slowly
 
         def loss(log_power: float) -> float:
             fit = self.worth * float(self.scores(log_power).sum())
@@ -125,7 +125,7 @@ class _Cells:
 
         place = int(np.argmin([loss(log_power) for log_power in GRID]))
         around = GRID[max(place - 1, 0)], GRID[min(place + 1, len(GRID) - 1)]
-        return float(np.exp(minimize_scalar(loss, bounds=around, method="bounded").x))
+        return float(np.exp(least(loss, *around)))
 
 
 def _allowed(power: float, confidences: Floats, answers: Ints, accuracy: Interval | None) -> float:
@@ -135,8 +135,6 @@ def _allowed(power: float, confidences: Floats, answers: Ints, accuracy: Interva
     """
     if accuracy is None:
         return 1.0
-    from scipy.optimize import brentq  # noqa: PLC0415 — loads slowly
-
     most = (accuracy.value + accuracy.low) / 2
 
     def excess(log_power: float) -> float:
@@ -147,4 +145,4 @@ def _allowed(power: float, confidences: Floats, answers: Ints, accuracy: Interva
         return 1.0
     if excess(np.log(power)) <= 0:
         return power
-    return float(np.exp(brentq(excess, 0.0, np.log(power), xtol=1e-3)))
+    return float(np.exp(root(excess, 0.0, np.log(power), within=1e-3)))

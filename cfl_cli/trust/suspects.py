@@ -168,11 +168,11 @@ class Cells:
 
         It is no less where what is seen is more.
         """
-        from scipy.optimize import isotonic_regression  # noqa: PLC0415 — loads slowly
-
         judged = self.hidden[self.partial[self.hidden]]
         if len(self.hidden) == len(known) or len(judged) == 0:
             return known
+        from scipy.optimize import isotonic_regression  # noqa: PLC0415 — loads slowly
+
         places, where, counts = np.unique(seen[judged], return_inverse=True, return_counts=True)
         means = np.bincount(where, known[judged]) / counts
         rising = isotonic_regression(means, weights=counts.astype(float)).x
