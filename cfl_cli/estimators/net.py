@@ -20,7 +20,7 @@ from cfl_cli.core.arrays import Floats, Ints, Singles
 from cfl_cli.core.blocks import entropies, sizes
 from cfl_cli.core.known import Known, all_but
 from cfl_cli.core.log_score import log_scores
-from cfl_cli.core.parallel import Workers
+from cfl_cli.core.parallel import Engine
 from cfl_cli.core.posterior import Fallback, posterior
 from cfl_cli.core.settings import Settings
 from cfl_cli.core.stages import Expected, Progress, Stage, Work
@@ -61,29 +61,31 @@ def estimate(
     settings: Settings,
     *,
     folds: Sequence[Ints],
-    workers: Workers,
+    workers: Engine,
     progress: Progress,
 ) -> Estimate:
     """Let the network learn while each of the `folds` is hidden, and from all rows."""
     made = net_inputs.Inputs.fit(known.features)
     inputs = made.of(known.features)
-    hidden_priors, nets = _learn(known, inputs, settings.seed, folds, TRAINING, workers, progress)
-    fitted = FittedNet(made, nets)
+    hidden_priors, nets = _learn(
+        known, inputs, settings.seed, (*folds, None), TRAINING, workers, progress
+    )
+    fitted = FittedNet(made, nets[-1])
     answer = fitted.answer(known, workers)
+    # Shuffled cells are learned once, with a fold hidden, and compared with what is learned so.
     mixed = known.shuffled(settings.seed)
     _, others = _learn(mixed, inputs, settings.seed, folds[:1], ON_SHUFFLED, workers, progress)
-    shuffled = FittedNet(made, others).answer(mixed, workers)
+    entropy, shuffled = (
+        entropies(FittedNet(made, run).answer(cells, workers).confidences, known.blocks)
+        for run, cells in ((nets[0], known), (others[0], mixed))
+    )
     return Estimate(
         answer.confidences,
         answer.fell_back,
         answer.mass,
         (Origin("net"),) * len(known.blocks),
         Hidden(np.concatenate(folds), hidden_priors),
-        Null(
-            entropies(answer.confidences, known.blocks).mean(axis=0),
-            entropies(shuffled.confidences, known.blocks).mean(axis=0),
-            len(known),
-        ),
+        Null(entropy.mean(axis=0), shuffled.mean(axis=0), len(known)),
         fitted=fitted,
     )
 
@@ -103,7 +105,7 @@ def memory(size: Size, settings: Settings, *, jobs: int) -> float:  # noqa: ARG0
 
 def stages(size: Size, settings: Settings, *, folds: int) -> list[Expected]:  # noqa: ARG001 — as all have it
     """Return what `estimate` is going to do, and about how long each stage takes."""
-    runs = {TRAINING: folds + 1, ON_SHUFFLED: min(folds, 1) + 1}
+    runs = {TRAINING: folds + 1, ON_SHUFFLED: 1}
     return [Expected.of(stage, size.rows, count * RUN_SECONDS) for stage, count in runs.items()]
 
 
@@ -111,35 +113,40 @@ def _learn(
     known: Known,
     inputs: Singles,
     seed: int,
-    folds: Sequence[Ints],
+    folds: Sequence[Ints | None],
     stage: Stage,
-    workers: Workers,
+    workers: Engine,
     progress: Progress,
-) -> tuple[Floats, NetPerCf]:
-    """Return the priors of the hidden rows, m × ΣK, and the network that has learned from all."""
-    runs = [TrainingRun(known, inputs, seed, fold, workers) for fold in (*folds, None)]
+) -> tuple[Floats, list[NetPerCf]]:
+    """Return the priors of the hidden rows, m × ΣK, and the network that each run has learned.
+
+    There is a run with each of the folds hidden; None of them is from all rows.
+    """
+    runs = [TrainingRun(known, inputs, seed, fold, workers) for fold in folds]
     progress(stage, 0, len(runs))
     learned: list[list[Net]] = []
     for nets in workers.map(TrainingRun.learn, runs):
         learned.append(nets)
         progress(stage, len(learned), len(runs))
-    hidden = list(zip(runs, folds, learned[:-1], strict=False))
-    looks = range(len(learned[-1]))
-    scores = np.zeros((len(looks), len(known.blocks)))
-    for run, fold, nets in hidden:
-        scores += [run.score(net, fold) for net in nets]
+    scores = np.zeros((len(learned[-1]), len(known.blocks)))
+    for run, fold, nets in zip(runs, folds, learned, strict=True):
+        if fold is not None:
+            scores += [run.score(net, fold) for net in nets]
     best = scores.argmax(axis=0)  # per CF
+    of_runs = [NetPerCf.at(nets, best) for nets in learned]
     hidden_priors = [
-        NetPerCf.at(nets, best).priors(inputs[fold], known.blocks) for _, fold, nets in hidden
+        net.priors(inputs[fold], known.blocks)
+        for net, fold in zip(of_runs, folds, strict=True)
+        if fold is not None
     ]
-    return np.vstack(hidden_priors), NetPerCf.at(learned[-1], best)
+    return np.vstack(hidden_priors), of_runs
 
 
 class TrainingRun:
     """One run of learning; the rows of `fold` have no say in it."""
 
     def __init__(
-        self, known: Known, inputs: Singles, seed: int, fold: Ints | None, workers: Workers
+        self, known: Known, inputs: Singles, seed: int, fold: Ints | None, workers: Engine
     ) -> None:
         self.known, self.inputs, self.seed, self.workers = known, inputs, seed, workers
         self.seen = (

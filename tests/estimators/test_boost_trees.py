@@ -54,6 +54,39 @@ def test_where_no_feature_varies_the_start_stays(workers):
     np.testing.assert_allclose(objective.priors, 0.5)
 
 
+@pytest.mark.parametrize(
+    ("n", "features", "bins", "rate"),
+    [(1000, 64, 31, 0.2), (200, 80, 15, 0.2), (1000, 63, 255, 0.1), (8160, 64, 255, 0.1)],
+)
+def test_small_wide_tables_have_fewer_bins_and_longer_steps(
+    n, features, bins, rate, monkeypatch, workers
+):
+    assert boost_trees.bins_of(n, features) == bins
+    assert options(monkeypatch, Trees(0, workers), n, features)["learning_rate"] == rate
+    data = Trees(0, workers).bins(np.random.default_rng(0).random((n, features)))
+    assert bins - 2 <= data.feature_num_bin(0) <= bins
+
+
+def test_sums_by_rows_and_by_columns_grow_the_same_trees(monkeypatch, workers):
+    rng = np.random.default_rng(0)
+    features = np.hstack([rng.random((200, 3)), rng.random((200, 3)) < 0.05])
+    values = (features[:, 0] + rng.random(200) > 1).astype(int)
+    trees, priors = Trees(0, workers), []
+    plain = trees.lightgbm.Booster
+    for by in ("force_row_wise", "force_col_wise"):
+        neither = {"force_row_wise": False, "force_col_wise": False}
+
+        def booster(given, data, by=by, neither=neither):
+            return plain({**given, **neither, by: True}, data)
+
+        monkeypatch.setattr(trees.lightgbm, "Booster", booster)
+        objective = objective_of(values)
+        trees.grow(objective, trees.bins(features), SHALLOW)
+        priors.append(objective.priors)
+    assert np.ptp(priors[0]) > 0.1
+    np.testing.assert_array_equal(*priors)
+
+
 @pytest.mark.parametrize(("n", "rows"), [(200, 2), (1000, 10)])
 def test_leaves_of_a_small_table_hold_fewer_rows_in_proportion(n, rows, monkeypatch, workers):
     # Of 20,000 rows a shallow tree's leaf holds 200: one in a hundred.

@@ -12,7 +12,7 @@ from cfl_cli.core.known import Known
 from cfl_cli.core.parallel import Workers
 from cfl_cli.core.settings import Settings
 from cfl_cli.core.state import State, StateError
-from cfl_cli.estimators import graph
+from cfl_cli.estimators import graph, graph_fitted
 from cfl_cli.estimators.graph_brief import GraphInBrief
 from cfl_cli.estimators.graph_fitted import MOST_NEIGHBORS
 from cfl_cli.estimators.interface import Layout, Size
@@ -198,7 +198,7 @@ def test_new_rows_are_told_as_well_as_rows_that_were_hidden():
 
 
 def test_more_neighbors_than_a_new_row_may_have_are_not_asked_for():
-    leaning = graph.Leaning.by(Settings("graph", k=5000))
+    leaning = graph_fitted.Leaning.by(Settings("graph", k=5000))
     assert leaning.k == MOST_NEIGHBORS
 
 
