@@ -297,7 +297,8 @@ def _report_place(asked: Asked, sources: list[Path | None]) -> Path:
     else:
         path = tables.local(asked.answers)
     others = [*sources, *([out] if named else [])]
-    check_targets([path], sources=others, overwrite=True, files_only=[path])
+    whole = path if asked.place.is_folder and path == out else None
+    check_targets([path], sources=others, overwrite=True, files_only=[path], folder=whole)
     return path
 
 

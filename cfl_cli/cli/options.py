@@ -190,7 +190,7 @@ Data = Annotated[
     str,
     typer.Argument(
         metavar="DATA",
-        help=f"Table: {_suffixes()}; - is standard input.",
+        help=f"Table: {_suffixes()}, or a folder of .parquet files; - is standard input.",
     ),
 ]
 
@@ -214,7 +214,11 @@ def out_option(text: str) -> Any:
 
 
 Out = Annotated[
-    str, out_option("Table to write; the format follows from its name; - is standard output.")
+    str,
+    out_option(
+        "Table to write; the format follows from its name; a name that ends in / is a folder of "
+        ".parquet files; - is standard output."
+    ),
 ]
 TextOut = Annotated[
     str,

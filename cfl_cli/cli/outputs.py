@@ -19,6 +19,7 @@ from cfl_cli.cli.streams import is_terminal, print_out
 from cfl_cli.errors import CflError, ResourceError, UsageError
 from cfl_cli.tables import files, trial
 from cfl_cli.tables import table as tables
+from cfl_cli.tables.folder import in_the_way
 from cfl_cli.tables.table import STANDARD, Place, Table, TableWriter, name_of
 from cfl_cli.trust.report import Report, Sources
 
@@ -63,6 +64,16 @@ class Outputs:
         return [path for path in paths if path is not None]
 
     @property
+    def folder(self) -> Path | None:
+        """Where the table goes if that is a folder of files."""
+        return self.table.path if self.table.is_folder else None
+
+    @property
+    def near(self) -> Path | None:
+        """Return where files may be for a while: where the table goes, which must have room."""
+        return self.table.path.resolve().parent if self.table.path else None
+
+    @property
     def _beside(self) -> list[Path]:
         """The files that cannot be standard output."""
         listed = self.diagnostics.path if self.diagnostics else None
@@ -80,7 +91,13 @@ class Outputs:
             raise UsageError(
                 f"not writing binary {form.kind.title} to a terminal: use --out FILE or a pipe"
             )
-        check_targets(self.paths, sources=sources, overwrite=overwrite, files_only=self._beside)
+        check_targets(
+            self.paths,
+            sources=sources,
+            overwrite=overwrite,
+            files_only=self._beside,
+            folder=self.folder,
+        )
         old = self.table.path and tables.report_path(self.table.path)
         if old and overwrite and any(_same(old, source) for source in sources):
             raise UsageError(
@@ -245,15 +262,21 @@ def check_targets(
     sources: list[Path | None],
     overwrite: bool,
     files_only: Sequence[Path] = (),
+    folder: Path | None = None,
 ) -> None:
     """Raise unless every target can be written without harm to a source or to another target.
 
-    A source of None is standard input; `files_only` are targets that cannot be standard output.
+    A source of None is standard input; `files_only` are targets that cannot be standard output;
+    `folder` is the one that is a folder of files.
     """
     for number, target in enumerate(targets):
         try:
             others = [*sources, *targets[:number]]
-            way_out = "" if target in files_only else ", or - for standard output"
+            way_out: str | None = "" if target in files_only else ", or - for standard output"
+            if target == folder:
+                way_out = None
+            elif folder and folder.resolve() in target.resolve().parents:
+                raise UsageError(f"{target}: is in {folder}, which is written whole: name another")
             _check_target(target, others, overwrite=overwrite, way_out=way_out)
         except (OSError, RuntimeError) as error:  # a name too long, links in a circle
             raise UsageError(f"{target}: cannot be written: {error}") from error
@@ -277,17 +300,34 @@ def _try(target: Path) -> None:
 
 
 def _check_target(
-    target: Path, others: list[Path | None], *, overwrite: bool, way_out: str
+    target: Path, others: list[Path | None], *, overwrite: bool, way_out: str | None
 ) -> None:
+    """Raise unless a file can be written; a `way_out` of None says that it is a folder."""
     folder = target.resolve().parent
     if any(_same(target, other) for other in others):
         raise UsageError(f"{target}: would be read and written, or written twice: name another")
+    read = (one for one in others if one and one.is_dir())
+    if around := next((one for one in read if one.resolve() in [folder, *folder.parents]), None):
+        raise UsageError(f"{target}: is in the folder {around}, which is read: name another")
+    if way_out is None:
+        _check_folder(target, others)
     if not folder.is_dir():
         raise UsageError(f"{target}: directory {folder} does not exist")
-    if target.exists() and not target.is_file():
+    if target.exists() and not target.is_file() and way_out is not None:
         raise UsageError(f"{target}: not a regular file: name another{way_out}")
     if not overwrite:
         files.refuse_existing([target])
+
+
+def _check_folder(target: Path, others: list[Path | None]) -> None:
+    """Raise unless a folder can be replaced as a whole: cfl wrote it, and nothing else is in it."""
+    place = target.resolve()
+    if inside := next((one for one in others if one and place in one.resolve().parents), None):
+        raise UsageError(f"{target}: {inside} is in this folder: name another")
+    if target.exists() and not target.is_dir():
+        raise UsageError(f"{target}: a file, not a folder: name another")
+    if target.exists() and (why := in_the_way(target)):
+        raise UsageError(f"{target}: {why}: name another")
 
 
 def _same(target: Path, other: Path | None) -> bool:

@@ -13,10 +13,9 @@ from cfl_cli.cli.show.page import Page
 from cfl_cli.core.messages import printable, quote
 from cfl_cli.errors import CflError, DataError, UsageError
 from cfl_cli.models.content import Content, is_model, read_report_text
-from cfl_cli.tables import files, foreign
+from cfl_cli.tables import foreign
 from cfl_cli.tables import table as tables
 from cfl_cli.tables.codec import ReadOptions, WriteOptions, codec_of, write
-from cfl_cli.tables.source import sha256_of
 from cfl_cli.trust.report import Report, Sources
 
 if TYPE_CHECKING:  # loads slowly
@@ -289,7 +288,7 @@ def _verified(
     if checksum is None:
         line = f"{name}: its {what} is not recorded (an older cfl wrote it, or it had no file)"
         return Verified(holds=False, line=line)
-    found = sha256_of(files.read(_path(file)))
+    found = tables.sha256_of(_path(file))
     if found == checksum:
         short = found[:DIGITS]
         line = f"{file}: is the {what} that {name} was made from (SHA-256 {short}…)"

@@ -79,16 +79,19 @@ class Content:
         """
         try:
             facts, arrays = self._header(), self._arrays()
-            with Staging(overwrite=overwrite) as staging, staging.file(path) as file:
-                checksum = safe_file.write(file, facts, arrays)
-                file.flush()
-                handle = staging.staged[-1].raw.handle
-                os.fsync(handle)
-                there = safe_file.read_open(os.dup(handle), path)
-                Content._of(there)  # raises if it could not be read
-                wrong = [*safe_file.differences(there, arrays)]
-                if there.checksum != checksum or wrong:
-                    raise StateError("it reads back otherwise")
+            with Staging(overwrite=overwrite) as staging:
+                staged = staging.begin(path)
+                with staged.guarded():
+                    checksum = safe_file.write(staged.file, facts, arrays)
+                    staged.file.flush()
+                    handle = staged.raw.handle
+                    os.fsync(handle)
+                    there = safe_file.read_open(os.dup(handle), path)
+                    Content._of(there)  # raises if it could not be read
+                    wrong = [*safe_file.differences(there, arrays)]
+                    if there.checksum != checksum or wrong:
+                        raise StateError("it reads back otherwise")
+                    staged.finish()
         except ValueError as error:  # a StateError, too
             raise ResourceError(f"{path}: cannot be written: {error}") from error
         return checksum

@@ -17,6 +17,7 @@ from cfl_cli.tables.codec import (
     codec_of,
     joined,
 )
+from cfl_cli.tables.folder import FolderSource
 from cfl_cli.tables.place import Place
 from cfl_cli.tables.source import Source
 from cfl_cli.tables.usual import as_usual
@@ -33,7 +34,7 @@ class Blocks:
     block in which they would be.
     """
 
-    source: Source
+    source: Source | FolderSource
     contents: Contents
     rows: int
 
@@ -56,7 +57,7 @@ class Blocks:
         return regrouped(self.contents.tables(), self.contents.empty, rows=self.rows)
 
     def sha256(self) -> str:
-        """Return the checksum of the file."""
+        """Return the checksum of the file, or of all files of a folder."""
         return self.source.sha256()
 
     def check_holds(self, place: Place) -> None:
@@ -87,6 +88,12 @@ def reading(
 ) -> Iterator[Blocks]:
     """Give the table at a place in blocks; it is `read` otherwise, with the same arguments."""
     options = read_options(place, set_aside=set_aside, **signs)
+    if place.is_folder:
+        from cfl_cli.tables import data_set  # noqa: PLC0415 — loads pyarrow
+
+        folder = FolderSource.of(place)
+        yield Blocks(folder, data_set.scan(folder, options), rows)
+        return
     with Source.of(place) as source:
         options = as_usual(options, source.chunks(), columns)
         yield Blocks(source, codec_of(options.kind).scan(source, options), rows)

@@ -1,11 +1,14 @@
 """The SHA-256 of what columns hold, the same whatever the format that they are written in."""
 
-from collections.abc import Iterable
+import io
+from collections.abc import Collection, Iterable
 from hashlib import sha256
 from typing import Any
 
 import numpy as np
 import polars as pl
+
+from cfl_cli.tables import frames
 
 BETWEEN = "\x1f"  # cells of text
 
@@ -37,3 +40,12 @@ def _bytes(column: pl.Series) -> bytes:
         return f"{text}{BETWEEN}".encode()
     numbers = column.cast(pl.Float64).fill_null(np.nan).to_numpy()
     return np.ascontiguousarray(numbers, dtype="<f8").tobytes()
+
+
+def checksum_of(frame: Any, columns: Collection[str]) -> str:
+    """Return the SHA-256 of some columns' cells, for a table that did not come from a file."""
+    cells = frames.as_polars(frame, columns)
+    there = [column for column in columns if column in cells.columns]
+    held = io.BytesIO()
+    cells.select(there).write_ipc(held)
+    return sha256(held.getbuffer()).hexdigest()

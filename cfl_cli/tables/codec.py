@@ -25,6 +25,14 @@ class CellNote:
 
 
 @dataclass(frozen=True)
+class Layout:
+    """How the rows of a table are dealt to the files of its folder."""
+
+    files: tuple[tuple[str, int], ...]  # path in the folder and rows of each, in order
+    keys: tuple[str, ...]  # columns that are in no file but in the names of its folders
+
+
+@dataclass(frozen=True)
 class Table:
     """What a file holds, or some rows of it, and the records that were set aside."""
 
@@ -35,6 +43,7 @@ class Table:
     first: int = 0  # the number of its first row, counted from 0
     notes: tuple[CellNote, ...] = ()
     sha256: str | None = None  # of the whole file as it is; None: not asked for
+    layout: Layout | None = None  # of the whole table, if it is a folder
 
 
 @dataclass(frozen=True)
@@ -46,6 +55,7 @@ class Contents:
     rejected: int  # records that are set aside
     tables: Callable[[], Iterator[Table]]  # yields the rows, some at a time, as often as called
     plain: bool = False  # only text without a NUL, so that no cell is in the way of any format
+    column: Callable[[str], Any] | None = None  # returns one column as a frame; None: no short way
 
 
 @dataclass(frozen=True)
@@ -143,6 +153,7 @@ def joined(tables: Sequence[Table]) -> Table:
         lines,
         first.mixed,
         first.first,
+        layout=first.layout,
     )
 
 

@@ -52,21 +52,62 @@ def scan(source: Source, options: ReadOptions) -> Contents:
     """Check the table, and return how to get at its rows, as pyarrow tables."""
     kind, name = options.kind, options.name
 
-    def tables() -> Iterator[Table]:
-        with _well_formed(source.head, kind, name=name):
-            yield from map(Table, _parts(source, kind))
-            source.check_unchanged()
-
     with _well_formed(source.head, kind, name=name):
-        schema = _schema(source, kind)
+        columns = _schema(source, kind)
         height, invalid = 0, set()
         for part in _parts(source, kind):
             height += len(part)
             invalid |= set(_invalid(part))
     source.check_unchanged()
-    _refuse(schema, invalid, name=name)
-    empty = pa.Table.from_batches([], schema=schema)  # `empty_table` would load pandas
-    return Contents(Table(empty), height, 0, tables)
+    _refuse(columns, invalid, name=name)
+    empty = pa.Table.from_batches([], schema=columns)  # `empty_table` would load pandas
+    return Contents(
+        Table(empty),
+        height,
+        0,
+        lambda: rows(source, options),
+        column=lambda column: one_column(source, options, column),
+    )
+
+
+def schema(source: Source, options: ReadOptions) -> pa.Schema:
+    """Return the columns of a file, as it names and types them; no cell is read."""
+    with _well_formed(source.head, options.kind, name=options.name):
+        return _schema(source, options.kind)
+
+
+def rows(source: Source, options: ReadOptions) -> Iterator[Table]:
+    """Yield the rows of a file that was checked, some at a time."""
+    source.check_unchanged()
+    with _well_formed(source.head, options.kind, name=options.name):
+        yield from map(Table, _parts(source, options.kind))
+        source.check_unchanged()
+
+
+def one_column(source: Source, options: ReadOptions, column: str) -> pa.Table:
+    """Return one column of a file that was checked; no other is read."""
+    source.check_unchanged()
+    kind = options.kind
+    with _well_formed(source.head, kind, name=options.name), interrupts_wait():
+        data = _mapped(source)
+        if kind == PARQUET:
+            file = _parquet(pa.BufferReader(pa.py_buffer(data)), buffer=PAGES)
+            found = file.read([column])  # and perhaps some whose names begin like it
+        else:
+            found = one_of(data, source.head, column)
+    source.check_unchanged()
+    return found.select([column])
+
+
+def one_of(data: mmap, head: bytes, column: str) -> pa.Table:
+    """Return one column of what Arrow has written, a file or a stream."""
+    columns = _arrow(data, head).schema
+    number = columns.get_field_index(column)
+    reader = _arrow(data, head, pa.ipc.IpcReadOptions(included_fields=[number]))
+    # A copy of each: pyarrow makes room for a whole batch, which the column would hold on to.
+    cells = [pa.concat_arrays([one.column(0), one.column(0)[:0]]) for one in _batches(reader)]
+    field = columns.field(number)
+    return pa.table([pa.chunked_array(cells, field.type)], schema=pa.schema([field]))
 
 
 def _refuse(schema: pa.Schema, invalid: Collection[int], *, name: str) -> None:
@@ -139,36 +180,40 @@ def _parquet(file: Any, *, buffer: int) -> pq.ParquetFile:
 
 
 def _arrow(
-    data: bytes | mmap, head: bytes
+    data: bytes | mmap, head: bytes, options: pa.ipc.IpcReadOptions | None = None
 ) -> pa.ipc.RecordBatchFileReader | pa.ipc.RecordBatchStreamReader:
     """Open either of Arrow's two forms: a file, or a stream that was saved."""
     opener = pa.ipc.open_file if head.startswith(ARROW) else pa.ipc.open_stream
-    return opener(pa.BufferReader(pa.py_buffer(data)))
+    return opener(pa.BufferReader(pa.py_buffer(data)), options=options)
 
 
 def _schema(source: Source, kind: FileKind) -> pa.Schema:
-    source.file.seek(0)
     if kind == PARQUET:
-        return _parquet(source.file, buffer=PAGES).schema_arrow
+        return _parquet(source.again(), buffer=PAGES).schema_arrow
     return _arrow(_mapped(source), source.head).schema
 
 
 def _parts(source: Source, kind: FileKind) -> Iterator[pa.Table]:
     """Yield the rows of a file, some at a time."""
-    source.file.seek(0)
     if kind == PARQUET:
-        file = _parquet(source.file, buffer=PAGES)
+        file = _parquet(source.again(), buffer=PAGES)
         yield from _advanced(file.iter_batches(batch_size=PART))
         return
     data = _mapped(source)
     reader = _arrow(data, source.head)
-    batches: Iterable[pa.RecordBatch] = reader
-    if isinstance(reader, pa.ipc.RecordBatchFileReader):
-        batches = map(reader.get_batch, range(reader.num_record_batches))
-    for batch in batches:
+    for batch in _batches(reader):
         for start in range(0, max(len(batch), 1), PART):
             yield pa.Table.from_batches([batch.slice(start, PART)])
             data.madvise(MADV_DONTNEED)  # a batch may be a whole table: keep none of its pages
+
+
+def _batches(
+    reader: pa.ipc.RecordBatchFileReader | pa.ipc.RecordBatchStreamReader,
+) -> Iterable[pa.RecordBatch]:
+    if isinstance(reader, pa.ipc.RecordBatchFileReader):
+        return map(reader.get_batch, range(reader.num_record_batches))
+    batches: Iterable[pa.RecordBatch] = reader
+    return batches
 
 
 def _advanced(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.Table]:

@@ -10,7 +10,6 @@ from contextlib import ExitStack, contextmanager
 from typing import IO, Any
 
 import pyarrow as pa
-import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from cfl_cli.errors import DataError
@@ -157,6 +156,8 @@ def _extended(values: pa.Array | None, others: pa.Array) -> pa.Array:
     """Return the values of a dictionary, and those of another one that it lacks."""
     if values is None or values.equals(others):
         return others
+    import pyarrow.compute as pc  # noqa: PLC0415 — slow to import and seldom needed
+
     return pa.concat_arrays([values, others.filter(pc.invert(pc.is_in(others, values)))])
 
 
@@ -164,6 +165,8 @@ def _recoded(column: pa.DictionaryArray, values: pa.Array) -> pa.DictionaryArray
     """Return the same cells with a dictionary that has further values."""
     if column.dictionary.equals(values):
         return column
+    import pyarrow.compute as pc  # noqa: PLC0415 — slow to import and seldom needed
+
     places = pc.index_in(column.dictionary, values).take(column.indices)
     kind = column.type
     return pa.DictionaryArray.from_arrays(

@@ -48,7 +48,13 @@ def scan(source: Source, options: ReadOptions) -> Contents:
         )
     table = read(b"".join(source.chunks()), options)
     empty = Table(table.frame.clear(), notes=table.notes)
-    return Contents(empty, table.frame.height, len(table.rejects), lambda: iter([table]))
+    return Contents(
+        empty,
+        table.frame.height,
+        len(table.rejects),
+        lambda: iter([table]),
+        column=table.frame.select,
+    )
 
 
 def misfits(table: Table, options: WriteOptions) -> list[str]:  # noqa: ARG001 — as all have it

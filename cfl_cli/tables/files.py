@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from time import monotonic, sleep
 from types import TracebackType
-from typing import IO, Any, Self
+from typing import IO, Any, Protocol, Self
 
 from cfl_cli.core.messages import STDOUT_CLOSED
 from cfl_cli.core.wording import option
@@ -200,12 +200,25 @@ class Staged:
         os.link(source, name, src_dir_fd=self.raw.handle, follow_symlinks=True)
 
 
+class Placeable(Protocol):
+    """A new file, or a folder of them, that is complete and waits to take its place."""
+
+    path: Path
+    target: Path
+
+    def place(self) -> None:
+        """Take the target's place in one step."""
+
+    def discard(self) -> None:
+        """Close it, and remove what is not in its place."""
+
+
 class Staging:
     """New files that take their places together when the `with` block ends well."""
 
     def __init__(self, *, overwrite: bool) -> None:
         self.overwrite = overwrite
-        self.staged: list[Staged] = []
+        self.staged: list[Placeable] = []
 
     def __enter__(self) -> Self:
         return self
@@ -238,7 +251,7 @@ class Staging:
         self.staged.append(staged)
         return staged
 
-    def put_last(self, staged: Staged) -> None:
+    def put_last(self, staged: "Placeable") -> None:
         """Let a file take its place after all others."""
         self.staged.remove(staged)
         self.staged.append(staged)
@@ -253,7 +266,7 @@ class Staging:
         folders = sorted({staged.target.parent for staged in self.staged})
         with ExitStack() as stack:
             stack.enter_context(undisturbed())
-            handles = [stack.enter_context(_locked(folder)) for folder in folders]
+            handles = [stack.enter_context(locked(folder)) for folder in folders]
             if not self.overwrite:
                 refuse_existing([staged.path for staged in self.staged])
             for staged in self.staged:
@@ -286,13 +299,13 @@ def undisturbed() -> Iterator[None]:
 def refuse_existing(paths: list[Path]) -> None:
     """Raise if one of the files exists."""
     for path in paths:
-        if path.exists():
+        if path.exists() and not (path.is_dir() and not any(path.iterdir())):
             way_out = option("overwrite", value=True)
             raise UsageError(f"{path}: already exists: add {way_out}, or name another file")
 
 
 @contextmanager
-def _locked(folder: Path) -> Iterator[int]:
+def locked(folder: Path) -> Iterator[int]:
     """Keep other runs from placing files in the directory; give its handle."""
     with writing(folder):
         handle = os.open(folder, os.O_RDONLY)

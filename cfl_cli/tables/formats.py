@@ -105,6 +105,18 @@ class Format:
         return self.kind.embeds_report
 
 
+# A table that is a folder; no ending and no option names it, but that it is one, or a / does.
+DATA_SET = Format(
+    FileKind(
+        "parquet",
+        "a folder of Parquet files",
+        "data_set",
+        embeds_report=True,
+        is_binary=True,
+        packs_itself=True,
+    )
+)
+
 FORMATS = {
     str(form := Format(kind, packing)): form
     for kind in KINDS.values()

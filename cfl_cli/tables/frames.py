@@ -31,6 +31,11 @@ def names(frame: Any) -> list[Any]:
     return list(frame.column_names if is_arrow(frame) else frame.columns)
 
 
+def height(frame: Any) -> int:
+    """Return the number of rows, 0 for what is no table."""
+    return len(frame) if hasattr(frame, "__len__") else 0
+
+
 def as_polars(
     frame: Any, columns: Collection[str] | None = None, *, name: str = "table"
 ) -> pl.DataFrame:
@@ -226,11 +231,13 @@ def _has_text(kind: Any) -> bool:
 
 def _in_calendar(column: Any) -> bool:
     """Return whether dates and moments lie in the years 1 to 9999; polars panics at others."""
-    from pyarrow import compute, types  # noqa: PLC0415 — it is there if a table of it is
+    from pyarrow import types  # noqa: PLC0415 — it is there if a table of it is
 
     kind = column.type
     if not (types.is_date(kind) or types.is_timestamp(kind)):
         return True
+    from pyarrow import compute  # noqa: PLC0415 — loads slowly, and few columns need it
+
     unit = {"day": 1, "s": 86400, "ms": 86400e3, "us": 86400e6, "ns": 86400e9}
     days = unit["day" if types.is_date32(kind) else "ms" if types.is_date64(kind) else kind.unit]
     numbers = column.cast("int32" if types.is_date32(kind) else "int64")

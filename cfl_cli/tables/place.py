@@ -11,6 +11,7 @@ from cfl_cli.tables import files, foreign, formats
 from cfl_cli.tables.formats import FORMATS, Format
 
 STANDARD = "-"
+MANIFEST = "_cfl_manifest.json"  # is in every folder that cfl writes
 REMOTE = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:/")
 
 
@@ -43,20 +44,39 @@ class Place:
             raise UsageError(f"{place.name}: {title} is only read: write .csv or .parquet")
         return place
 
+    @property
+    def is_folder(self) -> bool:
+        """Whether the table is a folder of files."""
+        return self.format == formats.DATA_SET
+
     @classmethod
     def _of(cls, name: str, form: str | None, *, stream: str, option: str) -> Self:
         given = formats.by_name(form, option=option) if form else None
         if name == STANDARD:
             return cls(None, stream, given or FORMATS["csv"])
         path = local(name)
+        if _names_folder(name, path, written=option == formats.OUTPUT_OPTION):
+            if given not in (None, FORMATS["parquet"]):
+                raise UsageError(f"{name}: a folder holds Parquet files: leave {option} out")
+            return cls(path, name, formats.DATA_SET)
         try:
             return cls(path, name, given or formats.of_path(path, option=option))
         except UsageError:
             if files.exists(path) and path.is_dir():
-                raise UsageError(f"{path}: a directory: name a file in it") from None
+                raise UsageError(
+                    f"{path}: a directory: name a file in it, or add a / at its end to write a "
+                    "folder of Parquet files"
+                ) from None
             if option != formats.OUTPUT_OPTION:
                 _explain(path)
             raise
+
+
+def _names_folder(name: str, path: Path, *, written: bool) -> bool:
+    """Return whether a table is a folder: it is there, or is to be made, as a / at its end says."""
+    if name.endswith("/"):
+        return True
+    return files.exists(path / MANIFEST) if written else files.exists(path) and path.is_dir()
 
 
 def _explain(path: Path) -> None:
@@ -107,4 +127,9 @@ def local(name: str) -> Path:
             f"{name}: only local files can be opened: download it first, or pipe it in as "
             f"{STANDARD}"
         )
-    return Path(name)
+    path = Path(name)
+    if path.name not in ("", ".."):  # as . and .. have no name to put another beside
+        return path
+    if not path.resolve().name:
+        raise UsageError(f"{name}: not a file: name one")
+    return path.resolve()

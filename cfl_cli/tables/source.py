@@ -4,11 +4,12 @@ A table that is read in blocks is gone through more than once: to check it, then
 """
 
 import hashlib
+import io
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import IO, Self
+from typing import IO, Any, Self, cast
 
 from cfl_cli.core import budget
 from cfl_cli.errors import DataError
@@ -47,6 +48,35 @@ def sha256_of(data: bytes) -> str:
     return hashlib.sha256(data).hexdigest()
 
 
+class Again(io.RawIOBase):
+    """An open file that is read at a place of its own."""
+
+    def __init__(self, handle: int) -> None:
+        self.handle = handle
+        self.at = 0
+
+    def readable(self) -> bool:
+        """Return True."""
+        return True
+
+    def seekable(self) -> bool:
+        """Return True."""
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        """Read what fits into a buffer, and return how many bytes that was."""
+        data = os.pread(self.handle, len(buffer), self.at)
+        buffer[: len(data)] = data
+        self.at += len(data)
+        return len(data)
+
+    def seek(self, offset: int, whence: int = os.SEEK_SET) -> int:
+        """Go to another place, and return it."""
+        size = os.fstat(self.handle).st_size
+        self.at = {os.SEEK_SET: 0, os.SEEK_CUR: self.at, os.SEEK_END: size}[whence] + offset
+        return self.at
+
+
 @dataclass(frozen=True)
 class Source:
     """An open file with a table, to be gone through as often as one likes."""
@@ -71,14 +101,17 @@ class Source:
         """What messages call the table."""
         return self.place.name
 
+    def again(self) -> IO[bytes]:
+        """Return the file from its beginning, whoever else is reading it at some other place."""
+        return cast("IO[bytes]", Again(self.file.fileno()))
+
     def chunks(self) -> Iterator[bytes]:
         """Yield the table's own bytes from the beginning."""
         packing = self.place.format.packing
         if packing is None:
             yield from self._raw()
         else:
-            self.file.seek(0)
-            chunks = compression.unpacked(self.file, packing, name=self.name)
+            chunks = compression.unpacked(self.again(), packing, name=self.name)
             head = b""
             for chunk in chunks:
                 if len(head) < LONGEST_MAGIC:
@@ -105,9 +138,9 @@ class Source:
 
     def _raw(self) -> Iterator[bytes]:
         """Yield the bytes of the file as it is; the first time the checksum is made of them."""
-        self.file.seek(0)
+        file = self.again()
         made = None if self.known else hashlib.sha256()
-        while chunk := spool.chunk(self.file, self.place.path):
+        while chunk := spool.chunk(file, self.place.path):
             if made is not None:
                 made.update(chunk)
             yield chunk

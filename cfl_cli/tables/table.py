@@ -11,10 +11,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
 from cfl_cli.errors import DataError, UsageError
-from cfl_cli.tables import files, formats, source
+from cfl_cli.tables import files, folder, formats, source
 from cfl_cli.tables.blocks import Blocks, read_options, reading
-from cfl_cli.tables.codec import EmbeddingCodec, ReadOptions, Table, WriteOptions, codec_of
+from cfl_cli.tables.codec import EmbeddingCodec, ReadOptions, Table, WriteOptions, codec_of, joined
 from cfl_cli.tables.place import STANDARD, Place, local, name_of
+from cfl_cli.tables.stored import StoredTable, stored
 from cfl_cli.tables.table_writer import TableWriter, rejects_text, to_bytes, write, writing
 from cfl_cli.tables.usual import as_usual
 
@@ -25,6 +26,7 @@ __all__ = [
     "STANDARD",
     "Blocks",
     "Place",
+    "StoredTable",
     "Table",
     "TableWriter",
     "check_holds",
@@ -37,6 +39,8 @@ __all__ = [
     "rejects_path",
     "rejects_text",
     "report_path",
+    "sha256_of",
+    "stored",
     "to_bytes",
     "write",
     "write_text",
@@ -60,6 +64,10 @@ def read(
     `checksum` the table has that of its file, which is made while the cells are read.
     """
     options = read_options(place, set_aside=set_aside, **signs)
+    if place.is_folder:
+        with reading(place, set_aside=set_aside) as blocks:
+            found = joined([*blocks.contents.tables()] or [blocks.empty])
+            return replace(found, sha256=blocks.sha256() if checksum else None)
 
     def table(data: bytes) -> Table:
         return codec_of(options.kind).read(data, as_usual(options, [data], columns))
@@ -78,6 +86,8 @@ def read_sniffed(place: Place, **signs: str | None) -> tuple[Table, "Sniffed | N
     What was found is read as strictly as what is given. None: not a text with delimiters.
     """
     options = read_options(place, set_aside=None, **signs)
+    if place.is_folder:
+        return read(place), None
     kind, data = options.kind, source.whole(place)
     if "delimiter" not in kind.signs:
         return codec_of(kind).read(data, options), None
@@ -91,6 +101,18 @@ def read_sniffed(place: Place, **signs: str | None) -> tuple[Table, "Sniffed | N
     return codec_of(kind).read(data, options), found
 
 
+def bytes_of(place: Place) -> int:
+    """Return how large the file or the files at a place are; 0 for standard input."""
+    if place.path is None:
+        return 0
+    try:
+        if place.path.is_dir():
+            return sum(one.stat().st_size for one in place.path.rglob("*.parquet"))
+        return place.path.stat().st_size
+    except OSError:  # whoever reads it says why it cannot be read
+        return 0
+
+
 def check_holds(table: Table, place: Place) -> None:
     """Raise if the table has columns that the format of `place` cannot hold."""
     kind = place.format.kind
@@ -102,6 +124,10 @@ def read_report(name: str) -> bytes:
     """Return the JSON text of a report: embedded in a table, beside it, or a file of its own."""
     path = None if name == STANDARD else local(name)
     title = name if path else "standard input"
+    if path is not None and path.is_dir():
+        path = path / folder.REPORT
+        if not files.exists(path):
+            raise DataError(f"{title}: no report inside: `cfl impute` did not write this folder")
     if path is not None and _report_is_beside(path):
         beside = report_path(path)
         if not files.exists(path) and not files.exists(beside):
@@ -122,6 +148,13 @@ def read_report(name: str) -> bytes:
     if text is None:
         raise DataError(f"{title}: no report inside: `cfl impute` did not write this file")
     return text
+
+
+def sha256_of(path: Path | None) -> str:
+    """Return the checksum of a file, or of a folder with a table; None is standard input."""
+    if path is not None and path.is_dir():
+        return folder.sha256_of(path)
+    return source.sha256_of(files.read(path))
 
 
 def _report_is_beside(path: Path) -> bool:

@@ -10,8 +10,10 @@ from typing import IO, Any, Protocol
 import polars as pl
 
 from cfl_cli.tables import codec, compression, files, frames, spool
-from cfl_cli.tables.codec import Reject, Table, WriteOptions, codec_of
+from cfl_cli.tables.codec import Reject, Table, WriteOptions, Writer, codec_of
+from cfl_cli.tables.folder_writer import FolderWriter
 from cfl_cli.tables.place import Place
+from cfl_cli.tables.staged_folder import StagedFolder
 
 REJECTS = ["line", "cause", "record"]
 
@@ -40,7 +42,11 @@ class TableWriter:
     """Takes the rows of a table; `finish` must be the last call, or nothing will be written."""
 
     def __init__(
-        self, place: Place, target: Target, staging: files.Staging, rejects: Path | None
+        self,
+        place: Place,
+        target: Target | StagedFolder,
+        staging: files.Staging,
+        rejects: Path | None,
     ) -> None:
         self.rejected = 0  # records in the file of rejects
         self.finished = False
@@ -50,10 +56,14 @@ class TableWriter:
         self._rejects: files.Staged | None = None
         self._names: list[Any] | None = None
         self._stack = ExitStack()
-        kind = place.format.kind
+        kind, options = place.format.kind, WriteOptions(place.format.kind, place.name, place.path)
+        if isinstance(target, StagedFolder):
+            self._writer: Writer = FolderWriter(target, options)
+            self._stack.callback(self._writer.close)
+            return
         packed = compression.packed(target.file, place.format.packing)
         inner = self._stack.enter_context(packed)
-        self._writer = codec_of(kind).writer(inner, WriteOptions(kind, place.name, place.path))
+        self._writer = codec_of(kind).writer(inner, options)
         self._stack.callback(self._writer.close)
 
     def add(self, frame: Any, source: Table | None = None) -> None:
@@ -84,7 +94,7 @@ class TableWriter:
             self._writer.finish(report)
             self._stack.close()
             self._target.finish()
-        if isinstance(self._target, files.Staged):
+        if isinstance(self._target, files.Staged | StagedFolder):
             self._staging.put_last(self._target)
         self.finished = True
 
@@ -117,7 +127,7 @@ def writing(
     """
     with files.Staging(overwrite=overwrite) as staging, ExitStack() as stack:
         if place.path is not None:
-            target: Target = staging.begin(place.path)
+            target = _begun(place, place.path, staging)
             with _closing(TableWriter(place, target, staging, rejects), staging) as writer:
                 yield writer
             return
@@ -152,6 +162,15 @@ def to_bytes(frame: Any, place: Place) -> bytes:
     with compression.packed(file, place.format.packing) as inner:
         codec.write(frame, inner, WriteOptions(kind, place.name, place.path))
     return file.getvalue()
+
+
+def _begun(place: Place, path: Path, staging: files.Staging) -> Target | StagedFolder:
+    """Return the new file or folder that will be at a place."""
+    if not place.is_folder:
+        return staging.begin(path)
+    folder = StagedFolder.create(path)
+    staging.staged.append(folder)
+    return folder
 
 
 @contextmanager

@@ -88,7 +88,8 @@ def test_without_arguments_the_first_page_goes_to_stderr():
 
 AT_THE_END = """\
 import atexit, sys
-atexit.register(lambda: print(*sys.modules, file=sys.stderr))
+loaded = lambda: [name for name, module in sys.modules.items() if module]
+atexit.register(lambda: print(*loaded(), file=sys.stderr))
 from cfl_cli.__main__ import main
 main()
 """
@@ -110,3 +111,29 @@ def test_help_loads_nothing_heavy(arguments):
 def test_only_the_command_that_is_asked_for_is_loaded():
     loaded = {name for name in loaded_by("impute", "--help") if ".cli.commands." in name}
     assert loaded == {"cfl_cli.cli.commands.impute"}
+
+
+@pytest.fixture
+def small(tmp_path):
+    """The arguments that impute a small table."""
+    rows = [f"{row % 7},{row % 3 % 2},{'abc'[row % 3]}" for row in range(60)]
+    (tmp_path / "t.csv").write_text("x,y,not\n" + "\n".join(rows))
+    (tmp_path / "s.yml").write_text(
+        "version: 1\ncolumns: {x: {role: ordinary, type: numeric}, y: {role: ordinary, "
+        "type: numeric}, not: {role: complementary, values: [a, b, c]}}\n"
+    )
+    out, table, schema = (str(tmp_path / name) for name in ("o.parquet", "t.csv", "s.yml"))
+    return ["impute", table, "--schema", schema, "--out", out, "-q"]
+
+
+def test_a_small_table_is_imputed_without_what_only_large_ones_need(small):
+    loaded = loaded_by(*small, "--method", "graph")
+    assert {"polars", "pyarrow"} <= loaded
+    slow = {"osqp", "jinja2", "lightgbm", "pandas", "rich", "pyarrow.compute", "scipy.optimize"}
+    assert not {*slow, "scipy.linalg", "scipy.sparse.csgraph", "cfl_cli.jobs.explain"} & loaded
+
+
+def test_boosting_does_not_load_what_lightgbm_could_be_used_with(small):
+    loaded = loaded_by(*small, "--method", "boost")
+    assert "lightgbm" in loaded
+    assert not {"pandas", "sklearn"} & loaded

@@ -4,7 +4,7 @@ import polars as pl
 import pytest
 from builders.command_line import cfl
 
-from cfl_cli.cli.inputs import load, read_output, read_table, sets_aside
+from cfl_cli.cli.inputs import load, read_output, read_table, sets_aside, stored_table
 from cfl_cli.cli.log import LOG
 from cfl_cli.core.settings import RunSettings
 from cfl_cli.errors import DataError, SchemaError, UsageError
@@ -226,3 +226,20 @@ def test_a_budget_goes_with_the_method_that_has_one(folder):
     with pytest.raises(UsageError, match="--budget goes with --method auto: add it"):
         load("schema.yml", {"budget": 3})
     assert load("schema.yml", {"budget": 3, "method": "auto"}).settings.budget == 3
+
+
+def test_a_table_on_disk_is_refused_as_one_in_memory_is(semicolons):
+    def stored(how, schema):
+        with stored_table(Place.to_read("data.csv"), how, schema, directory=semicolons) as table:
+            return [table[name].to_list() for name in table.columns]
+
+    text = (semicolons / "data.csv").read_text(encoding="cp1252").replace("größe", "name")
+    rows = text.replace("\n0;", "\nMüller;", 1)
+    (semicolons / "data.csv").write_text(rows, encoding="utf-8")
+    schema = Schema.parse("version: 1\n" + FILE + COLUMNS)
+    whole = read_table(Place.to_read("data.csv"), {}, schema).frame
+    assert stored({}, schema) == [column.to_list() for column in whole.iter_columns()]
+    with pytest.raises(DataError, match="this is UTF-8, but the schema says encoding: gb18030"):
+        stored({}, Schema.parse(schema.text.replace("cp1252", "gb18030")))
+    with pytest.raises(DataError, match="';' separates 3 cells in every line"):
+        stored({"delimiter": ","}, schema)

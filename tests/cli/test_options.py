@@ -40,7 +40,8 @@ def test_an_unknown_word_for_bad_rows_is_refused_with_the_words_of_today():
 def test_help_names_every_format_that_there_is():
     text = Data.__metadata__[0].help
     assert text.startswith(
-        "Table: .csv, .tsv, .jsonl (also .gz, .zst), .parquet, .arrow, .xlsx, .ods; "
+        "Table: .csv, .tsv, .jsonl (also .gz, .zst), .parquet, .arrow, .xlsx, .ods, or a "
+        "folder of .parquet files; "
     )
     assert all(f".{part}" in text for name in FORMATS for part in name.split("."))
     assert INPUT_FORMAT.kind.choices == tuple(FORMATS)

@@ -90,7 +90,7 @@ def test_a_link_stays_a_link_to_the_new_content(tmp_path):
 
 def test_another_run_that_is_placing_files_is_waited_for(tmp_path, monkeypatch):
     monkeypatch.setattr(files, "PATIENCE", 0.1)
-    with files._locked(tmp_path):  # noqa: SLF001 — as another run would hold it
+    with files.locked(tmp_path):  # as another run would hold it
         tables.write_text("new", tmp_path / "a")  # and not for ever
     assert (tmp_path / "a").read_text() == "new"
 

@@ -64,10 +64,11 @@ def test_tables_of_text_are_not_foreign(content):
     assert seen_in(content) is None
 
 
-def test_a_directory_is_not_a_table(tmp_path):
-    for place in (Place.to_read, Place.to_write):
-        with pytest.raises(UsageError, match="a directory: name a file in it"):
-            place(str(tmp_path))
+def test_a_directory_is_written_only_if_its_name_says_that_it_is_one(tmp_path):
+    with pytest.raises(UsageError, match="a directory: name a file in it, or add a / at its end"):
+        Place.to_write(str(tmp_path))
+    assert Place.to_write(f"{tmp_path}/").is_folder
+    assert Place.to_read(str(tmp_path)).is_folder
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,248 @@
+"""A folder of Parquet files is one table: files in order, partitions as columns."""
+
+import hashlib
+import os
+import subprocess
+
+import polars as pl
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from polars.testing import assert_series_equal
+
+from cfl_cli.errors import CflError, DataError, UsageError
+from cfl_cli.tables import frames
+from cfl_cli.tables import table as tables
+from cfl_cli.tables.folder import FolderSource
+from cfl_cli.tables.table import Place
+
+
+def made(folder, **files):
+    """Write files of a folder; `/` in a path is `__` here, and `=` is `_is_`."""
+    for name, table in files.items():
+        put(folder, f"{name.replace('__', '/').replace('_is_', '=')}.parquet", table)
+    return Place.to_read(f"{folder}/")
+
+
+def put(folder, name, table):
+    path = folder / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    pq.write_table(table if isinstance(table, pa.Table) else pa.table(table), path)
+
+
+@pytest.fixture
+def sales(tmp_path):
+    folder = tmp_path / "sales"
+    cells = {"a": pa.array([1, 2], pa.int32()), "b.c": ["x", None]}
+    put(folder, "year=2024/shop=K%C3%B6ln%2F1/part-10.parquet", cells)
+    put(folder, "year=2024/shop=K%C3%B6ln%2F1/part-9.parquet", {**cells, "b.c": ["y", "z"]})
+    put(folder, "year=2023/shop=__HIVE_DEFAULT_PARTITION__/0.parquet", pa.table(cells)[:0])
+    put(folder, "year=2023/shop=B/0.parquet", cells)
+    for hidden in ("_SUCCESS", "._x.crc", "_delta/00.json", "year=2023/_metadata"):
+        (folder / hidden).parent.mkdir(exist_ok=True)
+        (folder / hidden).write_text("no table")
+    return folder
+
+
+ROWS = [  # by hand: code points order part-10 before part-9, and B before _
+    (1, "x", 2023, "B"),
+    (2, None, 2023, "B"),
+    (1, "x", 2024, "Köln/1"),
+    (2, None, 2024, "Köln/1"),
+    (1, "y", 2024, "Köln/1"),
+    (2, "z", 2024, "Köln/1"),
+]
+
+
+@pytest.mark.parametrize("rows", [1, 3, 100])
+def test_a_folder_is_its_files_in_order_with_partitions_as_last_columns(sales, rows):
+    place = Place.to_read(str(sales))
+    whole = tables.read(place, checksum=True)
+    frame = frames.as_polars(whole.frame)
+    assert frame.rows() == ROWS
+    assert frame.schema == {"a": pl.Int32, "b.c": pl.String, "year": pl.Int64, "shop": pl.String}
+    with tables.stored(place, rows=rows) as stored, tables.reading(place, rows=rows) as blocks:
+        assert [len(one.frame) for one in blocks] == [len(one.frame) for one in stored.blocks()]
+        assert frames.as_polars(pa.concat_tables(one.frame for one in blocks)).rows() == ROWS
+        assert (stored.height, stored.sha256) == (6, whole.sha256)
+        for name in stored.columns:
+            assert_series_equal(stored[name], frame[name])
+            assert stored.dtype(name) == frame.schema[name]
+
+
+def test_polars_and_pyarrow_read_the_same_rows(sales):
+    ours = frames.as_polars(tables.read(Place.to_read(str(sales))).frame)
+    theirs = pl.read_parquet(f"{sales}/year=*/**/*.parquet", hive_partitioning=True)
+    assert theirs.select(ours.columns).rows() == ROWS
+
+
+def test_the_checksum_is_that_of_what_sha256sum_prints(sales):
+    command = "find year=* -name '*.parquet' | LC_ALL=C sort | xargs -d '\\n' sha256sum | sha256sum"
+    done = subprocess.run(  # noqa: S602 — a pipe, as in the docs
+        command, shell=True, cwd=sales, capture_output=True, text=True, check=True
+    )
+    assert tables.sha256_of(sales) == done.stdout.split()[0]
+    # The same by hand.
+    files = sorted(str(path.relative_to(sales)) for path in sales.glob("year*/**/*.parquet"))
+    sums = [(hashlib.sha256((sales / one).read_bytes()).hexdigest(), one) for one in files]
+    text = "".join(f"{made}  {one}\n" for made, one in sums)
+    assert tables.sha256_of(sales) == hashlib.sha256(text.encode()).hexdigest()
+
+
+@pytest.mark.parametrize(
+    ("values", "kind"),
+    [
+        (["1", "-2", "0"], pl.Int64),
+        (["1", "__HIVE_DEFAULT_PARTITION__"], pl.Int64),
+        (["01", "2"], pl.String),  # the text would be lost
+        (["1", "x"], pl.String),
+        (["1.5"], pl.String),
+        (["99999999999999999999"], pl.String),
+        (["2024-01-01"], pl.String),
+        ([""], pl.String),
+        (["__HIVE_DEFAULT_PARTITION__"], pl.String),
+    ],
+)
+def test_a_partition_is_of_whole_numbers_if_each_value_is_one_and_stays_as_it_is(
+    tmp_path, values, kind
+):
+    for value in values:
+        put(tmp_path, f"k={value}/p.parquet", {"a": [1]})
+    found = frames.as_polars(tables.read(Place.to_read(str(tmp_path))).frame)["k"]
+    assert found.dtype == kind
+    texts = {None if value.startswith("__") else value for value in values}
+    assert {None if cell is None else str(cell) for cell in found} == texts
+
+
+A = {"a": [1], "b": ["x"]}
+
+
+@pytest.mark.parametrize(
+    ("other", "words"),
+    [
+        ({"a": [1]}, "column 'b' is in 0.parquet and not in 1.parquet"),
+        ({**A, "c": [1]}, "column 'c' is in 1.parquet and not in 0.parquet"),
+        ({"b": ["x"], "a": [1]}, "in different orders, 'a' in the place of 'b'"),
+        (
+            {"a": pa.array([1], pa.int32()), "b": ["x"]},
+            "column 'a' is int64 in 0.parquet and int32 in 1.parquet",
+        ),
+    ],
+)
+def test_files_with_other_columns_are_refused_by_name(tmp_path, other, words):
+    place = made(tmp_path, **{"0": A, "1": other})
+    with pytest.raises(DataError) as error:
+        tables.read(place)
+    assert words in str(error.value)
+    assert "write all files with the same columns and types" in str(error.value)
+
+
+def refusal(folder):
+    with pytest.raises(CflError) as error:
+        tables.read(Place.to_read(str(folder)))
+    return str(error.value)
+
+
+def test_a_folder_that_is_no_table_is_refused_with_the_way_out(tmp_path):
+    assert "no Parquet file in this folder" in refusal(tmp_path)
+    put(tmp_path, "0.parquet", A)
+    (tmp_path / "notes.txt").write_text("secret cells\n")
+    assert "notes.txt is not a Parquet file: move it away" in refusal(tmp_path)
+    (tmp_path / "notes.txt").rename(tmp_path / "_notes.txt")
+    put(tmp_path, "more/1.parquet", A)
+    assert "the folder 'more' in it is not a partition (NAME=VALUE)" in refusal(tmp_path)
+    (tmp_path / "more").rename(tmp_path / "k=1")
+    assert "0.parquet and k=1/1.parquet are in different partitions" in refusal(tmp_path)
+    (tmp_path / "0.parquet").rename(tmp_path / "k=1" / "0.parquet")
+    assert len(tables.read(Place.to_read(str(tmp_path))).frame) == 2
+    (tmp_path / "k=1" / "2.parquet").write_bytes(b"")
+    assert "k=1/2.parquet: the file is empty" in refusal(tmp_path)
+    (tmp_path / "k=1" / "2.parquet").write_bytes(b"PAR1 and then nothing")
+    assert "k=1/2.parquet: not a well-formed Parquet file" in refusal(tmp_path)
+    (tmp_path / "k=1" / "2.parquet").unlink()
+    (tmp_path / "k=1" / "2.parquet").symlink_to("nowhere")
+    assert "k=1/2.parquet: cannot be read: No such file" in refusal(tmp_path)
+    (tmp_path / "k=1" / "2.parquet").unlink()
+    (tmp_path / "k=1" / "k=2").symlink_to(tmp_path)
+    assert "k=1/k=2 is a link to a folder that it is in: remove it" in refusal(tmp_path)
+
+
+def test_a_column_that_is_also_a_partition_is_refused(tmp_path):
+    put(tmp_path, "a=1/0.parquet", A)
+    words = "column 'a' is in the files and in the names of their folders: rename one of them"
+    assert words in refusal(tmp_path)
+
+
+def test_cells_that_are_not_valid_name_their_file(tmp_path):
+    bad = pa.Array.from_buffers(
+        pa.string(), 2, [None, pa.array([0, 1, 2], pa.int32()).buffers()[1], pa.py_buffer(b"a\xe9")]
+    )
+    place = made(tmp_path, **{"0": {"a": ["x"]}, "1": {"a": bad}})
+    with pytest.raises(DataError, match=r"1\.parquet: column 'a' has cells that are not valid"):
+        tables.read(place)
+
+
+def test_a_file_that_cannot_be_opened_is_named(tmp_path, monkeypatch):
+    place = made(tmp_path, **{"0": A})
+    if os.geteuid() == 0:  # whom nothing is forbidden
+        monkeypatch.setattr("pathlib.Path.open", _forbidden)
+    else:
+        (tmp_path / "0.parquet").chmod(0)
+    with pytest.raises(DataError, match=r"0\.parquet: cannot be read: Permission denied"):
+        tables.read(place)
+
+
+def _forbidden(*_):
+    raise PermissionError(13, "Permission denied")
+
+
+def test_a_file_that_changes_between_passes_is_refused(tmp_path):
+    with tables.reading(made(tmp_path, **{"0": A, "1": A})) as blocks:
+        put(tmp_path, "1.parquet", {"a": [1, 2], "b": ["x", "y"]})
+        with pytest.raises(DataError, match=r"1\.parquet: changed while it was read"):
+            list(blocks)
+
+
+def test_what_files_say_beside_their_columns_stays_if_all_say_it(tmp_path):
+    one = pa.table(A, metadata={"owner": "clinic", "part": "1", "cfl.report": "{}"})
+    two = one.replace_schema_metadata({"owner": "clinic", "part": "2", "cfl.report": "{}"})
+    place = made(tmp_path, **{"0": one, "1": two})
+    assert tables.read(place).frame.schema.metadata == {b"owner": b"clinic"}
+
+
+def test_a_column_may_be_required_in_some_files(tmp_path):
+    required = pa.table(
+        A, schema=pa.schema([pa.field("a", "int64", nullable=False), ("b", "string")])
+    )
+    place = made(tmp_path, **{"0": required, "1": {"a": [None, 2], "b": ["x", "y"]}})
+    assert tables.read(place).frame.schema.field("a").nullable
+    with tables.stored(place) as stored:
+        assert stored["a"].to_list() == [1, None, 2]
+
+
+def test_categories_may_differ_from_file_to_file(tmp_path):
+    one, two = (pa.array(cells).dictionary_encode() for cells in (["x", "y"], ["z", "y", None]))
+    place = made(tmp_path, **{"0": {"a": one}, "1": {"a": two}})
+    expected = ["x", "y", "z", "y", None]
+    assert frames.as_polars(tables.read(place).frame)["a"].to_list() == expected
+    with tables.stored(place, rows=2) as stored:
+        assert stored["a"].to_list() == expected
+        assert stored["a"].dtype == stored.dtype("a") == pl.Categorical
+        blocks = [frames.as_polars(block.frame)["a"] for block in stored.blocks()]
+    assert [cell for block in blocks for cell in block] == expected
+
+
+def test_no_option_speaks_of_the_text_of_a_folder(tmp_path):
+    place = made(tmp_path, **{"0": A})
+    assert tables.read_sniffed(place)[1] is None
+    with pytest.raises(UsageError, match="--delimiter does not apply"):
+        tables.read(place, delimiter=";")
+    with pytest.raises(UsageError, match="a folder holds Parquet files: leave --input-format out"):
+        Place.to_read(str(tmp_path), "csv")
+    assert Place.to_read(str(tmp_path), "parquet").is_folder
+
+
+def test_files_are_those_of_the_folder_however_they_are_listed(sales):
+    found = [file.relative for file in FolderSource.of(Place.to_read(str(sales))).files]
+    assert found == sorted(found)
+    assert len(found) == 4
