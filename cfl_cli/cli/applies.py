@@ -1,9 +1,10 @@
 """How `cfl apply` works: block by block, and in the end the verdict, the files, the history."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 from cfl_cli.cli.given import Values
 from cfl_cli.cli.inputs import (
@@ -18,9 +19,9 @@ from cfl_cli.cli.inputs import (
 from cfl_cli.cli.outputs import Outputs
 from cfl_cli.cli.streams import note
 from cfl_cli.core import budget
-from cfl_cli.core.parallel import Workers, available_cores
-from cfl_cli.core.settings import Settings
+from cfl_cli.core.settings import RunSettings, Settings
 from cfl_cli.core.stages import Progress, Stages
+from cfl_cli.jobs.answering import answering
 from cfl_cli.jobs.batch import Batch
 from cfl_cli.jobs.learn import JUDGE
 from cfl_cli.jobs.model import ANSWER, Model
@@ -58,7 +59,7 @@ class Application:
     settings: Settings
     outputs: Outputs
     course: Path | None
-    jobs: int | None = None
+    limits: RunSettings
 
     def run(
         self, source: tables.Place, how: Values, *, progress: Progress, overwrite: bool
@@ -67,10 +68,10 @@ class Application:
         stages = Stages(progress)
         with (
             self.outputs.stream() as stream,
-            Workers(self.jobs or available_cores()) as workers,
+            answering(self.model, self.limits, near=self.outputs.near) as by,
             ExitStack() as held,
         ):
-            batch = Batch(self.model, self.settings, workers, name=source.name)
+            batch = Batch(self.model, self.settings, by.workers, name=source.name)
             schema = self.model.schema
             signs, aside = signs_of(how, source, schema.file), sets_aside(how)
             blocks = held.enter_context(
@@ -86,19 +87,25 @@ class Application:
             warn_of_cells(blocks.empty, source, schema, model=True)
             blocks.check_holds(self.outputs.table)
             batch.check(frames.names(blocks.empty.frame))
+            batch.sample.left_out = self.model.rows_seen(blocks)  # it is not judged by these
             with self.outputs.writing(stream=stream, overwrite=overwrite) as writer:
-                for block in blocks:
+
+                def new_rows() -> Iterator[tuple[tables.Table, Any]]:
+                    for block in blocks:
+                        if not block.first:
+                            check_encoding(block, source, signs, how)
+                        yield block, block.frame
+
+                stages(ANSWER, 0, blocks.height)
+                for block, answered in batch.add(new_rows(), by):
                     stages(ANSWER, block.first, blocks.height)
-                    if not block.first:
-                        check_encoding(block, source, signs, how)
-                    answered = batch.add(block.frame)
                     writer.add(frames.append(block.frame, answered.columns), block)
                 stages(JUDGE, 0, 1)
                 # No other run may add a batch between this one's verdict and its line.
                 course = held.enter_context(history.to_append(self.course)) if self.course else None
                 name = source.path.name if source.path else None
                 before = self._before(batch, course, name)
-                judged = batch.judged(before)
+                judged = batch.judged(before, diagnostics=False)
                 self.model.check_unchanged()
                 took, peak = stages.seconds(), budget.peak_mb()
                 report = replace(

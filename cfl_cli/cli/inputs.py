@@ -2,11 +2,12 @@
 
 import csv
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from hashlib import sha256
-from typing import TypeVar
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from cfl_cli.cli.given import Values
 from cfl_cli.cli.log import LOG
@@ -14,17 +15,21 @@ from cfl_cli.cli.progress import Display
 from cfl_cli.core.messages import quote
 from cfl_cli.core.settings import RunSettings, Settings, override
 from cfl_cli.errors import CflError, DataError, SchemaError, UsageError
+from cfl_cli.jobs.arguments import ENGINE
 from cfl_cli.jobs.kept import Kept
 from cfl_cli.schema import yaml_text
 from cfl_cli.schema.file import TextFile
 from cfl_cli.schema.model import Schema
 from cfl_cli.tables import foreign, frames, guess_encoding
 from cfl_cli.tables import table as tables
-from cfl_cli.tables.blocks import read_options
+from cfl_cli.tables.blocks import BLOCK, read_options
 from cfl_cli.tables.encodings import way_out
 from cfl_cli.tables.sniff import DELIMITERS, is_number, shown
-from cfl_cli.tables.table import Place, Table
+from cfl_cli.tables.table import Place, StoredTable, Table
 from cfl_cli.trust.report import Sources
+
+if TYPE_CHECKING:  # loads slowly
+    import polars as pl
 
 WRITTEN_OTHERWISE = {"file-delimiter", "file-encoding"}  # causes: a text is not as it was read
 Learned = TypeVar("Learned")
@@ -39,6 +44,11 @@ class Inputs:
     run: RunSettings
     sources: Sources = field(default_factory=Sources)  # what is known of the schema's file
 
+    @property
+    def limits(self) -> dict[str, Any]:
+        """Return what a job must know of how it is run."""
+        return {name: getattr(self.run, name) for name in ("jobs", "max_memory", *ENGINE)}
+
     def learn(
         self, job: Callable[..., Learned], table: Table, source: Place, how: Values, **more: object
     ) -> Learned:
@@ -49,9 +59,8 @@ class Inputs:
                 self.schema,
                 name=source.name,
                 progress=display,
-                jobs=self.run.jobs,
-                max_memory=self.run.max_memory,
                 sources=with_table(self.sources, source, how, table.sha256),
+                **self.limits,
                 **more,
                 **self.settings.as_dict(),
             )
@@ -140,6 +149,31 @@ def read_table(
     return table
 
 
+@contextmanager
+def stored_table(
+    place: Place,
+    how: Values,
+    schema: Schema,
+    *,
+    directory: Path | None = None,
+    may_set_aside: bool = False,
+) -> Iterator[StoredTable]:
+    """Give the table at a place with its cells on disk; it is read and warned of as `read_table`.
+
+    What has to be copied goes to `directory`.
+    """
+    signs = signs_of(how, place, schema.file)
+    columns = columns_to_show(how, schema)
+    aside = sets_aside(how) if may_set_aside else None
+    with tables.stored(
+        place, rows=BLOCK, set_aside=aside, columns=columns, directory=directory, **signs
+    ) as table:
+        check_names(table.columns, place, signs, schema)
+        check_encoding(table, place, signs, how)
+        warn_of_cells(table.empty, place, schema)
+        yield table
+
+
 def unreadable(data: str, how: Values, schema: str) -> CflError | None:
     """Return why a table cannot be read, where that does not hang on a schema that is wrong."""
     file: TextFile | None = None
@@ -165,14 +199,14 @@ def columns_to_show(how: Values, schema: Schema) -> tuple[str, ...]:
 
 
 def check_encoding(
-    table: Table, place: Place, signs: Mapping[str, str | None], how: Values
+    table: Table | StoredTable, place: Place, signs: Mapping[str, str | None], how: Values
 ) -> None:
     """Raise if a table is UTF-8 and only the schema says otherwise, so that words are garbled."""
     encoding = signs["encoding"]
     if encoding is None or "encoding" in how:
         return
     words: Counter[bytes] = Counter()
-    for column in frames.as_polars(table.frame).iter_columns():
+    for column in _columns(table):
         texts = column.drop_nulls().unique(maintain_order=True)
         text = "\n".join(texts.filter(texts.str.contains(r"[^\x00-\x7f]")))
         guess_encoding.words_in(text.encode(encoding, errors="ignore"), words)
@@ -182,6 +216,13 @@ def check_encoding(
             "--encoding utf-8, or correct `file` in the schema",
             cause="file-encoding",
         )
+
+
+def _columns(table: Table | StoredTable) -> "Iterator[pl.Series]":
+    """Yield the columns of a table; those on disk are loaded one after the other."""
+    if isinstance(table, StoredTable):
+        return (table[name] for name in table.columns)
+    return frames.as_polars(table.frame).iter_columns()
 
 
 def warn_of_cells(

@@ -30,7 +30,8 @@ VARIABLES = (
 )
 SCHEMA = (
     "Settings can also be given under `settings:` in the schema, by the names in this table. Those "
-    "that do not decide the answer concern the command alone."
+    "that do not decide the answer concern the command alone; engine, scheduler, workers, run_dir "
+    "and resume are of one run and cannot be in a schema."
 )
 LINE = 72  # characters of a line of roff, before hyphens are escaped
 

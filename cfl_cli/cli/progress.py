@@ -49,6 +49,11 @@ class Display:
         """Take note of all stages that are to come."""
         self.outlook.expect(stages)
 
+    def tell(self, text: str) -> None:
+        """Say something that is worth knowing while a run lasts."""
+        if not self.quiet:
+            self.log.note(text)
+
     def __call__(self, stage: Stage, done: int, total: int) -> None:
         """Take note that `done` of the stage's `total` rows, steps or models are done."""
         self.outlook.note(stage, done, total)

@@ -49,7 +49,8 @@ def _size(size: int) -> str:
 def summarise_fit(report: Report, path: Path) -> None:
     """Say what was learned from and what to check; `path` is where the model is."""
     warn(*report.warnings)
-    note(f"{path}: fitted to {report.rows:,} rows, {count(len(report.columns), 'CF')}")
+    drawn = f" of {report.sample.of:,}, drawn at random" if report.sample else ""
+    note(f"{path}: fitted to {report.rows:,} rows{drawn}, {count(len(report.columns), 'CF')}")
     _check_before_use(report, path)
 
 

@@ -21,6 +21,7 @@ SHUFFLES = 1 << 42
 TRIALS = 1 << 43
 COPIES = 1 << 44
 JUDGED = 1 << 45
+FITTED = 1 << 46
 NAMED = 1 << 63  # and above: those of names
 PER_NAME = 1 << 20
 
@@ -54,6 +55,26 @@ def chances(rows: Ints, stream: int, seed: int) -> Floats:
 def order(n: int, stream: int, seed: int) -> Ints:
     """Return the numbers below n in a random order."""
     return np.argsort(draw(np.arange(n), stream, seed), kind="stable")
+
+
+def some(n: int, size: int, stream: int, seed: int, *, at_once: int = 1 << 20) -> Ints:
+    """Return `size` of the numbers below n, drawn at random, in order; all, if there are no more.
+
+    They are those with the smallest random numbers. Never more than twice as many are held, and
+    `at_once` others.
+    """
+    rows, keys = np.empty(0, dtype=np.int64), np.empty(0, dtype=np.uint64)
+    for start in range(0, n, at_once):
+        more = np.arange(start, min(start + at_once, n))
+        drawn = draw(more, stream, seed)
+        if len(keys) >= size:
+            staying = drawn < keys.max(initial=np.uint64(0))
+            more, drawn = more[staying], drawn[staying]
+        rows, keys = np.append(rows, more), np.append(keys, drawn)
+        if len(rows) > size:
+            first = np.sort(np.argpartition(keys, size)[:size])
+            rows, keys = rows[first], keys[first]
+    return rows
 
 
 def folds(n: int, parts: int, seed: int, groups: Ints | None = None) -> list[Ints]:

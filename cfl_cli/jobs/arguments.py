@@ -8,9 +8,12 @@ from typing import Any, Self, TypeAlias
 from cfl_cli.core.entries import entries, raise_flaws
 from cfl_cli.core.messages import did_you_mean
 from cfl_cli.core.settings import RunSettings, Settings
+from cfl_cli.core.wording import command, option
+from cfl_cli.errors import UsageError
 from cfl_cli.schema.model import Schema
 
 AnySchema: TypeAlias = Schema | Mapping[str, Any] | str | os.PathLike[str]
+ENGINE = ("engine", "scheduler", "workers", "run_dir", "resume")  # where the work is done
 OWN = ("name", "progress", "jobs", "max_memory")  # arguments that are no settings
 
 
@@ -31,14 +34,25 @@ class Arguments:
         jobs: int | None,
         max_memory: int | None,
         own: Sequence[str] = OWN,
+        engines: bool = False,
+        samples: bool = False,
     ) -> Self:
-        """Return what was given, or raise with all that is wrong; `own` are the job's arguments."""
-        read = Schema.of(schema)
-        refuse_unknown(settings, own)
+        """Return what was given, or raise with all that is wrong; `own` are the job's arguments.
+
+        With `engines` it may be said where the work is done, with `samples` how many rows to draw.
+        """
+        read, more = Schema.of(schema), ENGINE if engines else ()
+        where = {name: settings[name] for name in more if name in settings}
+        chosen = {name: value for name, value in settings.items() if name not in more}
+        refuse_unknown(chosen, (*own, *more))
+        decided = read.settings.override(**chosen)
+        if decided.sample is not None and not samples:
+            fit, rest = command("fit"), command("apply", python="Model.apply")
+            raise UsageError(f"{option('sample')} goes with {fit}: {rest} answers the other rows")
         return cls(
             read,
-            read.settings.override(**settings),
-            read.run.override(jobs=jobs, max_memory=max_memory),
+            decided,
+            read.run.override(jobs=jobs, max_memory=max_memory, **where),
         )
 
 

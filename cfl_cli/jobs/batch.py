@@ -4,17 +4,20 @@ Rows go through one block after the other, so that memory does not grow with the
 them stay, with what was said of them, and are judged in the end: see `sample`.
 """
 
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from hashlib import sha256
-from typing import Any
+from itertools import islice
+from typing import Any, TypeVar
 
 import numpy as np
 import polars as pl
 
 from cfl_cli import __version__
-from cfl_cli.core.parallel import Workers
+from cfl_cli.core.parallel import Engine
 from cfl_cli.core.settings import Settings
 from cfl_cli.estimators.interface import Estimate, Hidden
+from cfl_cli.jobs.answering import Answering
 from cfl_cli.jobs.diagnostics import diagnose
 from cfl_cli.jobs.kept import Kept
 from cfl_cli.jobs.prepare import with_copies
@@ -22,6 +25,7 @@ from cfl_cli.jobs.row_filler import Filled, RowFiller
 from cfl_cli.jobs.sample import Sample
 from cfl_cli.steps.encode import Encoded
 from cfl_cli.steps.unusual import Unusual
+from cfl_cli.tables import frames
 from cfl_cli.tables.checksum import ColumnsChecksum
 from cfl_cli.trust.batch import Counts, JudgedBatch, judge_batch
 from cfl_cli.trust.facts import ColumnFacts
@@ -31,6 +35,7 @@ from cfl_cli.trust.verdict import SUSPECT
 
 JUDGED_ROWS = 10_000  # of a batch, at most …
 JUDGED_NUMBERS = 1 << 21  # … or those of as many confidences
+Key = TypeVar("Key")
 
 
 @dataclass(frozen=True)
@@ -44,7 +49,7 @@ class Judged:
 class Batch(RowFiller):
     """The new rows of one call, answered, counted and in the end judged."""
 
-    def __init__(self, kept: Kept, settings: Settings, workers: Workers, *, name: str) -> None:
+    def __init__(self, kept: Kept, settings: Settings, workers: Engine, *, name: str) -> None:
         super().__init__(kept, settings, workers, name=name)
         rows = max(min(JUDGED_ROWS, JUDGED_NUMBERS // self.width), 1)
         self.sample = Sample(rows, kept.settings.seed)
@@ -53,9 +58,23 @@ class Batch(RowFiller):
         self.features, self.cells = sha256(), sha256()
         self.answers = ColumnsChecksum()
 
-    def add(self, frame: Any) -> Filled:
-        """Answer the rows that follow those that were added before."""
-        filled = self.fill(frame, first_row=self.sample.seen + 1)
+    def add(self, parts: Iterable[tuple[Key, Any]], by: Answering) -> Iterator[tuple[Key, Filled]]:
+        """Yield blocks of rows, answered, each with its key; they follow each other."""
+        first, waiting = 1, iter(parts)
+        while some := [*islice(waiting, by.blocks)]:
+            blocks = []
+            for _, frame in some:
+                cells = frames.as_polars(frame, self.used, name=self.name)
+                blocks.append((cells, self.encoded(cells, first_row=first)))
+                first += cells.height
+            answers = by.answers([block.known for _, block in blocks], rows=self.rows_at_once)
+            for (key, _), block, said in zip(some, blocks, answers, strict=True):
+                filled = self.filled(*block, said)
+                self._add(filled)
+                yield key, filled
+
+    def _add(self, filled: Filled) -> None:
+        """Count rows, and let some of them stay."""
         self._count(filled.encoded, filled.estimate)
         self.answers.add(filled.columns)
         said = filled.answer
@@ -67,15 +86,17 @@ class Batch(RowFiller):
             mass=said.mass,
             **({} if said.answers is None else {"answers": said.answers}),
         )
-        return filled
 
     @property
     def checksum(self) -> str:
         """Return the SHA-256 of the rows as the model sees them."""
         return sha256(self.features.digest() + self.cells.digest()).hexdigest()
 
-    def judged(self, before: Before | None = None) -> Judged:
-        """Return the verdict on all rows, as the next batch of a history if there is one."""
+    def judged(self, before: Before | None = None, *, diagnostics: bool = True) -> Judged:
+        """Return the verdict on all rows, as the next batch of a history if there is one.
+
+        Without `diagnostics` it does not say which cells to look at, and takes less time.
+        """
         drawn = self.sample.drawn()
         encoded = self.encoded(drawn.cells, first_row=1)
         encoded = replace(encoded, warnings=self.unusual.warnings)  # of all rows
@@ -115,7 +136,7 @@ class Batch(RowFiller):
             kept=self.as_observed,
             jobs=self.workers.jobs,
         )
-        listed = diagnose(encoded, estimate, judged.report.columns)
+        listed = diagnose(encoded, estimate, judged.report.columns if diagnostics else ())
         rows = drawn.rows[listed["row"].to_numpy() - 1] + 1
         return Judged(judged, listed.with_columns(row=pl.Series(rows, dtype=pl.Int64)))
 

@@ -15,7 +15,7 @@ from cfl_cli.core.methods import METHODS
 from cfl_cli.core.parallel import available_cores
 from cfl_cli.core.settings import RunSettings, Settings
 from cfl_cli.core.stages import PILOT_ROWS, Stages, forecast
-from cfl_cli.core.wording import option
+from cfl_cli.core.wording import command, option
 from cfl_cli.errors import ResourceError
 from cfl_cli.estimators.interface import Size
 from cfl_cli.jobs.prepare import FOLDS, hidden_together, prepare, run, settle_gamma
@@ -25,6 +25,8 @@ from cfl_cli.steps.findings import Finding
 from cfl_cli.tables import frames
 
 REPORT_BYTES = 3000  # of a model's texts, for each CF and once more
+BYTES_A_ROW = 200  # that are held at once where arrays are files, beside a row's features
+MANY_ROWS = 100_000  # of which a part is enough to learn from
 PACKAGES = 200e6  # what Python and its packages hold before there is any table
 
 
@@ -96,11 +98,19 @@ def size_of(encoded: Encoded) -> Size:
 
 
 def peak_bytes(
-    encoded: Encoded, settings: Settings, *, table: int, jobs: int | None = None
+    encoded: Encoded,
+    settings: Settings,
+    *,
+    table: int,
+    jobs: int | None = None,
+    in_memory: bool = True,
 ) -> float:
     """Return about how many bytes a run holds at its peak; `table` is the size of the table."""
     estimator, threads = estimators.load(settings.method), jobs or available_cores()
-    held = estimator.memory(size_of(encoded), settings, jobs=threads)
+    size = size_of(encoded)
+    held = estimator.memory(size, settings, jobs=threads)
+    if not in_memory and settings.method == "graph":
+        held = size.rows * (BYTES_A_ROW + 8 * size.features)
     return PACKAGES + 3 * table + held
 
 
@@ -111,20 +121,34 @@ def check_memory(
     table: int,
     jobs: int | None = None,
     max_memory: int | None = None,
+    in_memory: bool = True,
 ) -> None:
-    """Raise if a run would need more memory than it may have."""
-    needed = peak_bytes(encoded, settings, table=table, jobs=jobs)
+    """Raise if a run would need more memory than it may have.
+
+    If the engine's arrays are not `in_memory`, those of the graph are files.
+    """
+    needed = peak_bytes(encoded, settings, table=table, jobs=jobs, in_memory=in_memory)
     allowed = max_memory or budget.available()
     if needed > allowed:
         whose = option("max_memory") if max_memory else "this machine"
         others = METHODS[settings.method].saves_memory
         smaller = (way if isinstance(way, str) else option(*way) for way in others)
-        *ways_out, last = "fewer rows", *smaller
+        *ways_out, last = _fewer_rows(len(encoded.features), settings), *smaller
         either = f"{', '.join(ways_out)} or {last}" if ways_out else last
         raise ResourceError(
             f"about {needed / 1e6:,.0f} MB of memory are needed, and {whose} allows "
             f"{_amount(allowed)}: use {either}"
         )
+
+
+def _fewer_rows(rows: int, settings: Settings) -> str:
+    """Return how to do with fewer rows."""
+    if settings.sample is not None:
+        return f"a smaller {option('sample')}"
+    if rows <= MANY_ROWS or not METHODS[settings.method].learns:
+        return "fewer rows"
+    fit, rest = command("fit"), command("apply", python="Model.apply")
+    return f"a part of the rows ({fit} with {option('sample')}, then {rest} to all)"
 
 
 def _amount(size: int) -> str:

@@ -1,13 +1,18 @@
 """Learn once: a table and a schema in, a model out that answers rows that come later."""
 
+from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 from cfl_cli.core.methods import METHODS
-from cfl_cli.core.stages import Progress, Stages
+from cfl_cli.core.settings import RunSettings
+from cfl_cli.core.stages import Progress, Stages, telling
+from cfl_cli.engines.opened import remove_run
 from cfl_cli.errors import UsageError
 from cfl_cli.jobs.arguments import AnySchema, Arguments
+from cfl_cli.jobs.drawn import part_of
 from cfl_cli.jobs.kept import refusal
-from cfl_cli.jobs.learn import learn
+from cfl_cli.jobs.learn import at_work, learn
 from cfl_cli.jobs.model import Model
 from cfl_cli.trust.report import Sources
 
@@ -25,13 +30,64 @@ def fit(
 ) -> Model:
     """Learn from `frame`, a polars, pandas or pyarrow table, and return what was learned.
 
-    The arguments are those of `impute`.
+    The arguments are those of `impute`. With `sample` it learns from so many rows, drawn at random.
     """
-    given = Arguments.read(schema, settings, jobs=jobs, max_memory=max_memory)
+    fitted = fit_stored(
+        frame,
+        schema,
+        name=name,
+        progress=progress,
+        jobs=jobs,
+        max_memory=max_memory,
+        sources=sources,
+        **settings,
+    )
+    remove_run(RunSettings(run_dir=settings.get("run_dir")))
+    return fitted
+
+
+def fit_stored(
+    frame: Any,
+    schema: AnySchema,
+    *,
+    name: str = "table",
+    progress: Progress = lambda *_: None,
+    jobs: int | None = None,
+    max_memory: int | None = None,
+    sources: Sources | None = None,
+    near: Path | None = None,
+    **settings: Any,
+) -> Model:
+    """Learn from a table, whose cells may be on disk; what a run needs for a while is in `near`."""
+    given = Arguments.read(
+        schema, settings, jobs=jobs, max_memory=max_memory, engines=True, samples=True
+    )
     chosen, limits = given.settings, given.limits
     if not METHODS[chosen.method].learns:
         raise UsageError(refusal(chosen.method))
-    learned = learn(
-        frame, given.schema, chosen, limits, name=name, sources=sources, stages=Stages(progress)
-    )
-    return Model.of(learned, given.schema)
+    stages = Stages(progress)
+    part = part_of(frame, given.schema, chosen, name=name, progress=stages)
+    with (
+        at_work(
+            part.frame,
+            given.schema,
+            chosen,
+            limits,
+            sources=sources,
+            near=near,
+            tell=telling(progress),
+        ) as engine,
+        part.numbered(name),
+    ):
+        learned = learn(
+            part.frame,
+            given.schema,
+            chosen,
+            limits,
+            name=name,
+            sources=sources,
+            stages=stages,
+            engine=engine,
+        )
+        facts = replace(learned.report, sample=part.facts)
+        return Model.of(replace(learned, report=facts), given.schema)

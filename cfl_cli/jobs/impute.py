@@ -11,9 +11,9 @@ from cfl_cli.errors import UsageError
 from cfl_cli.jobs.arguments import OWN, AnySchema, Arguments
 from cfl_cli.jobs.confidences import Confidences
 from cfl_cli.jobs.diagnostics import diagnose
-from cfl_cli.jobs.explain import OfTable
+from cfl_cli.jobs.explainers import OfTable
 from cfl_cli.jobs.kept import refusal
-from cfl_cli.jobs.learn import DECODE, learn
+from cfl_cli.jobs.learn import DECODE, at_work, learn
 from cfl_cli.jobs.model import Model, Result
 from cfl_cli.jobs.ran import Ran
 from cfl_cli.steps.decode import decode, written
@@ -45,15 +45,30 @@ def impute(
     what the report holds of the files that table and schema came from; left out, it holds the
     checksum of the schema's text alone. With `keep_model` the result has a model as well, by which
     rows that come later can be answered. Without `diagnostics` it does not say which cells to look
-    at, and takes less time.
+    at, and takes less time. Where the work is done say `engine`, `scheduler`, `workers`, `run_dir`
+    and `resume`, as the options of the command do.
     """
     own = (*OWN, "sources", "keep_model", "diagnostics")
-    given = Arguments.read(schema, settings, jobs=jobs, max_memory=max_memory, own=own)
+    given = Arguments.read(
+        schema, settings, jobs=jobs, max_memory=max_memory, own=own, engines=True
+    )
     chosen, limits = given.settings, given.limits
     if keep_model and not METHODS[chosen.method].learns:
         raise UsageError(refusal(chosen.method))
     stages = Stages(progress)
-    learned = learn(frame, given.schema, chosen, limits, name=name, sources=sources, stages=stages)
+    with at_work(frame, given.schema, chosen, limits, sources=sources) as engine:
+        learned = learn(
+            frame,
+            given.schema,
+            chosen,
+            limits,
+            name=name,
+            sources=sources,
+            stages=stages,
+            engine=engine,
+            fit=keep_model,
+        )
+        engine.finish()
     encoded, estimate, facts = learned.encoded, learned.estimate, learned.report
     listed = diagnose(encoded, estimate, facts.columns if diagnostics else ())
     stages(DECODE, 0, 1)

@@ -10,6 +10,10 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Self, TypeVar
 
+import numpy as np
+
+from cfl_cli.core.arrays import Ints
+from cfl_cli.core.draws import FITTED, some
 from cfl_cli.core.messages import count
 from cfl_cli.core.methods import METHODS
 from cfl_cli.core.settings import Settings
@@ -20,6 +24,7 @@ from cfl_cli.estimators.interface import Fitted, Layout, Origin, Power
 from cfl_cli.models.content import Content
 from cfl_cli.schema.model import Schema
 from cfl_cli.steps.encoding import Encoding
+from cfl_cli.tables.blocks import Blocks
 from cfl_cli.trust.reference import Reference
 from cfl_cli.trust.report import Report, Sources
 
@@ -78,6 +83,18 @@ class Kept:
         """Return what is known of the schema, which is that of new rows too."""
         known = self.report.sources or Sources()
         return Sources(schema=known.schema, schema_sha256=known.schema_sha256)
+
+    def rows_seen(self, table: Blocks) -> Ints:
+        """Return which rows of a file it was fitted to, if they were drawn from that file."""
+        sample, sources = self.report.sample, self.report.sources
+        if (
+            sample is None
+            or sources is None
+            or sample.of != table.height
+            or sources.table_sha256 != table.sha256()
+        ):
+            return np.empty(0, dtype=np.int64)
+        return some(sample.of, sample.rows, FITTED, self.settings.seed)
 
     @property
     def origins(self) -> tuple[Origin, ...]:

@@ -1,25 +1,31 @@
 """What `impute` and `fit` have in common: a table is encoded, a method is run on it and judged."""
 
-from collections.abc import Mapping
-from contextlib import suppress
+import json
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from hashlib import sha256
+from pathlib import Path
 from typing import Any
 
 from cfl_cli import __version__, estimators
 from cfl_cli.core.kinds import AUTO
 from cfl_cli.core.methods import METHODS
-from cfl_cli.core.parallel import available_cores
+from cfl_cli.core.parallel import Engine, available_cores
 from cfl_cli.core.settings import RunSettings, Settings
 from cfl_cli.core.stages import Expected, Stage, Stages, Work, announce
+from cfl_cli.engines.opened import open_engine
 from cfl_cli.errors import SchemaError
 from cfl_cli.estimators.interface import Estimate, Origin, Size
 from cfl_cli.jobs.cost import check_memory, size_of
 from cfl_cli.jobs.prepare import hidden_together, prepare, run, settle_gamma
 from cfl_cli.jobs.refit import refit
 from cfl_cli.schema.model import Schema
+from cfl_cli.steps.cells import used_columns
 from cfl_cli.steps.encode import Encoded
 from cfl_cli.tables import frames
+from cfl_cli.tables.checksum import checksum_of
+from cfl_cli.tables.loading import is_loading
 from cfl_cli.trust import verdict
 from cfl_cli.trust.calibrate import calibrate
 from cfl_cli.trust.report import FittedMechanism, Report, Sources
@@ -51,24 +57,37 @@ def learn(
     name: str,
     sources: Sources | None = None,
     stages: Stages,
+    engine: Engine,
+    fit: bool = True,
 ) -> Learned:
-    """Run the method on a table and judge the answers; `sources` says where it came from."""
+    """Run the method on a table and judge the answers; `sources` says where it came from.
+
+    Unless it is to `fit` something for later rows, that is left out where it costs anything.
+    """
     threads = limits.jobs or available_cores()
     stages(ENCODE, 0, 1)
-    encoded = prepare(frame, schema, settings, name=name, jobs=threads)
+    encoded = prepare(
+        frame, schema, settings, name=name, jobs=threads, empty=engine.within("table").empty
+    )
     settings, warnings = settle_gamma(encoded, settings)
     check_memory(
         encoded,
         settings,
-        table=frames.size(frame),
+        table=0 if is_loading(frame) else frames.size(frame),
         jobs=threads,
         max_memory=limits.max_memory,
+        in_memory=engine.in_memory,
     )
     folds = hidden_together(len(encoded.features), settings, encoded.groups)
     runs = 2 if any(block.to_be_fitted for block in encoded.blocks) else 1
     announce(_expected(size_of(encoded), settings, folds=len(folds), runs=runs), stages.progress)
-    estimate = run(encoded, settings, folds=folds, jobs=threads, progress=stages)
-    refitted = refit(encoded, estimate, settings, folds=folds, jobs=threads, progress=stages)
+    # With a mechanism to be fitted, what was fitted also says which of two runs a CF takes.
+    fit = fit or runs > 1
+    first, second = (engine.within(f"run {number}") for number in (1, 2))
+    estimate = run(encoded, settings, folds=folds, progress=stages, engine=first, fit=fit)
+    refitted = refit(
+        encoded, estimate, settings, folds=folds, progress=stages, engine=second, fit=fit
+    )
     encoded = refitted.encoded
     said = (*refitted.estimate.warnings, *warnings)
     estimate = replace(refitted.estimate, warnings=said)
@@ -78,6 +97,44 @@ def learn(
     facts = judged(encoded, estimate, settings, fitted=refitted.fitted, jobs=threads)
     facts = replace(facts, sources=sources or Sources(schema_sha256=checksum(schema)))
     return Learned(encoded, estimate, settings, facts, refitted.origins)
+
+
+@contextmanager
+def at_work(
+    frame: Any,
+    schema: Schema,
+    settings: Settings,
+    limits: RunSettings,
+    *,
+    sources: Sources | None,
+    near: Path | None = None,
+    tell: Callable[[str], None] = lambda _: None,
+) -> Iterator[Engine]:
+    """Give the engine of a run on a table; files that it needs for a while are in `near`.
+
+    Where people can watch a cluster they are told.
+    """
+    identity = _identity(frame, schema, settings, sources) if limits.run_dir else {}
+    with open_engine(limits, rows=frames.height(frame), identity=identity, near=near) as engine:
+        if engine.dashboard:
+            tell(f"Dask's dashboard: {engine.dashboard}")
+        yield engine
+
+
+def _identity(
+    frame: Any, schema: Schema, settings: Settings, sources: Sources | None
+) -> dict[str, str]:
+    """Return what must be the same for a run to go on with what another has done."""
+    from cfl_cli.engines import on_workers  # noqa: PLC0415 — loads asyncio, which few runs need
+
+    known = sources or Sources()
+    return {
+        **on_workers.versions(),
+        "settings": json.dumps(settings.as_dict()),
+        "schema": known.schema_sha256 or checksum(schema) or repr(schema),
+        "reading": json.dumps(known.reading or {}, sort_keys=True),
+        "data": known.table_sha256 or checksum_of(frame, used_columns(schema)),
+    }
 
 
 def judged(

@@ -3,23 +3,22 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from html import escape
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
 
 from cfl_cli.core import budget
 from cfl_cli.core.messages import count
-from cfl_cli.core.parallel import Workers, available_cores, slices
+from cfl_cli.core.parallel import slices
 from cfl_cli.core.settings import Settings
 from cfl_cli.core.stages import Progress, Stage, Stages, Work
 from cfl_cli.errors import UsageError
+from cfl_cli.jobs.answering import answering
 from cfl_cli.jobs.arguments import OWN, refuse_unknown
 from cfl_cli.jobs.batch import Batch
 from cfl_cli.jobs.confidences import Confidences
-from cfl_cli.jobs.explain import OfTable
-from cfl_cli.jobs.explain_new import OfNewRows
-from cfl_cli.jobs.explanation import Explanation
+from cfl_cli.jobs.explainers import OfNewRows, OfTable
 from cfl_cli.jobs.kept import CHANGEABLE, Kept
 from cfl_cli.jobs.learn import JUDGE
 from cfl_cli.jobs.suspects import SuspectCells, suspects
@@ -27,7 +26,11 @@ from cfl_cli.steps.cells import used_columns
 from cfl_cli.tables import frames
 from cfl_cli.trust.report import Report
 
+if TYPE_CHECKING:
+    from cfl_cli.jobs.explanation import Explanation
+
 ANSWER = Stage("answer", Work.DECODE, "answering new rows")
+WHERE = ("engine", "scheduler", "workers")  # the work is done
 MENTIONED = 5  # CFs, at most, of a result in a line
 
 
@@ -44,7 +47,7 @@ class Result:
     # fitted, without points; of `Model.apply` the model and the rows.
     explainer: OfTable | OfNewRows | None = None
 
-    def explain(self, row: int, cf: str | Sequence[str] | None = None) -> Explanation:
+    def explain(self, row: int, cf: str | Sequence[str] | None = None) -> "Explanation":
         """Return why a row, numbered from 1, is answered so; `cf` names CFs, all if left out.
 
         Confidences are those of this result. Of a table that `impute` filled in, graph, ipal and a
@@ -93,18 +96,22 @@ class Model(Kept):
 
         Of the settings, `mode`, `min_confidence`, `keep_flagged` and `bias` may be others than at
         fitting; flagged CFs that are kept are those that were flagged then. The report is that of
-        these rows, beside what was so at fitting. `name` is what errors call the table.
+        these rows, beside what was so at fitting. `name` is what errors call the table. Where the
+        work is done say `engine`, `scheduler` and `workers`, as the options of the command do.
         """
         stages = Stages(progress)
-        threads = self.schema.run.override(jobs=jobs).jobs or available_cores()
-        with Workers(threads) as workers:
-            batch = Batch(self, self.changed(**settings), workers, name=name)
+        where = {name: settings.pop(name) for name in WHERE if name in settings}
+        limits = self.schema.run.override(jobs=jobs, **where)
+        with answering(self, limits) as by:
+            batch = Batch(self, self.changed(**settings), by.workers, name=name)
             cells = frames.as_polars(frame, batch.used, name=name)
             batch.check(frames.names(frame))
+            cut = slices(cells.height, batch.rows_at_once) or [slice(0)]
+            stages(ANSWER, 0, cells.height)
             parts = []
-            for part in slices(cells.height, batch.rows_at_once) or [slice(0)]:
-                stages(ANSWER, part.start or 0, cells.height)
-                parts.append(batch.add(cells[part]))
+            for part, filled in batch.add(((part, cells[part]) for part in cut), by):
+                stages(ANSWER, part.stop, cells.height)
+                parts.append(filled)
             stages(JUDGE, 0, 1)
             judged = batch.judged()
         report = replace(
@@ -144,7 +151,7 @@ class Model(Kept):
         name: str = "table",
         jobs: int | None = None,
         **settings: Any,
-    ) -> Explanation:
+    ) -> "Explanation":
         """Return why a new row of `frame`, numbered from 1, is answered so; no other is answered.
 
         `cf` names CFs, all if it is left out; the other arguments are those of `apply`.

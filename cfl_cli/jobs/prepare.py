@@ -1,6 +1,7 @@
 """What every job with a method needs: an encoded table, the rows to hide, and the method's run."""
 
 from collections.abc import Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import replace
 from typing import Any
 
@@ -12,7 +13,7 @@ from cfl_cli.core.arrays import Ints
 from cfl_cli.core.groups import linked, ranks
 from cfl_cli.core.kinds import AUTO
 from cfl_cli.core.methods import METHODS
-from cfl_cli.core.parallel import Workers, available_cores
+from cfl_cli.core.parallel import Engine, Workers, available_cores
 from cfl_cli.core.settings import DEFAULT_GAMMA, Settings
 from cfl_cli.core.stages import Progress
 from cfl_cli.core.wording import STORED, command, option, setting
@@ -20,31 +21,42 @@ from cfl_cli.estimators.interface import Estimate
 from cfl_cli.schema.model import Schema
 from cfl_cli.steps.cells import used_columns
 from cfl_cli.steps.decode import clashes
-from cfl_cli.steps.encode import Encoded, encode
+from cfl_cli.steps.encode import Empty, Encoded, encode
 from cfl_cli.steps.findings import Finding, MisfitError
 from cfl_cli.tables import frames
+from cfl_cli.tables.loading import is_loading
 from cfl_cli.trust.doubts import few_distinct
 
 FOLDS = 5  # unless their number is given …
 ONE_FOLD_ABOVE = 20_000  # … but of more rows than this, one of the five is enough …
 FEW_ROWS = 30  # from which an estimate is worth while with fewer neighbors than were asked for
+FEWER_HIDDEN_ABOVE = 1_000_000  # … and above this so many of them: their standard error is 0.002
+MOST_HIDDEN = 200_000
 LARGE_GROUP = 0.01  # … unless a group holds more of them, for which one fold is no fair sample
 
 
 def prepare(
-    frame: Any, schema: Schema, settings: Settings, *, name: str, jobs: int | None = None
+    frame: Any,
+    schema: Schema,
+    settings: Settings,
+    *,
+    name: str,
+    jobs: int | None = None,
+    empty: Empty | None = None,
 ) -> Encoded:
     """Return the encoded table, or raise with everything that would keep a run from working.
 
-    Rows that are copies of others belong together, like those that the schema groups.
+    Its arrays are made by `empty`, in memory if it is left out. Rows that are copies of others
+    belong together, like those that the schema groups.
     """
     k, mode = settings.k, settings.mode
-    table = frames.as_polars(frame, used_columns(schema), name=name)
+    loaded = is_loading(frame)
+    table = frame if loaded else frames.as_polars(frame, used_columns(schema), name=name)
     needs_neighbors = METHODS[settings.method].needs_neighbors
     problems = [_few_rows(table.height, k)] if needs_neighbors and 1 < table.height <= k else []
     taken = frames.names(frame)
     try:
-        encoded = encode(table, schema, name=name)
+        encoded = encode(table, schema, name=name, empty=empty)
     except MisfitError as error:
         listed = {cf: column.values or () for cf, column in schema.complementary.items()}
         problems += _clashes(taken, listed, mode=mode)
@@ -56,6 +68,9 @@ def prepare(
         raise MisfitError(name, problems, encoded.findings)
     if settings.folds == 0:
         return encoded
+    if len(encoded.features) > FEWER_HIDDEN_ABOVE:
+        told = "copies among so many rows were not looked for: remove them, or intervals are narrow"
+        return replace(encoded, warnings=(*encoded.warnings, told))
     with Workers(jobs or available_cores()) as workers:
         return with_copies(encoded, settings, workers=workers)
 
@@ -116,7 +131,7 @@ def _too_few_groups(encoded: Encoded, schema: Schema, settings: Settings) -> lis
     return []
 
 
-def with_copies(encoded: Encoded, settings: Settings, *, workers: Workers) -> Encoded:
+def with_copies(encoded: Encoded, settings: Settings, *, workers: Engine) -> Encoded:
     """Return the encoded table in which copies belong together; as it is, if there are none."""
     from cfl_cli.trust import copies  # noqa: PLC0415 — the search for neighbors loads slowly
 
@@ -141,6 +156,8 @@ def hidden_together(n: int, settings: Settings, groups: Ints | None = None) -> l
     """
     if settings.folds != AUTO:
         return draws.folds(n, settings.folds, settings.seed, groups)
+    if n > FEWER_HIDDEN_ABOVE and groups is None:
+        return draws.folds(n, n // MOST_HIDDEN, settings.seed)[:1]
     dealt = draws.folds(n, FOLDS, settings.seed, groups)
     largest = 1 if groups is None else np.bincount(ranks(groups)).max(initial=0)
     return dealt[:1] if n > ONE_FOLD_ABOVE and largest <= LARGE_GROUP * n else dealt
@@ -153,9 +170,19 @@ def run(
     folds: Sequence[Ints],
     jobs: int | None = None,
     progress: Progress,
+    engine: Engine | None = None,
+    fit: bool = True,
 ) -> Estimate:
-    """Run the method on an encoded table; `jobs` is how many threads work, all cores if None."""
-    with Workers(jobs or available_cores()) as workers:
-        return estimators.load(settings.method).estimate(
+    """Run the method on an encoded table, by an engine or else by as many threads as `jobs` says.
+
+    Unless it is to `fit` something for later rows, that is left out where it costs anything.
+    """
+    with nullcontext(engine) if engine else Workers(jobs or available_cores()) as workers:
+        estimator: Any = estimators.load(settings.method)
+        estimate = estimator.estimate
+        if not fit:
+            estimate = getattr(estimator, "estimate_only", estimate)
+        found: Estimate = estimate(
             encoded.known, settings, folds=folds, workers=workers, progress=progress
         )
+        return found

@@ -22,7 +22,7 @@ from cfl_cli.core.settings import RunSettings, Settings
 from cfl_cli.core.stages import Expected, Stages, announce
 from cfl_cli.core.wording import option
 from cfl_cli.errors import DataError, UsageError
-from cfl_cli.estimators import graph, graph_explained, graph_settings
+from cfl_cli.estimators import graph_explained, graph_rounds, graph_settings
 from cfl_cli.estimators.explained import PartExplained
 from cfl_cli.estimators.interface import Fitted, Origin, Power, without_points
 from cfl_cli.jobs.cost import check_memory, size_of
@@ -212,7 +212,7 @@ def _unjudged(settings: Settings, cfs: int) -> tuple[Origin, ...]:
     """Return how each CF's answers come about where nothing is chosen."""
     if settings.method != "graph":
         return (Origin(settings.method),) * cfs
-    choice = graph.unjudged(settings, cfs)
+    choice = graph_rounds.unjudged(settings, cfs)
     return choice.origins(len(choice.stops))
 
 

@@ -7,6 +7,7 @@ both, audit them as clearly better than the first run's; otherwise nothing of it
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -41,10 +42,13 @@ def refit(
     settings: Settings,
     *,
     folds: Sequence[Ints],
-    jobs: int | None = None,
     progress: Progress,
+    **how: Any,
 ) -> Refitted:
-    """Return the first run, with what a second one does clearly better."""
+    """Return the first run, with what a second one does clearly better.
+
+    `how` it is run is what `prepare.run` takes.
+    """
     asked = [number for number, block in enumerate(encoded.blocks) if block.to_be_fitted]
     uniform = _audits(encoded, estimate, asked)
     lacking = tuple(_lacking(encoded, estimate, [cf for cf in asked if cf not in uniform]))
@@ -56,7 +60,7 @@ def refit(
             weights[cf] = found
     changed, second = with_weights(encoded, weights), estimate
     if weights:
-        second = run(changed, settings, folds=folds, jobs=jobs, progress=progress)
+        second = run(changed, settings, folds=folds, progress=progress, **how)
     fitted = _audits(changed, second, weights)
     taken = {cf for cf, audit in fitted.items() if audit.clearly_better_than(uniform[cf])}
     reports = {}

@@ -7,7 +7,7 @@ from typing import Any
 import polars as pl
 
 from cfl_cli.core.arrays import Floats
-from cfl_cli.core.parallel import Workers
+from cfl_cli.core.parallel import Engine
 from cfl_cli.core.settings import Settings
 from cfl_cli.errors import DataError
 from cfl_cli.estimators.interface import Answer, Estimate
@@ -37,7 +37,7 @@ class Filled:
 class RowFiller:
     """Answers rows by what is kept of a table, with the settings of one call."""
 
-    def __init__(self, kept: Kept, settings: Settings, workers: Workers, *, name: str) -> None:
+    def __init__(self, kept: Kept, settings: Settings, workers: Engine, *, name: str) -> None:
         self.kept, self.settings, self.workers, self.name = kept, settings, workers, name
         self.used, self.width = used_columns(kept.schema), kept.layout.width
         flagged = frozenset(column.name for column in kept.report.columns if column.flagged)
@@ -60,7 +60,10 @@ class RowFiller:
         """Answer some rows; `first_row` is the number of the first of them, from 1."""
         cells = frames.as_polars(frame, self.used, name=self.name)
         encoded = self.encoded(cells, first_row=first_row)
-        said = self.kept.fitted.answer(encoded.known, self.workers)
+        return self.filled(cells, encoded, self.kept.fitted.answer(encoded.known, self.workers))
+
+    def filled(self, cells: pl.DataFrame, encoded: Encoded, said: Answer) -> Filled:
+        """Return what becomes of rows of which so much is said."""
         estimate = self.calibrated(
             encoded,
             Estimate(

@@ -1,7 +1,8 @@
 """Some rows of a stream that nobody knows the length of, drawn by their numbers.
 
 Every row has a random number of its own, and those with the smallest stay: all rows of a short
-stream. Which rows stay does not depend on how the stream is cut into blocks.
+stream. Which rows stay does not depend on how the stream is cut into blocks. Rows that are left out
+never stay.
 """
 
 from dataclasses import dataclass
@@ -33,6 +34,7 @@ class Sample:
 
     def __init__(self, size: int, seed: int) -> None:
         self.size, self.seed = size, seed
+        self.left_out = np.empty(0, dtype=np.int64)  # numbers of rows, in order
         self.seen = 0
         self._keys = np.empty(0, dtype=np.uint64)
         self._rows = np.empty(0, dtype=np.int64)
@@ -46,7 +48,10 @@ class Sample:
         rows = np.arange(self.seen, self.seen + cells.height)
         keys = draw(rows, JUDGED, self.seed)
         self.seen += len(rows)
-        staying = np.flatnonzero(keys <= self._largest)
+        first, last = np.searchsorted(self.left_out, [self.seen - len(rows), self.seen])
+        may_stay = keys <= self._largest
+        may_stay[self.left_out[first:last] - (self.seen - len(rows))] = False
+        staying = np.flatnonzero(may_stay)
         self._keys = np.append(self._keys, keys[staying])
         self._rows = np.append(self._rows, rows[staying])
         kept = {name: array[staying] for name, array in arrays.items()}

@@ -15,6 +15,7 @@ from cfl_cli.core.state import State, StateError
 from cfl_cli.schema.model import Complementary, Ordinary, Schema
 from cfl_cli.steps.findings import Finding, Patch, Problems, ignoring
 from cfl_cli.tables.frames import has_text, holds_lists, type_name
+from cfl_cli.tables.loading import Columns, column_type
 from cfl_cli.texts.columns import as_text, lists_as_text, nearly
 from cfl_cli.texts.dates import days
 from cfl_cli.texts.list_literals import are_lists, elements, saying_nothing, speaking
@@ -234,7 +235,7 @@ def used_columns(schema: Schema) -> list[str]:
 
 
 def usable_columns(
-    frame: pl.DataFrame, listed: Iterable[str], problems: Problems, *, lists: Collection[str] = ()
+    frame: Columns, listed: Iterable[str], problems: Problems, *, lists: Collection[str] = ()
 ) -> set[str]:
     """Return which of the columns that a schema lists can be read; note those that cannot.
 
@@ -252,13 +253,13 @@ def usable_columns(
                 column=column,
                 patch=_renamed(column, frame.columns, problems.schema),
             )
-        elif not has_text(frame[column].dtype) and not (
-            column in lists and holds_lists(frame[column].dtype)
+        elif not has_text(kind := column_type(frame, column)) and not (
+            column in lists and holds_lists(kind)
         ):
-            kind = type_name(frame[column].dtype)
+            named = type_name(kind)
             problems.add(
                 "column-type",
-                f"holds {kind}, not text or numbers",
+                f"holds {named}, not text or numbers",
                 "convert it" if problems.model else "mark it `role: ignore`",
                 column=column,
                 patch=ignoring(column, problems.schema),

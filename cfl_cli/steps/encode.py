@@ -8,13 +8,14 @@ What that takes is fitted to a table (`encoding`), and new rows are encoded by i
 not fit the schema are reported together.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from hashlib import sha256
+from typing import Any, TypeAlias
 
 import numpy as np
-import polars as pl
+import numpy.typing as npt
 
 from cfl_cli.core.arrays import Floats, Ints, Mask
 from cfl_cli.core.exclusions import Mechanism
@@ -33,8 +34,12 @@ from cfl_cli.steps.encoding import Domain, Encoding, fit_domain
 from cfl_cli.steps.findings import Cause, Finding, Problems
 from cfl_cli.steps.ordinary import FittedOrdinary, check_missing, fit
 from cfl_cli.steps.unusual import Unusual
+from cfl_cli.tables.loading import Columns
 from cfl_cli.texts.matching import Matcher
 from cfl_cli.texts.tally import BLANKS
+
+# Makes an array of a name, a shape and a kind.
+Empty: TypeAlias = Callable[[str, tuple[int, ...], npt.DTypeLike], npt.NDArray[Any]]
 
 
 @dataclass(frozen=True)
@@ -122,15 +127,18 @@ class Encoded:
 
 
 def encode(
-    frame: pl.DataFrame,
+    frame: Columns,
     schema: Schema,
     *,
     name: str = "table",
     encoding: Encoding | None = None,
     first_row: int = 1,
+    empty: Empty | None = None,
 ) -> Encoded:
     """Return the encoded rows, or raise one DataError with all their problems.
 
+    Columns of `frame` are asked for one at a time, and features and candidates are put into arrays
+    that `empty` makes; so neither the table nor these need be in memory.
     Without an `encoding` it is fitted to the rows. With one they may be any new rows, also one or
     none, a block of a larger table in which `first_row` is the number of the first of them.
     """
@@ -189,8 +197,8 @@ def encode(
     )
     groups = [Cells.of(frame[column], schema) for column in schema.group]
     return Encoded(
-        np.hstack(features),
-        np.hstack(candidates),
+        beside("features", features, empty or in_memory),
+        beside("candidates", candidates, empty or in_memory),
         tuple(blocks),
         tuple(finding.for_report for finding in findings),
         _groups(groups) if encoding is None else _lasting_groups(groups, first_row),
@@ -198,6 +206,21 @@ def encode(
         unusual,
         findings,
     )
+
+
+def in_memory(name: str, shape: tuple[int, ...], kind: npt.DTypeLike) -> npt.NDArray[Any]:  # noqa: ARG001 — of use where arrays are files
+    """Return a new array in memory."""
+    return np.empty(shape, kind)
+
+
+def beside(name: str, parts: list[npt.NDArray[Any]], empty: Empty) -> npt.NDArray[Any]:
+    """Return columns beside each other; the parts are given up one by one."""
+    ends = np.cumsum([part.shape[1] for part in parts])
+    whole = empty(name, (len(parts[0]), int(ends[-1])), parts[0].dtype)
+    for end in ends[::-1]:
+        part = parts.pop()
+        whole[:, end - part.shape[1] : end] = part
+    return whole
 
 
 def _groups(columns: list[Cells]) -> Ints | None:

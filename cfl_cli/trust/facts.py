@@ -1,17 +1,19 @@
 """What one CF's cells, its estimate and its hidden cells show: what its verdict is made from."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import cached_property
 from statistics import NormalDist
+from typing import Any
 
 import numpy as np
 
-from cfl_cli.core.arrays import Floats, Ints
+from cfl_cli.core.arrays import Floats, Ints, Mask
 from cfl_cli.core.blocks import best, entropies, start
 from cfl_cli.core.exclusions import LEVEL
 from cfl_cli.core.groups import independent
 from cfl_cli.core.known import Rule, all_but
+from cfl_cli.core.parallel import slices
 from cfl_cli.core.posterior import Fallback, most_confident, posterior
 from cfl_cli.core.uniformity import Uniformity
 from cfl_cli.estimators.interface import Estimate
@@ -31,6 +33,7 @@ from cfl_cli.trust.wrong_cells import guessed_wrong, information_lost, surest
 # so much more in a small table, where chance matters more.
 CLEARLY_LESS = 0.03
 CHANCE = 3.5  # over the square root of the rows: noise strays by a third of that, more or less
+ROWS_AT_ONCE = 1 << 17  # so that memory hardly grows with rows
 ALONE = np.array([0])  # where the only block begins
 STRETCH = 0.08  # of an interval, at most
 BETTER = 0.7  # of the answers that differ from those that were judged, at most, or about
@@ -62,13 +65,16 @@ class ColumnFacts:
     def answers(self) -> Ints:
         """Return the answers to all rows, as places in the domain."""
         if self.estimate.answers is None:
-            return best(self.confidences, self.candidates)
+            answers = np.empty(len(self.candidates), dtype=np.int64)
+            for part in slices(len(answers), ROWS_AT_ONCE):
+                answers[part] = best(self.confidences[part], self.candidates[part])
+            return answers
         return self.estimate.answers[:, self.number]
 
     @cached_property
     def entropy_start(self) -> float:
         """Return the mean entropy of what cells alone say."""
-        return _entropy(start(self.evidence, ALONE))
+        return _entropy(self.evidence, lambda cells: start(cells, ALONE))
 
     @cached_property
     def entropy_end(self) -> float:
@@ -332,5 +338,11 @@ def _reach(level: float) -> float:
     return NormalDist().inv_cdf(1 - level)
 
 
-def _entropy(confidences: Floats) -> float:
-    return float(entropies(confidences, ALONE).mean())
+def _entropy(
+    cells: Floats | Mask, confidences: Callable[[Any], Floats] = lambda cells: cells
+) -> float:
+    """Return the mean entropy of what cells say, made of some of them at a time."""
+    of_rows = np.empty((len(cells), 1))
+    for part in slices(len(cells), ROWS_AT_ONCE):
+        of_rows[part] = entropies(confidences(cells[part]), ALONE)
+    return float(of_rows.mean())

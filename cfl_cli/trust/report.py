@@ -197,6 +197,14 @@ class Batch:
 
 
 @dataclass(frozen=True)
+class RowsDrawn:
+    """How many rows were drawn at random to learn from, and of how many."""
+
+    rows: int
+    of: int
+
+
+@dataclass(frozen=True)
 class Sources:
     """Where a result came from: files by their names without folders, and what is in them.
 
@@ -235,6 +243,7 @@ class Report(Shown):
     batch: Batch | None = None  # None: the rows that were fitted
     sources: Sources | None = None  # None: not recorded
     answers_sha256: str | None = None  # of what the new columns hold, in any format
+    sample: RowsDrawn | None = None  # that was learned from; None: all rows
     versions: dict[str, str] = field(default_factory=dict)  # of Python and what decides numbers
 
     def __repr__(self) -> str:

@@ -1,7 +1,17 @@
 import numpy as np
 import pytest
 
-from cfl_cli.core.draws import NAMED, PER_NAME, chances, draw, folds, order, shuffled, stream_of
+from cfl_cli.core.draws import (
+    NAMED,
+    PER_NAME,
+    chances,
+    draw,
+    folds,
+    order,
+    shuffled,
+    some,
+    stream_of,
+)
 
 BLOCKS = np.array([0, 3])
 
@@ -91,3 +101,11 @@ def test_groups_of_one_row_each_change_no_fold():
 
 def test_there_are_no_more_folds_than_groups():
     assert [len(fold) for fold in folds(6, 5, 0, np.array([0, 0, 0, 1, 1, 1]))] == [3, 3]
+
+
+@pytest.mark.parametrize("at_once", [1, 7, 1000])
+def test_some_rows_are_those_with_the_smallest_random_numbers_in_their_order(at_once):
+    numbers = draw(np.arange(50), 9, 3)
+    expected = sorted(sorted(range(50), key=lambda row: numbers[row])[:12])
+    assert some(50, 12, 9, 3, at_once=at_once).tolist() == expected
+    assert some(50, 50, 9, 3, at_once=at_once).tolist() == [*range(50)]

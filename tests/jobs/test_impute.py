@@ -7,8 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from polars.testing import assert_frame_equal
 
-from cfl_cli import Settings, __version__, impute
+from cfl_cli import Settings, __version__, fit, impute
 from cfl_cli.errors import DataError, ResourceError, UsageError
+from cfl_cli.jobs import cost
 from cfl_cli.schema.model import Complementary, Ordinary, Schema
 
 SIZES = {"two": 2, "three": 3, "five": 5}
@@ -193,6 +194,7 @@ def test_keywords_win_over_the_schema_and_the_rest_stays():
     assert used == {
         "method": "graph",
         "budget": None,
+        "sample": None,
         "k": 2,
         "iterations": 3,
         "gamma": 0.25,
@@ -350,6 +352,15 @@ def test_the_schemas_own_settings_are_used():
     assert "job__clerk" in result.frame.columns
     assert "job_imputed" not in result.frame.columns
     assert result.report.settings["k"] == 1
+
+
+def test_where_memory_is_short_a_part_of_many_rows_is_proposed(monkeypatch):
+    way_out = r"use a part of the rows \(`fit` with sample, then `Model.apply` to all\)"
+    monkeypatch.setattr(cost, "MANY_ROWS", 5)
+    with pytest.raises(ResourceError, match=way_out):
+        impute(GROUPS, TWO_CFS, max_memory="1MB")
+    with pytest.raises(ResourceError, match="use a smaller sample, a smaller k or"):
+        fit(GROUPS, TWO_CFS, max_memory="1MB", sample=len(GROUPS))
 
 
 def test_a_run_that_needs_more_memory_than_it_may_have_is_refused_with_a_number():

@@ -48,3 +48,15 @@ def test_texts_of_rows_that_are_gone_are_not_held():
         sample.add(pl.DataFrame({"x": ["text" * 50] * 500}))
     assert sample.drawn().cells.estimated_size() < 50 * 300
     assert compact(pl.DataFrame({"x": ["text" * 50] * 500})[:2]).estimated_size() < 1000
+
+
+@pytest.mark.parametrize("cuts", [[30], [7, 0, 11, 12]])
+def test_rows_that_are_left_out_never_stay(cuts):
+    sample, first = Sample(10, 3), 0
+    sample.left_out = np.array([0, 6, 7, 20, 29])
+    for length in cuts:
+        sample.add(pl.DataFrame({"x": np.arange(first, first + length)}))
+        first += length
+    others = np.setdiff1d(np.arange(30), sample.left_out)
+    expected = np.sort(others[np.argsort(draw(others, JUDGED, 3))[:10]])
+    assert sample.drawn().cells["x"].to_list() == expected.tolist()

@@ -62,7 +62,7 @@ def apply(
         others = [source.path, path, *outputs.paths]
         check_targets([course], sources=others, overwrite=True, files_only=[course])
         check_appendable(course)
-    application = Application(fitted, settings, outputs, course, jobs=run.jobs)
+    application = Application(fitted, settings, outputs, course, run)
     with Display(quiet=run.quiet) as display:
         done = application.run(source, how, progress=display, overwrite=run.overwrite)
     if not run.quiet:

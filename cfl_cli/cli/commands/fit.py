@@ -24,16 +24,17 @@ def fit(
     A complementary feature (CF) is a column whose cells say what a value is not. The model is one
     file that holds the schema, the settings, the report and what was learned; methods graph
     and ipal, and auto where graph counts, keep features and confidences of the table's rows in it,
-    boost and net do not.
+    boost and net do not. Of a table with more rows than one can learn from, --sample draws some.
     """
     from pathlib import Path
 
-    from cfl_cli.cli.inputs import load, read_table
+    from cfl_cli.cli.fits import fit_in_blocks, fit_whole
+    from cfl_cli.cli.imputes import by_blocks
+    from cfl_cli.cli.inputs import load
     from cfl_cli.cli.outputs import check_targets, model_target
     from cfl_cli.cli.signals import listen
     from cfl_cli.cli.summary import summarise_fit, summarise_model
     from cfl_cli.errors import ExitCode
-    from cfl_cli.jobs.fit import fit as fit_frame
     from cfl_cli.tables import table as tables
 
     listen()
@@ -47,9 +48,8 @@ def fit(
         overwrite=run.overwrite,
         files_only=[target],
     )
-    table = read_table(source, how, inputs.schema, checksum=True)
-    fitted = inputs.learn(fit_frame, table, source, how)
-    fitted.save(target, overwrite=run.overwrite)
+    fit_table = fit_in_blocks if by_blocks(inputs, source) else fit_whole
+    fitted = fit_table(inputs, source, how, target)
     if not run.quiet:
         summarise_fit(fitted.report, target)
         summarise_model(fitted, target)

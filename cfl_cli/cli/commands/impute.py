@@ -34,14 +34,14 @@ def impute(
     """
     from pathlib import Path
 
-    from cfl_cli.cli.inputs import load, read_table, sets_aside
+    from cfl_cli.cli.imputes import by_blocks, impute_in_blocks, impute_whole
+    from cfl_cli.cli.inputs import load, sets_aside
     from cfl_cli.cli.outputs import Outputs, check_targets, model_target
     from cfl_cli.cli.signals import listen
     from cfl_cli.cli.streams import note
     from cfl_cli.cli.summary import note_rejects, note_signs, summarise, summarise_model
     from cfl_cli.errors import ExitCode
     from cfl_cli.jobs.diagnostics import in_words
-    from cfl_cli.jobs.impute import impute as impute_frame
     from cfl_cli.tables import table as tables
 
     listen()
@@ -55,24 +55,22 @@ def impute(
     kept = model_target(model) if model is not None else None
     if kept is not None:
         targets = [*outputs.paths, kept]
-        check_targets(targets, sources=sources, overwrite=run.overwrite, files_only=[kept])
-    with outputs.stream() as stream:
-        table = read_table(source, how, inputs.schema, checksum=True, may_set_aside=True)
-        tables.check_holds(table, target)
-        wanted = {"keep_model": kept is not None, "diagnostics": outputs.diagnostics is not None}
-        result = inputs.learn(impute_frame, table, source, how, **wanted)
-        outputs.write(
-            result.frame,
-            table,
-            result.report,
-            diagnostics=result.diagnostics,
-            stream=stream,
+        check_targets(
+            targets,
+            sources=sources,
             overwrite=run.overwrite,
+            files_only=[kept],
+            folder=outputs.folder,
+        )
+    impute_table = impute_in_blocks if by_blocks(inputs, source) else impute_whole
+    with outputs.stream() as stream:
+        result = impute_table(
+            inputs, source, how, outputs, stream=stream, keep_model=kept is not None
         )
     if kept is not None and result.model is not None:
         result.model.save(kept, overwrite=run.overwrite)
     if not run.quiet:
-        note_rejects(outputs, len(table.rejects), source)
+        note_rejects(outputs, result.rejected, source)
         note_signs(target, source, inputs.schema.file)
         if outputs.diagnostics:
             note(f"{outputs.diagnostics.name}: {in_words(result.diagnostics)}")

@@ -46,12 +46,19 @@ def of_all(report: Report) -> list[str]:
             * (graph and flagged and report.batch is None)
         ),
         *batches.notes(report),
+        *_of_sample(report),
         *_of_groups(report),
         *_of_accuracies(report.columns),
         *_of_bias(report.columns, report.settings.get("bias")),
         *_calibration(report),
         *_over_or_under(report.columns),
     ]
+
+
+def _of_sample(report: Report) -> Iterator[str]:
+    if report.sample is not None:
+        drawn, of = report.sample.rows, report.sample.of
+        yield f"Learned from {drawn:,} of {of:,} rows, drawn at random."
 
 
 def _of_groups(report: Report) -> Iterator[str]:

@@ -2,10 +2,15 @@ import os
 import subprocess
 import sys
 
+import polars as pl
 import pytest
-from builders.command_line import cfl, impute, refused
+from builders.command_line import ROWS, SCHEMA, cfl, impute, refused
 
+from cfl_cli import Model, Schema, UsageError
+from cfl_cli import impute as impute_frame
+from cfl_cli.core.draws import FITTED, some
 from cfl_cli.models.content import is_model
+from cfl_cli.trust.report import Report, RowsDrawn
 
 
 def fit(*options, data="data.csv", model="out.cfl"):
@@ -92,3 +97,69 @@ def test_a_model_is_a_file(folder):
     refused(fit(model="-"), 2, "--model writes a file: name one, not -")
     refused(impute("--model", "-"), 2, "--model writes a file: name one, not -")
     assert not (folder / "-").exists()
+
+
+def test_a_sample_is_the_same_rows_of_any_format_and_the_model_says_so(folder):
+    result = fit("--sample", 9, "--folds", 0)
+    assert result.exit_code == 0, result.output
+    assert "out.cfl: fitted to 9 rows of 12, drawn at random, 1 CF" in result.stderr
+    drawn = some(12, 9, FITTED, 0) + 1
+    rows = [ROWS[0], *(ROWS[number] for number in drawn)]
+    (folder / "part.csv").write_text("\n".join(rows) + "\n")
+    assert fit("--folds", 0, data="part.csv", model="part.cfl").exit_code == 0
+    pl.read_csv("data.csv", infer_schema=False).write_parquet("data.parquet", row_group_size=5)
+    assert fit("--sample", 9, "--folds", 0, data="data.parquet", model="too.cfl").exit_code == 0
+    whole, of_part, too = (Model.load(f"{name}.cfl") for name in ("out", "part", "too"))
+    assert whole.report.sample == too.report.sample == RowsDrawn(9, 12)
+    assert of_part.report.sample is None
+    assert whole.report.columns == of_part.report.columns == too.report.columns
+    for one in (of_part, too):
+        assert one.apply(table_of(ROWS)).frame.equals(whole.apply(table_of(ROWS)).frame)
+    shown = cfl("report", "out.cfl").stdout
+    assert "Learned from 9 of 12 rows, drawn at random." in " ".join(shown.split())
+
+
+def table_of(lines):
+    return pl.read_csv("\n".join(lines).encode(), infer_schema=False)
+
+
+def test_a_table_whose_cells_are_on_disk_gives_the_same_model(folder):
+    wanted = ("--sample", 9, "--folds", 0)
+    fit(*wanted)
+    result = fit(*wanted, "--run-dir", "kept", model="too.cfl")
+    assert result.exit_code == 0, result.output
+    assert (folder / "too.cfl").read_bytes() == (folder / "out.cfl").read_bytes()
+    assert not (folder / "kept").exists()
+    fit("--overwrite", "--folds", 0)
+    fit("--overwrite", "--folds", 0, "--run-dir", "kept", model="too.cfl")
+    assert (folder / "too.cfl").read_bytes() == (folder / "out.cfl").read_bytes()
+
+
+def test_a_wrong_cell_of_a_sample_has_the_number_of_its_row_in_the_table(folder):
+    row = int(some(12, 9, FITTED, 0)[-1]) + 1
+    lines = [*ROWS]
+    lines[row] = "1,1,wrong"
+    (folder / "data.csv").write_text("\n".join(lines) + "\n")
+    refused(fit("--sample", 9), 1, f"(row {row})")
+
+
+def test_only_fit_draws_a_sample():
+    schema = Schema.parse(SCHEMA)
+    with pytest.raises(UsageError, match="sample goes with `fit`"):
+        impute_frame(table_of(ROWS), schema, sample=5)
+
+
+def test_a_model_of_a_sample_is_judged_by_the_other_rows_of_its_table(folder):
+    fit("--sample", 9, "--folds", 0)
+    lines = [*ROWS, "12,1,a"]  # another table, whose rows are all new
+    (folder / "more.csv").write_text("\n".join(lines) + "\n")
+    for data, judged in (("data.csv", 3), ("more.csv", 13)):
+        result = cfl("apply", data, "-m", "out.cfl", "--out", f"filled-{data}", "-q")
+        assert result.exit_code == 0, result.output
+        report = read_report(folder / f"filled-{data}.report.json")
+        assert report.batch.rows_judged == judged
+        assert report.rows == len((folder / f"filled-{data}").read_text().splitlines()) - 1
+
+
+def read_report(path):
+    return Report.from_json(path.read_bytes(), name="report")
