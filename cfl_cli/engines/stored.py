@@ -152,7 +152,7 @@ class Stored:
     ) -> None:
         self.jobs = executor.workers
         self.dashboard = executor.dashboard  # where people can watch it; empty: nowhere
-        self.durable = self.keeps = durable
+        self.keeps = durable
         self._folder, self._executor, self._threads = folder, executor, threads
         self._on_finish = on_finish
         self._used: set[str] = set() if used is None else used  # names, which must not clash
@@ -188,7 +188,7 @@ class Stored:
         if total <= 0:
             return iter(())
         cut = self._cut(total, at_once, marked=marked)
-        if not (marked and self.durable):
+        if not (marked and self.keeps):
             return self._run(kernel, cut.tasks(), None)
         path = self._folder.marks(name)
         self._use(str(path), name)
@@ -219,7 +219,7 @@ class Stored:
             self._folder.within(name),
             self._executor,
             self._threads,
-            durable=self.durable,
+            durable=self.keeps,
             used=self._used,
             fresh=self._fresh,
         )
@@ -231,7 +231,7 @@ class Stored:
 
     def keep(self, name: str, facts: Any, *arrays: npt.NDArray[Any]) -> None:
         """Keep facts, as JSON can hold them, once all that is in some arrays cannot be lost."""
-        if self.durable:
+        if self.keeps:
             self._executor.flush(arrays)
             sums = self._folder.checksums(maps_of(arrays))
             self._folder.keep(name, {"facts": plain(facts), "arrays": sums})

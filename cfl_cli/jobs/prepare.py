@@ -30,7 +30,7 @@ from cfl_cli.trust.doubts import few_distinct
 FOLDS = 5  # unless their number is given …
 ONE_FOLD_ABOVE = 20_000  # … but of more rows than this, one of the five is enough …
 FEW_ROWS = 30  # from which an estimate is worth while with fewer neighbors than were asked for
-FEWER_HIDDEN_ABOVE = 1_000_000  # … and above this so many of them: their standard error is 0.002
+FEWER_HIDDEN_ABOVE = 1_000_000  # … and above this so many of them, at most
 MOST_HIDDEN = 200_000
 LARGE_GROUP = 0.01  # … unless a group holds more of them, for which one fold is no fair sample
 

@@ -1,8 +1,8 @@
 """Whether compiled code is at hand and worth loading; it changes the time and never the answer.
 
-Two loops are compiled, by numba, an extra: the scan of neighbor lists and the search for the
-neighbors that count. What they are sure of is exactly what the plain code would find, and what they
-are not sure of is left to it. All of that is decided here:
+Two loops of the steps are compiled, by numba, an extra: the scan of neighbor lists and the search
+for the neighbors that count (`estimators.forest` has a third). What they are sure of is just what
+the plain code would find, and what they are not sure of is left to it. It is decided here:
 
 - a table must have so many rows that loading what was compiled before takes less than it saves;
 - without numba, with one that does not work, or without a folder that can be written to for what is

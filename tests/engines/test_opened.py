@@ -20,7 +20,7 @@ def test_few_rows_are_worked_on_in_memory(tmp_path):
 def test_more_rows_are_in_files_that_go_with_the_run(tmp_path):
     with opened(IN_MEMORY + 1, tmp_path) as engine:
         assert type(engine) is Stored
-        assert not engine.durable
+        assert not engine.keeps
         array = engine.empty("x", (3,), int)
         assert len(list(tmp_path.rglob("*.npy"))) == 1
     assert list(tmp_path.iterdir()) == []
@@ -31,7 +31,7 @@ def test_a_run_directory_stays_until_the_run_is_finished(tmp_path):
     run = str(tmp_path / "run")
     for resume in (False, True):
         with opened(run_dir=run, resume=resume) as engine:
-            assert engine.durable
+            assert engine.keeps
     with pytest.raises(UsageError, match="another run has done"), opened(run_dir=run):
         pass
     with opened(run_dir=run, resume=True) as engine:

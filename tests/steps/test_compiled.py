@@ -153,6 +153,6 @@ def test_without_a_numba_that_works_there_is_no_compiled_code(afresh, monkeypatc
     assert compiled.kernel("support", rows=10**9) is None
 
 
-def test_small_tables_do_notload_compiled_code(afresh):
+def test_small_tables_do_not_load_compiled_code(afresh):
     assert compiled.kernel("scan", rows=compiled.ROWS - 1) is None
     assert compiled.load.cache_info().misses == 0
