@@ -46,7 +46,8 @@ The map of the house. A room imports only rooms above it:
                  better, heldout, bias, basis, powers, wrong_cells, suspects, exact_cells,
                  fitted_mechanism; clusters, copies; facts, shares, doubts, verdict, calibrate,
                  report, use; losses, reference, detector, drift (whether new cells are predicted
-                 worse), batch, history; scores (by the truth), audit (by rows checked)
+                 worse; + drift_figures), batch, history; scores (by the truth), audit (by rows
+                 checked)
     jobs/        one file per job on a data frame: arguments (what callers give); draft; check;
                  learn (+ prepare, refit); impute (+ impute_stored, diagnostics, confidences), fit
                  (+ drawn), model (+ kept, row_filler, answering, batch, sample), explain

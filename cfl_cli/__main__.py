@@ -4,6 +4,10 @@ import gc
 import os
 import signal
 import sys
+from collections.abc import Sequence
+from importlib.machinery import ModuleSpec, PathFinder
+from importlib.util import LazyLoader
+from types import ModuleType
 
 OBJECTS = 250_000  # new ones between searches for garbage; loading makes half as many, to stay
 # What packages would do at their start and we have no use for, unless the user says otherwise.
@@ -13,6 +17,10 @@ UNUSED = {
 }
 # What LightGBM loads if it is installed, for a second or more, and the command has no use for.
 UNWANTED = ("pandas", "sklearn")
+
+
+# What scipy has imported by `from numpy import *`, all of NumPy, and does not use.
+UNUSED_PARTS = ("numpy.f2py", "numpy.testing")
 
 
 class Unwanted:
@@ -25,6 +33,24 @@ class Unwanted:
             raise ModuleNotFoundError(f"No module named {name!r}", name=name)
 
 
+class Later:
+    """Puts off the loading of some modules until something of theirs is asked for."""
+
+    @staticmethod
+    def find_spec(
+        name: str,
+        path: Sequence[str] | None = None,
+        target: ModuleType | None = None,
+    ) -> ModuleSpec | None:
+        """Return such a module as it is found elsewhere, to be loaded later; None for others."""
+        if name not in UNUSED_PARTS:
+            return None
+        spec = PathFinder.find_spec(name, path, target)
+        if spec is not None and spec.loader is not None:
+            spec.loader = LazyLoader(spec.loader)
+        return spec
+
+
 def main() -> None:
     """Run `cfl`; a Ctrl-C waits until it is loaded.
 
@@ -33,7 +59,7 @@ def main() -> None:
     signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
     gc.set_threshold(OBJECTS)
     os.environ.update(UNUSED | os.environ)
-    sys.meta_path.insert(0, Unwanted())
+    sys.meta_path[:0] = [Unwanted(), Later()]
     from cfl_cli.cli.app import main as run  # noqa: PLC0415 — not before the lines above
 
     try:

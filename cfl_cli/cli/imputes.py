@@ -9,9 +9,7 @@ from cfl_cli.cli.given import Values
 from cfl_cli.cli.inputs import Inputs, read_table, stored_table, with_table
 from cfl_cli.cli.outputs import Outputs
 from cfl_cli.cli.progress import Display
-from cfl_cli.engines.opened import remove_run
 from cfl_cli.jobs.impute import impute
-from cfl_cli.jobs.impute_stored import impute_stored
 from cfl_cli.jobs.model import Model
 from cfl_cli.tables import table as tables
 from cfl_cli.trust.report import Report
@@ -72,6 +70,9 @@ def impute_in_blocks(
     keep_model: bool,
 ) -> Done:
     """Estimate, judge and write everything, or nothing at all."""
+    from cfl_cli.engines.opened import remove_run  # noqa: PLC0415 — most tables fit into memory
+    from cfl_cli.jobs.impute_stored import impute_stored  # noqa: PLC0415 — the same
+
     schema, run, near = inputs.schema, inputs.run, outputs.near
     with (
         stored_table(source, how, schema, directory=near, may_set_aside=True) as table,

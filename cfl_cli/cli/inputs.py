@@ -16,20 +16,20 @@ from cfl_cli.core.messages import quote
 from cfl_cli.core.settings import RunSettings, Settings, override
 from cfl_cli.errors import CflError, DataError, SchemaError, UsageError
 from cfl_cli.jobs.arguments import ENGINE
-from cfl_cli.jobs.kept import Kept
 from cfl_cli.schema import yaml_text
 from cfl_cli.schema.file import TextFile
 from cfl_cli.schema.model import Schema
-from cfl_cli.tables import foreign, frames, guess_encoding
+from cfl_cli.tables import foreign, frames
 from cfl_cli.tables import table as tables
 from cfl_cli.tables.blocks import BLOCK, read_options
 from cfl_cli.tables.encodings import way_out
-from cfl_cli.tables.sniff import DELIMITERS, is_number, shown
 from cfl_cli.tables.table import Place, StoredTable, Table
 from cfl_cli.trust.report import Sources
 
 if TYPE_CHECKING:  # loads slowly
     import polars as pl
+
+    from cfl_cli.jobs.kept import Kept
 
 WRITTEN_OTHERWISE = {"file-delimiter", "file-encoding"}  # causes: a text is not as it was read
 Learned = TypeVar("Learned")
@@ -205,6 +205,8 @@ def check_encoding(
     encoding = signs["encoding"]
     if encoding is None or "encoding" in how:
         return
+    from cfl_cli.tables import guess_encoding  # noqa: PLC0415 — most tables need none
+
     words: Counter[bytes] = Counter()
     for column in _columns(table):
         texts = column.drop_nulls().unique(maintain_order=True)
@@ -262,6 +264,8 @@ def check_names(
     kind = place.format.kind
     if used <= {*names} or not kind.delimiter:
         return
+    from cfl_cli.tables.sniff import DELIMITERS, is_number, shown  # noqa: PLC0415 — the same
+
     number = next((name for name in names if is_number(name)), None)
     if number is not None and not {*names} & {*schema.columns}:
         raise DataError(
@@ -315,7 +319,7 @@ def read_sniffed(place: Place, how: Values) -> Found:
     return Found(table, TextFile(**entries), tuple(found.notes()))
 
 
-def of_model(model: Kept, given: Values) -> tuple[Settings, RunSettings]:
+def of_model(model: "Kept", given: Values) -> tuple[Settings, RunSettings]:
     """Return the settings with which a model is applied; those given win over the model's.
 
     What its schema names as files are those of the fitted table.

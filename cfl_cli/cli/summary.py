@@ -3,14 +3,17 @@
 import codecs
 from pathlib import Path
 from shlex import quote
+from typing import TYPE_CHECKING
 
 from cfl_cli.cli.outputs import Outputs
 from cfl_cli.cli.streams import attention, note, warn
 from cfl_cli.core.messages import count
-from cfl_cli.jobs.kept import Kept
 from cfl_cli.schema.file import TextFile
 from cfl_cli.tables.table import Place
 from cfl_cli.trust.report import Report
+
+if TYPE_CHECKING:
+    from cfl_cli.jobs.kept import Kept
 
 
 def note_rejects(outputs: Outputs, rejected: int, source: Place) -> None:
@@ -31,7 +34,7 @@ def note_signs(target: Place, source: Place, file: TextFile | None) -> None:
         note(f"{target.name}: text with {between} in UTF-8, whatever `file` in the schema says")
 
 
-def summarise_model(model: Kept, path: Path) -> None:
+def summarise_model(model: "Kept", path: Path) -> None:
     """Say what was kept."""
     rows = (
         "features and confidences of the fitted rows"

@@ -7,13 +7,15 @@ arrays are files; with Dask, worker processes share these.
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from cfl_cli.core.parallel import Workers, available_cores
 from cfl_cli.core.settings import RunSettings
 from cfl_cli.core.wording import option
-from cfl_cli.engines.run_directory import RunDirectory
-from cfl_cli.engines.stored import Executor, Stored, Threads
 from cfl_cli.errors import UsageError
+
+if TYPE_CHECKING:
+    from cfl_cli.engines.stored import Executor, Stored
 
 IN_MEMORY = 1_000_000  # rows, at most
 MOST = 32  # worker processes, or four for each core
@@ -26,7 +28,7 @@ def open_engine(
     rows: int,
     identity: Mapping[str, str],
     near: Path | None = None,
-) -> Iterator[Workers | Stored]:
+) -> "Iterator[Workers | Stored]":
     """Give the engine that a run of some rows asks for.
 
     `identity` says what the run is of; a run directory of something else is refused. Without one,
@@ -39,6 +41,10 @@ def open_engine(
         if is_local and limits.run_dir is None and rows <= IN_MEMORY:
             yield threads
             return
+        # Runs in memory do without these.
+        from cfl_cli.engines.run_directory import RunDirectory  # noqa: PLC0415
+        from cfl_cli.engines.stored import Stored, Threads  # noqa: PLC0415
+
         if limits.run_dir is None:
             directory = RunDirectory.make_temporary(near)
         else:
@@ -51,7 +57,7 @@ def open_engine(
         )
 
 
-def _cluster(limits: RunSettings, folder: Path, stack: ExitStack) -> Executor:
+def _cluster(limits: RunSettings, folder: Path, stack: ExitStack) -> "Executor":
     from cfl_cli.engines import cluster  # noqa: PLC0415 — other runs need not wait for asyncio
 
     if limits.scheduler is None:
@@ -66,5 +72,7 @@ def _cluster(limits: RunSettings, folder: Path, stack: ExitStack) -> Executor:
 def remove_run(limits: RunSettings) -> None:
     """Remove the run directory of a run whose engine is closed and whose results are written."""
     if limits.run_dir is not None and Path(limits.run_dir).is_dir():
+        from cfl_cli.engines.run_directory import RunDirectory  # noqa: PLC0415 — as above
+
         with RunDirectory.reopened(Path(limits.run_dir)) as directory:
             directory.finish()

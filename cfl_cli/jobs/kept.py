@@ -21,15 +21,15 @@ from cfl_cli.core.state import State, StateError
 from cfl_cli.core.wording import option
 from cfl_cli.errors import CflError, UsageError
 from cfl_cli.estimators.interface import Fitted, Layout, Origin, Power
-from cfl_cli.models.content import Content
 from cfl_cli.schema.model import Schema
 from cfl_cli.steps.encoding import Encoding
-from cfl_cli.tables.blocks import Blocks
-from cfl_cli.trust.reference import Reference
 from cfl_cli.trust.report import Report, Sources
 
 if TYPE_CHECKING:
     from cfl_cli.jobs.learn import Learned
+    from cfl_cli.models.content import Content
+    from cfl_cli.tables.blocks import Blocks
+    from cfl_cli.trust.reference import Reference
 
 MOST_POWER = 1e3
 CHANGEABLE = ("mode", "min_confidence", "keep_flagged", "bias")  # settings, when it is applied
@@ -46,8 +46,8 @@ class Kept:
     fitted: Fitted
     report: Report  # of the fitted rows
     powers: tuple[Power | None, ...] | None  # per CF; None: confidences are as they are
-    reference: Reference  # how the fitted rows' hidden cells were predicted
-    file: Content | None = None  # that it was read from, parts of which may be mapped
+    reference: "Reference"  # how the fitted rows' hidden cells were predicted
+    file: "Content | None" = None  # that it was read from, parts of which may be mapped
 
     @classmethod
     def of(cls, learned: "Learned", schema: Schema) -> Self:
@@ -84,7 +84,7 @@ class Kept:
         known = self.report.sources or Sources()
         return Sources(schema=known.schema, schema_sha256=known.schema_sha256)
 
-    def rows_seen(self, table: Blocks) -> Ints:
+    def rows_seen(self, table: "Blocks") -> Ints:
         """Return which rows of a file it was fitted to, if they were drawn from that file."""
         sample, sources = self.report.sample, self.report.sources
         if (
@@ -119,6 +119,8 @@ class Kept:
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Self:
         """Read what `save` wrote; nothing in the file is run, and all of it is checked."""
+        from cfl_cli.models.content import Content  # noqa: PLC0415 — a table that is imputed needs none
+
         content = Content.read(Path(path))
         with content.checking():
             return cls._from(content)
@@ -139,8 +141,10 @@ class Kept:
         return (self.file and self.file.checksum) or self.content.digest()
 
     @cached_property
-    def content(self) -> Content:
+    def content(self) -> "Content":
         """Return what a file holds of it."""
+        from cfl_cli.models.content import Content  # noqa: PLC0415 — a table that is imputed needs none
+
         return self.file or Content(
             method=self.settings.method,
             settings=self.settings.as_dict(),
@@ -155,7 +159,9 @@ class Kept:
         )
 
     @classmethod
-    def _from(cls, content: Content) -> Self:
+    def _from(cls, content: "Content") -> Self:
+        from cfl_cli.trust.reference import Reference  # noqa: PLC0415 — a table that is imputed needs none
+
         schema = _checked("schema", lambda: Schema.parse(content.schema))
         settings = _checked("settings", lambda: Settings(**content.settings))
         report = _checked("report", lambda: Report.from_json(content.report, name="report"))

@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from html import escape
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,20 +13,18 @@ from cfl_cli.core.parallel import slices
 from cfl_cli.core.settings import Settings
 from cfl_cli.core.stages import Progress, Stage, Stages, Work
 from cfl_cli.errors import UsageError
-from cfl_cli.jobs.answering import answering
 from cfl_cli.jobs.arguments import OWN, refuse_unknown
-from cfl_cli.jobs.batch import Batch
 from cfl_cli.jobs.confidences import Confidences
-from cfl_cli.jobs.explainers import OfNewRows, OfTable
 from cfl_cli.jobs.kept import CHANGEABLE, Kept
 from cfl_cli.jobs.learn import JUDGE
-from cfl_cli.jobs.suspects import SuspectCells, suspects
 from cfl_cli.steps.cells import used_columns
 from cfl_cli.tables import frames
 from cfl_cli.trust.report import Report
 
 if TYPE_CHECKING:
+    from cfl_cli.jobs.explainers import OfNewRows, OfTable
     from cfl_cli.jobs.explanation import Explanation
+    from cfl_cli.jobs.suspects import SuspectCells
 
 ANSWER = Stage("answer", Work.DECODE, "answering new rows")
 WHERE = ("engine", "scheduler", "workers")  # the work is done
@@ -45,7 +42,7 @@ class Result:
     model: "Model | None" = None  # what was learned from the table, if it was to be kept
     # What explains its rows: of `impute` the encoded table, the cells that were used and what was
     # fitted, without points; of `Model.apply` the model and the rows.
-    explainer: OfTable | OfNewRows | None = None
+    explainer: "OfTable | OfNewRows | None" = None
 
     def explain(self, row: int, cf: str | Sequence[str] | None = None) -> "Explanation":
         """Return why a row, numbered from 1, is answered so; `cf` names CFs, all if left out.
@@ -66,12 +63,16 @@ class Result:
         return f"Result({count(report.rows, 'row')}, {columns}, {count(len(cfs), 'CF')}: {named})"
 
     @property
-    def suspects(self) -> SuspectCells:
+    def suspects(self) -> "SuspectCells":
         """Return the cells that are most likely wrong, as `cfl suspects` shows them."""
+        from cfl_cli.jobs.suspects import suspects  # noqa: PLC0415 — most results need none
+
         return suspects(self.report, self.diagnostics)
 
     def _repr_html_(self) -> str:
         """Return the same for a notebook, above the report."""
+        from html import escape  # noqa: PLC0415 — the same
+
         return f"<p>{escape(repr(self))}</p>{self.report._repr_html_()}"
 
 
@@ -99,6 +100,11 @@ class Model(Kept):
         these rows, beside what was so at fitting. `name` is what errors call the table. Where the
         work is done say `engine`, `scheduler` and `workers`, as the options of the command do.
         """
+        # Whoever fits a model does without what applies it.
+        from cfl_cli.jobs.answering import answering  # noqa: PLC0415
+        from cfl_cli.jobs.batch import Batch  # noqa: PLC0415
+        from cfl_cli.jobs.explainers import OfNewRows  # noqa: PLC0415
+
         stages = Stages(progress)
         where = {name: settings.pop(name) for name in WHERE if name in settings}
         limits = self.schema.run.override(jobs=jobs, **where)
@@ -156,6 +162,8 @@ class Model(Kept):
 
         `cf` names CFs, all if it is left out; the other arguments are those of `apply`.
         """
+        from cfl_cli.jobs.explainers import OfNewRows  # noqa: PLC0415 — most models need none
+
         cells = frames.as_polars(frame, used_columns(self.schema), name=name)
         return OfNewRows(self, cells, self.changed(**settings), name, jobs)(row, cf)
 

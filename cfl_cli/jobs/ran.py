@@ -9,7 +9,7 @@ the report of the run says what was chosen.
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import polars as pl
 
@@ -22,8 +22,7 @@ from cfl_cli.core.settings import RunSettings, Settings
 from cfl_cli.core.stages import Expected, Stages, announce
 from cfl_cli.core.wording import option
 from cfl_cli.errors import DataError, UsageError
-from cfl_cli.estimators import graph_explained, graph_rounds, graph_settings
-from cfl_cli.estimators.explained import PartExplained
+from cfl_cli.estimators import graph_settings
 from cfl_cli.estimators.interface import Fitted, Origin, Power, without_points
 from cfl_cli.jobs.cost import check_memory, size_of
 from cfl_cli.jobs.learn import ENCODE, JUDGE, JUDGE_SECONDS, Learned, judged
@@ -35,6 +34,9 @@ from cfl_cli.steps.encode import Encoded
 from cfl_cli.tables import frames
 from cfl_cli.trust.calibrate import calibrate
 from cfl_cli.trust.report import Report, Sources
+
+if TYPE_CHECKING:
+    from cfl_cli.estimators.explained import PartExplained
 
 # Settings that need not be those of a report: they choose what is written, not what is answered.
 FREE = ("mode", "min_confidence", "keep_flagged", "bias", "budget")
@@ -57,7 +59,7 @@ class Ran:
     name: str
     jobs: int
     warnings: tuple[str, ...] = ()
-    found: Mapping[int, PartExplained] = field(default_factory=dict)  # by row, from 0
+    found: Mapping[int, "PartExplained"] = field(default_factory=dict)  # by row, from 0
 
     @cached_property
     def cells(self) -> pl.DataFrame:
@@ -139,8 +141,10 @@ def learn_again(
         return Ran(
             schema, encoded, settings, runs, origins, None, None, nothing, frame, name, threads
         )
-    on_the_way = dict[int, PartExplained]()
+    on_the_way: dict[int, PartExplained] = {}
     if settings.method == "graph" and not any(block.to_be_fitted for block in encoded.blocks):
+        from cfl_cli.estimators import graph_explained  # noqa: PLC0415 — few results need it
+
         with Workers(threads) as workers:
             estimate, on_the_way[row] = graph_explained.estimate(
                 encoded.known, settings, row=row, folds=folds, workers=workers, progress=stages
@@ -212,6 +216,8 @@ def _unjudged(settings: Settings, cfs: int) -> tuple[Origin, ...]:
     """Return how each CF's answers come about where nothing is chosen."""
     if settings.method != "graph":
         return (Origin(settings.method),) * cfs
+    from cfl_cli.estimators import graph_rounds  # noqa: PLC0415 — other methods need none
+
     choice = graph_rounds.unjudged(settings, cfs)
     return choice.origins(len(choice.stops))
 

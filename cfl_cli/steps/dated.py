@@ -16,7 +16,6 @@ from cfl_cli.core.state import State, StateError
 from cfl_cli.schema.model import Ordinary
 from cfl_cli.steps.cells import Cells, kept_rows
 from cfl_cli.steps.findings import Problems
-from cfl_cli.steps.number_causes import in_dates
 from cfl_cli.steps.unusual import FARTHEST, Counts, chance_outside
 from cfl_cli.texts.dates import FIRST_DAY, LAST_DAY, cycle_features
 
@@ -76,8 +75,14 @@ class FittedDates:
 def are_dates(cells: Cells, problems: Problems) -> bool:
     """Return whether all cells that are not missing are dates; note those that are not."""
     wrong = ~cells.missing & np.isnan(cells.days)
-    problems.add_cells(cells.shown, wrong, lambda found: in_dates(found, cells, problems.schema))
-    return not wrong.any()
+    if wrong.any():
+        from cfl_cli.steps.number_causes import in_dates  # noqa: PLC0415 — most tables are right
+
+        problems.add_cells(
+            cells.shown, wrong, lambda found: in_dates(found, cells, problems.schema)
+        )
+        return False
+    return True
 
 
 def fit_dates(cells: Cells, ordinary: Ordinary, problems: Problems) -> FittedDates | None:
@@ -85,5 +90,5 @@ def fit_dates(cells: Cells, ordinary: Ordinary, problems: Problems) -> FittedDat
     if not are_dates(cells, problems):
         return None
     known = cells.days[~cells.missing]
-    low, high, median = float(known.min()), float(known.max()), float(np.median(known))
-    return FittedDates(len(known), low, high, median, ordinary.cycle)
+    low, high = float(known.min()), float(known.max())
+    return FittedDates(len(known), low, high, float(np.median(known)), ordinary.cycle)

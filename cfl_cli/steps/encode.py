@@ -29,7 +29,6 @@ from cfl_cli.steps.cells import (
     usable_columns,
     used_columns,
 )
-from cfl_cli.steps.cf_causes import in_cf
 from cfl_cli.steps.encoding import Domain, Encoding, fit_domain
 from cfl_cli.steps.findings import Cause, Finding, Problems
 from cfl_cli.steps.ordinary import FittedOrdinary, check_missing, fit
@@ -286,7 +285,10 @@ def encode_cf(
     rulings = [cells.ruling(text, cf, match) for text in texts]
     codes = cells.codes(texts)
     wrong = np.array([not ruling.fits(values) for ruling in rulings] + [False])[codes]
-    problems.add_cells(cells.shown, wrong, lambda found: in_cf(found, cells, values, schema))
+    if wrong.any():
+        from cfl_cli.steps.cf_causes import in_cf  # noqa: PLC0415 — most tables are right
+
+        problems.add_cells(cells.shown, wrong, lambda found: in_cf(found, cells, values, schema))
     masks = np.ones((len(texts) + 1, len(values)), dtype=bool)  # the last one is the empty cell's
     for code, ruling in enumerate(rulings):
         masks[code] = ruling.candidates(values)

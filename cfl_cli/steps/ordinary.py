@@ -17,12 +17,9 @@ import numpy as np
 from cfl_cli.core.arrays import Floats, Ints
 from cfl_cli.core.state import State, StateError
 from cfl_cli.schema.model import Ordinary, Schema
-from cfl_cli.steps.causes import required, third_values
 from cfl_cli.steps.cells import CATEGORIES, Cells, kept_rows, kept_values
 from cfl_cli.steps.dated import FittedDates, fit_dates
 from cfl_cli.steps.findings import Problems, ignoring
-from cfl_cli.steps.number_causes import in_numbers
-from cfl_cli.steps.type_causes import in_ordinary
 from cfl_cli.steps.unusual import FARTHEST, Counts, chance_outside, chance_unseen
 from cfl_cli.texts.booleans import is_pair, truth
 
@@ -221,6 +218,8 @@ def fit(cells: Cells, ordinary: Ordinary, problems: Problems) -> FittedOrdinary 
 def check_missing(cells: Cells, schema: Schema, problems: Problems) -> None:
     """Note missing cells of a column that may not have any."""
     if not schema.fills_missing(cells.name):
+        from cfl_cli.steps.causes import required  # noqa: PLC0415 — most tables are right
+
         problems.add_cells(cells.shown, cells.missing, required(cells.name))
 
 
@@ -230,8 +229,14 @@ def are_numbers(cells: Cells, problems: Problems) -> bool:
     words = known & np.isnan(cells.numbers)
     endless = known & np.isinf(cells.numbers)
     wrong = words | endless
-    problems.add_cells(cells.shown, wrong, lambda found: in_numbers(found, cells, problems.schema))
-    return not wrong.any()
+    if wrong.any():
+        from cfl_cli.steps.number_causes import in_numbers  # noqa: PLC0415 — most tables are right
+
+        problems.add_cells(
+            cells.shown, wrong, lambda found: in_numbers(found, cells, problems.schema)
+        )
+        return False
+    return True
 
 
 def _fit_numbers(cells: Cells, problems: Problems) -> FittedNumbers | None:
@@ -240,8 +245,8 @@ def _fit_numbers(cells: Cells, problems: Problems) -> FittedNumbers | None:
     known = cells.numbers[~cells.missing]
     exponent = int(np.frexp(np.abs(known).max())[1])
     known = np.ldexp(known, -exponent)
-    low, high, median = float(known.min()), float(known.max()), float(np.median(known))
-    return FittedNumbers(len(known), exponent, low, high, median)
+    low, high = float(known.min()), float(known.max())
+    return FittedNumbers(len(known), exponent, low, high, float(np.median(known)))
 
 
 def _fit_values(
@@ -251,6 +256,8 @@ def _fit_values(
     if ordinary.type == "binary":
         values = _two_of(values)
     if ordinary.type == "binary" and len(values) > 2:
+        from cfl_cli.steps.causes import third_values  # noqa: PLC0415 — most tables are right
+
         codes = cells.codes(values)
         counts = np.bincount(codes[codes >= 0], minlength=len(values))
         usual = np.argsort(-counts, kind="stable")[:2]
@@ -271,17 +278,19 @@ def _fit_values(
         return None
     codes = cells.codes(values)
     outside = ~cells.missing & (codes < 0)
-    problems.add_cells(
-        cells.shown, outside, lambda found: in_ordinary(found, cells, values, problems.schema)
-    )
     if outside.any():
+        from cfl_cli.steps.type_causes import in_ordinary  # noqa: PLC0415 — most tables are right
+
+        problems.add_cells(
+            cells.shown, outside, lambda found: in_ordinary(found, cells, values, problems.schema)
+        )
         return None
     counts = np.bincount(codes[~cells.missing], minlength=len(values))
     rows, seen = int(counts.sum()), int((counts > 0).sum())
     once, twice = (int((counts == number).sum()) for number in (1, 2))
     if ordinary.type == "ordered":
-        median = int((2 * counts.cumsum() >= rows).argmax())
-        return FittedOrdered(values, rows, median, seen, once, twice)
+        middle = int((2 * counts.cumsum() >= rows).argmax())
+        return FittedOrdered(values, rows, middle, seen, once, twice)
     return FittedCategories(values, rows, int(counts.argmax()), seen, once, twice)
 
 

@@ -20,9 +20,8 @@ from cfl_cli.core.messages import count, quote
 from cfl_cli.schema.model import Complementary, Schema
 from cfl_cli.steps.cells import Cells
 from cfl_cli.steps.findings import ROWS_SHOWN, Finding, Patch, ignoring
-from cfl_cli.texts import date_formats, ids, number_readings, sentinels
+from cfl_cli.texts import ids, sentinels
 from cfl_cli.texts.lists import SIGNS, listing, split
-from cfl_cli.texts.negations import negated
 from cfl_cli.texts.tally import Tally, tally
 
 MANY_VALUES = 100  # of a categorical OF
@@ -156,6 +155,8 @@ def _retyped(texts: Tally) -> tuple[str, dict[str, Any]] | None:
     """Return what a categorical column rather holds, and the keys of that type."""
     if len(texts) <= SCALE:
         return None
+    from cfl_cli.texts import date_formats, number_readings  # noqa: PLC0415 — few columns need it
+
     if formats := date_formats.formats(texts):
         return "date", {"type": "date"} | ({"format": formats[0]} if formats[0] else {})
     if readings := number_readings.readings(texts):
@@ -171,6 +172,8 @@ def _is_compound(text: str) -> bool:
 
 def _complementary(texts: Tally) -> tuple[str, str | None] | None:
     """Return a cell by which an OF looks complementary, and the sign between its parts."""
+    from cfl_cli.texts.negations import negated  # noqa: PLC0415 — few columns need it
+
     if (text := negated(texts)) is not None:
         return text, None
     found = listing(texts)

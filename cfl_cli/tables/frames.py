@@ -23,6 +23,7 @@ READERS = {
     ".csv": "read_csv(…, infer_schema=False)",
 }
 LISTS = (list, tuple, set, frozenset, np.ndarray)  # that a cell of pandas may be
+FLAT = {"bool", "float", "double", "string", "large_string", "int8", "int16", "int32", "int64"}
 PORTABLE = pl.CompatLevel.oldest()  # Arrow types that every reader knows
 
 
@@ -213,6 +214,8 @@ def _from_arrow(table: Any, name: str) -> pl.Series:
     """Return a pyarrow column, as text if polars lacks its type, or without cells to show."""
     column = table.column(name)
     try:
+        if str(column.type) in FLAT:  # for a column alone, polars would load `pyarrow.compute`
+            return pl.DataFrame(pl.from_arrow(table.select([name]))).to_series().rechunk()
         if _shared(column.type) and _in_calendar(column):
             return pl.Series(name, pl.from_arrow(column))
         if _has_text(column.type):

@@ -19,7 +19,7 @@ from cfl_cli.errors import DataError
 from cfl_cli.estimators.interface import Part, Tried
 from cfl_cli.trust.audit import Audit
 from cfl_cli.trust.calibration import Calibration
-from cfl_cli.trust.drift import Drift
+from cfl_cli.trust.drift_figures import Drift
 from cfl_cli.trust.intervals import Interval
 
 SettingValue: TypeAlias = bool | int | float | str | None

@@ -3,7 +3,9 @@
 import re
 import subprocess
 import sys
+from pathlib import Path
 
+import polars as pl
 import pytest
 from builders.command_line import cfl
 
@@ -126,11 +128,24 @@ def small(tmp_path):
     return ["impute", table, "--schema", schema, "--out", out, "-q"]
 
 
-def test_a_small_table_is_imputed_without_what_only_large_ones_need(small):
+@pytest.mark.parametrize("suffix", ["csv", "parquet"])
+def test_a_small_table_is_imputed_without_what_only_large_ones_need(small, suffix):
+    table = Path(small[1])
+    pl.read_csv(table).write_parquet(table.with_suffix(".parquet"))
+    small[1] = str(table.with_suffix(f".{suffix}"))
     loaded = loaded_by(*small, "--method", "graph")
-    assert {"polars", "pyarrow"} <= loaded
+    assert {"polars", "pyarrow", "scipy.sparse"} <= loaded
     slow = {"osqp", "jinja2", "lightgbm", "pandas", "rich", "pyarrow.compute", "scipy.optimize"}
-    assert not {*slow, "scipy.linalg", "scipy.sparse.csgraph", "cfl_cli.jobs.explain"} & loaded
+    assert not {*slow, "scipy.linalg", "scipy.sparse.csgraph", "numba", "dask"} & loaded
+    assert not {"numpy.f2py.f2py2e", "unittest"} & loaded  # of `from numpy import *` in scipy
+    assert not {f"cfl_cli.jobs.{name}" for name in ("explain", "batch", "impute_stored")} & loaded
+
+
+def test_a_small_table_that_is_right_is_imputed_without_what_explains_problems(small):
+    loaded = loaded_by(*small, "--method", "graph")
+    assert "cfl_cli.steps.ordinary" in loaded
+    causes = {f"cfl_cli.steps.{name}causes" for name in ("", "cf_", "number_", "type_")}
+    assert not {*causes, "cfl_cli.models.content", "cfl_cli.engines.stored"} & loaded
 
 
 def test_boosting_does_not_load_what_lightgbm_could_be_used_with(small):

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from cfl_cli.cli.show.history import odds
 from cfl_cli.core.messages import count, printable
-from cfl_cli.trust.drift import Drift
+from cfl_cli.trust.drift_figures import Drift
 from cfl_cli.trust.report import Batch, ColumnReport, Report
 
 MENTIONED = 5  # columns, at most, of one sentence; the others are counted

@@ -12,7 +12,7 @@ from cfl_cli.cli.show.page import Page
 from cfl_cli.cli.show.page import interval_text as _interval
 from cfl_cli.core.messages import count, printable
 from cfl_cli.trust.basis import NONE
-from cfl_cli.trust.drift import Drift
+from cfl_cli.trust.drift_figures import Drift
 from cfl_cli.trust.intervals import Interval
 from cfl_cli.trust.report import ColumnReport, Report
 from cfl_cli.trust.use import HEADINGS, by_state

@@ -8,7 +8,7 @@ from builders.reports import column, report
 
 from cfl_cli.cli.show import render
 from cfl_cli.cli.show.report import page
-from cfl_cli.trust.drift import Drift
+from cfl_cli.trust.drift_figures import Drift
 from cfl_cli.trust.intervals import Interval
 from cfl_cli.trust.report import Batch
 

@@ -29,7 +29,7 @@ from cfl_cli.cli.show.notes import notes
 from cfl_cli.cli.show.web.names import visible
 from cfl_cli.cli.show.web.report import fragment, history_page, page
 from cfl_cli.estimators.interface import Part, Tried
-from cfl_cli.trust.drift import Drift
+from cfl_cli.trust.drift_figures import Drift
 from cfl_cli.trust.intervals import Interval
 from cfl_cli.trust.report import Batch, Coverage, Report, ValueShare
 from cfl_cli.trust.use import use_of
