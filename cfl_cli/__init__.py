@@ -5,9 +5,9 @@ The map of the house. A room imports only rooms above it:
     core/        what everybody may know: arrays, blocks (the columns of each CF), exclusions (what
                  a cell says), uniformity (whether cells are so), known (what is known of the
                  rows), groups, posterior, log_score, brent (searches along a line); draws,
-                 parallel, stages, budget; state (what is kept of something fitted); settings
-                 (+ run_settings, entries, kinds), methods; messages (+ wording, as whoever calls
-                 writes it), shown, versions
+                 parallel, compiled, stages, budget; state (what is kept of something fitted);
+                 settings (+ run_settings, entries, kinds), methods; messages (+ wording, as whoever
+                 calls writes it), shown, versions
     engines/     where a large run's work is done and its arrays are: maps (arrays that are files),
                  marks (what is done), run_directory, stored (the engine of these); cluster
                  (Dask; + scheduler, shift, on_workers, quiet); opened (which one a run has)
@@ -33,7 +33,7 @@ The map of the house. A room imports only rooms above it:
                  findings, causes (+ cf_causes, number_causes, type_causes), pitfalls),
                  neighbors (+ near, near_lists, near_scan, near_others, distances), weights
                  (+ support), flow (along weights), propagate (+ walk_kernels), decode; compiled
-                 (+ compiled_scan, compiled_support)
+                 (+ compiled_scan, compiled_support, compiled_posterior)
     estimators/  the methods: interface; graph (+ graph_rounds, graph_settings, graph_stages,
                  graph_trace, graph_fitted, graph_brief), boost (+ boost_objective, boost_trees,
                  boost_fitted, boosted_cf, forest, compiled_forest), net (+ net_inputs,

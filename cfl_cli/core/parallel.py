@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from types import TracebackType
-from typing import Any, Protocol, Self, TypeVar, runtime_checkable
+from typing import Any, Protocol, Self, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -52,17 +52,10 @@ def leave_interrupts_to_others() -> None:
     signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
 
 
-@runtime_checkable
-class Guarded(Protocol):
-    """A kernel that something must hold for while threads of this process run it."""
-
-    def guard(self) -> AbstractContextManager[None]:
-        """Make it hold within a `with` block."""
-
-
 def guarded(kernel: object) -> AbstractContextManager[None]:
-    """Return what must hold while threads of this process run a kernel."""
-    return kernel.guard() if isinstance(kernel, Guarded) else nullcontext()
+    """Return what must hold while threads of this process run a kernel: its own `guard`, if any."""
+    guard: Callable[[], AbstractContextManager[None]] | None = getattr(kernel, "guard", None)
+    return nullcontext() if guard is None else guard()
 
 
 def interrupted() -> bool:

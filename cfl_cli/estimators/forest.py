@@ -13,15 +13,14 @@ and very many rows go through trees, compiled code does the same.
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cache, cached_property
-from importlib import import_module
-from importlib.util import find_spec
-from typing import Any, cast
+from functools import cached_property
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from cfl_cli.core.arrays import Floats, Ints
+from cfl_cli.core.compiled import load
 from cfl_cli.core.state import State, StateError
 
 Shorts = npt.NDArray[np.int32]
@@ -190,19 +189,7 @@ def compiled_when_worth_it(walks: int) -> Callable[..., None] | None:
     """
     global _walks  # noqa: PLW0603 — of a process; a count that threads get wrong does no harm
     _walks += walks
-    return load_compiled() if _walks > LOADING else None
-
-
-@cache
-def load_compiled() -> Callable[..., None] | None:
-    """Return compiled code, None without numba or with one that does not work."""
-    if find_spec("numba") is None:
-        return None
-    try:
-        module = import_module("cfl_cli.estimators.compiled_forest")
-    except Exception:  # noqa: BLE001 — whatever it is that does not work, plain code does
-        return None
-    return cast("Callable[..., None]", module.add_scores)
+    return load("estimators.compiled_forest", "add_scores") if _walks > LOADING else None
 
 
 def grown(text: str, values: int) -> Forest:

@@ -7,13 +7,15 @@ import numpy as np
 import numpy.typing as npt
 
 from cfl_cli.core.arrays import Floats, Ints, Mask
-from cfl_cli.core.blocks import normalise, start
+from cfl_cli.core.blocks import normalise, sizes, start
 from cfl_cli.core.parallel import Engine
 from cfl_cli.core.posterior import Fallback, posterior
+from cfl_cli.steps.compiled import kernel
 from cfl_cli.steps.flow import Graph
 
 Numbers: TypeAlias = npt.NDArray[Any]  # of single or double precision
 Kind: TypeAlias = type[np.floating[Any]]
+LARGEST = 129  # domain, above which compiled code would add up in another order
 
 
 @dataclass(frozen=True)
@@ -83,17 +85,22 @@ class Step:
                 prior += self.restart * start(self.evidence[part], self.blocks)
             self.after[part] = prior
             return False
-        _, mass = posterior(
-            prior,
-            self.evidence[part],
-            over=self.blocks,
-            fallback=Fallback.CELL,
-            out=self.after[part],
-        )
+        mass = self._posterior(prior, self.evidence[part], self.after[part])
         empty = mass == 0
         self.mass[part] = mass
         self.fell_back[part] |= empty
         return bool(((mass < self.least) & ~empty).any())
+
+    def _posterior(self, prior: Numbers, evidence: Floats | Mask, out: Numbers) -> Numbers:
+        """Write the confidences to `out`, and return the mass of each CF."""
+        largest = int(sizes(self.blocks, prior.shape[1]).max())
+        fit = prior.dtype == np.float32 and evidence.dtype == np.bool_ and largest <= LARGEST
+        compiled = kernel("posterior", rows=len(self.graph)) if fit else None
+        if compiled is None:
+            return posterior(prior, evidence, over=self.blocks, fallback=Fallback.CELL, out=out)[1]
+        mass = np.empty((len(prior), len(self.blocks)), dtype=np.float32)
+        compiled(prior, evidence, self.blocks, out, mass)
+        return mass
 
 
 @dataclass(frozen=True)

@@ -211,13 +211,8 @@ def test_compiled_code_gives_the_same_scores_to_the_bit(values, leaves, monkeypa
             np.testing.assert_array_equal(each.scores(some), plain)
 
 
-def test_compiled_code_is_loaded_once_that_would_have_paid_and_only_if_it_is_there(monkeypatch):
+def test_compiled_code_is_loaded_once_that_would_have_paid(monkeypatch):
     monkeypatch.setattr(forest, "_walks", 0)
     monkeypatch.setattr(forest, "LOADING", 1000)
-    monkeypatch.setattr(forest, "load_compiled", lambda: print)
+    monkeypatch.setattr(forest, "load", lambda *_: print)
     assert [forest.compiled_when_worth_it(400) for _ in range(4)] == [None, None, print, print]
-    monkeypatch.undo()
-    monkeypatch.setattr(forest, "find_spec", lambda _: None)
-    forest.load_compiled.cache_clear()
-    assert forest.load_compiled() is None
-    forest.load_compiled.cache_clear()
