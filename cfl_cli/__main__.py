@@ -15,8 +15,8 @@ UNUSED = {
     "OPENBLAS_NUM_THREADS": "1",  # threads of linear algebra: see parallel.py
     "PYDANTIC_DISABLE_PLUGINS": "__all__",  # a search through all that is installed
 }
-# What LightGBM loads if it is installed, for a second or more, and the command has no use for.
-UNWANTED = ("pandas", "sklearn")
+# What LightGBM and numba load if it is installed, for a while, and the command has no use for.
+UNWANTED = ("pandas", "sklearn", "cffi", "coverage")
 
 
 # What scipy has imported by `from numpy import *`, all of NumPy, and does not use.

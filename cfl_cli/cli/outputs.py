@@ -182,7 +182,8 @@ class Writer:
             report = replace(report, sources=with_diagnostics(report.sources, place.path, listed))
         # Time and memory differ from run to run; the table's bytes must not.
         embedded = replace(report, timings={}, peak_memory_mb=None).to_json() if report else None
-        self.text = report.to_json() + "\n" if report else ""
+        if report and (self.outputs.report or self.outputs.printed):
+            self.text = report.to_json() + "\n"
         if self.outputs.report:
             beside[self.outputs.report] = self.text
         self.table.finish(report=embedded, beside=beside)
