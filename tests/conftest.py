@@ -7,6 +7,7 @@ from pathlib import Path
 os.environ |= {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", "POLARS_MAX_THREADS": "2"}
 
 import pytest
+from builders.forked import Forked
 from hypothesis import settings
 
 from cfl_cli.core.parallel import Workers, available_cores
@@ -42,3 +43,11 @@ def no_settings_from_outside(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture(scope="session")
 def sample() -> Path:
     return Path(__file__).parent.parent / "sample_data"
+
+
+@pytest.fixture(scope="session")
+def forked() -> Iterator[Forked]:
+    """Return what runs `cfl` in processes that have everything imported."""
+    server = Forked()
+    yield server
+    server.close()

@@ -4,7 +4,6 @@ import base64
 import json
 import os
 import random
-import resource
 import signal
 import subprocess
 import sys
@@ -45,10 +44,6 @@ def arguments(folder, form, *options):
     return ["impute", data, "--schema", schema, "--out", out, "--report", report, *options]
 
 
-def command(folder, form, *options):
-    return [sys.executable, "-m", "cfl_cli", *arguments(folder, form, *options)]
-
-
 def contents(folder):
     return {path.name: path.read_bytes() for path in (folder / "out").iterdir()}
 
@@ -57,9 +52,9 @@ def settings_of(report):
     return json.loads(report)["settings"]
 
 
-def prepared(folder, form):
+def prepared(folder, form, forked):
     """Return what a run writes, having put old files in its way."""
-    subprocess.run(command(folder, form), check=True)
+    assert forked.run(*arguments(folder, form)).returncode == 0
     new = contents(folder)[f"o.{form}"]
     for name in (f"o.{form}", "report.json"):
         (folder / "out" / name).write_bytes(OLD)
@@ -75,8 +70,8 @@ def check_whole(found, form, new):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("form", FORMATS)
-def test_a_call_that_fails_or_kills_leaves_old_or_new(folder, form):
-    new = prepared(folder, form)
+def test_a_call_that_fails_or_kills_leaves_old_or_new(folder, form, forked):
+    new = prepared(folder, form, forked)
     given = [sys.executable, BUILDERS / "faulty.py", folder / "out", "--", *arguments(folder, form)]
     output = subprocess.run(given, check=True, capture_output=True)
     runs = [json.loads(line) for line in output.stdout.splitlines()]
@@ -100,77 +95,70 @@ def test_a_call_that_fails_or_kills_leaves_old_or_new(folder, form):
 
 
 @pytest.mark.parametrize("form", MOSTLY_LATER)
-def test_a_limit_on_file_sizes_leaves_the_old_files(folder, form):
-    new = prepared(folder, form)
-    limit = len(new) - 1
-    run = subprocess.run(
-        command(folder, form),
-        check=False,
-        capture_output=True,
-        text=True,
-        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit)),
-    )
+def test_a_limit_on_file_sizes_leaves_the_old_files(folder, form, forked):
+    new = prepared(folder, form, forked)
+    run = forked.run(*arguments(folder, form), file_size=len(new) - 1)
     assert run.returncode == 4
-    assert "File too large" in run.stderr
+    assert b"File too large" in run.stderr
     assert contents(folder) == {f"o.{form}": OLD, "report.json": OLD}
 
 
 @pytest.mark.parametrize("form", MOSTLY_LATER)
-def test_a_full_disk_leaves_the_old_files(folder, form):
+def test_a_full_disk_leaves_the_old_files(folder, form, forked):
     mount = ["mount", "-t", "tmpfs", "-o", "size=4k", "tmpfs", str(folder / "out")]
     if os.geteuid() != 0 or subprocess.run(mount, check=False, capture_output=True).returncode:
         pytest.skip("only root can mount a small disk")
     try:
         (folder / "out" / f"o.{form}").write_bytes(OLD)
-        run = subprocess.run(command(folder, form), check=False, capture_output=True, text=True)
+        run = forked.run(*arguments(folder, form))
         assert run.returncode == 4
-        assert "No space left on device" in run.stderr
+        assert b"No space left on device" in run.stderr
         assert contents(folder) == {f"o.{form}": OLD}
     finally:
         subprocess.run(["umount", str(folder / "out")], check=True)  # noqa: S607 — like mount
 
 
-def kill_at_random(folder, form, times, *, seed):
+def kill_at_random(folder, form, times, forked, *, seed):
     """Kill runs at random moments and return how many of them had placed the table by then."""
-    new = prepared(folder, form)
+    new = prepared(folder, form, forked)
     began = time.monotonic()
-    subprocess.run(command(folder, form), check=True)
+    forked.run(*arguments(folder, form))
     lasting = time.monotonic() - began
     rng = random.Random(seed)  # noqa: S311 — any moments will do
     placed = 0
     for _ in range(times):
         for name in (f"o.{form}", "report.json"):
             (folder / "out" / name).write_bytes(OLD)
-        process = subprocess.Popen(command(folder, form), stderr=subprocess.PIPE)
-        time.sleep(rng.uniform(0.5, 1.1) * lasting)
-        process.send_signal(rng.choice([signal.SIGKILL, signal.SIGTERM, signal.SIGINT]))
-        process.communicate()
+        with Path(os.devnull).open("r+b") as nothing:
+            run = forked.start(*arguments(folder, form), streams=[nothing.fileno()] * 3)
+        time.sleep(rng.uniform(0.1, 1.1) * lasting)
+        run.send_signal(rng.choice([signal.SIGKILL, signal.SIGTERM, signal.SIGINT]))
+        run.wait()
         assert not check_whole(contents(folder), form, new)
         placed += contents(folder)[f"o.{form}"] == new
     return placed
 
 
-def test_a_kill_at_any_moment_leaves_old_or_new(folder):
-    kill_at_random(folder, "csv", 4, seed=0)
+def test_a_kill_at_any_moment_leaves_old_or_new(folder, forked):
+    kill_at_random(folder, "csv", 10, forked, seed=0)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("form", FORMATS)
-def test_hundreds_of_kills_leave_old_or_new(folder, form):
-    assert 0 < kill_at_random(folder, form, 200, seed=1) < 200
+def test_hundreds_of_kills_leave_old_or_new(folder, form, forked):
+    assert 0 < kill_at_random(folder, form, 200, forked, seed=1) < 200
 
 
 @pytest.fixture
-def side_by_side():
-    """Return what starts runs at once, from a process that has imported everything."""
-    given = [sys.executable, BUILDERS / "side_by_side.py"]
-    with subprocess.Popen(given, stdin=-1, stdout=-1, text=True) as process:
+def side_by_side(forked):
+    """Return what starts runs at once, and returns their exit codes."""
 
-        def start(*runs):
-            print(json.dumps(runs), file=process.stdin, flush=True)
-            return json.loads(process.stdout.readline())
+    def start(*runs):
+        with Path(os.devnull).open("r+b") as nothing:
+            begun = [forked.start(*run, streams=[nothing.fileno()] * 3) for run in runs]
+            return [run.wait() for run in begun]
 
-        yield start
+    return start
 
 
 @pytest.mark.parametrize("form", ["csv", pytest.param("parquet", marks=pytest.mark.slow)])
@@ -188,18 +176,20 @@ def test_runs_to_the_same_table_never_mix(folder, form, side_by_side):
         assert found == {f"o.{form}": expected[k]}
 
 
-def test_of_two_runs_that_may_not_overwrite_one_is_refused(folder):
-    runs = [subprocess.Popen(command(folder, "csv", "--no-overwrite")) for _ in range(2)]
-    assert sorted(run.wait() for run in runs) == [0, 2]
+def test_of_two_runs_that_may_not_overwrite_one_is_refused(folder, forked):
+    given = arguments(folder, "csv", "--no-overwrite")
+    with Path(os.devnull).open("r+b") as nothing:
+        runs = [forked.start(*given, streams=[nothing.fileno()] * 3) for _ in range(2)]
+        assert sorted(run.wait() for run in runs) == [0, 2]
     assert set(contents(folder)) == {"o.csv", "report.json"}
 
 
 @pytest.mark.parametrize("form", ["csv", "parquet", "jsonl", "arrow", "csv.zst"])
-def test_a_reader_that_goes_away_ends_the_run_quietly(folder, form):
-    given = command(folder, "csv", "--out", "-", "--output-format", form)
-    run = subprocess.Popen(given, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-    run.stdout.close()
-    assert run.stderr.read() == b""
-    assert run.wait() == 0
-    run.stderr.close()
+def test_a_reader_that_goes_away_ends_the_run_quietly(folder, form, forked):
+    read_end, write_end = os.pipe()
+    os.close(read_end)
+    with os.fdopen(write_end, "wb") as nobody_reads:
+        given = arguments(folder, "csv", "--out", "-", "--output-format", form)
+        run = forked.run(*given, stdout=nobody_reads)
+    assert (run.stderr, run.returncode) == (b"", 0)
     assert not contents(folder)

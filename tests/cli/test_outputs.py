@@ -1,7 +1,5 @@
 import errno
 import os
-import subprocess
-import sys
 
 import pytest
 from builders.command_line import SCHEMA, cfl, impute, refused
@@ -102,18 +100,12 @@ def test_table_and_report_cannot_both_go_to_standard_output(folder):
     "command",
     ["init - --cf cf", "report -", "evaluate - --truth truth.csv -s schema.yml"],
 )
-def test_what_is_read_from_standard_input_is_never_replaced(folder, command):
+def test_what_is_read_from_standard_input_is_never_replaced(folder, forked, command):
     (folder / "truth.csv").write_text("cf\na\n")
     (folder / "source.csv").write_text("precious")
     with (folder / "source.csv").open() as source:
-        run = subprocess.run(
-            [sys.executable, "-m", "cfl_cli", *command.split(), "-o", "source.csv", "--overwrite"],
-            stdin=source,
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-    assert (run.returncode, "source.csv: would be read and written" in run.stderr) == (2, True)
+        run = forked.run(*command.split(), "-o", "source.csv", "--overwrite", stdin=source)
+    assert (run.returncode, b"source.csv: would be read and written" in run.stderr) == (2, True)
     assert (folder / "source.csv").read_text() == "precious"
 
 

@@ -1,6 +1,4 @@
 import json
-import subprocess
-import sys
 
 import polars as pl
 import pytest
@@ -56,11 +54,10 @@ def test_any_split_of_the_rows_into_files_gives_the_same_rows(fitted):
     assert parts == (fitted / "out.csv").read_text().splitlines()[1:]
 
 
-def test_a_table_goes_through_a_pipe(fitted):
+def test_a_table_goes_through_a_pipe(fitted, forked):
     apply("-q")
-    command = [sys.executable, "-m", "cfl_cli", "apply", "-", "-m", "m.cfl", "-o", "-"]
     new = (fitted / "new.csv").read_bytes()
-    piped = subprocess.run(command, input=new, capture_output=True, check=True)
+    piped = forked.run("apply", "-", "-m", "m.cfl", "-o", "-", stdin=new)
     assert piped.stdout == (fitted / "out.csv").read_bytes()
 
 

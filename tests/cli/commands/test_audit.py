@@ -2,8 +2,6 @@
 
 import json
 import shlex
-import subprocess
-import sys
 from pathlib import Path
 
 import polars as pl
@@ -271,13 +269,13 @@ def test_cells_that_had_ruled_out_the_truth_are_warned_of(folder):
     assert "job: in 12 rows the cell rules out what is true" in cfl("report", "out.csv").stdout
 
 
-def test_the_table_may_go_through_a_pipe(folder):
+def test_the_table_may_go_through_a_pipe(folder, forked):
     drawn("--cf", "job")
     fill()
     options = ["--into", "-", "--schema", "s.yml", "--cf", "job", "--out", "-", "-q"]
-    command = [sys.executable, "-m", "cfl_cli", "audit", "out.csv", "--checked", "to_check.csv"]
     data = Path("data.csv").read_bytes()
-    run = subprocess.run([*command, *options], input=data, capture_output=True, check=True)
+    run = forked.run("audit", "out.csv", "--checked", "to_check.csv", *options, stdin=data)
+    assert run.returncode == 0
     assert run.stdout.startswith(b"id,x,job,pet\n")
     assert run.stdout.count(b"=") == 12
     assert "accuracy by audit" in cfl("report", "out.csv").stdout

@@ -1,6 +1,4 @@
 import json
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -43,14 +41,13 @@ def test_an_experiment_from_truth_to_scores_works_in_every_format(folder):
     assert (facts["rows"], facts["columns"][0]["known"]) == (12, 12)
 
 
-def test_answers_may_come_through_a_pipe(folder):
+def test_answers_may_come_through_a_pipe(folder, forked):
     cfl("impute", "masked.csv", "-s", "s.yml", "-o", "o.csv")
-    command = [sys.executable, "-m", "cfl_cli", "evaluate", "-", "-t", "full.csv", "-s", "s.yml"]
-    with Path("o.csv").open("rb") as answers:
-        run = subprocess.run(command, stdin=answers, capture_output=True, check=True, text=True)
-    assert run.stdout == scored_by("o.csv").stdout
-    assert run.stdout.startswith("12 rows, 1 CF\n")
-    assert run.stderr == ""
+    answers = Path("o.csv").read_bytes()
+    run = forked.run("evaluate", "-", "-t", "full.csv", "-s", "s.yml", stdin=answers)
+    assert run.stdout.decode() == scored_by("o.csv").stdout
+    assert run.stdout.startswith(b"12 rows, 1 CF\n")
+    assert (run.stderr, run.returncode) == (b"", 0)
 
 
 def test_scores_go_to_a_file_that_is_no_source(folder):

@@ -1,7 +1,5 @@
 import gzip
 import json
-import subprocess
-import sys
 from pathlib import Path
 
 import polars as pl
@@ -87,10 +85,9 @@ def test_json_lines_keep_their_spelling(folder):
     )
 
 
-def test_it_stands_in_a_pipe(folder):
+def test_it_stands_in_a_pipe(folder, forked):
     def piped(*words, data):
-        command = [sys.executable, "-m", "cfl_cli", *words, "-s", "s.yml", "-o", "-", "-q"]
-        return subprocess.run(command, input=data, capture_output=True, check=True).stdout
+        return forked.run(*words, "-s", "s.yml", "-o", "-", "-q", stdin=data).stdout
 
     out = piped("mask", "-", data=(folder / "d.csv").read_bytes())
     run()
