@@ -27,6 +27,7 @@ from cfl_cli.tables.source import Source
 
 REPORT = "_cfl_report.json"  # beside the parts that cfl writes
 NULL = "__HIVE_DEFAULT_PARTITION__"  # the value of rows that have none
+MARKERS = {"_SUCCESS", "_metadata", "_common_metadata"}  # of Spark, Hadoop and Arrow: no rows
 PARTITION = re.compile("([^=]+)=(.*)", re.DOTALL)
 PARQUET = FORMATS["parquet"]
 
@@ -123,8 +124,22 @@ def in_the_way(folder: Path) -> str:
     ours = _manifest_files(folder)
     if there and ours is None:
         return "a folder that cfl did not write"
-    others = there - {*(ours or []), MANIFEST, REPORT}
+    known = {*(ours or []), MANIFEST, REPORT}
+    others = {one for one in there - known if not _is_marker(one)}
     return f"holds {min(others)}, which cfl did not write" if others else ""
+
+
+def _is_marker(relative: str) -> bool:
+    """Return whether a file says something of others, as those that copy data sets leave it."""
+    name = relative.rpartition("/")[2]
+    return name in MARKERS or (name.startswith(".") and name.endswith(".crc"))
+
+
+def check_whole(folder: Path, *, name: str) -> None:
+    """Raise if files were added to a folder or are lost since cfl wrote it."""
+    with reading(folder):
+        relatives = _files(folder, "", {}, name=name)
+    _check_manifest(folder, relatives, name=name)
 
 
 def _manifest_files(folder: Path) -> list[str] | None:

@@ -61,7 +61,7 @@ class Place:
             return cls(path, name, formats.DATA_SET)
         try:
             return cls(path, name, given or formats.of_path(path, option=option))
-        except UsageError:
+        except UsageError as error:
             if files.exists(path) and path.is_dir():
                 raise UsageError(
                     f"{path}: a directory: name a file in it, or add a / at its end to write a "
@@ -69,6 +69,9 @@ class Place:
                 ) from None
             if option != formats.OUTPUT_OPTION:
                 _explain(path)
+            elif "." not in path.name:
+                told = f"{error}; {name}/ is a folder of Parquet files"
+                raise UsageError(told) from None
             raise
 
 

@@ -125,6 +125,7 @@ def read_report(name: str) -> bytes:
     path = None if name == STANDARD else local(name)
     title = name if path else "standard input"
     if path is not None and path.is_dir():
+        folder.check_whole(path, name=title)
         path = path / folder.REPORT
         if not files.exists(path):
             raise DataError(f"{title}: no report inside: `cfl impute` did not write this folder")

@@ -232,3 +232,33 @@ def test_a_disk_that_fails_leaves_nothing(folder, monkeypatch, call):
     assert found.exit_code == 4
     assert "cannot be written: No space left on device" in found.stderr
     assert [name for name in names() if name.startswith((".cfl", "out"))] == []
+
+
+def test_a_name_without_an_ending_is_refused_with_how_a_folder_is_named(folder):
+    found = impute(data="data", out="filled")
+    assert found.exit_code == 2
+    assert "filled: unknown format: end the name in " in found.stderr
+    assert "; filled/ is a folder of Parquet files" in found.stderr
+
+
+def test_markers_of_other_tools_do_not_keep_a_folder_from_being_replaced(folder):
+    done(impute("--folds", "0", data="data", out="out/"))
+    for name in ("_SUCCESS", "_metadata", "_common_metadata", "._SUCCESS.crc"):
+        (folder / "out" / name).touch()
+    done(impute("--folds", "0", "--overwrite", data="data", out="out/"))
+    assert names("out") == ["_cfl_manifest.json", "_cfl_report.json", "y=0", "y=1"]
+    (folder / "out" / "_notes").touch()
+    found = impute("--folds", "0", "--overwrite", data="data", out="out/")
+    assert found.exit_code == 2
+    assert "holds _notes, which cfl did not write" in found.stderr
+
+
+def test_the_report_of_a_folder_that_lost_a_part_is_refused(folder):
+    done(impute("--folds", "0", data="data", out="out/"))
+    done(cfl("report", "out"))
+    lost = min(Path("out").rglob("*.parquet"))
+    lost.unlink()
+    found = cfl("report", "out")
+    assert found.exit_code == 1
+    relative = lost.relative_to("out").as_posix()
+    assert f"out: {relative} is in its manifest, but not there" in found.stderr

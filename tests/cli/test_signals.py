@@ -5,6 +5,8 @@ import time
 
 import pytest
 
+LATER = pytest.mark.slow
+
 
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
 def test_an_interrupt_ends_a_run_within_seconds_and_leaves_nothing(folder, number, code):
@@ -39,7 +41,7 @@ main()
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
-@pytest.mark.parametrize("delay", [0.0, 0.1, 0.2, 0.3])
+@pytest.mark.parametrize("delay", [0.0, 0.2, *(pytest.param(x, marks=LATER) for x in (0.1, 0.3))])
 def test_a_signal_while_the_command_starts_ends_it_without_a_traceback(folder, number, delay):
     run = subprocess.Popen(
         [sys.executable, "-c", BEGIN, "check", "data.csv", "-s", "schema.yml"],
