@@ -57,15 +57,33 @@ def open_engine(
         )
 
 
+def check_engine(limits: RunSettings) -> None:
+    """Raise if a run could not have the engine that it asks for; nothing is started or reached."""
+    if limits.engine == "local":
+        return
+    from cfl_cli.engines import cluster, scheduler  # noqa: PLC0415 — see below
+
+    cluster.import_dask()
+    if limits.scheduler is None:
+        _processes(limits)
+    else:
+        scheduler.check_address(limits.scheduler)
+
+
+def _processes(limits: RunSettings) -> int:
+    """Return how many worker processes to start, or raise if they are too many."""
+    count, most = limits.workers or available_cores(), max(MOST, 4 * available_cores())
+    if count > most:
+        told = f"{count:,} processes would choke this machine: use {most} or fewer"
+        raise UsageError(f"{option('workers')}: {told}")
+    return count
+
+
 def _cluster(limits: RunSettings, folder: Path, stack: ExitStack) -> "Executor":
     from cfl_cli.engines import cluster  # noqa: PLC0415 — other runs need not wait for asyncio
 
     if limits.scheduler is None:
-        count, most = limits.workers or available_cores(), max(MOST, 4 * available_cores())
-        if count > most:
-            told = f"{count:,} processes would choke this machine: use {most} or fewer"
-            raise UsageError(f"{option('workers')}: {told}")
-        return stack.enter_context(cluster.local_cluster(count))
+        return stack.enter_context(cluster.local_cluster(_processes(limits)))
     return stack.enter_context(cluster.running_cluster(limits.scheduler, folder))
 
 

@@ -43,6 +43,7 @@ def check(
     from cfl_cli.cli.outputs import Outputs, check_targets, model_target
     from cfl_cli.cli.show.findings import show
     from cfl_cli.cli.signals import listen
+    from cfl_cli.engines.opened import check_engine
     from cfl_cli.errors import DataError, ExitCode, SchemaError, UsageError
     from cfl_cli.jobs import check as job
     from cfl_cli.tables import table as tables
@@ -59,6 +60,7 @@ def check(
         raise typer.Exit(error.exit_code) from error
     source = tables.Place.to_read(data, how.get("input_format"))
     run, paths = inputs.run, [source.path, Path(schema)]
+    check_engine(run)
     if out is not None:
         target = tables.Place.to_write(out, how.get("output_format"))
         outputs = Outputs.of(

@@ -152,3 +152,17 @@ def test_warnings_are_shown_with_the_plan(folder):
     assert result.exit_code == 0
     assert "warning: data.csv: column 'y' holds one value only" in result.stdout
     assert result.stdout.endswith("found\n")
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (["--scheduler", "tcp://192.0.2.1:8786"], "is not on this host: it must use TLS"),
+        (["--workers", "100000"], "100,000 processes would choke this machine"),
+    ],
+)
+def test_an_engine_that_a_run_could_not_have_is_refused_as_a_run_would(folder, options, said):
+    pytest.importorskip("distributed")
+    result = cfl("check", "data.csv", "-s", "schema.yml", "--engine", "dask", *options)
+    assert result.exit_code == 2
+    assert said in result.stderr
