@@ -77,6 +77,7 @@ class Engine(Protocol):
 
     keeps: bool  # does what is kept outlive the process?
     dashboard: str  # where people can watch it; empty: nowhere
+    hosts: int  # that its workers are on
     in_memory: bool  # are the arrays in the memory of this process?
 
     def map(self, function: Callable[[Item], Result], items: Iterable[Item]) -> Iterator[Result]:
@@ -124,6 +125,7 @@ class Workers:
 
     keeps = False
     dashboard = ""
+    hosts = 1
     in_memory = True
 
     def __init__(self, jobs: int) -> None:

@@ -5,5 +5,6 @@ marks           which parts of a stage are done
 run_directory   the files of a run, safe from a kill or a power cut
 stored          the engine whose arrays are those files
 cluster         Dask, which runs kernels in other processes
+abroad          and on other hosts, which do not see the files
 opened          which engine a run has
 """

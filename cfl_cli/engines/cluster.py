@@ -22,13 +22,15 @@ from typing import Any
 
 import numpy.typing as npt
 
-from cfl_cli.core.parallel import interrupts_wait
+from cfl_cli.core.parallel import Workers, interrupts_wait
+from cfl_cli.core.portable import Portable
 from cfl_cli.core.wording import caller, option, speak_to
 from cfl_cli.engines import on_workers
+from cfl_cli.engines.abroad import Abroad
 from cfl_cli.engines.maps import packed
-from cfl_cli.engines.scheduler import check_address, check_workers
+from cfl_cli.engines.scheduler import check_address, check_workers, is_home, token_in
 from cfl_cli.engines.shift import PATIENCE, Shift
-from cfl_cli.engines.stored import Kernel, Task, flush_maps
+from cfl_cli.engines.stored import Executor, Kernel, Task, Threads, flush_maps
 from cfl_cli.errors import ResourceError, UsageError
 
 CONNECT = 10.0  # seconds to wait for a scheduler
@@ -68,9 +70,16 @@ class Cluster:
     pickle: Any  # Dask's
     dashboard: str = ""  # where people can watch it
     cost: bool = True
+    hosts: int = 1  # that have workers
+    here: Executor | None = None  # who runs what is not portable if no worker is at home
     run_id: str = field(default_factory=lambda: secrets.token_hex(8))
     lost: set[str] = field(default_factory=set)  # workers that died
     vetted: set[str] | None = None  # workers that were checked; None: all are this run's own
+    abroad: set[str] = field(default_factory=set)  # those of them that are on other hosts
+    sent: int = 0  # bytes that went there
+    last: dict[tuple[int, int], str] = field(default_factory=dict)  # who had which rows last
+    folder: Path = Path()  # of the run, which workers at home see
+    _stage: int = 0
     _refused: set[str] = field(default_factory=set)
     _known: list[str] = field(default_factory=list)  # workers
     _asked: float = -RENEWED  # when they were asked for
@@ -79,7 +88,20 @@ class Cluster:
         self, kernel: Kernel, tasks: Sequence[Task], *, flush: bool
     ) -> Iterator[tuple[int, list[Any]]]:
         """Yield the number of a task and its results, as tasks are done."""
-        shift = Shift(self, packed(kernel), tasks, flush=flush)
+        at_home = self.workers - len(self.abroad)
+        portable = bool(self.abroad) and isinstance(kernel, Portable)
+        if not portable and at_home <= 0 and self.here is not None:
+            yield from self.here.run(kernel, tasks, flush=flush)
+            return
+        self._stage += 1
+        shift = Shift(
+            self,
+            packed(kernel) if at_home > 0 else b"",
+            tasks,
+            flush=flush,
+            workers=self.workers if portable else at_home,
+            abroad=Abroad(self, kernel, stage=self._stage, flush=flush) if portable else None,
+        )
         working = asyncio.run_coroutine_threadsafe(shift.work(), self._loop)
         try:
             for _ in tasks:
@@ -122,13 +144,11 @@ class Cluster:
         if address in vetted or address in self._refused:
             return address in vetted
         is_sound = False
-        with suppress(UsageError, ResourceError, OSError):
+        with suppress(UsageError, ResourceError, OSError), token_in(self.folder) as (token, secret):
             check_address(address)
-            about = await self.ask(address, on_workers.about, "")
-            is_sound = (about["versions"], about["host"]) == (
-                on_workers.versions(),
-                on_workers.host(),
-            )
+            if not is_home(address, await self.ask(address, on_workers.about, token), secret):
+                self.abroad.add(address)
+            is_sound = True
         (vetted if is_sound else self._refused).add(address)
         return is_sound
 
@@ -190,8 +210,13 @@ def local_cluster(workers: int) -> Iterator[Cluster]:
 
 
 @contextmanager
-def running_cluster(address: str, folder: Path) -> Iterator[Cluster]:
-    """Use the workers of a scheduler that runs already, if they are as this process is."""
+def running_cluster(
+    address: str, folder: Path, threads: Workers | None = None
+) -> Iterator[Cluster]:
+    """Use the workers of a scheduler that runs already, if they compute as this process does.
+
+    Kernels that need this host's files are run by `threads` if none of the workers has these.
+    """
     made: dict[str, Any] = {}
 
     def start() -> None:
@@ -209,13 +234,15 @@ def running_cluster(address: str, folder: Path) -> Iterator[Cluster]:
         cluster = Cluster(
             made["client"], 0, made["pickle"], dashboard=made["client"].dashboard_link or ""
         )
-        cluster.vetted = check_workers(cluster, folder)
+        found = check_workers(cluster, folder)
+        cluster.vetted, cluster.abroad = found.home | found.abroad, found.abroad
+        cluster.hosts, cluster.folder = found.hosts, folder
+        cluster.here = Threads(threads) if threads else None
         try:
             yield cluster
-        except BaseException:
+        finally:
             with suppress(Exception):  # whoever is to end may be gone
                 cluster.on_all(on_workers.end, cluster.run_id)
-            raise
     finally:
         _in_background(lambda: _stop(made))
 

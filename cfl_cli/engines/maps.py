@@ -108,7 +108,7 @@ class Mapped(np.memmap[Any, Any]):
 
     def __reduce_ex__(self, protocol: Any) -> Any:
         """Send a reference."""
-        return _reference(self) or np.asarray(self).__reduce_ex__(protocol)
+        return reference_to(self) or np.asarray(self).__reduce_ex__(protocol)
 
     def __reduce__(self) -> Any:
         """Send a reference."""
@@ -202,7 +202,7 @@ def _source(array: npt.NDArray[Any]) -> OpenMap | None:
     return None
 
 
-def _reference(array: npt.NDArray[Any]) -> Any:
+def reference_to(array: npt.NDArray[Any]) -> Any:
     """Return how to rebuild an array that is in a file, None for others."""
     source = _source(array)
     if source is None or array.dtype.names is not None:
@@ -218,7 +218,7 @@ class _Pickler(pickle.Pickler):
 
     def reducer_override(self, thing: Any) -> Any:
         if isinstance(thing, np.ndarray):
-            reference = _reference(thing)
+            reference = reference_to(thing)
             if reference is not None:
                 return reference
             if thing.nbytes > MOST_BY_VALUE:

@@ -15,6 +15,7 @@ from cfl_cli.core.wording import option
 from cfl_cli.errors import UsageError
 
 if TYPE_CHECKING:
+    from cfl_cli.engines.run_directory import RunDirectory
     from cfl_cli.engines.stored import Executor, Stored
 
 IN_MEMORY = 1_000_000  # rows, at most
@@ -50,7 +51,7 @@ def open_engine(
         else:
             directory = RunDirectory.begin(Path(limits.run_dir), identity, resume=limits.resume)
         stack.enter_context(directory)
-        executor = Threads(threads) if is_local else _cluster(limits, directory.path, stack)
+        executor = Threads(threads) if is_local else _cluster(limits, directory, threads, stack)
         durable = not directory.temporary
         yield Stored(
             directory.folder, executor, threads, durable=durable, on_finish=directory.finish
@@ -79,12 +80,14 @@ def _processes(limits: RunSettings) -> int:
     return count
 
 
-def _cluster(limits: RunSettings, folder: Path, stack: ExitStack) -> "Executor":
+def _cluster(
+    limits: RunSettings, directory: "RunDirectory", threads: Workers, stack: ExitStack
+) -> "Executor":
     from cfl_cli.engines import cluster  # noqa: PLC0415 — other runs need not wait for asyncio
 
     if limits.scheduler is None:
         return stack.enter_context(cluster.local_cluster(_processes(limits)))
-    return stack.enter_context(cluster.running_cluster(limits.scheduler, folder))
+    return stack.enter_context(cluster.running_cluster(limits.scheduler, directory.path, threads))
 
 
 def remove_run(limits: RunSettings) -> None:

@@ -1,18 +1,21 @@
 """Which schedulers and workers may be used: of this host, and others only if they are encrypted.
 
-Whoever can talk to a cluster can run code in it, and see the data.
+Whoever can talk to a cluster can run code in it, and see the data. Workers must give the bytes that
+this process gives: the same versions, and arithmetic that agrees to the last digit.
 """
 
 import ipaddress
 import secrets
 import socket
-from collections.abc import Callable, Coroutine, Mapping
+from collections.abc import Callable, Coroutine, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 from urllib.parse import urlsplit
 
-from cfl_cli.core.messages import count, quote
-from cfl_cli.core.wording import command, option
+from cfl_cli.core.messages import quote
+from cfl_cli.core.wording import option
 from cfl_cli.engines import on_workers
 from cfl_cli.errors import ResourceError, UsageError
 
@@ -45,38 +48,54 @@ def check_address(address: str, *, what: str = "the scheduler") -> None:
         )
 
 
-def check_workers(cluster: Asked, folder: Path) -> set[str]:
-    """Return the workers; raise unless all have the versions of this process and see the folder."""
+@dataclass(frozen=True)
+class Found:
+    """The workers that a scheduler has."""
+
+    home: set[str]  # on this host, with its files in sight
+    abroad: set[str]  # others
+    hosts: int  # that all of them are on
+
+
+@contextmanager
+def token_in(folder: Path) -> Iterator[tuple[str, str]]:
+    """Give a file in a folder, and the secret in it: who knows that sees the folder."""
+    path, secret = folder / f"token-{secrets.token_hex(8)}", secrets.token_hex(16)
+    path.write_text(secret)
+    try:
+        yield str(path), secret
+    finally:
+        path.unlink(missing_ok=True)
+
+
+def check_workers(cluster: Asked, folder: Path) -> Found:
+    """Return the workers; raise unless all of them give the bytes that this process gives."""
     addresses = cluster.all_addresses()
     if not addresses:
         raise ResourceError(f"{option('scheduler')}: the scheduler has no workers: start some")
     for address in addresses:
         check_address(address, what="the worker")
-    token = folder / f"token-{secrets.token_hex(8)}"
-    secret = secrets.token_hex(16)
-    token.write_text(secret)
     try:
-        answers = cluster.on_all(on_workers.about, str(token))
+        with token_in(folder) as (token, secret):
+            answers = cluster.on_all(on_workers.about, token)
     except (OSError, TimeoutError) as error:
         told = "its workers cannot be reached from here"
         raise ResourceError(f"{option('scheduler')}: {told}: {error}") from error
-    finally:
-        token.unlink(missing_ok=True)
-    for address, answer in zip(addresses, answers, strict=False):
-        _check_versions(address, answer["versions"])
-        if answer["token"] != secret:
-            way_out = f"let {option('run_dir')} name a folder that all workers have"
-            raise UsageError(f"{address}: this worker does not see {folder}: {way_out}")
-    cluster.workers = len(addresses)
+    both = list(zip(addresses, answers, strict=False))
+    home = {address for address, answer in both if is_home(address, answer, secret)}
+    cluster.workers = len(both)
     hosts = {answer["host"] for answer in answers}
-    if hosts != {on_workers.host()}:
-        # What one host writes to a mapped file, another sees late or never.
-        way_out = f"fit a model ({command('fit')}) and let each host apply it to files of its own"
-        raise UsageError(
-            f"{option('scheduler')}: its workers are on {count(len(hosts), 'host')}, and all must "
-            f"be on this one, because they share files: {way_out}"
-        )
-    return set(addresses)
+    return Found(home, {address for address, _ in both} - home, len(hosts))
+
+
+def is_home(address: str, about: Mapping[str, Any], secret: str) -> bool:
+    """Return whether a worker shares this host's files; raise if it may give other bytes."""
+    _check_versions(address, about["versions"])
+    if about.get("arithmetic") != on_workers.arithmetic():
+        way_out = "leave it out, or use processors of one kind and the same libraries everywhere"
+        raise UsageError(f"{address}: this worker computes other last digits: {way_out}")
+    # What one host writes to a mapped file, another sees late or never, even if it has the folder.
+    return bool(about["token"] == secret and about["host"] == on_workers.host())
 
 
 def _check_versions(address: str, found: Mapping[str, str]) -> None:

@@ -1,6 +1,7 @@
 """The tasks of one stage, handed to the workers of a cluster, one at a time to each.
 
-A task whose worker dies goes to another one; one that kills three ends the run.
+A task whose worker dies goes to another one; one that kills three ends the run. A worker prefers
+the rows that it had before: one on another host remembers what these need.
 """
 
 import asyncio
@@ -12,6 +13,7 @@ from typing import Any, Protocol
 from cfl_cli.core.messages import count
 from cfl_cli.core.wording import option
 from cfl_cli.engines import on_workers
+from cfl_cli.engines.abroad import Abroad
 from cfl_cli.engines.maps import unpacked
 from cfl_cli.engines.stored import Task
 from cfl_cli.errors import ResourceError
@@ -27,6 +29,9 @@ class Workforce(Protocol):
     run_id: str
     workers: int  # how many there should be
     lost: set[str]  # those that died, which the scheduler may not know yet
+    abroad: set[str]  # those on other hosts
+    sent: int  # bytes that went there
+    last: dict[tuple[int, int], str]  # who had which rows last
 
     async def addresses(self, *, newly: bool = False) -> list[str]:
         """Return the workers that are there, or were a moment ago."""
@@ -45,9 +50,18 @@ class Shift:
     """The tasks of one stage, and the workers that do them."""
 
     def __init__(
-        self, cluster: Workforce, kernel: bytes, tasks: Sequence[Task], *, flush: bool
+        self,
+        cluster: Workforce,
+        kernel: bytes,
+        tasks: Sequence[Task],
+        *,
+        flush: bool,
+        workers: int,
+        abroad: Abroad | None = None,
     ) -> None:
         self.cluster, self.kernel, self.tasks, self.flush = cluster, kernel, tasks, flush
+        self.workers = workers  # that may take part
+        self.abroad = abroad  # who deals with other hosts; None: this kernel stays at home
         self.done: SimpleQueue[tuple[int, list[Any], BaseException | None]] = SimpleQueue()
         self.left = len(tasks)
         self.waiting = deque(range(len(tasks)))
@@ -80,12 +94,12 @@ class Shift:
             else:  # all are dead: others will come
                 await asyncio.sleep(PAUSE)
                 waited += PAUSE
-            if self.waiting and len(self.busy) < self.cluster.workers:
+            if self.waiting and len(self.busy) < self.workers:
                 await self._engage()
 
     async def _wait(self) -> None:
         """Return when a worker has nothing more to do, or after a while if some are missing."""
-        full = len(self.busy) >= self.cluster.workers or not self.waiting
+        full = len(self.busy) >= self.workers or not self.waiting
         ended, _ = await asyncio.wait(
             self.busy, timeout=None if full else PAUSE, return_when="FIRST_COMPLETED"
         )
@@ -96,40 +110,67 @@ class Shift:
 
     async def _engage(self) -> None:
         """Let every worker that has nothing to do take tasks."""
-        known = set(await self.cluster.addresses()) - self.cluster.lost
-        if len(known) < self.cluster.workers:
-            known = set(await self.cluster.addresses(newly=True)) - self.cluster.lost
+        known = self._fit(await self.cluster.addresses())
+        if len(known) < self.workers:
+            known = self._fit(await self.cluster.addresses(newly=True))
         for address in sorted(known - set(self.busy.values()))[: len(self.waiting)]:
             self.busy[asyncio.ensure_future(self._serve(address))] = address
+
+    def _fit(self, addresses: Sequence[str]) -> set[str]:
+        """Return those that may take part."""
+        barred = self.cluster.lost | (set() if self.abroad else self.cluster.abroad)
+        return set(addresses) - barred
+
+    def _taken(self, address: str) -> int:
+        """Return a task for a worker: one that it had, or nobody had, rather than another's."""
+
+        def rank(at: int) -> int:
+            who = self.cluster.last.get(_rows(self.tasks[at]))
+            return 0 if who == address else 2 if who and who not in self.cluster.lost else 1
+
+        at = min(self.waiting, key=rank)
+        self.waiting.remove(at)
+        self.cluster.last[_rows(self.tasks[at])] = address
+        return at
 
     async def _serve(self, address: str) -> bool:
         """Give tasks to a worker while there are any; return False if it dies."""
         while self.waiting:
-            at = self.waiting.popleft()
-            task = [(part.start, part.stop) for part in self.tasks[at]]
+            at = self._taken(address)
             try:
-                content = await self.cluster.ask(
-                    address,
-                    on_workers.run,
-                    self.cluster.run_id,
-                    self.kernel,
-                    task,
-                    is_flushed=self.flush,
-                )
+                results, error = await self._run(address, self.tasks[at])
             except OSError:
                 self.deaths[at] += 1
                 if self.deaths[at] >= DEATHS:
-                    raise ResourceError(_deadly(task)) from None
+                    raise ResourceError(_deadly(self.tasks[at])) from None
                 self.waiting.appendleft(at)
                 return False
-            results, error = unpacked(content)
             self.left -= 1
             self.done.put((at, results, error))
         return True
 
+    async def _run(self, address: str, task: Task) -> tuple[list[Any], BaseException | None]:
+        if self.abroad and address in self.cluster.abroad:
+            return await self.abroad.run(address, task)
+        content = await self.cluster.ask(
+            address,
+            on_workers.run,
+            self.cluster.run_id,
+            self.kernel,
+            [(part.start, part.stop) for part in task],
+            is_flushed=self.flush,
+        )
+        results, error = unpacked(content)
+        return results, error
 
-def _deadly(task: Sequence[tuple[int, int]]) -> str:
-    rows = f"rows {task[0][0] + 1:,} to {task[-1][1]:,}"
+
+def _rows(task: Task) -> tuple[int, int]:
+    return task[0].start, task[-1].stop
+
+
+def _deadly(task: Task) -> str:
+    first, stop = _rows(task)
+    rows = f"rows {first + 1:,} to {stop:,}"
     way_out = f"try fewer ({option('workers')}), or a machine with more memory"
     return f"{rows}: {count(DEATHS, 'worker')} died of them, perhaps for lack of memory: {way_out}"
 

@@ -34,6 +34,7 @@ class Executor(Protocol):
 
     workers: int
     dashboard: str  # the address of a page about them; empty: none
+    hosts: int  # that they are on
     cost: bool  # does handing over a task cost much? Then an unmarked stage has one for each worker
 
     def run(
@@ -53,13 +54,19 @@ def run_task(
     kernel: Kernel, task: Task, *, flush: bool, stopped: Callable[[], bool] = lambda: False
 ) -> list[Any]:
     """Return what a kernel returns for each slice of a task; with `flush`, its arrays are safe."""
+    results = [plain(one) for one in run_parts(kernel, task, stopped)]
+    if flush:
+        flush_maps(kernel)
+    return results
+
+
+def run_parts(kernel: Kernel, task: Task, stopped: Callable[[], bool]) -> list[Any]:
+    """Return what a kernel returns for each slice of a task."""
     results = []
     for part in task:
         if stopped():
             raise Stopped
-        results.append(plain(kernel(part)))
-    if flush:
-        flush_maps(kernel)
+        results.append(kernel(part))
     return results
 
 
@@ -93,6 +100,7 @@ class Threads:
     """Runs tasks by threads of this process."""
 
     dashboard = ""
+    hosts = 1
     cost = False
 
     def __init__(self, pool: Workers) -> None:
@@ -152,6 +160,7 @@ class Stored:
     ) -> None:
         self.jobs = executor.workers
         self.dashboard = executor.dashboard  # where people can watch it; empty: nowhere
+        self.hosts = executor.hosts  # that workers are on
         self.keeps = durable
         self._folder, self._executor, self._threads = folder, executor, threads
         self._on_finish = on_finish

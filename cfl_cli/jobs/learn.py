@@ -118,6 +118,8 @@ def at_work(
     with open_engine(limits, rows=frames.height(frame), identity=identity, near=near) as engine:
         if engine.dashboard:
             tell(f"Dask's dashboard: {engine.dashboard}")
+        if engine.hosts > 1:
+            tell(f"{engine.jobs:,} workers on {engine.hosts:,} hosts")
         yield engine
 
 

@@ -13,6 +13,7 @@ import numpy.typing as npt
 
 from cfl_cli.core.arrays import Floats, Ints, Places, Singles
 from cfl_cli.core.parallel import Engine, filled
+from cfl_cli.core.portable import Own, leaned_on
 
 if TYPE_CHECKING:
     import scipy.sparse as sp
@@ -34,7 +35,7 @@ class Graph:
     weights: Floats
     singles: Singles  # the weights once more, of a large table
     faintest: float  # the smallest weight
-    cut: "dict[Part, sp.csr_array]" = field(default_factory=dict)  # parts that were asked for
+    cut: "Own[Part, sp.csr_array]" = field(default_factory=Own)  # parts that were asked for
 
     @classmethod
     def of(cls, neighbors: Places | Ints, weights: Floats, order: Ints, *, workers: Engine) -> Self:
@@ -91,10 +92,6 @@ class Graph:
         """Return whether single precision saves anything."""
         return len(self.singles) > 0
 
-    def __getstate__(self) -> dict[str, Any]:
-        """Leave out the parts: whoever needs them makes them."""
-        return {**self.__dict__, "cut": {}}
-
     def part(self, rows: slice, kind: npt.DTypeLike) -> "sp.csr_array":
         """Return some rows of H, with numbers of the given kind."""
         import scipy.sparse as sp  # noqa: PLC0415 — slow to import, and of no use to new rows
@@ -107,6 +104,28 @@ class Graph:
             shape = (rows.stop - rows.start, len(self))
             self.cut[key] = sp.csr_array((numbers[own], self.neighbors[own], ends), shape=shape)
         return self.cut[key]
+
+    def beyond(self, rows: slice) -> Ints | Places:
+        """Return the places beyond some rows that these lean on, ascending."""
+        return leaned_on(rows, self._near(rows))[0]
+
+    def piece(self, rows: slice, kind: npt.DTypeLike) -> "Graph":
+        """Return some rows of H by themselves: its columns are these, then those beyond."""
+        beyond, near = leaned_on(rows, self._near(rows))
+        own = slice(self.ends[rows.start], self.ends[rows.stop])
+        none = np.empty(0)
+        return Graph(
+            np.concatenate([np.arange(rows.start, rows.stop), beyond]),
+            none.astype(np.int32),
+            self.ends[rows.start : rows.stop + 1] - own.start,
+            near,
+            none if kind == np.float32 else self.weights[own],
+            self.singles[own] if kind == np.float32 else none.astype(np.float32),
+            self.faintest,
+        )
+
+    def _near(self, rows: slice) -> Places:
+        return self.neighbors[self.ends[rows.start] : self.ends[rows.stop]]
 
     def flow(self, confidences: Floats, workers: Engine) -> Floats:
         """Return P = H Q, the rows in the order of the table."""

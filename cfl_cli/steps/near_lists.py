@@ -9,13 +9,15 @@ the gap along the line of centers. A list whose gap exceeds `effort` · r_i is p
 effort 1 the answer is exact, and below that some points may be missed.
 """
 
-from dataclasses import dataclass
-from typing import Self
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any, Self
 
 import numpy as np
 
 from cfl_cli.core.arrays import Floats, Ints, Mask, Singles
 from cfl_cli.core.parallel import Engine, filled, slices
+from cfl_cli.core.portable import NOTHING, shifted
 from cfl_cli.steps.distances import CELLS_AT_ONCE, Pairs, by_row, measure, squares
 
 EPSILON = float(np.finfo(np.float32).eps)
@@ -190,6 +192,7 @@ class Deal:
     right: Singles  # the centers around it
     half: Singles  # of their squared lengths
     home: Ints  # to be filled
+    first: int = 0  # the point that is counted as the first
 
     @classmethod
     def to(cls, centers: Floats, points: Floats, home: Ints) -> Self:
@@ -205,8 +208,20 @@ class Deal:
 
     def __call__(self, part: slice) -> None:
         """Deal some points."""
-        left = (self.points[part] - self.middle).astype(np.float32)
-        self.home[part] = np.argmin(self.half - left @ self.right.T, axis=1)
+        self.place(part, self.dealt(part))
+
+    def parcel(self, rows: slice) -> Callable[[slice], Ints]:
+        """Return what deals some points."""
+        return replace(self, home=NOTHING, first=rows.start).dealt
+
+    def dealt(self, part: slice) -> Ints:
+        """Return the nearest centers of some points."""
+        left = (self.points[shifted(part, self.first)] - self.middle).astype(np.float32)
+        return np.argmin(self.half - left @ self.right.T, axis=1)
+
+    def place(self, part: slice, values: Ints) -> None:
+        """Write the nearest centers of some points."""
+        self.home[part] = values
 
 
 @dataclass(frozen=True)
@@ -220,18 +235,35 @@ class Survey:
     offsets: Singles  # these three are to be filled
     reach: Singles
     radius: Singles
+    first: int = 0  # the list that is counted as the first
 
     def __call__(self, lists: slice) -> None:
         """Look at some lists."""
-        for b in range(lists.start, lists.stop):
-            here = slice(self.begin[b], self.begin[b + 1])
-            offset = self.points[self.members[here]] - self.centers[b]
-            square = squares(offset)
-            laid_out = block(self.offsets[here])
-            laid_out[:-1], laid_out[-1] = offset.T, square
-            _, towards = directions(self.centers, b)
-            self.reach[:, b] = (towards @ laid_out[:-1]).max(axis=1)
-            self.radius[b] = np.sqrt(square.max())
+        self.place(lists, self.surveyed(lists))
+
+    def parcel(self, rows: slice) -> Callable[[slice], Any]:
+        """Return what looks at some lists."""
+        nothing = {"offsets": NOTHING, "reach": NOTHING, "radius": NOTHING}
+        return replace(self, first=rows.start, **nothing).surveyed
+
+    def surveyed(self, lists: slice) -> list[tuple[Singles, Singles, float]]:
+        """Return what is kept of some lists."""
+        return [self._surveyed(b + self.first) for b in range(lists.start, lists.stop)]
+
+    def _surveyed(self, b: int) -> tuple[Singles, Singles, float]:
+        members = self.members[self.begin[b] : self.begin[b + 1]]
+        offset = self.points[members] - self.centers[b]
+        square = squares(offset)
+        laid_out = np.empty((offset.shape[1] + 1, len(offset)), dtype=np.float32)
+        laid_out[:-1], laid_out[-1] = offset.T, square
+        _, towards = directions(self.centers, b)
+        return laid_out, (towards @ laid_out[:-1]).max(axis=1), float(np.sqrt(square.max()))
+
+    def place(self, part: slice, values: list[tuple[Singles, Singles, float]]) -> None:
+        """Write what is kept of some lists."""
+        for b, (laid_out, reach, radius) in zip(range(part.start, part.stop), values, strict=True):
+            block(self.offsets[self.begin[b] : self.begin[b + 1]])[...] = laid_out
+            self.reach[:, b], self.radius[b] = reach, radius
 
 
 def _deal(points: Floats, centers: Floats, workers: Engine) -> Ints:

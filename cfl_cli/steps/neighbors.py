@@ -13,15 +13,17 @@ How near groups are found is described in near.py. A searcher that may miss some
 it matters most: a shell of several groups, which must be seen whole, is searched exactly.
 """
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
-from typing import Self
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, replace
+from itertools import chain
+from typing import Any, Self
 
 import numpy as np
 
 from cfl_cli.core.arrays import Floats, Ints, Mask, Places
 from cfl_cli.core.draws import Bits, draw, hash_rows
 from cfl_cli.core.parallel import Engine, filled, slices
+from cfl_cli.core.portable import NOTHING
 from cfl_cli.steps.distances import CELLS_AT_ONCE, TIE, Pairs
 from cfl_cli.steps.near import Index, Searcher
 from cfl_cli.steps.near_scan import scan
@@ -83,20 +85,39 @@ class Settle:
 
     def __call__(self, part: slice) -> int:
         """Settle some of the groups; return how many rows that are."""
+        return self.place(part, self._found(part))
+
+    def parcel(self, rows: slice) -> Callable[[slice], Any]:
+        """Return what settles some of the groups."""
+        asked = np.array(self.asked[rows])
+        return replace(self, asked=asked, neighbors=NOTHING, left=NOTHING).found
+
+    def found(self, part: slice) -> tuple[Ints, list[tuple[Places, Places]]]:
+        """Return the settled ones of some groups, their rows and the neighbors of these."""
+        settled, chosen = self._found(part)
+        return settled, [(rows.astype(np.int32), near.astype(np.int32)) for rows, near in chosen]
+
+    def place(self, part: slice, values: tuple[Ints, Iterable[tuple[Any, Any]]]) -> int:
+        """Write the neighbors of the rows of some groups; return how many rows that are."""
+        settled, chosen = values
+        for rows, near in chosen:
+            self.neighbors[rows] = near
+        self.left[part] = ~np.isin(self.asked[part], settled)
+        return int(self.groups.size[settled].sum())
+
+    def _found(self, part: slice) -> tuple[Ints, Iterator[tuple[Ints, Ints]]]:
         asked, groups = self.asked[part], self.groups
         lists, whole = self.searcher.lists, self.searcher.whole
         scanned = scan(lists, asked, groups.size) if lists else None
         near = self.searcher.search(asked) if scanned is None else scanned.near
         ranking = rank(near, groups.size, asked, own=asked, k=self.k, whole=whole)
-        for rows, chosen in _draws(ranking, groups, k=self.k, seed=self.seed):
-            self.neighbors[rows] = chosen
-        settled = ranking.asked
-        if scanned is not None:  # each of them stands for one row, and so do their neighbors
-            sure, chosen = asked[scanned.sure], groups.members[groups.start[scanned.nearest]]
-            self.neighbors[groups.members[groups.start[sure]]] = chosen
-            settled = np.concatenate([settled, sure])
-        self.left[part] = ~np.isin(asked, settled)
-        return int(groups.size[settled].sum())
+        drawn = _draws(ranking, groups, k=self.k, seed=self.seed)
+        if scanned is None:
+            return ranking.asked, drawn
+        # Each that is sure stands for one row, and so do its neighbors.
+        sure, chosen = asked[scanned.sure], groups.members[groups.start[scanned.nearest]]
+        ready = groups.members[groups.start[sure]], chosen
+        return np.concatenate([ranking.asked, sure]), chain(drawn, [ready])
 
 
 @dataclass(frozen=True)

@@ -25,8 +25,9 @@ import numpy as np
 from cfl_cli.core.arrays import Floats, Ints, Mask
 from cfl_cli.core.blocks import columns
 from cfl_cli.core.parallel import Engine, Result
+from cfl_cli.core.portable import Own
 from cfl_cli.steps.flow import CELLS_AT_ONCE, Graph
-from cfl_cli.steps.walk_kernels import Begin, Copy, End, Kind, Motion, Numbers, Step, Stop
+from cfl_cli.steps.walk_kernels import Begin, Copy, End, Kind, Motion, Numbers, Piece, Step, Stop
 
 WATCH = 10  # steps from one look at how much still moves to the next
 STILL = 1e-10  # when no confidence moves by more than this in a step, nothing does
@@ -158,6 +159,7 @@ class Walk:
             workers.empty(f"copy {number}", (spare * n, len(blocks)), np.bool_) for number in (0, 1)
         ]
         self.stopped: dict[int, Stop] = {}
+        self.pieces: Own[tuple[int, int], Piece] = Own()  # of rows that other hosts do
         self.least = FAINT if kind is np.float32 else 0.0
         self.still = max(STILL, float(np.finfo(kind).eps))
         self.faint = False  # has a row next to no mass, too little for this precision?
@@ -195,6 +197,7 @@ class Walk:
                 self.least,
                 correction=self.correction,
                 restart=self.restart,
+                pieces=self.pieces,
             )
             self.faint = any(self._all("step", step))
             self.done += 1

@@ -1,14 +1,16 @@
 """What a walk does to the rows at some places: kernels, for any engine."""
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
 from typing import Any, Self, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
-from cfl_cli.core.arrays import Floats, Ints, Mask
+from cfl_cli.core.arrays import Floats, Ints, Mask, Places
 from cfl_cli.core.blocks import normalise, sizes, start
 from cfl_cli.core.parallel import Engine
+from cfl_cli.core.portable import NOTHING, Own, lasting
 from cfl_cli.core.posterior import Fallback, posterior
 from cfl_cli.steps.compiled import kernel
 from cfl_cli.steps.flow import Graph
@@ -62,6 +64,15 @@ class Begin:
 
 
 @dataclass(frozen=True)
+class Piece:
+    """What the parcels of all steps have in common, for the rows at some places."""
+
+    beyond: Ints | Places  # the other places that these lean on
+    graph: Any  # that of these rows, and their cells: both travel once
+    evidence: Any
+
+
+@dataclass(frozen=True)
 class Step:
     """A kernel: one step."""
 
@@ -75,17 +86,56 @@ class Step:
     least: float
     correction: bool
     restart: float
+    pieces: Own[tuple[int, int], Piece] = field(default_factory=Own)
 
     def __call__(self, part: slice) -> bool:
         """Take it for the rows at some places; return whether a block has next to no mass."""
+        return self._note(part, self._take(part, out=self.after[part]))
+
+    def parcel(self, rows: slice) -> Callable[[slice], Any]:
+        """Return the step of some rows, with the confidences of those that they lean on."""
+        key = rows.start, rows.stop
+        if key not in self.pieces:
+            graph, evidence, kind = self.graph, self.evidence, self.before.dtype
+            self.pieces[key] = Piece(
+                graph.beyond(rows),
+                lasting(lambda: graph.piece(rows, kind)),
+                lasting(lambda: np.array(evidence[rows])),
+            )
+        piece = self.pieces[key]
+        return replace(
+            self,
+            graph=piece.graph,
+            evidence=piece.evidence,
+            before=np.concatenate([self.before[rows], self.before[piece.beyond]]),
+            after=NOTHING,
+            fell_back=NOTHING,
+            mass=NOTHING,
+        ).taken
+
+    def taken(self, part: slice) -> tuple[Numbers, Numbers | None]:
+        """Return the confidences after the step, and the mass if cells are applied."""
+        after = np.empty((part.stop - part.start, self.before.shape[1]), self.before.dtype)
+        return after, self._take(part, out=after)
+
+    def place(self, part: slice, values: tuple[Numbers, Numbers | None]) -> bool:
+        """Write what was taken elsewhere; return whether a block has next to no mass."""
+        self.after[part], mass = values
+        return self._note(part, mass)
+
+    def _take(self, part: slice, *, out: Numbers) -> Numbers | None:
         prior = self.graph.part(part, self.before.dtype) @ self.before
         if not self.correction:
             if self.restart:
                 prior *= 1 - self.restart
                 prior += self.restart * start(self.evidence[part], self.blocks)
-            self.after[part] = prior
+            out[...] = prior
+            return None
+        return self._posterior(prior, self.evidence[part], out)
+
+    def _note(self, part: slice, mass: Numbers | None) -> bool:
+        if mass is None:
             return False
-        mass = self._posterior(prior, self.evidence[part], self.after[part])
         empty = mass == 0
         self.mass[part] = mass
         self.fell_back[part] |= empty

@@ -4,7 +4,7 @@ import pytest
 
 from cfl_cli.core.wording import on_command_line
 from cfl_cli.engines import on_workers, scheduler
-from cfl_cli.engines.scheduler import check_address, check_workers
+from cfl_cli.engines.scheduler import Found, check_address, check_workers
 from cfl_cli.errors import ResourceError, UsageError
 
 pytest.importorskip("psutil")
@@ -70,42 +70,48 @@ class Crew:
 
     workers = 0
 
-    def __init__(self, *hosts, address="tcp://127.0.0.1:1", sees=True):
+    def __init__(self, *hosts, address="tcp://127.0.0.1", sees=True, digits=None):
         self.names, self.address, self.sees = hosts, address, sees
+        self.digits = digits or on_workers.arithmetic()
 
     def all_addresses(self):
-        return [self.address] * len(self.names)
+        return [f"{self.address}:{port}" for port in range(1, len(self.names) + 1)]
 
     def on_all(self, _function, token):
         with open(token) as file:  # noqa: PTH123 — as short
             seen = file.read() if self.sees else ""
-        return [
-            {"versions": on_workers.versions(), "host": name, "token": seen} for name in self.names
-        ]
+        about = {"versions": on_workers.versions(), "arithmetic": self.digits, "token": seen}
+        return [{**about, "host": name} for name in self.names]
 
 
 def test_workers_of_this_host_are_counted(tmp_path):
     crew = Crew(on_workers.host(), on_workers.host())
-    check_workers(crew, tmp_path)
+    both = {"tcp://127.0.0.1:1", "tcp://127.0.0.1:2"}
+    assert check_workers(crew, tmp_path) == Found(both, set(), 1)
     assert crew.workers == 2
     assert list(tmp_path.iterdir()) == []
 
 
-@pytest.mark.parametrize(("others", "said"), [(["a"], "2 hosts"), ([], "1 host")])
-def test_workers_of_other_hosts_are_refused(others, said, tmp_path):
-    crew = Crew(*others, on_workers.host() if others else "elsewhere")
-    with pytest.raises(UsageError, match=f"workers are on {said}, and all must be on this one"):
-        check_workers(crew, tmp_path)
+def test_workers_of_other_hosts_are_abroad_even_if_they_have_the_folder(tmp_path):
+    found = check_workers(Crew("a", on_workers.host(), "a"), tmp_path)
+    abroad = {"tcp://127.0.0.1:1", "tcp://127.0.0.1:3"}
+    assert found == Found({"tcp://127.0.0.1:2"}, abroad, 2)
 
 
-def test_workers_that_do_not_see_the_run_directory_are_refused(tmp_path):
-    with pytest.raises(UsageError, match=r"does not see .*: let --run-dir name a folder that all"):
-        check_workers(Crew("a", sees=False), tmp_path)
+def test_workers_that_do_not_see_the_run_directory_are_abroad_even_on_this_host(tmp_path):
+    found = check_workers(Crew(on_workers.host(), sees=False), tmp_path)
+    assert found == Found(set(), {"tcp://127.0.0.1:1"}, 1)
+
+
+def test_workers_that_compute_other_last_digits_are_refused(tmp_path):
+    told = r"tcp://127.0.0.1:1: this worker computes other last digits: leave it out, or use"
+    with pytest.raises(UsageError, match=told):
+        check_workers(Crew("a", digits="others"), tmp_path)
 
 
 def test_workers_elsewhere_must_be_encrypted_too(tmp_path):
     with pytest.raises(UsageError, match=r"the worker 'tcp://203.0.113.7:1' is not on this host"):
-        check_workers(Crew("a", address="tcp://203.0.113.7:1"), tmp_path)
+        check_workers(Crew("a", address="tcp://203.0.113.7"), tmp_path)
 
 
 def test_a_scheduler_without_workers_is_told(tmp_path):
