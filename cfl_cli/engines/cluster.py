@@ -89,8 +89,8 @@ class Cluster:
     ) -> Iterator[tuple[int, list[Any]]]:
         """Yield the number of a task and its results, as tasks are done."""
         at_home = self.workers - len(self.abroad)
-        portable = bool(self.abroad) and isinstance(kernel, Portable)
-        if not portable and at_home <= 0 and self.here is not None:
+        portable = kernel if self.abroad and isinstance(kernel, Portable) else None
+        if portable is None and at_home <= 0 and self.here is not None:
             yield from self.here.run(kernel, tasks, flush=flush)
             return
         self._stage += 1
@@ -99,8 +99,8 @@ class Cluster:
             packed(kernel) if at_home > 0 else b"",
             tasks,
             flush=flush,
-            workers=self.workers if portable else at_home,
-            abroad=Abroad(self, kernel, stage=self._stage, flush=flush) if portable else None,
+            workers=at_home if portable is None else self.workers,
+            abroad=portable and Abroad(self, portable, stage=self._stage, flush=flush),
         )
         working = asyncio.run_coroutine_threadsafe(shift.work(), self._loop)
         try:
