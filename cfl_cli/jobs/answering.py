@@ -1,13 +1,14 @@
 """Who answers new rows: threads of this process, or an engine's workers, with the same bytes.
 
 What is said of a row depends on that row alone. So workers need the model, which each of them loads
-once, and rows; nothing is exchanged between them.
+once, and rows; nothing is exchanged between them. To workers on other hosts both are sent.
 """
 
-from collections.abc import Iterator, Sequence
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
-from functools import lru_cache
+from dataclasses import dataclass, replace
+from functools import cached_property, lru_cache
 from math import ceil
 from pathlib import Path
 from typing import Any, Protocol
@@ -18,6 +19,7 @@ import numpy.typing as npt
 from cfl_cli.core.arrays import Floats, Ints, Mask
 from cfl_cli.core.known import Known
 from cfl_cli.core.parallel import Workers, available_cores
+from cfl_cli.core.portable import NOTHING, Lasting
 from cfl_cli.core.settings import RunSettings
 from cfl_cli.engines.opened import open_engine
 from cfl_cli.engines.stored import Stored
@@ -73,19 +75,51 @@ class AnswerRows:
     checksum: str
     starts: Ints
     of: Arrays
+    sent: "Sent | None" = None  # the model, where its file is not in sight
 
     def __call__(self, part: slice) -> int:
         """Answer a slice of the rows."""
-        kept, workers = _loaded(self.model, self.checksum)
+        return self.place(part, self.answered(part))
+
+    def parcel(self, rows: slice) -> Callable[[slice], Answer]:
+        """Return what answers some of the rows on any host."""
+        features, candidates = np.array(self.of.features[rows]), np.array(self.of.candidates[rows])
+        of, path = Arrays(features, candidates, *[NOTHING] * 5), self.model
+        sent: Any = Lasting(lambda: Sent(np.fromfile(path, np.uint8), path), self.checksum)
+        return replace(self, of=of, sent=sent).answered
+
+    def answered(self, part: slice) -> Answer:
+        """Return what is said of a slice of the rows."""
+        kept, workers = self.sent.loaded if self.sent else _loaded(self.model, self.checksum)
         features, candidates = np.array(self.of.features[part]), np.array(self.of.candidates[part])
         rows = Known(features, candidates, self.starts, kept.encoding.mechanisms)
-        said = kept.fitted.answer(rows, workers)
+        return kept.fitted.answer(rows, workers)
+
+    def place(self, part: slice, values: Answer) -> int:
+        """Write what is said of a slice of the rows."""
+        said = values
         self.of.priors[part], self.of.confidences[part] = said.priors, said.confidences
         self.of.fell_back[part], self.of.mass[part] = said.fell_back, said.mass
         if said.answers is None:
             return 0
         self.of.answers[part] = said.answers
         return 1
+
+
+@dataclass(frozen=True, eq=False)
+class Sent:
+    """A model that was sent to this process, which loads it once."""
+
+    file: npt.NDArray[np.uint8]  # all that is in it
+    path: str  # where it is at home
+
+    @cached_property
+    def loaded(self) -> tuple[Kept, Workers]:
+        """Return the model, and the one thread that answers."""
+        with tempfile.NamedTemporaryFile(suffix=Path(self.path).suffix) as copy:
+            self.file.tofile(copy)
+            copy.flush()
+            return Kept.load(copy.name), Workers(1).__enter__()
 
 
 @lru_cache(maxsize=1)

@@ -1,12 +1,34 @@
 """An engine whose kernels are computed as another host would: from parcels that have travelled."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from cfl_cli.core.parallel import Workers, slices
 from cfl_cli.core.portable import Portable, shifted
 from cfl_cli.engines.parcels import seal
 from cfl_cli.engines.remembered import Remembered
+from cfl_cli.engines.stored import Task, Threads
+
+
+class ByParcels(Threads):
+    """Runs tasks as another host would, one after the other."""
+
+    def __init__(self, pool: Workers, folder: str) -> None:
+        super().__init__(pool)
+        self.way = Elsewhere(folder)
+
+    def run(
+        self,
+        kernel: Any,
+        tasks: Sequence[Task],
+        *,
+        flush: bool,  # noqa: ARG002 — as all have it
+    ) -> Iterator[tuple[int, list[Any]]]:
+        """Yield the number of a task and its results."""
+        for at, task in enumerate(tasks):
+            first = task[0].start
+            compute = self.way.sent(kernel.parcel(slice(first, task[-1].stop)))
+            yield at, [kernel.place(part, compute(shifted(part, -first))) for part in task]
 
 
 class Elsewhere(Workers):
@@ -35,13 +57,14 @@ class Elsewhere(Workers):
         for rows in slices(total, at_once * self.slices):
             starts = range(rows.start, rows.stop, at_once)
             parts = [slice(at, min(at + at_once, rows.stop)) for at in starts]
-            compute = self._sent(kernel.parcel(rows))
+            compute = self.sent(kernel.parcel(rows))
             for part in parts:
                 yield part, kernel.place(part, compute(shifted(part, -rows.start)))
             kind = type(kernel).__name__
             self.travelled[kind] = self.travelled.get(kind, 0) + 1
 
-    def _sent(self, parcel: Callable[[slice], Any]) -> Any:
+    def sent(self, parcel: Callable[[slice], Any]) -> Any:
+        """Return a parcel as a worker on another host has it."""
         sealed = seal(parcel, {})
         for key in self.worker.lacks(self.stage, [*sealed.lasting]):
             self._deliver(key, seal(sealed.lasting[key].make()))
