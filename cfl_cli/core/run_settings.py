@@ -41,8 +41,8 @@ class RunSettings(SettingsTable):
     scheduler: str | None = entry(
         Address(),
         None,
-        "With --engine dask: the scheduler whose workers, all on this host, do the work. One that "
-        "is elsewhere itself must use TLS (tls://HOST:PORT).",
+        "With --engine dask: the scheduler whose workers, on any hosts, do the work. What is not "
+        "on this host must use TLS (tls://HOST:PORT).",
         *("impute", "fit", "apply", "check"),
         panel="run",
         default_text="none; workers are started here",

@@ -85,7 +85,7 @@ def _lasting(array: npt.NDArray[Any], keys: dict[Any, str]) -> Lasting | None:
     plain, place = array.view(np.ndarray), reference[1]
     if place not in keys:
         content = sha256(f"{plain.dtype.str} {plain.shape} ".encode())
-        content.update(memoryview(plain.reshape(-1).view(np.uint8)))
+        content.update(plain.reshape(-1).view(np.uint8).data)
         keys[place] = content.hexdigest()
     return Lasting(lambda: plain, keys[place])
 
