@@ -37,7 +37,7 @@ TABLES = {
     f"steps.{name}"
     for name in (
         *("encode", "encoding", "ordinary", "dated", "cells", "decode"),
-        *("findings", "causes", "cf_causes", "number_causes", "type_causes"),
+        *("findings", "causes", "cf_causes", "number_causes", "number_pitfalls", "type_causes"),
         "pitfalls",
     )
 }
