@@ -15,8 +15,8 @@ The map of the house. A room imports only rooms above it:
     texts/       what the texts of a column look like: tally (the different ones with their counts);
                  numbers, dates, booleans, matching (which value a text means), columns (of any
                  type, as text); missing_codes, number_readings, date_formats, scales (+
-                 scale_words), degrees, bands, sentinels, ids; lists, list_literals (as programs
-                 write them), marks, negations; spellings; words
+                 scale_words), degrees, bands, sentinels, wild_numbers, ids; lists, list_literals
+                 (as programs write them), marks, negations; spellings; words
     tables/      bytes ↔ data frame, strictly: place, files, spool, source, formats, foreign (what
                  else a file may be), encodings (+ guess_encoding), compression; codec, csv
                  (+ csv_sheets, csv_scan, sep_line, csv_hints), sniff (how a text table is
@@ -30,11 +30,11 @@ The map of the house. A room imports only rooms above it:
                  group, domain, given (by Python), for_editors; draft (+ guess, context,
                  column_guess, number_guess, pair_guess, category_guess, cf_guess), edit,
                  written
-    steps/       the paper's five steps: encode (+ cells, encoding, ordinary, dated, unusual;
-                 findings, causes (+ cf_causes, number_causes, type_causes), pitfalls),
-                 neighbors (+ near, near_lists, near_scan, near_others, distances), weights
-                 (+ support), flow (along weights), propagate (+ walk_kernels), decode; compiled
-                 (+ compiled_scan, compiled_support, compiled_posterior)
+    steps/       the paper's five steps: encode (+ cells, encoding, ordinary, fences, dated,
+                 unusual; findings, causes (+ cf_causes, number_causes, type_causes), pitfalls,
+                 number_pitfalls), neighbors (+ near, near_lists, near_scan, near_others,
+                 distances), weights (+ support), flow (along weights), propagate (+ walk_kernels),
+                 decode; compiled (+ compiled_scan, compiled_support, compiled_posterior)
     estimators/  the methods: interface; graph (+ graph_rounds, graph_settings, graph_stages,
                  graph_trace, graph_fitted, graph_brief), boost (+ boost_objective, boost_trees,
                  boost_fitted, boosted_cf, forest, compiled_forest), net (+ net_inputs,
@@ -50,11 +50,11 @@ The map of the house. A room imports only rooms above it:
                  worse; + drift_figures), batch, history; scores (by the truth), audit (by rows
                  checked)
     jobs/        one file per job on a data frame: arguments (what callers give); draft; check;
-                 learn (+ prepare, refit); impute (+ impute_stored, diagnostics, confidences), fit
-                 (+ drawn), model (+ kept, row_filler, answering, batch, sample), explain
-                 (+ explainers, ran, explain_new, name_row, contributions, explanation, which_row),
-                 cost, tune (+ search, trials), mask, evaluate (+ truth, keys), suspects, audit
-                 (+ answers, checked, write_back)
+                 learn (+ prepare, scaling, refit); impute (+ impute_stored, diagnostics,
+                 confidences), fit (+ drawn), model (+ kept, row_filler, answering, batch, sample),
+                 explain (+ explainers, ran, explain_new, name_row, contributions, explanation,
+                 which_row), cost, tune (+ search, trials), mask, evaluate (+ truth, keys),
+                 suspects, audit (+ answers, checked, write_back)
     cli/         the command line: app, usage, signals, streams, log; given, options, inputs,
                  outputs, imputes, fits, applies, explains (+ explains_table), audits, reports,
                  summary; progress (+ outlook); help, manual, completion; commands/ (a file

@@ -24,7 +24,7 @@ from cfl_cli.steps.decode import clashes
 from cfl_cli.steps.encode import Empty, Encoded, encode
 from cfl_cli.steps.findings import Finding, MisfitError
 from cfl_cli.tables import frames
-from cfl_cli.tables.loading import is_loading
+from cfl_cli.tables.loading import Columns, is_loading
 from cfl_cli.trust.doubts import few_distinct
 
 FOLDS = 5  # unless their number is given …
@@ -55,6 +55,7 @@ def prepare(
     needs_neighbors = METHODS[settings.method].needs_neighbors
     problems = [_few_rows(table.height, k)] if needs_neighbors and 1 < table.height <= k else []
     taken = frames.names(frame)
+    schema, said = _scaled(table, schema, settings, name=name, jobs=jobs)
     try:
         encoded = encode(table, schema, name=name, empty=empty)
     except MisfitError as error:
@@ -66,6 +67,14 @@ def prepare(
     problems += _too_few_groups(encoded, schema, settings)
     if problems:
         raise MisfitError(name, problems, encoded.findings)
+    encoded = replace(
+        encoded,
+        warnings=(*encoded.warnings, *said),
+        findings=(
+            *encoded.findings,
+            *(Finding("scale-chosen", it, "", warning=True) for it in said),
+        ),
+    )
     if settings.folds == 0:
         return encoded
     if len(encoded.features) > FEWER_HIDDEN_ABOVE:
@@ -73,6 +82,17 @@ def prepare(
         return replace(encoded, warnings=(*encoded.warnings, told))
     with Workers(jobs or available_cores()) as workers:
         return with_copies(encoded, settings, workers=workers)
+
+
+def _scaled(
+    table: Columns, schema: Schema, settings: Settings, *, name: str, jobs: int | None
+) -> tuple[Schema, tuple[str, ...]]:
+    """Return the schema in which every numeric column has a scale, and how one was chosen."""
+    if "auto" not in (schema.scale, *(of.scale for of in schema.ordinary.values())):
+        return schema, ()
+    from cfl_cli.jobs.scaling import settle_scales  # noqa: PLC0415 — the search for neighbors loads slowly
+
+    return settle_scales(table, schema, settings, name=name, jobs=jobs)
 
 
 def _few_rows(rows: int, k: int) -> Finding:

@@ -14,11 +14,11 @@ from cfl_cli.core.stages import Progress, Stage, Stages, forecast
 from cfl_cli.estimators.graph import judge
 from cfl_cli.estimators.graph_rounds import Rounds
 from cfl_cli.estimators.graph_settings import chooses_round, chooses_steps
-from cfl_cli.jobs.prepare import FOLDS
 from cfl_cli.steps.encode import Encoded
 from cfl_cli.steps.flow import Graph  # noqa: TC001 — an annotation like the others
 from cfl_cli.trust import heldout
 
+FOLDS = 5  # of which one is hidden in every trial
 ENOUGH = 2_000  # hidden rows to test a winner by; a small table hides several parts in turn
 
 

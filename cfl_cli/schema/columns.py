@@ -30,12 +30,19 @@ Texts = Annotated[tuple[Text, ...], Strict(), BeforeValidator(as_tuple)]
 NonEmpty = Annotated[_Text, Field(min_length=1), BeforeValidator(as_text)]
 OnMissing: TypeAlias = Literal["fill", "error"]
 Decimal: TypeAlias = Literal[".", ","]
+Scale: TypeAlias = Literal["minmax", "robust", "auto"]
 Cycles = Annotated[
     tuple[Literal["day", "week", "year"], ...],
     Strict(),
     BeforeValidator(as_tuple),
 ]
-KEYS = {"decimal": "numeric", "unit": "numeric", "format": "date", "cycle": "date"}
+KEYS = {
+    "decimal": "numeric",
+    "unit": "numeric",
+    "scale": "numeric",
+    "format": "date",
+    "cycle": "date",
+}
 
 
 class Ordinary(Model):
@@ -59,6 +66,10 @@ class Ordinary(Model):
     """The decimal sign of this column's numbers, if not the file's."""
     unit: NonEmpty | None = None
     """What stands before or behind the numbers, such as kg or %."""
+    scale: Scale | None = None
+    """How numbers become 0 to 1: from the smallest to the largest (minmax), between fences that a
+    few wild cells cannot move (robust), or as hidden cells favor (auto); if not what the schema
+    says for all."""
     format: NonEmpty | None = None
     """How dates are written, such as %d.%m.%Y; ISO 8601 if left out."""
     cycle: Cycles | None = None

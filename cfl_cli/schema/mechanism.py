@@ -22,6 +22,7 @@ from cfl_cli.schema.validation import problem, refuse, refused
 Rates: TypeAlias = tuple[tuple[float, ...], ...]
 Fit: TypeAlias = Literal["fit"]
 ROUNDING = 1e-12  # of a sum of thousands of numbers
+LEAST = 1e-300  # of a rate above 0; much smaller numbers have fewer digits, and then none
 FAR_FROM_ONE = 1e-3  # a row of a table that was rounded to three digits still sums to 1
 
 WEIGHT = Number(Bounds(least=0))
@@ -42,6 +43,14 @@ def read_mechanism(entry: object, values: Sequence[str]) -> Rates:
         table = {value: _by_value(lines.get(value, {}), values, value) for value in values}
         rates = [[_share(table[v].get(c, 0), v, c) for c in values] for v in values]
         refuse(_unlike_probabilities(rates, values))
+        refuse(
+            problem(
+                f"{rate:g} is too small for a probability: make it 0, or {LEAST:g} or more", v, c
+            )
+            for v, row in zip(values, rates, strict=True)
+            for c, rate in zip(values, row, strict=True)
+            if 0 < rate < LEAST
+        )
     else:
         refuse(
             problem(f"no weight for {quote(c)}: add one", kind="lacking")
@@ -50,6 +59,15 @@ def read_mechanism(entry: object, values: Sequence[str]) -> Rates:
         )
         weights = {c: _share(lines[c], c) for c in values}
         largest = max(weights.values()) or 1.0  # or a sum may be too large
+        refuse(
+            problem(
+                f"{weight:g} is too small beside the largest weight, {largest:g}: make it 0, or "
+                f"{LEAST:g} of that or more",
+                c,
+            )
+            for c, weight in weights.items()
+            if weight > 0 and weight / largest < LEAST
+        )
         rates = [[0.0 if c == v else weights[c] / largest for c in values] for v in values]
         refuse(_unable(rates, values))
     return tuple(tuple(row) if _sums_to_one(row) else _scaled(row) for row in rates)

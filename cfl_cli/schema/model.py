@@ -1,6 +1,6 @@
 """What the columns of a table mean: a YAML file, or keywords in Python, becomes a `Schema`.
 
-    Schema ─┬─ version, file, missing, on_missing, group
+    Schema ─┬─ version, file, missing, on_missing, scale, group
             ├─ columns     name → Ordinary, Complementary or Ignored
             └─ settings    Settings
 
@@ -41,6 +41,7 @@ from cfl_cli.schema.columns import (
     Ignored,
     OnMissing,
     Ordinary,
+    Scale,
     Texts,
 )
 from cfl_cli.schema.domain import repeated
@@ -95,6 +96,8 @@ class Schema(Model):
     """The cells that count as missing."""
     on_missing: OnMissing = "fill"
     """Whether a missing cell of an ordinary column is filled in or an error."""
+    scale: Scale | None = None
+    """How numeric columns are scaled, minmax if left out; a column may say otherwise."""
     columns: Mapping[Annotated[str, Strict()], Column] = Field(
         json_schema_extra={"minProperties": 2}
     )
@@ -255,6 +258,10 @@ class Schema(Model):
     def decimal_of(self, name: str) -> str | None:
         """Return the decimal sign of a numeric column; None: a point, and no thousands signs."""
         return self.ordinary[name].decimal or self.file.decimal
+
+    def scale_of(self, name: str) -> Scale:
+        """Return how a numeric column is scaled."""
+        return self.ordinary[name].scale or self.scale or "minmax"
 
     def fills_missing(self, name: str) -> bool:
         """Return whether missing cells of an ordinary column are filled in rather than refused."""

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Sequence
 
+import numpy as np
 import polars as pl
 
 from cfl_cli.core.messages import count, quote
@@ -12,6 +13,7 @@ from cfl_cli.texts import ids, missing_codes, number_readings, sentinels
 from cfl_cli.texts.number_readings import Reading, readings
 from cfl_cli.texts.numbers import numbers as read_numbers
 from cfl_cli.texts.tally import Tally
+from cfl_cli.texts.wild_numbers import wild
 
 FITTING_TEXTS, FITTING_CELLS = 0.9, 0.8  # shares that leave the others to be codes
 MISFITS = 3  # such texts, at most
@@ -59,6 +61,8 @@ def numbers(look: Look, context: Context) -> Guess | None:
                  if text not in outside.texts]  # fmt: skip
     else:
         inner = kept
+    far = () if outside else _wild(column, kept)
+    doubts += far
     if reading.decimal == "," and _may_be_lists(column):
         doubts += (f"{quote(_longest(column))}: a decimal comma, or two values?",)
     if reading.lacking:
@@ -67,7 +71,7 @@ def numbers(look: Look, context: Context) -> Guess | None:
         doubts += (f"is {quote(reading.unit or '')} a unit?",)
     more_doubts, notes = _remarks(column, inner, reading)
     return Guess(
-        ordinary("numeric", unit=reading.unit),
+        ordinary("numeric", unit=reading.unit, scale="robust" if far else None),
         notes=(*notes, *look.code_notes),
         doubts=(*doubts, *more_doubts, *look.code_doubts),
         codes=look.codes,
@@ -125,6 +129,17 @@ def _id(look: Look, column: Tally, values: Sequence[float]) -> Guess | None:
         return Guess(ordinary("categorical"), doubts=(doubt,), codes=look.codes,
                      values=frozenset(column.texts))  # fmt: skip
     return None
+
+
+def _wild(column: Tally, values: Sequence[float]) -> tuple[str, ...]:
+    """Return what is to be said of numbers that would squeeze all others, if there are such."""
+    found = wild(np.repeat(np.array(values, dtype=np.float64), column.counts))
+    if found is None:
+        return ()
+    far = [text for text, value in zip(column.texts, values, strict=True)
+           if not found.low <= value <= found.high]  # fmt: skip
+    lie = f"the others lie in {found.low:g} to {found.high:g}"
+    return (f"{named(column, far)}: {lie}, hence scale: robust; a slip?",)
 
 
 def _two_readings(column: Tally, reading: Reading) -> str:

@@ -1,6 +1,6 @@
 """What was fitted of a table's columns, by which any rows are encoded: later ones like the first.
 
-    of each OF   its range and median, or its categories and the commonest of them
+    of each OF   its range, fences and median, or its categories and the commonest of them
     of each CF   its domain, and how its exclusions arise
 
 What the schema says already is not kept once more.
@@ -154,7 +154,7 @@ def _restored(
 
 def _ordinary(facts: State, column: Ordinary, schema: Schema) -> FittedOrdinary:
     if column.type == "numeric":
-        return FittedNumbers.from_facts(facts)
+        return FittedNumbers.from_facts(facts, column.scale or schema.scale or "minmax")
     if column.type == "date":
         return FittedDates.from_facts(facts, column)
     if column.type == "ordered":

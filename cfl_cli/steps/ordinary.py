@@ -1,12 +1,14 @@
 """What is fitted of an OF's column, and the features that cells become by it, also later ones.
 
     numeric   (x − low) / (high − low); a missing cell counts as the median
+    robust    (x − lower) / (upper − lower), at least 0 and at most 1; see `fences`
     coded     the place among two values; one-hot / sqrt(K) for K ≥ 3; a missing cell counts as the
               commonest value, and so does one that was never seen
     ordered   place / (K − 1); a missing cell counts as the median value
     date      see `dated`
 
-A later number may lie outside low to high, and its feature outside 0 to 1, by FARTHEST at most.
+A later number may lie outside low to high, and its feature outside 0 to 1, by FARTHEST at most;
+that of a robust column may not.
 """
 
 from dataclasses import dataclass
@@ -16,9 +18,11 @@ import numpy as np
 
 from cfl_cli.core.arrays import Floats, Ints
 from cfl_cli.core.state import State, StateError
+from cfl_cli.schema.columns import Scale
 from cfl_cli.schema.model import Ordinary, Schema
 from cfl_cli.steps.cells import CATEGORIES, Cells, kept_rows, kept_values
 from cfl_cli.steps.dated import FittedDates, fit_dates
+from cfl_cli.steps.fences import fences
 from cfl_cli.steps.findings import Problems, ignoring
 from cfl_cli.steps.unusual import FARTHEST, Counts, chance_outside, chance_unseen
 from cfl_cli.texts.booleans import is_pair, truth
@@ -37,6 +41,8 @@ class FittedNumbers:
     low: float
     high: float
     median: float
+    lower: float | None = None  # the fences between which it is scaled, if not low and high
+    upper: float | None = None
 
     width = 1  # how many features it becomes
 
@@ -58,7 +64,10 @@ class FittedNumbers:
             numbers = np.where(cells.missing, self.median, numbers)
             outside = (numbers < self.low) | (numbers > self.high)
             features = np.zeros(len(numbers))
-            if self.varies:
+            if self.varies and self.lower is not None and self.upper is not None:
+                bounded = np.clip(numbers, self.lower, self.upper)
+                features = (bounded - self.lower) / (self.upper - self.lower)
+            elif self.varies:
                 features = (numbers - self.low) / (self.high - self.low)
         counts = Counts(len(numbers), int(cells.missing.sum()), int(outside.sum()))
         return np.clip(features, -FARTHEST, FARTHEST)[:, None], counts
@@ -69,7 +78,7 @@ class FittedNumbers:
         return chance_outside(counts.out_of_range, new=known, fitted=self.rows)
 
     @classmethod
-    def from_facts(cls, facts: State) -> Self:
+    def from_facts(cls, facts: State, scale: Scale) -> Self:
         """Return what was fitted, or raise StateError if nothing can have been."""
         low, median, high = (facts.fact(name, float) for name in ("low", "median", "high"))
         rows, exponent = kept_rows(facts), facts.fact("exponent", int)
@@ -77,7 +86,12 @@ class FittedNumbers:
         scaled = 0.5 <= largest < 1 and EXPONENTS[0] <= exponent <= EXPONENTS[1]
         if not low <= median <= high or not (scaled or (largest == 0 and exponent == 0)):
             raise StateError("its numbers are not a median within a range")
-        return cls(rows, exponent, low, high, median)
+        if scale == "minmax" or (scale == "auto" and "lower" not in facts.facts):
+            return cls(rows, exponent, low, high, median)
+        lower, upper = (facts.fact(name, float) for name in ("lower", "upper"))
+        if not low <= lower <= upper <= high or (low < high) != (lower < upper):
+            raise StateError("its fences are not within its range")
+        return cls(rows, exponent, low, high, median, lower, upper)
 
 
 class OfValues:
@@ -209,7 +223,9 @@ def fit(cells: Cells, ordinary: Ordinary, problems: Problems) -> FittedOrdinary 
         )
         return None
     if ordinary.type == "numeric":
-        return _fit_numbers(cells, problems)
+        return _fit_numbers(
+            cells, problems, robust=problems.schema.scale_of(cells.name) == "robust"
+        )
     if ordinary.type == "date":
         return fit_dates(cells, ordinary, problems)
     return _fit_values(cells, ordinary, problems)
@@ -239,14 +255,15 @@ def are_numbers(cells: Cells, problems: Problems) -> bool:
     return True
 
 
-def _fit_numbers(cells: Cells, problems: Problems) -> FittedNumbers | None:
+def _fit_numbers(cells: Cells, problems: Problems, *, robust: bool) -> FittedNumbers | None:
     if not are_numbers(cells, problems):
         return None
     known = cells.numbers[~cells.missing]
     exponent = int(np.frexp(np.abs(known).max())[1])
     known = np.ldexp(known, -exponent)
-    low, high = float(known.min()), float(known.max())
-    return FittedNumbers(len(known), exponent, low, high, float(np.median(known)))
+    low, high, median = float(known.min()), float(known.max()), float(np.median(known))
+    bounds = fences(known) if robust else (None, None)
+    return FittedNumbers(len(known), exponent, low, high, median, *bounds)
 
 
 def _fit_values(

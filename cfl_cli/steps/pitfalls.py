@@ -1,7 +1,7 @@
 """What fits the schema and yet costs accuracy silently: one warning per column and cause.
 
-    of an OF   constant; sentinel; id-as-of, date-as-category, number-as-category,
-               of-looks-complementary, many-values
+    of an OF   constant; sentinel, wild, merged-integers (see `number_pitfalls`); id-as-of,
+               date-as-category, number-as-category, of-looks-complementary, many-values
     of a CF    joined-value, cf-looks-ordinary, few-rows, never-seen
 
 Tests look at the different texts with their counts, never at cells one by one, and at numbers only
@@ -20,6 +20,7 @@ from cfl_cli.core.messages import count, quote
 from cfl_cli.schema.model import Complementary, Schema
 from cfl_cli.steps.cells import Cells
 from cfl_cli.steps.findings import ROWS_SHOWN, Finding, Patch, ignoring
+from cfl_cli.steps.number_pitfalls import merged_integers, wild_cells
 from cfl_cli.texts import ids, sentinels
 from cfl_cli.texts.lists import SIGNS, listing, split
 from cfl_cli.texts.tally import Tally, tally
@@ -44,6 +45,10 @@ SEE = "; `cfl check` shows more"
 def in_ordinary(cells: Cells, schema: Schema, *, varies: bool) -> Iterator[Finding]:
     """Yield the warnings of an OF whose cells all fit; `varies` says if it holds two values."""
     ordinary = schema.ordinary[cells.name]
+    merged = [*merged_integers(cells)] if ordinary.type == "numeric" else []
+    yield from merged
+    if merged and not varies:
+        return  # it only looks constant
     if not varies:
         yield _of_column(
             "constant",
@@ -60,8 +65,10 @@ def in_ordinary(cells: Cells, schema: Schema, *, varies: bool) -> Iterator[Findi
 
 def _in_numbers(cells: Cells, schema: Schema) -> Iterator[Finding]:
     known = cells.numbers[~cells.missing]
+    codes: list[Finding] = []
     if sentinels.may_be_code(known.min()) or sentinels.may_be_code(known.max()):
-        yield from _sentinels(cells, known, schema)
+        codes = [*_sentinels(cells, known, schema)]
+    yield from codes or wild_cells(cells, schema)
     if _counts_rows(cells.name, known):
         yield _id(cells.name, len(np.unique(known)), len(known), schema)
 

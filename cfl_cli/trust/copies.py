@@ -135,7 +135,7 @@ def find(known: Known, *, workers: Engine, seed: int) -> Copies | None:
     rows = best.comparison.rows
     drawn = draws.chances(rows, draws.COPIES, seed) < best.probability
     linked = best.comparison.agrees & (drawn | (best.probability > SURE))
-    return Copies(rows[linked], best.comparison.twins[linked])
+    return Copies(rows[linked], best.comparison.twins[linked]) if linked.any() else None
 
 
 class CfCells:
@@ -203,7 +203,7 @@ class CfCells:
         return Comparison(
             rows[asked],
             place[asked],
-            np.minimum(before[asked], 1),
+            np.clip(before[asked], LEAST, 1),  # a difference of sums may be 0, or less
             agrees[asked],
             twins[asked],
         )
@@ -220,7 +220,7 @@ class CfCells:
         alike = (self.kinds[one] == self.kinds[other]) | ~both
         told = np.where(both & ~given, self.logs[one], 0).sum(axis=1)
         able = alike.all(axis=1) & equal[:, given].all(axis=1) & (told < 0)
-        chance = np.where(able, np.exp(told), 0)
+        chance = np.where(able, np.maximum(np.exp(told), LEAST), 0)
         agree = (able & equal.all(axis=1)).astype(float)
         expected, seen = np.zeros((2, len(self.cells)))
         np.add.at(expected, one, chance)

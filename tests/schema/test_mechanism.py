@@ -172,3 +172,26 @@ def test_a_mechanism_that_says_nothing_leaves_the_estimates_out():
         "none",
         "cells of its mechanism do not distinguish the values",
     )
+
+
+@pytest.mark.parametrize(
+    ("mechanism", "place", "said"),
+    [
+        ({"a": 1e-320, "b": 1, "c": 1}, "a", "9.99989e-321 is too small beside the largest weight"),
+        ({"a": 1, "b": 1, "c": 1e305}, "a", "1 is too small beside the largest weight, 1e+305"),
+        ([[0, 1e-310, 1], [1, 0, 0], [1, 0, 0]], "a.b", "1e-310 is too small for a probability"),
+    ],
+)
+def test_rates_too_small_to_count_with_are_refused_by_name(mechanism, place, said):
+    cf = {"role": "complementary", "values": ["a", "b", "c"], "mechanism": mechanism}
+    numeric = {"role": "ordinary", "type": "numeric"}
+    with pytest.raises(SchemaError) as refused:
+        Schema(columns={"x": numeric, "cf": cf})
+    assert f"columns.cf.mechanism.{place}: {said}" in str(refused.value)
+    assert "make it 0, or 1e-300" in str(refused.value)
+
+
+def test_small_weights_that_are_all_alike_are_those_of_uniform_exclusions():
+    cf = {"role": "complementary", "values": ["a", "b", "c"], "mechanism": [1e-320] * 3}
+    schema = Schema(columns={"x": {"role": "ordinary", "type": "numeric"}, "cf": cf})
+    assert schema.complementary["cf"].mechanism[0] == (0.0, 0.5, 0.5)

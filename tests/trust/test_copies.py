@@ -167,3 +167,17 @@ def test_independent_rows_agree_no_more_often_than_the_chance_that_is_counted():
         found = CfCells(rows).compare(pairs, np.array([False]))
         assert len(found.rows) == 2000
         assert found.agrees.mean() == pytest.approx(found.chance.mean(), abs=0.04)
+
+
+@pytest.mark.parametrize("rate", [1e-300, 1e-100, 1e-15, 1e-9])
+def test_cells_that_are_nearly_impossible_neither_overflow_nor_make_copies_of_none(rate):
+    rng = np.random.default_rng(0)
+    excluded = rng.integers(0, 3, 120)  # whatever the mechanism says
+    candidates = excluded[:, None] != np.arange(3)
+    weights = np.array([rate, 1.0, 1.0])
+    rates = np.where(np.eye(3, dtype=bool), 0, weights)
+    mechanism = Mechanism.of(3, rates / rates.sum(axis=1, keepdims=True))
+    known = Known(rng.random((120, 1)), candidates, np.array([0]), (mechanism,))
+    with Workers(1) as workers:
+        found = find(known, workers=workers, seed=0)
+    assert found is None or len(found.rows)
