@@ -6,6 +6,7 @@ The map of the house. A room imports only rooms above it:
                  a cell says), uniformity (whether cells are so), known (what is known of the
                  rows), groups, posterior, log_score, brent (searches along a line); draws,
                  parallel, portable (kernels that other hosts may run), compiled, stages, budget;
+                 undisturbed, leaving (how signals wait, and end a run);
                  state (what is kept of something fitted); settings (+ run_settings, entries,
                  kinds), methods; messages (+ wording, as whoever calls writes it), shown, versions
     engines/     where a large run's work is done and its arrays are: maps (arrays that are files),
@@ -17,10 +18,10 @@ The map of the house. A room imports only rooms above it:
                  type, as text); missing_codes, number_readings, date_formats, scales (+
                  scale_words), degrees, bands, sentinels, wild_numbers, ids; lists, list_literals
                  (as programs write them), marks, negations; spellings; words
-    tables/      bytes ↔ data frame, strictly: place, files, spool, source, formats, foreign (what
-                 else a file may be), encodings (+ guess_encoding), compression; codec, csv
-                 (+ csv_sheets, csv_scan, sep_line, csv_hints), sniff (how a text table is
-                 written), jsonl (+ json_census, json_columns), columnar (+ columnar_writer;
+    tables/      bytes ↔ data frame, strictly: place, files (+ temporary), spool, source, formats,
+                 foreign (what else a file may be), encodings (+ guess_encoding), compression;
+                 codec, csv (+ csv_sheets, csv_scan, sep_line, csv_hints), sniff (how a text table
+                 is written), jsonl (+ json_census, json_columns), columnar (+ columnar_writer;
                  Parquet, Arrow), excel (+ excel_archive, excel_xlsx, excel_ods, excel_formats,
                  excel_grid, excel_table); usual (written so, whatever a
                  schema says); frames, loading, blocks, stored (cells on disk), table_writer,
@@ -77,11 +78,13 @@ Where does it go?
 OF: ordinary feature. CF: complementary feature.
 """
 
-from typing import TYPE_CHECKING, Any
-
 from cfl_cli.core.shown import Shown
 
+# Not from `typing`, which takes a while: `cfl` cannot listen to Ctrl-C before it has this.
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
+
     from cfl_cli.core.settings import RunSettings, Settings
     from cfl_cli.errors import CflError, DataError, ResourceError, SchemaError, UsageError
     from cfl_cli.jobs.check import Checked, check
@@ -153,7 +156,7 @@ def _rendered(thing: Shown, form: str) -> str:
 Shown.rendered = _rendered
 
 
-def __getattr__(name: str) -> Any:
+def __getattr__(name: str) -> "Any":
     """Import a public name when it is first asked for, so that `cfl --help` stays quick."""
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -1,8 +1,8 @@
 """Where `cfl` and `python -m cfl_cli` begin."""
 
+import _signal  # `signal` takes a while to load, and Ctrl-C would end that with a traceback
 import gc
 import os
-import signal
 import sys
 from collections.abc import Sequence
 from importlib.machinery import ModuleSpec, PathFinder
@@ -52,11 +52,11 @@ class Later:
 
 
 def main() -> None:
-    """Run `cfl`; a Ctrl-C waits until it is loaded.
+    """Run `cfl`, which a signal ends in good order from its beginning."""
+    _signal.signal(_signal.SIGINT, _signal.SIG_DFL)  # until somebody listens
+    from cfl_cli.cli.signals import watch  # noqa: PLC0415 — not before the line above
 
-    Threads that packages start meanwhile leave Ctrl-C to the main one for good: see `listen`.
-    """
-    signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
+    watch()
     gc.set_threshold(OBJECTS)
     os.environ.update(UNUSED | os.environ)
     sys.meta_path[:0] = [Unwanted(), Later()]

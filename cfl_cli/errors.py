@@ -31,6 +31,7 @@ class ExitCode(IntEnum):
     USAGE = 2, "The command line is wrong."
     FLAGGED = 3, "Done, but a CF is flagged and --fail-on-flag was given."
     RESOURCES = 4, "Out of memory or disk, or the solver failed."
+    HUNG_UP = 129, "The terminal was closed; no partial file was left."
     INTERRUPTED = 130, "Interrupted; no partial file was left."
     TERMINATED = 143, "Terminated; no partial file was left."
 

@@ -18,10 +18,10 @@ from cfl_cli.cli import completion
 from cfl_cli.cli import help as pages
 from cfl_cli.cli.commands import COMMANDS
 from cfl_cli.cli.log import LOG, asked_for
-from cfl_cli.cli.signals import Terminated
 from cfl_cli.cli.streams import complain, leave_stdout, note, open_streams
 from cfl_cli.cli.usage import located, path_of, problem_of
-from cfl_cli.core.messages import count, did_you_mean, quote
+from cfl_cli.core.leaving import settle
+from cfl_cli.core.messages import count, did_you_mean, printable, quote
 from cfl_cli.core.wording import on_command_line
 from cfl_cli.errors import PROBLEMS_SHOWN, CflError, ExitCode
 
@@ -105,7 +105,8 @@ class Commands(TyperGroup):
         except BrokenPipeError as error:  # the reader has seen enough
             leave_stdout()
             raise typer.Exit from error
-        except (CflError, MemoryError, KeyboardInterrupt, Terminated) as error:
+        except (CflError, MemoryError, OSError, KeyboardInterrupt) as error:
+            settle()  # what is half done may have been removed, because a signal ends the process
             code = explain(error)
             if LOG.verbose:
                 LOG.trace(error)
@@ -185,9 +186,10 @@ def explain(error: BaseException) -> ExitCode:
     if isinstance(error, KeyboardInterrupt):
         complain("interrupted; no partial file was left")
         return ExitCode.INTERRUPTED
-    if isinstance(error, Terminated):
-        complain("terminated; no partial file was left")
-        return ExitCode.TERMINATED
+    if isinstance(error, OSError):
+        place = "" if error.filename is None else f"{printable(str(error.filename))}: "
+        complain(f"{place}{error.strerror or error}")
+        return ExitCode.RESOURCES
     if not isinstance(error, CflError):
         complain("out of memory: use fewer rows or columns, or a machine with more of it")
         return ExitCode.RESOURCES
@@ -203,12 +205,11 @@ def main() -> None:
     open_streams()
     try:
         app()
-    except (KeyboardInterrupt, Terminated) as error:  # before a command began
-        os._exit(explain(error))
     except OSError as error:
         complain(f"standard output: cannot be written: {error.strerror or error}")
         os._exit(ExitCode.RESOURCES)
     except SystemExit as end:
+        settle()
         if isinstance(end.code, int) and end.code:
             # Threads may be at work on what nobody wants any more, and those of pyarrow that still
             # read a table would abort the process: everything is written, so leave at once.

@@ -1,16 +1,18 @@
 """How `cfl impute` works on a table that need not fit into memory: rows come and go in blocks."""
 
 from dataclasses import dataclass
+from pathlib import Path
 from typing import IO
 
 import polars as pl
 
 from cfl_cli.cli.given import Values
 from cfl_cli.cli.inputs import Inputs, read_table, stored_table, with_table
-from cfl_cli.cli.outputs import Outputs
+from cfl_cli.cli.outputs import Outputs, tried
 from cfl_cli.cli.progress import Display
 from cfl_cli.jobs.impute import impute
 from cfl_cli.jobs.model import Model
+from cfl_cli.tables import files, trial
 from cfl_cli.tables import table as tables
 from cfl_cli.trust.report import Report
 
@@ -30,9 +32,19 @@ class Done:
 def by_blocks(inputs: Inputs, source: tables.Place) -> bool:
     """Return whether a table goes through in blocks: if it is large, or the engine needs files."""
     run = inputs.run
+    if run.run_dir is not None:
+        _try_run_directory(Path(run.run_dir).absolute())
     if run.engine != "local" or run.run_dir is not None:
         return True
     return tables.bytes_of(source) >= LARGE
+
+
+def _try_run_directory(path: Path) -> None:
+    """Raise before the work unless files can be written where a run's folder is or will be."""
+    there = next((one for one in (path, *path.parents) if files.exists(one)), path)
+    if there.is_dir():
+        with tried(path, f"directory {there} is not writable"):
+            trial.try_to_write(there / "run")
 
 
 def impute_whole(

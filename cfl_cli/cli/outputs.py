@@ -282,19 +282,21 @@ def check_targets(
         except (OSError, RuntimeError) as error:  # a name too long, links in a circle
             raise UsageError(f"{target}: cannot be written: {error}") from error
     for target in {target.resolve().parent: target for target in reversed(targets)}.values():
-        _try(target)
+        with tried(target, f"directory {target.resolve().parent} is not writable"):
+            trial.try_to_write(target)
+    for target in targets:
+        with tried(target, "may not be replaced by you: it is somebody else's, or immutable"):
+            trial.try_to_replace(target)
 
 
-def _try(target: Path) -> None:
-    """Raise unless a file can be written in the directory of the target: it is tried."""
+@contextmanager
+def tried(target: Path, forbidden: str) -> Iterator[None]:
+    """Turn the error of a trial into one that names the target."""
     try:
-        trial.try_to_write(target)
+        yield
     except OSError as error:
-        folder = target.resolve().parent
         if error.errno in FORBIDDEN:
-            raise UsageError(
-                f"{target}: directory {folder} is not writable: name another"
-            ) from error
+            raise UsageError(f"{target}: {forbidden}: name another") from error
         do = ": make room, or name another" if error.errno in FULL else ""
         cause = error.strerror or error
         raise ResourceError(f"{target}: cannot be written: {cause}{do}") from error

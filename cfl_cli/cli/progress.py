@@ -2,12 +2,14 @@
 
 import sys
 from collections.abc import Callable, Sequence
+from contextlib import ExitStack
 from time import monotonic
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
 from cfl_cli.cli.log import LOG, Log
 from cfl_cli.cli.outlook import Outlook
+from cfl_cli.core.leaving import farewell
 from cfl_cli.core.stages import Expected, Stage
 
 if TYPE_CHECKING:
@@ -29,6 +31,7 @@ class Display:
         self.outlook = Outlook(clock)
         self.spoke: float | None = None  # when the last line was written
         self.live: Live | None = None
+        self.stack = ExitStack()
 
     def __enter__(self) -> Self:
         return self
@@ -41,6 +44,7 @@ class Display:
     ) -> None:
         self.outlook.end()
         if self.live is not None:
+            self.stack.close()
             self.live.stop()
         elif self.spoke is not None and kind is None:
             self.log.progress("done", f"100 % of the run in {_time(self.outlook.elapsed)}")
@@ -60,7 +64,9 @@ class Display:
         if self.quiet or self.outlook.elapsed < PATIENCE:
             return
         if self.log.format == "text" and sys.stderr.isatty():
-            self.live = self.live or _start_bar(self.outlook)
+            if self.live is None:
+                self.live = _start_bar(self.outlook)
+                self.stack.enter_context(farewell(self.live.stop))  # the cursor is hidden
         elif self.spoke is None or self.clock() - self.spoke >= INTERVAL:
             self.spoke = self.clock()
             left = f", about {_left(self.outlook)}" if self.outlook.is_known else ""

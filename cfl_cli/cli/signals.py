@@ -1,25 +1,83 @@
-"""How a command ends when Ctrl-C or SIGTERM says so: like an error, with everything cleaned up."""
+"""How `cfl` ends when Ctrl-C, SIGTERM or SIGHUP says so: at once, with everything cleaned up.
 
+A thread waits for signals and ends the process (`core/leaving`), from before the first package is
+loaded. So no package, be it that it loads, computes or writes, ever sees an exception of a signal,
+which it might lose.
+"""
+
+import fcntl
+import os
+import select
 import signal
 import sys
+import threading
+from contextlib import suppress
+
+from cfl_cli.core import leaving
+
+WORDS = {
+    signal.SIGINT: "interrupted",
+    signal.SIGTERM: "terminated",
+    signal.SIGHUP: "hung up",
+}
+LOOK = 0.1  # seconds between looks at signals that all threads hold back for a while
 
 
-class Terminated(BaseException):
-    """The process received SIGTERM."""
+def watch() -> None:
+    """From now on end the process when a signal says so; call this in its first thread."""
+    # Handles of standard streams that the caller has closed are not for this.
+    ends = os.pipe()
+    reader, writer = (fcntl.fcntl(end, fcntl.F_DUPFD_CLOEXEC, 3) for end in ends)
+    for end in ends:
+        os.close(end)
+    os.set_blocking(writer, False)
+
+    def heard(number: int, _frame: object) -> None:
+        with suppress(OSError):  # as Python has done already, unless a package took that over
+            os.write(writer, bytes([number]))
+
+    signal.set_wakeup_fd(writer, warn_on_full_buffer=False)
+    os.register_at_fork(after_in_child=_forget)
+    threading.Thread(target=_wait, args=(reader,), daemon=True).start()
+    for number in WORDS:
+        if number != signal.SIGHUP or signal.getsignal(number) != signal.SIG_IGN:  # as by nohup
+            signal.signal(number, heard)
+
+
+def _wait(reader: int) -> None:
+    """Wait for a signal, and end the process."""
+    signal.pthread_sigmask(signal.SIG_BLOCK, WORDS)  # for the first thread, whose calls they end
+    while True:
+        came = os.read(reader, 1 << 10) if select.select([reader], [], [], LOOK)[0] else b""
+        told = [*came, *signal.sigpending()]
+        if number := next((one for one in WORDS if one in told), None):
+            leaving.leave(
+                128 + number, say=lambda: _say(f"{WORDS[number]}; no partial file was left")
+            )
+
+
+def _say(message: str) -> None:
+    log = getattr(sys.modules.get("cfl_cli.cli.log"), "LOG", None)  # None: not loaded yet
+    if log is not None:
+        log.error(message)
+    else:
+        os.write(2, f"cfl: {message}\n".encode())
+
+
+def _forget() -> None:
+    """Leave signals to the system, in a process that was forked."""
+    signal.set_wakeup_fd(-1)
+    for number in WORDS:
+        signal.signal(number, signal.SIG_DFL)
 
 
 def listen() -> None:
-    """From now on answer SIGINT and SIGTERM like an error: clean up, then leave.
+    """Start the threads of polars, if it is loaded, such that they leave Ctrl-C to the first one.
 
-    Until its packages are loaded a command has nothing to clean up, and an error raised within the
-    import of a package may be lost there. So SIGTERM simply kills it before, and SIGINT waits.
+    Or it would be lost if one of them heard it while OSQP listens: see `steps/weights`.
     """
+    from cfl_cli.core.parallel import interrupts_wait  # noqa: PLC0415 — numpy is not loaded at the start
+
     if "polars" in sys.modules:
-        sys.modules["polars"].read_csv(b"a")  # its threads start now, and leave SIGINT to us
-    signal.signal(signal.SIGTERM, _terminate)
-    signal.signal(signal.SIGINT, signal.default_int_handler)
-    signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGINT])
-
-
-def _terminate(_number: int, _frame: object) -> None:
-    raise Terminated
+        with interrupts_wait():
+            sys.modules["polars"].read_csv(b"a")

@@ -3,14 +3,16 @@
 How that looks is known to the last room alone, which the door names here before anything is shown.
 """
 
-from collections.abc import Callable
-from typing import ClassVar
+TYPE_CHECKING = False  # see the door
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import ClassVar
 
 
 class Shown:
     """A result that is printed as the command line would show it."""
 
-    rendered: ClassVar[Callable[["Shown", str], str]]  # in a format: table or html
+    rendered: "ClassVar[Callable[[Shown, str], str]]"  # in a format: table or html
 
     def __str__(self) -> str:
         """Return the table that a terminal shows."""

@@ -22,6 +22,7 @@ from typing import Any
 
 import numpy.typing as npt
 
+from cfl_cli.core.leaving import farewell
 from cfl_cli.core.parallel import Workers, interrupts_wait
 from cfl_cli.core.portable import Portable
 from cfl_cli.core.wording import caller, option, speak_to
@@ -203,8 +204,10 @@ def local_cluster(workers: int) -> Iterator[Cluster]:
             made["dashboard"] = made["cluster"].dashboard_link
 
     try:
-        _in_background(start)
-        yield Cluster(made["client"], workers, made["pickle"], dashboard=made.get("dashboard", ""))
+        with farewell(lambda: _kill(made)):
+            _in_background(start)
+            dashboard = made.get("dashboard", "")
+            yield Cluster(made["client"], workers, made["pickle"], dashboard=dashboard)
     finally:
         _in_background(lambda: _stop(made))
 
@@ -238,11 +241,16 @@ def running_cluster(
         cluster.vetted, cluster.abroad = found.home | found.abroad, found.abroad
         cluster.hosts, cluster.folder = found.hosts, folder
         cluster.here = Threads(threads) if threads else None
-        try:
-            yield cluster
-        finally:
+
+        def end() -> None:
             with suppress(Exception):  # whoever is to end may be gone
                 cluster.on_all(on_workers.end, cluster.run_id)
+
+        try:
+            with farewell(end):
+                yield cluster
+        finally:
+            end()
     finally:
         _in_background(lambda: _stop(made))
 
@@ -281,14 +289,20 @@ def _in_background(function: Callable[[], None]) -> None:
 
 def _stop(made: Mapping[str, Any]) -> None:
     """End all processes at once: they have nothing to save."""
-    cluster = made.get("cluster")
-    for nanny in getattr(cluster, "workers", {}).values():
-        nanny.auto_restart = False
-        with suppress(Exception):  # it may be between two processes
-            os.kill(nanny.process.process.pid, signal.SIGKILL)
+    cluster = _kill(made)
     for thing in (made.get("client"), cluster):
         if thing is not None:
             with suppress(Exception):  # of no interest any more
                 thing.close(timeout=1)
     if "config" in made:
         made["config"].__exit__(None, None, None)  # as it was before
+
+
+def _kill(made: Mapping[str, Any]) -> Any:
+    """Kill the processes of the cluster that is made, if it is, and return it."""
+    cluster = made.get("cluster")
+    for nanny in getattr(cluster, "workers", {}).values():
+        nanny.auto_restart = False
+        with suppress(Exception):  # it may be between two processes
+            os.kill(nanny.process.process.pid, signal.SIGKILL)
+    return cluster

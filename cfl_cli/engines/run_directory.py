@@ -27,6 +27,7 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 
+from cfl_cli.core import leaving
 from cfl_cli.core.wording import option
 from cfl_cli.engines.maps import DATA, Mapped, OpenMap, create, open_map
 from cfl_cli.errors import DataError, ResourceError, UsageError
@@ -166,8 +167,9 @@ class RunDirectory:
         """Return a folder that goes when the run ends: in `near`, or where temporary files are."""
         parent = near if near is not None and os.access(near, os.W_OK) else None
         _sweep(parent or Path(tempfile.gettempdir()))
-        with _writing(parent or tempfile.gettempdir()):
+        with _writing(parent or tempfile.gettempdir()), leaving.GATE:
             path = Path(tempfile.mkdtemp(prefix=PREFIX, dir=parent)).absolute()
+            leaving.remove_at_end(path)
             (path / WORK).mkdir()
         return cls(path, _locked(path), resumed=False, temporary=True, own=True)
 
@@ -215,6 +217,7 @@ class RunDirectory:
         if self._own:
             with suppress(OSError):
                 self.path.rmdir()
+        leaving.keep(self.path)
 
 
 def write_json(path: Path, content: Any) -> None:

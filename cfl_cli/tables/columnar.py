@@ -34,6 +34,8 @@ from cfl_cli.tables.source import Source
 PARQUET = KINDS["parquet"]
 PART = 1 << 12  # rows read at once
 PAGES = 1 << 16  # bytes of a column read at once
+# Without threads: those that still read the rest of a damaged file abort the process if it ends.
+ALONE = pa.ipc.IpcReadOptions(use_threads=False)
 
 
 def read(data: bytes, options: ReadOptions) -> Table:
@@ -41,7 +43,7 @@ def read(data: bytes, options: ReadOptions) -> Table:
     kind, name = options.kind, options.name
     with _well_formed(data, kind, name=name), interrupts_wait():  # pyarrow starts threads
         if kind == PARQUET:
-            table = _parquet(pa.BufferReader(data), buffer=0).read()
+            table = _parquet(pa.BufferReader(data), buffer=0).read(use_threads=False)
         else:
             table = _arrow(data, data).read_all()
     _refuse(table.schema, set(_invalid(table)), name=name)
@@ -92,7 +94,9 @@ def one_column(source: Source, options: ReadOptions, column: str) -> pa.Table:
         data = _mapped(source)
         if kind == PARQUET:
             file = _parquet(pa.BufferReader(pa.py_buffer(data)), buffer=PAGES)
-            found = file.read([column])  # and perhaps some whose names begin like it
+            found = file.read(
+                [column], use_threads=False
+            )  # and perhaps some whose names begin like it
         else:
             found = one_of(data, source.head, column)
     source.check_unchanged()
@@ -103,7 +107,7 @@ def one_of(data: mmap, head: bytes, column: str) -> pa.Table:
     """Return one column of what Arrow has written, a file or a stream."""
     columns = _arrow(data, head).schema
     number = columns.get_field_index(column)
-    reader = _arrow(data, head, pa.ipc.IpcReadOptions(included_fields=[number]))
+    reader = _arrow(data, head, pa.ipc.IpcReadOptions(included_fields=[number], use_threads=False))
     # A copy of each: pyarrow makes room for a whole batch, which the column would hold on to.
     cells = [pa.concat_arrays([one.column(0), one.column(0)[:0]]) for one in _batches(reader)]
     field = columns.field(number)
@@ -180,7 +184,7 @@ def _parquet(file: Any, *, buffer: int) -> pq.ParquetFile:
 
 
 def _arrow(
-    data: bytes | mmap, head: bytes, options: pa.ipc.IpcReadOptions | None = None
+    data: bytes | mmap, head: bytes, options: pa.ipc.IpcReadOptions = ALONE
 ) -> pa.ipc.RecordBatchFileReader | pa.ipc.RecordBatchStreamReader:
     """Open either of Arrow's two forms: a file, or a stream that was saved."""
     opener = pa.ipc.open_file if head.startswith(ARROW) else pa.ipc.open_stream
@@ -197,7 +201,7 @@ def _parts(source: Source, kind: FileKind) -> Iterator[pa.Table]:
     """Yield the rows of a file, some at a time."""
     if kind == PARQUET:
         file = _parquet(source.again(), buffer=PAGES)
-        yield from _advanced(file.iter_batches(batch_size=PART))
+        yield from _advanced(file.iter_batches(batch_size=PART, use_threads=False))
         return
     data = _mapped(source)
     reader = _arrow(data, source.head)

@@ -5,30 +5,23 @@ leaves anything behind. When all files of a run are complete and on disk, they t
 right after the other, while no other run places files in the same directory.
 """
 
-import fcntl
 import io
 import os
-import secrets
-import signal
 import sys
-import tempfile
-import threading
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from time import monotonic, sleep
 from types import TracebackType
 from typing import IO, Any, Protocol, Self
 
+from cfl_cli.core import leaving
 from cfl_cli.core.messages import STDOUT_CLOSED
+from cfl_cli.core.undisturbed import undisturbed
 from cfl_cli.core.wording import option
 from cfl_cli.errors import DataError, ResourceError, UsageError
+from cfl_cli.tables import temporary
 
-PREFIX = ".cfl-"
-PLACING = ".cfl-placing-"  # for an instant, and only while the directory is locked
-SIGNALS = (signal.SIGINT, signal.SIGTERM)
-PATIENCE = 10.0  # seconds to wait for another run that is placing its files
 OPEN_FILES = Path("/proc/self/fd")  # where Linux lets a nameless file be named
 
 
@@ -91,14 +84,15 @@ def standard_output() -> Iterator[IO[bytes]]:
 
 
 class Raw(io.RawIOBase):
-    """An open file that remembers why it could not be written.
+    """An open file that remembers why it could not be written, and then takes nothing more.
 
-    Polars and pyarrow write to it through Python, and make of an error what they like.
+    Polars and pyarrow write to it through Python, and make of an error what they like; some of
+    them send the same bytes again.
     """
 
     def __init__(self, handle: int) -> None:
         self.handle = handle
-        self.failure: OSError | None = None
+        self.failure: BaseException | None = None
 
     def writable(self) -> bool:
         """Return True."""
@@ -106,9 +100,10 @@ class Raw(io.RawIOBase):
 
     def write(self, data: Any) -> int:
         """Write, and return how many bytes were taken."""
+        self.check()
         try:
             return os.write(self.handle, data)
-        except OSError as error:
+        except BaseException as error:
             self.failure = error
             raise
 
@@ -125,7 +120,7 @@ class Raw(io.RawIOBase):
 
     def cause(self, error: Exception) -> str:
         """Return in a few words why it could not be written."""
-        return _cause(self.failure or error)
+        return _cause(self.failure if isinstance(self.failure, Exception) else error)
 
 
 @dataclass
@@ -151,8 +146,7 @@ class Staged:
         if hasattr(os, "O_TMPFILE") and OPEN_FILES.is_dir():
             with suppress(OSError):  # not on every file system
                 return os.open(target.parent, os.O_TMPFILE | os.O_RDWR, 0o600), None
-        handle, name = tempfile.mkstemp(prefix=PREFIX, dir=target.parent)
-        return handle, Path(name)
+        return temporary.create(target.parent)
 
     def guarded(self) -> AbstractContextManager[None]:
         """Let an error name the file, and why it could not be written."""
@@ -180,10 +174,11 @@ class Staged:
             self._link(self.target)
             return
         if self.name is None:
-            name = self.target.parent / f"{PLACING}{secrets.token_hex(8)}"
+            name = temporary.name_in(self.target.parent, temporary.PLACING)
             self._link(name)
             self.name = name
         self.name.replace(self.target)
+        leaving.keep(self.name)
         self.name = None
 
     def discard(self) -> None:
@@ -193,6 +188,7 @@ class Staged:
         if self.name is not None:
             with suppress(OSError):
                 self.name.unlink(missing_ok=True)
+                leaving.keep(self.name)
 
     def _link(self, name: Path) -> None:
         # The link is followed only with a directory's handle, which an absolute path leaves unused.
@@ -265,8 +261,12 @@ class Staging:
     def _place(self) -> None:
         folders = sorted({staged.target.parent for staged in self.staged})
         with ExitStack() as stack:
+            handles = []
+            for folder in folders:
+                with writing(folder):
+                    handles.append(stack.enter_context(temporary.locked(folder)))
             stack.enter_context(undisturbed())
-            handles = [stack.enter_context(locked(folder)) for folder in folders]
+            stack.enter_context(leaving.GATE)
             if not self.overwrite:
                 refuse_existing([staged.path for staged in self.staged])
             for staged in self.staged:
@@ -277,60 +277,12 @@ class Staging:
                     os.fsync(handle)
 
 
-@contextmanager
-def undisturbed() -> Iterator[None]:
-    """Hold back interrupts until the block ends."""
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    held: list[int] = []
-    before = {number: signal.getsignal(number) for number in SIGNALS}
-    for number in SIGNALS:
-        signal.signal(number, lambda number, _: held.append(number))
-    try:
-        yield
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
-        if held:
-            signal.raise_signal(held[0])
-
-
 def refuse_existing(paths: list[Path]) -> None:
     """Raise if one of the files exists."""
     for path in paths:
         if path.exists() and not (path.is_dir() and not any(path.iterdir())):
             way_out = option("overwrite", value=True)
             raise UsageError(f"{path}: already exists: add {way_out}, or name another file")
-
-
-@contextmanager
-def locked(folder: Path) -> Iterator[int]:
-    """Keep other runs from placing files in the directory; give its handle."""
-    with writing(folder):
-        handle = os.open(folder, os.O_RDONLY)
-    try:
-        deadline = monotonic() + PATIENCE
-        while monotonic() < deadline:
-            try:
-                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
-                sleep(0.01)
-            except OSError:  # a file system without locks
-                break
-            else:
-                _sweep(folder)
-                break
-        yield handle
-    finally:
-        os.close(handle)
-
-
-def _sweep(folder: Path) -> None:
-    """Remove what a run left that was killed in the instant of placing a file."""
-    for path in folder.glob(f"{PLACING}*"):
-        with suppress(OSError):
-            path.unlink()
 
 
 @contextmanager

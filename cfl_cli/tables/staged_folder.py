@@ -16,9 +16,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Self
 
+from cfl_cli.core import leaving
 from cfl_cli.errors import UsageError
 from cfl_cli.tables import folder
-from cfl_cli.tables.files import Raw, locked, writing
+from cfl_cli.tables.files import Raw, writing
+from cfl_cli.tables.temporary import locked
 
 PREFIX, OLD = ".cfl-set-", ".cfl-old-"
 AT_CWD, EXCHANGE = -100, 2  # of renameat2 on Linux
@@ -69,12 +71,13 @@ class StagedFolder:
     def create(cls, path: Path) -> Self:
         """Make a hidden folder beside the target."""
         target = path.resolve()
-        with locked(target.parent):
+        with writing(path), locked(target.parent):
             _sweep(target)
-            with writing(path):
-                hidden = target.parent / f"{PREFIX}{secrets.token_hex(8)}"
+            hidden = target.parent / f"{PREFIX}{secrets.token_hex(8)}"
+            with leaving.GATE:
                 hidden.mkdir()
-                handle = os.open(hidden, os.O_RDONLY)
+                leaving.remove_at_end(hidden)
+            handle = os.open(hidden, os.O_RDONLY)
             with suppress(OSError):  # a file system without locks
                 fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
         return cls(path, target, hidden, handle)
@@ -86,9 +89,10 @@ class StagedFolder:
     def begin(self, relative: str) -> FolderFile:
         """Open a new file in the folder."""
         path = self.hidden / relative
-        path.parent.mkdir(parents=True, exist_ok=True)
         flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL
-        raw = Counted(os.open(path, flags, 0o666))
+        with leaving.GATE:  # or it might make the folder again that was just removed
+            path.parent.mkdir(parents=True, exist_ok=True)
+            raw = Counted(os.open(path, flags, 0o666))
         file = FolderFile(raw, io.BufferedWriter(raw))
         self.open[:] = [file]
         return file
@@ -106,6 +110,7 @@ class StagedFolder:
         """Take the target's place in one step; an older folder there must be ours."""
         if not self.target.exists() or not any(self.target.iterdir()):
             self.hidden.rename(self.target)
+            leaving.keep(self.hidden)
             return
         if why := folder.in_the_way(self.target):
             raise UsageError(f"{self.path}: {why}: name another")
@@ -114,6 +119,7 @@ class StagedFolder:
             old = self.target.parent / f"{OLD}{self.target.name}"
             self.target.rename(old)
             self.hidden.rename(self.target)
+            leaving.keep(self.hidden)
             self.hidden = old
         shutil.rmtree(self.hidden, ignore_errors=True)
 
@@ -123,6 +129,7 @@ class StagedFolder:
             with suppress(OSError):
                 file.file.close()
         shutil.rmtree(self.hidden, ignore_errors=True)
+        leaving.keep(self.hidden)
         with suppress(OSError):
             os.close(self.handle)
 

@@ -124,7 +124,7 @@ def read_report(name: str) -> bytes:
     """Return the JSON text of a report: embedded in a table, beside it, or a file of its own."""
     path = None if name == STANDARD else local(name)
     title = name if path else "standard input"
-    if path is not None and path.is_dir():
+    if path is not None and files.exists(path) and path.is_dir():
         folder.check_whole(path, name=title)
         path = path / folder.REPORT
         if not files.exists(path):
@@ -153,7 +153,7 @@ def read_report(name: str) -> bytes:
 
 def sha256_of(path: Path | None) -> str:
     """Return the checksum of a file, or of a folder with a table; None is standard input."""
-    if path is not None and path.is_dir():
+    if path is not None and files.exists(path) and path.is_dir():
         return folder.sha256_of(path)
     return source.sha256_of(files.read(path))
 

@@ -9,6 +9,7 @@ from typing import IO, Any, Protocol
 
 import polars as pl
 
+from cfl_cli.core.undisturbed import undisturbed
 from cfl_cli.tables import codec, compression, files, frames, spool
 from cfl_cli.tables.codec import Reject, Table, WriteOptions, Writer, codec_of
 from cfl_cli.tables.folder_writer import FolderWriter
@@ -75,7 +76,7 @@ class TableWriter:
         if self._names not in (None, names):
             raise ValueError(f"other columns than before: {names}")
         self._names = names
-        with self._target.guarded():
+        with undisturbed(), self._target.guarded():  # polars loses an interrupt, and writes twice
             self._writer.add(frame, source)
         if source is not None and source.rejects and self._rejects_path is not None:
             self._set_aside(source.rejects, self._rejects_path)
@@ -90,7 +91,7 @@ class TableWriter:
         for path, text in (beside or {}).items():
             with self._staging.file(path) as file:
                 file.write(text if isinstance(text, bytes) else text.encode())
-        with self._target.guarded():
+        with undisturbed(), self._target.guarded():
             self._writer.finish(report)
             self._stack.close()
             self._target.finish()

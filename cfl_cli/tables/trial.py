@@ -1,6 +1,8 @@
 """Whether a file can be written, tried before the work that is to go there."""
 
 import os
+import sys
+from contextlib import suppress
 from pathlib import Path
 
 from cfl_cli.tables.files import Staged
@@ -23,3 +25,20 @@ def try_to_write(path: Path) -> None:
         os.fsync(staged.raw.handle)  # which a full disk far away may only notice now
     finally:
         staged.discard()
+
+
+def try_to_replace(path: Path) -> None:
+    """Raise the error of the system unless what is at a place may be replaced.
+
+    It may not if it is immutable, or somebody else's in a folder where everybody keeps their own.
+    Linux answers that to whoever asks to remove a file as if it were a folder, or a folder as if it
+    were a file, before it answers that it is not: so nothing is removed.
+    """
+    target = path.resolve()
+    if sys.platform != "linux" or not target.exists():
+        return
+    with suppress(NotADirectoryError, IsADirectoryError, FileNotFoundError):
+        if target.is_dir():
+            target.unlink()
+        else:
+            target.rmdir()

@@ -1,14 +1,22 @@
+import os
+import shutil
 import signal
 import subprocess
 import sys
 import time
 
+import polars as pl
 import pytest
+
+from cfl_cli.tables.place import Place
+from cfl_cli.tables.table_writer import write
 
 LATER = pytest.mark.slow
 
 
-@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+@pytest.mark.parametrize(
+    ("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129)]
+)
 def test_an_interrupt_ends_a_run_within_seconds_and_leaves_nothing(folder, number, code):
     rows = ["x,y,cf", *(f"{n * 37 % 9973},{n * 91 % 9967},{'abc'[n % 3]}" for n in range(30_000))]
     (folder / "data.csv").write_text("\n".join(rows) + "\n")
@@ -28,6 +36,8 @@ def test_an_interrupt_ends_a_run_within_seconds_and_leaves_nothing(folder, numbe
     assert "Traceback" not in stderr
     assert sorted(path.name for path in folder.iterdir()) == ["data.csv", "schema.yml"]
 
+
+STRACE = shutil.which("strace")
 
 # What `cfl` does first, and a word when it has done it: before that, it is Python that starts.
 BEGIN = """\
@@ -54,3 +64,34 @@ def test_a_signal_while_the_command_starts_ends_it_without_a_traceback(folder, n
     said = run.communicate()[1]
     assert run.returncode in {-number, 128 + number}
     assert b"Traceback" not in said
+
+
+@pytest.mark.skipif(not STRACE, reason="strace is not installed")
+@pytest.mark.parametrize(
+    ("call", "number"), [("write", 2), pytest.param("openat", 700, marks=pytest.mark.slow)]
+)
+def test_a_signal_in_the_midst_of_a_call_is_not_lost(folder, call, number):
+    at = ["-e", f"trace={call}", "-e", f"inject={call}:signal=SIGINT:when={number}"]
+    cfl = [sys.executable, "-m", "cfl_cli", "impute", "data.csv", "-s", "schema.yml"]
+    run = subprocess.run(
+        [STRACE, "-f", "-o", "/dev/null", *at, *cfl, "--out", "out.csv", "--folds", "0", "-q"],
+        check=False,
+        capture_output=True,
+        text=True,
+    )
+    assert (run.returncode, run.stderr) == (130, "cfl: interrupted; no partial file was left\n")
+    assert sorted(path.name for path in folder.iterdir()) == ["data.csv", "schema.yml"]
+
+
+def test_a_signal_that_polars_would_swallow_is_raised_when_it_has_written(folder, monkeypatch):
+    frame = pl.DataFrame({"a": [1, 2]})
+    real = os.write
+
+    def interrupted(handle, data):
+        signal.raise_signal(signal.SIGINT)
+        return real(handle, data)
+
+    monkeypatch.setattr(os, "write", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        write(frame, Place.to_write("out.csv"), report=None)
+    assert not (folder / "out.csv").exists()

@@ -5,7 +5,7 @@ import stat
 import pytest
 
 from cfl_cli.errors import DataError, ResourceError, UsageError
-from cfl_cli.tables import files
+from cfl_cli.tables import files, temporary
 from cfl_cli.tables import table as tables
 from cfl_cli.tables.files import Staging
 
@@ -89,8 +89,8 @@ def test_a_link_stays_a_link_to_the_new_content(tmp_path):
 
 
 def test_another_run_that_is_placing_files_is_waited_for(tmp_path, monkeypatch):
-    monkeypatch.setattr(files, "PATIENCE", 0.1)
-    with files.locked(tmp_path):  # as another run would hold it
+    monkeypatch.setattr(temporary, "PATIENCE", 0.1)
+    with temporary.locked(tmp_path):  # as another run would hold it
         tables.write_text("new", tmp_path / "a")  # and not for ever
     assert (tmp_path / "a").read_text() == "new"
 
@@ -116,7 +116,25 @@ def test_an_interrupt_waits_until_all_files_are_in_place(tmp_path):
 
 
 def test_what_a_killed_run_left_in_the_instant_of_placing_is_swept(tmp_path):
-    (tmp_path / f"{files.PLACING}0123").touch()
+    temporary.name_in(tmp_path, temporary.PLACING).touch()
     (tmp_path / ".cfl-of-another-run").touch()
     tables.write_text("new", tmp_path / "a")
     assert names(tmp_path) == [".cfl-of-another-run", "a"]
+
+
+def test_a_file_that_failed_once_takes_nothing_more(tmp_path, monkeypatch):
+    raw = files.Raw(os.open(tmp_path / "a", os.O_WRONLY | os.O_CREAT))
+
+    def interrupted(*_):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "write", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            raw.write(b"header")
+    with pytest.raises(KeyboardInterrupt):
+        raw.write(b"header")  # as polars does, which has swallowed the first
+    with pytest.raises(KeyboardInterrupt):
+        raw.check()
+    raw.close()
+    assert (tmp_path / "a").read_bytes() == b""

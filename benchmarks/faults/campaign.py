@@ -1,0 +1,152 @@
+"""Runs to which something happens, and whether they ended as they should."""
+
+import random
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from benchmarks.faults import targets
+from benchmarks.faults.targets import Files, Target
+from benchmarks.faults.traced import Ending, Injection, code_of, counted, traced
+
+SIGNALS = ("SIGINT", "SIGTERM", "SIGHUP")
+ERRORS = ("ENOSPC", "EIO", "EACCES", "EROFS", "EINTR", "EDQUOT")
+AT_ONCE = 1.0  # seconds from a signal to the end
+FEW = 25  # calls of a kind that are all tried
+KEPT = {0, 1, 2, 4}  # exit codes of a run to which an error happens
+# Errors of calls that look for packages are those of another attack.
+FAULTY = (
+    *("write", "fsync", "linkat", "rename", "renameat", "renameat2", "fchmod", "flock", "mkdir"),
+    *("unlink", "rmdir", "ftruncate"),
+)
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What happened, and what was wrong with how it ended; nothing if all was well."""
+
+    target: str
+    injection: Injection
+    ending: Ending
+    problems: tuple[str, ...]
+    state: str  # of the files: old, new, mixed
+
+
+@dataclass
+class Attacked:
+    """A command, the files that it makes, and how often it makes which calls."""
+
+    target: Target
+    folder: Path
+
+    def __post_init__(self) -> None:
+        targets.clear(self.folder)
+        targets.run(self.folder, self.target.command)
+        self.new: Files = targets.contents(self.folder)
+        targets.clear(self.folder)
+        self.calls = counted(self.target.command, self.folder)
+        self.in_out = counted(self.target.command, self.folder, str(self.folder / "out"))
+
+    def attack(self, injection: Injection, *, over_old: bool) -> Outcome:
+        """Return how a run ends to which this happens."""
+        before = targets.older(self.new) if over_old else {}
+        targets.put(self.folder, before)
+        ending = traced(self.target.command, self.folder, injection)
+        found = targets.contents(self.folder)
+        state = self._state(found, before)
+        problems = [*_said_wrong(injection, ending), *self._left_wrong(found, before)]
+        if state == "new" and not targets.same(found, self.new):
+            problems.append("a file is not what a run makes")
+        if ending.code == 0 and state != "new":
+            problems.append("exit code 0, but not all files are new")
+        return Outcome(self.target.name, injection, ending, tuple(problems), state)
+
+    def _left_wrong(self, found: Files, before: Files) -> Iterator[str]:
+        if left := targets.leftovers(self.folder, {*self.new}):
+            yield f"left: {', '.join(left)}"
+        for name, data in found.items():
+            if name not in self.new or data == before.get(name):
+                continue
+            if not targets.same({name: data}, {name: self.new[name]}):
+                yield f"{name} is neither old nor new"
+
+    def _state(self, found: Files, before: Files) -> str:
+        if found == before and found.keys() != self.new.keys():
+            return "old"
+        changed = {name for name in self.new if found.get(name) != before.get(name)}
+        if not changed and before != self.new:
+            return "old"
+        return (
+            "new"
+            if found.keys() == self.new.keys()
+            and (changed == {*self.new} or before == self.new or _only_folder(before))
+            else "mixed"
+        )
+
+
+def _only_folder(before: Files) -> bool:
+    return any("/" in name for name in before)
+
+
+def _said_wrong(injection: Injection, ending: Ending) -> Iterator[str]:
+    """Yield what is wrong with the exit code, the message or the time."""
+    if "Traceback" in ending.stderr:
+        yield "a traceback"
+    if not ending.happened:
+        if ending.code:
+            yield f"nothing happened, and exit code {ending.code}"
+        return
+    if injection.is_signal:
+        wanted = code_of(injection.what)
+        if ending.code not in {0, wanted, 128 - wanted}:
+            yield f"exit code {ending.code}"
+        if ending.seconds is not None and ending.seconds > AT_ONCE:
+            yield f"{ending.seconds:.2f} s after the signal"
+        return
+    if ending.code not in KEPT:
+        yield f"exit code {ending.code}"
+    if ending.code and len(ending.stderr.splitlines()) != 1:
+        yield "not one line"
+    if ending.code and "standard output" in ending.stderr and injection.call != "write":
+        yield "standard output is blamed"
+
+
+def signals(attacked: Attacked, *, runs: int, rng: random.Random) -> Iterator[Outcome]:
+    """Let signals come at calls of all kinds, half of them at those that write."""
+    calls = {name: times for name, times in attacked.calls.items() if times}
+    points = [
+        (name, number)
+        for name, times in calls.items()
+        if name not in {"openat", "close", "lseek"}
+        for number in range(1, min(times, FEW) + 1)
+    ]
+    rng.shuffle(points)
+    late = [
+        (name, rng.randint(1, calls[name]))
+        for name in rng.choices(["openat", "close", "lseek"], [4, 1, 1], k=runs)
+        if calls.get(name)
+    ]
+    chosen = points[: (runs + 1) // 2]
+    for call, number in [*chosen, *late][:runs]:
+        injection = Injection(call, number, rng.choice(SIGNALS))
+        yield attacked.attack(injection, over_old=rng.random() < 0.5)
+
+
+def errors(attacked: Attacked, *, runs: int, rng: random.Random) -> Iterator[Outcome]:
+    """Let calls fail: all that write, and those that open or close what is in `out`."""
+    points = [
+        (Injection(name, number, error))
+        for name in FAULTY
+        for number in range(1, min(attacked.calls[name], FEW) + 1)
+        for error in ERRORS
+    ]
+    out = str(attacked.folder / "out")
+    points += [
+        Injection(name, number, error, out)
+        for name in ("openat", "close")
+        for number in range(1, attacked.in_out[name] + 1)
+        for error in ERRORS
+    ]
+    rng.shuffle(points)
+    for injection in points[:runs]:
+        yield attacked.attack(injection, over_old=rng.random() < 0.5)
