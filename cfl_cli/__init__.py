@@ -18,15 +18,17 @@ The map of the house. A room imports only rooms above it:
                  type, as text); missing_codes, number_readings, date_formats, scales (+
                  scale_words), degrees, bands, sentinels, wild_numbers, ids; lists, list_literals
                  (as programs write them), marks, negations; spellings; words
-    tables/      bytes ↔ data frame, strictly: place, files (+ temporary), spool, source, formats,
-                 foreign (what else a file may be), encodings (+ guess_encoding), compression;
-                 codec, csv (+ csv_sheets, csv_scan, sep_line, csv_hints), sniff (how a text table
-                 is written), jsonl (+ json_census, json_columns), columnar (+ columnar_writer;
+    tables/      bytes ↔ data frame, strictly: place, files (+ temporary, replaced), spool, source,
+                 formats, foreign (what else a file may be), encodings (+ guess_encoding),
+                 compression; codec, csv (+ csv_sheets, csv_scan, sep_line, csv_hints), sniff (how
+                 a text table is written), jsonl (+ json_census, json_columns), columnar (+
+                 columnar_writer;
                  Parquet, Arrow), excel (+ excel_archive, excel_xlsx, excel_ods, excel_formats,
                  excel_grid, excel_table); usual (written so, whatever a
-                 schema says); frames, loading, blocks, stored (cells on disk), table_writer,
-                 checksum, trial, table; data sets: folder (its files), data_set, staged_folder,
-                 folder_writer
+                 schema says); frames (+ arrow_kinds), loading, blocks, stored (cells on disk), table_writer,
+                 checksum, trial, table; content (all cells as checksums; + raw_cells), written
+                 (what a report says of them), unchanged (whether that is still so); data sets:
+                 folder (its files), data_set, staged_folder, folder_writer
     schema/      YAML ↔ Schema: yaml_text, validation, model, columns, file, settings, mechanism,
                  group, domain, given (by Python), for_editors; draft (+ guess, context,
                  column_guess, number_guess, pair_guess, category_guess, cf_guess), edit,
@@ -57,12 +59,12 @@ The map of the house. A room imports only rooms above it:
                  which_row), cost, tune (+ search, trials), mask, evaluate (+ truth, keys),
                  suspects, audit (+ answers, checked, write_back)
     cli/         the command line: app, usage, signals, streams, log; given, options, inputs,
-                 outputs, imputes, fits, applies, explains (+ explains_table), audits, reports,
-                 summary; progress (+ outlook); help, manual, completion; commands/ (a file
-                 each); show/ (page, layout; report (+ notes, batch), explain (+ neighbors), rows,
-                 suspects, history, scores, trials, findings, audit; html; web/ (for browsers:
-                 environment, names, numbers; report, overview, details, made; sections; charts,
-                 plots, courses, neighborhood; templates))
+                 outputs, written, imputes, fits, applies, explains (+ explains_table), audits,
+                 reports, verified, summary; progress (+ outlook); help, manual, completion;
+                 commands/ (a file each); show/ (page, layout; report (+ notes, batch), explain (+
+                 neighbors), rows, suspects, history, scores, trials, findings, audit; html; web/
+                 (for browsers: environment, names, numbers; report, overview, details, made;
+                 sections; charts, plots, courses, neighborhood; templates))
 
 Beside the rooms stand errors, which all may import, and two entrances, which none does: __main__
 (the command) and sklearn (a transformer for scikit-learn, an extra).

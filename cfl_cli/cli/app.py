@@ -19,7 +19,7 @@ from cfl_cli.cli import help as pages
 from cfl_cli.cli.commands import COMMANDS
 from cfl_cli.cli.log import LOG, asked_for
 from cfl_cli.cli.streams import complain, leave_stdout, note, open_streams
-from cfl_cli.cli.usage import located, path_of, problem_of
+from cfl_cli.cli.usage import located, path_of, problem_of, with_values
 from cfl_cli.core.leaving import settle
 from cfl_cli.core.messages import count, did_you_mean, printable, quote
 from cfl_cli.core.wording import on_command_line
@@ -46,7 +46,7 @@ class Command(TyperCommand):
         """Read the options; an argument too many is a problem like any other."""
         ctx.allow_extra_args = True
         with located(ctx):
-            extra = super().parse_args(ctx, args)
+            extra = super().parse_args(ctx, [*with_values(self.params, args)])
         if extra and not ctx.resilient_parsing:
             raise typer.BadParameter(f"{quote(extra[0])}: one argument too many", ctx)
         return extra

@@ -30,6 +30,17 @@ class Text(FileName):
 
 
 @dataclass(frozen=True)
+class MaybeFile(FileName):
+    """The name of a file, or nothing: an option that may stand alone."""
+
+    metavar = "[FILE]"  # by which the parser knows it
+
+    def read(self, value: object) -> str:
+        """Return the name, empty if there is none."""
+        return "" if value == "" else super().read(value)
+
+
+@dataclass(frozen=True)
 class Columns(FileName):
     """Names of columns: an option that is repeated, a variable with one name per line."""
 

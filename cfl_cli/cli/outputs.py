@@ -8,20 +8,20 @@ import os
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, replace
-from hashlib import sha256
+from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any, Self
 
 from cfl_cli.cli.show import render
 from cfl_cli.cli.show.page import Page
 from cfl_cli.cli.streams import is_terminal, print_out
+from cfl_cli.cli.written import Writer
 from cfl_cli.errors import CflError, ResourceError, UsageError
 from cfl_cli.tables import files, trial
 from cfl_cli.tables import table as tables
 from cfl_cli.tables.folder import in_the_way
-from cfl_cli.tables.table import STANDARD, Place, Table, TableWriter, name_of
-from cfl_cli.trust.report import Report, Sources
+from cfl_cli.tables.table import STANDARD, Place, Table
+from cfl_cli.trust.report import Report
 
 FORBIDDEN = {errno.EACCES, errno.EPERM, errno.EROFS}
 FULL = {errno.ENOSPC, errno.EDQUOT}
@@ -37,6 +37,7 @@ class Outputs:
     printed: bool  # the report goes to standard output
     rejects: Path | None  # for records that do not fit, if they are to be set aside
     diagnostics: Place | None = None  # which cells to look at, if that is wanted
+    reports: bool = True  # there is a report, in a file or inside the table
 
     @classmethod
     def of(
@@ -55,7 +56,8 @@ class Outputs:
     @classmethod
     def without_report(cls, table: Place, *, reject: bool) -> Self:
         """Return where everything goes when there is no report."""
-        return cls(table, None, printed=False, rejects=_rejects(table, reject=reject))
+        rejects = _rejects(table, reject=reject)
+        return cls(table, None, printed=False, rejects=rejects, reports=False)
 
     @property
     def paths(self) -> list[Path]:
@@ -135,12 +137,16 @@ class Outputs:
             writer.finish(report, diagnostics=diagnostics)
 
     @contextmanager
-    def writing(self, *, stream: IO[bytes] | None, overwrite: bool) -> Iterator["Writer"]:
+    def writing(self, *, stream: IO[bytes] | None, overwrite: bool) -> Iterator[Writer]:
         """Give what writes everything, block by block; it is in place when the block has ended."""
         with tables.writing(
-            self.table, rejects=self.rejects, stream=stream, overwrite=overwrite
+            self.table,
+            rejects=self.rejects,
+            stream=stream,
+            overwrite=overwrite,
+            summed=self.reports,
         ) as table:
-            writer = Writer(self, table)
+            writer = Writer(table, self.report, self.diagnostics)
             yield writer
         if overwrite:
             unused = [self.rejects] if self.rejects and not table.rejected else []
@@ -160,35 +166,6 @@ class Outputs:
             self.rejects.unlink()
 
 
-@dataclass
-class Writer:
-    """Writes a table in blocks, with all that belongs beside it."""
-
-    outputs: Outputs
-    table: TableWriter
-    text: str = ""  # of the report
-
-    def add(self, frame: Any, source: Table) -> None:
-        """Write further rows; `source` is the block that they were made from."""
-        self.table.add(frame, source)
-
-    def finish(self, report: Report | None, *, diagnostics: Any = None) -> None:
-        """Write the rest; `diagnostics` is a data frame. This must be the last call."""
-        beside: dict[Path, str | bytes] = {}
-        place = self.outputs.diagnostics
-        if report and place and place.path:
-            listed = tables.to_bytes(diagnostics, place)
-            beside[place.path] = listed
-            report = replace(report, sources=with_diagnostics(report.sources, place.path, listed))
-        # Time and memory differ from run to run; the table's bytes must not.
-        embedded = replace(report, timings={}, peak_memory_mb=None).to_json() if report else None
-        if report and (self.outputs.report or self.outputs.printed):
-            self.text = report.to_json() + "\n"
-        if self.outputs.report:
-            beside[self.outputs.report] = self.text
-        self.table.finish(report=embedded, beside=beside)
-
-
 def side_file(name: str) -> Place:
     """Return where diagnostics are or go: CSV, unless the name ends in another format."""
     if name == STANDARD:
@@ -200,12 +177,6 @@ def side_file(name: str) -> Place:
         raise UsageError(
             f"--diagnostics {name}: unknown format: end the name in .csv, .parquet or .jsonl"
         ) from None
-
-
-def with_diagnostics(sources: Sources | None, path: Path, data: bytes) -> Sources:
-    """Return where a result came from, with the file of its diagnostics."""
-    checksum = sha256(data).hexdigest()
-    return replace(sources or Sources(), diagnostics=name_of(path), diagnostics_sha256=checksum)
 
 
 def _rejects(table: Place, *, reject: bool) -> Path | None:

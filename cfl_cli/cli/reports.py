@@ -1,28 +1,23 @@
 """What `cfl report` shows: the report of a table or of a model, its rows, or a history."""
 
 import sys
-from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
-from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from cfl_cli.cli.outputs import side_file
 from cfl_cli.cli.show.page import Page
-from cfl_cli.core.messages import printable, quote
+from cfl_cli.core.messages import quote
 from cfl_cli.errors import CflError, DataError, UsageError
 from cfl_cli.models.content import Content, is_model, read_report_text
 from cfl_cli.tables import foreign
 from cfl_cli.tables import table as tables
-from cfl_cli.tables.codec import ReadOptions, WriteOptions, codec_of, write
 from cfl_cli.trust.report import Report, Sources
 
 if TYPE_CHECKING:  # loads slowly
     import polars as pl
 
 DIGITS = 12  # of a checksum in a message
-SHOWN = 3  # columns that a message names
 
 
 def named(source: str | None, history: str | None, which: set[str], *, html: bool) -> str:
@@ -157,156 +152,6 @@ def _beside(name: str, sources: Sources, *, is_batch: bool) -> Path:
             "file without folders): name the file with --diagnostics"
         )
     return tables.local(name).with_name(file)
-
-
-@dataclass(frozen=True)
-class Verified:
-    """Whether a file is the one that a result came from."""
-
-    holds: bool
-    line: str
-
-
-def verify(name: str, data: str, schema: str | None) -> Iterator[Verified]:
-    """Yield whether a result is still that of a table, and of a schema if there is one."""
-    report = report_of(name)
-    sources = report.sources or Sources()
-    table = _verified(name, data, "table", sources.table, sources.table_sha256)
-    yield table
-    if schema is not None:
-        yield _verified(name, schema, "schema", sources.schema, sources.schema_sha256)
-    if table.holds and data != tables.STANDARD and _is_table(name):
-        yield _unaltered(name, data, schema, report)
-    if report.answers_sha256 is not None and _is_table(name):
-        holds = _answers_sha256(name, report) == report.answers_sha256
-        verdict = "are as they were written" if holds else "have changed since they were written"
-        yield Verified(holds, f"{name}: its new columns {verdict}")
-
-
-def _is_table(name: str) -> bool:
-    """Return whether this is the result itself, not its report or a model."""
-    try:
-        return name != tables.STANDARD and bool(tables.Place.to_read(name))
-    except UsageError:  # no table by its name
-        return False
-
-
-def _unaltered(name: str, data: str, schema: str | None, report: Report) -> Verified:
-    """Return whether all columns of a table are in its result as `impute` writes them."""
-    from cfl_cli.tables import frames  # noqa: PLC0415 — loads slowly
-
-    place = tables.Place.to_read(name)
-    file, kind = BytesIO(), place.format.kind
-    try:
-        table = _table(data, schema, report)
-        tables.check_holds(table, place)
-    except CflError:
-        way = ": is the schema right?" if schema else ", which its schema may say: add --schema"
-        line = f"{name}: its other columns are not compared: {data} is written in another way{way}"
-        return Verified(holds=True, line=line)
-    write(table.frame, file, WriteOptions(kind, name), source=table)
-    again = codec_of(kind).read(file.getvalue(), ReadOptions(kind, data))
-    expected = frames.as_polars(again.frame, name=data)
-    found = frames.as_polars(tables.read(place).frame, name=name)
-    others = [
-        one.name
-        for one in expected.iter_columns()
-        if one.name not in found.columns or not found[one.name].equals(one)
-    ]
-    if not others:
-        return Verified(holds=True, line=f"{name}: its other columns are those of {data}")
-    listed = ", ".join(map(quote, others[:SHOWN])) + (" …" if len(others) > SHOWN else "")
-    noun = "column" if len(others) == 1 else "columns"
-    return Verified(holds=False, line=f"{name}: not as in {data}: {noun} {listed}")
-
-
-def _table(data: str, schema: str | None, report: Report) -> tables.Table:
-    """Return a table, read as it was when the result was made, as far as that is known."""
-    from cfl_cli.cli import inputs  # noqa: PLC0415 — loads slowly
-    from cfl_cli.schema.model import Schema  # noqa: PLC0415 — loads slowly
-
-    reading = (report.sources or Sources()).reading
-    how = {option: value for option, value in reading.items() if isinstance(value, str)}
-    place = tables.Place.to_read(data, how.get("input_format"))
-    if place.format.kind.is_only_read:
-        place = replace(place, sheet=place.sheet or how.get("sheet"))
-    signs = inputs.signs_of(how, place, Schema.load(tables.local(schema)).file if schema else None)
-    columns = () if {*how} & {*signs} else tuple(column.name for column in report.columns)
-    aside = inputs.sets_aside(how)
-    return tables.read(place, set_aside=aside, checksum=False, columns=columns, **signs)
-
-
-def _answers_sha256(name: str, report: Report) -> str | None:
-    """Return the checksum of what a table's new columns hold; None: it lacks some."""
-    import polars as pl  # noqa: PLC0415 — loads slowly
-
-    from cfl_cli.tables import frames  # noqa: PLC0415 — loads slowly
-    from cfl_cli.tables.checksum import ColumnsChecksum  # noqa: PLC0415 — loads slowly
-
-    table = frames.as_polars(tables.read(tables.Place.to_read(name)).frame, name=name)
-    new = new_columns(table.columns, report)
-    if new is None:
-        return None
-    made = ColumnsChecksum()
-    made.add(
-        table[one].cast(pl.String if is_text else pl.Float64, strict=False)
-        for one, is_text in new.items()
-    )
-    return made.hexdigest()
-
-
-def new_columns(names: Sequence[str], report: Report) -> dict[str, bool] | None:
-    """Return which of a table's columns are new, in order, and if they hold text; None: not all.
-
-    A report knows how many values a CF has, not which: their columns are the last that begin like
-    the CF's. A longer name goes first, for that of another CF may begin it.
-    """
-    from cfl_cli.steps.decode import new_names  # noqa: PLC0415 — loads slowly
-
-    mode = report.settings.get("mode")
-    cfs = [column.name for column in report.columns]
-    hard = {cf: new_names(cf, (), "hard") if mode != "soft" else [] for cf in cfs}
-    taken = {name for ones in hard.values() for name in ones}
-    if not taken <= {*names}:
-        return None
-    soft: dict[str, list[str]] = {}
-    for column in sorted(report.columns, key=lambda one: -len(one.name)):
-        (begin,) = new_names(column.name, [""], "soft")
-        found = [name for name in names if name.startswith(begin) and name not in taken]
-        size = column.domain_size if mode != "hard" else 0
-        if not 0 <= size <= len(found):
-            return None
-        soft[column.name] = found[len(found) - size :]
-        taken |= {*soft[column.name]}
-    texts = {hard[cf][0] for cf in cfs if hard[cf]}
-    return {name: name in texts for cf in cfs for name in (*hard[cf], *soft[cf])}
-
-
-def _verified(
-    name: str, file: str, what: str, recorded: str | None, checksum: str | None
-) -> Verified:
-    if checksum is None:
-        line = f"{name}: its {what} is not recorded (an older cfl wrote it, or it had no file)"
-        return Verified(holds=False, line=line)
-    found = tables.sha256_of(_path(file))
-    if found == checksum:
-        short = found[:DIGITS]
-        line = f"{file}: is the {what} that {name} was made from (SHA-256 {short}…)"
-        return Verified(holds=True, line=line)
-    was = f"{printable(recorded)}, " if recorded not in (None, tables.STANDARD) else ""
-    line = (
-        f"{file}: is not the {what} that {name} was made from ({was}SHA-256 "
-        f"{checksum[:DIGITS]}…; this one has {found[:DIGITS]}…)"
-    )
-    return Verified(holds=False, line=line)
-
-
-def _path(file: str) -> Path | None:
-    """Return the file that is meant, also by the name of a sheet; None is standard input."""
-    try:
-        return tables.Place.to_read(file).path
-    except UsageError:  # no table by its name
-        return tables.local(file)
 
 
 def report_of(name: str) -> Report:

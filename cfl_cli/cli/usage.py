@@ -1,6 +1,6 @@
 """What is wrong with a command line, in one style: `--option: what was expected`."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from difflib import get_close_matches
 from typing import Any
@@ -19,6 +19,17 @@ def located(ctx: Any) -> Iterator[None]:
         facts: Any = error
         facts.ctx = getattr(error, "ctx", None) or ctx
         raise
+
+
+def with_values(params: Iterable[Any], args: Sequence[str]) -> Iterator[str]:
+    """Yield the arguments, with an empty value after an option that may stand alone and does."""
+    alone = {name for one in params if str(one.metavar)[:1] == "[" for name in one.opts}
+    options = args[: args.index("--")] if "--" in args else args
+    for place, arg in enumerate(args):
+        yield arg
+        following = [*options[place + 1 : place + 2], "--"][0]
+        if place < len(options) and arg in alone and following[:1] == "-" and following != "-":
+            yield ""
 
 
 def path_of(error: Any) -> str:

@@ -32,6 +32,7 @@ from cfl_cli.tables.formats import ARROW, ENCRYPTED, FEATHER_1, KINDS, FileKind
 from cfl_cli.tables.source import Source
 
 PARQUET = KINDS["parquet"]
+INTERVALS = ("month_interval", "day_time_interval")
 PART = 1 << 12  # rows read at once
 PAGES = 1 << 16  # bytes of a column read at once
 # Without threads: those that still read the rest of a damaged file abort the process if it ends.
@@ -46,7 +47,8 @@ def read(data: bytes, options: ReadOptions) -> Table:
             table = _parquet(pa.BufferReader(data), buffer=0).read(use_threads=False)
         else:
             table = _arrow(data, data).read_all()
-    _refuse(table.schema, set(_invalid(table)), name=name)
+        invalid = set(_invalid(table))  # here, as the names of columns may not be UTF-8
+    _refuse(table.schema, invalid, name=name)
     return Table(table)
 
 
@@ -122,6 +124,12 @@ def _refuse(schema: pa.Schema, invalid: Collection[int], *, name: str) -> None:
         if times > 1
     ]
     problems += [
+        f"{name}: column {quote(field.name)} holds {field.type}, which pyarrow {pa.__version__} "
+        "cannot pass on: drop the column, or save it as another type"
+        for field in schema
+        if _is_beyond(field.type)
+    ]
+    problems += [
         f"{name}: column {quote(field.name)} has cells that are not valid as {field.type}: text "
         "that is not UTF-8, a number out of range, or damage"
         for number, field in enumerate(schema)
@@ -134,8 +142,22 @@ def _refuse(schema: pa.Schema, invalid: Collection[int], *, name: str) -> None:
 def _invalid(table: pa.Table) -> Iterator[int]:
     """Yield the number of every column with cells that its type does not allow."""
     for number, column in enumerate(table.columns):
-        if not _is_valid(column):
+        if not _is_beyond(column.type) and not _is_valid(column):
             yield number
+
+
+def _is_beyond(kind: Any) -> bool:
+    """Return whether pyarrow lacks the arrays of a type, or cannot put two of them together."""
+    inner = [kind.field(number).type for number in range(kind.num_fields)]
+    if pa.types.is_dictionary(kind):
+        inner = [kind.value_type]
+    elif isinstance(kind, pa.BaseExtensionType):
+        inner = [kind.storage_type]
+    return (
+        str(kind) in INTERVALS
+        or (pa.types.is_dictionary(kind) and pa.types.is_dictionary(kind.value_type))
+        or any(map(_is_beyond, inner))
+    )
 
 
 def _is_valid(column: pa.ChunkedArray) -> bool:

@@ -95,7 +95,9 @@ class ParquetWriter(GroupWriter):
         metadata = dict(schema.metadata or {})
         self.old = {key: metadata.pop(key) for key in [REPORT_KEY] if key in metadata}
         self.schema = schema.with_metadata(metadata) if metadata else schema.remove_metadata()
-        self.writer = pq.ParquetWriter(self.file, self.schema, compression="zstd")
+        self.writer = pq.ParquetWriter(
+            self.file, self.schema, compression="zstd", write_page_checksum=True
+        )
         self.stack.enter_context(self.writer)
 
     def group(self, table: pa.Table) -> None:

@@ -18,6 +18,7 @@ else:
 
 CHUNK = 1 << 18
 MAGIC: dict[Packing, bytes] = {"gz": b"\x1f\x8b", "zst": b"\x28\xb5\x2f\xfd"}
+CHECKED: dict[int, int] = {zstd.CompressionParameter.checksum_flag: 1}  # gzip always has one
 NAMES: dict[str, str] = {"gz": "gzip", "zst": "Zstandard"}
 
 
@@ -65,7 +66,7 @@ def packed(file: IO[bytes], packing: Packing | None) -> Iterator[IO[bytes]]:
     if packing == "gz":
         packer = cast("IO[bytes]", gzip.GzipFile(filename="", mode="wb", fileobj=file, mtime=0))
     else:
-        packer = cast("IO[bytes]", zstd.ZstdFile(file, "wb"))
+        packer = cast("IO[bytes]", zstd.ZstdFile(file, "wb", options=CHECKED))
     with packer, Even(packer) as inner:
         yield cast("IO[bytes]", inner)
 

@@ -21,6 +21,7 @@ from cfl_cli.core.undisturbed import undisturbed
 from cfl_cli.core.wording import option
 from cfl_cli.errors import DataError, ResourceError, UsageError
 from cfl_cli.tables import temporary
+from cfl_cli.tables.replaced import together
 
 OPEN_FILES = Path("/proc/self/fd")  # where Linux lets a nameless file be named
 
@@ -269,9 +270,10 @@ class Staging:
             stack.enter_context(leaving.GATE)
             if not self.overwrite:
                 refuse_existing([staged.path for staged in self.staged])
-            for staged in self.staged:
-                with writing(staged.path):
-                    staged.place()
+            with together() as replaced:
+                for staged in self.staged:
+                    with writing(staged.path), replaced.replacing(staged.target):
+                        staged.place()
             for folder, handle in zip(folders, handles, strict=True):
                 with writing(folder):
                     os.fsync(handle)

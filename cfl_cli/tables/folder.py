@@ -151,6 +151,15 @@ def _manifest_files(folder: Path) -> list[str] | None:
         return None
 
 
+def _sizes(folder: Path) -> dict[str, int]:
+    """Return how large files were when cfl wrote them, as far as a manifest says so."""
+    try:
+        listed = json.loads((folder / MANIFEST).read_bytes())["files"]
+        return {str(one["path"]): int(one["bytes"]) for one in listed}
+    except (OSError, ValueError, KeyError, TypeError):
+        return {}
+
+
 def _check_manifest(folder: Path, relatives: list[str], *, name: str) -> None:
     """Raise if files were added or are lost since cfl wrote them."""
     listed = _manifest_files(folder)
@@ -164,6 +173,15 @@ def _check_manifest(folder: Path, relatives: list[str], *, name: str) -> None:
             raise DataError(
                 f"{name}: {min(which)} {what}: write the folder again, or if it is right so, "
                 f"delete {MANIFEST}"
+            )
+    for relative, size in _sizes(folder).items():
+        with reading(folder / relative):
+            found = (folder / relative).stat().st_size
+        if found != size:
+            raise DataError(
+                f"{name}: {relative} has {found:,} bytes, {size:,} by its manifest: it is cut "
+                "short or was replaced: write the folder again, or if it is right so, delete "
+                f"{MANIFEST}"
             )
 
 

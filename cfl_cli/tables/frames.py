@@ -12,8 +12,8 @@ from polars.exceptions import PolarsError
 
 from cfl_cli.core.messages import kind_of, quote
 from cfl_cli.errors import DataError, UsageError
+from cfl_cli.tables import arrow_kinds
 
-FIRST_DAY, LAST_DAY = -719162, 2932896  # of the years 1 and 9999, counted from 1970
 READERS = {
     ".parquet": "read_parquet(…)",
     ".arrow": "read_ipc(…)",
@@ -166,7 +166,9 @@ def size(frame: Any) -> int:
     """Return about how many bytes the table takes."""
     if isinstance(frame, pl.DataFrame):
         return int(frame.estimated_size())
-    return int(frame.nbytes if is_arrow(frame) else frame.memory_usage(deep=False).sum())
+    if is_arrow(frame):  # where the `nbytes` of a union may crash
+        return int(sum(column.get_total_buffer_size() for column in frame.columns))
+    return int(frame.memory_usage(deep=False).sum())
 
 
 def is_arrow(frame: Any) -> bool:
@@ -216,68 +218,13 @@ def _from_arrow(table: Any, name: str) -> pl.Series:
     try:
         if str(column.type) in FLAT:  # for a column alone, polars would load `pyarrow.compute`
             return pl.DataFrame(pl.from_arrow(table.select([name]))).to_series().rechunk()
-        if _shared(column.type) and _in_calendar(column):
+        if arrow_kinds.shared(column.type) and arrow_kinds.in_calendar(column):
             return pl.Series(name, pl.from_arrow(column))
-        if _has_text(column.type):
+        if arrow_kinds.has_text(column.type):
             return pl.Series(name, column.cast("string").to_pylist(), dtype=pl.String)
     except (PolarsError, ValueError, NotImplementedError):  # pyarrow's errors are kinds of these
         pass
     return pl.Series(name, [None], dtype=pl.Object).new_from_index(0, len(table))
-
-
-def _has_text(kind: Any) -> bool:
-    """Return whether pyarrow writes an Arrow type that polars lacks as a reader would."""
-    from pyarrow import types  # noqa: PLC0415 — it is there if a table of it is
-
-    return bool(types.is_decimal(kind) or types.is_date(kind) or types.is_timestamp(kind))
-
-
-def _in_calendar(column: Any) -> bool:
-    """Return whether dates and moments lie in the years 1 to 9999; polars panics at others."""
-    from pyarrow import types  # noqa: PLC0415 — it is there if a table of it is
-
-    kind = column.type
-    if not (types.is_date(kind) or types.is_timestamp(kind)):
-        return True
-    from pyarrow import compute  # noqa: PLC0415 — loads slowly, and few columns need it
-
-    unit = {"day": 1, "s": 86400, "ms": 86400e3, "us": 86400e6, "ns": 86400e9}
-    days = unit["day" if types.is_date32(kind) else "ms" if types.is_date64(kind) else kind.unit]
-    numbers = column.cast("int32" if types.is_date32(kind) else "int64")
-    extremes = compute.min_max(numbers).as_py()
-    return all(
-        number is None or FIRST_DAY <= number / days < LAST_DAY + 1 for number in extremes.values()
-    )
-
-
-def _shared(kind: Any) -> bool:
-    """Return whether polars, which panics at the others, has this Arrow type."""
-    from pyarrow import types  # noqa: PLC0415 — it is there if a table of it is
-
-    inner = [kind.field(number).type for number in range(kind.num_fields)]
-    if types.is_dictionary(kind):
-        inner = [kind.value_type]
-    if types.is_interval(kind):
-        return False
-    simple = (
-        types.is_primitive,  # numbers, truth values, dates, times
-        types.is_null,
-        types.is_string,
-        types.is_large_string,
-        types.is_string_view,
-        types.is_binary,
-        types.is_large_binary,
-        types.is_binary_view,
-        types.is_fixed_size_binary,
-        types.is_decimal128,
-        types.is_dictionary,
-        types.is_list,
-        types.is_large_list,
-        types.is_fixed_size_list,
-        types.is_struct,
-        types.is_map,
-    )
-    return any(is_one(kind) for is_one in simple) and all(_shared(one) for one in inner)
 
 
 def _from_objects(name: str, column: npt.NDArray[Any]) -> pl.Series:

@@ -104,7 +104,7 @@ class Kind:
         """Return a column of this kind."""
         dtype = self.dtype
         if dtype is None:
-            return pl.Series(name, map(_text, cells), dtype=pl.String)
+            return pl.Series(name, map(cell_text, cells), dtype=pl.String)
         if isinstance(dtype, pl.List) and self.elements:
             inner = self.elements
             cells = [None if cell is None else inner.plain(cell) for cell in cells]
@@ -129,7 +129,7 @@ def typed(name: str, cells: list[Any]) -> tuple[pl.Series, str]:
 def is_too_deep(cell: Any) -> bool:
     """Return whether an object or a list is nested too deeply to be shown."""
     try:
-        _text(cell)
+        cell_text(cell)
     except RecursionError:
         return True
     return False
@@ -143,7 +143,7 @@ def _is_double(cell: str) -> bool:
     )
 
 
-def _text(cell: Any) -> str | None:
+def cell_text(cell: Any) -> str | None:
     """Return a cell of a mixed column: text as it is, all else as JSON."""
     return cell if cell is None or isinstance(cell, str) else _json(cell)
 

@@ -2,8 +2,9 @@
 
 import io
 import shutil
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import IO, Any, Protocol
 
@@ -12,11 +13,16 @@ import polars as pl
 from cfl_cli.core.undisturbed import undisturbed
 from cfl_cli.tables import codec, compression, files, frames, spool
 from cfl_cli.tables.codec import Reject, Table, WriteOptions, Writer, codec_of
+from cfl_cli.tables.content import ContentChecksum
 from cfl_cli.tables.folder_writer import FolderWriter
 from cfl_cli.tables.place import Place
 from cfl_cli.tables.staged_folder import StagedFolder
+from cfl_cli.tables.written import TableContent, sums_of
 
 REJECTS = ["line", "cause", "record"]
+Beside = (
+    str | bytes | Callable[[TableContent | None], str]
+)  # a file's text, perhaps by what is written
 
 
 def rejects_text(rejects: list[Reject], *, header: bool = True) -> str:
@@ -48,6 +54,8 @@ class TableWriter:
         target: Target | StagedFolder,
         staging: files.Staging,
         rejects: Path | None,
+        *,
+        summed: bool = False,
     ) -> None:
         self.rejected = 0  # records in the file of rejects
         self.finished = False
@@ -56,6 +64,8 @@ class TableWriter:
         self._rejects_path = rejects
         self._rejects: files.Staged | None = None
         self._names: list[Any] | None = None
+        self._place = place
+        self._sums = ContentChecksum(place.format.kind) if summed else None
         self._stack = ExitStack()
         kind, options = place.format.kind, WriteOptions(place.format.kind, place.name, place.path)
         if isinstance(target, StagedFolder):
@@ -78,26 +88,44 @@ class TableWriter:
         self._names = names
         with undisturbed(), self._target.guarded():  # polars loses an interrupt, and writes twice
             self._writer.add(frame, source)
+        if self._sums is not None:
+            self._sums.add(frame)
         if source is not None and source.rejects and self._rejects_path is not None:
             self._set_aside(source.rejects, self._rejects_path)
 
+    @property
+    def content(self) -> TableContent | None:
+        """What the rows hold that were added; None: nobody wants to know."""
+        return self._sums.content() if self._sums else None
+
     def finish(
-        self, *, report: str | None = None, beside: Mapping[Path, str | bytes] | None = None
+        self, *, report: str | None = None, beside: Mapping[Path, Beside] | None = None
     ) -> None:
         """Write what is left, files `beside` the table too; embed `report` if possible."""
         if self._rejects is not None:
             with self._rejects.guarded():
                 self._rejects.finish()
-        for path, text in (beside or {}).items():
-            with self._staging.file(path) as file:
-                file.write(text if isinstance(text, bytes) else text.encode())
         with undisturbed(), self._target.guarded():
             self._writer.finish(report)
             self._stack.close()
             self._target.finish()
+        for path, given in (beside or {}).items():
+            text = given(self.written()) if callable(given) else given
+            with self._staging.file(path) as file:
+                file.write(text if isinstance(text, bytes) else text.encode())
         if isinstance(self._target, files.Staged | StagedFolder):
             self._staging.put_last(self._target)
         self.finished = True
+
+    def written(self) -> TableContent | None:
+        """Return what the table holds, and what its file is like that is complete."""
+        content, target = self.content, self._target
+        if content is None or not isinstance(target, files.Staged):
+            return content
+        with target.guarded(), open(target.raw.handle, "rb", closefd=False) as file:
+            file.seek(0)
+            size, made = sums_of(file)
+        return replace(content, file=target.path.name, file_bytes=size, file_sha256=made)
 
     def close(self) -> None:
         """Let go of everything."""
@@ -120,20 +148,24 @@ def writing(
     rejects: Path | None = None,
     stream: IO[bytes] | None = None,
     overwrite: bool = True,
+    summed: bool = False,
 ) -> Iterator[TableWriter]:
     """Give a writer of a table in blocks; it is in place when the `with` block has ended well.
 
     `rejects` is where records that were set aside go. `stream` is standard output if the place is
-    that; it gets nothing before everything is written.
+    that; it gets nothing before everything is written. A writer that is `summed` knows in the end
+    what the table holds.
     """
     with files.Staging(overwrite=overwrite) as staging, ExitStack() as stack:
         if place.path is not None:
             target = _begun(place, place.path, staging)
-            with _closing(TableWriter(place, target, staging, rejects), staging) as writer:
+            table = TableWriter(place, target, staging, rejects, summed=summed)
+            with _closing(table, staging) as writer:
                 yield writer
             return
         waiting = stack.enter_context(spool.Spool.create())
-        with _closing(TableWriter(place, waiting, staging, rejects), staging) as writer:
+        table = TableWriter(place, waiting, staging, rejects, summed=summed)
+        with _closing(table, staging) as writer:
             yield writer
         if writer.finished:
             shutil.copyfileobj(waiting.again(), _given(stream), spool.CHUNK)

@@ -5,10 +5,11 @@ are: shares of rare ones are left out, as they may point at people.
 A new figure is a field of `ColumnReport`; `verdict` fills it in, and `cli/show/report` shows it.
 """
 
+import hashlib
 import json
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import asdict, dataclass, field
-from typing import Annotated, ClassVar, TypeAlias
+from typing import Annotated, Any, ClassVar, TypeAlias
 
 from pydantic import ConfigDict, Field, TypeAdapter, ValidationError
 
@@ -17,6 +18,7 @@ from cfl_cli.core.shown import Shown
 from cfl_cli.core.wording import STORED, option
 from cfl_cli.errors import DataError
 from cfl_cli.estimators.interface import Part, Tried
+from cfl_cli.tables.written import TableContent
 from cfl_cli.trust.audit import Audit
 from cfl_cli.trust.calibration import Calibration
 from cfl_cli.trust.drift_figures import Drift
@@ -26,6 +28,7 @@ SettingValue: TypeAlias = bool | int | float | str | None
 
 NOT_UNIFORM = "exclusions-not-uniform"
 FLAGGING = {"no-better-than-commonest", NOT_UNIFORM, "drifted"}
+CHECKSUM = "report_sha256"  # of all else in a report: the last key of its JSON
 SMALL_REDUCTION = "small-entropy-reduction"  # flags a CF whose answers are not clearly better
 ADVICE = {
     SMALL_REDUCTION: (
@@ -245,6 +248,7 @@ class Report(Shown):
     answers_sha256: str | None = None  # of what the new columns hold, in any format
     sample: RowsDrawn | None = None  # that was learned from; None: all rows
     versions: dict[str, str] = field(default_factory=dict)  # of Python and what decides numbers
+    content: TableContent | None = None  # of the table that it belongs to; None: not recorded
 
     def __repr__(self) -> str:
         """Return what it is about, in a line."""
@@ -258,8 +262,10 @@ class Report(Shown):
         return frozenset(column.name for column in self.columns if column.action == "kept")
 
     def to_json(self) -> str:
-        """Return the report as JSON text, one object."""
-        return json.dumps(asdict(self), ensure_ascii=False, indent=2, allow_nan=False)
+        """Return the report as JSON text, one object, with a checksum of itself."""
+        facts = asdict(self)
+        facts[CHECKSUM] = _checksum(facts)
+        return json.dumps(facts, ensure_ascii=False, indent=2, allow_nan=False)
 
     @classmethod
     def from_json(cls, text: str | bytes, *, name: str) -> "Report":
@@ -274,4 +280,17 @@ class Report(Shown):
             raise DataError(
                 f"{name}: a report of version {report.version}; this cfl reads version 1"
             )
+        facts = json.loads(text)
+        recorded = facts.pop(CHECKSUM, None)
+        if recorded != _checksum(facts) and (recorded or report.content):  # older ones have neither
+            raise DataError(
+                f"{name}: the report is damaged: it has changed since it was written, by its own "
+                "checksum: get it from a copy, or impute again"
+            )
         return report
+
+
+def _checksum(facts: Mapping[str, Any]) -> str:
+    """Return the SHA-256 of what a report says, however its JSON is laid out."""
+    text = json.dumps(facts, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()

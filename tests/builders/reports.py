@@ -15,6 +15,11 @@ CONTRACT_COLUMN = {
 }  # fmt: skip
 
 
+def without_checksums(facts):
+    """Return what a report's JSON holds as an older cfl wrote it, so that tests may change it."""
+    return {key: fact for key, fact in facts.items() if key not in {"content", "report_sha256"}}
+
+
 def column(name="job", **facts):
     """Return the report of a CF about which nothing is remarkable."""
     plain = {

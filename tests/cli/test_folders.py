@@ -77,6 +77,7 @@ def test_a_folder_has_its_report_inside_and_can_be_verified(folder):
     assert shown.splitlines()[2:] == [
         "out: its other columns are those of data",
         "out: its new columns are as they were written",
+        "out: all columns are as they were written",
     ]
     Path("data/y=0/0.parquet").rename("data/y=0/5.parquet")
     found = cfl("report", "out", "--verify", "data")

@@ -102,7 +102,7 @@ def test_a_small_arrow_file_is_what_pyarrow_writes_at_once(tmp_path):
 
 def test_a_small_parquet_file_is_what_pyarrow_writes_at_once(tmp_path):
     table, expected = frames.as_arrow(FRAME), io.BytesIO()
-    pq.write_table(table, expected, compression="zstd")
+    pq.write_table(table, expected, compression="zstd", write_page_checksum=True)
     assert written(FRAME, tmp_path / "t.parquet", 7, report=None) == expected.getvalue()
 
 

@@ -5,22 +5,23 @@ from typing import Annotated
 import typer
 
 from cfl_cli.cli.given import Values, takes
-from cfl_cli.cli.options import HISTORY, REPORT_FORMAT, TextOut, described
+from cfl_cli.cli.options import HISTORY, REPORT_FORMAT, MaybeFile, TextOut, described
 from cfl_cli.core.kinds import FileName, Switch
 
 EXAMPLE = "cfl report imputed.parquet"
 SOURCES = (
     described(
         "verify",
-        FileName(),
-        "Say instead whether OUT was made from this table, by its SHA-256; exit code 1 if not.",
+        MaybeFile(),
+        "Say instead whether OUT is as it was written, cell by cell; with FILE also whether it was "
+        "made from this table, by its SHA-256; exit code 1 if not.",
         panel="input",
         variable=False,
     ),
     described(
         "schema",
         FileName(),
-        "With --verify: and with this schema.",
+        "With --verify: and whether it was made with this schema.",
         panel="input",
         short="s",
         variable=False,
@@ -69,31 +70,36 @@ def report(
     make one that has both.
     """
     from cfl_cli.cli.outputs import deliver, drawn, text_target
-    from cfl_cli.cli.reports import html_of, named, page_of, rows_page, side_files, verify
+    from cfl_cli.cli.reports import html_of, named, page_of, rows_page, side_files
     from cfl_cli.cli.signals import listen
+    from cfl_cli.cli.verified import check_pair, verify
     from cfl_cli.errors import ExitCode
     from cfl_cli.tables import table as tables
 
     listen()
     course, form = history.get("history"), how.get("format", REPORT_FORMAT.default)
     rows, data = which.get("rows", False), which.get("verify")
+    if data and source is None and course is None:  # `--verify OUT`
+        source, data = data, ""
     name = named(source, course, {*which}, html=form == "html")
-    files = [one for one in (source, course, *which.values()) if isinstance(one, str)]
+    files = [one for one in (source, course, *which.values()) if one and isinstance(one, str)]
     paths = [None if one == tables.STANDARD else tables.local(one) for one in files]
     paths += side_files(source) if source is not None else []
     overwrite = given.get("overwrite", False)
     target = text_target(out, paths, overwrite=overwrite)
     if data is not None:
-        found = [*verify(name, data, which.get("schema"))]
+        found = [*verify(name, data or None, which.get("schema"))]
         deliver("".join(f"{one.line}\n" for one in found), target, overwrite=overwrite)
         if not all(one.holds for one in found):
             raise typer.Exit(ExitCode.WRONG_INPUT)
         return
     if form == "html":
         deliver(html_of(source, course), target, overwrite=overwrite, utf8=True)
-        return
-    if rows:
-        page = rows_page(name, which.get("diagnostics"))
     else:
-        page = page_of(name, is_history=course is not None, to_file=target is not None)
-    deliver(drawn(page, form, target), target, overwrite=overwrite)
+        if rows:
+            page = rows_page(name, which.get("diagnostics"))
+        else:
+            page = page_of(name, is_history=course is not None, to_file=target is not None)
+        deliver(drawn(page, form, target), target, overwrite=overwrite)
+    if source is not None:
+        check_pair(source)

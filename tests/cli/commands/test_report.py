@@ -4,10 +4,10 @@ from dataclasses import replace
 import polars as pl
 import pytest
 from builders.command_line import cfl, impute
-from builders.reports import column, report
+from builders.reports import column, report, without_checksums
 from builders.web_reports import history
 
-from cfl_cli.cli.reports import new_columns
+from cfl_cli.cli.verified import new_columns
 from cfl_cli.trust.report import Batch
 
 
@@ -86,13 +86,14 @@ def test_verify_says_whether_the_files_are_still_those_of_the_run(folder):
     (folder / "data.csv").rename("moved.csv")
     both = cfl("report", "out.parquet", "--verify", "moved.csv", "--schema", "schema.yml")
     assert both.exit_code == 0
-    *lines, others, last = both.stdout.splitlines()
+    *lines, others, new, last = both.stdout.splitlines()
     assert [line[: line.index(" (SHA")] for line in lines] == [
         "moved.csv: is the table that out.parquet was made from",
         "schema.yml: is the schema that out.parquet was made from",
     ]
     assert others == "out.parquet: its other columns are those of moved.csv"
-    assert last == "out.parquet: its new columns are as they were written"
+    assert new == "out.parquet: its new columns are as they were written"
+    assert last == "out.parquet: all columns are as they were written"
     with (folder / "moved.csv").open("a") as file:
         file.write("1,1,a\n")
     changed = cfl("report", "out.parquet", "--verify", "moved.csv")
@@ -108,9 +109,10 @@ def test_verify_sees_answers_that_were_changed(folder):
     (folder / "out.csv").write_text(f"{text[:-2]}{'1' if text[-2] != '1' else '2'}\n")
     changed = cfl("report", "out.csv", "--verify", "data.csv")
     assert changed.exit_code == 1
-    assert changed.stdout.endswith(
-        "out.csv: its new columns have changed since they were written\n"
-    )
+    assert "out.csv: its new columns have changed since they were written\n" in changed.stdout
+    assert "out.csv: not the table that its report belongs to: cells are others" in changed.stdout
+    assert cfl("report", "out.csv.report.json", "--verify", "data.csv").exit_code == 1
+    (folder / "out.csv").unlink()
     assert cfl("report", "out.csv.report.json", "--verify", "data.csv").exit_code == 0
 
 
@@ -123,7 +125,8 @@ def test_new_columns_are_found_by_their_names(folder):
     table.drop(table.columns[-1]).write_csv("out.csv")
     assert "have changed" in cfl("report", "out.csv", "--verify", "data.csv").stdout
     facts = json.loads((folder / "out.csv.report.json").read_text())
-    (folder / "out.csv.report.json").write_text(json.dumps({**facts, "columns": []}))
+    facts = {**without_checksums(facts), "columns": []}
+    (folder / "out.csv.report.json").write_text(json.dumps(facts))
     result = cfl("report", "out.csv", "--verify", "data.csv")
     assert (result.exit_code, "have changed" in result.stdout) == (1, True)
 
@@ -160,7 +163,7 @@ def test_the_names_of_cfs_may_begin_alike():
 
 def test_a_report_can_name_no_file_of_another_folder(folder):
     impute("--diagnostics", "cells.csv")
-    facts = json.loads((folder / "out.csv.report.json").read_text())
+    facts = without_checksums(json.loads((folder / "out.csv.report.json").read_text()))
     for name in ("", ".", "..", "a/b.csv", "/etc/passwd", "a\0.csv"):
         facts["sources"]["diagnostics"] = name
         (folder / "out.csv.report.json").write_text(json.dumps(facts))
@@ -171,7 +174,7 @@ def test_a_report_can_name_no_file_of_another_folder(folder):
 
 def test_a_report_of_an_older_version_verifies_nothing(folder):
     impute()
-    facts = json.loads((folder / "out.csv.report.json").read_text())
+    facts = without_checksums(json.loads((folder / "out.csv.report.json").read_text()))
     del facts["sources"]
     (folder / "old.json").write_text(json.dumps(facts))
     result = cfl("report", "old.json", "--verify", "data.csv")
