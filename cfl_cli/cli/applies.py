@@ -112,7 +112,7 @@ class Application:
                     judged.verdict.report,
                     timings=took,
                     peak_memory_mb=peak,
-                    sources=with_table(self.model.sources, source, how, blocks.sha256()),
+                    sources=with_table(self.model.sources, source, how, blocks),
                     answers_sha256=batch.answers.hexdigest(),
                 )
                 writer.finish(report)

@@ -242,7 +242,7 @@ def _as_written(place: Place, schema: Schema | None) -> list[str]:
         return []
     if schema.file.delimiter not in (None, kind.delimiter):
         return []
-    usual = {"delimiter": kind.delimiter, "quote": '"', "encoding": "utf-8"}
+    usual = {"delimiter": kind.delimiter, "quote": '"', "encoding": "utf-8", "escape": "none"}
     said = {name: getattr(schema.file, name) for name in usual}
     names = {"\t": "tab"}
     return [

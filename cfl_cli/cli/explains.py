@@ -10,6 +10,7 @@ from cfl_cli.cli.inputs import (
     check_names,
     columns_to_show,
     of_model,
+    sets_aside,
     signs_of,
 )
 from cfl_cli.errors import UsageError
@@ -107,7 +108,8 @@ def _new_row(asked: Asked, model: Kept) -> tuple[int, Any]:
     signs = signs_of(asked.how, source, schema.file)
     columns = columns_to_show(asked.how, schema)
     found, rows, height = None, list[int](), 0
-    with tables.reading(source, rows=BLOCK, set_aside=None, columns=columns, **signs) as blocks:
+    aside = sets_aside(asked.how)
+    with tables.reading(source, rows=BLOCK, set_aside=aside, columns=columns, **signs) as blocks:
         names = frames.names(blocks.empty.frame)
         check_names(names, source, signs, schema)
         key = split(asked.where, names) if asked.where is not None else None

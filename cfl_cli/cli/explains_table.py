@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from cfl_cli.cli.explains import Asked
 from cfl_cli.cli.given import Values
-from cfl_cli.cli.inputs import load, read_table, with_table
+from cfl_cli.cli.inputs import load, read_table, warn_of_rejects, with_table
 from cfl_cli.cli.progress import Display
 from cfl_cli.cli.reports import report_of
 from cfl_cli.cli.streams import note
@@ -36,11 +36,14 @@ def in_table(asked: Asked, given: Values) -> Explanation:
     inputs = load(str(asked.schema), given, data=asked.data)
     cfs = chosen_cfs(asked.cfs, [*inputs.schema.complementary], str(asked.schema))
     report = None if asked.report is None else report_of(asked.report)
-    table = read_table(asked.source, asked.how, inputs.schema, checksum=report is not None)
+    table = read_table(
+        asked.source, asked.how, inputs.schema, checksum=report is not None, may_set_aside=True
+    )
+    warn_of_rejects(len(table.rejects), asked.source)
     row = asked.number(table.frame)
     recorded = None
     if report is not None and asked.report is not None:
-        sources = with_table(inputs.sources, asked.source, asked.how, table.sha256)
+        sources = with_table(inputs.sources, asked.source, asked.how, table)
         recorded = Recorded(report, asked.report, sources)
     run = inputs.run
     with Announced(quiet=run.quiet) as display:

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from cfl_cli.cli.given import Values
-from cfl_cli.cli.inputs import Inputs, read_table, stored_table, with_table
+from cfl_cli.cli.inputs import Inputs, read_table, stored_table, warn_of_rejects, with_table
 from cfl_cli.cli.progress import Display
 from cfl_cli.engines.opened import remove_run
 from cfl_cli.jobs.fit import fit, fit_stored
@@ -13,7 +13,8 @@ from cfl_cli.tables import table as tables
 
 def fit_whole(inputs: Inputs, source: tables.Place, how: Values, target: Path) -> Model:
     """Write a model of a table and return it; the table is in memory."""
-    table = read_table(source, how, inputs.schema, checksum=True)
+    table = read_table(source, how, inputs.schema, checksum=True, may_set_aside=True)
+    warn_of_rejects(len(table.rejects), source)
     fitted = inputs.learn(fit, table, source, how)
     fitted.save(target, overwrite=inputs.run.overwrite)
     return fitted
@@ -23,15 +24,16 @@ def fit_in_blocks(inputs: Inputs, source: tables.Place, how: Values, target: Pat
     """Write a model of a table and return it; the table's cells are on disk."""
     near = target.resolve().parent
     with (
-        stored_table(source, how, inputs.schema, directory=near) as table,
+        stored_table(source, how, inputs.schema, directory=near, may_set_aside=True) as table,
         Display(quiet=inputs.run.quiet) as display,
     ):
+        warn_of_rejects(table.rejected, source)
         fitted = fit_stored(
             table,
             inputs.schema,
             name=source.name,
             progress=display,
-            sources=with_table(inputs.sources, source, how, table.sha256),
+            sources=with_table(inputs.sources, source, how, table),
             near=near,
             **inputs.limits,
             **inputs.settings.as_dict(),

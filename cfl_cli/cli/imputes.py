@@ -97,7 +97,7 @@ def impute_in_blocks(
                 schema,
                 name=source.name,
                 progress=display,
-                sources=with_table(inputs.sources, source, how, table.sha256),
+                sources=with_table(inputs.sources, source, how, table),
                 near=near,
                 keep_model=keep_model,
                 diagnostics=outputs.diagnostics is not None,

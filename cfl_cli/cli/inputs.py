@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from cfl_cli.cli.given import Values
 from cfl_cli.cli.log import LOG
 from cfl_cli.cli.progress import Display
-from cfl_cli.core.messages import quote
+from cfl_cli.core.messages import count, quote
 from cfl_cli.core.settings import RunSettings, Settings, override
 from cfl_cli.errors import CflError, DataError, SchemaError, UsageError
 from cfl_cli.jobs.arguments import ENGINE
@@ -21,8 +21,9 @@ from cfl_cli.schema.file import TextFile
 from cfl_cli.schema.model import Schema
 from cfl_cli.tables import foreign, frames
 from cfl_cli.tables import table as tables
-from cfl_cli.tables.blocks import BLOCK, read_options
+from cfl_cli.tables.blocks import BLOCK, Blocks, read_options
 from cfl_cli.tables.encodings import way_out
+from cfl_cli.tables.formats import DELIMITED
 from cfl_cli.tables.table import Place, StoredTable, Table
 from cfl_cli.trust.report import Sources
 
@@ -59,7 +60,7 @@ class Inputs:
                 self.schema,
                 name=source.name,
                 progress=display,
-                sources=with_table(self.sources, source, how, table.sha256),
+                sources=with_table(self.sources, source, how, table),
                 **self.limits,
                 **more,
                 **self.settings.as_dict(),
@@ -85,12 +86,17 @@ def load(path: str, given: Values, text: str | None = None, *, data: str | None 
     )
 
 
-def with_table(sources: Sources, source: Place, how: Values, checksum: str | None) -> Sources:
+def with_table(
+    sources: Sources, source: Place, how: Values, table: Table | StoredTable | Blocks
+) -> Sources:
     """Return where a result came from, with the table; `how` it was read is what was given."""
+    columns = table if isinstance(table, Table) else table.empty
+    checksum = table.sha256() if isinstance(table, Blocks) else table.sha256
     reading = {name: value for name, value in how.items() if name != "output_format"}
     reading |= {"sheet": source.sheet} if source.sheet else {}
     name = tables.name_of(source.path)
-    return replace(sources, table=name, table_sha256=checksum, reading=reading)
+    renamed = {one.now: one.name for one in columns.renamed}
+    return replace(sources, table=name, table_sha256=checksum, reading=reading, renamed=renamed)
 
 
 def check_is_schema(path: str, data: str | None = None) -> None:
@@ -194,7 +200,7 @@ def unreadable(data: str, how: Values, schema: str) -> CflError | None:
 
 def columns_to_show(how: Values, schema: Schema) -> tuple[str, ...]:
     """Return the columns that show how a table is written: CFs, which all have; none if given."""
-    said = {"delimiter", "quote", "encoding"} & {*how}
+    said = DELIMITED & {*how}
     return () if said else tuple(schema.complementary)
 
 
@@ -267,10 +273,10 @@ def check_names(
     from cfl_cli.tables.sniff import DELIMITERS, is_number, shown  # noqa: PLC0415 — the same
 
     number = next((name for name in names if is_number(name)), None)
-    if number is not None and not {*names} & {*schema.columns}:
+    if number is not None and signs.get("header") != "none" and not {*names} & {*schema.columns}:
         raise DataError(
             f"{place.name}: line 1 looks like data, such as {quote(number)}: add a header above "
-            "it, a line that names the columns",
+            "it, a line that names the columns, or add --header none, also to `cfl init`",
             cause="file-header",
         )
     now = read_options(place, set_aside=False, **signs).signs.get("delimiter", kind.delimiter)
@@ -293,10 +299,9 @@ def _cells_of(line: str, sign: str) -> set[str]:
 
 def signs_of(how: Values, place: Place, file: TextFile | None = None) -> dict[str, str | None]:
     """Return how a text table is written, as far as it was given or the schema's `file` says it."""
-    names = ("delimiter", "quote", "encoding")
     is_delimited = "delimiter" in place.format.kind.signs
-    said = {name: getattr(file, name) for name in names} if file and is_delimited else {}
-    return {name: how.get(name) or said.get(name) for name in names}
+    said = {name: getattr(file, name) for name in DELIMITED} if file and is_delimited else {}
+    return {name: how.get(name) or said.get(name) for name in sorted(DELIMITED)}
 
 
 @dataclass(frozen=True)
@@ -311,12 +316,19 @@ class Found:
 def read_sniffed(place: Place, how: Values) -> Found:
     """Return the table at a place, and what was found out about a text that `how` does not say."""
     given = {name: sign for name, sign in signs_of(how, place).items() if sign is not None}
-    table, found = tables.read_sniffed(place, **given)
+    table, found = tables.read_sniffed(place, set_aside=sets_aside(how), **given)
     warn_of_cells(table, place, None)
+    warn_of_rejects(len(table.rejects), place)
     if found is None:
         return Found(table, None, ())
     entries = {**found.signs, **given}
     return Found(table, TextFile(**entries), tuple(found.notes()))
+
+
+def warn_of_rejects(rejected: int, place: Place) -> None:
+    """Say that bad records are left out, where no file takes them."""
+    if rejected:
+        LOG.warning(f"{place.name}: {count(rejected, 'bad record')} left out")
 
 
 def of_model(model: "Kept", given: Values) -> tuple[Settings, RunSettings]:

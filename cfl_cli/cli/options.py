@@ -7,7 +7,8 @@ import typer
 
 from cfl_cli.cli.show import RENDERERS
 from cfl_cli.core.entries import Setting
-from cfl_cli.core.kinds import Choice, FileName, Kind
+from cfl_cli.core.kinds import Choice, FileName, Kind, Switch
+from cfl_cli.tables.csv_choices import CHOICES, YES
 from cfl_cli.tables.formats import FORMATS, KINDS, Packing
 
 
@@ -57,6 +58,15 @@ class Files(Columns):
     """Names of files: an option that is repeated."""
 
     metavar = "FILE"
+
+
+@dataclass(frozen=True)
+class YesOrNo(Switch):
+    """On or off, in the words that a schema has for it."""
+
+    def read(self, value: object) -> Any:
+        """Return the word."""
+        return YES if super().read(value) else "no"
 
 
 @dataclass(frozen=True)
@@ -129,7 +139,7 @@ DELIMITER = described(
 QUOTE = described(
     "quote",
     Text("CHAR"),
-    "Quote character of a text table.",
+    "Quote character of a text table; or none.",
     panel="input",
     default_text="the schema's `file`, else \"",
 )
@@ -139,6 +149,55 @@ ENCODING = described(
     "Encoding of a text table.",
     panel="input",
     default_text="the schema's `file`, else UTF-8",
+)
+ESCAPE = described(
+    "escape",
+    Text("CHAR"),
+    "Character of a text table that takes the meaning of the next one, such as \\; or none.",
+    panel="input",
+    default_text="the schema's `file`, else none",
+)
+LINE_END = described(
+    "line_end",
+    Choice(CHOICES["line_end"]),
+    "What ends a line of a text table. lf: LF or CRLF; cr: a carriage return alone, too.",
+    panel="input",
+    default_text="the schema's `file`, else lf",
+)
+HEADER = described(
+    "header",
+    Text("N|none", words=("none",)),
+    "The line of a text table that names the columns, from 1; none: no line does, and the columns "
+    "are called column_1, column_2 and so on.",
+    panel="input",
+    default_text="the schema's `file`, else the first line that is not left out",
+)
+SKIP_LINES = described(
+    "skip_lines",
+    Text("N"),
+    "How many lines at the beginning of a text table hold no rows.",
+    panel="input",
+    default_text="the schema's `file`, else 0",
+)
+RENAME_COLUMNS = replace(
+    described(
+        "rename_columns",
+        YesOrNo(),
+        "Make up names for columns of a text table that have none (column_3), or that of another "
+        "(age_2).",
+        panel="input",
+        default_text="the schema's `file`, else off",
+    ),
+    opposite="--no-rename-columns",
+)
+RAGGED = described(
+    "ragged",
+    Choice(CHOICES["ragged"]),
+    "What to do with records of a text table that have more or fewer cells than there are columns. "
+    "fail: refuse the table; fill: short ones get empty cells, long ones new columns, and blank "
+    "lines are left out.",
+    panel="input",
+    default_text="the schema's `file`, else fail",
 )
 CHECKED_ENCODING = variant(
     ENCODING,
@@ -155,12 +214,23 @@ ON_BAD_ROW = described(
     panel="input",
     default="fail",
 )
+LEAVING_OUT = variant(
+    ON_BAD_ROW,
+    "What to do with bad records of a text table. fail: refuse the table; set-aside: leave them "
+    "out, and say how many there are.",
+)
+SIGNS = (DELIMITER, QUOTE, ENCODING, ESCAPE, LINE_END, HEADER, SKIP_LINES, RENAME_COLUMNS, RAGGED)
 SNIFFING = (
     INPUT_FORMAT,
-    *(replace(one, default_text="as the file shows") for one in (DELIMITER, QUOTE, ENCODING)),
+    *(replace(one, default_text="as the file shows") for one in SIGNS[:3]),
+    *(
+        replace(one, default_text=one.default_text.removeprefix("the schema's `file`, else "))
+        for one in SIGNS[3:]
+    ),
+    LEAVING_OUT,
 )
-READING = (INPUT_FORMAT, DELIMITER, QUOTE, ENCODING)
-READING_AND_WRITING = (*READING, ON_BAD_ROW, OUTPUT_FORMAT)
+READING = (INPUT_FORMAT, *SIGNS, LEAVING_OUT)
+READING_AND_WRITING = (INPUT_FORMAT, *SIGNS, ON_BAD_ROW, OUTPUT_FORMAT)
 FORMAT = described(
     "format",
     Choice(tuple(RENDERERS)),

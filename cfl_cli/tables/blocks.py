@@ -109,7 +109,8 @@ def read_options(place: Place, *, set_aside: bool | None, **signs: str | None) -
     }
     for option in given:
         if option not in kind.signs:
-            raise UsageError(f"--{option} does not apply to {place.name}, which is {place.format}")
+            typed = option.replace("_", "-")
+            raise UsageError(f"--{typed} does not apply to {place.name}, which is {place.format}")
     return ReadOptions(
         kind, place.name, given, set_aside, place.sheet, is_file=place.path is not None
     )

@@ -12,6 +12,7 @@ from cfl_cli.tables import frames
 from cfl_cli.tables.formats import FileKind
 from cfl_cli.tables.source import Source
 
+OR_ASIDE = ", or add --on-bad-row set-aside"
 Reject = tuple[int, str, str]  # a record set aside: its line, the cause, its text
 
 
@@ -22,6 +23,15 @@ class CellNote:
     column: str | None  # None: of the whole table
     text: str  # of the cells
     message: str  # names them, and the way out
+
+
+@dataclass(frozen=True)
+class Renamed:
+    """A column whose name was made up, because it had none or that of another."""
+
+    number: int  # from 1
+    name: str  # in the file
+    now: str
 
 
 @dataclass(frozen=True)
@@ -44,6 +54,7 @@ class Table:
     notes: tuple[CellNote, ...] = ()
     sha256: str | None = None  # of the whole file as it is; None: not asked for
     layout: Layout | None = None  # of the whole table, if it is a folder
+    renamed: tuple[Renamed, ...] = ()  # columns of a text table
 
 
 @dataclass(frozen=True)
@@ -64,7 +75,7 @@ class ReadOptions:
 
     kind: FileKind
     name: str  # what messages call the table
-    signs: Mapping[str, str] = field(default_factory=dict)  # delimiter, quote, encoding, if given
+    signs: Mapping[str, str] = field(default_factory=dict)  # delimiter, header …, if given
     set_aside: bool | None = (
         None  # bad records; else they are an error. None: nobody can ask for it
     )
@@ -74,7 +85,7 @@ class ReadOptions:
     @property
     def or_aside(self) -> str:
         """Return the other way out for a bad record, where there is one."""
-        return ", or add --on-bad-row set-aside" if self.set_aside is False else ""
+        return OR_ASIDE if self.set_aside is False else ""
 
 
 @dataclass(frozen=True)

@@ -7,6 +7,7 @@ are scanned first; what passes is parsed by polars, and the numbers of records a
 import codecs
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from itertools import islice
 from typing import IO, Any, NamedTuple
 
@@ -17,6 +18,7 @@ from cfl_cli.core.messages import quote
 from cfl_cli.errors import PROBLEMS_SHOWN, DataError
 from cfl_cli.tables import csv_hints, csv_sheets, frames
 from cfl_cli.tables.codec import (
+    CellNote,
     Contents,
     ReadOptions,
     Table,
@@ -25,8 +27,10 @@ from cfl_cli.tables.codec import (
     mixed_columns,
     nul_names,
 )
-from cfl_cli.tables.csv_scan import Signs
-from cfl_cli.tables.csv_sheets import Dialect, MisshapenError, Sheet
+from cfl_cli.tables.csv_dialect import Dialect
+from cfl_cli.tables.csv_header import Columns, MisshapenError, notes
+from cfl_cli.tables.csv_records import Signs
+from cfl_cli.tables.csv_sheets import Sheet
 from cfl_cli.tables.encodings import to_utf8, utf8_lines
 from cfl_cli.tables.source import Source, roomy
 
@@ -34,25 +38,27 @@ from cfl_cli.tables.source import Source, roomy
 class Sums(NamedTuple):
     """What a table consists of."""
 
-    header: list[str]
+    columns: Columns
     height: int
     rejected: int
+    notes: tuple[CellNote, ...]  # on what was put right
 
 
 def read(data: bytes, options: ReadOptions) -> Table:
     """Return the table, all cells text."""
-    dialect = _dialect(options)
+    dialect = Dialect.of(options)
     text = to_utf8(data, name=options.name, encoding=dialect.encoding, in_schema=True)
     with _well_formed(options), _explained(lambda: [text], dialect, options) as check:
         sheets = list(csv_sheets.sheets([text], dialect, options))
-        check(_refuse_bad(sheets, options))
-        tables = [_table(sheet, options) for sheet in sheets]
-    return joined(tables)
+        sums = _refuse_bad(sheets, options)
+        check(sums)
+        tables = [_table(sheet, sums.columns, options) for sheet in sheets]
+    return replace(joined(tables), notes=sums.notes, renamed=sums.columns.renamed)
 
 
 def scan(source: Source, options: ReadOptions) -> Contents:
     """Check the table, and return how to get at its rows, all cells text."""
-    dialect = _dialect(options)
+    dialect = Dialect.of(options)
 
     def texts() -> Iterator[bytes]:
         return utf8_lines(
@@ -61,17 +67,20 @@ def scan(source: Source, options: ReadOptions) -> Contents:
             encoding=dialect.encoding,
             limit=roomy(),
             in_schema=True,
+            returns=dialect.signs.returns,
         )
 
     def tables() -> Iterator[Table]:
         with _well_formed(options):
             for sheet in csv_sheets.sheets(texts(), dialect, options):
-                yield _table(sheet, options)
+                yield _table(sheet, sums.columns, options)
 
     with _well_formed(options), _explained(texts, dialect, options) as check:
         sums = _refuse_bad(csv_sheets.sheets(texts(), dialect, options), options)
         check(sums)
-    empty = Table(_parse(b"", sums.header, dialect.signs))
+    columns = sums.columns
+    frame = _parse(b"", columns.names, dialect.signs)
+    empty = Table(frame, notes=sums.notes, renamed=columns.renamed)
     return Contents(empty, sums.height, sums.rejected, tables, plain=True)
 
 
@@ -85,13 +94,13 @@ def _explained(
     """
 
     def check(sums: Sums) -> None:
-        if len(sums.header) == 1:
+        if len(sums.columns.names) == 1:
             csv_hints.refuse_lone_column(_beginning(texts()), dialect, options)
 
     try:
         yield check
     except MisshapenError as error:
-        hint = csv_hints.explained(_beginning(texts()), dialect, options)
+        hint = csv_hints.explained(_beginning(texts()), dialect, options, error)
         raise hint or error from None
 
 
@@ -107,13 +116,8 @@ def _beginning(texts: Iterable[bytes]) -> bytes:
     return (
         data
         if len(data) <= csv_hints.ENOUGH
-        else data[: data.rfind(b"\n", 0, csv_hints.ENOUGH) + 1]
+        else data[: max(data.rfind(end, 0, csv_hints.ENOUGH) for end in (b"\n", b"\r")) + 1]
     )
-
-
-def _dialect(options: ReadOptions) -> Dialect:
-    signs = {"delimiter": options.kind.delimiter, **options.signs}
-    return Dialect(**signs, certain="delimiter" in options.signs)
 
 
 @contextmanager
@@ -172,34 +176,33 @@ class CsvWriter:
 
 def _refuse_bad(sheets: Iterable[Sheet], options: ReadOptions) -> Sums:
     """Return the sums of all sheets; raise if there are bad records, and they are an error."""
-    header: list[str] = []
+    columns = Columns([])
     problems: list[str] = []
-    height = rejected = 0
+    height = rejected = widest = fewer = more = left_out = 0
     for sheet in sheets:
-        header = sheet.header
+        columns = sheet.columns
         height += sheet.height
         rejected += sheet.rejected
+        widths = sheet.widths
+        widest, fewer, more = max(widest, widths[0]), fewer + widths[1], more + widths[2]
+        left_out += sheet.left_out
         if not options.set_aside:
             causes = islice(sheet.causes(), PROBLEMS_SHOWN - len(problems))
             problems += (
-                f"{options.name}: line {line}: {cause}{_way_out(cause)}{options.or_aside}"
+                f"{options.name}: line {line}: {cause}{csv_hints.of_record(cause, options)}"
                 for line, cause in causes
             )
     if problems:
         raise MisshapenError(*problems, more=rejected - len(problems))
-    return Sums(header, height, rejected)
+    wide = columns.widened(widest)
+    put_right = [*notes(columns, wide, fewer=fewer, more=more, left_out=left_out)]
+    return Sums(wide, height, rejected, tuple(CellNote(None, "", one) for one in put_right))
 
 
-def _way_out(cause: str) -> str:
-    """Return what to do about a bad record, unless the cause says it."""
-    if ": " in cause:
-        return ""
-    return ": delete it" if cause == csv_sheets.BLANK else ": correct it"
-
-
-def _table(sheet: Sheet, options: ReadOptions) -> Table:
+def _table(sheet: Sheet, columns: Columns, options: ReadOptions) -> Table:
     """Return the good records of a sheet, and the others as rejects."""
-    frame = _parse(sheet.good(), sheet.header, sheet.signs)
+    data = sheet.good(len(columns.names))
+    frame = _parse(data, columns.names, sheet.signs._replace(quote=sheet.strict_quote))
     if frame.height != sheet.height:
         raise DataError(
             f"{options.name}: {sheet.height:,} records, but polars reads {frame.height:,}: "

@@ -7,64 +7,34 @@ The bytes are scanned 64 at a time, as bits. With q for the bits of the quotes,
 is 1 from every opening quote up to its closing one. Delimiters and line ends count outside.
 """
 
-import sys
 from collections.abc import Iterator
-from dataclasses import dataclass
 from itertools import chain, repeat
-from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from cfl_cli.core.arrays import Ints, Mask
+from cfl_cli.tables.csv_escapes import masked
+from cfl_cli.tables.csv_lines import sorted_lines
+from cfl_cli.tables.csv_records import (
+    BEHIND,
+    NEVER,
+    NEWLINE,
+    OPEN,
+    RETURN,
+    WITHIN,
+    BadRecord,
+    Bytes,
+    Fault,
+    Records,
+    Signs,
+    next_line,
+)
 from cfl_cli.tables.encodings import LONE_RETURN
 
-Bytes = npt.NDArray[np.uint8]
 Words = npt.NDArray[np.uint64]  # 64 yes-or-no answers each, the first in the lowest bit
 
-NEWLINE, RETURN = ord("\n"), ord("\r")
 BLOCKS = [1 << power for power in range(16, 23)]  # bytes scanned at once: more and more
-
-WITHIN = "a quote inside an unquoted field: quote the whole field and double the quotes in it"
-BEHIND = "text after a closing quote: double the quotes inside a field"
-OPEN = "a quote opened here is never closed: close it, or quote the field and double it"
-NEVER = sys.maxsize  # the position of what does not occur
-
-
-class Signs(NamedTuple):
-    """The characters that delimit and quote cells."""
-
-    delimiter: str
-    quote: str
-
-
-class Fault(NamedTuple):
-    """The position of a misplaced character, and what is wrong with it."""
-
-    position: int
-    cause: str
-
-
-@dataclass(frozen=True)
-class BadRecord:
-    """A stretch of bytes that is not a record of this table."""
-
-    start: int
-    stop: int
-    position: int  # of the byte at fault
-    cause: str
-
-
-@dataclass(frozen=True)
-class Records:
-    """Where the records of a table begin and end, and how many cells each has."""
-
-    starts: Ints
-    ends: Ints  # without the line feed
-    widths: Ints
-
-    def __getitem__(self, which: slice | Mask) -> "Records":
-        return Records(self.starts[which], self.ends[which], self.widths[which])
 
 
 def find_records(
@@ -75,33 +45,23 @@ def find_records(
     At a misplaced character, the scan stops or, with `go_on`, begins anew with the next line. If
     `data` is not the last of a text, it ends with a line, and a record that goes on is left out.
     """
-    view = np.frombuffer(data, dtype=np.uint8)
-    pieces, bad = [], []
-    offset = 0
-    used = len(data)
-    while offset < len(data):
-        ends, delimiters, fault = scan(view[offset:], signs)
-        starts = np.concatenate([np.zeros(1, np.int64), ends + 1])
-        widths = np.diff(delimiters, prepend=0) + 1
-        pieces.append(Records(starts[:-1] + offset, ends + offset, widths))
-        if fault is None:
-            break
-        start = int(starts[-1]) + offset
-        if fault.cause == OPEN and not last:
-            used = start
-            break
-        line_end = data.find(b"\n", offset + fault.position)
-        stop = len(data) if line_end < 0 else line_end + 1
-        bad.append(BadRecord(start, stop, fault.position + offset, fault.cause))
-        if not go_on:
-            break
-        offset = stop
-    nothing = Records(*(np.empty(0, np.int64),) * 3)
-    starts, ends, widths = (
-        np.concatenate([getattr(piece, name) for piece in [nothing, *pieces]])
-        for name in ("starts", "ends", "widths")
-    )
-    return Records(starts, ends, widths), bad, used
+    text = masked(data, signs)  # in which escaped characters mean nothing
+    view = np.frombuffer(text, dtype=np.uint8)
+    ends, delimiters, fault = scan(view, signs)
+    starts = np.concatenate([np.zeros(1, np.int64), ends + 1])
+    records = Records(starts[:-1], ends, np.diff(delimiters, prepend=0) + 1)
+    if fault is None:
+        if last or not len(ends) or ends[-1] < len(data):
+            return records, [], len(data)
+        return records[:-1], [], int(starts[-2])  # its line end is escaped
+    start = int(starts[-1])
+    if go_on:
+        others, bad, used = sorted_lines(text, signs, start, last=last)
+        return Records.joined([records, others]), bad, used
+    if fault.cause == OPEN and not last:
+        return records, [], start
+    stop = next_line(text, fault.position, signs)
+    return records, [BadRecord(start, stop, fault.position, fault.cause)], len(data)
 
 
 def scan(data: Bytes, signs: Signs) -> tuple[Ints, Ints, Fault | None]:
@@ -109,7 +69,7 @@ def scan(data: Bytes, signs: Signs) -> tuple[Ints, Ints, Fault | None]:
 
     Nothing after a fault is returned.
     """
-    delimiter, mark = ord(signs.delimiter), ord(signs.quote)
+    delimiter, mark = ord(signs.delimiter), signs.quote and ord(signs.quote)
     ends, before_ends = [np.empty(0, np.int64)], [np.empty(0, np.int64)]
     inside, opened, counted = False, 0, 0
     for start, stop in _blocks(len(data)):
@@ -117,21 +77,25 @@ def scan(data: Bytes, signs: Signs) -> tuple[Ints, Ints, Fault | None]:
         padded = np.full(stop - start + 3, NEWLINE, dtype=np.uint8)
         low, high = max(start - 1, 0), min(stop + 2, len(data))
         padded[low - start + 1 : high - start + 1] = data[low:high]
-        newlines, delimiters, quotes = padded == NEWLINE, padded == delimiter, padded == mark
+        newlines, delimiters = padded == NEWLINE, padded == delimiter
+        quotes = padded == mark if mark else np.zeros(len(padded), dtype=bool)
         returns = padded == RETURN
         here = slice(1, stop - start + 1)
-        lone = returns[here] & ~newlines[2:-1]
-        lone[-1] |= stop == len(data) and returns[stop - start]
-        faults = [Fault(_first(_pack(lone)), LONE_RETURN)]
+        lone = returns.copy()
+        lone[:-1] &= ~newlines[1:]
+        lone[stop - start] |= stop == len(data) and returns[stop - start]
+        if signs.returns:
+            newlines, lone = newlines | lone, np.zeros(len(padded), dtype=bool)
+        faults = [Fault(_first(_pack(lone[here])), LONE_RETURN)]
         line_ends = np.flatnonzero(newlines[here])
         outside = _pack(delimiters[here])
         if inside or quotes[here].any():
             quoted = _pack(quotes[here])
             state = _prefix_xor(quoted, inside=inside)  # 1 from an opening quote to its closing
             edges = delimiters | newlines | quotes  # a quote next to a quote is one of a pair
-            closing_edges = edges[2:-1] | (returns[2:-1] & newlines[3:])
+            closing_edges = edges[2:-1] | (returns[2:-1] & (newlines[3:] | signs.returns))
             faults = [
-                Fault(_first(_pack(lone) & ~state), LONE_RETURN),
+                Fault(_first(_pack(lone[here]) & ~state), LONE_RETURN),
                 Fault(_first(quoted & state & ~_pack(edges[:-3])), WITHIN),
                 Fault(_first(quoted & ~state & ~_pack(closing_edges)), BEHIND),
             ]
@@ -150,7 +114,11 @@ def scan(data: Bytes, signs: Signs) -> tuple[Ints, Ints, Fault | None]:
             return np.concatenate(ends), np.concatenate(before_ends), fault
         counted += int(np.bitwise_count(outside).sum())
     unclosed = Fault(opened, OPEN) if inside else None
-    if not inside and len(data) and data[-1] != NEWLINE:
+    if (
+        not inside
+        and len(data)
+        and data[-1] not in ([NEWLINE, RETURN] if signs.returns else [NEWLINE])
+    ):
         ends.append(np.array([len(data)]))
         before_ends.append(np.array([counted]))
     return np.concatenate(ends), np.concatenate(before_ends), unclosed

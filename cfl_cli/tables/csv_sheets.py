@@ -1,59 +1,39 @@
 """CSV text, some lines at a time → sheets: records that fit the header, and those that do not."""
 
 import csv
-import io
-from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from itertools import chain
 
 import numpy as np
 
 from cfl_cli.core.arrays import Mask
-from cfl_cli.core.messages import count, quote
-from cfl_cli.errors import DataError, UsageError
+from cfl_cli.core.messages import count
+from cfl_cli.errors import DataError
 from cfl_cli.tables.codec import ReadOptions, Reject
-from cfl_cli.tables.csv_scan import RETURN, BadRecord, Records, Signs, find_records
-from cfl_cli.tables.encodings import check_encoding, exhaust, line_of
-from cfl_cli.tables.sep_line import sep_line
+from cfl_cli.tables.csv_dialect import Dialect
+from cfl_cli.tables.csv_escapes import active, split, undone
+from cfl_cli.tables.csv_header import (
+    Columns,
+    MisshapenError,
+    NamesError,
+    Start,
+    begun,
+    checked,
+    made_up,
+)
+from cfl_cli.tables.csv_records import NEWLINE, RETURN, BadRecord, Records, Signs
+from cfl_cli.tables.csv_scan import find_records
+from cfl_cli.tables.encodings import exhaust, line_of
 
 BLANK = "a blank line"
-
-
-class MisshapenError(DataError):
-    """Records that do not fit together, perhaps because other signs separate their cells."""
-
-
-@dataclass(frozen=True)
-class Dialect:
-    """The delimiter, quote and encoding that a table is written with."""
-
-    delimiter: str = ","
-    quote: str = '"'
-    encoding: str = "utf-8"
-    certain: bool = False  # the user gave the delimiter, so no first line changes it
-
-    def __post_init__(self) -> None:
-        for option, sign in (("--delimiter", self.delimiter), ("--quote", self.quote)):
-            if len(sign) != 1 or not sign.isascii() or sign in "\r\n\0":
-                raise UsageError(
-                    f"{option}: expected one ASCII character or tab, found {quote(sign)}"
-                )
-        if self.delimiter == self.quote:
-            raise UsageError(f"--delimiter and --quote are both {quote(self.quote)}")
-        check_encoding(self.encoding)
-
-    @property
-    def signs(self) -> Signs:
-        """Return the characters that delimit and quote cells."""
-        return Signs(self.delimiter, self.quote)
+QUOTE = '"'  # of what is made of escapes, if the table has none
 
 
 @dataclass(frozen=True)
 class Sheet:
     """Some records of a table, one after the other."""
 
-    header: list[str]
+    columns: Columns
     signs: Signs  # that delimit and quote its cells
     data: bytes  # with these records, and perhaps others
     body: Records
@@ -61,6 +41,7 @@ class Sheet:
     bad: list[BadRecord]  # the others, and stretches that are no records
     line: int  # lines of the table before `data`
     blanks: range  # the lines before this sheet that are blank, and no longer at the end
+    left_out: int = 0  # blank lines that nobody minds
 
     @property
     def height(self) -> int:
@@ -72,15 +53,56 @@ class Sheet:
         """Bad ones."""
         return len(self.blanks) + len(self.bad)
 
-    def good(self) -> bytes:
-        """Return the bytes of the good records."""
+    @property
+    def widths(self) -> tuple[int, int, int]:
+        """The cells of the widest good record, and how many have fewer or more than the header."""
+        widths, usual = self.body.widths[self.fits], len(self.columns.names)
+        widest = int(widths.max()) if len(widths) else 0
+        return widest, int((widths < usual).sum()), int((widths > usual).sum())
+
+    @property
+    def strict_quote(self) -> str | None:
+        """The quote of what `good` returns."""
+        return self.signs.quote or (QUOTE if self.signs.escape else None)
+
+    def good(self, width: int) -> bytes:
+        """Return the bytes of the good records, as RFC 4180 has them, all with `width` cells."""
         if not self.height:
             return b""
+        kept = self.body[self.fits]
+        missing = width - kept.widths
+        escapes = active(self.data, self.signs)
+        if missing.any() or len(escapes) or self.left_out or not (self.signs.quote or self._plain):
+            return self._rewritten(kept, missing.tolist(), escapes)
         begin, pieces = int(self.body.starts[0]), []
         for record in self.bad:
             pieces.append(self.data[begin : record.start])
             begin = max(begin, record.stop)
         return b"".join([*pieces, self.data[begin : int(self.body.ends[-1]) + 1]])
+
+    @property
+    def _plain(self) -> bool:
+        """Whether nothing has to be quoted, though there is no quote."""
+        return self.strict_quote is None or QUOTE.encode() not in self.data
+
+    def _rewritten(
+        self, kept: Records, missing: list[int], escapes: "np.typing.NDArray[np.int64]"
+    ) -> bytes:
+        """Return records without escapes and with all their cells."""
+        bounds = zip(kept.starts.tolist(), kept.ends.tolist(), strict=True)
+        records = [self.data[start:end].removesuffix(b"\r") for start, end in bounds]
+        if self.signs.escape and (mark := self.strict_quote):
+            here = np.searchsorted(escapes, kept.starts) < np.searchsorted(escapes, kept.ends)
+            if self.signs.quote is None:
+                here |= np.array([mark.encode() in record for record in records])
+            places = np.flatnonzero(here).tolist()
+            found = undone([records[place] for place in places], self.signs, mark=mark)
+            for place, record in zip(places, found, strict=True):
+                records[place] = record
+        sign = self.signs.delimiter.encode()
+        return b"".join(
+            record + sign * more + b"\n" for record, more in zip(records, missing, strict=True)
+        )
 
     def causes(self) -> Iterator[tuple[int, str]]:
         """Yield the line at fault and the cause of every bad record."""
@@ -104,77 +126,108 @@ def sheets(texts: Iterable[bytes], dialect: Dialect, options: ReadOptions) -> It
 
     If bad records are an error, nothing after the first misplaced character is looked at.
     """
-    header: list[str] | None = None
-    blanks = range(0)
-    texts, signs, line = _without_sep_line(iter(texts), dialect)
-    for data, records, bad, before in _scanned(
-        texts, signs, line=line, go_on=bool(options.set_aside)
-    ):
-        body, blank = records, _blank(data, records)
-        if header is None:
-            try:
-                header = _header(data, records, bad, name=options.name, signs=signs, line=before)
-            except DataError:
-                exhaust(texts)
-                raise
-            body, blank = records[1:], blank[1:]
-        sheet, blanks = _sheet(header, signs, data, body, blank, bad, before, blanks)
-        yield sheet
-    if header is None:
-        nothing, _, _ = find_records(b"", signs, go_on=False)
-        _header(b"", nothing, [], name=options.name, signs=signs, line=line)
+    start = begun(iter(texts), dialect)
+    columns, blanks, before = None, range(0), start.line
+    try:
+        columns = _columns_above(start, dialect, options)
+        for data, records, bad, before in _scanned(start, go_on=bool(options.set_aside)):
+            body, blank = records, _blank(data, records)
+            if columns is None and dialect.has_header:
+                names = _header(
+                    data, records, bad, name=options.name, signs=start.signs, line=before
+                )
+                columns = checked(names, dialect, name=options.name, line=before + 1)
+                body, blank = records[1:], blank[1:]
+            elif columns is None and not blank.all():
+                columns = made_up(int(records.widths[~blank][0]))
+            known = columns or Columns([])
+            if dialect.fills:
+                yield Sheet(
+                    known, start.signs, data, body, ~blank, bad, before, range(0), int(blank.sum())
+                )
+                continue
+            sheet, blanks = _sheet(known, start.signs, data, body, blank, bad, before, blanks)
+            yield sheet
+        if columns is None:
+            raise _empty(start, dialect, options)
+    except DataError:
+        exhaust(start.texts)
+        raise
 
 
-def _without_sep_line(
-    texts: Iterator[bytes], dialect: Dialect
-) -> tuple[Iterator[bytes], Signs, int]:
-    """Return the text without a first line that names the delimiter, its signs and lines left out.
-
-    The user's own word wins over that line.
-    """
-    first = next(texts, b"")
-    sign, start = sep_line(first)
-    if sign is None or sign == dialect.quote:
-        return chain([first], texts), dialect.signs, 0
-    signs = dialect.signs if dialect.certain else Signs(sign, dialect.quote)
-    return chain([first[start:]], texts), signs, 1
+def _columns_above(start: Start, dialect: Dialect, options: ReadOptions) -> Columns | None:
+    """Return the columns by a header among the lines that are left out, if it is there."""
+    line = dialect.header_line
+    if start.above is None or line is None:
+        return None
+    records, bad, _ = find_records(start.above, start.signs, go_on=False)
+    names = _header(start.above, records, bad, name=options.name, signs=start.signs, line=line - 1)
+    return checked(names, dialect, name=options.name, line=line)
 
 
-def _scanned(
-    texts: Iterator[bytes], signs: Signs, *, line: int, go_on: bool
-) -> Iterator[tuple[bytes, Records, list[BadRecord], int]]:
+def _empty(start: Start, dialect: Dialect, options: ReadOptions) -> DataError:
+    """Return that there is no header, or no row to count the columns by."""
+    asked = max(dialect.skipped, (dialect.header_line or 1) - 1)
+    if asked and start.line <= asked:
+        option = "--skip-lines" if dialect.skipped == asked else "--header"
+        there = f"the table has no more than {count(start.line, 'line')}"
+        return DataError(f"{options.name}: {there}: lower {option}")
+    if not dialect.has_header:
+        return DataError(f"{options.name}: no rows, so nothing says how many columns there are")
+    return NamesError(
+        f"{options.name}: the header is empty: line {start.line + 1} must name the columns"
+    )
+
+
+def _scanned(start: Start, *, go_on: bool) -> Iterator[tuple[bytes, Records, list[BadRecord], int]]:
     """Yield text with its records, those that are none, and the lines before it.
 
     A record that goes on in the next piece of text waits for it. If it is long, it waits for as
-    much as there is of it, so that it is not scanned too often. `line` lines are left out before.
+    much as there is of it, so that it is not scanned too often.
     """
     used = wanted = 0
-    data = b""
+    data, line, signs = b"", start.line, start.signs
     held: list[bytes] = []
-    for text in texts:
+    whole = (b"\n", b"\r") if signs.returns else b"\n"
+    for text in start.texts:
         held.append(text)
-        last = not text.endswith(b"\n")
+        last = not text.endswith(whole)
         if not last and sum(map(len, held)) < wanted:
             continue
         line += data.count(b"\n", 0, used)
         data = b"".join(held)
         records, bad, used = find_records(data, signs, go_on=go_on, last=last)
+        data = _with_line_feeds(data, records, bad, signs)
         if len(records.starts) or bad:
             yield data, records, bad, line
         held = [data[used:]] if used < len(data) else []
         wanted = 2 * (len(data) - used)
         if bad and not go_on:
-            exhaust(texts)
+            exhaust(start.texts)
             return
     if held:
         line += data.count(b"\n", 0, used)
         data = b"".join(held)
         records, bad, _ = find_records(data, signs, go_on=go_on)
-        yield data, records, bad, line
+        yield _with_line_feeds(data, records, bad, signs), records, bad, line
+
+
+def _with_line_feeds(data: bytes, records: Records, bad: list[BadRecord], signs: Signs) -> bytes:
+    """Return the text with line feeds for the carriage returns that end a line alone."""
+    if not signs.returns or b"\r" not in data:
+        return data
+    view = np.frombuffer(data, dtype=np.uint8).copy()
+    ends = records.ends[records.ends < len(view)]
+    view[ends] = NEWLINE
+    for record in bad:
+        lone = view[record.start : record.stop] == RETURN
+        lone[:-1] &= view[record.start + 1 : record.stop] != NEWLINE
+        view[record.start : record.stop][lone] = NEWLINE
+    return view.tobytes()
 
 
 def _sheet(
-    header: list[str],
+    columns: Columns,
     signs: Signs,
     data: bytes,
     body: Records,
@@ -195,60 +248,41 @@ def _sheet(
         waiting = range(first, first + len(blank) - kept)
     if not kept and not bad:  # only blank lines, after others perhaps
         start = blanks.start if blanks else waiting.start
-        sheet = Sheet(header, signs, data, body[:0], blank[:0], [], line, range(0))
+        sheet = Sheet(columns, signs, data, body[:0], blank[:0], [], line, range(0))
         return sheet, range(start, waiting.stop) if waiting else blanks
     body, blank = body[:kept], blank[:kept]
-    fits = ~blank & (body.widths == len(header))
+    width = len(columns.names)
+    fits = ~blank & (body.widths == width)
+    causes = {
+        wrong: f"{count(wrong, 'cell')}, but {_others(columns)} {width}"
+        for wrong in np.unique(body.widths[~fits]).tolist()
+    }
+    misfits = (column[~fits].tolist() for column in (body.starts, body.ends, body.widths, blank))
     bad = bad + [
-        BadRecord(int(start), int(end) + 1, int(start), BLANK if empty else _misfit(width, header))
-        for start, end, width, empty in zip(
-            *(column[~fits] for column in (body.starts, body.ends, body.widths, blank)), strict=True
-        )
+        BadRecord(start, end + 1, start, BLANK if empty else causes[width])
+        for start, end, width, empty in zip(*misfits, strict=True)
     ]
     bad.sort(key=lambda record: record.start)
-    return Sheet(header, signs, data, body, fits, bad, line, blanks), waiting
+    return Sheet(columns, signs, data, body, fits, bad, line, blanks), waiting
+
+
+def _others(columns: Columns) -> str:
+    """Return what has as many cells as there are columns."""
+    return "the header has" if not columns.made_up else "the first record has"
 
 
 def _header(
     data: bytes, records: Records, bad: list[BadRecord], *, name: str, signs: Signs, line: int
 ) -> list[str]:
-    """Return the columns' names, or raise if they cannot be read or used.
-
-    The first may be empty: so pandas and R write row numbers and names.
-    """
-    first = line + 1
+    """Return the cells of the first record, or raise if it cannot be read."""
     if bad and (not len(records.starts) or bad[0].start < records.starts[0]):
         at = line + line_of(data, bad[0].position)
         raise MisshapenError(f"{name}: line {at}: {bad[0].cause}")
-    text = data[: records.ends[0]].decode() if len(records.ends) else ""
-    reader = csv.reader(
-        io.StringIO(text, newline=""), delimiter=signs.delimiter, quotechar=signs.quote
-    )
+    text = data[: records.ends[0]].decode().removesuffix("\r") if len(records.ends) else ""
     try:
-        header = next(reader, [])
-    except csv.Error as error:
-        raise DataError(f"{name}: line {first}: the header cannot be read: {error}") from None
-    if not any(header):
-        raise MisshapenError(f"{name}: the header is empty: line {first} must name the columns")
-    problems = [
-        f"{name}: line {first}: column {number} has no name: name it, or leave it out"
-        for number, column in enumerate(header[1:], start=2)
-        if not column
-    ]
-    twice = [column for column, times in Counter(header).items() if column and times > 1]
-    if twice and any(column.replace(".", "").isdecimal() for column in header):
-        raise MisshapenError(
-            f"{name}: line {first}: duplicate column {quote(twice[0])}: rename one of them, or if "
-            "this line is data, add a header above it",
-            cause="file-header",
-        )
-    problems += [
-        f"{name}: line {first}: duplicate column {quote(column)}: rename one of them"
-        for column in twice
-    ]
-    if problems:
-        raise MisshapenError(*problems)
-    return header
+        return split(text, signs)
+    except (csv.Error, DataError) as error:
+        raise DataError(f"{name}: line {line + 1}: the header cannot be read: {error}") from None
 
 
 def _blank(data: bytes, records: Records) -> Mask:
@@ -257,7 +291,3 @@ def _blank(data: bytes, records: Records) -> Mask:
     lengths = records.ends - records.starts
     only = view[np.minimum(records.starts, len(view) - 1)]
     return np.asarray((lengths == 0) | ((lengths == 1) & (only == RETURN)))
-
-
-def _misfit(width: int, header: list[str]) -> str:
-    return f"{count(width, 'cell')}, but the header has {len(header)}"

@@ -56,20 +56,23 @@ def utf8_lines(
     encoding: str = DEFAULT,
     limit: int,
     in_schema: bool = False,
+    returns: bool = False,
 ) -> Iterator[bytes]:
     """Yield the same text in pieces of whole lines, or raise the same error after the last chunk.
 
-    A line of more than `limit` bytes is an error, too.
+    A line of more than `limit` bytes is an error, too. `returns`: a carriage return may end one.
     """
     plain = _plain(chunks, name=name, encoding=encoding, in_schema=in_schema)
-    return _checked(_whole_lines(plain, name=name, limit=limit), name=name, in_schema=in_schema)
+    lines = _whole_lines(plain, name=name, limit=limit, returns=returns)
+    return _checked(lines, name=name, in_schema=in_schema)
 
 
 def way_out(option: str, value: str, *, in_schema: bool) -> str:
     """Return how to say how a text table is written: with an option, or in the schema."""
     shown = "tab" if value == "\t" else value
-    typed = f"'{shown}'" if not shown.replace("-", "").isalnum() else shown
-    entry = f'"{shown}"' if typed != shown else shown
+    plain = shown.replace("-", "").isalnum()
+    typed = shown if plain else f'"{shown}"' if shown == "'" else f"'{shown}'"
+    entry = shown if plain else f"'{shown}'" if shown in {'"', "\\"} else f'"{shown}"'
     schema = f", or file: {{{option}: {entry}}} in the schema" if in_schema else ""
     return f"add --{option} {typed}{schema}"
 
@@ -139,11 +142,15 @@ def _recoded(
         )
 
 
-def _whole_lines(chunks: Iterable[bytes], *, name: str, limit: int) -> Iterator[bytes]:
+def _whole_lines(
+    chunks: Iterable[bytes], *, name: str, limit: int, returns: bool
+) -> Iterator[bytes]:
     """Yield the text in pieces that end where a line ends, or the text does."""
     held: list[bytes] = []
     for chunk in chunks:
         end = chunk.rfind(b"\n") + 1
+        if returns:  # the last byte may belong to a line feed that is still to come
+            end = max(end, chunk.rfind(b"\r", 0, -1) + 1)
         if end:
             yield b"".join([*held, chunk[:end]])
             held = []

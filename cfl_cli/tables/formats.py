@@ -23,6 +23,12 @@ NOT_READ = ("xls", "xlsb", "fods", "numbers")  # spreadsheets, but not ones whos
 SAVE_AS = "open it and save it as .xlsx, or as CSV UTF-8"
 
 OUTPUT_OPTION = "--output-format"
+DELIMITED = frozenset(  # the options that say how text with delimiters is written
+    {
+        *("delimiter", "quote", "encoding", "escape", "line_end"),
+        *("header", "skip_lines", "rename_columns", "ragged"),
+    }
+)
 
 
 @dataclass(frozen=True)
@@ -49,7 +55,7 @@ KINDS = {
             "csv",
             "CSV",
             "csv",
-            frozenset({"delimiter", "quote", "encoding"}),
+            DELIMITED,
             ",",
             minds_cells=True,
         ),
@@ -57,7 +63,7 @@ KINDS = {
             "tsv",
             "TSV",
             "csv",
-            frozenset({"delimiter", "quote", "encoding"}),
+            DELIMITED,
             "\t",
             minds_cells=True,
         ),

@@ -8,17 +8,21 @@ with it as strictly as ever, so that a wrong one is refused and not passed on.
 import codecs
 import csv
 import io
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
+from types import MappingProxyType
 
 import numpy as np
 
 from cfl_cli.core.messages import count, quote
 from cfl_cli.errors import DataError
 from cfl_cli.tables import guess_encoding
-from cfl_cli.tables.csv_scan import Records, Signs, find_records
+from cfl_cli.tables.csv_choices import NONE
+from cfl_cli.tables.csv_header import as_given
+from cfl_cli.tables.csv_records import Records, Signs
+from cfl_cli.tables.csv_scan import find_records
 from cfl_cli.tables.encodings import DEFAULT, MARKS, line_of, to_utf8
 from cfl_cli.tables.sep_line import sep_line
 
@@ -100,14 +104,15 @@ class Sniffed:
             )
         for rival in self.rivals:
             yield f"? {shown(rival.delimiter)} would separate {rival.columns} cells in every line"
-        if shape.quote != USUAL_QUOTE:
+        if shape.quote not in (USUAL_QUOTE, NONE):
             yield f"? cells are quoted with {shape.quote}"
         for line in shape.repeated[:SHOWN]:
             yield f"? line {line:,} repeats the header: delete it"
         if len(shape.repeated) > SHOWN:
             yield f"? {len(shape.repeated) - SHOWN:,} more lines repeat the header: delete them"
         if not shape.named:
-            yield "? line 1 looks like cells, not like names: if so, add a line of names above it"
+            above = "add a line of names above it, or --header none"
+            yield f"? line {shape.line} looks like cells, not like names: if so, {above}"
 
 
 def shown(sign: str) -> str:
@@ -116,18 +121,14 @@ def shown(sign: str) -> str:
 
 
 def sniff(
-    data: bytes,
-    *,
-    delimiter: str | None = None,
-    quote: str | None = None,
-    encoding: str | None = None,
-    usual: str = ",",
+    data: bytes, given: Mapping[str, str] = MappingProxyType({}), *, usual: str = ","
 ) -> Sniffed:
     """Return how a text table is written; what is given is not asked for.
 
     `usual` is the delimiter of such files, which wins if all else is equal.
     """
     guess = None
+    delimiter, quote, encoding = map(given.get, ("delimiter", "quote", "encoding"))
     if encoding is None:
         encoding = _evident_encoding(data)
     if encoding is None:
@@ -138,9 +139,12 @@ def sniff(
     except DataError:  # which the reader says
         return Sniffed(encoding, None, usual=usual)
     said, start = sep_line(text)
+    text, start = as_given(text, given)
     shapes = sorted_shapes(text, start, delimiter or said, quote, usual=usual)
     words = guess.words if guess else ()
     sign = shapes[0].delimiter if shapes else usual
+    if {"header", "rename_columns"} & {*given}:  # the user says where the names are, if anywhere
+        shapes = [replace(shape, first=True, named=True, repeated=()) for shape in shapes]
     rivals = tuple(shape for shape in shapes[1:] if shape.merit[:-1] == shapes[0].merit[:-1])
     return Sniffed(
         encoding,
@@ -163,12 +167,15 @@ def sorted_shapes(
 ) -> list[Shape]:
     """Return what signs make of UTF-8 text from `start` on, those that make a table, best first."""
     other = b'"' not in text and OTHER_QUOTE.encode() in text
-    quotes = [quote] if quote else [USUAL_QUOTE, *([OTHER_QUOTE] if other else [])]
+    quotes = [USUAL_QUOTE, *([OTHER_QUOTE] if other else [])]
+    if quote:
+        quotes = [quote]
     shapes = []
     for sign in [delimiter] if delimiter else sorted(DELIMITERS, key=lambda one: one != usual):
         if sign.encode() not in text:
             continue
-        found = [_shape(text, start, Signs(sign, mark)) for mark in quotes if mark != sign]
+        marks = [None if mark == NONE else mark for mark in quotes if mark != sign]
+        found = [_shape(text, start, Signs(sign, mark)) for mark in marks]
         whole = [shape for shape in found if shape is not None]
         if whole:
             shapes.append(whole[-1])  # the other quote only if it passed its test
@@ -217,7 +224,7 @@ def _shape(text: bytes, start: int, signs: Signs) -> Shape | None:
         return None
     return Shape(
         signs.delimiter,
-        signs.quote,
+        signs.quote or NONE,
         columns,
         total,
         share,
@@ -270,7 +277,12 @@ def _is_title(above: Sequence[Sequence[str]], below: Sequence[Sequence[str]]) ->
 def _cells(text: bytes, signs: Signs) -> list[list[str]]:
     """Return the cells of the first records, as far as they can be told apart."""
     lines = io.StringIO(text.decode(), newline="")
-    reader = csv.reader(lines, delimiter=signs.delimiter, quotechar=signs.quote)
+    reader = csv.reader(
+        lines,
+        delimiter=signs.delimiter,
+        quotechar=signs.quote,
+        quoting=csv.QUOTE_MINIMAL if signs.quote else csv.QUOTE_NONE,
+    )
     rows: list[list[str]] = []
     with suppress(csv.Error):  # a cell of more than 128 kB
         rows.extend(islice(reader, LOOKED_AT))

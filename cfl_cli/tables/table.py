@@ -58,7 +58,7 @@ def read(
 ) -> Table:
     """Return the table at a place.
 
-    `signs` are the delimiter, quote and encoding of a text table, where they are not the usual
+    `signs` are the delimiter, encoding, header … of a text table, where they are not the usual
     ones; with the names of its `columns` it is noticed if they are, after all. Bad records are set
     aside with `set_aside`, and an error without; None says that nobody could ask for it. With
     `checksum` the table has that of its file, which is made while the cells are read.
@@ -80,12 +80,14 @@ def read(
         return replace(table(source.own(data, place)), sha256=made.result())
 
 
-def read_sniffed(place: Place, **signs: str | None) -> tuple[Table, "Sniffed | None"]:
+def read_sniffed(
+    place: Place, *, set_aside: bool | None = None, **signs: str | None
+) -> tuple[Table, "Sniffed | None"]:
     """Return the table at a place, and how it is written where `signs` do not say it.
 
     What was found is read as strictly as what is given. None: not a text with delimiters.
     """
-    options = read_options(place, set_aside=None, **signs)
+    options = read_options(place, set_aside=set_aside, **signs)
     if place.is_folder:
         return read(place), None
     kind, data = options.kind, source.whole(place)
@@ -94,9 +96,9 @@ def read_sniffed(place: Place, **signs: str | None) -> tuple[Table, "Sniffed | N
     from cfl_cli.tables.csv_hints import title_above  # noqa: PLC0415 — only drafts need it
     from cfl_cli.tables.sniff import sniff  # noqa: PLC0415 — only drafts need it
 
-    found = sniff(data, **options.signs, usual=kind.delimiter)
+    found = sniff(data, options.signs, usual=kind.delimiter)
     if found.shape and not found.shape.first:
-        raise DataError(f"{place.name}: {title_above(found.shape)}")
+        raise DataError(f"{place.name}: {title_above(found.shape.line)}")
     options = replace(options, signs={**found.signs, **options.signs})
     return codec_of(kind).read(data, options), found
 

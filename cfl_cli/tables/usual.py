@@ -14,7 +14,12 @@ from collections.abc import Collection, Iterable
 from dataclasses import replace
 from itertools import chain
 
+from cfl_cli.errors import DataError
 from cfl_cli.tables.codec import ReadOptions
+from cfl_cli.tables.csv_dialect import Dialect
+from cfl_cli.tables.csv_escapes import split
+from cfl_cli.tables.csv_header import begun, renamed
+from cfl_cli.tables.csv_scan import find_records
 from cfl_cli.tables.encodings import DEFAULT
 
 LONGEST = 1 << 20  # bytes of a header
@@ -28,13 +33,13 @@ def as_usual(
     if not said or not columns or not options.kind.delimiter:
         return options
     chunks = iter(chunks)
-    start = b""
-    while b"\n" not in start and len(start) < LONGEST and (chunk := next(chunks, b"")):
+    start, dialect = b"", Dialect.of(options)
+    lines = max(dialect.skipped, dialect.header_line or 1) + 1
+    while start.count(b"\n") < lines and len(start) < LONGEST and (chunk := next(chunks, b"")):
         start += chunk
     line = start.partition(b"\n")[0].rstrip(b"\r").removeprefix(codecs.BOM_UTF8)
-    as_said = {"delimiter": options.kind.delimiter, **said}
     if {*columns} <= _names(line, options.kind.delimiter) and not (
-        {*columns} <= _names(line, **as_said)
+        {*columns} <= _names_as_said(start, dialect)
     ):
         return replace(options, signs={})
     if _has_single_bytes(said.get("encoding", DEFAULT)) and _is_utf8(chain([start], chunks)):
@@ -44,12 +49,28 @@ def as_usual(
     return options
 
 
-def _names(line: bytes, delimiter: str, quote: str = '"', encoding: str = DEFAULT) -> set[str]:
-    """Return what a header names by some signs; nothing if it cannot be read so."""
+def _names(line: bytes, delimiter: str) -> set[str]:
+    """Return what a header names by the usual signs; nothing if it cannot be read so."""
     try:
-        return {*next(csv.reader([line.decode(encoding)], delimiter=delimiter, quotechar=quote))}
+        return {*next(csv.reader([line.decode()], delimiter=delimiter))}
     except (UnicodeError, csv.Error, StopIteration):
         return set()
+
+
+def _names_as_said(start: bytes, dialect: Dialect) -> set[str]:
+    """Return what the header names where and how a schema says it; nothing if there is none."""
+    if not dialect.has_header:
+        return set()
+    try:
+        text = start.decode(dialect.encoding).removeprefix("\ufeff").encode()
+        found = begun(iter([text]), dialect)
+        header = b"".join(found.texts) if found.above is None else found.above
+        records, _, _ = find_records(header, found.signs, go_on=False)
+        end = int(records.ends[0]) if len(records.ends) else 0
+        names = split(header[:end].decode().removesuffix("\r"), found.signs)
+    except (UnicodeError, csv.Error, DataError):
+        return set()
+    return {*(renamed(names).names if dialect.renames else names)}
 
 
 def _has_single_bytes(encoding: str) -> bool:

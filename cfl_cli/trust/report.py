@@ -219,6 +219,7 @@ class Sources:
     schema: str | None = None
     schema_sha256: str | None = None  # of its text, if it has no file
     reading: dict[str, SettingValue] = field(default_factory=dict)  # what the command line said
+    renamed: dict[str, str] = field(default_factory=dict)  # made-up names of columns: the file's
     diagnostics: str | None = None
     diagnostics_sha256: str | None = None
 

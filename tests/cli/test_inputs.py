@@ -185,9 +185,9 @@ def test_an_output_is_read_as_it_is_written(folder):
 @pytest.mark.parametrize(
     ("name", "text", "line"),
     [
-        ("t.csv", "x,y\n1,2\n\n3,4\n", "line 3: a blank line: delete it"),
-        ("t.csv", "x,y,z\n1,2,3\n4\n5,6,7\n", "line 3: 1 cell, but the header has 3: correct it"),
-        ("t.csv", 'x,y\n1,2\na"b,2\n', "double the quotes in it"),
+        ("t.csv", "x,y\n1,2\n\n3,4\n", "line 3: a blank line: delete it, or add --ragged fill"),
+        ("t.csv", "x,y,z\n1,2,3\n4\n5,6,7\n", "3: correct it, or add --ragged fill"),
+        ("t.csv", 'x,y\n1,2\na"b,2\n', "add --quote none, or file: {quote: none} in the schema"),
         ("t.jsonl", '{"x":1}\n\n{"x":2}\n', "line 2: a blank line: delete it"),
         ("t.jsonl", '{"x":1}\n{"x"\n{"x":2}\n', "at character 5: correct it"),
     ],

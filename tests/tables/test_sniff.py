@@ -123,9 +123,8 @@ def test_lines_that_repeat_the_header_are_named():
 
 def test_a_first_line_without_names_is_doubtful():
     notes = [*sniff(b"1,20\n2,30\n").notes()]
-    assert notes == [
-        "? line 1 looks like cells, not like names: if so, add a line of names above it"
-    ]
+    do = "add a line of names above it, or --header none"
+    assert notes == [f"? line 1 looks like cells, not like names: if so, {do}"]
 
 
 def test_tables_that_are_not_delimited_are_read_as_they_are(tmp_path):

@@ -6,11 +6,10 @@ import typer
 
 from cfl_cli.cli.given import Values, takes
 from cfl_cli.cli.options import (
-    DELIMITER,
-    ENCODING,
     FORMAT,
     INPUT_FORMAT,
-    QUOTE,
+    LEAVING_OUT,
+    SIGNS,
     Columns,
     SchemaFile,
     TextOut,
@@ -32,9 +31,10 @@ HOW = (
     KEY,
     variant(INPUT_FORMAT, "Format of OUT, such as jsonl."),
     variant(INPUT_FORMAT, "Format of TABLE.", name="truth_format"),
-    variant(DELIMITER, "Delimiter of TABLE, if it is a text table."),
-    variant(QUOTE, "Quote character of TABLE, if it is a text table."),
-    variant(ENCODING, "Encoding of TABLE, if it is a text table."),
+    *(
+        variant(option, option.help.replace("a text table", "TABLE, if it is a text table", 1))
+        for option in (*SIGNS, LEAVING_OUT)
+    ),
 )
 
 
@@ -87,7 +87,7 @@ def evaluate(
     target = text_target(out, sources, overwrite=overwrite)
     evaluation = evaluate_frame(
         read_output(source).frame,
-        read_table(other, how, inputs.schema).frame,
+        read_table(other, how, inputs.schema, may_set_aside=True).frame,
         inputs.schema,
         name=source.name,
         true_name=other.name,

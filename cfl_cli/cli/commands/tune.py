@@ -54,7 +54,7 @@ def tune(
     """
     from contextlib import nullcontext
 
-    from cfl_cli.cli.inputs import check_is_schema, load, read_table
+    from cfl_cli.cli.inputs import check_is_schema, load, read_table, warn_of_rejects
     from cfl_cli.cli.outputs import drawn, text_target
     from cfl_cli.cli.progress import Display
     from cfl_cli.cli.show import render, trials
@@ -75,7 +75,8 @@ def tune(
     target = text_target(out, [source.path], overwrite=run.overwrite)
     # Before the work: can the settings be written at all?
     edit.put(text, tuned(inputs.schema.settings), name=schema)
-    table = read_table(source, how, inputs.schema)
+    table = read_table(source, how, inputs.schema, may_set_aside=True)
+    warn_of_rejects(len(table.rejects), source)
     printed = target is None or not run.quiet
     with (
         files.standard_output() if printed else nullcontext(),  # which OSQP might print on

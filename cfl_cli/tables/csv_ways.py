@@ -1,0 +1,195 @@
+"""Ways in for a text table that is refused: which options would let it be read.
+
+What is proposed is tried on the beginning of the table first, so that nobody types it in vain.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from statistics import median
+
+from cfl_cli.tables.csv_escapes import split, unlimited
+from cfl_cli.tables.csv_records import BEHIND, OPEN, WITHIN, Records, Signs
+from cfl_cli.tables.csv_scan import find_records
+from cfl_cli.tables.encodings import LONE_RETURN, line_of
+from cfl_cli.tables.sniff import DELIMITERS, is_number
+
+QUOTES = {WITHIN, BEHIND, OPEN}
+ESCAPE = "\\"
+LOOKED_AT = 500  # records
+DEEPEST = 100  # record that may be the header
+FULL = 0.5  # share of the usual number of filled cells from which a record is not a title
+MOST = 0.6  # share of records that another sign must make alike
+NEARLY_ALL = 0.95  # … if it is rare, or the table's own does well
+RARE = " :"
+FEW = 0.25  # share of the faults that may be left
+YEAR = re.compile(r"(?:1[89]|20)\d\d")
+
+
+@dataclass(frozen=True)
+class Beginning:
+    """The beginning of a table as some signs cut it."""
+
+    text: bytes
+    signs: Signs
+    line: int = 0  # lines before it
+
+    def cut(self, signs: Signs) -> "Cut":
+        """Return what other signs make of it."""
+        records, bad, _ = find_records(self.text, signs, go_on=True)
+        blank = records.ends - records.starts <= 1  # or a single character, which says little
+        causes = Counter(one.cause for one in bad)
+        return Cut(records, Counter(records.widths[~blank].tolist()), causes)
+
+    def rows(self) -> "list[Row]":
+        """Return the first records that are records."""
+        records, _, _ = find_records(self.text, self.signs, go_on=True)
+        found = []
+        with unlimited():
+            for start, end in zip(
+                records.starts[:LOOKED_AT].tolist(), records.ends[:LOOKED_AT].tolist(), strict=True
+            ):
+                text = self.text[start:end].decode(errors="replace").removesuffix("\r")
+                found.append(Row(self.line + line_of(self.text, start), split(text, self.signs)))
+        return found
+
+
+@dataclass(frozen=True)
+class Cut:
+    """Records, how many there are of each width, and how many stretches are none, by cause."""
+
+    records: Records
+    widths: Counter[int]
+    causes: Counter[str]
+
+    @property
+    def faults(self) -> int:
+        """How many quotes are misplaced."""
+        return sum(self.causes[cause] for cause in QUOTES)
+
+    @property
+    def width(self) -> int:
+        """The commonest width, the largest of equals."""
+        return max(self.widths, key=lambda width: (self.widths[width], width), default=0)
+
+    @property
+    def share(self) -> float:
+        """The share of records that have it."""
+        total = self.widths.total() + self.causes.total()
+        return self.widths[self.width] / total if total and self.width > 1 else 0.0
+
+
+@dataclass(frozen=True)
+class Row:
+    """A record and its line."""
+
+    line: int
+    cells: Sequence[str]
+
+    @property
+    def filled(self) -> int:
+        """How many cells hold something."""
+        return sum(bool(cell.strip()) for cell in self.cells)
+
+
+def returns_end_lines(now: Beginning) -> bool:
+    """Return whether carriage returns alone end lines."""
+    if now.signs.returns:
+        return False
+    return now.cut(now.signs).causes[LONE_RETURN] > 0
+
+
+def other_delimiter(now: Beginning) -> str | None:
+    """Return a sign that cuts far more records alike than the table's, if there is one."""
+    mine = _best_cut(now, now.signs.delimiter).share
+    needed = {**dict.fromkeys(DELIMITERS, MOST if mine < MOST else NEARLY_ALL)}
+    if mine < MOST:
+        needed |= dict.fromkeys(RARE, NEARLY_ALL)
+    found = [
+        (cut.share, cut.width, sign)
+        for sign, least in needed.items()
+        if sign not in (now.signs.delimiter, now.signs.quote)
+        and (cut := _best_cut(now, sign)).share >= least
+        and (sign in DELIMITERS or cut.width > 2)
+    ]
+    best = max(found, key=lambda one: one[:2], default=None)
+    return best[2] if best and best[0] > mine else None
+
+
+def _best_cut(now: Beginning, sign: str) -> "Cut":
+    """Return what a sign makes of it, without quotes if that is better and none quotes a cell."""
+    signs = now.signs._replace(delimiter=sign)
+    cuts = [now.cut(signs)]
+    if cuts[0].faults and not _quotes_cells(now, signs):
+        cuts.append(now.cut(signs._replace(quote=None)))
+    return max(cuts, key=lambda cut: cut.share)
+
+
+def _quotes_cells(now: Beginning, signs: Signs) -> bool:
+    """Return whether a quote stands where a cell begins."""
+    mark = (signs.quote or "").encode()
+    begins = b"(?:^|[%b\r\n])%b" % (re.escape(signs.delimiter.encode()), re.escape(mark))
+    return bool(mark) and re.search(begins, now.text) is not None
+
+
+def other_quotes(now: Beginning) -> tuple[str, str] | None:
+    """Return an option about quotes and its value, if records fit together by it."""
+    signs, mine = now.signs, now.cut(now.signs)
+    if not mine.faults and len(mine.widths) < 2:
+        return None
+    if mine.faults and not signs.escape and ESCAPE.encode() in now.text:
+        cut = now.cut(signs._replace(escape=ESCAPE))
+        if cut.faults <= FEW * mine.faults and cut.share >= mine.share:
+            return "escape", ESCAPE
+    single = signs._replace(quote="'")
+    if signs.quote == '"' and b"'" in now.text and not _quotes_cells(now, signs):
+        cut = now.cut(single)
+        if not cut.faults and len(cut.widths) == 1 and cut.width > 1:
+            return "quote", "'"
+    if mine.faults and signs.quote is not None and not _quotes_cells(now, signs):
+        cut = now.cut(signs._replace(quote=None))
+        if len(cut.widths) == 1 and cut.width > 1 and not cut.causes:
+            return "quote", "none"
+    return None
+
+
+def header_row(rows: Sequence[Row]) -> Row | None:
+    """Return the record that looks like the header, if others above it do not; None: the first."""
+    full = [row for row in rows if row.filled]
+    widths = Counter(len(row.cells) for row in full if len(row.cells) > 1)
+    if not widths or not rows:
+        return None
+    width = max(widths, key=lambda one: (widths[one], one))
+    usual = median(row.filled for row in full if len(row.cells) == width)
+    least = max(2.0, FULL * usual)
+    found = (row for row in rows[:DEEPEST] if len(row.cells) == width and row.filled >= least)
+    row, first = next(found, None), rows[0]
+    if row is None or row is first:
+        return None
+    if len(first.cells) == width and any(map(is_number, row.cells)):
+        return None  # rather a row below a header with few names
+    is_title = first.filled < 2 or first.filled < FULL * row.filled
+    return row if is_title else None
+
+
+def is_data(rows: Sequence[Row]) -> bool:
+    """Return whether the first record looks like cells and not like names."""
+    names, below = rows[0].cells, [row.cells for row in rows[1:]]
+    numbers = [cell.strip() for cell in names if is_number(cell)]
+    if not numbers:
+        return False
+    steps = [int(two) - int(one) for one, two in pairwise(numbers) if _years(numbers)]
+    if steps and {*steps} <= {0, 1}:  # years above their columns
+        return False
+    for place, name in enumerate(names):
+        cells = [row[place] for row in below if len(row) > place and row[place].strip()]
+        are_numbers = len(cells) > 1 and 2 * sum(map(is_number, cells)) > len(cells)
+        if name.strip() and not is_number(name) and are_numbers:
+            return False
+    return True
+
+
+def _years(texts: Sequence[str]) -> bool:
+    return all(YEAR.fullmatch(text) for text in texts)
