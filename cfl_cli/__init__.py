@@ -16,8 +16,9 @@ The map of the house. A room imports only rooms above it:
     texts/       what the texts of a column look like: tally (the different ones with their counts);
                  numbers, dates, booleans, matching (which value a text means), columns (of any
                  type, as text); missing_codes, number_readings, date_formats, scales (+
-                 scale_words), degrees, bands, sentinels, wild_numbers, ids; lists, list_literals
-                 (as programs write them), marks, negations; spellings; words
+                 scale_words), degrees, bands, sentinels, wild_numbers, ids, private (by their
+                 names); lists, list_literals (as programs write them), marks, negations; spellings;
+                 words
     tables/      bytes ↔ data frame, strictly: place, files (+ temporary, replaced), spool, source,
                  formats, foreign (what else a file may be), encodings (+ guess_encoding),
                  compression; codec, csv (+ csv_choices, csv_dialect, csv_header, csv_sheets,
@@ -52,20 +53,21 @@ The map of the house. A room imports only rooms above it:
                  fitted_mechanism; clusters, copies; facts, shares, doubts, verdict, calibrate,
                  report, use; losses, reference, detector, drift (whether new cells are predicted
                  worse; + drift_figures), batch, history; scores (by the truth), audit (by rows
-                 checked)
-    jobs/        one file per job on a data frame: arguments (what callers give); draft; check;
-                 learn (+ prepare, scaling, refit); impute (+ impute_stored, diagnostics,
-                 confidences), fit (+ drawn), model (+ kept, row_filler, answering, batch, sample),
-                 explain (+ explainers, ran, explain_new, name_row, contributions, explanation,
-                 which_row), cost, tune (+ search, trials), mask, evaluate (+ truth, keys),
-                 suspects, audit (+ answers, checked, write_back)
+                 checked); disclosure (to an attacker), coarser (OFs)
+    jobs/        one file per job on a data frame: arguments (what callers give), blurred (on
+                 purpose); draft; check; learn (+ prepare, scaling, refit); impute (+
+                 impute_stored, diagnostics, confidences), fit (+ drawn), model (+ kept,
+                 row_filler, answering, batch, sample), explain (+ explainers, ran, explain_new,
+                 name_row, contributions, explanation, which_row), cost, tune (+ search, trials),
+                 mask, evaluate (+ truth, keys), suspects, audit (+ answers, checked, write_back),
+                 risk (+ otherwise)
     cli/         the command line: app, usage, signals, streams, log; given, options, inputs,
-                 outputs, written, imputes, fits, applies, explains (+ explains_table), audits,
-                 reports, verified, summary; progress (+ outlook); help, manual, completion;
-                 commands/ (a file each); show/ (page, layout; report (+ notes, batch), explain (+
-                 neighbors), rows, suspects, history, scores, trials, findings, audit; html; web/
-                 (for browsers: environment, names, numbers; report, overview, details, made;
-                 sections; charts, plots, courses, neighborhood; templates))
+                 other_names, discreet, outputs, written, imputes, fits, applies, explains (+ explains_table),
+                 audits, reports, verified, summary; progress (+ outlook); help, manual,
+                 completion; commands/ (a file each); show/ (page, layout; report (+ notes, batch),
+                 explain (+ neighbors), rows, suspects, history, scores, trials, findings, audit,
+                 risk; html; web/ (for browsers: environment, names, numbers; report, overview,
+                 details, made; sections; charts, plots, courses, neighborhood; templates))
 
 Beside the rooms stand errors, which all may import, and two entrances, which none does: __main__
 (the command) and sklearn (a transformer for scikit-learn, an extra).
@@ -97,6 +99,7 @@ if TYPE_CHECKING:
     from cfl_cli.jobs.impute import impute
     from cfl_cli.jobs.mask import Masked, mask
     from cfl_cli.jobs.model import Model, Result
+    from cfl_cli.jobs.risk import Risk, risk
     from cfl_cli.jobs.tune import Tuning, tune
     from cfl_cli.schema.model import Schema
     from cfl_cli.trust.report import Report
@@ -112,6 +115,7 @@ __all__ = [
     "Report",
     "ResourceError",
     "Result",
+    "Risk",
     "RunSettings",
     "Schema",
     "SchemaError",
@@ -125,6 +129,7 @@ __all__ = [
     "fit",
     "impute",
     "mask",
+    "risk",
     "tune",
 ]
 
@@ -145,6 +150,8 @@ _HOME = {
     "fit": "jobs.fit",
     "impute": "jobs.impute",
     "mask": "jobs.mask",
+    "Risk": "jobs.risk",
+    "risk": "jobs.risk",
     "tune": "jobs.tune",
 }
 

@@ -31,6 +31,7 @@ except ImportError as error:
 from cfl_cli.core.parallel import Workers, slices
 from cfl_cli.core.settings import Settings
 from cfl_cli.errors import CflError, ResourceError
+from cfl_cli.jobs.blurred import refuse_blurred
 from cfl_cli.jobs.fit import fit
 from cfl_cli.jobs.impute import impute
 from cfl_cli.jobs.row_filler import RowFiller
@@ -56,9 +57,11 @@ class ComplementaryImputer(TransformerMixin, BaseEstimator):  # type: ignore[mis
     x1, … The output has the ordinary columns first, in the order of X, unless `keep_ordinary` is
     False: numeric ones as numbers, NaN where one is missing, others as they are. Behind them stand,
     CF by CF, the columns of `mode`: "soft", a confidence for each value; "hard", the imputed value
-    and its confidence; or "both". CFs themselves and ignored columns are left out.
+    and its confidence; or "both". CFs themselves, identifiers and ignored columns are left
+    out.
 
     The other parameters are settings of cfl; None leaves one to the schema, or to cfl's default.
+    `infer` names the CFs to infer that the schema says were blurred for privacy.
     `folds=0` learns several times as fast, without calibrated confidences and a judged report.
     `n_jobs` counts threads as everywhere in scikit-learn: None is one, −1 all cores. It changes no
     answer.
@@ -82,6 +85,7 @@ class ComplementaryImputer(TransformerMixin, BaseEstimator):  # type: ignore[mis
         seed: Any = None,
         keep_flagged: Any = None,
         keep_ordinary: Any = True,
+        infer: Any = None,
         n_jobs: Any = None,
     ) -> None:
         self.schema = schema
@@ -95,6 +99,7 @@ class ComplementaryImputer(TransformerMixin, BaseEstimator):  # type: ignore[mis
         self.seed = seed
         self.keep_flagged = keep_flagged
         self.keep_ordinary = keep_ordinary
+        self.infer = infer
         self.n_jobs = n_jobs
 
     def fit(self, X: Any, y: object = None) -> Self:  # noqa: ARG002 — a label would leak
@@ -104,7 +109,9 @@ class ComplementaryImputer(TransformerMixin, BaseEstimator):  # type: ignore[mis
             self.model_: Model | None = None
             if schema is not None:
                 used = _used(rows, schema)
-                self.model_ = fit(used, schema, name=NAME, jobs=self._threads, **settings)
+                self.model_ = fit(
+                    used, schema, name=NAME, jobs=self._threads, infer=self.infer, **settings
+                )
         return self
 
     def fit_transform(self, X: Any, y: object = None) -> Any:  # noqa: ARG002 — a label would leak
@@ -115,7 +122,13 @@ class ComplementaryImputer(TransformerMixin, BaseEstimator):  # type: ignore[mis
             if schema is not None:
                 used = _used(rows, schema)
                 result = impute(
-                    used, schema, name=NAME, jobs=self._threads, keep_model=True, **settings
+                    used,
+                    schema,
+                    name=NAME,
+                    jobs=self._threads,
+                    keep_model=True,
+                    infer=self.infer,
+                    **settings,
                 )
                 self.model_, answers = result.model, result.frame.get_columns()[used.width :]
             return self._features(rows, answers)
@@ -138,7 +151,8 @@ class ComplementaryImputer(TransformerMixin, BaseEstimator):  # type: ignore[mis
             if self.model_ is None:
                 return 0.0
             used = _used(rows, self.model_.schema)
-            report = self.model_.apply(used, name=NAME, jobs=self._threads).report
+            applied = self.model_.apply(used, name=NAME, jobs=self._threads, infer=self.infer)
+            report = applied.report
         scores = [cf.heldout_score for cf in report.columns if cf.heldout_score is not None]
         if not scores:
             raise ValueError("the CFs of X have empty cells only, by which nothing can be scored")
@@ -225,6 +239,8 @@ class ComplementaryImputer(TransformerMixin, BaseEstimator):  # type: ignore[mis
         if self.model_ is None:
             return []
         used = _used(rows, self.model_.schema)
+        infer = self.model_.schema.run.override(infer=self.infer).infer
+        refuse_blurred(self.model_.schema, infer)
         settings = self.model_.changed(**self._settings(*APPLYING))
         with Workers(self._threads) as workers:
             filler = RowFiller(self.model_, settings, workers, name=NAME)

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from cfl_cli.cli.discreet import without_words
 from cfl_cli.cli.given import Values
 from cfl_cli.cli.inputs import (
     check_encoding,
@@ -74,6 +75,7 @@ class Application:
             batch = Batch(self.model, self.settings, by.workers, name=source.name)
             schema = self.model.schema
             signs, aside = signs_of(how, source, schema.file), sets_aside(how)
+            held.enter_context(without_words(schema))
             blocks = held.enter_context(
                 tables.reading(
                     source,

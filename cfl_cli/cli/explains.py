@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
 
+from cfl_cli.cli.discreet import without_words
 from cfl_cli.cli.given import Values
 from cfl_cli.cli.inputs import (
     check_names,
@@ -14,15 +15,17 @@ from cfl_cli.cli.inputs import (
     signs_of,
 )
 from cfl_cli.errors import UsageError
+from cfl_cli.jobs.blurred import refuse_blurred
 from cfl_cli.jobs.explain_new import check_row, chosen_cfs, explain_new
 from cfl_cli.jobs.explanation import Explanation
 from cfl_cli.jobs.kept import CHANGEABLE, Kept
-from cfl_cli.jobs.which_row import matches, only, split
+from cfl_cli.jobs.which_row import discreet, matches, only, split
+from cfl_cli.schema.model import Schema
 from cfl_cli.tables import frames
 from cfl_cli.tables import table as tables
 from cfl_cli.tables.blocks import BLOCK
 
-RUN_ONLY = {"jobs", "max_memory", "quiet", "verbose", "log_format", "overwrite"}
+RUN_ONLY = {"jobs", "max_memory", "quiet", "verbose", "log_format", "overwrite", "infer"}
 
 
 @dataclass(frozen=True)
@@ -64,7 +67,13 @@ class Asked:
 
         return [*paths, *side_files(self.report)]
 
-    def number(self, table: Any) -> int:
+    def shown(self, names: Sequence[str], schema: Schema) -> str | None:
+        """Return by which cell the row was asked for, as it may be shown; None: by its number."""
+        if self.where is None:
+            return None
+        return discreet(self.where, split(self.where, names)[0], schema.identifiers)
+
+    def number(self, table: Any, schema: Schema) -> int:
         """Return the number of the row in a table, from 1."""
         name = self.source.name
         cells = frames.as_polars(table, name=name)
@@ -73,7 +82,7 @@ class Asked:
             check_row(row, cells.height, name)
             return row
         column, cell = split(self.where, cells.columns)
-        return only(matches(cells[column], cell), self.where, name)
+        return only(matches(cells[column], cell), self.shown(cells.columns, schema) or "", name)
 
 
 def by_model(asked: Asked, path: Path, given: Values) -> Explanation:
@@ -86,33 +95,39 @@ def by_model(asked: Asked, path: Path, given: Values) -> Explanation:
     model = Kept.load(path)
     settings, run = of_model(model, given)
     cfs = chosen_cfs(asked.cfs, [*model.encoding.domains], path.name)
-    row, frame = _new_row(asked, model)
+    refuse_blurred(model.schema, run.infer, cfs=cfs)
+    row, frame, key = _new_row(asked, model)
     return explain_new(
         model,
         frame,
         settings,
         row=row,
         cfs=cfs,
-        key=asked.where,
+        key=key,
         name=asked.source.name,
         jobs=run.jobs,
     )
 
 
-def _new_row(asked: Asked, model: Kept) -> tuple[int, Any]:
-    """Return the number of the new row, and a table of that row alone; no more is read than needed.
+def _new_row(asked: Asked, model: Kept) -> tuple[int, Any, str | None]:
+    """Return the number of the new row, a table of that row alone, and its cell asked for, if any.
 
-    A file is gone through once in any case, to find what is wrong in it.
+    No more is read than needed, but a file is gone through once in any case, to find what is wrong
+    in it.
     """
     source, schema = asked.source, model.schema
     signs = signs_of(asked.how, source, schema.file)
     columns = columns_to_show(asked.how, schema)
     found, rows, height = None, list[int](), 0
     aside = sets_aside(asked.how)
-    with tables.reading(source, rows=BLOCK, set_aside=aside, columns=columns, **signs) as blocks:
+    with (
+        without_words(schema),
+        tables.reading(source, rows=BLOCK, set_aside=aside, columns=columns, **signs) as blocks,
+    ):
         names = frames.names(blocks.empty.frame)
         check_names(names, source, signs, schema)
         key = split(asked.where, names) if asked.where is not None else None
+        shown = asked.shown(names, schema)
         if asked.row is not None:
             check_row(asked.row, blocks.height, source.name)
         for block in blocks:
@@ -123,5 +138,5 @@ def _new_row(asked: Asked, model: Kept) -> tuple[int, Any]:
                 rows += (more := matches(cells[key[0]], key[1], first=block.first))
                 found = part.slice(more[0] - 1 - block.first, 1) if more else found
             elif asked.row is not None and asked.row <= height:
-                return asked.row, part.slice(asked.row - 1 - block.first, 1)
-    return only(rows, asked.where or "", source.name), found
+                return asked.row, part.slice(asked.row - 1 - block.first, 1), None
+    return only(rows, shown or "", source.name), found, shown

@@ -9,10 +9,12 @@ from cfl_cli.cli.progress import Display
 from cfl_cli.cli.reports import report_of
 from cfl_cli.cli.streams import note
 from cfl_cli.core.stages import Expected
+from cfl_cli.jobs.blurred import refuse_blurred
 from cfl_cli.jobs.explain import explain
 from cfl_cli.jobs.explain_new import chosen_cfs
 from cfl_cli.jobs.explanation import Explanation
 from cfl_cli.jobs.ran import Recorded
+from cfl_cli.tables import frames
 
 LONG = 5.0  # seconds from which on it is said how long it takes
 
@@ -35,12 +37,13 @@ def in_table(asked: Asked, given: Values) -> Explanation:
     """Explain a row of the table that is learned from."""
     inputs = load(str(asked.schema), given, data=asked.data)
     cfs = chosen_cfs(asked.cfs, [*inputs.schema.complementary], str(asked.schema))
+    refuse_blurred(inputs.schema, inputs.run.infer, cfs=cfs)
     report = None if asked.report is None else report_of(asked.report)
     table = read_table(
         asked.source, asked.how, inputs.schema, checksum=report is not None, may_set_aside=True
     )
     warn_of_rejects(len(table.rejects), asked.source)
-    row = asked.number(table.frame)
+    row = asked.number(table.frame, inputs.schema)
     recorded = None
     if report is not None and asked.report is not None:
         sources = with_table(inputs.sources, asked.source, asked.how, table)
@@ -56,7 +59,8 @@ def in_table(asked: Asked, given: Values) -> Explanation:
             progress=display,
             jobs=run.jobs,
             max_memory=run.max_memory,
-            key=asked.where,
+            infer=run.infer,
+            key=asked.shown(frames.names(table.frame), inputs.schema),
             recorded=recorded,
             **inputs.settings.as_dict(),
         )

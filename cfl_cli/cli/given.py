@@ -16,7 +16,7 @@ import typer
 from cfl_cli.cli.log import LOG
 from cfl_cli.cli.options import Columns
 from cfl_cli.core.entries import Setting
-from cfl_cli.core.kinds import Switch
+from cfl_cli.core.kinds import Names, Switch
 from cfl_cli.core.settings import SETTINGS
 from cfl_cli.errors import UsageError
 
@@ -115,7 +115,7 @@ def _parameter(option: Setting) -> inspect.Parameter:
     """Return an option as Typer reads it: as text, or as a switch."""
     name = f"{option.option}/{option.opposite}" if option.opposite else option.option
     flags = [name, *([f"-{option.short}"] if option.short else [])]
-    switch, repeated = isinstance(option.kind, Switch), isinstance(option.kind, Columns)
+    switch, repeated = isinstance(option.kind, Switch), isinstance(option.kind, Columns | Names)
     default = default_of(option) if not switch or option.opposite else ""
     info = typer.Option(
         *flags,

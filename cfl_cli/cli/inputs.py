@@ -1,28 +1,28 @@
 """What a command works with: the schema, the settings as everybody has them, the table."""
 
-import csv
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from cfl_cli.cli.discreet import without_words
 from cfl_cli.cli.given import Values
 from cfl_cli.cli.log import LOG
+from cfl_cli.cli.other_names import check_names
 from cfl_cli.cli.progress import Display
-from cfl_cli.core.messages import count, quote
+from cfl_cli.core.messages import count
 from cfl_cli.core.settings import RunSettings, Settings, override
 from cfl_cli.errors import CflError, DataError, SchemaError, UsageError
-from cfl_cli.jobs.arguments import ENGINE
+from cfl_cli.jobs.arguments import ENGINE, INFER
 from cfl_cli.schema import yaml_text
 from cfl_cli.schema.file import TextFile
 from cfl_cli.schema.model import Schema
 from cfl_cli.tables import foreign, frames
 from cfl_cli.tables import table as tables
-from cfl_cli.tables.blocks import BLOCK, Blocks, read_options
-from cfl_cli.tables.encodings import way_out
+from cfl_cli.tables.blocks import BLOCK, Blocks
 from cfl_cli.tables.formats import DELIMITED
 from cfl_cli.tables.table import Place, StoredTable, Table
 from cfl_cli.trust.report import Sources
@@ -48,7 +48,7 @@ class Inputs:
     @property
     def limits(self) -> dict[str, Any]:
         """Return what a job must know of how it is run."""
-        return {name: getattr(self.run, name) for name in ("jobs", "max_memory", *ENGINE)}
+        return {name: getattr(self.run, name) for name in ("jobs", "max_memory", *ENGINE, *INFER)}
 
     def learn(
         self, job: Callable[..., Learned], table: Table, source: Place, how: Values, **more: object
@@ -147,7 +147,8 @@ def read_table(
     signs = signs_of(how, place, schema.file if schema else file)
     columns = columns_to_show(how, schema) if schema else ()
     aside = sets_aside(how) if may_set_aside else None
-    table = tables.read(place, set_aside=aside, checksum=checksum, columns=columns, **signs)
+    with without_words(schema):
+        table = tables.read(place, set_aside=aside, checksum=checksum, columns=columns, **signs)
     if schema:
         check_names(frames.names(table.frame), place, signs, schema)
         check_encoding(table, place, signs, how)
@@ -171,9 +172,12 @@ def stored_table(
     signs = signs_of(how, place, schema.file)
     columns = columns_to_show(how, schema)
     aside = sets_aside(how) if may_set_aside else None
-    with tables.stored(
-        place, rows=BLOCK, set_aside=aside, columns=columns, directory=directory, **signs
-    ) as table:
+    with (
+        without_words(schema),
+        tables.stored(
+            place, rows=BLOCK, set_aside=aside, columns=columns, directory=directory, **signs
+        ) as table,
+    ):
         check_names(table.columns, place, signs, schema)
         check_encoding(table, place, signs, how)
         warn_of_cells(table.empty, place, schema)
@@ -260,41 +264,6 @@ def _is_refused(column: str, schema: Schema, *, model: bool) -> bool:
     if entry is None:
         return False
     return entry.type in ("numeric", "date") or (entry.values is not None and not model)
-
-
-def check_names(
-    names: Sequence[str], place: Place, signs: Mapping[str, str | None], schema: Schema
-) -> None:
-    """Raise if names are not the schema's: another sign separates them, or they are cells."""
-    used = {name for name, column in schema.columns.items() if column.role != "ignore"}
-    kind = place.format.kind
-    if used <= {*names} or not kind.delimiter:
-        return
-    from cfl_cli.tables.sniff import DELIMITERS, is_number, shown  # noqa: PLC0415 — the same
-
-    number = next((name for name in names if is_number(name)), None)
-    if number is not None and signs.get("header") != "none" and not {*names} & {*schema.columns}:
-        raise DataError(
-            f"{place.name}: line 1 looks like data, such as {quote(number)}: add a header above "
-            "it, a line that names the columns, or add --header none, also to `cfl init`",
-            cause="file-header",
-        )
-    now = read_options(place, set_aside=False, **signs).signs.get("delimiter", kind.delimiter)
-    for sign in DELIMITERS:
-        if used <= _cells_of(now.join(names), sign):
-            do = way_out("delimiter", sign, in_schema=True)
-            raise DataError(
-                f"{place.name}: line 1: {shown(sign)} separates the columns of the schema, not "
-                f"{shown(now)}: {do}",
-                cause="file-delimiter",
-            )
-
-
-def _cells_of(line: str, sign: str) -> set[str]:
-    """Return the cells of a line that a sign separates; none if no line looks like this."""
-    with suppress(csv.Error):  # such as a line break in a name
-        return {*next(csv.reader([line], delimiter=sign), [])}
-    return set()
 
 
 def signs_of(how: Values, place: Place, file: TextFile | None = None) -> dict[str, str | None]:

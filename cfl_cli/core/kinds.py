@@ -241,6 +241,25 @@ class FolderName(FileName):
 
 
 @dataclass(frozen=True)
+class Names(FileName):
+    """Names of columns: an option that is repeated."""
+
+    metavar = "COLUMN"
+
+    def read(self, value: object) -> Any:
+        """Return the names; one alone may be given as it is."""
+        if isinstance(value, str):
+            value = [value]
+        if not isinstance(value, list | tuple):
+            raise _expected("names of columns", value)
+        return tuple(dict.fromkeys(super(Names, self).read(one) for one in value))
+
+    def json_schema(self) -> dict[str, Any]:
+        """Return a list of texts."""
+        return {"type": "array", "items": FileName().json_schema()}
+
+
+@dataclass(frozen=True)
 class Address(Kind):
     """Where something listens, such as `tcp://localhost:8786`."""
 

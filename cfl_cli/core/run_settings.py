@@ -4,13 +4,14 @@ from dataclasses import dataclass
 from typing import ClassVar, Literal
 
 from cfl_cli.core.entries import EVERY_COMMAND, Flaw, SettingsTable, entry
-from cfl_cli.core.kinds import COUNT, Address, Choice, FileName, FolderName, Size, Switch
+from cfl_cli.core.kinds import COUNT, Address, Choice, FileName, FolderName, Names, Size, Switch
 from cfl_cli.core.wording import option
 
 WRITING = (
     *("impute", "fit", "apply", "check", "report", "suspects", "explain", "init", "tune", "mask"),
     "evaluate",
     "audit",
+    "risk",
 )
 
 
@@ -24,7 +25,7 @@ class RunSettings(SettingsTable):
         COUNT,
         None,
         "How many threads work at once.",
-        *("impute", "fit", "apply", "check", "explain", "tune"),
+        *("impute", "fit", "apply", "check", "explain", "tune", "risk"),
         panel="run",
         short="j",
         default_text="all cores",
@@ -82,9 +83,20 @@ class RunSettings(SettingsTable):
         Size(),
         None,
         "Refuse a run that needs more memory than this, such as 2GB.",
-        *("impute", "fit", "check", "explain", "tune"),
+        *("impute", "fit", "check", "explain", "tune", "risk"),
         panel="run",
         default_text="what the machine has",
+    )
+    infer: tuple[str, ...] = entry(
+        Names(),
+        (),
+        "A CF that the schema says was blurred for privacy, to be inferred all the same; repeat it "
+        "for more.",
+        *("impute", "fit", "apply", "check", "explain"),
+        panel="input",
+        variable=False,
+        default_text="none",
+        in_schema=False,
     )
     fail_on_flag: bool = entry(
         Switch(),
@@ -126,7 +138,7 @@ class RunSettings(SettingsTable):
         Switch(),
         False,  # noqa: FBT003 — a default
         "Print errors only.",
-        *("impute", "fit", "apply", "check", "explain", "tune", "mask", "audit"),
+        *("impute", "fit", "apply", "check", "explain", "tune", "mask", "audit", "risk"),
         panel="run",
         short="q",
     )

@@ -60,7 +60,7 @@ class Settings(SettingsTable):
         COUNT,
         20,
         "How many neighbors a row has.",
-        *("impute", "fit", "check", "explain"),
+        *("impute", "fit", "check", "explain", "risk"),
         panel="method",
     )
     iterations: int | Auto = entry(
@@ -90,7 +90,7 @@ class Settings(SettingsTable):
         Whole(Bounds(least=0, less_than=2**63)),
         0,
         "Seed of everything random: ties between neighbors, hidden rows, masks, audits.",
-        *("impute", "fit", "check", "explain", "tune", "mask", "audit"),
+        *("impute", "fit", "check", "explain", "tune", "mask", "audit", "risk"),
         panel="method",
     )
     folds: int | Auto = entry(
@@ -98,7 +98,7 @@ class Settings(SettingsTable):
         AUTO,
         "Number of folds: parts of the rows whose cells are hidden in turn, to estimate accuracy; "
         "0: none. auto: five, or one part in five of a large table.",
-        *("impute", "fit", "check", "explain"),
+        *("impute", "fit", "check", "explain", "risk"),
         panel="judging",
     )
     bias: float = entry(

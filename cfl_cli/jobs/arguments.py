@@ -14,6 +14,7 @@ from cfl_cli.schema.model import Schema
 
 AnySchema: TypeAlias = Schema | Mapping[str, Any] | str | os.PathLike[str]
 ENGINE = ("engine", "scheduler", "workers", "run_dir", "resume")  # where the work is done
+INFER = ("infer",)  # CFs that were blurred on purpose
 OWN = ("name", "progress", "jobs", "max_memory")  # arguments that are no settings
 
 
@@ -36,12 +37,15 @@ class Arguments:
         own: Sequence[str] = OWN,
         engines: bool = False,
         samples: bool = False,
+        infers: bool = False,
     ) -> Self:
         """Return what was given, or raise with all that is wrong; `own` are the job's arguments.
 
-        With `engines` it may be said where the work is done, with `samples` how many rows to draw.
+        With `engines` it may be said where the work is done, with `samples` how many rows to draw,
+        and with `infers` which CFs to infer that were blurred on purpose.
         """
-        read, more = Schema.of(schema), ENGINE if engines else ()
+        more = (*(ENGINE if engines else ()), *(INFER if infers else ()))
+        read = Schema.of(schema)
         where = {name: settings[name] for name in more if name in settings}
         chosen = {name: value for name, value in settings.items() if name not in more}
         refuse_unknown(chosen, (*own, *more))

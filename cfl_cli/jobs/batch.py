@@ -18,6 +18,7 @@ from cfl_cli.core.parallel import Engine
 from cfl_cli.core.settings import Settings
 from cfl_cli.estimators.interface import Estimate, Hidden
 from cfl_cli.jobs.answering import Answering
+from cfl_cli.jobs.blurred import recorded
 from cfl_cli.jobs.diagnostics import diagnose
 from cfl_cli.jobs.kept import Kept
 from cfl_cli.jobs.prepare import with_copies
@@ -136,6 +137,7 @@ class Batch(RowFiller):
             kept=self.as_observed,
             jobs=self.workers.jobs,
         )
+        judged = replace(judged, report=recorded(judged.report, self.kept.schema))
         listed = diagnose(encoded, estimate, judged.report.columns if diagnostics else ())
         rows = drawn.rows[listed["row"].to_numpy() - 1] + 1
         return Judged(judged, listed.with_columns(row=pl.Series(rows, dtype=pl.Int64)))

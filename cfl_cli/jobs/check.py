@@ -6,6 +6,7 @@ from typing import Any
 
 from cfl_cli.core.shown import Shown
 from cfl_cli.errors import CflError, DataError, SchemaError
+from cfl_cli.jobs import blurred
 from cfl_cli.jobs.arguments import AnySchema, Arguments
 from cfl_cli.jobs.cost import Plan, plan
 from cfl_cli.steps.findings import Finding, MisfitError
@@ -57,11 +58,16 @@ def check(
 
     The arguments are those of `impute`; a schema that is wrong itself is a `SchemaError`.
     """
-    given = Arguments.read(schema, settings, jobs=jobs, max_memory=max_memory)
+    given = Arguments.read(schema, settings, jobs=jobs, max_memory=max_memory, infers=True)
+    infer = given.limits.infer
+    blurred.check_names(given.schema, infer)
+    refused = tuple(
+        Finding(blurred.CAUSE, said, "") for said in blurred.refusals(given.schema, infer)
+    )
     try:
         cost = plan(frame, given.schema, given.settings, given.limits, name=name)
     except MisfitError as error:
-        return Checked(error.findings, error.warnings)
+        return Checked((*error.findings, *refused), error.warnings)
     except DataError as error:
-        return Checked.failed(error)
-    return Checked((), cost.findings, cost)
+        return Checked((*Checked.failed(error).problems, *refused))
+    return Checked(refused, cost.findings, None if refused else cost)

@@ -11,6 +11,7 @@ from cfl_cli.estimators.interface import Origin
 from cfl_cli.estimators.row_explained import Asked, Features, InTable
 from cfl_cli.estimators.row_explained import explain as explain_arrays
 from cfl_cli.jobs.arguments import OWN, AnySchema, Arguments
+from cfl_cli.jobs.blurred import refuse_blurred
 from cfl_cli.jobs.explain_new import blank, check_row, chosen_cfs, explanation, numbers_of
 from cfl_cli.jobs.explanation import Explanation
 from cfl_cli.jobs.name_row import Named, cells_of, features_of
@@ -39,8 +40,9 @@ def explain(
     the run has chosen need be chosen again by graph.
     """
     own = (*OWN, "row", "cf", "key", "recorded")
-    given = Arguments.read(schema, settings, jobs=jobs, max_memory=max_memory, own=own)
+    given = Arguments.read(schema, settings, jobs=jobs, max_memory=max_memory, own=own, infers=True)
     asked = chosen_cfs(cf, [*given.schema.complementary], name)
+    refuse_blurred(given.schema, given.limits.infer, cfs=asked)
     check_row(row, frames.as_polars(frame, (), name=name).height, name)
     stages = Stages(progress)
     ran = learn_again(

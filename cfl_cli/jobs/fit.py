@@ -10,6 +10,7 @@ from cfl_cli.core.stages import Progress, Stages, telling
 from cfl_cli.engines.opened import remove_run
 from cfl_cli.errors import UsageError
 from cfl_cli.jobs.arguments import AnySchema, Arguments
+from cfl_cli.jobs.blurred import refuse_blurred
 from cfl_cli.jobs.drawn import part_of
 from cfl_cli.jobs.kept import refusal
 from cfl_cli.jobs.learn import at_work, learn
@@ -60,8 +61,15 @@ def fit_stored(
 ) -> Model:
     """Learn from a table, whose cells may be on disk; what a run needs for a while is in `near`."""
     given = Arguments.read(
-        schema, settings, jobs=jobs, max_memory=max_memory, engines=True, samples=True
+        schema,
+        settings,
+        jobs=jobs,
+        max_memory=max_memory,
+        engines=True,
+        samples=True,
+        infers=True,
     )
+    refuse_blurred(given.schema, given.limits.infer)
     chosen, limits = given.settings, given.limits
     if not METHODS[chosen.method].learns:
         raise UsageError(refusal(chosen.method))

@@ -9,6 +9,7 @@ from cfl_cli.core.parallel import available_cores
 from cfl_cli.core.stages import Progress, Stages
 from cfl_cli.errors import UsageError
 from cfl_cli.jobs.arguments import OWN, AnySchema, Arguments
+from cfl_cli.jobs.blurred import refuse_blurred
 from cfl_cli.jobs.confidences import Confidences
 from cfl_cli.jobs.diagnostics import diagnose
 from cfl_cli.jobs.explainers import OfTable
@@ -46,12 +47,14 @@ def impute(
     checksum of the schema's text alone. With `keep_model` the result has a model as well, by which
     rows that come later can be answered. Without `diagnostics` it does not say which cells to look
     at, and takes less time. Where the work is done say `engine`, `scheduler`, `workers`, `run_dir`
-    and `resume`, as the options of the command do.
+    and `resume`, as the options of the command do. `infer` names the CFs to infer that the schema
+    says were blurred for privacy.
     """
     own = (*OWN, "sources", "keep_model", "diagnostics")
     given = Arguments.read(
-        schema, settings, jobs=jobs, max_memory=max_memory, own=own, engines=True
+        schema, settings, jobs=jobs, max_memory=max_memory, own=own, engines=True, infers=True
     )
+    refuse_blurred(given.schema, given.limits.infer)
     chosen, limits = given.settings, given.limits
     if keep_model and not METHODS[chosen.method].learns:
         raise UsageError(refusal(chosen.method))

@@ -11,6 +11,7 @@ import polars as pl
 from cfl_cli.core import budget
 from cfl_cli.core.stages import Progress, Stages, telling
 from cfl_cli.jobs.arguments import OWN, AnySchema, Arguments
+from cfl_cli.jobs.blurred import refuse_blurred
 from cfl_cli.jobs.diagnostics import diagnose
 from cfl_cli.jobs.learn import DECODE, Learned, at_work, learn
 from cfl_cli.jobs.model import Model
@@ -91,8 +92,9 @@ def impute_stored(
     The arguments are those of `impute`; what a run needs for a while is in `near`.
     """
     given = Arguments.read(
-        schema, settings, jobs=jobs, max_memory=max_memory, own=OWN, engines=True
+        schema, settings, jobs=jobs, max_memory=max_memory, own=OWN, engines=True, infers=True
     )
+    refuse_blurred(given.schema, given.limits.infer)
     chosen, limits, stages = given.settings, given.limits, Stages(progress)
     with at_work(
         table, given.schema, chosen, limits, sources=sources, near=near, tell=telling(progress)

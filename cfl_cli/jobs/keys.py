@@ -75,7 +75,11 @@ def match(
         pl.DataFrame([column.alias(str(place)) for place, column in enumerate(columns)])
         for columns in zip(*pairs, strict=True)
     )
-    problems = [*_repeated(left, key, name), *_repeated(right, key, other_name)]
+    hidden = not schema.identifiers.isdisjoint(key)
+    problems = [
+        *_repeated(left, key, name, hidden=hidden),
+        *_repeated(right, key, other_name, hidden=hidden),
+    ]
     if problems:
         raise DataError(*problems)
     numbered = right.with_row_index("other").drop_nulls()
@@ -95,15 +99,15 @@ def _alike(one: pl.Series, other: pl.Series) -> tuple[pl.Series, pl.Series]:
     return (one, other) if any(merged) else (plain[0], plain[1])
 
 
-def _repeated(keys: pl.DataFrame, key: Sequence[str], name: str) -> list[str]:
-    """Return that keys stand in several rows of a table, if any do."""
+def _repeated(keys: pl.DataFrame, key: Sequence[str], name: str, *, hidden: bool) -> list[str]:
+    """Return that keys stand in several rows of a table, if any do; `hidden`: not which."""
     places = keys.with_row_index("row", offset=1).drop_nulls()
     groups = places.group_by(keys.columns, maintain_order=True).agg("row")
     several = groups.filter(pl.col("row").list.len() > 1)
     if not several.height:
         return []
     shown = "; ".join(
-        f"{', '.join(map(quote, cells))} in rows {_numbers(rows)}"
+        f"{'one' if hidden else ', '.join(map(quote, cells))} in rows {_numbers(rows)}"
         for *cells, rows in several.head(SHOWN).iter_rows()
     )
     more = " …" if several.height > SHOWN else ""

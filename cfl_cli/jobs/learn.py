@@ -17,6 +17,7 @@ from cfl_cli.core.stages import Expected, Stage, Stages, Work, announce
 from cfl_cli.engines.opened import open_engine
 from cfl_cli.errors import SchemaError
 from cfl_cli.estimators.interface import Estimate, Origin, Size
+from cfl_cli.jobs.blurred import recorded
 from cfl_cli.jobs.cost import check_memory, size_of
 from cfl_cli.jobs.prepare import hidden_together, prepare, run, settle_gamma
 from cfl_cli.jobs.refit import refit
@@ -96,6 +97,7 @@ def learn(
         estimate = calibrate(encoded, estimate, jobs=threads)
     facts = judged(encoded, estimate, settings, fitted=refitted.fitted, jobs=threads)
     facts = replace(facts, sources=sources or Sources(schema_sha256=checksum(schema)))
+    facts = recorded(facts, schema)
     return Learned(encoded, estimate, settings, facts, refitted.origins)
 
 

@@ -14,6 +14,7 @@ from cfl_cli.core.settings import Settings
 from cfl_cli.core.stages import Progress, Stage, Stages, Work
 from cfl_cli.errors import UsageError
 from cfl_cli.jobs.arguments import OWN, refuse_unknown
+from cfl_cli.jobs.blurred import refuse_blurred
 from cfl_cli.jobs.confidences import Confidences
 from cfl_cli.jobs.kept import CHANGEABLE, Kept
 from cfl_cli.jobs.learn import JUDGE
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
     from cfl_cli.jobs.suspects import SuspectCells
 
 ANSWER = Stage("answer", Work.DECODE, "answering new rows")
-WHERE = ("engine", "scheduler", "workers")  # the work is done
+WHERE = ("engine", "scheduler", "workers", "infer")  # the work is done, and what may be inferred
 MENTIONED = 5  # CFs, at most, of a result in a line
 
 
@@ -99,6 +100,7 @@ class Model(Kept):
         fitting; flagged CFs that are kept are those that were flagged then. The report is that of
         these rows, beside what was so at fitting. `name` is what errors call the table. Where the
         work is done say `engine`, `scheduler` and `workers`, as the options of the command do.
+        `infer` names the CFs to infer that were blurred for privacy, as at fitting.
         """
         # Whoever fits a model does without what applies it.
         from cfl_cli.jobs.answering import answering  # noqa: PLC0415
@@ -108,6 +110,7 @@ class Model(Kept):
         stages = Stages(progress)
         where = {name: settings.pop(name) for name in WHERE if name in settings}
         limits = self.schema.run.override(jobs=jobs, **where)
+        refuse_blurred(self.schema, limits.infer)
         with answering(self, limits) as by:
             batch = Batch(self, self.changed(**settings), by.workers, name=name)
             cells = frames.as_polars(frame, batch.used, name=name)
@@ -164,6 +167,8 @@ class Model(Kept):
         """
         from cfl_cli.jobs.explainers import OfNewRows  # noqa: PLC0415 — most models need none
 
+        limits = self.schema.run.override(infer=settings.pop("infer", None))
+        refuse_blurred(self.schema, limits.infer, cfs=[cf] if isinstance(cf, str) else cf)
         cells = frames.as_polars(frame, used_columns(self.schema), name=name)
         return OfNewRows(self, cells, self.changed(**settings), name, jobs)(row, cf)
 

@@ -1,6 +1,6 @@
 """The row of a table that is meant: by its number, or by a cell of any column."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 import polars as pl
 
@@ -49,8 +49,13 @@ def matches(column: pl.Series, cell: str, *, first: int = 0) -> list[int]:
     return [first + 1 + at for at in same.arg_true().to_list()]
 
 
+def discreet(where: str, column: str, identifiers: Collection[str]) -> str:
+    """Return `COLUMN=CELL` as it may be shown: without the cell of an identifier."""
+    return f"{column}=…" if column in identifiers else where
+
+
 def only(rows: Sequence[int], where: str, name: str) -> int:
-    """Return the one row that matches, or raise."""
+    """Return the one row that matches, or raise; `where` is as it may be shown."""
     if len(rows) == 1:
         return rows[0]
     asked = option("where", where, quoted=True)

@@ -1,4 +1,4 @@
-"""What one column of a table means: ordinary, complementary, or ignored."""
+"""What one column of a table means: ordinary, complementary, an identifier, or ignored."""
 
 from collections.abc import Iterator, Mapping
 from typing import Annotated, ClassVar, Literal, Self, TypeAlias
@@ -138,6 +138,9 @@ class Complementary(Model):
     """The domain, in order; the values seen, sorted, if left out."""
     missing: Texts | None = None
     """Further cells of this column that count as missing, beside those of the whole table."""
+    blurred: Literal["privacy"] | None = None
+    """Why cells do not say the value, if that was done on purpose: `privacy`. Then it is inferred
+    only where a run asks for it by name."""
     mechanism: Annotated[Rates | Fit, WithJsonSchema(MECHANISM_FOR_EDITORS)] | None = None
     """How exclusions are drawn if not uniformly: a weight for each value, or P(excluded | true), or
     `fit`: weights that are fitted with the help of exact cells."""
@@ -161,12 +164,13 @@ class Complementary(Model):
             raise refused(f"{quote(exact)} is the separator too; choose another mark")
         return exact
 
-    @field_validator("exact_cells", mode="before")
+    @field_validator("exact_cells", "blurred", mode="before")
     @classmethod
-    def _the_only_word(cls, exact_cells: object) -> object:
-        if exact_cells is not None and exact_cells != "random":
-            raise refused(f"expected random, found {seen(exact_cells)}")
-        return exact_cells
+    def _the_only_word(cls, said: object, info: ValidationInfo) -> object:
+        word = {"exact_cells": "random", "blurred": "privacy"}[info.field_name or ""]
+        if said is not None and said != word:
+            raise refused(f"expected {word}, found {seen(said)}")
+        return said
 
     @field_validator("exact_cells")
     @classmethod
@@ -192,15 +196,25 @@ class Ignored(Model):
     role: Literal["ignore"] = "ignore"
 
 
+class Identifier(Model):
+    """A column that names a person or a thing: it plays no part, and no message shows its cells."""
+
+    where: ClassVar[str] = " for an identifier"
+    model_config = ConfigDict(json_schema_extra={"required": ["role"]})
+
+    role: Literal["identifier"] = "identifier"
+
+
 ROLES: dict[str, type[Model]] = {
     "ordinary": Ordinary,
     "complementary": Complementary,
+    "identifier": Identifier,
     "ignore": Ignored,
 }
 
 
 def _role_known(column: object) -> object:
-    """Refuse a mapping that does not say which of the three it is."""
+    """Refuse a mapping that does not say which of these it is."""
     if isinstance(column, Mapping):
         if "role" not in column:
             raise refused(lacking("role", [*ROLES]), kind="lacking")
@@ -227,7 +241,7 @@ def _not_missing(column: Model, info: ValidationInfo) -> Model:
 
 
 Column = Annotated[
-    Ordinary | Complementary | Ignored,
+    Ordinary | Complementary | Identifier | Ignored,
     Field(discriminator="role"),
     BeforeValidator(_role_known),
     AfterValidator(_not_missing),

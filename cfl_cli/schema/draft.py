@@ -12,10 +12,20 @@ from cfl_cli.errors import SchemaError, UsageError
 from cfl_cli.schema import cf_guess, column_guess
 from cfl_cli.schema.context import Context
 from cfl_cli.schema.file import TextFile
-from cfl_cli.schema.guess import EITHER, IGNORED, POINT, Guess, Look, ordinary
+from cfl_cli.schema.guess import (
+    EITHER,
+    IDENTIFIER,
+    IGNORED,
+    POINT,
+    UNUSED,
+    Guess,
+    Look,
+    ordinary,
+)
 from cfl_cli.schema.model import Schema
 from cfl_cli.schema.written import flow, key
 from cfl_cli.tables.frames import has_text, type_name
+from cfl_cli.texts import ids, private
 from cfl_cli.texts.columns import as_text
 from cfl_cli.texts.tally import tally
 
@@ -25,6 +35,9 @@ HEADER = """\
 #   role: complementary  the cells say what the value is not (CF)
 #   role: ignore         an id, a note, the label of a later model: left out of the estimate
 """
+NAMING = (
+    "#   role: identifier     names a person or a thing: left out, and no message shows its cells\n"
+)
 MARKED = "#   # ?                  a guess that may be wrong: search for these first\n"
 EMPTY, FEWEST = 0.8, 10  # share of a column's cells, and cells, that are worth a word if empty
 NAMES = {"\t": "tab"}  # signs that are hard to read
@@ -83,7 +96,8 @@ def _text(
             f"# No CF yet: run again with {option('cf', 'COLUMN')}, or change a role above."
         )
     text = "\n".join(["version: 1", *lines]) + "\n"
-    return HEADER + (MARKED if "# ?" in text else "") + text
+    naming = any(guess.entry == IDENTIFIER for guess in guesses.values())
+    return HEADER + (NAMING if naming else "") + (MARKED if "# ?" in text else "") + text
 
 
 def _can_be_read(text: str, guesses: Mapping[str, Guess]) -> bool:
@@ -149,14 +163,32 @@ def _guesses(
         else:
             found[name] = column_guess.guess(looks[name], context)
         if name in looks:
+            found[name] = _private(found[name], looks[name], is_cf=name in cfs)
             found[name] = _mostly_empty(found[name], looks[name])
     return found
+
+
+def _private(guess: Guess, look: Look, *, is_cf: bool) -> Guess:
+    """Return the guess, or another one about a column that is private by its name."""
+    if is_cf:
+        if not private.says_private(look.name):
+            return guess
+        doubt = "private, by its name: if it was blurred on purpose add blurred: privacy"
+        return replace(guess, doubts=(*guess.doubts, doubt))
+    different = len(look.rest) / max(look.rest.cells, 1)
+    broken = guess.entry.get("type") == "numeric" and any("." in one for one in look.rest.texts)
+    if len(look.rest) > 1 and not broken and guess.entry.get("type") != "date":
+        if private.says_identifier(look.name, different=different):
+            return Guess(IDENTIFIER, ("names somebody, by its name",))
+        if guess.entry == IGNORED and (kind := ids.shape(look.rest)) is not None:
+            return Guess(IDENTIFIER, (kind,))
+    return guess
 
 
 def _mostly_empty(guess: Guess, look: Look) -> Guess:
     """Return the guess, with a word about a column most cells of which say nothing."""
     empty, cells = look.rest.empty, look.rest.empty + look.rest.cells
-    used = guess.entry["role"] != "ignore" and "" not in guess.entry.get("values", ())
+    used = guess.entry["role"] not in UNUSED and "" not in guess.entry.get("values", ())
     if not used or empty < EMPTY * cells or empty < FEWEST:
         return guess
     said = f"{empty / cells:.0%} of the cells are empty: of use?"
@@ -241,7 +273,7 @@ def _entry(guess: Guess, shared: Sequence[str], decimal: str | None) -> Mapping[
     needed = {POINT: ".", EITHER: decimal or "."}.get(guess.decimal or "", guess.decimal)
     if needed and needed != (decimal or (guess.decimal == POINT and ".")):
         entry["decimal"] = needed
-    if guess.entry["role"] != "ignore":
+    if guess.entry["role"] not in UNUSED:
         codes = [code for code in guess.codes if code not in shared]
         if own := [*codes, *guess.own_codes]:
             entry["missing"] = own

@@ -34,6 +34,8 @@ class Guess:
 
 
 IGNORED = {"role": "ignore"}
+IDENTIFIER = {"role": "identifier"}
+UNUSED = ("ignore", "identifier")  # roles of columns that play no part
 
 
 def ordinary(type_: str, **keys: Any) -> dict[str, Any]:

@@ -1,7 +1,7 @@
 """What the columns of a table mean: a YAML file, or keywords in Python, becomes a `Schema`.
 
     Schema ─┬─ version, file, missing, on_missing, scale, group
-            ├─ columns     name → Ordinary, Complementary or Ignored
+            ├─ columns     name → Ordinary, Complementary, Identifier or Ignored
             └─ settings    Settings
 
 All are frozen and cannot be built invalid, so later code does not check again. Whatever is wrong
@@ -38,6 +38,7 @@ from cfl_cli.schema.columns import (
     ROLES,
     Column,
     Complementary,
+    Identifier,
     Ignored,
     OnMissing,
     Ordinary,
@@ -60,7 +61,7 @@ from cfl_cli.schema.validation import (
 )
 from cfl_cli.schema.written import Written, written
 
-__all__ = ["Complementary", "Ignored", "Ordinary", "Schema"]
+__all__ = ["Complementary", "Identifier", "Ignored", "Ordinary", "Schema"]
 
 
 @dataclass(frozen=True)
@@ -241,6 +242,16 @@ class Schema(Model):
     def complementary(self) -> dict[str, Complementary]:
         """The complementary columns by name, in the schema's order."""
         return self._sorted().complementary
+
+    @property
+    def identifiers(self) -> frozenset[str]:
+        """The columns whose cells no message may show."""
+        return frozenset(name for name, it in self.columns.items() if isinstance(it, Identifier))
+
+    @property
+    def blurred(self) -> dict[str, str]:
+        """The CFs that were blurred on purpose, and why, in the schema's order."""
+        return {name: cf.blurred for name, cf in self.complementary.items() if cf.blurred}
 
     def _sorted(self) -> _Roles:
         """Return the columns by their roles, sorted once; a copy with other columns sorts anew."""

@@ -200,6 +200,9 @@ def _about_nul(text: bytes, nul: int, line: int, in_schema: bool) -> str:  # noq
     return ": not a text file, or a damaged one: remove it"
 
 
+_READS = re.compile(" as ([a-z0-9_-]+) it reads '.*?'(?=: )", re.DOTALL)  # see `described`
+
+
 @dataclass
 class NotUtf8:
     """The first byte that is not UTF-8, and the words from its line on, to guess by."""
@@ -243,6 +246,11 @@ class NotUtf8:
             f"{where}: name the encoding of the file with --encoding, such as cp1252 (Western), "
             "cp437 (old DOS), gb18030 (Chinese) or cp949 (Korean)"
         )
+
+
+def without_word(problem: str) -> str:
+    """Return what is wrong with a file without the word that a byte stands in."""
+    return _READS.sub(" as \\1", problem)
 
 
 def line_of(data: bytes, position: int) -> int:

@@ -28,13 +28,20 @@ def id_kind(tally: Tally, *, numbers: bool, whole: bool = True) -> tuple[str, bo
     """
     if numbers:
         return _of_numbers(tally) if whole else None
-    for kind, pattern in SHAPES.items():
-        if len(tally) > 1 and all(map(pattern.fullmatch, tally.texts)):
-            return kind, True
+    if (kind := shape(tally)) is not None:
+        return kind, True
     sure = _different(tally, DIFFERENT)
     by_name = _different(tally, NAMED_DIFFERENT) and is_name_of_id(tally.name)
     if sure or by_name or 1 < len(tally) == tally.cells:
         return _share(tally), sure
+    return None
+
+
+def shape(tally: Tally) -> str | None:
+    """Return what all cells are, if that names rows: addresses of e-mail and the like."""
+    for kind, pattern in SHAPES.items():
+        if len(tally) > 1 and all(map(pattern.fullmatch, tally.texts)):
+            return kind
     return None
 
 

@@ -177,6 +177,9 @@ class ColumnReport:
     coverage: tuple[Coverage, ...] = ()  # for min_confidence from 0.5 to 0.95
     stops: tuple[int, ...] = ()  # steps after which each round of the graph stopped
     tried: tuple[Tried, ...] = ()  # what its hidden cells chose from; none: nothing was chosen
+    # Why its cells do not say the value, if that was done on purpose: privacy. It was inferred all
+    # the same, because the run asked for it by name.
+    blurred: str | None = None
 
 
 def is_flagged(flags: Collection[str], *, clearly_better: bool) -> bool:

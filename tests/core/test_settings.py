@@ -29,10 +29,11 @@ def test_the_two_types_share_no_name_and_make_up_the_table():
     )
 
 
-def test_what_names_a_file_or_permits_overwriting_has_no_variable():
+def test_what_names_a_file_or_permits_something_has_no_variable():
     assert {name for name, setting in SETTINGS.items() if setting.env is None} == {
         "run_dir",
         "resume",
+        "infer",
         "report",
         "diagnostics",
         "overwrite",

@@ -222,7 +222,7 @@ def test_bounds_beside_decimal_commas_are_no_lists():
     ("name", "cells", "role"),
     [
         ("it", [f"{number:05}" for number in range(ROWS)], "ignore"),
-        ("it", [f"a{number}@b.org" for number in range(ROWS)], "ignore"),
+        ("it", [f"a{number}@b.org" for number in range(ROWS)], "identifier"),
         ("it", [str(number) for number in range(ROWS)], "ignore"),
         ("it", some(["01067", "04109", "50667"]), "ordinary"),
         ("year", [str(1950 + number % 70) for number in range(ROWS)], "ordinary"),

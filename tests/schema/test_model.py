@@ -131,7 +131,7 @@ settings: {k: 0, iteration: 5, gamma: nan, ridge: 0, seed: 9223372036854775808,
         "s.yml:3:1: unknown key 'colums' (did you mean 'columns'?)",
         "s.yml:5:31: unknown type 'numerc' for an ordinary column (did you mean 'numeric'?)",
         "s.yml:6:15: unknown role 'ordnary' (did you mean 'ordinary'?)",
-        "s.yml:7:3: 'role' is missing (ordinary, complementary or ignore)",
+        "s.yml:7:3: 'role' is missing (ordinary, complementary, identifier or ignore)",
         "s.yml:8:3: duplicate key 'town' (first at line 7)",
         "s.yml:9:9: expected a mapping (key: value), found 'numeric'",
         "s.yml:10:39: no cell can rule out 'a;b': it holds the separator ';'",
@@ -230,7 +230,7 @@ COMPLEMENTARY = "x: {role: complementary, "
             COMPLEMENTARY + "^type: numeric}",
             (
                 "unknown key 'type' for a complementary column "
-                "(role, separator, exact, exact_cells, values, missing or mechanism)"
+                "(role, separator, exact, exact_cells, values, missing, blurred or mechanism)"
             ),
         ),
         (
@@ -238,7 +238,7 @@ COMPLEMENTARY = "x: {role: complementary, "
             "only a date column has `format`; leave it out",
         ),
         ("x: {role: ignore, ^type: numeric}", "unknown key 'type' for an ignored column"),
-        ("x: {role: ^[a]}", "unknown role a list (ordinary, complementary or ignore)"),
+        ("x: {role: ^[a]}", "unknown role a list (ordinary, complementary, identifier or ignore)"),
         ("x:^", "expected a mapping (key: value), found nothing"),
         ("x: ^[a]", "expected a mapping (key: value), found a list"),
     ],
@@ -294,7 +294,7 @@ def test_python_sees_a_path_instead_of_a_place():
     columns = {"age": {"role": "ordinary", "type": "numerc"}, "job": {}, "new\nline": None, 3: 4}
     assert problems(Schema, columns=columns, foo=1) == [
         "columns.age.type: unknown type 'numerc' for an ordinary column (did you mean 'numeric'?)",
-        "columns.job: 'role' is missing (ordinary, complementary or ignore)",
+        "columns.job: 'role' is missing (ordinary, complementary, identifier or ignore)",
         "columns.new\\nline: expected a mapping (key: value), found nothing",
         "columns.3: expected text, found 3",
         "columns.3: expected a mapping (key: value), found 4",

@@ -16,5 +16,6 @@ COMMANDS = (
     "mask",
     "evaluate",
     "audit",
+    "risk",
     "schema",
 )

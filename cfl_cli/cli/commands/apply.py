@@ -45,6 +45,7 @@ def apply(
     from cfl_cli.cli.signals import listen
     from cfl_cli.cli.summary import note_rejects, note_signs, summarise
     from cfl_cli.errors import ExitCode
+    from cfl_cli.jobs.blurred import refuse_blurred
     from cfl_cli.jobs.model import Model
     from cfl_cli.tables import table as tables
     from cfl_cli.trust.history import check_appendable
@@ -56,6 +57,7 @@ def apply(
     target = tables.Place.to_write(out, how.get("output_format"))
     fitted = Model.load(path)
     settings, run = of_model(fitted, given)
+    refuse_blurred(fitted.schema, run.infer)
     outputs = Outputs.of(target, run.report, reject=sets_aside(how))
     outputs.check(sources=[source.path, path, course], overwrite=run.overwrite)
     if course is not None:

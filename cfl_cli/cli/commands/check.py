@@ -79,6 +79,7 @@ def check(
             name=source.name,
             jobs=run.jobs,
             max_memory=run.max_memory,
+            infer=run.infer,
             **inputs.settings.as_dict(),
         )
     except DataError as error:

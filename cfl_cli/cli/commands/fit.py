@@ -35,11 +35,13 @@ def fit(
     from cfl_cli.cli.signals import listen
     from cfl_cli.cli.summary import summarise_fit, summarise_model
     from cfl_cli.errors import ExitCode
+    from cfl_cli.jobs.blurred import refuse_blurred
     from cfl_cli.tables import table as tables
 
     listen()
     inputs = load(schema, given, data=data)
     run = inputs.run
+    refuse_blurred(inputs.schema, run.infer)
     source = tables.Place.to_read(data, how.get("input_format"))
     target = model_target(model)
     check_targets(

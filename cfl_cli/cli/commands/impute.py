@@ -41,12 +41,14 @@ def impute(
     from cfl_cli.cli.streams import note
     from cfl_cli.cli.summary import note_rejects, note_signs, summarise, summarise_model
     from cfl_cli.errors import ExitCode
+    from cfl_cli.jobs.blurred import refuse_blurred
     from cfl_cli.jobs.diagnostics import in_words
     from cfl_cli.tables import table as tables
 
     listen()
     inputs = load(schema, given, data=data)
     run = inputs.run
+    refuse_blurred(inputs.schema, run.infer)
     source = tables.Place.to_read(data, how.get("input_format"))
     target = tables.Place.to_write(out, how.get("output_format"))
     outputs = Outputs.of(target, run.report, reject=sets_aside(how), diagnostics=run.diagnostics)

@@ -25,6 +25,7 @@ PAGES = {
     "Audited": "audit",
     "Explanation": "explain",
     "SuspectCells": "suspects",
+    "Risk": "risk",
     "Checked": "findings",  # lines, not a page
 }
 

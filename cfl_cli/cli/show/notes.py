@@ -184,6 +184,11 @@ def _range(by: Interval) -> str:
 def of_column(column: ColumnReport, report: Report) -> Iterator[str]:
     """Yield a sentence for everything about a CF that the table does not show."""
     name = printable(column.name)
+    if column.blurred:
+        yield (
+            f"{name}: blurred on purpose ({printable(column.blurred)}), and inferred all the same "
+            "because --infer named it: treat the answers as you would the true values."
+        )
     if column.parts:
         weights = sorted(column.parts, key=lambda part: -part.weight)
         used = [f"{printable(part.name)} {part.weight:.0%}" for part in weights if part.weight]

@@ -1,0 +1,132 @@
+"""CFs that were blurred for privacy, and identifiers, from the command line."""
+
+import json
+from pathlib import Path
+
+import pytest
+from builders.command_line import ROWS, SCHEMA, cfl, impute, refused
+
+BLURRED = SCHEMA.replace("[a, b, c]}", "[a, b, c], blurred: privacy}")
+WHO = "Grüß-4711"  # what no message may show
+NAMED = SCHEMA.replace("columns:\n", "columns:\n  who: {role: identifier}\n")
+
+
+@pytest.fixture
+def blurred(folder):
+    (folder / "schema.yml").write_text(BLURRED)
+    return folder
+
+
+@pytest.fixture
+def named(folder):
+    """Write a table whose first column names somebody, twice the same."""
+    whom = [WHO, WHO, *(f"{WHO}{n}" for n in range(2, 12))]
+    rows = [f"{who},{row}" for who, row in zip(["who", *whom], ROWS, strict=True)]
+    (folder / "data.csv").write_text("\n".join(rows) + "\n", encoding="utf-8")
+    (folder / "schema.yml").write_text(NAMED)
+    return folder
+
+
+def test_a_blurred_cf_is_refused_by_name_with_the_way_out(blurred):
+    refused(impute(), 1, "column 'cf' was blurred for privacy", "--infer cf", "role: ignore")
+    run = cfl("fit", "data.csv", "--schema", "schema.yml", "--model", "out.cfl")
+    refused(run, 1, "column 'cf' was blurred for privacy", "--infer cf")
+    run = cfl("explain", "data.csv", "--schema", "schema.yml", "--row", 1)
+    refused(run, 1, "--infer cf")
+
+
+def test_it_is_inferred_if_the_run_names_it_and_the_report_says_so(blurred):
+    run = impute("--infer", "cf")
+    assert run.exit_code == 0, run.output
+    report = json.loads(Path("out.csv.report.json").read_text())
+    assert report["columns"][0]["blurred"] == "privacy"
+    said = "cf: blurred on purpose (privacy), and inferred all the same because --infer named it"
+    assert said in " ".join(cfl("report", "out.csv").output.split())
+    page = cfl("report", "out.csv", "--format", "html").stdout
+    assert "blurred on purpose (privacy)" in page.lower()
+
+
+def test_a_model_asks_again_when_it_is_applied(blurred):
+    fit = ("fit", "data.csv", "--schema", "schema.yml", "--model", "m.cfl", "--infer", "cf")
+    assert cfl(*fit).exit_code == 0
+    refused(cfl("apply", "data.csv", "--model", "m.cfl", "--out", "out.csv"), 1, "--infer cf")
+    refused(cfl("explain", "data.csv", "--model", "m.cfl", "--row", 1), 1, "--infer cf")
+    apply = cfl("apply", "data.csv", "--model", "m.cfl", "--out", "out.csv", "--infer", "cf")
+    assert apply.exit_code == 0, apply.output
+    report = json.loads(Path("out.csv.report.json").read_text())
+    assert report["columns"][0]["blurred"] == "privacy"
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("x", "column 'x' is not a CF"),
+        ("cg", "no column 'cg'"),
+    ],
+)
+def test_only_a_blurred_cf_can_be_named(blurred, name, said):
+    refused(impute("--infer", "cf", "--infer", name), 2, "--infer", said)
+
+
+def test_a_cf_that_is_not_blurred_need_not_be_named(folder):
+    refused(impute("--infer", "cf"), 2, "--infer", "column 'cf' is not marked `blurred: privacy`")
+
+
+def test_neither_a_schema_nor_a_variable_can_allow_it(blurred):
+    refused(impute(CFL_INFER="cf"), 1, "was blurred for privacy")
+    Path("schema.yml").write_text(BLURRED.replace("{k: 3", "{infer: [cf], k: 3"))
+    refused(impute(), 1, "not of a schema but of one run")
+
+
+def test_check_says_what_would_be_refused(blurred):
+    run = cfl("check", "data.csv", "--schema", "schema.yml", "--format", "json")
+    assert run.exit_code == 1
+    assert [one["cause"] for one in json.loads(run.stdout)["problems"]] == ["blurred"]
+    allowed = cfl("check", "data.csv", "--schema", "schema.yml", "--infer", "cf")
+    assert allowed.exit_code == 0, allowed.output
+
+
+def test_other_words_for_blurred_are_refused(folder):
+    Path("schema.yml").write_text(BLURRED.replace("privacy", "secret"))
+    refused(impute(), 1, "schema.yml:5", "expected privacy, found 'secret'")
+
+
+def test_identifiers_pass_as_they_are_and_are_no_features(named):
+    assert impute().exit_code == 0
+    before, after = (Path(name).read_text().splitlines() for name in ("data.csv", "out.csv"))
+    assert all(new.startswith(old) for old, new in zip(before, after, strict=True))
+    alone = "\n".join(",".join(line.split(",")[1:]) for line in before) + "\n"
+    Path("data.csv").write_text(alone)
+    assert impute("--overwrite").exit_code == 0
+    without = Path("out.csv").read_text().splitlines()
+    assert [line.split(",", 1)[1] for line in after] == without
+
+
+def test_no_message_shows_a_cell_of_an_identifier(named):
+    asked = ("explain", "data.csv", "--schema", "schema.yml", "--where")
+    explained = cfl(*asked, f"who={WHO}5", "--format", "html")
+    twice = cfl(*asked, f"who={WHO}")
+    nobody = cfl(*asked, f"who={WHO}99")
+    assert (explained.exit_code, twice.exit_code, nobody.exit_code) == (0, 1, 1)
+    assert "2 rows have --where 'who=…' (rows 1, 2)" in twice.stderr
+    impute()
+    Path("truth.csv").write_text(Path("data.csv").read_text())
+    key = cfl("evaluate", "out.csv", "--truth", "truth.csv", "-s", "schema.yml", "--key", "who")
+    assert "a key stands in several rows, in column 'who': one in rows 1, 2" in key.stderr
+    Path("data.csv").write_bytes(Path("data.csv").read_text().encode("cp1252"))
+    undecoded = impute("--overwrite")
+    assert (undecoded.exit_code, "is not UTF-8" in undecoded.stderr) == (1, True)
+    assert "--encoding cp1252" in undecoded.stderr
+    for run in (explained, twice, nobody, key, undecoded):
+        assert "4711" not in run.output
+
+
+def test_init_drafts_identifiers_and_asks_about_private_cfs(folder):
+    rows = [f"{n}-17,p{n}@x.org,{n % 3},{'abc'[n % 3]}" for n in range(40)]
+    Path("people.csv").write_text("\n".join(["patient_id,contact,age,Diagnose", *rows]) + "\n")
+    text = cfl("init", "people.csv", "--cf", "Diagnose").stdout
+    assert "patient_id: {role: identifier}" in text
+    assert "contact: {role: identifier}  # e-mail addresses" in text
+    assert "if it was blurred on purpose add blurred: privacy" in text
+    assert "role: identifier     names a person or a thing" in text
+    assert "x.org" not in text
