@@ -5,10 +5,10 @@ The map of the house. A room imports only rooms above it:
     core/        what everybody may know: arrays, blocks (the columns of each CF), exclusions (what
                  a cell says), uniformity (whether cells are so), known (what is known of the
                  rows), groups, posterior, log_score, brent (searches along a line); draws,
-                 parallel, portable (kernels that other hosts may run), compiled, stages, budget;
-                 undisturbed, leaving (how signals wait, and end a run);
-                 state (what is kept of something fitted); settings (+ run_settings, entries,
-                 kinds), methods; messages (+ wording, as whoever calls writes it), shown, versions
+                 parallel, portable (kernels that other hosts may run), compiled, stages, budget (+
+                 control_groups); undisturbed, leaving (how signals wait, and end a run); state
+                 (what is kept of something fitted); settings (+ run_settings, entries, kinds),
+                 methods; messages (+ wording, as whoever calls writes it), shown, versions
     engines/     where a large run's work is done and its arrays are: maps (arrays that are files),
                  marks (what is done), run_directory, stored (the engine of these); cluster
                  (Dask; + scheduler, shift, on_workers, quiet); abroad (other hosts; + parcels,
@@ -61,13 +61,14 @@ The map of the house. A room imports only rooms above it:
                  name_row, contributions, explanation, which_row), cost, tune (+ search, trials),
                  mask, evaluate (+ truth, keys), suspects, audit (+ answers, checked, write_back),
                  risk (+ otherwise)
-    cli/         the command line: app, usage, signals, streams, log; given, options, inputs,
-                 other_names, discreet, outputs, written, imputes, fits, applies, explains (+ explains_table),
-                 audits, reports, verified, summary; progress (+ outlook); help, manual,
-                 completion; commands/ (a file each); show/ (page, layout; report (+ notes, batch),
-                 explain (+ neighbors), rows, suspects, history, scores, trials, findings, audit,
-                 risk; html; web/ (for browsers: environment, names, numbers; report, overview,
-                 details, made; sections; charts, plots, courses, neighborhood; templates))
+    cli/         the command line: app, within_limits (of memory), usage, signals, streams, log;
+                 given, options, inputs, other_names, discreet, outputs, written, imputes, fits,
+                 applies, explains (+ explains_table), audits, reports, verified, summary; progress
+                 (+ outlook); help, manual, completion; commands/ (a file each); show/ (page,
+                 layout; report (+ notes, batch), explain (+ neighbors), rows, suspects, history,
+                 scores, trials, findings, audit, risk; html; web/ (for browsers: environment,
+                 names, numbers; report, overview, details, made; sections; charts, plots, courses,
+                 neighborhood; templates))
 
 Beside the rooms stand errors, which all may import, and two entrances, which none does: __main__
 (the command) and sklearn (a transformer for scikit-learn, an extra).

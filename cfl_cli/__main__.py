@@ -55,7 +55,9 @@ def main() -> None:
     """Run `cfl`, which a signal ends in good order from its beginning."""
     _signal.signal(_signal.SIGINT, _signal.SIG_DFL)  # until somebody listens
     from cfl_cli.cli.signals import watch  # noqa: PLC0415 — not before the line above
+    from cfl_cli.cli.within_limits import stay_within_limits  # noqa: PLC0415 — the same
 
+    stay_within_limits()
     watch()
     gc.set_threshold(OBJECTS)
     os.environ.update(UNUSED | os.environ)

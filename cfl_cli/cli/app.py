@@ -8,7 +8,7 @@ import os
 import sys
 from contextlib import suppress
 from importlib import import_module
-from typing import Annotated, Any
+from typing import Annotated, Any, NoReturn
 
 import typer
 from typer.core import TyperCommand, TyperGroup
@@ -20,7 +20,9 @@ from cfl_cli.cli.commands import COMMANDS
 from cfl_cli.cli.log import LOG, asked_for
 from cfl_cli.cli.streams import complain, leave_stdout, note, open_streams
 from cfl_cli.cli.usage import located, path_of, problem_of, with_values
-from cfl_cli.core.leaving import settle
+from cfl_cli.cli.within_limits import lacks_memory, out_of_memory
+from cfl_cli.core import budget
+from cfl_cli.core.leaving import say_code, settle
 from cfl_cli.core.messages import count, did_you_mean, printable, quote
 from cfl_cli.core.wording import on_command_line
 from cfl_cli.errors import PROBLEMS_SHOWN, CflError, ExitCode
@@ -191,7 +193,7 @@ def explain(error: BaseException) -> ExitCode:
         complain(f"{place}{error.strerror or error}")
         return ExitCode.RESOURCES
     if not isinstance(error, CflError):
-        complain("out of memory: use fewer rows or columns, or a machine with more of it")
+        complain(out_of_memory(budget.allowance()))
         return ExitCode.RESOURCES
     complain(*error.problems[:PROBLEMS_SHOWN])
     more = error.more + len(error.problems[PROBLEMS_SHOWN:])
@@ -205,16 +207,31 @@ def main() -> None:
     open_streams()
     try:
         app()
-    except OSError as error:
-        complain(f"standard output: cannot be written: {error.strerror or error}")
-        os._exit(ExitCode.RESOURCES)
     except SystemExit as end:
         settle()
-        if isinstance(end.code, int) and end.code:
-            # Threads may be at work on what nobody wants any more, and those of pyarrow that still
-            # read a table would abort the process: everything is written, so leave at once.
-            for stream in filter(None, (sys.stdout, sys.stderr)):  # None: it was closed before
-                with suppress(OSError, ValueError):  # whoever reads it may be gone
-                    stream.flush()
-            os._exit(end.code)
+        code = end.code if isinstance(end.code, int) else ExitCode.DONE
+        if code:
+            leave(code)
+        say_code(code)
         raise
+    except Exception as error:
+        if lacks_memory(error):  # in words that only some package has for it
+            leave(explain(MemoryError()))
+        if isinstance(error, OSError):
+            complain(f"standard output: cannot be written: {error.strerror or error}")
+            leave(ExitCode.RESOURCES)
+        say_code(1)
+        raise
+
+
+def leave(code: int) -> NoReturn:
+    """Leave at once, with everything written.
+
+    Threads may be at work on what nobody wants any more, and those of pyarrow that still read a
+    table would abort the process.
+    """
+    for stream in filter(None, (sys.stdout, sys.stderr)):  # None: it was closed before
+        with suppress(OSError, ValueError):  # whoever reads it may be gone
+            stream.flush()
+    say_code(code)
+    os._exit(code)

@@ -10,6 +10,7 @@ from cfl_cli.cli.given import Values
 from cfl_cli.cli.inputs import Inputs, read_table, stored_table, with_table
 from cfl_cli.cli.outputs import Outputs, tried
 from cfl_cli.cli.progress import Display
+from cfl_cli.core import budget
 from cfl_cli.jobs.impute import impute
 from cfl_cli.jobs.model import Model
 from cfl_cli.tables import files, trial
@@ -17,6 +18,7 @@ from cfl_cli.tables import table as tables
 from cfl_cli.trust.report import Report
 
 LARGE = 64_000_000  # bytes of a file whose cells are not to be in memory all at once
+SMALLER = 16  # or of one that is not so much smaller than the memory there is
 
 
 @dataclass(frozen=True)
@@ -36,7 +38,7 @@ def by_blocks(inputs: Inputs, source: tables.Place) -> bool:
         _try_run_directory(Path(run.run_dir).absolute())
     if run.engine != "local" or run.run_dir is not None:
         return True
-    return tables.bytes_of(source) >= LARGE
+    return tables.bytes_of(source) >= min(LARGE, (run.max_memory or budget.available()) // SMALLER)
 
 
 def _try_run_directory(path: Path) -> None:

@@ -20,6 +20,7 @@ FAREWELL = 0.5  # seconds for all that would be good to do besides
 GATE = threading.RLock()
 _half_done: dict[Path, None] = {}
 _farewells: dict[int, Callable[[], object]] = {}
+_told: list[int] = []  # the pipe to a process that waits for this one's exit code, if one does
 
 
 def remove_at_end(path: Path) -> None:
@@ -48,6 +49,18 @@ def settle() -> None:
         pass
 
 
+def say_code_to(pipe: int) -> None:
+    """Let the process at the other end of a pipe know when this one leaves by itself."""
+    _told[:] = [pipe]
+
+
+def say_code(code: int) -> None:
+    """Say that this process is about to leave by itself, with this code."""
+    for pipe in _told:
+        with suppress(OSError):
+            os.write(pipe, bytes([code]))
+
+
 def leave(code: int, *, say: Callable[[], object]) -> None:
     """Remove what is half done, say so, and end the process."""
     GATE.acquire(timeout=PATIENCE)
@@ -63,6 +76,7 @@ def leave(code: int, *, say: Callable[[], object]) -> None:
     with suppress(RuntimeError):  # no more threads
         last.start()
         last.join(FAREWELL)
+    say_code(code)
     os._exit(code)
 
 

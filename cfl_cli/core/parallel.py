@@ -80,6 +80,9 @@ class Engine(Protocol):
     hosts: int  # that its workers are on
     in_memory: bool  # are the arrays in the memory of this process?
 
+    def narrow(self, jobs: int) -> None:
+        """Let at most so many threads of this process work at once from now on."""
+
     def map(self, function: Callable[[Item], Result], items: Iterable[Item]) -> Iterator[Result]:
         """Yield `function(item)` for every item, in order, by threads of this process."""
 
@@ -136,8 +139,18 @@ class Workers:
 
     def __enter__(self) -> Self:
         self._limits = threadpool_limits(limits=1)
-        self._pool = ThreadPoolExecutor(self.jobs, "cfl", begin, (caller(),))
+        self._pool = self._threads()
         return self
+
+    def _threads(self) -> ThreadPoolExecutor:
+        return ThreadPoolExecutor(self.jobs, "cfl", begin, (caller(),))
+
+    def narrow(self, jobs: int) -> None:
+        """Let at most so many threads work from now on."""
+        if jobs < self.jobs:
+            self._pool.shutdown()
+            self.jobs = jobs
+            self._pool = self._threads()
 
     def __exit__(
         self,

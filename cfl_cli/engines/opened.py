@@ -1,7 +1,7 @@
 """Which engine a run has: the only place that decides it.
 
-Up to a million rows, threads over arrays in memory. With more, or if the run is to be resumed, the
-arrays are files; with Dask, worker processes share these.
+Up to a million rows, or fewer where memory is short, threads over arrays in memory. With more, or
+if the run is to be resumed, the arrays are files; with Dask, worker processes share these.
 """
 
 from collections.abc import Iterator, Mapping
@@ -9,6 +9,7 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from cfl_cli.core import budget
 from cfl_cli.core.parallel import Workers, available_cores
 from cfl_cli.core.settings import RunSettings
 from cfl_cli.core.wording import option
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from cfl_cli.engines.stored import Executor, Stored
 
 IN_MEMORY = 1_000_000  # rows, at most
+BYTES_A_ROW = 4000  # of memory that a run of fewer should have
 MOST = 32  # worker processes, or four for each core
 
 
@@ -39,7 +41,7 @@ def open_engine(
     with ExitStack() as stack:
         threads = stack.enter_context(Workers(limits.jobs or available_cores()))
         is_local = limits.engine == "local"
-        if is_local and limits.run_dir is None and rows <= IN_MEMORY:
+        if is_local and limits.run_dir is None and rows <= _most_in_memory(limits):
             yield threads
             return
         # Runs in memory do without these.
@@ -56,6 +58,11 @@ def open_engine(
         yield Stored(
             directory.folder, executor, threads, durable=durable, on_finish=directory.finish
         )
+
+
+def _most_in_memory(limits: RunSettings) -> int:
+    """Return how many rows a table may have whose arrays are in memory."""
+    return min(IN_MEMORY, (limits.max_memory or budget.available()) // BYTES_A_ROW)
 
 
 def check_engine(limits: RunSettings) -> None:

@@ -176,6 +176,10 @@ class Stored:
     def stopped(self, stopped: bool) -> None:
         self._threads.stopped = stopped
 
+    def narrow(self, jobs: int) -> None:
+        """Let at most so many threads of this process work from now on; workers are not its."""
+        self._threads.narrow(jobs)
+
     def map(self, function: Callable[[Item], Result], items: Iterable[Item]) -> Iterator[Result]:
         """Yield `function(item)` for every item, in order, by threads of this process."""
         return self._threads.map(function, items)

@@ -45,6 +45,7 @@ from cfl_cli.estimators.interface import (
 CLEAR = 2.5  # standard errors of a residual's covariance with an informative column
 LEAST_NOISE = 1e-12  # of a column that does not vary
 MOST_COLUMNS = 20  # of other CFs, among the features for one
+LIGHTGBM, TREES = 45e6, 0.7e6  # bytes of the package, and of the trees for one value
 FROM_OFS = Stage("boosting", Work.BOOSTING, "growing trees")
 FROM_CFS = Stage("boosting from other CFs", Work.BOOSTING, "growing trees from other CFs")
 ON_SHUFFLED = Stage("boosting, shuffled cells", Work.BOOSTING, "growing trees on shuffled cells")
@@ -102,7 +103,8 @@ def memory(size: Size, settings: Settings, *, jobs: int) -> float:  # noqa: ARG0
     features = n * (8 + 1) * (size.features + jobs * MOST_COLUMNS)  # and in bins
     fits = n * width * 4 * 3 * 2  # three of each CF: on the way, and in the end
     confidences = n * width * (1 + 4 * 8)
-    return float(features + fits + confidences + jobs * n * largest * (8 + 6 * 4))
+    trees = LIGHTGBM + width * TREES
+    return float(features + fits + confidences + jobs * n * largest * (8 + 6 * 4)) + trees
 
 
 def stages(size: Size, settings: Settings, *, folds: int) -> list[Expected]:  # noqa: ARG001 — as all have it

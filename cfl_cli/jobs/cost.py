@@ -20,6 +20,7 @@ from cfl_cli.errors import ResourceError
 from cfl_cli.estimators.interface import Size
 from cfl_cli.jobs.prepare import FOLDS, hidden_together, prepare, run, settle_gamma
 from cfl_cli.schema.model import Schema
+from cfl_cli.steps import compiled
 from cfl_cli.steps.encode import Encoded
 from cfl_cli.steps.findings import Finding
 from cfl_cli.tables import frames
@@ -27,7 +28,11 @@ from cfl_cli.tables import frames
 REPORT_BYTES = 3000  # of a model's texts, for each CF and once more
 BYTES_A_ROW = 200  # that are held at once where arrays are files, beside a row's features
 MANY_ROWS = 100_000  # of which a part is enough to learn from
-PACKAGES = 200e6  # what Python and its packages hold before there is any table
+# What Python and its packages hold before there is any table: half of it pages of their files. Some
+# are loaded only for tables that are not small; compiled code for large ones.
+PACKAGES, MORE_PACKAGES, COMPILED = 215e6, 25e6, 105e6
+NOT_SMALL = 10_000  # rows
+SLACK = 1.3  # malloc holds more than is asked for, and some of it for longer
 
 
 @dataclass(frozen=True)
@@ -111,7 +116,13 @@ def peak_bytes(
     held = estimator.memory(size, settings, jobs=threads)
     if not in_memory and settings.method == "graph":
         held = size.rows * (BYTES_A_ROW + 8 * size.features)
-    return PACKAGES + 3 * table + held
+    return _packages(size.rows) + 3 * table + SLACK * held
+
+
+def _packages(rows: int) -> float:
+    """Return how many bytes the packages hold that a run of some rows needs."""
+    more = MORE_PACKAGES * min(1, rows / NOT_SMALL)
+    return PACKAGES + more + (COMPILED if compiled.pays(rows) else 0)
 
 
 def check_memory(
@@ -122,15 +133,22 @@ def check_memory(
     jobs: int | None = None,
     max_memory: int | None = None,
     in_memory: bool = True,
-) -> None:
-    """Raise if a run would need more memory than it may have.
+) -> int:
+    """Return how many threads may work; raise if one would need more memory than there may be.
 
     If the engine's arrays are not `in_memory`, those of the graph are files.
     """
-    needed = peak_bytes(encoded, settings, table=table, jobs=jobs, in_memory=in_memory)
-    allowed = max_memory or budget.available()
+
+    def needed_by(threads: int) -> float:
+        return peak_bytes(encoded, settings, table=table, jobs=threads, in_memory=in_memory)
+
+    threads, found = jobs or available_cores(), budget.allowance()
+    allowed = max_memory or found.size
+    while threads > 1 and needed_by(threads) > allowed:
+        threads -= 1
+    needed = needed_by(threads)
     if needed > allowed:
-        whose = option("max_memory") if max_memory else "this machine"
+        whose = option("max_memory") if max_memory else found.whose
         others = METHODS[settings.method].saves_memory
         smaller = (way if isinstance(way, str) else option(*way) for way in others)
         *ways_out, last = _fewer_rows(len(encoded.features), settings), *smaller
@@ -139,6 +157,7 @@ def check_memory(
             f"about {needed / 1e6:,.0f} MB of memory are needed, and {whose} allows "
             f"{_amount(allowed)}: use {either}"
         )
+    return threads
 
 
 def _fewer_rows(rows: int, settings: Settings) -> str:

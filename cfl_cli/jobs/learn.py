@@ -71,7 +71,7 @@ def learn(
         frame, schema, settings, name=name, jobs=threads, empty=engine.within("table").empty
     )
     settings, warnings = settle_gamma(encoded, settings)
-    check_memory(
+    threads = check_memory(
         encoded,
         settings,
         table=0 if is_loading(frame) else frames.size(frame),
@@ -79,6 +79,7 @@ def learn(
         max_memory=limits.max_memory,
         in_memory=engine.in_memory,
     )
+    engine.narrow(threads)
     folds = hidden_together(len(encoded.features), settings, encoded.groups)
     runs = 2 if any(block.to_be_fitted for block in encoded.blocks) else 1
     announce(_expected(size_of(encoded), settings, folds=len(folds), runs=runs), stages.progress)

@@ -6,11 +6,17 @@ are sure of is just what the plain code would find, and what they are not sure o
 table must have so many rows that loading what was compiled before takes less than it saves.
 """
 
+from importlib.util import find_spec
 from typing import Any
 
 from cfl_cli.core.compiled import load
 
 ROWS = 20_000  # below, loading (0.6 s) takes longer than what is saved (some 40 µs a row)
+
+
+def pays(rows: int) -> bool:
+    """Return whether a table of so many rows has compiled code, if it works."""
+    return rows >= ROWS and find_spec("numba") is not None
 
 
 def kernel(name: str, *, rows: int) -> Any | None:
