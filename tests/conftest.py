@@ -15,7 +15,7 @@ from cfl_cli.core.parallel import Workers, available_cores
 # The same few examples every time while working, other ones at every run of the checks, and many
 # for a night: HYPOTHESIS_PROFILE=long or --hypothesis-profile=long.
 settings.register_profile("dev", deadline=None, print_blob=True, max_examples=25, derandomize=True)
-settings.register_profile("ci", deadline=None, print_blob=True, max_examples=10)
+settings.register_profile("ci", deadline=None, print_blob=True, max_examples=8)
 settings.register_profile("long", deadline=None, print_blob=True, max_examples=1000)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "dev"))
 
@@ -25,6 +25,21 @@ def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
     named = config.invocation_params.args
     few = any(str(name).partition("::")[0].endswith(".py") for name in named)
     return 0 if few else available_cores()
+
+
+def long_ends() -> set[str]:
+    """Return the names of tests that count as slow."""
+    lines = (Path(__file__).parent / "long_ends.txt").read_text().splitlines()
+    return {line for line in lines if not line.startswith("#")}
+
+
+@pytest.hookimpl(tryfirst=True)  # before `-m` chooses
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    named = long_ends()
+    for item in items:
+        name = item.nodeid.removeprefix("tests/")
+        if name in named or name.partition("[")[0] in named:
+            item.add_marker(pytest.mark.slow)
 
 
 @pytest.fixture
