@@ -19,7 +19,7 @@ FAREWELL = 0.5  # seconds for all that would be good to do besides
 # Held while names of files come and go; whoever ends the process takes it and keeps it.
 GATE = threading.RLock()
 _half_done: dict[Path, None] = {}
-_farewells: dict[int, Callable[[], object]] = {}
+_farewells: dict[object, Callable[[], object]] = {}
 _told: list[int] = []  # the pipe to a process that waits for this one's exit code, if one does
 
 
@@ -36,11 +36,12 @@ def keep(path: Path) -> None:
 @contextmanager
 def farewell(action: Callable[[], object]) -> Iterator[None]:
     """Within the block, let an action be tried if the process is to end; it may be cut short."""
-    _farewells[id(action)] = action
+    own = object()
+    _farewells[own] = action
     try:
         yield
     finally:
-        del _farewells[id(action)]
+        del _farewells[own]
 
 
 def settle() -> None:

@@ -204,7 +204,9 @@ def local_cluster(workers: int) -> Iterator[Cluster]:
             made["dashboard"] = made["cluster"].dashboard_link
 
     try:
-        with farewell(lambda: _kill(made)):
+        import_dask()
+        with farewell(_kill_all):
+            _start_tracker()
             _in_background(start)
             dashboard = made.get("dashboard", "")
             yield Cluster(made["client"], workers, made["pickle"], dashboard=dashboard)
@@ -266,6 +268,21 @@ def import_dask() -> Any:
         raise UsageError(f"{option('engine', 'dask')}: Dask is not installed: {install}") from error
 
 
+def _start_tracker() -> None:
+    """Start the helper of `multiprocessing`, which says nothing at an end that is sudden.
+
+    Here, because whichever thread starts it hears interrupts from then on, as do its processes.
+    """
+    before = os.environ.get("PYTHONWARNINGS")
+    os.environ["PYTHONWARNINGS"] = "ignore"
+    try:
+        import_module("multiprocessing.resource_tracker").ensure_running()
+    finally:
+        os.environ.pop("PYTHONWARNINGS")
+        if before is not None:
+            os.environ["PYTHONWARNINGS"] = before
+
+
 def _in_background(function: Callable[[], None]) -> None:
     """Call a function in a thread whose threads and processes leave interrupts to this one."""
     done: SimpleQueue[BaseException | None] = SimpleQueue()
@@ -296,6 +313,13 @@ def _stop(made: Mapping[str, Any]) -> None:
                 thing.close(timeout=1)
     if "config" in made:
         made["config"].__exit__(None, None, None)  # as it was before
+
+
+def _kill_all() -> None:
+    """Kill the workers when the command ends, also those that are just being started."""
+    for one in import_module("multiprocessing").active_children():
+        with suppress(OSError):
+            os.kill(one.pid, signal.SIGKILL)
 
 
 def _kill(made: Mapping[str, Any]) -> Any:

@@ -204,6 +204,37 @@ def test_a_driver_that_is_told_to_end_does_so_at_once_with_its_workers(tmp_path,
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_command_that_is_told_to_end_as_workers_start_says_only_that(tmp_path, number):
+    rows = "".join(f"{at},{'abc'[at % 3]}\n" for at in range(60))
+    (tmp_path / "data.csv").write_text(f"age,job\n{rows}")
+    (tmp_path / "schema.yml").write_text(
+        "version: 1\ncolumns:\n  age: {role: ordinary, type: numeric}\n"
+        "  job: {role: complementary, values: [a, b, c]}\n"
+    )
+    arguments = "impute data.csv --schema schema.yml --out o.csv -q --engine dask --workers 2"
+    command = subprocess.Popen(
+        [sys.executable, "-m", "cfl_cli", *arguments.split()],
+        cwd=tmp_path,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+    until(lambda: workers_of(command))
+    children = psutil.Process(command.pid).children(recursive=True)
+    os.killpg(command.pid, number)  # as a terminal does
+    _, said = command.communicate(timeout=20)
+    assert command.returncode == 128 + number
+    assert len(said.splitlines()) == 1
+    assert not psutil.wait_procs(children, timeout=2)[1]
+
+
+def workers_of(command):
+    children = psutil.Process(command.pid).children(recursive=True)
+    return [one for one in children if "--multiprocessing-fork" in one.cmdline()]
+
+
+@pytest.mark.slow
 def test_ten_killed_workers_change_no_byte(cluster, engine):
     out = engine.empty("out", (2000,), float)
     rows = engine.rows("squares", Squares(np.arange(2000.0), out, 0.05), 2000, at_once=5)
