@@ -25,6 +25,7 @@ MOST = 0.6  # share of records that another sign must make alike
 NEARLY_ALL = 0.95  # … if it is rare, or the table's own does well
 RARE = " :"
 FEW = 0.25  # share of the faults that may be left
+AFTER_QUOTE = re.compile(rb"[\"']\r(?!\n)")
 YEAR = re.compile(r"(?:1[89]|20)\d\d")
 
 
@@ -98,7 +99,14 @@ def returns_end_lines(now: Beginning) -> bool:
     """Return whether carriage returns alone end lines."""
     if now.signs.returns:
         return False
-    return now.cut(now.signs).causes[LONE_RETURN] > 0
+    mine = now.cut(now.signs)
+    if mine.causes[LONE_RETURN] or not mine.faults or not AFTER_QUOTE.search(now.text):
+        return mine.causes[LONE_RETURN] > 0
+    cuts = [
+        now.cut(now.signs._replace(delimiter=sign, returns=True))
+        for sign in (now.signs.delimiter, *DELIMITERS)
+    ]
+    return any(cut.faults <= FEW * mine.faults and cut.share >= MOST for cut in cuts)
 
 
 def other_delimiter(now: Beginning) -> str | None:
@@ -127,11 +135,13 @@ def _best_cut(now: Beginning, sign: str) -> "Cut":
     return max(cuts, key=lambda cut: cut.share)
 
 
-def _quotes_cells(now: Beginning, signs: Signs) -> bool:
-    """Return whether a quote stands where a cell begins."""
-    mark = (signs.quote or "").encode()
-    begins = b"(?:^|[%b\r\n])%b" % (re.escape(signs.delimiter.encode()), re.escape(mark))
-    return bool(mark) and re.search(begins, now.text) is not None
+def _quotes_cells(now: Beginning, signs: Signs, *, whole: bool = False) -> bool:
+    """Return whether a quote stands where a cell begins; `whole`: and one where it ends."""
+    mark, sign = re.escape((signs.quote or "").encode()), re.escape(signs.delimiter.encode())
+    cell = b"(?:^|[%b\r\n])%b" % (sign, mark)
+    if whole:
+        cell += b"[^%b]*%b(?:[%b\r\n]|$)" % (mark, mark, sign)
+    return bool(mark) and re.search(cell, now.text) is not None
 
 
 def other_quotes(now: Beginning) -> tuple[str, str] | None:
@@ -139,16 +149,17 @@ def other_quotes(now: Beginning) -> tuple[str, str] | None:
     signs, mine = now.signs, now.cut(now.signs)
     if not mine.faults and len(mine.widths) < 2:
         return None
-    if mine.faults and not signs.escape and ESCAPE.encode() in now.text:
+    if not signs.escape and ESCAPE.encode() in now.text:
         cut = now.cut(signs._replace(escape=ESCAPE))
-        if cut.faults <= FEW * mine.faults and cut.share >= mine.share:
+        fewer = mine.faults and cut.faults <= FEW * mine.faults and cut.share >= mine.share
+        if fewer or (cut.width > 1 and len(cut.widths) == 1 and not cut.causes):
             return "escape", ESCAPE
     single = signs._replace(quote="'")
     if signs.quote == '"' and b"'" in now.text and not _quotes_cells(now, signs):
         cut = now.cut(single)
         if not cut.faults and len(cut.widths) == 1 and cut.width > 1:
             return "quote", "'"
-    if mine.faults and signs.quote is not None and not _quotes_cells(now, signs):
+    if mine.faults and signs.quote is not None and not _quotes_cells(now, signs, whole=True):
         cut = now.cut(signs._replace(quote=None))
         if len(cut.widths) == 1 and cut.width > 1 and not cut.causes:
             return "quote", "none"

@@ -27,13 +27,20 @@ EXPLAINED = {
     ",a,\n0,1,2\n": "line 1: column 3 has no name: name it, or leave it out",
     f"a,b\n{'1' * 5000},2,3\n{'2' * 5000},2,3\n": "line 2: 3 cells, but the header has 2",
     "a,b\n1,2\n3\n4,5\n": "line 3: 1 cell, but the header has 2",
+    '"a","b"\r"1","2"\r"3","4"\r': "a carriage return without a line feed: end lines with LF or ",
+    '"a";"b"\r"1";"2"\r"3";"4"\r': "a carriage return without a line feed: end lines with LF or ",
+    "a,b\nx\\, y,2\nz\\, w,4\n": "line 2: 3 cells, but the header has 2; \\ seems to escape "
+    "what comes behind it: add --escape '\\'",
+    'a,b\n"x" y,2\n"z" w,4\n': "line 2: text after a closing quote; quotes seem to be part of the "
+    "cells: add --quote none",
+    'a,b\n"x" y,2\n"z",4\n': "line 2: text after a closing quote: double the quotes inside a field",
 }
 
 
 @pytest.mark.parametrize("text", EXPLAINED)
 def test_records_that_do_not_fit_are_explained(tmp_path, text):
     path = tmp_path / "t.csv"
-    path.write_text(text)
+    path.write_bytes(text.encode())
     place = Place.to_read(str(path))
     with pytest.raises(DataError) as whole:
         tables.read(place)
