@@ -24,6 +24,7 @@ def init(
     A complementary feature (CF) is a column whose cells say what a value is not: name each with
     --cf. All others become ordinary features (OFs), whose type is guessed.
     """
+    from cfl_cli.cli.discreet import without_guessed_words
     from cfl_cli.cli.inputs import read_sniffed
     from cfl_cli.cli.outputs import deliver, text_target
     from cfl_cli.cli.signals import listen
@@ -46,5 +47,8 @@ def init(
     )
     if not len(found.table.frame):
         note(f"{source.name}: no rows below the header, so no type can be guessed: add rows")
-    note(*(f"{source.name}: {one.removeprefix('? ')}" for one in found.notes))
+    notes = [*found.notes]
+    if "{role: identifier}" in text:
+        text, *notes = map(without_guessed_words, [text, *notes])
+    note(*(f"{source.name}: {one.removeprefix('? ')}" for one in notes))
     deliver(text, target, overwrite=overwrite)

@@ -121,6 +121,22 @@ def test_no_message_shows_a_cell_of_an_identifier(named):
         assert "4711" not in run.output
 
 
+@pytest.mark.parametrize("command", ["impute", "check"])
+def test_no_cell_of_a_file_without_header_is_shown_as_a_name(named, command):
+    rows = Path("data.csv").read_text(encoding="utf-8").splitlines()
+    twice = [f"{row},{row.partition(',')[0]}" for row in rows[1:]]
+    Path("data.csv").write_text("\n".join(twice) + "\n", encoding="utf-8")
+    out = ("--out", "out.csv", "--verbose") if command == "impute" else ()
+    run = cfl(command, "data.csv", "--schema", "schema.yml", *out)
+    assert (run.exit_code, "4711" in run.output) == (1, False)
+    assert "line 1: duplicate column: rename one of them" in run.stderr
+    Path("data.csv").write_text("\n".join([f"{rows[0]},who", *twice]) + "\n", encoding="utf-8")
+    assert (
+        "line 1: duplicate column 'who': rename"
+        in cfl("check", "data.csv", "-s", "schema.yml").stderr
+    )
+
+
 def test_init_drafts_identifiers_and_asks_about_private_cfs(folder):
     rows = [f"{n}-17,p{n}@x.org,{n % 3},{'abc'[n % 3]}" for n in range(40)]
     Path("people.csv").write_text("\n".join(["patient_id,contact,age,Diagnose", *rows]) + "\n")
@@ -130,3 +146,13 @@ def test_init_drafts_identifiers_and_asks_about_private_cfs(folder):
     assert "if it was blurred on purpose add blurred: privacy" in text
     assert "role: identifier     names a person or a thing" in text
     assert "x.org" not in text
+
+
+def test_init_shows_no_word_of_an_identifier_that_the_encoding_was_guessed_from(folder):
+    rows = [f"{WHO}{n},{n % 7},{'abc'[n % 3]}" for n in range(40)]
+    Path("people.csv").write_text("\n".join(["last_name,age,cf", *rows]) + "\n", encoding="cp1252")
+    run = cfl("init", "people.csv", "--cf", "cf")
+    assert "last_name: {role: identifier}" in run.stdout
+    assert "encoding cp1252 guessed by 40 cells" in run.stdout
+    assert "encoding cp1252 guessed by 40 cells" in run.stderr
+    assert "Gr" not in run.output
