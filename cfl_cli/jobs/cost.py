@@ -148,14 +148,16 @@ def check_memory(
         threads -= 1
     needed = needed_by(threads)
     if needed > allowed:
-        whose = option("max_memory") if max_memory else found.whose
+        if max_memory:
+            found = budget.Allowance(max_memory, option("max_memory"), max_memory)
+        left = f", of which {_amount(found.size)} are left" if found.size < found.limit else ""
         others = METHODS[settings.method].saves_memory
         smaller = (way if isinstance(way, str) else option(*way) for way in others)
         *ways_out, last = _fewer_rows(len(encoded.features), settings), *smaller
         either = f"{', '.join(ways_out)} or {last}" if ways_out else last
         raise ResourceError(
-            f"about {needed / 1e6:,.0f} MB of memory are needed, and {whose} allows "
-            f"{_amount(allowed)}: use {either}"
+            f"about {needed / 1e6:,.0f} MB of memory are needed, and {found.whose} allows "
+            f"{_amount(found.limit)}{left}: use {either}"
         )
     return threads
 

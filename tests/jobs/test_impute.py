@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from polars.testing import assert_frame_equal
 
 from cfl_cli import Settings, __version__, fit, impute
+from cfl_cli.core import budget
 from cfl_cli.errors import DataError, ResourceError, UsageError
 from cfl_cli.jobs import cost
 from cfl_cli.schema.model import Complementary, Ordinary, Schema
@@ -367,6 +368,13 @@ def test_a_run_that_needs_more_memory_than_it_may_have_is_refused_with_a_number(
     with pytest.raises(ResourceError, match=r"about \d+ MB of memory are needed, and max_memory"):
         impute(GROUPS, TWO_CFS, max_memory="1MB")
     assert impute(GROUPS, TWO_CFS, max_memory="1 GiB").report.rows == len(GROUPS)
+
+
+def test_where_a_part_of_a_limit_is_left_both_are_named(monkeypatch):
+    found = budget.Allowance(1_000_000, budget.DATA, 440_000_000)
+    monkeypatch.setattr(budget, "allowance", lambda: found)
+    with pytest.raises(ResourceError, match="ulimit -d allows 440 MB, of which 1 MB are left"):
+        impute(GROUPS, TWO_CFS)
 
 
 def test_the_report_tells_how_many_neighbors_were_found_and_how_many_steps_were_taken():
