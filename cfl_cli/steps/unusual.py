@@ -77,12 +77,7 @@ class Unusual:
             for name, counts in self.columns.items()
             for key, number, noun, what in (
                 ("filled-in", counts.missing, "missing cell", "filled in"),
-                (
-                    "out-of-range",
-                    counts.out_of_range,
-                    "number",
-                    "outside the fitted range, used as given",
-                ),
+                ("out-of-range", counts.out_of_range, "number", "outside the fitted range"),
                 (
                     "new-categories",
                     counts.new_categories,

@@ -9,7 +9,7 @@ import io
 import os
 import sys
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
@@ -272,7 +272,9 @@ class Staging:
                 refuse_existing([staged.path for staged in self.staged])
             with together() as replaced:
                 for staged in self.staged:
-                    with writing(staged.path), replaced.replacing(staged.target):
+                    is_last = staged is self.staged[-1]  # nothing after it can fail
+                    before = nullcontext() if is_last else replaced.replacing(staged.target)
+                    with writing(staged.path), before:
                         staged.place()
             for folder, handle in zip(folders, handles, strict=True):
                 with writing(folder):

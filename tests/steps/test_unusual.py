@@ -69,7 +69,7 @@ def test_what_is_unusual_is_said_by_column():
     unusual = Unusual({"x": Counts(9, 2, 1, 0), "y": Counts(9), "z": Counts(9, 0, 0, 1200)})
     assert unusual.warnings == (
         "column 'x': 2 missing cells filled in",
-        "column 'x': 1 number outside the fitted range, used as given",
+        "column 'x': 1 number outside the fitted range",
         "column 'z': 1,200 cells with a category never seen, filled in",
     )
 
