@@ -96,7 +96,7 @@ def search(tables: list[int]) -> None:
     from cfl_cli.steps import compiled  # noqa: PLC0415 — the same
     from cfl_cli.steps.neighbors import nearest  # noqa: PLC0415 — the same
 
-    compiled.load("scan")
+    compiled.kernel("scan", rows=compiled.ROWS)
     print("| rows | plain, µs a row | fast, µs a row |\n| --: | --: | --: |")
     for rows in tables:
         ofs = [f"of_{place}" for place in range(10)]

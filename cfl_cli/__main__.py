@@ -1,6 +1,6 @@
 """Where `cfl` and `python -m cfl_cli` begin."""
 
-import _signal  # `signal` takes a while to load, and Ctrl-C would end that with a traceback
+import _signal  # type: ignore[import-not-found]  # has no types; `signal` takes a while to load, and Ctrl-C would end that with a traceback
 import gc
 import os
 import sys

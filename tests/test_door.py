@@ -29,6 +29,7 @@ PUBLIC = {
     "Model": None,
     "Report": None,
     "ResourceError": [],
+    "Risk": None,
     "Result": ["frame", "confidences", "report", "diagnostics", "model", "explainer"],
     "RunSettings": None,
     "Schema": None,
@@ -45,6 +46,10 @@ PUBLIC = {
         *("sources", "keep_model", "diagnostics", "settings"),
     ],
     "mask": ["frame", "schema", "exclusions", "exact_share", "empty_share", "seed", "name"],
+    "risk": [
+        *("frame", "schema", "name", "rows", "progress", "jobs", "max_memory"),
+        "settings",
+    ],
     "tune": [
         *("frame", "schema", "name", "budget", "trials", "progress", "jobs", "max_memory"),
         "settings",

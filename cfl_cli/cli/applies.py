@@ -10,13 +10,13 @@ from cfl_cli.cli.discreet import without_words
 from cfl_cli.cli.given import Values
 from cfl_cli.cli.inputs import (
     check_encoding,
-    check_names,
     columns_to_show,
     sets_aside,
     signs_of,
     warn_of_cells,
     with_table,
 )
+from cfl_cli.cli.other_names import check_names
 from cfl_cli.cli.outputs import Outputs
 from cfl_cli.cli.streams import note
 from cfl_cli.core import budget

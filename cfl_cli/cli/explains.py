@@ -8,12 +8,12 @@ from typing import Any, Self
 from cfl_cli.cli.discreet import without_words
 from cfl_cli.cli.given import Values
 from cfl_cli.cli.inputs import (
-    check_names,
     columns_to_show,
     of_model,
     sets_aside,
     signs_of,
 )
+from cfl_cli.cli.other_names import check_names
 from cfl_cli.errors import UsageError
 from cfl_cli.jobs.blurred import refuse_blurred
 from cfl_cli.jobs.explain_new import check_row, chosen_cfs, explain_new

@@ -25,6 +25,7 @@ def test_an_interrupt_ends_a_run_within_seconds_and_leaves_nothing(folder, numbe
         [*command, "--out", "out.csv", "--iterations", "100000", "--folds", "0"],
         stderr=subprocess.PIPE,
         text=True,
+        preexec_fn=lambda: signal.signal(number, signal.SIG_DFL),  # noqa: PLW1509 — as under nohup
     ) as process:
         begun = process.stderr.readline()
         process.send_signal(number)

@@ -191,7 +191,7 @@ COMPLEMENTARY = "x: {role: complementary, "
             ORDINARY + "^<<: y, type: binary}",
             (
                 "unknown key '<<' for an ordinary column (role, type, values, missing, on_missing, "
-                "decimal, unit, format or cycle)"
+                "decimal, unit, scale, format or cycle)"
             ),
         ),
         (CATEGORICAL + "values: ^[]}", "expected at least 2 values, found 0"),
@@ -298,7 +298,10 @@ def test_python_sees_a_path_instead_of_a_place():
         "columns.new\\nline: expected a mapping (key: value), found nothing",
         "columns.3: expected text, found 3",
         "columns.3: expected a mapping (key: value), found 4",
-        "foo: unknown key 'foo' (version, file, missing, on_missing, columns, group or settings)",
+        (
+            "foo: unknown key 'foo' (version, file, missing, on_missing, scale, columns, group or "
+            "settings)"
+        ),
     ]
     assert problems(Schema) == ["'columns' is missing"]
     assert problems(Schema, columns=5) == ["columns: expected a mapping (key: value), found 5"]

@@ -126,6 +126,7 @@ def test_the_report_names_its_sources_without_folders_and_with_their_checksums(f
         "schema": "schema.yml",
         "schema_sha256": sha256(Path("schema.yml").read_bytes()).hexdigest(),
         "reading": {"delimiter": ","},
+        "renamed": {},
         "diagnostics": "cells.csv",
         "diagnostics_sha256": sha256(Path("cells.csv").read_bytes()).hexdigest(),
     }
