@@ -69,7 +69,7 @@ def evaluate(
     """
     from pathlib import Path
 
-    from cfl_cli.cli.inputs import load, read_output, read_table
+    from cfl_cli.cli.inputs import load, read_output, read_table, warn_of_rejects
     from cfl_cli.cli.outputs import deliver, drawn, text_target
     from cfl_cli.cli.show.scores import page
     from cfl_cli.cli.signals import listen
@@ -85,9 +85,11 @@ def evaluate(
         raise UsageError("OUT and --truth are both standard input: name a file for one")
     sources, overwrite = [source.path, other.path, Path(schema)], inputs.run.overwrite
     target = text_target(out, sources, overwrite=overwrite)
+    true = read_table(other, how, inputs.schema, may_set_aside=True)
+    warn_of_rejects(len(true.rejects), other)
     evaluation = evaluate_frame(
         read_output(source).frame,
-        read_table(other, how, inputs.schema, may_set_aside=True).frame,
+        true.frame,
         inputs.schema,
         name=source.name,
         true_name=other.name,

@@ -50,6 +50,19 @@ def test_answers_may_come_through_a_pipe(folder, forked):
     assert (run.stderr, run.returncode) == (b"", 0)
 
 
+def test_bad_records_of_the_truth_are_counted_and_never_shift_the_rows(folder):
+    cfl("impute", "masked.csv", "-s", "s.yml", "-o", "o.csv")
+    (folder / "cut.csv").write_text((folder / "full.csv").read_text() + "12\n")
+    result = scored_by("o.csv", "--on-bad-row", "set-aside", truth="cut.csv")
+    assert result.exit_code == 0
+    assert "cut.csv: 1 bad record left out" in result.stderr
+    broken = (folder / "full.csv").read_text().replace("3,a\n", "3\n")
+    (folder / "cut.csv").write_text(broken)
+    result = scored_by("o.csv", "--on-bad-row", "set-aside", truth="cut.csv")
+    assert result.exit_code == 1
+    assert "12 rows" in result.stderr
+
+
 def test_scores_go_to_a_file_that_is_no_source(folder):
     cfl("impute", "masked.csv", "-s", "s.yml", "-o", "o.csv")
     assert scored_by("o.csv", "-f", "csv", "-o", "scores.csv").exit_code == 0
