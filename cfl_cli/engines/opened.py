@@ -45,8 +45,8 @@ def open_engine(
             yield threads
             return
         # Runs in memory do without these.
-        from cfl_cli.engines.run_directory import RunDirectory  # noqa: PLC0415
-        from cfl_cli.engines.stored import Stored, Threads  # noqa: PLC0415
+        from cfl_cli.engines.run_directory import RunDirectory  # noqa: PLC0415 — see above
+        from cfl_cli.engines.stored import Stored, Threads  # noqa: PLC0415 — see above
 
         if limits.run_dir is None:
             directory = RunDirectory.make_temporary(near)

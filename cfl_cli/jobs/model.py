@@ -103,9 +103,9 @@ class Model(Kept):
         `infer` names the CFs to infer that were blurred for privacy, as at fitting.
         """
         # Whoever fits a model does without what applies it.
-        from cfl_cli.jobs.answering import answering  # noqa: PLC0415
-        from cfl_cli.jobs.batch import Batch  # noqa: PLC0415
-        from cfl_cli.jobs.explainers import OfNewRows  # noqa: PLC0415
+        from cfl_cli.jobs.answering import answering  # noqa: PLC0415 — loads late
+        from cfl_cli.jobs.batch import Batch  # noqa: PLC0415 — loads late
+        from cfl_cli.jobs.explainers import OfNewRows  # noqa: PLC0415 — loads late
 
         stages = Stages(progress)
         where = {name: settings.pop(name) for name in WHERE if name in settings}
