@@ -17,7 +17,7 @@ from cfl_cli.tables.csv_sheets import BLANK
 from cfl_cli.tables.csv_ways import Beginning, Row
 from cfl_cli.tables.encodings import LONE_RETURN, way_out
 from cfl_cli.tables.sep_line import sep_line
-from cfl_cli.tables.sniff import OTHER_QUOTE, Shape, shown, sorted_shapes
+from cfl_cli.tables.sniff import OTHER_QUOTE, Shape, is_number, shown, sorted_shapes
 
 DELIMITER = "file-delimiter"  # the keys of causes
 HEADER = "file-header"
@@ -77,8 +77,11 @@ def _title(best: Shape | None, now: Beginning, dialect: Dialect, *, name: str) -
         row = Row(best.line, [])
     if row is None:
         return None
-    title = title_above(row.line, first=1 + bool(now.line and not dialect.skipped))
-    return DataError(f"{name}: {title}", cause=HEADER)
+    first = 1 + bool(now.line and not dialect.skipped)
+    if row.cells and all(is_number(cell) for cell in row.cells if cell.strip()):
+        do = f"add a header above it, or add --header none --skip-lines {row.line - 1}"
+        return DataError(f"{name}: line {row.line} looks like the first row: {do}", cause=HEADER)
+    return DataError(f"{name}: {title_above(row.line, first=first)}", cause=HEADER)
 
 
 def _misfit(
@@ -117,14 +120,15 @@ def _names(error: NamesError, now: Beginning) -> DataError:
 
 def _quoted(option: str, value: str, error: DataError) -> DataError:
     """Return the first problem with another way out: other quotes, or escapes."""
-    first = ": ".join(error.problems[0].split(": ")[:3])
+    about = next((one for one in error.problems if "quote" in one), error.problems[0])
+    place = ": ".join(about.split(": ")[:3])
     why = {
         "none": "quotes seem to be part of the cells",
         "'": "cells seem to be quoted with '",
     }.get(value, f"{value} seems to escape what comes behind it")
     do = way_out(option, value, in_schema=True)
     aside = OR_ASIDE if error.problems[0].endswith(OR_ASIDE) else ""
-    return DataError(f"{first}; {why}: {do}{aside}", cause=QUOTES)
+    return DataError(f"{place}; {why}: {do}{aside}", cause=QUOTES)
 
 
 def of_record(cause: str, options: ReadOptions) -> str:
@@ -184,9 +188,9 @@ def _other_sign(best: Shape, text: bytes, signs: Signs, *, name: str) -> DataErr
 def _rather(sign: str, now: Beginning, *, name: str) -> DataError:
     """Return that another sign separates the cells of most records."""
     cut = now.cut(now.signs._replace(delimiter=sign))
-    do = way_out("delimiter", sign, in_schema=True)
+    do, lines = way_out("delimiter", sign, in_schema=True), count(cut.widths[cut.width], "line")
     return DataError(
-        f"{name}: {shown(sign)} separates {cut.width} cells in {cut.widths[cut.width]:,} lines, "
+        f"{name}: {shown(sign)} separates {cut.width} cells in {lines}, "
         f"and {shown(now.signs.delimiter)} fits fewer: {do}",
         cause=DELIMITER,
     )

@@ -76,6 +76,13 @@ class Cut:
         return max(self.widths, key=lambda width: (self.widths[width], width), default=0)
 
     @property
+    def fits_below(self) -> bool:
+        """Whether all records from the first that has it on have it, and there are no others."""
+        widths = self.records.widths[self.records.ends - self.records.starts > 1]
+        fit = widths == self.width
+        return not self.causes and bool(fit[fit.argmax() :].all())
+
+    @property
     def share(self) -> float:
         """The share of records that have it."""
         total = self.widths.total() + self.causes.total()
@@ -123,7 +130,20 @@ def other_delimiter(now: Beginning) -> str | None:
         and (sign in DELIMITERS or cut.width > 2)
     ]
     best = max(found, key=lambda one: one[:2], default=None)
-    return best[2] if best and best[0] > mine else None
+    if best and best[0] > mine:
+        return best[2]
+    return None if mine else _between_quotes(now)
+
+
+def _between_quotes(now: Beginning) -> str | None:
+    """Return a sign between quoted cells that cuts all records, whatever their widths, if any."""
+    for sign in DELIMITERS:
+        between = f"{now.signs.quote}{sign}{now.signs.quote}".encode()
+        if sign != now.signs.delimiter and now.signs.quote and between in now.text:
+            cut = now.cut(now.signs._replace(delimiter=sign))
+            if not cut.causes and min(cut.widths, default=0) > 1:
+                return sign
+    return None
 
 
 def _best_cut(now: Beginning, sign: str) -> "Cut":
@@ -161,13 +181,17 @@ def other_quotes(now: Beginning) -> tuple[str, str] | None:
             return "quote", "'"
     if mine.faults and signs.quote is not None and not _quotes_cells(now, signs, whole=True):
         cut = now.cut(signs._replace(quote=None))
-        if len(cut.widths) == 1 and cut.width > 1 and not cut.causes:
+        mended = Counter({cut.width: mine.faults})  # each of the bad ones, and no other
+        if cut.width > 1 and cut.fits_below and cut.widths - mine.widths == mended:
             return "quote", "none"
     return None
 
 
 def header_row(rows: Sequence[Row]) -> Row | None:
-    """Return the record that looks like the header, if others above it do not; None: the first."""
+    """Return the record that looks like the header, if others above it do not; None: the first.
+
+    If its cells are numbers, it is rather the first row of a table without a header.
+    """
     full = [row for row in rows if row.filled]
     widths = Counter(len(row.cells) for row in full if len(row.cells) > 1)
     if not widths or not rows:
@@ -182,7 +206,15 @@ def header_row(rows: Sequence[Row]) -> Row | None:
     if len(first.cells) == width and any(map(is_number, row.cells)):
         return None  # rather a row below a header with few names
     is_title = first.filled < 2 or first.filled < FULL * row.filled
-    return row if is_title else None
+    return row if is_title or _are_settings(rows, row) else None
+
+
+def _are_settings(rows: Sequence[Row], header: Row) -> bool:
+    """Return whether lines above names are of other widths, and nearly all below of theirs."""
+    place, width = rows.index(header), len(header.cells)
+    above, below = ([len(row.cells) for row in part] for part in (rows[:place], rows[place + 1 :]))
+    fit = below.count(width) >= max(NEARLY_ALL * len(below), place)
+    return place > 1 and width not in above and fit and not any(map(is_number, header.cells))
 
 
 def is_data(rows: Sequence[Row]) -> bool:

@@ -196,6 +196,27 @@ def blanks_and_semicolons(r):
     return Written(data, rows, called)
 
 
+def instrument(r):
+    """Lines of settings, a blank one, a header with a stray quote, numbers with blanks before."""
+    settings = "".join(f"#SETTING {n}: ,value {n}   \n" for n in range(r.randint(5, 20)))
+    names = ["##Temp./°C", "Time/min", "E'(1 Hz)/MPa", 'E"(1 Hz)/MPa']
+    rows = [[f" {r.random():.5f}" for _ in names] for _ in range(30)]
+    text = settings + "\n" + "".join(",".join(row) + "\n" for row in [names, *rows])
+    return Written(text.encode(), rows, names)
+
+
+def numbers_below_a_title(r):
+    rows = [[f"{r.random():.3f}" for _ in range(4)] for _ in range(8)]
+    return Written(("Run 7, made by hand\n" + lines(rows)).encode(), rows)
+
+
+def one_wide_record(r):
+    """All cells quoted, and the only record ends with one that holds the line's end."""
+    row = [str(r.randint(0, 99)) for _ in NAMES] + ["\n"]
+    text = lines([NAMES, row], delimiter=";", always=True)
+    return Written(text.encode(), [row], [*NAMES, f"column_{len(row)}"])
+
+
 KINDS_OF_FILES = {
     "plain": plain,
     "semicolons": lambda r: plain(r, delimiter=";"),
@@ -223,6 +244,9 @@ KINDS_OF_FILES = {
     "returns": returns,
     "mixed ends": mixed_ends,
     "title, semicolons, twice": blanks_and_semicolons,
+    "instrument": instrument,
+    "numbers below a title": numbers_below_a_title,
+    "one wide record": one_wide_record,
 }
 
 
