@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from cfl_cli.core.stages import Expected, Stage
 
 MOST = 0.99  # share of a run that has not ended
+LEAST = 0.01  # share of a stage from which it shows a pace: its first rows wait for what all need
 
 
 @dataclass(frozen=True)
@@ -67,7 +68,7 @@ class Outlook:
     @property
     def _seen(self) -> tuple[Made, ...]:
         """Return what was made so far, the current stage in part."""
-        if self.stage and self.stage_expected and self.stage_share:
+        if self.stage and self.stage_expected and self.stage_share >= LEAST:
             part = Made(self.stage, self.stage_expected * self.stage_share, self._gone)
             return (*self.made, part)
         return self.made

@@ -77,6 +77,15 @@ def test_nothing_is_claimed_before_a_pace_was_seen():
     assert run.outlook.left == pytest.approx(90)
 
 
+def test_the_first_rows_of_a_stage_show_no_pace():
+    run = Run()
+    run.outlook.note(FIND, 1, 1000)
+    run.now += 300
+    assert not run.outlook.is_known
+    run.outlook.note(FIND, 10, 1000)
+    assert run.outlook.is_known
+
+
 def test_a_stage_that_is_left_out_is_no_longer_expected():
     run = Run()
     run.work(FIND, 10)
