@@ -1,4 +1,4 @@
-"""The points near those of one neighbor list, compiled.
+"""The points near others that belong to one neighbor list, compiled.
 
 Lists are looked at in the order of the least distance that any point of the home list can have from
 theirs, and a point is done as soon as that exceeds its r: nobody looks at all centers. r, the
@@ -171,17 +171,19 @@ def _given(kind, dimensions):
 
 @njit(
     void(
-        *(_given(float64, 2), _given(int64, 1), _given(int64, 1), _given(int64, 1)),
+        *(_given(float64, 2), _given(float64, 2), _given(int64, 1), _given(int64, 1)),
+        *(_given(int64, 1),),
         *(_given(float64, 2), _given(float32, 1), _given(float32, 1), _given(int64, 1)),
         *(int64, _given(int64, 1), _given(float64, 1), _given(float32, 2)),
-        *(int64, float64, float64, int64[:, ::1], int64[::1], boolean[::1]),
+        *(int64, float64, float64, float64, int64[:, ::1], int64[::1], boolean[::1]),
     ),
     cache=True,
     **OPTIONS,
 )
 def scan(
     points,  # u × d
-    asked,  # q: points of one list
+    own,  # q × d: the points that are asked for, of one list
+    same,  # q: their numbers among all; −1: they are others
     members,  # as the next four, those of `Lists`
     begin,
     centers,
@@ -194,15 +196,16 @@ def scan(
     towards,  # L × d: the directions to the lists
     wanted,
     rounding,
+    room,  # what rounding takes from a gap, per distance from the center of `home`
     tie,
     near,  # q × most: gets the points that are near
     found,  # q: gets how many; 0 for points in a crowd
     sure,  # q: gets whether the first `wanted` and their order are beyond doubt
 ):
     """Find the points near those of one list."""
-    total, dimensions = len(asked), points.shape[1]
+    total, dimensions = own.shape
     rough = np.empty(WIDTH, np.float32)
-    own, away = np.empty((total, dimensions)), np.empty(total)
+    away, slack = np.empty(total), np.empty(total)
     offset = np.empty((total, dimensions), np.float32)
     left, error = np.empty((total, dimensions + 1), np.float32), np.empty(total, np.float32)
     bound, radii = np.full(total, np.inf, np.float32), np.full(total, np.inf)
@@ -213,10 +216,10 @@ def scan(
     for row in range(total):
         square = 0.0
         for j in range(dimensions):
-            own[row, j] = points[asked[row], j]
             offset[row, j] = own[row, j] - centers[home, j]
             square += (own[row, j] - centers[home, j]) ** 2
         away[row] = np.sqrt(square)
+        slack[row] = room * away[row]
 
     for again in (False, True):
         # The second time for rows that had too many points in reach before the bound was good.
@@ -230,11 +233,12 @@ def scan(
             still, visits = 0, 0
             for place in range(living):
                 row = alive[place]
-                if key[turn] - away[row] > radii[row]:
+                if key[turn] - away[row] - slack[row] > radii[row]:
                     continue
                 alive[still] = row
                 still += 1
-                if turn == 0 or key[turn] - along(offset, row, towards, b) <= radii[row]:
+                gap = key[turn] - along(offset, row, towards, b) - slack[row]
+                if turn == 0 or gap <= radii[row]:
                     visiting[visits] = row
                     visits += 1
             living = still
@@ -272,7 +276,7 @@ def scan(
         if count[row] < 0:
             continue
         found[row] = settle(own, row, points, members, bound, count, places, lows, squares, near)
-        sure[row] = near[row, 0] == asked[row]
+        sure[row] = same[row] < 0 or near[row, 0] == same[row]
         for place in range(wanted):
             sure[row] &= sizes[near[row, place]] == 1
             if place + 1 < found[row]:

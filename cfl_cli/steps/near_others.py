@@ -22,6 +22,7 @@ from cfl_cli.core.parallel import Engine, slices
 from cfl_cli.steps.distances import TIE, Pairs, joined, measure, squares
 from cfl_cli.steps.near import AT_ONCE
 from cfl_cli.steps.near_lists import EPSILON, Lists
+from cfl_cli.steps.near_scan import scan_around
 from cfl_cli.steps.neighbors import places, rank
 
 FARTHEST = 1e15  # from 0, of any coordinate: its square is far within single precision
@@ -67,7 +68,13 @@ class Others:
             homes = lists.homes(asked, workers)
 
             def by_lists(rows: Ints) -> Ints:
-                return settle(rows, lists.search_around(asked[rows], homes[rows]))
+                around, home = asked[rows], homes[rows]
+                scanned = scan_around(lists, around, home, self.size) if self._single else None
+                if scanned is None:
+                    return settle(rows, lists.search_around(around, home))
+                sure = rows[scanned.sure]
+                neighbors[sure] = scanned.nearest
+                return np.setdiff1d(settle(rows, scanned.near), sure, assume_unique=True)
 
             parts = _cut(np.argsort(homes, kind="stable"), AT_ONCE)
             left = np.concatenate([left[:0], *workers.map(by_lists, parts)])
@@ -121,6 +128,11 @@ class Others:
         if self.lists is None and self.asked >= MANY_ASKED * root:
             self.lists = Lists.of(self.points.astype(float), wanted=self.wanted, workers=workers)
         return self.lists
+
+    @property
+    def _single(self) -> bool:
+        """Whether k neighbors can be k points."""
+        return self.wanted == self.k
 
     @cached_property
     def _middle(self) -> Floats:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from cfl_cli.core.arrays import Ints
+from cfl_cli.core.arrays import Floats, Ints
 from cfl_cli.steps.compiled import kernel
 from cfl_cli.steps.distances import TIE, Pairs, measure
 from cfl_cli.steps.near_lists import CROWD, Lists, directions
@@ -21,22 +21,33 @@ class Scanned:
     """What a scan has found; a point that is in neither was left to the next searcher."""
 
     sure: Ints  # s: places among the asked points
-    nearest: Ints  # s × (wanted − 1): the nearest other points of each, in order
+    nearest: Ints  # s × wanted: the nearest points of each, in order
     near: Pairs  # what is near the others
 
 
 def scan(lists: Lists, asked: Ints, size: Ints) -> Scanned | None:
-    """Return what is near the asked points; None where plain code is to search.
+    """Return what is near the asked points, they themselves first; None: plain code is to search.
 
     Points stand for `size` rows each. Neighbors are sure only if each is a single row.
     """
+    return _scan(lists, lists.points[asked], asked, lists.home[asked], size, room=0.0)
+
+
+def scan_around(lists: Lists, points: Floats, home: Ints, size: Ints) -> Scanned | None:
+    """Return what is near any points, whose `homes` are given, as `Lists.search_around` does."""
+    none = np.full(len(points), -1)
+    return _scan(lists, points, none, home, size, room=lists.rounding)
+
+
+def _scan(
+    lists: Lists, own: Floats, same: Ints, home: Ints, size: Ints, *, room: float
+) -> Scanned | None:
     compiled = kernel("scan", rows=len(lists.members))
     if compiled is None or not lists.slack < LARGEST * lists.rounding:
         return None
     most = CROWD * lists.wanted
-    near = np.empty((len(asked), most), dtype=np.int64)
-    found, sure = np.empty(len(asked), dtype=np.int64), np.empty(len(asked), dtype=bool)
-    home = lists.home[asked]
+    near = np.empty((len(own), most), dtype=np.int64)
+    found, sure = np.empty(len(own), dtype=np.int64), np.empty(len(own), dtype=bool)
     offsets = np.asarray(lists.offsets).reshape(-1)
     for part in _runs(home):
         a = int(home[part.start])
@@ -45,16 +56,16 @@ def scan(lists: Lists, asked: Ints, size: Ints) -> Scanned | None:
         key[a] = -np.inf
         order = np.argsort(key, kind="stable")
         compiled(
-            *(lists.points, asked[part], lists.members, lists.begin),
+            *(lists.points, own[part], same[part], lists.members, lists.begin),
             *(lists.centers, lists.radius, offsets, size),
             *(a, order, key[order], towards),
-            *(lists.wanted, lists.rounding, TIE),
+            *(lists.wanted, lists.rounding, room, TIE),
             *(near[part], found[part], sure[part]),
         )
     row, place = np.nonzero(np.arange(most) < np.where(sure, 0, found)[:, None])
     point = near[row, place]
-    pairs = Pairs(row, point, measure(lists.points, asked[row], point))
-    return Scanned(np.flatnonzero(sure), near[sure, 1 : lists.wanted], pairs)
+    pairs = Pairs(row, point, measure(own, row, point, others=lists.points))
+    return Scanned(np.flatnonzero(sure), near[sure, : lists.wanted], pairs)
 
 
 def _runs(home: Ints) -> list[slice]:

@@ -115,7 +115,7 @@ class Settle:
         if scanned is None:
             return ranking.asked, drawn
         # Each that is sure stands for one row, and so do its neighbors.
-        sure, chosen = asked[scanned.sure], groups.members[groups.start[scanned.nearest]]
+        sure, chosen = asked[scanned.sure], groups.members[groups.start[scanned.nearest[:, 1:]]]
         ready = groups.members[groups.start[sure]], chosen
         return np.concatenate([ranking.asked, sure]), chain(drawn, [ready])
 

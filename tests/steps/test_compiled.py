@@ -8,9 +8,10 @@ import pytest
 from cfl_cli.core import compiled as loading
 from cfl_cli.core.compiled import load
 from cfl_cli.core.posterior import Fallback, posterior
-from cfl_cli.steps import compiled, near, weights
+from cfl_cli.steps import compiled, near, near_others, weights
 from cfl_cli.steps.flow import Graph
 from cfl_cli.steps.near_lists import Lists
+from cfl_cli.steps.near_others import Others
 from cfl_cli.steps.near_scan import scan
 from cfl_cli.steps.neighbors import nearest
 from cfl_cli.steps.support import first_support
@@ -63,6 +64,20 @@ def test_an_approximate_search_is_the_plain_one(always, workers, monkeypatch):
     assert 0.9 <= fast.recall == plain.recall < 1
 
 
+@pytest.mark.parametrize("table", TABLES)
+def test_neighbors_of_others_are_those_of_the_plain_search(always, table, workers, monkeypatch):
+    monkeypatch.setattr(near_others, "MANY_POINTS", 1000)
+    points, size = np.unique(TABLES[table].astype(np.float32), axis=0, return_counts=True)
+    scale = np.abs(points).max()
+    asked = np.vstack([points[::5] + scale * RNG.normal(size=points[::5].shape) * 0.01, points])
+    asked = np.vstack([asked, points[:20] * 50, points[:5] * 1e12])  # far outside, too
+    fast = Others(points, size, k=7).nearest(asked, seed=1, workers=workers)
+    never(monkeypatch)
+    plain = Others(points, size, k=7)
+    np.testing.assert_array_equal(plain.nearest(asked, seed=1, workers=workers), fast)
+    assert plain.lists is not None
+
+
 @pytest.mark.parametrize("wanted", [3, 40])  # a list has some twenty points
 def test_a_scan_finds_what_a_double_loop_finds(always, wanted, workers):
     points = CLOUDS[:400]
@@ -71,7 +86,7 @@ def test_a_scan_finds_what_a_double_loop_finds(always, wanted, workers):
     scanned = scan(lists, asked, np.ones(400, dtype=np.int64))
     np.testing.assert_array_equal(scanned.sure, np.arange(390))
     order = np.argsort(distances(points), axis=1)
-    np.testing.assert_array_equal(scanned.nearest, order[asked, 1:wanted])
+    np.testing.assert_array_equal(scanned.nearest, order[asked, :wanted])
     assert not len(scanned.near.row)
 
 
