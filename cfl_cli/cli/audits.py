@@ -25,6 +25,7 @@ from cfl_cli.jobs.write_back import write_back
 from cfl_cli.schema.model import Schema
 from cfl_cli.tables import files
 from cfl_cli.tables import table as tables
+from cfl_cli.tables.csv_choices import YES
 from cfl_cli.tables.encodings import check_encoding
 from cfl_cli.tables.table import STANDARD, Place, Table
 from cfl_cli.trust.report import Report
@@ -250,7 +251,7 @@ def _as_written(place: Place, schema: Schema | None) -> list[str]:
         for name, sign in usual.items()
         if said[name] not in (None, sign)
         for word in (f"--{name}", names.get(sign, sign))
-    ]
+    ] + ["--no-trim-cells"] * (schema.file.trim_cells == YES)
 
 
 def _checked(name: str, options: Values) -> Any:

@@ -190,6 +190,16 @@ RENAME_COLUMNS = replace(
     ),
     opposite="--no-rename-columns",
 )
+TRIM_CELLS = replace(
+    described(
+        "trim_cells",
+        YesOrNo(),
+        "Leave out blanks around the cells of a text table, outside quotes.",
+        panel="input",
+        default_text="the schema's `file`, else off",
+    ),
+    opposite="--no-trim-cells",
+)
 RAGGED = described(
     "ragged",
     Choice(CHOICES["ragged"]),
@@ -219,7 +229,10 @@ LEAVING_OUT = variant(
     "What to do with bad records of a text table. fail: refuse the table; set-aside: leave them "
     "out, and say how many there are.",
 )
-SIGNS = (DELIMITER, QUOTE, ENCODING, ESCAPE, LINE_END, HEADER, SKIP_LINES, RENAME_COLUMNS, RAGGED)
+SIGNS = (
+    *(DELIMITER, QUOTE, ENCODING, ESCAPE, LINE_END, HEADER, SKIP_LINES),
+    *(RENAME_COLUMNS, TRIM_CELLS, RAGGED),
+)
 SNIFFING = (
     INPUT_FORMAT,
     *(replace(one, default_text="as the file shows") for one in SIGNS[:3]),

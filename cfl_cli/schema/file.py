@@ -37,6 +37,8 @@ class TextFile(Model):
     """How many lines at the beginning hold no rows: none if left out."""
     rename_columns: NonEmpty | None = None
     """Whether names are made up for columns without one, or with that of another: `yes`, `no`."""
+    trim_cells: NonEmpty | None = None
+    """Whether blanks around cells, outside quotes, are left out: `yes`, `no`."""
     ragged: Literal["fail", "fill"] | None = None
     """Whether records with fewer or more cells than columns are an error, or filled up."""
     decimal: Decimal | None = None
@@ -50,7 +52,7 @@ class TextFile(Model):
             raise refused(problem)
         return text
 
-    @field_validator("rename_columns")
+    @field_validator("rename_columns", "trim_cells")
     @classmethod
     def _yes_or_no(cls, text: str | None) -> str | None:
         if text is not None and text.lower() not in TRUTH:

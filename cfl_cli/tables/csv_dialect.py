@@ -25,6 +25,7 @@ class Dialect:
     header: str = ""  # a line, from 1, or NONE; empty: the first that is not left out
     skip_lines: str = "0"  # lines at the beginning that hold no rows
     rename_columns: str = "no"  # YES: names are made up for columns without, or with another's
+    trim_cells: str = "no"  # YES: blanks around cells, outside quotes, are no part of them
     ragged: str = "fail"  # FILL: short records are filled up, long ones make new columns
     certain: bool = False  # the user gave the delimiter, so no first line changes it
 
@@ -59,6 +60,7 @@ class Dialect:
             none.get(self.quote, self.quote),
             none.get(self.escape, self.escape),
             self.line_end == RETURNS,
+            self.trim_cells == YES,
         )
 
     @property

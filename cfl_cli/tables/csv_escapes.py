@@ -15,6 +15,7 @@ import numpy as np
 from cfl_cli.core.arrays import Ints
 from cfl_cli.errors import DataError
 from cfl_cli.tables.csv_records import Signs
+from cfl_cli.tables.csv_trim import trimmed
 
 NOTHING = 0  # no text holds this byte
 
@@ -63,6 +64,9 @@ def undone(records: Sequence[bytes], signs: Signs, *, mark: str) -> Iterator[byt
 
 def split(record: str, signs: Signs) -> list[str]:
     """Return the cells of one record."""
+    if signs.trims:
+        data = record.encode()
+        record = trimmed(data, masked(data, signs), signs).decode()
     lines = io.StringIO(record, newline="")
     found = list(
         csv.reader(

@@ -8,6 +8,7 @@ from cfl_cli.core.messages import count
 from cfl_cli.errors import DataError
 from cfl_cli.tables import csv_ways, csv_width_hints
 from cfl_cli.tables.codec import OR_ASIDE, ReadOptions
+from cfl_cli.tables.csv_choices import YES
 from cfl_cli.tables.csv_dialect import Dialect
 from cfl_cli.tables.csv_escapes import prepared
 from cfl_cli.tables.csv_header import MisshapenError, NamesError, begun
@@ -39,7 +40,7 @@ def explained(
         before = first.partition(LONE_RETURN)[0] or f"{name}: "
         return DataError(f"{before}{LONE_RETURN}{RETURNS}", cause=LINE_ENDS)
     body = prepared(now.text, signs)
-    shapes = sorted_shapes(*_with_offset(text, now))
+    shapes = sorted_shapes(*_with_offset(text, now), trims=now.signs.trims)
     best = shapes[0] if shapes else None
     free = dialect.has_header and not dialect.header
     return (
@@ -123,6 +124,7 @@ def _quoted(option: str, value: str, error: DataError) -> DataError:
     about = next((one for one in error.problems if "quote" in one), error.problems[0])
     place = ": ".join(about.split(": ")[:3])
     why = {
+        YES: "blanks seem to stand around cells, outside their quotes",
         "none": "quotes seem to be part of the cells",
         "'": "cells seem to be quoted with '",
     }.get(value, f"{value} seems to escape what comes behind it")
@@ -150,7 +152,7 @@ def refuse_lone_column(text: bytes, dialect: Dialect, options: ReadOptions) -> N
     signs = now.signs
     body = prepared(now.text, signs)
     header = body.partition(b"\n")[0].decode()
-    shapes = sorted_shapes(*_with_offset(text, now))
+    shapes = sorted_shapes(*_with_offset(text, now), trims=now.signs.trims)
     others = [one for one in shapes if one.delimiter != signs.delimiter]
     if others and others[0].fits and others[0].first and others[0].named:
         raise _other_sign(others[0], body, signs, name=options.name)
@@ -187,7 +189,7 @@ def _other_sign(best: Shape, text: bytes, signs: Signs, *, name: str) -> DataErr
 
 def _rather(sign: str, now: Beginning, *, name: str) -> DataError:
     """Return that another sign separates the cells of most records."""
-    cut = now.cut(now.signs._replace(delimiter=sign))
+    cut = csv_ways.best_cut(now, sign)
     do, lines = way_out("delimiter", sign, in_schema=True), count(cut.widths[cut.width], "line")
     return DataError(
         f"{name}: {shown(sign)} separates {cut.width} cells in {lines}, "

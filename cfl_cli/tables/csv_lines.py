@@ -26,6 +26,7 @@ from cfl_cli.tables.csv_records import (
     Signs,
     next_line,
 )
+from cfl_cli.tables.csv_trim import blanks, closes, opens
 from cfl_cli.tables.encodings import LONE_RETURN
 
 CHUNK = 1 << 22  # bytes whose lines are judged at once
@@ -132,6 +133,9 @@ def _lines(view: Bytes, start: int, stop: int, signs: Signs) -> Lines:
     next_to, next_but_one = behind[quotes], second[quotes]
     may_close = (next_to == NEWLINE) | (next_to == delimiter) | (next_to == mark)
     may_close |= (next_to == RETURN) & ((next_but_one == NEWLINE) | signs.returns)
+    if signs.trims:
+        may_open |= opens(view, quotes + start, signs)
+        may_close |= closes(view, quotes + start, signs)
     wrong = [quotes[opening & ~may_open], quotes[~opening & ~may_close]]
     if not signs.returns:
         alone = np.flatnonzero(lone)
@@ -161,11 +165,11 @@ def _inside(places: Ints, ends: Ints, quotes: Ints, first: Ints) -> Mask:
 
 def _one_record(text: bytes, start: int, signs: Signs) -> tuple[int, int] | Fault:
     """Return where the record that begins at `start` ends and its width, or its first fault."""
-    quoted, plain = _cells(signs)
+    opening, quoted, plain = _cells(signs)
     mark, delimiter = (signs.quote or "").encode(), signs.delimiter.encode()
     place, width = start, 1
     while True:
-        is_quoted = mark != b"" and text.startswith(mark, place)
+        is_quoted = mark != b"" and opening.match(text, place) is not None
         match = (quoted if is_quoted else plain).match(text, place)
         if match is None:
             return Fault(text.rfind(mark), OPEN)
@@ -184,10 +188,12 @@ def _one_record(text: bytes, start: int, signs: Signs) -> tuple[int, int] | Faul
 
 
 @cache
-def _cells(signs: Signs) -> tuple[re.Pattern[bytes], re.Pattern[bytes]]:
-    """Return what a quoted cell and any other look like."""
+def _cells(signs: Signs) -> tuple[re.Pattern[bytes], ...]:
+    """Return what the beginning of a quoted cell, such a cell and any other look like."""
     mark, delimiter = re.escape((signs.quote or "").encode()), re.escape(signs.delimiter.encode())
+    outer = b"[%b]*+" % re.escape(blanks(signs)) if blanks(signs) else b""
     return (
-        re.compile(b"%b(?:[^%b]++|%b%b)*+%b" % ((mark,) * 5)),
+        re.compile(outer + mark),
+        re.compile(b"%b%b(?:[^%b]++|%b%b)*+%b%b" % (outer, *(mark,) * 5, outer)),
         re.compile(b"[^%b%b\r\n]*+" % (delimiter, mark)),
     )

@@ -25,6 +25,7 @@ class Signs(NamedTuple):
     quote: str | None  # None: no cell is quoted
     escape: str | None = None  # the next character stands for itself
     returns: bool = False  # a carriage return alone ends a line too
+    trims: bool = False  # blanks around cells, outside quotes, are no part of them
 
 
 class Fault(NamedTuple):

@@ -30,6 +30,7 @@ from cfl_cli.tables.csv_records import (
     Signs,
     next_line,
 )
+from cfl_cli.tables.csv_trim import closes, opens
 from cfl_cli.tables.encodings import LONE_RETURN
 
 Words = npt.NDArray[np.uint64]  # 64 yes-or-no answers each, the first in the lowest bit
@@ -93,10 +94,15 @@ def scan(data: Bytes, signs: Signs) -> tuple[Ints, Ints, Fault | None]:
             quoted = _pack(quotes[here])
             state = _prefix_xor(quoted, inside=inside)  # 1 from an opening quote to its closing
             edges = delimiters | newlines | quotes  # a quote next to a quote is one of a pair
+            opening_edges = edges[:-3].copy()
             closing_edges = edges[2:-1] | (returns[2:-1] & (newlines[3:] | signs.returns))
+            if signs.trims:
+                at = np.flatnonzero(quotes[here])
+                opening_edges[at] |= opens(data, at + start, signs)
+                closing_edges[at] |= closes(data, at + start, signs)
             faults = [
                 Fault(_first(_pack(lone[here]) & ~state), LONE_RETURN),
-                Fault(_first(quoted & state & ~_pack(edges[:-3])), WITHIN),
+                Fault(_first(quoted & state & ~_pack(opening_edges)), WITHIN),
                 Fault(_first(quoted & ~state & ~_pack(closing_edges)), BEHIND),
             ]
             outside &= ~state

@@ -11,7 +11,7 @@ from cfl_cli.core.messages import count
 from cfl_cli.errors import DataError
 from cfl_cli.tables.codec import ReadOptions, Reject
 from cfl_cli.tables.csv_dialect import Dialect
-from cfl_cli.tables.csv_escapes import active, split, undone
+from cfl_cli.tables.csv_escapes import active, masked, split, undone
 from cfl_cli.tables.csv_header import (
     Columns,
     MisshapenError,
@@ -23,6 +23,7 @@ from cfl_cli.tables.csv_header import (
 )
 from cfl_cli.tables.csv_records import NEWLINE, RETURN, BadRecord, Records, Signs
 from cfl_cli.tables.csv_scan import find_records
+from cfl_cli.tables.csv_trim import are_blank, trimmed
 from cfl_cli.tables.encodings import exhaust, line_of
 
 BLANK = "a blank line"
@@ -72,7 +73,8 @@ class Sheet:
         kept = self.body[self.fits]
         missing = width - kept.widths
         escapes = active(self.data, self.signs)
-        if missing.any() or len(escapes) or self.left_out or not (self.signs.quote or self._plain):
+        as_written = not (missing.any() or len(escapes) or self.left_out or self.signs.trims)
+        if not as_written or not (self.signs.quote or self._plain):
             return self._rewritten(kept, missing.tolist(), escapes)
         begin, pieces = int(self.body.starts[0]), []
         for record in self.bad:
@@ -88,9 +90,11 @@ class Sheet:
     def _rewritten(
         self, kept: Records, missing: list[int], escapes: "np.typing.NDArray[np.int64]"
     ) -> bytes:
-        """Return records without escapes and with all their cells."""
+        """Return records without escapes and outer blanks, and with all their cells."""
         bounds = zip(kept.starts.tolist(), kept.ends.tolist(), strict=True)
         records = [self.data[start:end].removesuffix(b"\r") for start, end in bounds]
+        if self.signs.trims:
+            records = [trimmed(one, masked(one, self.signs), self.signs) for one in records]
         if self.signs.escape and (mark := self.strict_quote):
             here = np.searchsorted(escapes, kept.starts) < np.searchsorted(escapes, kept.ends)
             if self.signs.quote is None:
@@ -131,7 +135,7 @@ def sheets(texts: Iterable[bytes], dialect: Dialect, options: ReadOptions) -> It
     try:
         columns = _columns_above(start, dialect, options)
         for data, records, bad, before in _scanned(start, go_on=bool(options.set_aside)):
-            body, blank = records, _blank(data, records)
+            body, blank = records, _blank(data, records, start.signs)
             if columns is None and dialect.has_header:
                 names = _header(
                     data, records, bad, name=options.name, signs=start.signs, line=before
@@ -285,9 +289,10 @@ def _header(
         raise DataError(f"{name}: line {line + 1}: the header cannot be read: {error}") from None
 
 
-def _blank(data: bytes, records: Records) -> Mask:
+def _blank(data: bytes, records: Records, signs: Signs) -> Mask:
     """Return which records are empty lines, with or without a carriage return."""
     view = np.frombuffer(data, dtype=np.uint8)
     lengths = records.ends - records.starts
     only = view[np.minimum(records.starts, len(view) - 1)]
-    return np.asarray((lengths == 0) | ((lengths == 1) & (only == RETURN)))
+    empty = np.asarray((lengths == 0) | ((lengths == 1) & (only == RETURN)))
+    return empty | are_blank(data, records.starts, records.ends, signs) if signs.trims else empty

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from statistics import median
 
+from cfl_cli.tables.csv_choices import YES
 from cfl_cli.tables.csv_escapes import split, unlimited
 from cfl_cli.tables.csv_records import BEHIND, OPEN, WITHIN, Records, Signs
 from cfl_cli.tables.csv_scan import find_records
@@ -118,7 +119,7 @@ def returns_end_lines(now: Beginning) -> bool:
 
 def other_delimiter(now: Beginning) -> str | None:
     """Return a sign that cuts far more records alike than the table's, if there is one."""
-    mine = _best_cut(now, now.signs.delimiter).share
+    mine = best_cut(now, now.signs.delimiter).share
     needed = {**dict.fromkeys(DELIMITERS, MOST if mine < MOST else NEARLY_ALL)}
     if mine < MOST:
         needed |= dict.fromkeys(RARE, NEARLY_ALL)
@@ -126,7 +127,7 @@ def other_delimiter(now: Beginning) -> str | None:
         (cut.share, cut.width, sign)
         for sign, least in needed.items()
         if sign not in (now.signs.delimiter, now.signs.quote)
-        and (cut := _best_cut(now, sign)).share >= least
+        and (cut := best_cut(now, sign)).share >= least
         and (sign in DELIMITERS or cut.width > 2)
     ]
     best = max(found, key=lambda one: one[:2], default=None)
@@ -146,10 +147,15 @@ def _between_quotes(now: Beginning) -> str | None:
     return None
 
 
-def _best_cut(now: Beginning, sign: str) -> "Cut":
-    """Return what a sign makes of it, without quotes if that is better and none quotes a cell."""
+def best_cut(now: Beginning, sign: str) -> "Cut":
+    """Return what a sign makes of it, with blanks left out if that is better.
+
+    So without quotes, if none quotes a cell.
+    """
     signs = now.signs._replace(delimiter=sign)
     cuts = [now.cut(signs)]
+    if cuts[0].faults:
+        cuts.append(now.cut(signs._replace(trims=True)))
     if cuts[0].faults and not _quotes_cells(now, signs):
         cuts.append(now.cut(signs._replace(quote=None)))
     return max(cuts, key=lambda cut: cut.share)
@@ -174,17 +180,28 @@ def other_quotes(now: Beginning) -> tuple[str, str] | None:
         fewer = mine.faults and cut.faults <= FEW * mine.faults and cut.share >= mine.share
         if fewer or (cut.width > 1 and len(cut.widths) == 1 and not cut.causes):
             return "escape", ESCAPE
+    if _blanks_around_quotes(now, mine):
+        return "trim_cells", YES
     single = signs._replace(quote="'")
     if signs.quote == '"' and b"'" in now.text and not _quotes_cells(now, signs):
-        cut = now.cut(single)
-        if not cut.faults and len(cut.widths) == 1 and cut.width > 1:
-            return "quote", "'"
+        for cut in (now.cut(single), now.cut(single._replace(trims=True))):
+            if not cut.faults and len(cut.widths) == 1 and cut.width > 1:
+                return "quote", "'"
     if mine.faults and signs.quote is not None and not _quotes_cells(now, signs, whole=True):
         cut = now.cut(signs._replace(quote=None))
         mended = Counter({cut.width: mine.faults})  # each of the bad ones, and no other
         if cut.width > 1 and cut.fits_below and cut.widths - mine.widths == mended:
             return "quote", "none"
     return None
+
+
+def _blanks_around_quotes(now: Beginning, mine: Cut) -> bool:
+    """Return whether quotes are misplaced because blanks stand between them and the delimiter."""
+    if now.signs.trims or not mine.faults:
+        return False
+    trims = now.signs._replace(trims=True)
+    cuts = (now.cut(trims), now.cut(trims._replace(escape=trims.escape or ESCAPE)))
+    return any(cut.faults <= FEW * mine.faults and cut.share >= mine.share for cut in cuts)
 
 
 def header_row(rows: Sequence[Row]) -> Row | None:

@@ -13,6 +13,7 @@ from typing import Self
 from cfl_cli.core.messages import quote
 from cfl_cli.errors import DataError, ResourceError, UsageError
 from cfl_cli.tables import guess_encoding
+from cfl_cli.tables.csv_choices import YES
 
 MARKS = {
     codecs.BOM_UTF32_LE: "UTF-32",
@@ -74,7 +75,8 @@ def way_out(option: str, value: str, *, in_schema: bool) -> str:
     typed = shown if plain else f'"{shown}"' if shown == "'" else f"'{shown}'"
     entry = shown if plain else f"'{shown}'" if shown in {'"', "\\"} else f'"{shown}"'
     schema = f", or file: {{{option}: {entry}}} in the schema" if in_schema else ""
-    return f"add --{option} {typed}{schema}"
+    name = option.replace("_", "-")
+    return f"add --{name}{schema}" if value == YES else f"add --{name} {typed}{schema}"
 
 
 def exhaust(rest: Iterable[object]) -> None:

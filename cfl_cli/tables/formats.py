@@ -26,7 +26,7 @@ OUTPUT_OPTION = "--output-format"
 DELIMITED = frozenset(  # the options that say how text with delimiters is written
     {
         *("delimiter", "quote", "encoding", "escape", "line_end"),
-        *("header", "skip_lines", "rename_columns", "ragged"),
+        *("header", "skip_lines", "rename_columns", "trim_cells", "ragged"),
     }
 )
 

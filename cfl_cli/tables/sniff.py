@@ -19,7 +19,7 @@ import numpy as np
 from cfl_cli.core.messages import count, quote
 from cfl_cli.errors import DataError
 from cfl_cli.tables import guess_encoding
-from cfl_cli.tables.csv_choices import NONE
+from cfl_cli.tables.csv_choices import NONE, YES
 from cfl_cli.tables.csv_header import as_given
 from cfl_cli.tables.csv_records import Records, Signs
 from cfl_cli.tables.csv_scan import find_records
@@ -140,7 +140,8 @@ def sniff(
         return Sniffed(encoding, None, usual=usual)
     said, start = sep_line(text)
     text, start = as_given(text, given)
-    shapes = sorted_shapes(text, start, delimiter or said, quote, usual=usual)
+    trims = given.get("trim_cells") == YES
+    shapes = sorted_shapes(text, start, delimiter or said, quote, usual=usual, trims=trims)
     words = guess.words if guess else ()
     sign = shapes[0].delimiter if shapes else usual
     if {"header", "rename_columns"} & {*given}:  # the user says where the names are, if anywhere
@@ -164,6 +165,7 @@ def sorted_shapes(
     quote: str | None = None,
     *,
     usual: str = ",",
+    trims: bool = False,
 ) -> list[Shape]:
     """Return what signs make of UTF-8 text from `start` on, those that make a table, best first."""
     other = b'"' not in text and OTHER_QUOTE.encode() in text
@@ -175,7 +177,7 @@ def sorted_shapes(
         if sign.encode() not in text:
             continue
         marks = [None if mark == NONE else mark for mark in quotes if mark != sign]
-        found = [_shape(text, start, Signs(sign, mark)) for mark in marks]
+        found = [_shape(text, start, Signs(sign, mark, trims=trims)) for mark in marks]
         whole = [shape for shape in found if shape is not None]
         if whole:
             shapes.append(whole[-1])  # the other quote only if it passed its test
@@ -282,6 +284,7 @@ def _cells(text: bytes, signs: Signs) -> list[list[str]]:
         delimiter=signs.delimiter,
         quotechar=signs.quote,
         quoting=csv.QUOTE_MINIMAL if signs.quote else csv.QUOTE_NONE,
+        skipinitialspace=signs.trims,
     )
     rows: list[list[str]] = []
     with suppress(csv.Error):  # a cell of more than 128 kB

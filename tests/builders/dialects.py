@@ -163,6 +163,27 @@ def escaped(r):
     return Written(lines([names, *rows], escape="\\").encode(), rows, names)
 
 
+def blanks_before_quotes(r, *, delimiter=",", mark='"', escape=None):
+    names, rows, _ = usual(r)
+    rows[0][1] = f"x{delimiter} y"
+    sides = [(" ", ""), ("", " "), (" ", "\t"), ("  ", "")]
+    before, behind = r.choice(sides)
+    return Written(
+        "".join(
+            delimiter.join(
+                (before if place else "")
+                + cell(one, delimiter=delimiter, mark=mark, escape=escape, always=True)
+                + behind
+                for place, one in enumerate(row)
+            )
+            + "\n"
+            for row in [names, *rows]
+        ).encode(),
+        rows,
+        names,
+    )
+
+
 def stray_quotes(r):
     names, rows, _ = usual(r, words=["north", "Köln", "x y"])
     rows[3][1] = '5" pipe'
@@ -239,6 +260,9 @@ KINDS_OF_FILES = {
     "two tables": two_tables,
     "header again": header_again,
     "escaped": escaped,
+    "blanks": blanks_before_quotes,
+    "blanks, semicolons": lambda r: blanks_before_quotes(r, delimiter=";"),
+    "blanks, escapes": lambda r: blanks_before_quotes(r, escape="\\"),
     "stray quotes": stray_quotes,
     "single quotes": single_quotes,
     "returns": returns,

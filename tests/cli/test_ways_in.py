@@ -35,6 +35,24 @@ def test_a_schema_says_how_a_table_is_written_and_options_win(folder):
     assert Path("out.csv").read_text().startswith("x,column_2,cf,cf_imputed")
 
 
+def test_blanks_around_quoted_cells_are_left_out_as_the_message_proposes(folder):
+    assert impute(out="plain.csv").exit_code == 0
+    quoted = [", ".join(f'"{cell}"' for cell in row.split(",")) for row in ROWS]
+    Path("data.csv").write_text("\n".join(quoted) + "\n")
+    result = impute()
+    assert result.exit_code == 1
+    assert "add --trim-cells, or file: {trim_cells: yes} in the schema" in result.stderr
+    assert "file: {trim_cells: yes}" in cfl("init", "data.csv", "--trim-cells").stdout
+    assert impute("--trim-cells").exit_code == 0
+    assert Path("out.csv").read_bytes() == Path("plain.csv").read_bytes()
+    report = json.loads(Path("out.csv.report.json").read_text())
+    assert report["sources"]["reading"]["trim_cells"] == "yes"
+    Path("schema.yml").write_text(f"{SCHEMA}file: {{trim_cells: yes}}\n")
+    assert impute(out="again.csv").exit_code == 0
+    assert Path("again.csv").read_bytes() == Path("plain.csv").read_bytes()
+    assert impute("--no-trim-cells", out="not.csv").exit_code == 1
+
+
 def test_blocks_and_the_whole_table_give_the_same_bytes(folder, monkeypatch):
     messy()
     Path("schema.yml").write_text(NAMELESS)

@@ -9,7 +9,10 @@ from cfl_cli.tables import csv_lines
 from cfl_cli.tables.csv_records import OPEN, Records, Signs, next_line
 from cfl_cli.tables.csv_scan import find_records, scan
 
-SIGNS = [Signs(",", '"'), Signs(",", '"', None, returns=True), Signs(",", None), Signs(";", "'")]
+SIGNS = [
+    *(Signs(",", '"'), Signs(",", '"', None, returns=True), Signs(",", None), Signs(";", "'")),
+    *(Signs(",", '"', trims=True), Signs(",", '"', None, returns=True, trims=True)),
+]
 
 
 def one_by_one(data, signs):
@@ -33,7 +36,7 @@ def one_by_one(data, signs):
 
 
 @given(
-    text=st.text(st.sampled_from("ab\",\n\r;'"), max_size=120),
+    text=st.text(st.sampled_from("a \",\n\r;'"), max_size=120),
     signs=st.sampled_from(SIGNS),
     chunk=st.sampled_from([1, 7, 1 << 22]),
 )
