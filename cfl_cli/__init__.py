@@ -20,11 +20,11 @@ The map of the house. A room imports only rooms above it:
                  names); lists, list_literals (as programs write them), marks, negations; spellings;
                  words
     tables/      bytes ↔ data frame, strictly: place, files (+ temporary, replaced), spool, source,
-                 formats, foreign (what else a file may be), encodings (+ guess_encoding),
-                 compression; codec, csv (+ csv_choices, csv_dialect, csv_header, csv_sheets,
-                 csv_records, csv_scan, csv_lines, csv_escapes, csv_trim, sep_line, csv_hints,
-                 csv_ways, csv_width_hints), sniff (how a text table is written), jsonl (+
-                 json_census, json_columns), columnar (+ columnar_writer; Parquet, Arrow), excel
+                 formats, foreign (what else a file may be), encodings (+ guess_encoding,
+                 nul_bytes), compression; codec, csv (+ csv_choices, csv_dialect, csv_header,
+                 csv_sheets, csv_records, csv_scan, csv_lines, csv_escapes, csv_trim, sep_line,
+                 csv_hints, csv_ways, csv_width_hints), sniff (how a text table is written), jsonl
+                 (+ json_census, json_columns), columnar (+ columnar_writer; Parquet, Arrow), excel
                  (+ excel_archive, excel_xlsx, excel_ods, excel_formats, excel_grid, excel_table);
                  usual (written so, whatever a schema says); frames (+ arrow_kinds), loading,
                  blocks, stored (cells on disk), table_writer, checksum, trial, table; content (all

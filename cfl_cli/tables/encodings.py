@@ -14,6 +14,7 @@ from cfl_cli.core.messages import quote
 from cfl_cli.errors import DataError, ResourceError, UsageError
 from cfl_cli.tables import guess_encoding
 from cfl_cli.tables.csv_choices import YES
+from cfl_cli.tables.nul_bytes import DAMAGED, ENOUGH, PADDED, are_only, is_whole, wide_encoding
 
 MARKS = {
     codecs.BOM_UTF32_LE: "UTF-32",
@@ -27,6 +28,8 @@ WHOLE = {"idna", "punycode"}  # decoded in one go, because Python decodes their 
 ENDIAN = "le" if sys.byteorder == "little" else "be"
 UNMARKED = {name: f"{name}-{ENDIAN}" for name in ("utf-16", "utf-32")}  # if no mark says more
 NOT_PLAIN = re.compile(rb"[\0-\x08\x0e-\x1f\x80-\xff]")  # bytes that plain ASCII text lacks
+WIDER = ("utf-16", "utf_16", "utf16", "utf-32", "utf_32", "utf32")
+FIRST = 100  # lines before which the first NUL stands in a text of wide characters
 LONE_RETURN = "a carriage return without a line feed: end lines with LF or CRLF"
 
 
@@ -47,7 +50,7 @@ def to_utf8(data: bytes, *, name: str, encoding: str = DEFAULT, in_schema: bool 
     `in_schema`: an error may say that a schema can name the encoding, too.
     """
     plain = _plain([data], name=name, encoding=encoding, in_schema=in_schema)
-    return b"".join(_checked(plain, name=name, in_schema=in_schema))
+    return b"".join(_checked(plain, name=name, encoding=encoding, in_schema=in_schema))
 
 
 def utf8_lines(
@@ -65,7 +68,7 @@ def utf8_lines(
     """
     plain = _plain(chunks, name=name, encoding=encoding, in_schema=in_schema)
     lines = _whole_lines(plain, name=name, limit=limit, returns=returns)
-    return _checked(lines, name=name, in_schema=in_schema)
+    return _checked(lines, name=name, encoding=encoding, in_schema=in_schema)
 
 
 def way_out(option: str, value: str, *, in_schema: bool) -> str:
@@ -166,20 +169,26 @@ def _whole_lines(
         yield rest
 
 
-def _checked(texts: Iterator[bytes], *, name: str, in_schema: bool) -> Iterator[bytes]:
-    """Yield the texts, which are UTF-8 without a NUL, or raise; a NUL comes before other faults."""
+def _checked(
+    texts: Iterator[bytes], *, name: str, encoding: str, in_schema: bool
+) -> Iterator[bytes]:
+    """Yield the texts, which are UTF-8 without a NUL, or raise; a NUL comes before other faults.
+
+    `encoding` is the one that they were in.
+    """
     lines, before, fault, plain = 0, b"", None, True
+    start: list[bytes] = []  # of the text, to find out what a NUL means
     for text in texts:
         lines += before.count(b"\n")
         before = text
+        start = [*start, text] if lines <= FIRST else []
         nul = text.find(b"\0")
         if nul >= 0:
+            where = f"{name}: line {lines + line_of(text, nul)}: a NUL byte"
+            start = [] if encoding.lower().startswith(WIDER) else start
+            about = _about_nul(start, text[nul:], texts, in_schema=in_schema)
             exhaust(texts)
-            line = lines + line_of(text, nul)
-            raise DataError(
-                f"{name}: line {line}: a NUL byte{_about_nul(text, nul, line, in_schema)}",
-                cause=CAUSE,
-            )
+            raise DataError(f"{where}{about}", cause=CAUSE)
         if fault:
             fault.go_on(text)
         elif not text.isascii():
@@ -194,12 +203,22 @@ def _checked(texts: Iterator[bytes], *, name: str, in_schema: bool) -> Iterator[
         raise DataError(f"{name}: {fault.described(in_schema=in_schema)}", cause=CAUSE)
 
 
-def _about_nul(text: bytes, nul: int, line: int, in_schema: bool) -> str:  # noqa: FBT001 — its own
-    """Return what a NUL may mean: every other byte of the first line, or one that went astray."""
-    if line == 1 and text[nul + 2 : nul + 3] == b"\0" and text[nul + 1 : nul + 2] != b"\0":
-        encoding = "utf-16-le" if nul else "utf-16-be"
-        return f": this looks like UTF-16: {way_out('encoding', encoding, in_schema=in_schema)}"
-    return ": not a text file, or a damaged one: remove it"
+def _about_nul(start: list[bytes], text: bytes, rest: Iterator[bytes], *, in_schema: bool) -> str:
+    """Return what a NUL may mean, and what to do.
+
+    `text` begins with it, and the rest comes behind. `start` is all up to there; nothing if that is
+    much, or was in an encoding with NULs.
+    """
+    more: list[bytes] = []
+    while sum(map(len, [*start, *more])) < ENOUGH and (one := next(rest, None)) is not None:
+        more.append(one)
+    encoding = wide_encoding(b"".join([*start, *more])) if start else None
+    if encoding is None:
+        return PADDED if are_only(chain([text], more, rest)) else DAMAGED
+    looks = f": this looks like {encoding[:6].upper()}"
+    if is_whole(chain(start, more, rest), encoding):
+        return f"{looks}: {way_out('encoding', encoding, in_schema=in_schema)}"
+    return f"{looks} that is damaged or cut short: get the file anew"
 
 
 _READS = re.compile(" as ([a-z0-9_-]+) it reads '.*?'(?=: )", re.DOTALL)  # see `described`

@@ -24,6 +24,7 @@ from cfl_cli.tables.csv_header import as_given
 from cfl_cli.tables.csv_records import Records, Signs
 from cfl_cli.tables.csv_scan import find_records
 from cfl_cli.tables.encodings import DEFAULT, MARKS, line_of, to_utf8
+from cfl_cli.tables.nul_bytes import wide_encoding
 from cfl_cli.tables.sep_line import sep_line
 
 DELIMITERS = ",;\t|"
@@ -37,7 +38,6 @@ SHOWN = 3  # lines that are named
 FAULTS = 20  # misplaced quotes, after which the rest does not count
 QUOTED = 0.02  # share of cells within ' from which that is the quote
 RECORD = ("starts", "ends", "widths")
-WIDE = 0.3  # share of NUL bytes in every other place from which a text is UTF-16
 
 
 @dataclass(frozen=True)
@@ -331,16 +331,14 @@ def _cells_beyond_ascii(text: bytes, delimiter: str) -> int:
 
 
 def _evident_encoding(data: bytes) -> str | None:
-    """Return the encoding that needs no guess: by a mark, by NULs in every other place, UTF-8."""
+    """Return the encoding that needs no guess: by a mark, by NULs, UTF-8."""
     for mark, title in MARKS.items():
         if data.startswith(mark):
             return title.lower()
     if data.startswith(codecs.BOM_UTF8):
         return DEFAULT
-    for name, offset in (("utf-16-le", 1), ("utf-16-be", 0)):
-        half, other = data[offset::2], data[1 - offset :: 2]
-        if half.count(0) > WIDE * len(half) and not other.count(0):
-            return name
+    if b"\0" in data and (encoding := wide_encoding(data)):
+        return encoding
     try:
         data.decode()
     except UnicodeDecodeError:

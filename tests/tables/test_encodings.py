@@ -29,7 +29,7 @@ def test_an_encoding_of_one_byte_is_read_by_its_table():
             "utf-8",
             "line 2: byte E9 is not UTF-8; as cp1252 it reads 'bé': add --encoding cp1252",
         ),
-        (b"a\n\0", "utf-8", "line 2: a NUL byte: not a text file, or a damaged one: remove it"),
+        (b"a\n\0b", "utf-8", "line 2: a NUL byte: not a text file, or a damaged one: remove it"),
         ("a".encode("utf-16"), "utf-8", "this is UTF-16: add --encoding utf-16"),
         ("a".encode("utf-32"), "utf-8", "this is UTF-32: add --encoding utf-32"),
         (b"a,b\n1,23\n", "utf-16", "not utf-16 text: leave out --encoding, or name another"),
