@@ -12,6 +12,7 @@ from cfl_cli.cli.inputs import (
     of_model,
     sets_aside,
     signs_of,
+    warn_of_rejects,
 )
 from cfl_cli.cli.other_names import check_names
 from cfl_cli.errors import UsageError
@@ -126,6 +127,7 @@ def _new_row(asked: Asked, model: Kept) -> tuple[int, Any, str | None]:
     ):
         names = frames.names(blocks.empty.frame)
         check_names(names, source, signs, schema)
+        warn_of_rejects(blocks.rejected, source)
         key = split(asked.where, names) if asked.where is not None else None
         shown = asked.shown(names, schema)
         if asked.row is not None:

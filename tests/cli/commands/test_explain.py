@@ -69,6 +69,18 @@ def test_markdown_csv_and_a_file(keyed):
     assert "--overwrite" in by_schema("--row", 4, "-o", "why.csv").stderr
 
 
+def test_bad_records_among_new_rows_are_counted(fitted):
+    text = (fitted / "new.csv").read_text()
+    (fitted / "new.csv").write_text(f"{text}1\n2\n")
+    for which in (("--row", 7), ("--where", "id=N6")):
+        result = explain(
+            "--model", "m.cfl", *which, "--on-bad-row", "set-aside", "-f", "json", data="new.csv"
+        )
+        assert result.exit_code == 0, result.output
+        assert "new.csv: 2 bad records left out" in result.stderr
+        assert json.loads(result.stdout)["row"] == 7
+
+
 def test_a_model_explains_a_new_row_by_number_or_key_and_knows_no_rows(fitted):
     assert cfl("apply", "new.csv", "-m", "m.cfl", "-o", "filled.csv", "-q").exit_code == 0
     answer = pl.read_csv("filled.csv")["cf_imputed"][6]
