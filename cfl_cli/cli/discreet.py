@@ -1,7 +1,7 @@
-"""Keeps cells out of errors where a schema marks identifiers, which no message may show."""
+"""Keeps cells out of messages where a schema marks identifiers, which no message may show."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 
 from cfl_cli.core.messages import quote
@@ -12,7 +12,9 @@ from cfl_cli.tables.encodings import CAUSE, without_word
 _TWICE = re.compile(
     r"(?<=: duplicate column) (?P<name>['\"].+?)(?=(?: in cells? [^'\"]+)?: rename one)"
 )
-
+_AGAIN = re.compile(r"(?<= is )(?P<name>['\"].+['\"]) again, and called ['\"].+['\"]")
+_KEY = re.compile(r"(?<=: duplicate key) (?P<name>['\"].+['\"])")
+_NUMBER = re.compile(r"(?<=: is )\S+(?= a number with a decimal comma)")
 _GUESSED = re.compile(r"(encoding \S+ guessed) from ['\"].*['\"] \((\d[\d,]* cells?)\)")
 
 
@@ -23,12 +25,20 @@ def without_words(schema: Schema | None) -> Iterator[None]:
     These are words that cannot be decoded, and names of a header that the schema does not know:
     where there is no header they are cells.
     """
+    if schema is None or not schema.identifiers:
+        yield
+        return
+    with only_names(schema.columns):
+        yield
+
+
+@contextmanager
+def only_names(known: Collection[str]) -> Iterator[None]:
+    """Leave all words of a file out of errors but these names of columns."""
     try:
         yield
     except DataError as error:
-        if schema is None or not schema.identifiers:
-            raise
-        said = [_nameless(one, schema) for one in error.problems]
+        said = [without_cells(one, known) for one in error.problems]
         if error.cause == CAUSE:
             said = [*map(without_word, said)]
         if said == [*error.problems]:
@@ -36,10 +46,27 @@ def without_words(schema: Schema | None) -> Iterator[None]:
         raise DataError(*said, more=error.more, cause=error.cause) from None
 
 
-def _nameless(problem: str, schema: Schema) -> str:
-    """Return a problem without the name that two columns have, unless the schema has it too."""
-    known = {quote(name) for name in schema.columns}
-    return _TWICE.sub(lambda found: found[0] if found["name"] in known else "", problem)
+def without_cells(message: str, known: Collection[str]) -> str:
+    """Return a message without numbers of a file, and without names of columns but the known."""
+    names = {quote(name) for name in known}
+    message = _NUMBER.sub("a cell", message)
+    for pattern, otherwise in (
+        (_TWICE, ""),
+        (_KEY, ""),
+        (_AGAIN, "called as another, and renamed"),
+    ):
+        message = pattern.sub(
+            lambda found, words=otherwise: found[0] if found["name"] in names else words, message
+        )
+    return message
+
+
+def may_mark_identifiers(text: str | None) -> bool:
+    """Return whether the text of a schema, right or wrong, marks a column as an identifier.
+
+    A word that is nearly that counts too; None is a schema that cannot be read.
+    """
+    return text is None or "ident" in text.casefold()
 
 
 def without_guessed_words(text: str) -> str:

@@ -8,7 +8,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from cfl_cli.cli.discreet import without_words
+from cfl_cli.cli.discreet import may_mark_identifiers, only_names, without_cells, without_words
 from cfl_cli.cli.given import Values
 from cfl_cli.cli.log import LOG
 from cfl_cli.cli.other_names import check_names
@@ -137,22 +137,23 @@ def read_table(
     checksum: bool = False,
     file: TextFile | None = None,
     may_set_aside: bool = False,
+    discreet: bool = False,
 ) -> Table:
     """Return the table at a place; `how` says how a text table is written, else the schema does.
 
     Cells that should be looked at are named, unless they count as missing by the `schema`. `file`
     is what is known of a schema that cannot be read; `may_set_aside` says that the command has an
-    option to set bad records aside.
+    option to set bad records aside, and `discreet` that no message may show a word of the table.
     """
     signs = signs_of(how, place, schema.file if schema else file)
     columns = columns_to_show(how, schema) if schema else ()
     aside = sets_aside(how) if may_set_aside else None
-    with without_words(schema):
+    with only_names(()) if discreet else without_words(schema):
         table = tables.read(place, set_aside=aside, checksum=checksum, columns=columns, **signs)
     if schema:
         check_names(frames.names(table.frame), place, signs, schema)
         check_encoding(table, place, signs, how)
-    warn_of_cells(table, place, schema)
+    warn_of_cells(table, place, schema, discreet=discreet)
     return table
 
 
@@ -187,15 +188,18 @@ def stored_table(
 def unreadable(data: str, how: Values, schema: str) -> CflError | None:
     """Return why a table cannot be read, where that does not hang on a schema that is wrong."""
     file: TextFile | None = None
+    text: str | None = None
     with suppress(CflError):
-        match yaml_text.load(tables.local(schema)).data:
+        text = yaml_text.text_of(tables.local(schema))
+        match yaml_text.read(text, name=schema).data:
             case {"file": dict(entries)}:
                 file = TextFile(**entries)
             case dict():
                 file = TextFile()
     try:
         place = Place.to_read(data, how.get("input_format"))
-        read_table(place, how, file=file, may_set_aside=True)
+        discreet = may_mark_identifiers(text)
+        read_table(place, how, file=file, may_set_aside=True, discreet=discreet)
     except CflError as error:
         hangs_on_it = file is None and error.cause in WRITTEN_OTHERWISE
         return None if hangs_on_it else error
@@ -238,13 +242,20 @@ def _columns(table: Table | StoredTable) -> "Iterator[pl.Series]":
 
 
 def warn_of_cells(
-    table: Table, place: Place, schema: Schema | None, *, model: bool = False
+    table: Table,
+    place: Place,
+    schema: Schema | None,
+    *,
+    model: bool = False,
+    discreet: bool = False,
 ) -> None:
     """Name cells that should be looked at, such as formulas that failed.
 
     Where their text cannot be a value, they are a problem, and named as such later. A `model`
-    takes texts that it does not know for other values.
+    takes texts that it does not know for other values. `discreet`: without any word of the table.
     """
+    known = schema.columns if schema else ()
+    discreet = discreet or bool(schema and schema.identifiers)
     for note in table.notes:
         if (
             schema is None
@@ -255,7 +266,8 @@ def warn_of_cells(
                 and not _is_refused(note.column, schema, model=model)
             )
         ):
-            LOG.warning(f"{place.name}: {note.message}")
+            message = without_cells(note.message, known) if discreet else note.message
+            LOG.warning(f"{place.name}: {message}")
 
 
 def _is_refused(column: str, schema: Schema, *, model: bool) -> bool:

@@ -137,6 +137,44 @@ def test_no_cell_of_a_file_without_header_is_shown_as_a_name(named, command):
     )
 
 
+FAULTY = {
+    "a wrong key": NAMED.replace("identifier}", "identifier, typ: x}"),
+    "a wrong setting": f"{NAMED}settings: {{k: frog}}\n",
+    "not YAML": f"{NAMED}settings: {{k: 3\n",
+    "a typing error": NAMED.replace("identifier", "Identifer"),
+    "not UTF-8": f"{NAMED}# \xe4\n",
+}
+
+
+@pytest.mark.parametrize("schema", FAULTY)
+def test_a_faulty_schema_lets_no_message_show_a_cell_of_an_identifier(named, schema):
+    Path("schema.yml").write_text(FAULTY[schema], encoding="latin-1")
+    rows = Path("data.csv").read_text(encoding="utf-8").splitlines()
+    one = rows[1].partition(",")[0]
+    runs = []
+    for data, options in (
+        ("\n".join(rows).encode("cp1252"), ()),
+        (f"{one},{one},b\n1,2,3\n".encode(), ()),
+        (f"{one},{one},b\n1,2,3\n".encode(), ("--rename-columns",)),
+        (b"id,job\n4711,5,a\n4712,6,b\n", ()),
+    ):
+        Path("data.csv").write_bytes(data)
+        runs.append(cfl("check", "data.csv", "--schema", "schema.yml", *options))
+    for run in runs:
+        assert (run.exit_code, "4711" in run.output) == (1, False), run.output
+    if schema not in ("not YAML", "not UTF-8"):  # by which it may be written otherwise
+        assert "as cp1252: add --encoding cp1252" in runs[0].stderr
+    assert "column 2 is called as another, and renamed" in runs[2].stderr
+    assert "is a cell a number with a decimal comma?" in runs[3].stderr
+
+
+def test_a_faulty_schema_without_identifiers_lets_words_be_shown(folder):
+    Path("schema.yml").write_text(f"{SCHEMA}settings: {{k: frog}}\n")
+    Path("data.csv").write_bytes("x,y,cf\n1,2,Zürich\n".encode("cp1252"))
+    run = cfl("check", "data.csv", "--schema", "schema.yml")
+    assert "as cp1252 it reads 'Zürich'" in run.stderr
+
+
 def test_init_drafts_identifiers_and_asks_about_private_cfs(folder):
     rows = [f"{n}-17,p{n}@x.org,{n % 3},{'abc'[n % 3]}" for n in range(40)]
     Path("people.csv").write_text("\n".join(["patient_id,contact,age,Diagnose", *rows]) + "\n")
