@@ -61,14 +61,14 @@ The map of the house. A room imports only rooms above it:
                  name_row, contributions, explanation, which_row), cost, tune (+ search, trials),
                  mask, evaluate (+ truth, keys), suspects, audit (+ answers, checked, write_back),
                  risk (+ otherwise)
-    cli/         the command line: app, within_limits (of memory), usage, signals, streams, log;
-                 given, options, inputs, other_names, discreet, outputs, written, imputes, fits,
-                 applies, explains (+ explains_table), audits, reports, verified, summary; progress
-                 (+ outlook); help, manual, completion; commands/ (a file each); show/ (page,
-                 layout; report (+ notes, batch), explain (+ neighbors), rows, suspects, history,
-                 scores, trials, findings, audit, risk; html; web/ (for browsers: environment,
-                 names, numbers; report, overview, details, made; sections; charts, plots, courses,
-                 neighborhood; templates))
+    cli/         the command line: app, within_limits (of memory), unwanted, usage, signals,
+                 streams, log; given, options, inputs, other_names, discreet, outputs, written,
+                 imputes, fits, applies, explains (+ explains_table), audits, reports, verified,
+                 summary; progress (+ outlook); help, manual, completion; commands/ (a file each);
+                 show/ (page, layout; report (+ notes, batch), explain (+ neighbors), rows,
+                 suspects, history, scores, trials, findings, audit, risk; html; web/ (for browsers:
+                 environment, names, numbers; report, overview, details, made; sections; charts,
+                 plots, courses, neighborhood; templates))
 
 Beside the rooms stand errors, which all may import, and two entrances, which none does: __main__
 (the command) and sklearn (a transformer for scikit-learn, an extra).

@@ -67,6 +67,27 @@ def test_a_signal_while_the_command_starts_ends_it_without_a_traceback(folder, n
     assert b"Traceback" not in said
 
 
+@pytest.mark.parametrize(("name", "kept"), [("cfl", False), ("somebody-elses", True)])
+def test_ctrl_c_ends_the_command_quietly_from_its_first_line_and_stays_others_own(name, kept):
+    program = (
+        f"import sys; sys.argv = ['/bin/{name}']; import signal, cfl_cli; before = "
+        "signal.getsignal(2); import cfl_cli.__main__; print(before is signal.default_int_handler, "
+        "signal.getsignal(2) is signal.default_int_handler)"
+    )
+    run = subprocess.run(
+        [sys.executable, "-c", program],
+        check=True,
+        preexec_fn=hears_ctrl_c,
+        capture_output=True,
+        text=True,
+    )
+    assert run.stdout.split() == ["True", str(kept)]
+
+
+def hears_ctrl_c():
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
 @pytest.mark.skipif(not STRACE, reason="strace is not installed")
 @pytest.mark.parametrize(
     ("call", "number"), [("write", 2), pytest.param("openat", 700, marks=pytest.mark.slow)]
