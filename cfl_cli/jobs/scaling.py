@@ -1,4 +1,4 @@
-"""Chooses by hidden cells how numeric columns are scaled that the schema leaves to them.
+"""Chooses by hidden cells how numbers and dates are scaled that the schema leaves to them.
 
 A column takes `robust` if rows that are hidden are predicted clearly better with it, and none of
 the CFs clearly worse; otherwise it stays with `minmax`. Columns whose fences are their smallest and
@@ -27,6 +27,7 @@ from cfl_cli.jobs.trials import Folds, Trials
 from cfl_cli.schema.columns import Scale
 from cfl_cli.schema.model import Schema
 from cfl_cli.steps.cells import Cells, usable_columns, used_columns
+from cfl_cli.steps.dated import FittedDates
 from cfl_cli.steps.encode import Encoded, encode
 from cfl_cli.steps.findings import MisfitError, Problems
 from cfl_cli.steps.ordinary import FittedNumbers, fit
@@ -47,9 +48,9 @@ class _Both:
 
 
 def open_columns(schema: Schema) -> tuple[str, ...]:
-    """Return the numeric columns whose scale the schema leaves to hidden cells."""
-    numeric = (name for name, of in schema.ordinary.items() if of.type == "numeric")
-    return tuple(name for name in numeric if schema.scale_of(name) == "auto")
+    """Return the columns of numbers and dates whose scale the schema leaves to hidden cells."""
+    scaled = (name for name, of in schema.ordinary.items() if of.type in ("numeric", "date"))
+    return tuple(name for name in scaled if schema.scale_of(name) == "auto")
 
 
 def settle_scales(
@@ -95,7 +96,7 @@ def _sample(
         parts.append(series.gather(rows))
         if column in left:
             found = fit(Cells.of(series, schema), schema.ordinary[column], problems)
-            if isinstance(found, FittedNumbers):
+            if isinstance(found, FittedNumbers | FittedDates):
                 fitted[column] = found
     problems.raise_if_any()
     some = pl.DataFrame(parts)

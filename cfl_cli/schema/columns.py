@@ -37,11 +37,11 @@ Cycles = Annotated[
     BeforeValidator(as_tuple),
 ]
 KEYS = {
-    "decimal": "numeric",
-    "unit": "numeric",
-    "scale": "numeric",
-    "format": "date",
-    "cycle": "date",
+    "decimal": ("numeric",),
+    "unit": ("numeric",),
+    "scale": ("numeric", "date"),
+    "format": ("date",),
+    "cycle": ("date",),
 }
 
 
@@ -67,9 +67,9 @@ class Ordinary(Model):
     unit: NonEmpty | None = None
     """What stands before or behind the numbers, such as kg or %."""
     scale: Scale | None = None
-    """How numbers become 0 to 1: from the smallest to the largest (minmax), between fences that a
-    few wild cells cannot move (robust), or as hidden cells favor (auto); if not what the schema
-    says for all."""
+    """How numbers and dates become 0 to 1: from the smallest to the largest (minmax), between
+    fences that a few wild cells cannot move (robust), or as hidden cells favor (auto); if not what
+    the schema says for all."""
     format: NonEmpty | None = None
     """How dates are written, such as %d.%m.%Y; ISO 8601 if left out."""
     cycle: Cycles | None = None
@@ -116,9 +116,9 @@ def _out_of_place(column: Ordinary) -> Iterator[InitErrorDetails]:
     """Yield a problem for every key that columns of another type have, and for one that lacks."""
     if column.values is None and column.type == "ordered":
         yield problem("an ordered column needs its values in order: list them under `values`")
-    for key, type_ in KEYS.items():
-        if getattr(column, key) is not None and column.type != type_:
-            yield problem(f"only a {type_} column has `{key}`; leave it out", key)
+    for key, types in KEYS.items():
+        if getattr(column, key) is not None and column.type not in types:
+            yield problem(f"only a {' or '.join(types)} column has `{key}`; leave it out", key)
 
 
 class Complementary(Model):

@@ -98,7 +98,7 @@ class Schema(Model):
     on_missing: OnMissing = "fill"
     """Whether a missing cell of an ordinary column is filled in or an error."""
     scale: Scale | None = None
-    """How numeric columns are scaled, minmax if left out; a column may say otherwise."""
+    """How numbers and dates are scaled, minmax if left out; a column may say otherwise."""
     columns: Mapping[Annotated[str, Strict()], Column] = Field(
         json_schema_extra={"minProperties": 2}
     )
@@ -271,7 +271,7 @@ class Schema(Model):
         return self.ordinary[name].decimal or self.file.decimal
 
     def scale_of(self, name: str) -> Scale:
-        """Return how a numeric column is scaled."""
+        """Return how a column of numbers or dates is scaled."""
         return self.ordinary[name].scale or self.scale or "minmax"
 
     def fills_missing(self, name: str) -> bool:

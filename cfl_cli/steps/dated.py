@@ -1,6 +1,7 @@
 """What is fitted of an OF of dates, and the features that cells become by it, also later ones.
 
     (day − low) / (high − low)      and for each cycle a point on a circle of diameter 1
+    robust                          between fences, as numbers: see `ordinary`
 
 A missing cell counts as the median, and as the middle of each circle, as far from any place as from
 the opposite one. Days later than the fitted ones are usual; only earlier ones are counted.
@@ -13,8 +14,10 @@ import numpy as np
 
 from cfl_cli.core.arrays import Floats
 from cfl_cli.core.state import State, StateError
+from cfl_cli.schema.columns import Scale
 from cfl_cli.schema.model import Ordinary
 from cfl_cli.steps.cells import Cells, kept_rows
+from cfl_cli.steps.fences import fences
 from cfl_cli.steps.findings import Problems
 from cfl_cli.steps.unusual import FARTHEST, Counts, chance_outside
 from cfl_cli.texts.dates import FIRST_DAY, LAST_DAY, cycle_features
@@ -29,6 +32,8 @@ class FittedDates:
     high: float
     median: float
     cycle: tuple[str, ...] | None = None  # as the schema has it
+    lower: float | None = None  # the fences between which it is scaled, if not low and high
+    upper: float | None = None
 
     @property
     def width(self) -> int:
@@ -51,7 +56,11 @@ class FittedDates:
         counts = Counts(len(days), int(cells.missing.sum()), int((days < self.low).sum()))
         if not self.varies:
             return np.zeros((len(days), self.width)), counts
-        scaled = (days - self.low) / (self.high - self.low)
+        if self.lower is not None and self.upper is not None:
+            bounded = np.clip(days, self.lower, self.upper)
+            scaled = (bounded - self.lower) / (self.upper - self.lower)
+        else:
+            scaled = (days - self.low) / (self.high - self.low)
         points = [
             np.where(cells.missing[:, None], 0.5, cycle_features(days, cycle))
             for cycle in self.cycle or ()
@@ -64,12 +73,21 @@ class FittedDates:
         return chance_outside(counts.out_of_range, new=known, fitted=self.rows)
 
     @classmethod
-    def from_facts(cls, facts: State, ordinary: Ordinary) -> Self:
-        """Return what was fitted, or raise StateError if nothing can have been."""
+    def from_facts(cls, facts: State, ordinary: Ordinary, scale: Scale) -> Self:
+        """Return what was fitted, or raise StateError if nothing can have been.
+
+        Models of earlier versions have no fences, whatever the scale.
+        """
         low, median, high = (facts.fact(name, float) for name in ("low", "median", "high"))
         if not FIRST_DAY <= low <= median <= high < LAST_DAY + 1:
             raise StateError("its days are not a median within a range of the calendar")
-        return cls(kept_rows(facts), low, high, median, ordinary.cycle)
+        rows, cycle = kept_rows(facts), ordinary.cycle
+        if scale == "minmax" or not {"lower", "upper"} & facts.facts.keys():
+            return cls(rows, low, high, median, cycle)
+        lower, upper = (facts.fact(name, float) for name in ("lower", "upper"))
+        if not low <= lower <= upper <= high or (low < high) != (lower < upper):
+            raise StateError("its fences are not within its range")
+        return cls(rows, low, high, median, cycle, lower, upper)
 
 
 def are_dates(cells: Cells, problems: Problems) -> bool:
@@ -85,10 +103,13 @@ def are_dates(cells: Cells, problems: Problems) -> bool:
     return True
 
 
-def fit_dates(cells: Cells, ordinary: Ordinary, problems: Problems) -> FittedDates | None:
+def fit_dates(
+    cells: Cells, ordinary: Ordinary, problems: Problems, *, robust: bool
+) -> FittedDates | None:
     """Return what there is to fit of a column, or None and note why nothing can be."""
     if not are_dates(cells, problems):
         return None
     known = cells.days[~cells.missing]
     low, high = float(known.min()), float(known.max())
-    return FittedDates(len(known), low, high, float(np.median(known)), ordinary.cycle)
+    bounds = fences(known) if robust else (None, None)
+    return FittedDates(len(known), low, high, float(np.median(known)), ordinary.cycle, *bounds)

@@ -153,10 +153,11 @@ def _restored(
 
 
 def _ordinary(facts: State, column: Ordinary, schema: Schema) -> FittedOrdinary:
+    scale = column.scale or schema.scale or "minmax"
     if column.type == "numeric":
-        return FittedNumbers.from_facts(facts, column.scale or schema.scale or "minmax")
+        return FittedNumbers.from_facts(facts, scale)
     if column.type == "date":
-        return FittedDates.from_facts(facts, column)
+        return FittedDates.from_facts(facts, column, scale)
     if column.type == "ordered":
         return FittedOrdered.from_facts(facts, column, schema)
     return FittedCategories.from_facts(facts, column, schema)

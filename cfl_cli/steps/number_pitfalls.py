@@ -9,11 +9,12 @@ from collections.abc import Iterator
 import numpy as np
 import polars as pl
 
+from cfl_cli.core.arrays import Floats
 from cfl_cli.core.messages import count
 from cfl_cli.schema.model import Schema
 from cfl_cli.steps.cells import Cells
 from cfl_cli.steps.findings import ROWS_SHOWN, Finding
-from cfl_cli.texts.wild_numbers import wild
+from cfl_cli.texts.wild_numbers import Wild, wild
 
 LARGEST = 2.0**53  # up to which all integers are different numbers
 EXPONENT = "[0-9][eE]"
@@ -21,19 +22,33 @@ DIGITS = (r"[.,]0{1,2}$", ""), (r"^[^0-9]*(-?)[^0-9]*0*", "${1}"), (r"[^0-9-]", 
 
 
 def wild_cells(cells: Cells, schema: Schema) -> Iterator[Finding]:
-    """Yield that a few cells squeeze all others, unless the schema says how the column is scaled.
+    """Yield that a few numbers or dates squeeze all others, unless the schema says the scale.
 
     Whoever wrote `scale` has decided.
     """
-    name = cells.name
-    if (schema.ordinary[name].scale or schema.scale) is not None:
+    if (schema.ordinary[cells.name].scale or schema.scale) is not None:
         return
-    known = cells.numbers[~cells.missing]
-    found = wild(known)
+    is_date = schema.ordinary[cells.name].type == "date"
+    numbers = cells.days if is_date else cells.numbers
+    found = wild(numbers[~cells.missing])
     if found is None:
         return
+    ends = (found.low, found.high)
+    low, high = map(_day, ends) if is_date else (f"{end:g}" for end in ends)
+    missing = ", list {} under `missing`" if is_date else ""
+    yield _wild(cells, numbers, found, others=f"{low} to {high}", missing=missing)
+
+
+def _day(number: float) -> str:
+    """Return the day of a number of days since 1970."""
+    return str(np.datetime64(int(np.floor(number)), "D"))
+
+
+def _wild(cells: Cells, numbers: Floats, found: Wild, *, others: str, missing: str) -> Finding:
+    """Return that a few cells squeeze all others."""
+    name = cells.name
     with np.errstate(invalid="ignore"):  # of what is missing
-        marked = ~cells.missing & ((cells.numbers < found.low) | (cells.numbers > found.high))
+        marked = ~cells.missing & ((numbers < found.low) | (numbers > found.high))
     rows = np.flatnonzero(marked)
     one = len(rows) == 1
     squeezed = (
@@ -42,11 +57,13 @@ def wild_cells(cells: Cells, schema: Schema) -> Iterator[Finding]:
     )
     shown = ", ".join(map(str, (rows[:ROWS_SHOWN] + 1).tolist()))
     more = " …" if len(rows) > ROWS_SHOWN else ""
-    yield Finding(
+    it = "it" if one else "them"
+    do = f"correct {it}{missing.format(it)}, or set scale: robust"
+    return Finding(
         "wild",
-        f"{'lies' if one else 'lie'} far from the others, which are {found.low:g} to "
-        f"{found.high:g}, and {'squeezes' if one else 'squeeze'} them {squeezed}",
-        f"correct {'it' if one else 'them'}, or set scale: robust; scale: minmax keeps it so",
+        f"{'lies' if one else 'lie'} far from the others, which are {others}, and "
+        f"{'squeezes' if one else 'squeeze'} them {squeezed}",
+        f"{do}; scale: minmax keeps it so",
         name,
         len(rows),
         tuple((rows[:ROWS_SHOWN] + 1).tolist()),
@@ -54,8 +71,7 @@ def wild_cells(cells: Cells, schema: Schema) -> Iterator[Finding]:
         {"columns": {name: {"scale": "robust"}}},
         warning=True,
         brief=f"{count(len(rows), 'cell')} far from all others ({'row' if one else 'rows'} {shown}"
-        f"{more}) {'squeezes' if one else 'squeeze'} them {squeezed}: correct "
-        f"{'it' if one else 'them'}, or set scale: robust",
+        f"{more}) {'squeezes' if one else 'squeeze'} them {squeezed}: {do}",
     )
 
 

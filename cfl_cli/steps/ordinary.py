@@ -222,12 +222,11 @@ def fit(cells: Cells, ordinary: Ordinary, problems: Problems) -> FittedOrdinary 
             patch=ignoring(cells.name, problems.schema),
         )
         return None
+    robust = problems.schema.scale_of(cells.name) == "robust"
     if ordinary.type == "numeric":
-        return _fit_numbers(
-            cells, problems, robust=problems.schema.scale_of(cells.name) == "robust"
-        )
+        return _fit_numbers(cells, problems, robust=robust)
     if ordinary.type == "date":
-        return fit_dates(cells, ordinary, problems)
+        return fit_dates(cells, ordinary, problems, robust=robust)
     return _fit_values(cells, ordinary, problems)
 
 

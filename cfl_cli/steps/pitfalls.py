@@ -59,6 +59,8 @@ def in_ordinary(cells: Cells, schema: Schema, *, varies: bool) -> Iterator[Findi
         )
     elif ordinary.type == "numeric":
         yield from _in_numbers(cells, schema)
+    elif ordinary.type == "date":
+        yield from wild_cells(cells, schema)
     elif ordinary.type == "categorical" and ordinary.values is None:
         yield from _in_categories(cells, schema)
 

@@ -75,6 +75,23 @@ def test_one_wild_cell_costs_most_of_the_accuracy_and_robust_gives_it_back():
         assert accuracy(wild, schema(how)) > best - 0.02
 
 
+def test_one_wild_date_does_and_robust_and_auto_give_it_back():
+    days = np.datetime64("2020-01-01") + (X * 1000).astype(int)
+    wild = days.copy()
+    wild[17] = np.datetime64("9999-12-31")
+
+    def reached(cells, scale):
+        frame = table().with_columns(x=pl.Series(cells.astype(str)))
+        columns = {**schema().columns, "x": {"role": "ordinary", "type": "date"}}
+        return accuracy(frame, Schema(scale=scale, columns=columns))
+
+    best = reached(days, None)
+    assert best > 0.9
+    assert reached(wild, None) < 0.5
+    for how in ("robust", "auto"):
+        assert reached(wild, how) > best - 0.02
+
+
 def test_the_truth_plays_no_part():
     """Exclusions without any information about the values leave every column as it is."""
     frame = table(x=1000.0).with_columns(cf=pl.Series(VALUES[RNG.integers(0, 4, N)]))

@@ -117,6 +117,38 @@ def test_dates_that_were_constant_stay_0():
     assert later.features[:, :3].tolist() == [[0, 0, 0]] * 4
 
 
+def test_a_robust_date_is_scaled_between_the_fences_and_ends_there():
+    cells = [*(f"2024-03-{day:02}" for day in range(1, 22)), "9999-12-31", None]
+    robust = Ordinary(type="date", scale="robust", cycle=["week"])
+    first, *circle = features(cells, robust)
+    assert first == [*(day / 20 for day in range(21)), 1, 0.525]  # the median: noon of the 11th
+    plain = features(cells, Ordinary(type="date", cycle=["week"]))
+    assert plain[0][20] < 1e-4
+    assert circle == plain[1:]
+
+
+@pytest.mark.parametrize("scale", ["robust", "minmax"])
+def test_later_dates_are_scaled_by_the_fences_of_the_fitted_ones(scale):
+    own = SCHEMA.model_copy(update={"scale": scale})
+    days = [*(f"2024-03-{day:02}" for day in range(1, 22)), "1900-01-01"]
+    rows = pl.DataFrame({"day": days, "size": "M", "x": range(22), "cf": "a"})
+    fitted = encode(rows, own).encoding
+    facts = json.loads(json.dumps(fitted.facts(own)))
+    assert ("lower" in facts["ordinary"]["day"]) == (scale == "robust")
+    again = Encoding.from_facts(facts, own)
+    assert again.ordinary == fitted.ordinary
+    later = rows.with_columns(day=pl.lit("2024-04-10"))
+    feature = encode(later, own, encoding=again).features[0, 0]
+    assert feature == (1 if scale == "robust" else pytest.approx(1.0004, abs=1e-4))
+    if scale == "robust":
+        older = {name: it for name, it in facts["ordinary"]["day"].items() if "er" not in name}
+        facts["ordinary"]["day"] = older  # of a version without fences
+        assert encode(later, own, encoding=Encoding.from_facts(facts, own)).features[0, 0] > 1
+        facts["ordinary"]["day"] = older | {"lower": -1e5, "upper": 1.0}
+        with pytest.raises(StateError):
+            Encoding.from_facts(facts, own)
+
+
 def restored(facts):
     return Encoding.from_facts(json.loads(json.dumps(facts)), SCHEMA)
 

@@ -55,6 +55,36 @@ def test_several_wild_cells_are_one_warning():
     assert "under 0.1 %" in it.text
 
 
+def days(**others):
+    """Return days of 2024 as text, with other cells in some rows, counted from 1."""
+    cells = [str(np.datetime64("2024-01-01") + day) for day in range(N)]
+    for row, cell in others.items():
+        cells[int(row[1:]) - 1] = cell
+    return cells
+
+
+@pytest.mark.parametrize("far", ["9999-12-31", "1900-01-01"])
+def test_a_date_far_from_the_others_is_named_too(far):
+    [it] = found(days(r18=far), type="date")
+    assert it.text.startswith(
+        f"column 'x': '{far}' (row 18) lies far from the others, which are 2024-01-01 to "
+        "2024-02-29, and squeezes them into "
+    )
+    assert it.text.endswith(
+        ": correct it, list it under `missing`, or set scale: robust; scale: minmax keeps it so"
+    )
+    assert it.patch == {"columns": {"x": {"scale": "robust"}}}
+    assert found(days(r18=far), type="date", scale="robust") == []
+    assert found(days(), type="date") == []
+
+
+def test_times_that_are_wild_are_shown_by_their_days():
+    cells = [f"{day}T12:30:00" for day in days(r2="2999-01-01", r18="1970-01-01")]
+    [it] = found(cells, type="date")
+    assert (it.count, it.rows) == (2, (2, 18))
+    assert "which are 2024-01-01 to 2024-02-29, and squeeze them" in it.text
+
+
 @pytest.mark.parametrize("scale", ["robust", "minmax", "auto"])
 def test_whoever_says_how_a_column_is_scaled_is_not_warned(scale):
     assert found(steps(r18="1000"), scale=scale) == []
