@@ -14,6 +14,7 @@ _TWICE = re.compile(
 )
 _AGAIN = re.compile(r"(?<= is )(?P<name>['\"].+['\"]) again, and called ['\"].+['\"]")
 _KEY = re.compile(r"(?<=: duplicate key) (?P<name>['\"].+['\"])")
+_NAMES = ((_TWICE, ""), (_KEY, ""), (_AGAIN, "called as another, and renamed"))
 _NUMBER = re.compile(r"(?<=: is )\S+(?= a number with a decimal comma)")
 _GUESSED = re.compile(r"(encoding \S+ guessed) from ['\"].*['\"] \((\d[\d,]* cells?)\)")
 
@@ -50,14 +51,10 @@ def without_cells(message: str, known: Collection[str]) -> str:
     """Return a message without numbers of a file, and without names of columns but the known."""
     names = {quote(name) for name in known}
     message = _NUMBER.sub("a cell", message)
-    for pattern, otherwise in (
-        (_TWICE, ""),
-        (_KEY, ""),
-        (_AGAIN, "called as another, and renamed"),
-    ):
-        message = pattern.sub(
-            lambda found, words=otherwise: found[0] if found["name"] in names else words, message
-        )
+    for pattern, otherwise in _NAMES:
+        found = pattern.search(message)
+        if found and found["name"] not in names:
+            message = pattern.sub(otherwise, message, count=1)
     return message
 
 

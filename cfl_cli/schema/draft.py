@@ -23,7 +23,7 @@ from cfl_cli.schema.guess import (
     ordinary,
 )
 from cfl_cli.schema.model import Schema
-from cfl_cli.schema.written import flow, key
+from cfl_cli.schema.written import flow, key, scalar
 from cfl_cli.tables.frames import has_text, type_name
 from cfl_cli.texts import ids, private
 from cfl_cli.texts.columns import as_text
@@ -40,6 +40,11 @@ NAMING = (
 )
 MARKED = "#   # ?                  a guess that may be wrong: search for these first\n"
 EMPTY, FEWEST = 0.8, 10  # share of a column's cells, and cells, that are worth a word if empty
+# No blank behind the first sign: without it, the entry stands where those above it do.
+BLURRED = (
+    "#blurred: privacy  # ? private, by its name: if it was blurred on purpose, remove the first # "
+    "of this line: then it is inferred only where a run names it"
+)
 NAMES = {"\t": "tab"}  # signs that are hard to read
 LISTS = (pl.List, pl.Array)
 PLAIN: Mapping[str, Mapping[str, Any]] = {
@@ -90,7 +95,13 @@ def _text(
     lines += [f"missing: {flow(['', *shared])}  # cells that hold nothing", "columns:"]
     for name, guess in guesses.items():
         comment = f"  # {printable(guess.comment)}" if guess.comment else ""
-        lines.append(f"  {key(name)}: {flow(_entry(guess, shared, decimal))}{comment}")
+        entry = _entry(guess, shared, decimal)
+        if guess.private:
+            lines += [f"  {key(name)}:{comment}"]
+            lines += [f"    {scalar(one)}: {flow(said)}" for one, said in entry.items()]
+            lines.append(f"    {BLURRED}")
+        else:
+            lines.append(f"  {key(name)}: {flow(entry)}{comment}")
     if not cfs:
         lines.append(
             f"# No CF yet: run again with {option('cf', 'COLUMN')}, or change a role above."
@@ -173,8 +184,7 @@ def _private(guess: Guess, look: Look, *, is_cf: bool) -> Guess:
     if is_cf:
         if not private.says_private(look.name):
             return guess
-        doubt = "private, by its name: if it was blurred on purpose add blurred: privacy"
-        return replace(guess, doubts=(*guess.doubts, doubt))
+        return replace(guess, private=True)
     different = len(look.rest) / max(look.rest.cells, 1)
     broken = guess.entry.get("type") == "numeric" and any("." in one for one in look.rest.texts)
     if len(look.rest) > 1 and not broken and guess.entry.get("type") != "date":

@@ -25,6 +25,7 @@ class Guess:
     own_codes: tuple[str, ...] = ()  # missing codes of this column alone
     values: frozenset[str] = field(default_factory=frozenset)  # texts that are values here
     decimal: str | None = None  # the decimal sign that its numbers need, POINT or EITHER
+    private: bool = False  # by its name, so that it may have been blurred on purpose
 
     @property
     def comment(self) -> str:

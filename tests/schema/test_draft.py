@@ -290,3 +290,15 @@ def test_rows_that_repeat_the_header_are_named_and_not_looked_at():
     assert "# ? row 3 repeats the header: delete it" in text
     columns = Schema.parse(text).columns
     assert (columns["of"].type, columns["cf"].values) == ("numeric", ("a", "b"))
+
+
+@pytest.mark.parametrize(
+    "name", ["religion", "Health: status", "income # 1", "x" * 1100 + " income", "wage\n2"]
+)
+def test_a_private_cf_has_a_line_that_says_it_was_blurred_once_its_sign_is_gone(name):
+    text = draft(pl.DataFrame({"age": [1, 2, 5] * 9, name: [*"abc"] * 9}), cfs=[name], ignored=[])
+    assert Schema.parse(text).blurred == {}
+    [line] = [one for one in text.splitlines() if one.startswith("    #blurred: privacy  # ? ")]
+    blurred = Schema.parse(text.replace(line, line.replace("#", "", 1)))
+    assert blurred.blurred == {name: "privacy"}
+    assert blurred.complementary[name].values == ("a", "b", "c")

@@ -181,9 +181,18 @@ def test_init_drafts_identifiers_and_asks_about_private_cfs(folder):
     text = cfl("init", "people.csv", "--cf", "Diagnose").stdout
     assert "patient_id: {role: identifier}" in text
     assert "contact: {role: identifier}  # e-mail addresses" in text
-    assert "if it was blurred on purpose add blurred: privacy" in text
+    assert "    #blurred: privacy  # ? private, by its name: if it was blurred on purpose" in text
     assert "role: identifier     names a person or a thing" in text
     assert "x.org" not in text
+
+
+def test_the_line_that_init_proposes_for_a_private_cf_holds_as_it_stands(folder):
+    rows = [f"{n % 7},{'abc'[n % 3]}" for n in range(40)]
+    Path("people.csv").write_text("\n".join(["age,religion", *rows]) + "\n")
+    text = cfl("init", "people.csv", "--cf", "religion").stdout
+    Path("schema.yml").write_text(text.replace("#blurred: privacy", "blurred: privacy"))
+    run = cfl("impute", "people.csv", "--schema", "schema.yml", "--out", "out.csv")
+    refused(run, 1, "column 'religion' was blurred for privacy", "add --infer religion if you may")
 
 
 def test_init_shows_no_word_of_an_identifier_that_the_encoding_was_guessed_from(folder):
