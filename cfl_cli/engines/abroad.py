@@ -14,7 +14,7 @@ from typing import Any, Protocol
 from cfl_cli.core.portable import Portable, shifted
 from cfl_cli.engines import on_workers
 from cfl_cli.engines.maps import unpacked
-from cfl_cli.engines.parcels import Sealed, seal
+from cfl_cli.engines.parcels import CHUNK, Sealed, seal, total
 from cfl_cli.engines.stored import Task, flush_maps, plain
 
 Ask = Callable[..., Coroutine[Any, Any, Any]]
@@ -56,12 +56,17 @@ class Abroad:
             if error is not None:
                 return [], error
             await self._send(ask, key, lasting)
-        parcel = secrets.token_hex(8)
-        await self._send(ask, parcel, sealed)
+        parcel, sizes, chunks = secrets.token_hex(8), sealed.sizes, []
+        if total(sizes) <= CHUNK:  # as most: it goes with the question
+            chunks = [*sealed.chunks()]
+            self.cluster.sent += sum(sizes)
+        else:
+            await self._send(ask, parcel, sealed)
         del sealed  # which may be large
         parts = [shifted(part, -first) for part in task]
         spans = [(part.start, part.stop) for part in parts]
-        values, error = unpacked(await ask(on_workers.run_parcel, run_id, parcel, spans))
+        answer = await ask(on_workers.run_parcel, run_id, parcel, spans, sizes, chunks)
+        values, error = unpacked(answer)
         if error is None:
             values, error = await _in_thread(self._placed, task, values)
         return values, error

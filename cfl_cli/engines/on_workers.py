@@ -136,12 +136,23 @@ async def receive(
 
 
 async def run_parcel(
-    run_id: str, key: str, task: list[tuple[int, int]], *, dask_worker: Any
+    run_id: str,
+    key: str,
+    task: list[tuple[int, int]],
+    sizes: list[int],
+    chunks: list[tuple[int, bytes]],
+    *,
+    dask_worker: Any,
 ) -> bytes:
-    """Return what a parcel returns for the slices of a task, packed, or the packed error."""
+    """Return what a parcel returns for the slices of a task, packed, or the packed error.
+
+    Unless it was received before, it comes with the question.
+    """
 
     def work() -> Any:
         prepare_process()
+        for at, chunk in chunks:
+            _sent[run_id].receive(key, sizes, at, chunk, dask_worker.local_directory)
         compute = _sent[run_id].take(key)
         return run_parts(compute, [slice(*part) for part in task], lambda: run_id in _ended)
 

@@ -99,7 +99,7 @@ def hosts(folder: Path) -> Iterator[Hosts]:
             n_workers=0,
             host="127.0.0.1",
             protocol="tls://",
-            dashboard_address=None,
+            dashboard_address="127.0.0.1:0",  # None would be a port that others have
             silence_logs=50,
             security=Security(),
         ) as scheduler,
