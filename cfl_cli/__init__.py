@@ -10,9 +10,9 @@ The map of the house. A room imports only rooms above it:
                  (what is kept of something fitted); settings (+ run_settings, entries, kinds),
                  methods; messages (+ wording, as whoever calls writes it), shown, versions
     engines/     where a large run's work is done and its arrays are: maps (arrays that are files),
-                 marks (what is done), run_directory, stored (the engine of these); cluster
-                 (Dask; + scheduler, shift, on_workers, quiet); abroad (other hosts; + parcels,
-                 remembered); opened (which one a run has)
+                 marks (what is done), run_directory (+ run_identity), stored (the engine of these);
+                 cluster (Dask; + scheduler, shift, on_workers, quiet); abroad (other hosts; +
+                 parcels, remembered); opened (which one a run has)
     texts/       what the texts of a column look like: tally (the different ones with their counts);
                  numbers, dates, booleans, matching (which value a text means), columns (of any
                  type, as text); missing_codes, number_readings, date_formats, scales (+
@@ -63,7 +63,7 @@ The map of the house. A room imports only rooms above it:
                  risk (+ otherwise)
     cli/         the command line: app, within_limits (of memory), unwanted, usage, signals,
                  streams, log; given, options, inputs, other_names, discreet, outputs, written,
-                 imputes, fits, applies, explains (+ explains_table), audits, reports, verified,
+                 imputes, fits, checks, applies, explains (+ explains_table), audits, reports, verified,
                  summary; progress (+ outlook); help, manual, completion; commands/ (a file each);
                  show/ (page, layout; report (+ notes, batch), explain (+ neighbors), rows,
                  suspects, history, scores, trials, findings, audit, risk; html; web/ (for browsers:

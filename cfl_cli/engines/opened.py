@@ -40,8 +40,7 @@ def open_engine(
     """
     with ExitStack() as stack:
         threads = stack.enter_context(Workers(limits.jobs or available_cores()))
-        is_local = limits.engine == "local"
-        if is_local and limits.run_dir is None and rows <= _most_in_memory(limits):
+        if is_in_memory(limits, rows):
             yield threads
             return
         # Runs in memory do without these.
@@ -53,6 +52,7 @@ def open_engine(
         else:
             directory = RunDirectory.begin(Path(limits.run_dir), identity, resume=limits.resume)
         stack.enter_context(directory)
+        is_local = limits.engine == "local"
         executor = Threads(threads) if is_local else _cluster(limits, directory, threads, stack)
         durable = not directory.temporary
         yield Stored(
@@ -60,9 +60,16 @@ def open_engine(
         )
 
 
-def _most_in_memory(limits: RunSettings) -> int:
-    """Return how many rows a table may have whose arrays are in memory."""
-    return min(IN_MEMORY, (limits.max_memory or budget.available()) // BYTES_A_ROW)
+def is_in_memory(limits: RunSettings, rows: int) -> bool:
+    """Return whether the arrays of a run of some rows are in memory."""
+    if limits.engine != "local" or limits.run_dir is not None:
+        return False
+    return rows <= min(IN_MEMORY, (limits.max_memory or budget.available()) // BYTES_A_ROW)
+
+
+def just_looking(limits: RunSettings) -> RunSettings:
+    """Return the limits of who looks at a table: no workers are started, and no run is begun."""
+    return limits.replaced({"engine": "local", "run_dir": None, "resume": False})
 
 
 def check_engine(limits: RunSettings) -> None:

@@ -30,14 +30,13 @@ import numpy.typing as npt
 from cfl_cli.core import leaving
 from cfl_cli.core.wording import option
 from cfl_cli.engines.maps import DATA, Mapped, OpenMap, create, open_map
+from cfl_cli.engines.run_identity import FORMAT, begin_anew, compare, content_of
 from cfl_cli.errors import DataError, ResourceError, UsageError
 
 ABOUT, LOCK, WORK = "run.json", "lock", "work"
 PREFIX = ".cfl-run-"  # of a run that nobody is to resume
-FORMAT = 1
 NEW = 60.0  # seconds since a folder was changed
 _UNSAFE = re.compile(rb"[^A-Za-z0-9_-]")
-_HASH = re.compile("[0-9a-f]{64}")
 _LONGEST = 120
 
 
@@ -76,10 +75,10 @@ class Folder:
             try:
                 found = open_map(path)
             except (ValueError, OSError) as error:
-                raise DataError(f"{path}: cannot be read: {_begin_anew()}") from error
+                raise DataError(f"{path}: cannot be read: {begin_anew()}") from error
             if found.shape != tuple(shape) or found.dtype != dtype:
                 had, wanted = f"{found.dtype} {found.shape}", f"{dtype} {tuple(shape)}"
-                raise DataError(f"{path}: {had} instead of {wanted}: {_begin_anew()}")
+                raise DataError(f"{path}: {had} instead of {wanted}: {begin_anew()}")
             return found
         _check_space(self.path, dtype.itemsize * int(np.prod(shape, dtype=np.int64)))
         with _writing(path):
@@ -99,7 +98,7 @@ class Folder:
         except FileNotFoundError:
             return None
         except ValueError as error:
-            raise DataError(f"{path}: cannot be read: {_begin_anew()}") from error
+            raise DataError(f"{path}: cannot be read: {begin_anew()}") from error
 
     def checksums(self, sources: Iterable[OpenMap]) -> dict[str, int]:
         """Return the checksums of files, by their places as seen from here."""
@@ -137,14 +136,9 @@ class RunDirectory:
         """
         path = path.absolute()
         existed = path.exists()
-        if existed and not path.is_dir():
-            raise UsageError(f"{path}: {option('run_dir')} needs a folder")
+        _check_is_of_a_run(path)
         with _writing(path):
             path.mkdir(parents=True, exist_ok=True, mode=0o700)
-        found = {one.name for one in path.iterdir()}
-        if ABOUT not in found and found - {LOCK, WORK, f"{ABOUT}.new"}:
-            own = f"{option('run_dir')} needs a folder of its own"
-            raise UsageError(f"{path}: not empty, and not of a run: {own}")
         run = cls(path, _locked(path), resumed=False, temporary=False, own=not existed)
         try:
             run._open(identity, resume=resume)
@@ -153,13 +147,24 @@ class RunDirectory:
             raise
         return run
 
+    @staticmethod
+    def check(path: Path, identity: Mapping[str, str], *, resume: bool) -> bool:
+        """Return whether a run would go on with what is there; raise if `begin` would refuse it.
+
+        Nothing is changed.
+        """
+        path = path.absolute()
+        if LOCK in _check_is_of_a_run(path):
+            os.close(_locked(path))
+        return _before(path, identity, resume=resume) is not None
+
     @classmethod
     def reopened(cls, path: Path) -> Self:
         """Return a run's folder as it is, whatever the run is of."""
         path = path.absolute()
         if not (path / ABOUT).exists():
             raise UsageError(f"{path}: not of a run")
-        own = bool(_content(path / ABOUT).get("own"))
+        own = bool(content_of(path / ABOUT).get("own"))
         return cls(path, _locked(path), resumed=True, temporary=False, own=own)
 
     @classmethod
@@ -196,13 +201,8 @@ class RunDirectory:
         self._finished = True
 
     def _open(self, identity: Mapping[str, str], *, resume: bool) -> None:
-        about = self.path / ABOUT
-        if about.exists():
-            if not resume:
-                goes_on = f"{option('resume', value=True)} goes on with it, or remove it"
-                raise UsageError(f"{self.path}: has what another run has done: {goes_on}")
-            found = _content(about)
-            _compare(self.path, found["identity"], identity)
+        about, found = self.path / ABOUT, _before(self.path, identity, resume=resume)
+        if found is not None:
             self.resumed, self._own = True, bool(found.get("own"))
         with _writing(self.path):
             (self.path / WORK).mkdir(exist_ok=True)
@@ -218,6 +218,31 @@ class RunDirectory:
             with suppress(OSError):
                 self.path.rmdir()
         leaving.keep(self.path)
+
+
+def _check_is_of_a_run(path: Path) -> set[str]:
+    """Return what is in a folder, if any is there; raise unless it is empty or of a run."""
+    if not path.exists():
+        return set()
+    if not path.is_dir():
+        raise UsageError(f"{path}: {option('run_dir')} needs a folder")
+    found = {one.name for one in path.iterdir()}
+    if ABOUT not in found and found - {LOCK, WORK, f"{ABOUT}.new"}:
+        own = f"{option('run_dir')} needs a folder of its own"
+        raise UsageError(f"{path}: not empty, and not of a run: {own}")
+    return found
+
+
+def _before(path: Path, identity: Mapping[str, str], *, resume: bool) -> dict[str, Any] | None:
+    """Return what the run that was there says of itself, None: there was none; or raise."""
+    if not (path / ABOUT).exists():
+        return None
+    if not resume:
+        goes_on = f"{option('resume', value=True)} goes on with it, or remove it"
+        raise UsageError(f"{path}: has what another run has done: {goes_on}")
+    found = content_of(path / ABOUT)
+    compare(path, found["identity"], identity)
+    return found
 
 
 def write_json(path: Path, content: Any) -> None:
@@ -271,55 +296,6 @@ def _sweep(parent: Path) -> None:
                 os.close(handle)
 
 
-def _content(about: Path) -> dict[str, Any]:
-    """Return what a run says of itself."""
-    try:
-        content = json.loads(about.read_bytes())
-        if content["format"] == FORMAT and isinstance(content["identity"], dict):
-            return dict(content)
-    except (ValueError, KeyError, TypeError) as error:
-        raise DataError(f"{about}: cannot be read: {_begin_anew()}") from error
-    raise DataError(f"{about}: of another version of cfl: {_begin_anew()}")
-
-
-def _compare(path: Path, before: Mapping[str, str], now: Mapping[str, str]) -> None:
-    """Raise if what is to be resumed is a run of something else; name all differences."""
-    names = [*before, *(name for name in now if name not in before)]
-    differ = [
-        _difference(name, before.get(name, ""), now.get(name, ""))
-        for name in names
-        if before.get(name) != now.get(name)
-    ]
-    if differ:
-        way_out = (
-            f"{option('resume')} goes on with the same run only: remove the folder, or name another"
-        )
-        raise UsageError(*(f"{path}: {one}" for one in differ), way_out)
-
-
-def _difference(name: str, before: str, now: str) -> str:
-    """Return in words what differs, entry by entry if both are JSON objects."""
-    old, new = _entries(before), _entries(now)
-    if old is not None and new is not None:
-        changed = [
-            f"{key}: {json.dumps(old.get(key))} → {json.dumps(new.get(key))}"
-            for key in [*old, *(key for key in new if key not in old)]
-            if old.get(key) != new.get(key)
-        ]
-        return f"the {name} differ: {', '.join(changed)}"
-    if _HASH.fullmatch(before) or _HASH.fullmatch(now) or "\n" in before + now:
-        return f"the {name} is another one" if name != "data" else "the data are others"
-    return f"{name}: {before or 'none'} → {now or 'none'}"
-
-
-def _entries(text: str) -> dict[str, Any] | None:
-    try:
-        content = json.loads(text)
-    except ValueError:
-        return None
-    return content if isinstance(content, dict) else None
-
-
 def _check_space(folder: Path, needed: int) -> None:
     """Raise if the disk has no room for a new array, before anything of it is written."""
     free = shutil.disk_usage(folder).free
@@ -342,7 +318,3 @@ def _writing(path: Path | str) -> Iterator[None]:
         if error.errno in {errno.ENOSPC, errno.EDQUOT}:
             raise ResourceError(_full(path, str(error.strerror))) from error
         raise ResourceError(f"{path}: cannot be written: {error.strerror}") from error
-
-
-def _begin_anew() -> str:
-    return "remove the run's folder to begin anew"

@@ -1,15 +1,18 @@
 """Every problem of a table at once, what costs accuracy silently, and what a run would cost."""
 
 import json
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
 from typing import Any
 
 from cfl_cli.core.shown import Shown
 from cfl_cli.errors import CflError, DataError, SchemaError
 from cfl_cli.jobs import blurred
-from cfl_cli.jobs.arguments import AnySchema, Arguments
+from cfl_cli.jobs.arguments import OWN, AnySchema, Arguments
 from cfl_cli.jobs.cost import Plan, plan
+from cfl_cli.jobs.learn import would_resume
 from cfl_cli.steps.findings import Finding, MisfitError
+from cfl_cli.trust.report import Sources
 
 
 @dataclass(frozen=True)
@@ -19,6 +22,7 @@ class Checked(Shown):
     problems: tuple[Finding, ...]
     warnings: tuple[Finding, ...] = ()
     plan: Plan | None = None  # None: there are problems
+    resumes: bool | None = None  # would a run go on with its directory? None: it has none
 
     @classmethod
     def failed(cls, *errors: CflError) -> "Checked":
@@ -52,20 +56,32 @@ def check(
     name: str = "table",
     jobs: int | None = None,
     max_memory: int | None = None,
+    sources: Sources | None = None,
+    near: Path | None = None,
     **settings: Any,
 ) -> Checked:
     """Return what is found in a polars, pandas or pyarrow table; nothing in it raises an error.
 
-    The arguments are those of `impute`; a schema that is wrong itself is a `SchemaError`.
+    The arguments are those of `impute`; a schema that is wrong itself is a `SchemaError`, and a
+    `run_dir` that a run would refuse is a `UsageError`. Arrays that are too large for memory are
+    files in `near` for a while.
     """
-    given = Arguments.read(schema, settings, jobs=jobs, max_memory=max_memory, infers=True)
+    own = (*OWN, "sources", "near")
+    given = Arguments.read(
+        schema, settings, jobs=jobs, max_memory=max_memory, own=own, engines=True, infers=True
+    )
+    resumes = would_resume(frame, given.schema, given.settings, given.limits, sources)
+    return replace(_checked(frame, given, name=name, near=near), resumes=resumes)
+
+
+def _checked(frame: Any, given: Arguments, *, name: str, near: Path | None) -> Checked:
     infer = given.limits.infer
     blurred.check_names(given.schema, infer)
     refused = tuple(
         Finding(blurred.CAUSE, said, "") for said in blurred.refusals(given.schema, infer)
     )
     try:
-        cost = plan(frame, given.schema, given.settings, given.limits, name=name)
+        cost = plan(frame, given.schema, given.settings, given.limits, name=name, near=near)
     except MisfitError as error:
         return Checked((*error.findings, *refused), error.warnings)
     except DataError as error:

@@ -5,6 +5,7 @@ spaced, go through the whole method, and each stage is scaled by how it grows; s
 """
 
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,10 +13,11 @@ import numpy as np
 from cfl_cli import estimators
 from cfl_cli.core import budget, draws
 from cfl_cli.core.methods import METHODS
-from cfl_cli.core.parallel import available_cores
+from cfl_cli.core.parallel import Engine, available_cores
 from cfl_cli.core.settings import RunSettings, Settings
 from cfl_cli.core.stages import PILOT_ROWS, Stages, forecast
 from cfl_cli.core.wording import command, option
+from cfl_cli.engines.opened import is_in_memory, just_looking, open_engine
 from cfl_cli.errors import ResourceError
 from cfl_cli.estimators.interface import Size
 from cfl_cli.jobs.prepare import FOLDS, hidden_together, prepare, run, settle_gamma
@@ -24,6 +26,7 @@ from cfl_cli.steps import compiled
 from cfl_cli.steps.encode import Encoded
 from cfl_cli.steps.findings import Finding
 from cfl_cli.tables import frames
+from cfl_cli.tables.loading import is_loading
 
 REPORT_BYTES = 3000  # of a model's texts, for each CF and once more
 BYTES_A_ROW = 200  # that are held at once where arrays are files, beside a row's features
@@ -59,26 +62,46 @@ def plan(
     run_settings: RunSettings | None = None,
     *,
     name: str = "table",
+    near: Path | None = None,
 ) -> Plan:
-    """Return the plan of a run, or raise with everything that would keep it from working."""
-    settings, limits = settings or schema.settings, run_settings or schema.run
-    encoded = prepare(frame, schema, settings, name=name, jobs=limits.jobs)
+    """Return the plan of a run, or raise with everything that would keep it from working.
+
+    Arrays that are too large for memory are files in `near` for a while.
+    """
+    limits = run_settings or schema.run
+    rows = frames.height(frame)
+    with open_engine(just_looking(limits), rows=rows, identity={}, near=near) as engine:
+        return _planned(frame, schema, settings or schema.settings, limits, engine, name=name)
+
+
+def _planned(
+    frame: Any,
+    schema: Schema,
+    settings: Settings,
+    limits: RunSettings,
+    engine: Engine,
+    *,
+    name: str,
+) -> Plan:
+    empty = engine.within("table").empty
+    encoded = prepare(frame, schema, settings, name=name, jobs=limits.jobs, empty=empty)
     settings, warnings = settle_gamma(encoded, settings)
     findings = (
         *encoded.findings,
         *(Finding("few-distinct", it, "", warning=True) for it in warnings),
     )
-    table = frames.size(frame)
-    jobs = limits.jobs
-    check_memory(encoded, settings, table=table, jobs=jobs, max_memory=limits.max_memory)
+    jobs, rows = limits.jobs, len(encoded.features)
+    table = 0 if is_loading(frame) else frames.size(frame)
+    held: dict[str, Any] = {"table": table, "jobs": jobs, "in_memory": is_in_memory(limits, rows)}
+    check_memory(encoded, settings, max_memory=limits.max_memory, **held)
     return Plan(
-        rows=len(encoded.features),
-        distinct_rows=len(np.unique(encoded.features, axis=0)),
+        rows=rows,
+        distinct_rows=len(np.unique(draws.hash_rows(encoded.features))),
         ofs=len(schema.ordinary),
         features=encoded.features.shape[1],
         cfs=len(encoded.blocks),
         confidences=encoded.candidates.shape[1],
-        memory_mb=peak_bytes(encoded, settings, table=table, jobs=jobs) / 1e6,
+        memory_mb=peak_bytes(encoded, settings, **held) / 1e6,
         seconds=seconds(encoded, settings, jobs=jobs),
         model_mb=_model_bytes(encoded, settings, schema) / 1e6
         if METHODS[settings.method].learns

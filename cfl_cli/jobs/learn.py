@@ -126,6 +126,18 @@ def at_work(
         yield engine
 
 
+def would_resume(
+    frame: Any, schema: Schema, settings: Settings, limits: RunSettings, sources: Sources | None
+) -> bool | None:
+    """Return whether a run would go on with its directory, None: it has none; raise if refused."""
+    if limits.run_dir is None:
+        return None
+    from cfl_cli.engines.run_directory import RunDirectory  # noqa: PLC0415 — few runs have one
+
+    identity = _identity(frame, schema, settings, sources)
+    return RunDirectory.check(Path(limits.run_dir), identity, resume=limits.resume)
+
+
 def _identity(
     frame: Any, schema: Schema, settings: Settings, sources: Sources | None
 ) -> dict[str, str]:

@@ -39,7 +39,8 @@ def check(
     """
     from pathlib import Path
 
-    from cfl_cli.cli.inputs import load, read_table, sets_aside, unreadable
+    from cfl_cli.cli.checks import check_table
+    from cfl_cli.cli.inputs import load, sets_aside, unreadable
     from cfl_cli.cli.outputs import Outputs, check_targets, model_target
     from cfl_cli.cli.show.findings import show
     from cfl_cli.cli.signals import listen
@@ -61,6 +62,7 @@ def check(
     source = tables.Place.to_read(data, how.get("input_format"))
     run, paths = inputs.run, [source.path, Path(schema)]
     check_engine(run)
+    near = None
     if out is not None:
         target = tables.Place.to_write(out, how.get("output_format"))
         outputs = Outputs.of(
@@ -68,20 +70,12 @@ def check(
         )
         outputs.check(sources=paths, overwrite=run.overwrite)
         paths += outputs.paths
+        near = outputs.near
     if model is not None:
         kept = model_target(model)
         check_targets([kept], sources=paths, overwrite=run.overwrite, files_only=[kept])
     try:
-        table = read_table(source, how, inputs.schema, may_set_aside=True)
-        found = job.check(
-            table.frame,
-            inputs.schema,
-            name=source.name,
-            jobs=run.jobs,
-            max_memory=run.max_memory,
-            infer=run.infer,
-            **inputs.settings.as_dict(),
-        )
+        found = check_table(inputs, source, how, near)
     except DataError as error:
         found = job.Checked.failed(error)
         show(found, form, name="", quiet=run.quiet)

@@ -28,6 +28,7 @@ def describe(checked: Checked, *, place: str = "") -> str:
     problems, warnings = len(checked.problems), len(checked.warnings)
     lines = [
         *(_cost(checked.plan) if checked.plan else ()),
+        *([] if checked.resumes is None else [_run_directory(resumes=checked.resumes)]),
         *(f"warning: {place}{finding.text}" for finding in checked.warnings),
         (f"{count(problems, 'problem')}" if problems else "no problems")
         + (f" and {count(warnings, 'warning')}" if warnings else "")
@@ -46,6 +47,11 @@ def _cost(plan: Plan) -> list[str]:
         f"time, about    {_round(plan.seconds):,g} s with these settings",
         *([] if plan.model_mb is None else [f"model, about   {_round(plan.model_mb):,g} MB"]),
     ]
+
+
+def _run_directory(*, resumes: bool) -> str:
+    what = "a run would go on with what is done there" if resumes else "a run can begin there"
+    return f"run directory  {what}"
 
 
 def _round(number: float) -> float:

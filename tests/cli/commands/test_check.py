@@ -1,9 +1,14 @@
+import fcntl
 import inspect
 import json
 from importlib import import_module
+from pathlib import Path
 
 import pytest
-from builders.command_line import cfl
+from builders.command_line import cfl, impute
+
+from cfl_cli.cli import imputes
+from cfl_cli.engines import opened, stored
 
 COMMANDS = "cfl_cli.cli.commands"
 CATEGORY = "y: {role: ordinary, type: categorical}"
@@ -166,3 +171,78 @@ def test_an_engine_that_a_run_could_not_have_is_refused_as_a_run_would(folder, o
     result = cfl("check", "data.csv", "-s", "schema.yml", "--engine", "dask", *options)
     assert result.exit_code == 2
     assert said in result.stderr
+
+
+CHECK = ("check", "data.csv", "-s", "schema.yml", "--method", "graph", "--run-dir", "run")
+
+
+class Killed(BaseException):
+    """What ends a run at once."""
+
+
+@pytest.fixture
+def begun(folder, monkeypatch):
+    """A run directory of a run that was killed."""
+
+    def die(*_, **__):
+        raise Killed
+
+    with monkeypatch.context() as patch:
+        patch.setattr(stored, "run_task", die)
+        with pytest.raises(Killed):
+            impute("--method", "graph", "--run-dir", "run")
+    return folder / "run"
+
+
+def test_a_run_directory_that_is_not_there_yet_is_not_made(folder):
+    result = cfl(*CHECK)
+    assert result.exit_code == 0
+    assert "run directory  a run can begin there\n" in result.stdout
+    assert not Path("run").exists()
+
+
+def test_a_run_that_can_be_resumed_is_said_to_be_and_left_as_it_is(begun):
+    before = {path: path.stat().st_mtime_ns for path in begun.rglob("*")}
+    result = cfl(*CHECK, "--resume")
+    assert result.exit_code == 0
+    assert "run directory  a run would go on with what is done there\n" in result.stdout
+    assert {path: path.stat().st_mtime_ns for path in begun.rglob("*")} == before
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ((), "has what another run has done: --resume goes on with it"),
+        (("--resume", "--k", "4"), "the settings differ: k: 3 → 4"),
+    ],
+)
+def test_a_run_directory_is_refused_as_a_run_would(begun, options, said):
+    result = cfl(*CHECK, *options)
+    assert result.exit_code == 2
+    assert said in result.stderr
+    assert impute("--method", "graph", "--run-dir", "run", *options).stderr == result.stderr
+
+
+def test_a_run_directory_in_use_or_of_something_else_is_refused(begun, folder):
+    with (begun / "lock").open() as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        result = cfl(*CHECK, "--resume")
+    assert result.exit_code == 2
+    assert "another run is at work in it" in result.stderr
+    other = cfl(*CHECK[:-1], folder)
+    assert other.exit_code == 2
+    assert "not empty, and not of a run" in other.stderr
+
+
+def test_a_large_table_is_checked_with_cells_and_arrays_on_disk(folder, monkeypatch):
+    whole = cfl(*CHECK[:-2], "--format", "json")
+    monkeypatch.setattr(imputes, "LARGE", 1)
+    monkeypatch.setattr(opened, "IN_MEMORY", 1)
+    monkeypatch.setattr("cfl_cli.cli.checks.read_table", None)
+    blocks = cfl(*CHECK[:-2], "--format", "json")
+    assert blocks.exit_code == 0, blocks.output
+    one, other = (json.loads(result.stdout) for result in (whole, blocks))
+    for plan in (one["plan"], other["plan"]):
+        del plan["seconds"], plan["memory_mb"]
+    assert one == other
+    assert not list(folder.glob(".cfl*"))
