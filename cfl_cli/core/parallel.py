@@ -8,7 +8,8 @@ An `Engine` also has the arrays that the work fills. Here are threads over array
 whose arrays are files, and which other processes or hosts share, are in the room of that name.
 Whoever works for any engine hands it *kernels*: functions of a slice of rows that write to arrays
 and return something small. A kernel that is to run elsewhere is an object that can be pickled, a
-frozen dataclass of arrays and numbers with a `__call__`.
+frozen dataclass of arrays and numbers with a `__call__`. Where its work is marked as done, it says
+by `written`, another function of the slice, what it has filled: so damage is noticed later.
 """
 
 import os

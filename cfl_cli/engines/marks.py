@@ -1,10 +1,11 @@
 """Which parts of a stage are done, as lines of JSON: first how the rows are cut, then the marks.
 
     {"rows": 100000, "at_once": 4096, "slices": 3}
-    {"first": 0, "last": 12288, "results": [null, null, null]}
+    {"first": 0, "last": 12288, "results": [null, null, null], "checksum": 907060870}
 
-A mark is written after its data, and is on the disk when `add` returns. A last line that a kill or
-a power cut has torn does not count, nor does anything after it.
+A mark is written after its data, and is on the disk when `add` returns. The checksum is of the
+results and of what the kernel says it has written; whoever reads a mark compares it. A last line
+that a kill or a power cut has torn does not count, nor does anything after it.
 """
 
 import json
@@ -38,13 +39,14 @@ class Marks:
     path: Path
     cut: Cut
     done: dict[int, list[Any]]  # the results of tasks that are done, by their first row
+    sums: dict[int, int]  # their checksums
 
     @classmethod
     def opened(cls, path: Path, cut: Cut) -> Self:
         """Return the marks that are there, with the cut of those; otherwise begin with `cut`."""
         lines, size = _whole_lines(path)
         if not lines:
-            made = cls(path, cut, {})
+            made = cls(path, cut, {}, {})
             _write(path, {"rows": cut.rows, "at_once": cut.at_once, "slices": cut.slices}, at=0)
             return made
         with path.open("r+b") as file:
@@ -52,6 +54,7 @@ class Marks:
         try:
             before = Cut(**lines[0])
             done = {mark["first"]: mark["results"] for mark in lines[1:]}
+            sums = {mark["first"]: mark["checksum"] for mark in lines[1:]}
         except (TypeError, KeyError) as error:
             raise DataError(
                 f"{path}: not what a run has written: remove the run's folder"
@@ -59,13 +62,14 @@ class Marks:
         if before.rows != cut.rows:
             told = f"its stage has {before.rows:,} rows, now {cut.rows:,}"
             raise DataError(f"{path}: {told}: remove the run's folder to begin anew")
-        return cls(path, before, done)
+        return cls(path, before, done, sums)
 
-    def add(self, task: list[slice], results: list[Any]) -> None:
+    def add(self, task: list[slice], results: list[Any], checksum: int) -> None:
         """Mark a task as done, for good."""
-        mark = {"first": task[0].start, "last": task[-1].stop, "results": results}
+        first, last = task[0].start, task[-1].stop
+        mark = {"first": first, "last": last, "results": results, "checksum": checksum}
         _write(self.path, mark)
-        self.done[task[0].start] = results
+        self.done[first], self.sums[first] = results, checksum
 
 
 def _write(path: Path, line: dict[str, Any], *, at: int | None = None) -> None:

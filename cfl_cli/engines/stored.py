@@ -3,15 +3,18 @@
 The rows of a stage are cut into slices, and these into tasks. A task calls the kernel for each of
 its slices. Who runs the tasks, and how many there are, changes no byte: a slice's rows are computed
 by themselves. If the run can be resumed, then after each task of a marked stage the arrays that the
-kernel holds are written to the disk, and after that the task is marked as done.
+kernel holds are written to the disk, and after that the task is marked as done, with a checksum of
+what it has written: a task whose rows were damaged since is done again.
 """
 
+import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from math import ceil
 from pathlib import Path
 from queue import Empty, SimpleQueue
 from typing import Any, Protocol, TypeAlias, cast
+from zlib import crc32
 
 import numpy as np
 import numpy.typing as npt
@@ -74,6 +77,17 @@ def flush_maps(*things: Any) -> None:
     """Return when the files that arrays in these things are views of are on the disk."""
     for source in maps_of(*things):
         source.flush()
+
+
+def checksum(kernel: Kernel, task: Task, results: list[Any]) -> int:
+    """Return a checksum of a task's results, and of what its kernel says that it has written."""
+    found = crc32(json.dumps(results).encode())
+    written: Callable[[slice], Iterable[npt.NDArray[Any]]] | None = getattr(kernel, "written", None)
+    if written is None:
+        return found
+    for array in (array for part in task for array in written(part)):
+        found = crc32(np.ascontiguousarray(array).data, found)
+    return found
 
 
 def plain(result: Any) -> Any:
@@ -285,16 +299,25 @@ class Stored:
         self, kernel: Kernel, tasks: list[Task], marks: Marks | None
     ) -> Iterator[tuple[slice, Any]]:
         """Yield what is marked as done, and the rest when it is; all in order."""
-        done = {} if marks is None else dict(marks.done)
-        todo = [task for task in tasks if task[0].start not in done]
-        starts = {task[0].start: at for at, task in enumerate(tasks)}
-        ready = {starts[first]: results for first, results in done.items() if first in starts}
+        ready = {} if marks is None else _sound(marks, kernel, tasks)
         numbers = [at for at in range(len(tasks)) if at not in ready]
+        todo = [tasks[at] for at in numbers]
         following = iter(self._executor.run(kernel, todo, flush=marks is not None) if todo else ())
         for at, task in enumerate(tasks):
             while at not in ready:
                 which, results = next(following)
                 if marks is not None:
-                    marks.add(todo[which], results)
+                    marks.add(todo[which], results, checksum(kernel, todo[which], results))
                 ready[numbers[which]] = results
             yield from zip(task, ready.pop(at), strict=True)
+
+
+def _sound(marks: Marks, kernel: Kernel, tasks: list[Task]) -> dict[int, list[Any]]:
+    """Return the results of tasks that are marked, and whose rows are as they were then."""
+    marked = [(at, task) for at, task in enumerate(tasks) if task[0].start in marks.done]
+    results = {at: marks.done[task[0].start] for at, task in marked}
+    return {
+        at: results[at]
+        for at, task in marked
+        if marks.sums[task[0].start] == checksum(kernel, task, results[at])
+    }

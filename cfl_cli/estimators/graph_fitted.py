@@ -261,3 +261,7 @@ class Stack:
         self.points[part, :d] = self.features[part]
         estimated = scale_by_domain(self.confidences[part], self.blocks, gamma=self.gamma)
         self.points[part, d:] = estimated
+
+    def written(self, part: slice) -> tuple[Floats, ...]:
+        """Return what was written for some rows."""
+        return (self.points[part],)

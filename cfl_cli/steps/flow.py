@@ -149,6 +149,10 @@ class Count:
         """Count those of some places."""
         self.counts[part] = (self.weights[self.order[part]] != 0).sum(axis=1)
 
+    def written(self, part: slice) -> tuple[Places, ...]:
+        """Return what was written for some places."""
+        return (self.counts[part],)
+
 
 @dataclass(frozen=True)
 class LayOut:
@@ -168,12 +172,20 @@ class LayOut:
         rows = self.order[part]
         weights = self.weights[rows]
         some = weights != 0
-        here = slice(self.ends[part.start], self.ends[part.stop])
+        here = self._here(part)
         self.near[here] = self.place[self.neighbors[rows][some]]
         self.doubles[here] = kept = weights[some]
         if len(self.singles):
             self.singles[here] = kept
         return float(kept.min())
+
+    def written(self, part: slice) -> tuple[Places, Floats, Singles]:
+        """Return what was written for some places."""
+        here = self._here(part)
+        return self.near[here], self.doubles[here], self.singles[here]
+
+    def _here(self, part: slice) -> slice:
+        return slice(self.ends[part.start], self.ends[part.stop])
 
 
 @dataclass(frozen=True)

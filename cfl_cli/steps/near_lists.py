@@ -223,6 +223,10 @@ class Deal:
         """Write the nearest centers of some points."""
         self.home[part] = values
 
+    def written(self, part: slice) -> tuple[Ints, ...]:
+        """Return what was written for some points."""
+        return (self.home[part],)
+
 
 @dataclass(frozen=True)
 class Survey:
@@ -264,6 +268,11 @@ class Survey:
         for b, (laid_out, reach, radius) in zip(range(part.start, part.stop), values, strict=True):
             block(self.offsets[self.begin[b] : self.begin[b + 1]])[...] = laid_out
             self.reach[:, b], self.radius[b] = reach, radius
+
+    def written(self, part: slice) -> tuple[Singles, ...]:
+        """Return what was written for some lists."""
+        rows = slice(self.begin[part.start], self.begin[part.stop])
+        return self.offsets[rows], self.reach[:, part], self.radius[part]
 
 
 def _deal(points: Floats, centers: Floats, workers: Engine) -> Ints:

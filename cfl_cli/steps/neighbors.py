@@ -105,6 +105,11 @@ class Settle:
         self.left[part] = ~np.isin(self.asked[part], settled)
         return int(self.groups.size[settled].sum())
 
+    def written(self, part: slice) -> tuple[Mask, Places]:
+        """Return what was written for some groups."""
+        left = self.left[part]
+        return left, self.neighbors[self.groups.rows_of(self.asked[part][~left])]
+
     def _found(self, part: slice) -> tuple[Ints, Iterator[tuple[Ints, Ints]]]:
         asked, groups = self.asked[part], self.groups
         lists, whole = self.searcher.lists, self.searcher.whole
@@ -191,6 +196,10 @@ class HashRows:
     def __call__(self, part: slice) -> None:
         """Make the keys of some rows; −0.0 and 0.0 are one value."""
         self.keys[part] = hash_rows(self.features[part] + 0.0)
+
+    def written(self, part: slice) -> tuple[Bits, ...]:
+        """Return what was written for some rows."""
+        return (self.keys[part],)
 
 
 def _first_alike(features: Floats, keys: Bits) -> tuple[Ints, Ints]:

@@ -106,6 +106,10 @@ class Weigh:
         self.values[part], rescued = values
         return rescued
 
+    def written(self, part: slice) -> tuple[Floats, ...]:
+        """Return what was written for some rows."""
+        return (self.values[part],)
+
     def _settled(self, grams: Floats) -> tuple[Floats, int]:
         n, ridge = len(self.features), self.ridge
         if n < FEW and ridge >= EASY:

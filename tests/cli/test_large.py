@@ -3,6 +3,7 @@
 import subprocess
 import sys
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -220,6 +221,34 @@ def test_what_was_damaged_in_a_run_directory_is_done_again(table, monkeypatch, n
     (damaged,) = Path("run").glob(f"**/{name}.npy")
     harm(damaged)
     assert run("out.parquet", "--folds", "0", "--run-dir", "run", "--resume") == whole
+
+
+@pytest.mark.parametrize("name", ["neighbors", "weights", "offsets"])
+def test_a_damaged_byte_of_a_stage_that_is_marked_as_done_is_noticed(table, monkeypatch, name):
+    whole = run("whole.parquet", "--folds", "0", "--gamma", "0")
+    work, done = stored.run_task, []
+
+    def die_in(kind, kernel, *arguments, **named):
+        done.append(type(kernel).__name__)
+        if isinstance(kernel, kind):
+            raise Killed
+        return work(kernel, *arguments, **named)
+
+    given = ("--folds", "0", "--gamma", "0", "--run-dir", "run", "--resume")
+    with monkeypatch.context() as patch:
+        patch.setattr(stored, "run_task", partial(die_in, flow.LayOut))
+        with pytest.raises(Killed):
+            run("out.parquet", *given)
+        (damaged,) = Path("run").glob(f"**/{name}.npy")
+        content = bytearray(damaged.read_bytes())
+        content[-1001] ^= 1
+        damaged.write_bytes(content)
+        done.clear()
+        patch.setattr(stored, "run_task", partial(die_in, ()))
+        assert run("out.parquet", *given) == whole
+    again = {"neighbors": "Settle", "weights": "Weigh", "offsets": "Survey"}
+    assert done.count(again[name]) == 1
+    assert {*done} & {*again.values()} == {again[name]}
 
 
 def test_the_command_reads_partitions_though_it_does_without_pandas(table):

@@ -165,3 +165,27 @@ def test_long_stages_have_tasks_that_are_short(tmp_path, monkeypatch, seen):
 def test_no_rows_are_no_slices(tmp_path, seen):
     with Run(tmp_path / "run") as engine:
         assert list(engine.rows("none", Counted(seen, np.empty(0)), 0, at_once=5)) == []
+
+
+def test_a_task_whose_rows_were_damaged_is_done_again_and_no_other(tmp_path):
+    with Run(tmp_path / "run") as engine:
+        numbers = engine.share("numbers", np.arange(80.0))
+        out = engine.empty("out", (80,), float)
+        list(engine.rows("squares", Squares(numbers, out), 80, at_once=5))
+        out[33] = 7.0
+    with Run(tmp_path / "run") as engine:
+        numbers = engine.share("numbers", np.full(80, -1.0))  # so that one sees what is done again
+        out = engine.empty("out", (80,), float)
+        found = list(engine.rows("squares", Squares(numbers, out), 80, at_once=5))
+    assert [size for _, size in found] == [5] * 16
+    assert out.tolist() == [1.0 if 30 <= row < 40 else row**2 for row in range(80)]
+
+
+def test_a_mark_whose_result_was_altered_does_not_count(tmp_path):
+    for _ in range(2):
+        with Run(tmp_path / "run") as engine:
+            out = engine.empty("out", (80,), float)
+            found = list(engine.rows("squares", Squares(np.arange(80.0), out), 80, at_once=5))
+            assert [size for _, size in found] == [5] * 16
+        (marks,) = (tmp_path / "run").rglob("*.marks")
+        marks.write_text(marks.read_text().replace("[5, 5]", "[5, 6]", 1))
