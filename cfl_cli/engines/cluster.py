@@ -80,6 +80,7 @@ class Cluster:
     sent: int = 0  # bytes that went there
     last: dict[tuple[int, int], str] = field(default_factory=dict)  # who had which rows last
     folder: Path = Path()  # of the run, which workers at home see
+    processes: dict[str, str] = field(default_factory=dict)  # what tells them apart, by address
     _stage: int = 0
     _refused: set[str] = field(default_factory=set)
     _known: list[str] = field(default_factory=list)  # workers
@@ -136,9 +137,20 @@ class Cluster:
         if newly or monotonic() - self._asked > RENEWED:
             found = await self.client.scheduler.identity(n_workers=-1)
             self._known, self._asked = list(found["workers"]), monotonic()
+            for address, about in found["workers"].items():
+                self._meet(address, about["local_directory"])
             if self.vetted is not None:
                 self._known = [one for one in self._known if await self._is_sound(one, self.vetted)]
         return self._known
+
+    def _meet(self, address: str, process: str) -> None:
+        """Forget what is known of a worker if another process is at its address by now."""
+        if self.processes.setdefault(address, process) == process:
+            return
+        self.processes[address] = process
+        for known in (self.lost, self.abroad, self._refused, self.vetted or set()):
+            known.discard(address)
+        self.client.rpc.remove(address)  # connections to the one before
 
     async def _is_sound(self, address: str, vetted: set[str]) -> bool:
         """Return whether a worker is as the others are; one that is not gets nothing to do."""

@@ -32,6 +32,7 @@ class Workforce(Protocol):
     abroad: set[str]  # those on other hosts
     sent: int  # bytes that went there
     last: dict[tuple[int, int], str]  # who had which rows last
+    processes: dict[str, str]  # what tells one worker from the next at its address
 
     async def addresses(self, *, newly: bool = False) -> list[str]:
         """Return the workers that are there, or were a moment ago."""
@@ -67,6 +68,7 @@ class Shift:
         self.waiting = deque(range(len(tasks)))
         self.deaths = [0] * len(tasks)
         self.busy: dict[asyncio.Task[bool], str] = {}
+        self.engaged: dict[str, str | None] = {}  # the processes of those that have or had tasks
 
     async def work(self) -> None:
         """Hand out all tasks; an error goes to whoever waits for results."""
@@ -105,7 +107,8 @@ class Shift:
         )
         for one in ended:
             address = self.busy.pop(one)
-            if not one.result():
+            is_same = self.engaged[address] == self.cluster.processes.get(address)
+            if not one.result() and is_same:  # else another is there already, in its place
                 self.cluster.lost.add(address)
 
     async def _engage(self) -> None:
@@ -114,6 +117,7 @@ class Shift:
         if len(known) < self.workers:
             known = self._fit(await self.cluster.addresses(newly=True))
         for address in sorted(known - set(self.busy.values()))[: len(self.waiting)]:
+            self.engaged[address] = self.cluster.processes.get(address)
             self.busy[asyncio.ensure_future(self._serve(address))] = address
 
     def _fit(self, addresses: Sequence[str]) -> set[str]:

@@ -58,10 +58,11 @@ class Hosts:
         tls = {f"DASK_{key.upper()}": one for key, one in named.items()}
         return os.environ | tls | {"PYTHONPATH": str(TESTS)}
 
-    def start(self, *names: str, elsewhere: bool = True) -> None:
+    def start(self, *names: str, elsewhere: bool = True, port: int = 0) -> None:
         """Start workers with one thread each, which nobody replaces if they die."""
         before = [*ELSEWHERE, self.hidden, self.folder / "boot"] if elsewhere else []
-        flags = ["--nthreads", "1", "--no-nanny", "--no-dashboard", "--local-directory"]
+        flags = ["--nthreads", "1", "--no-nanny", "--no-dashboard"]
+        flags += ["--worker-port", str(port), "--local-directory"]
         dask = [*before, sys.executable, "-m", "distributed.cli.dask_worker", self.address, *flags]
         for name in names:
             with (self.folder / f"{name}.log").open("wb") as log:

@@ -1,5 +1,7 @@
 """Workers on another host: with other mounts, so that no file of the run is in their sight."""
 
+import socket
+
 import numpy as np
 import pytest
 from builders.hosts import can_pretend, hosts
@@ -90,6 +92,27 @@ def test_a_worker_elsewhere_that_is_killed_changes_nothing(engine, cluster, star
     assert sum(size for _, size in rows) == 195
     np.testing.assert_array_equal(out, np.sqrt(np.arange(200)))
     assert len(cluster.lost) == 1
+
+
+@pytest.mark.slow
+def test_a_worker_that_restarts_at_its_address_is_used_again(engine, cluster, started):
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    started.start("there", port=port)
+    (address,) = (one for one in cluster.all_addresses() if one.endswith(f":{port}"))
+    cluster.workers = len(started.processes)
+    out = engine.empty("out", (400,), float)
+    rows = engine.rows("roots", Roots(out, seconds=0.05), 400, at_once=5)
+    next(rows)
+    started.kill("there")
+    started.start("there", port=port)
+    served = {cluster.last[place] for place in cluster.last}
+    cluster.last.clear()
+    assert sum(size for _, size in rows) == 395
+    assert address in served & set(cluster.last.values())
+    assert address not in cluster.lost
+    started.kill("there")
 
 
 @pytest.mark.slow
