@@ -5,14 +5,15 @@ The map of the house. A room imports only rooms above it:
     core/        what everybody may know: arrays, blocks (the columns of each CF), exclusions (what
                  a cell says), uniformity (whether cells are so), known (what is known of the
                  rows), groups, posterior, log_score, brent (searches along a line); draws,
-                 parallel, portable (kernels that other hosts may run), compiled, stages, budget (+
-                 control_groups); undisturbed, leaving (how signals wait, and end a run); state
-                 (what is kept of something fitted); settings (+ run_settings, entries, kinds),
-                 methods; messages (+ wording, as whoever calls writes it), shown, versions
+                 parallel, portable (kernels that other hosts may run), team (who works), compiled,
+                 stages, budget (+ control_groups); undisturbed, leaving (how signals wait, and end
+                 a run); state (what is kept of something fitted); settings (+ run_settings,
+                 entries, kinds), methods; messages (+ wording, as whoever calls writes it), shown,
+                 versions
     engines/     where a large run's work is done and its arrays are: maps (arrays that are files),
                  marks (what is done), run_directory (+ run_identity), stored (the engine of these);
-                 cluster (Dask; + scheduler, shift, on_workers, quiet); abroad (other hosts; +
-                 parcels, remembered); opened (which one a run has)
+                 cluster (Dask; + scheduler, shift, dashboard, on_workers, quiet); abroad (other
+                 hosts; + parcels, remembered); opened (which one a run has)
     texts/       what the texts of a column look like: tally (the different ones with their counts);
                  numbers, dates, booleans, matching (which value a text means), columns (of any
                  type, as text); missing_codes, number_readings, date_formats, scales (+

@@ -21,7 +21,7 @@ from cfl_cli.cli.outputs import Outputs
 from cfl_cli.cli.streams import note
 from cfl_cli.core import budget
 from cfl_cli.core.settings import RunSettings, Settings
-from cfl_cli.core.stages import Progress, Stages
+from cfl_cli.core.stages import Progress, Stages, introduce
 from cfl_cli.jobs.answering import answering
 from cfl_cli.jobs.batch import Batch
 from cfl_cli.jobs.learn import JUDGE
@@ -72,6 +72,7 @@ class Application:
             answering(self.model, self.limits, near=self.outputs.near) as by,
             ExitStack() as held,
         ):
+            introduce(by.team, progress)
             batch = Batch(self.model, self.settings, by.workers, name=source.name)
             schema = self.model.schema
             signs, aside = signs_of(how, source, schema.file), sets_aside(how)

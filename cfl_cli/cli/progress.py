@@ -10,9 +10,12 @@ from typing import TYPE_CHECKING, Self
 from cfl_cli.cli.log import LOG, Log
 from cfl_cli.cli.outlook import Outlook
 from cfl_cli.core.leaving import farewell
+from cfl_cli.core.messages import count
 from cfl_cli.core.stages import Expected, Stage
+from cfl_cli.core.team import Team
 
 if TYPE_CHECKING:
+    from rich.console import RenderableType
     from rich.live import Live
     from rich.table import Table
 
@@ -31,6 +34,7 @@ class Display:
         self.outlook = Outlook(clock)
         self.spoke: float | None = None  # when the last line was written
         self.live: Live | None = None
+        self.team: Team | None = None
         self.stack = ExitStack()
 
     def __enter__(self) -> Self:
@@ -53,6 +57,10 @@ class Display:
         """Take note of all stages that are to come."""
         self.outlook.expect(stages)
 
+    def meet(self, team: Team) -> None:
+        """Take note of who is at work, beside this process."""
+        self.team = team
+
     def tell(self, text: str) -> None:
         """Say something that is worth knowing while a run lasts."""
         if not self.quiet:
@@ -65,22 +73,36 @@ class Display:
             return
         if self.log.format == "text" and sys.stderr.isatty():
             if self.live is None:
-                self.live = _start_bar(self.outlook)
+                self.live = _start_bar(self.outlook, self.team)
                 self.stack.enter_context(farewell(self.live.stop))  # the cursor is hidden
         elif self.spoke is None or self.clock() - self.spoke >= INTERVAL:
             self.spoke = self.clock()
             left = f", about {_left(self.outlook)}" if self.outlook.is_known else ""
-            self.log.progress(str(stage), f"{100 * self.outlook.share:.0f} % of the run{left}")
+            workers = len(self.team.at_work) if self.team else 0
+            who = f", {count(workers, 'worker')}" if workers else ""
+            done = f"{100 * self.outlook.share:.0f} % of the run"
+            self.log.progress(str(stage), f"{done}{left}{who}")
 
 
-def _start_bar(outlook: Outlook) -> "Live":
-    """Show a bar that reads the outlook whenever it is drawn."""
+def _start_bar(outlook: Outlook, team: Team | None) -> "Live":
+    """Show a bar that reads the outlook whenever it is drawn, and who is at work below it."""
     from rich.console import Console  # noqa: PLC0415 — on a terminal only, and then there is time
     from rich.live import Live  # noqa: PLC0415 — the same
 
-    live = Live(get_renderable=lambda: _bar(outlook), console=Console(stderr=True), transient=True)
+    def drawn() -> "RenderableType":
+        return _bar(outlook) if team is None else _with_team(_bar(outlook), team)
+
+    live = Live(get_renderable=drawn, console=Console(stderr=True), transient=True)
     live.start()
     return live
+
+
+def _with_team(bar: "Table", team: Team) -> "RenderableType":
+    """Return the bar, and below it who is at work."""
+    from rich.console import Group  # noqa: PLC0415 — the same
+    from rich.text import Text  # noqa: PLC0415 — the same
+
+    return Group(bar, Text(team.in_words(), no_wrap=True, overflow="ellipsis"))
 
 
 def _bar(outlook: Outlook) -> "Table":

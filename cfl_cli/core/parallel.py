@@ -24,6 +24,7 @@ import numpy as np
 import numpy.typing as npt
 from threadpoolctl import threadpool_limits
 
+from cfl_cli.core.team import Team
 from cfl_cli.core.wording import Caller, caller, speak_to
 
 Item = TypeVar("Item")
@@ -78,6 +79,7 @@ class Engine(Protocol):
 
     keeps: bool  # does what is kept outlive the process?
     dashboard: str  # where people can watch it; empty: nowhere
+    team: Team | None  # workers beside this process; None: there are none
     hosts: int  # that its workers are on
     in_memory: bool  # are the arrays in the memory of this process?
 
@@ -129,6 +131,7 @@ class Workers:
 
     keeps = False
     dashboard = ""
+    team: Team | None = None
     hosts = 1
     in_memory = True
 

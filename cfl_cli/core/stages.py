@@ -12,6 +12,8 @@ from enum import Enum
 from time import perf_counter
 from typing import Protocol, Self, TypeAlias, runtime_checkable
 
+from cfl_cli.core.team import Team
+
 
 class Work(Enum):
     """A kind of work."""
@@ -99,6 +101,13 @@ def announce(stages: Sequence[Expected], progress: Progress) -> None:
     """Say what is to come, if the callback hears it."""
     if isinstance(progress, Expecting):
         progress.expect(stages)
+
+
+def introduce(team: Team | None, progress: Progress) -> None:
+    """Let a callback know who is at work, if anybody is and it shows that."""
+    if team is not None:
+        meet: Callable[[Team], None] = getattr(progress, "meet", lambda _: None)
+        meet(team)
 
 
 def telling(progress: Progress) -> Callable[[str], None]:

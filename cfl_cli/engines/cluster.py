@@ -14,7 +14,6 @@ from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from importlib import import_module
-from importlib.util import find_spec
 from pathlib import Path
 from queue import SimpleQueue
 from time import monotonic
@@ -25,9 +24,11 @@ import numpy.typing as npt
 from cfl_cli.core.leaving import farewell
 from cfl_cli.core.parallel import Workers, interrupts_wait
 from cfl_cli.core.portable import Portable
+from cfl_cli.core.team import Team
 from cfl_cli.core.wording import caller, option, speak_to
 from cfl_cli.engines import on_workers
 from cfl_cli.engines.abroad import Abroad
+from cfl_cli.engines.dashboard import checked_link
 from cfl_cli.engines.maps import packed
 from cfl_cli.engines.scheduler import check_address, check_workers, is_home, token_in
 from cfl_cli.engines.shift import PATIENCE, Shift
@@ -70,6 +71,7 @@ class Cluster:
     workers: int
     pickle: Any  # Dask's
     dashboard: str = ""  # where people can watch it
+    team: Team = field(default_factory=Team)  # what each worker has done
     cost: bool = True
     hosts: int = 1  # that have workers
     here: Executor | None = None  # who runs what is not portable if no worker is at home
@@ -198,7 +200,6 @@ def local_cluster(workers: int) -> Iterator[Cluster]:
         dask = import_dask()
         made["pickle"] = dask.protocol.pickle
         made["config"] = import_module("dask.config").set(CONFIG)
-        watched = bool(find_spec("bokeh"))  # without it there is no page, but still a port
         made["cluster"] = dask.LocalCluster(
             n_workers=workers,
             threads_per_worker=1,
@@ -212,16 +213,14 @@ def local_cluster(workers: int) -> Iterator[Cluster]:
             preload=["cfl_cli.engines.quiet"],
         )
         made["client"] = dask.Client(made["cluster"], set_as_default=False)
-        if watched:
-            made["dashboard"] = made["cluster"].dashboard_link
+        made["dashboard"] = checked_link(made["cluster"].dashboard_link)
 
     try:
         import_dask()
         with farewell(_kill_all):
             _start_tracker()
             _in_background(start)
-            dashboard = made.get("dashboard", "")
-            yield Cluster(made["client"], workers, made["pickle"], dashboard=dashboard)
+            yield Cluster(made["client"], workers, made["pickle"], dashboard=made["dashboard"])
     finally:
         _in_background(lambda: _stop(made))
 
@@ -245,12 +244,11 @@ def running_cluster(
         except (OSError, TimeoutError, ValueError, TypeError) as error:
             told = f"{option('scheduler')}: {address} does not answer: start it, or name another"
             raise UsageError(told) from error
+        made["dashboard"] = checked_link(made["client"].dashboard_link)
 
     try:
         _in_background(start)
-        cluster = Cluster(
-            made["client"], 0, made["pickle"], dashboard=made["client"].dashboard_link or ""
-        )
+        cluster = Cluster(made["client"], 0, made["pickle"], dashboard=made["dashboard"])
         found = check_workers(cluster, folder)
         cluster.vetted, cluster.abroad = found.home | found.abroad, found.abroad
         cluster.hosts, cluster.folder = found.hosts, folder

@@ -11,6 +11,7 @@ from queue import SimpleQueue
 from typing import Any, Protocol
 
 from cfl_cli.core.messages import count
+from cfl_cli.core.team import Team
 from cfl_cli.core.wording import option
 from cfl_cli.engines import on_workers
 from cfl_cli.engines.abroad import Abroad
@@ -32,6 +33,7 @@ class Workforce(Protocol):
     abroad: set[str]  # those on other hosts
     sent: int  # bytes that went there
     last: dict[tuple[int, int], str]  # who had which rows last
+    team: Team  # what each has done
     processes: dict[str, str]  # what tells one worker from the next at its address
 
     async def addresses(self, *, newly: bool = False) -> list[str]:
@@ -107,6 +109,8 @@ class Shift:
         )
         for one in ended:
             address = self.busy.pop(one)
+            if not one.result():
+                self.cluster.team.at_work.discard(address)
             is_same = self.engaged[address] == self.cluster.processes.get(address)
             if not one.result() and is_same:  # else another is there already, in its place
                 self.cluster.lost.add(address)
@@ -117,6 +121,7 @@ class Shift:
         if len(known) < self.workers:
             known = self._fit(await self.cluster.addresses(newly=True))
         for address in sorted(known - set(self.busy.values()))[: len(self.waiting)]:
+            self.cluster.team.at_work.add(address)
             self.engaged[address] = self.cluster.processes.get(address)
             self.busy[asyncio.ensure_future(self._serve(address))] = address
 
@@ -150,6 +155,7 @@ class Shift:
                 self.waiting.appendleft(at)
                 return False
             self.left -= 1
+            self.cluster.team.tasks[address] += 1
             self.done.put((at, results, error))
         return True
 

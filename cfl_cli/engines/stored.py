@@ -20,6 +20,7 @@ import numpy as np
 import numpy.typing as npt
 
 from cfl_cli.core.parallel import Array, Item, Result, Workers, guarded, interrupted
+from cfl_cli.core.team import Team
 from cfl_cli.engines.maps import maps_of, plain_view
 from cfl_cli.engines.marks import Cut, Marks
 from cfl_cli.engines.run_directory import Folder
@@ -37,6 +38,7 @@ class Executor(Protocol):
 
     workers: int
     dashboard: str  # the address of a page about them; empty: none
+    team: Team | None  # what each has done; None: they are threads of this process
     hosts: int  # that they are on
     cost: bool  # does handing over a task cost much? Then an unmarked stage has one for each worker
 
@@ -114,6 +116,7 @@ class Threads:
     """Runs tasks by threads of this process."""
 
     dashboard = ""
+    team: Team | None = None
     hosts = 1
     cost = False
 
@@ -174,7 +177,7 @@ class Stored:
     ) -> None:
         self.jobs = executor.workers
         self.dashboard = executor.dashboard  # where people can watch it; empty: nowhere
-        self.hosts = executor.hosts  # that workers are on
+        self.team, self.hosts = executor.team, executor.hosts  # that workers are on
         self.keeps = durable
         self._folder, self._executor, self._threads = folder, executor, threads
         self._on_finish = on_finish

@@ -21,6 +21,7 @@ from cfl_cli.core.known import Known
 from cfl_cli.core.parallel import Workers, available_cores
 from cfl_cli.core.portable import NOTHING, Lasting
 from cfl_cli.core.settings import RunSettings
+from cfl_cli.core.team import Team
 from cfl_cli.engines.opened import open_engine
 from cfl_cli.engines.stored import Stored
 from cfl_cli.errors import DataError
@@ -37,6 +38,7 @@ class Answering(Protocol):
 
     workers: Workers  # threads of this process
     blocks: int  # that are answered together
+    team: Team | None  # workers beside this process; None: there are none
 
     def answers(self, blocks: Sequence[Known], *, rows: int) -> Iterator[Answer]:
         """Yield what is said of each block, none of which has more than so many rows."""
@@ -47,7 +49,7 @@ class Here:
 
     def __init__(self, kept: Kept, workers: Workers) -> None:
         self.kept, self.workers = kept, workers
-        self.blocks = 1
+        self.blocks, self.team = 1, None
 
     def answers(self, blocks: Sequence[Known], *, rows: int) -> Iterator[Answer]:  # noqa: ARG002 — as all have it
         """Yield what is said of each block."""
@@ -136,7 +138,7 @@ class ByEngine:
 
     def __init__(self, kept: Kept, engine: Stored, workers: Workers) -> None:
         self.engine, self.workers, self.layout = engine, workers, kept.layout
-        self.blocks = min(BLOCKS * engine.jobs, MOST_BLOCKS)
+        self.blocks, self.team = min(BLOCKS * engine.jobs, MOST_BLOCKS), engine.team
         self._model = engine.path / MODEL
         self._checksum = kept.save(self._model)
         self._arrays: Arrays | None = None

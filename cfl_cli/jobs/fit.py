@@ -6,7 +6,7 @@ from typing import Any
 
 from cfl_cli.core.methods import METHODS
 from cfl_cli.core.settings import RunSettings
-from cfl_cli.core.stages import Progress, Stages, telling
+from cfl_cli.core.stages import Progress, Stages
 from cfl_cli.engines.opened import remove_run
 from cfl_cli.errors import UsageError
 from cfl_cli.jobs.arguments import AnySchema, Arguments
@@ -83,7 +83,7 @@ def fit_stored(
             limits,
             sources=sources,
             near=near,
-            tell=telling(progress),
+            progress=progress,
         ) as engine,
         part.numbered(name),
     ):

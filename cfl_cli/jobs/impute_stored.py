@@ -9,7 +9,7 @@ from typing import Any
 import polars as pl
 
 from cfl_cli.core import budget
-from cfl_cli.core.stages import Progress, Stages, telling
+from cfl_cli.core.stages import Progress, Stages
 from cfl_cli.jobs.arguments import OWN, AnySchema, Arguments
 from cfl_cli.jobs.blurred import refuse_blurred
 from cfl_cli.jobs.diagnostics import diagnose
@@ -97,7 +97,7 @@ def impute_stored(
     refuse_blurred(given.schema, given.limits.infer)
     chosen, limits, stages = given.settings, given.limits, Stages(progress)
     with at_work(
-        table, given.schema, chosen, limits, sources=sources, near=near, tell=telling(progress)
+        table, given.schema, chosen, limits, sources=sources, near=near, progress=progress
     ) as engine:
         learned = learn(
             table,

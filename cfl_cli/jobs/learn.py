@@ -1,7 +1,7 @@
 """What `impute` and `fit` have in common: a table is encoded, a method is run on it and judged."""
 
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from hashlib import sha256
@@ -13,7 +13,16 @@ from cfl_cli.core.kinds import AUTO
 from cfl_cli.core.methods import METHODS
 from cfl_cli.core.parallel import Engine, available_cores
 from cfl_cli.core.settings import RunSettings, Settings
-from cfl_cli.core.stages import Expected, Stage, Stages, Work, announce
+from cfl_cli.core.stages import (
+    Expected,
+    Progress,
+    Stage,
+    Stages,
+    Work,
+    announce,
+    introduce,
+    telling,
+)
 from cfl_cli.engines.opened import open_engine
 from cfl_cli.errors import SchemaError
 from cfl_cli.estimators.interface import Estimate, Origin, Size
@@ -111,18 +120,20 @@ def at_work(
     *,
     sources: Sources | None,
     near: Path | None = None,
-    tell: Callable[[str], None] = lambda _: None,
+    progress: Progress = lambda *_: None,
 ) -> Iterator[Engine]:
     """Give the engine of a run on a table; files that it needs for a while are in `near`.
 
-    Where people can watch a cluster they are told.
+    Where people can watch a cluster they are told, and `progress` knows who is at work.
     """
+    tell = telling(progress)
     identity = _identity(frame, schema, settings, sources) if limits.run_dir else {}
     with open_engine(limits, rows=frames.height(frame), identity=identity, near=near) as engine:
         if engine.dashboard:
             tell(f"Dask's dashboard: {engine.dashboard}")
         if engine.hosts > 1:
             tell(f"{engine.jobs:,} workers on {engine.hosts:,} hosts")
+        introduce(engine.team, progress)
         yield engine
 
 

@@ -1,5 +1,6 @@
 import json
 import sys
+from collections import Counter
 from datetime import datetime
 
 import pytest
@@ -7,6 +8,7 @@ import pytest
 from cfl_cli.cli.log import Log
 from cfl_cli.cli.progress import Display
 from cfl_cli.core.stages import Expected, Stage, Work
+from cfl_cli.core.team import Team
 
 FIND = Stage("round 1: neighbors", Work.NEIGHBORS, "round 1, finding neighbors")
 JUDGE = Stage("judge", Work.JUDGE, "judging the answers")
@@ -111,3 +113,34 @@ def test_json_is_lines_on_a_terminal_too(monkeypatch, capsys):
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
     run(seconds=40, form="json")
     assert all(json.loads(line) for line in capsys.readouterr().err.splitlines())
+
+
+def test_lines_say_how_many_workers_are_at_work(capsys):
+    clock, team = Clock(), Team()
+    with Display(quiet=False, log=Log(now=lambda: NOON), clock=clock) as display:
+        display.meet(team)
+        for workers in ((), ("b", "a"), ("a",)):
+            clock.now += 10
+            team.at_work = {*workers}
+            display(FIND, 0, 5)
+    none, two, one, _ = capsys.readouterr().err.splitlines()
+    assert none == "12:04:31 round 1, finding neighbors: 0 % of the run"
+    assert two.endswith("of the run, 2 workers")
+    assert one.endswith("of the run, 1 worker")
+
+
+def test_a_bar_has_a_line_of_what_each_worker_has_done(capsys, monkeypatch):
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+    team = Team({"a", "b"}, Counter(a=1200, b=7, dead=3))
+    clock = Clock()
+    with Display(quiet=False, log=Log(now=lambda: NOON), clock=clock) as display:
+        display.meet(team)
+        clock.now += 10
+        display(FIND, 1, 5)
+    assert "2 workers, tasks done: 1,200, 7" in capsys.readouterr().err
+
+
+def test_many_workers_are_shown_together():
+    team = Team({*"abcdefgh"}, Counter("aabcdefgh"))
+    assert team.in_words() == "8 workers, tasks done: 1 to 2 each"
+    assert Team().in_words() == ""

@@ -2,8 +2,10 @@ import os
 import signal
 import subprocess
 import sys
+from importlib.util import find_spec
 from pathlib import Path
 from time import monotonic, sleep
+from urllib.request import urlopen
 
 import numpy as np
 import pytest
@@ -64,6 +66,23 @@ def test_processes_give_the_bytes_of_threads(engine, at_once):
     with Workers(2) as workers:
         expected = smooth(workers, 1000, at_once=100).tobytes()
     assert smooth(engine, 1000, at_once=at_once).tobytes() == expected
+
+
+def test_it_is_counted_who_has_done_how_many_tasks(engine, cluster):
+    before = cluster.team.tasks.total()
+    list(engine.rows("slow", Squares(np.arange(40.0), np.empty(40), 0.02), 40, at_once=1))
+    assert engine.team is cluster.team
+    assert cluster.team.tasks.total() == before + 8  # four for each of the two
+    assert len(cluster.team.at_work) == 2
+
+
+def test_the_dashboard_that_is_linked_answers(cluster):
+    if find_spec("bokeh") is None:
+        assert cluster.dashboard == ""
+        return
+    with urlopen(cluster.dashboard, timeout=60) as page:  # noqa: S310 — a page of this host
+        assert page.status == 200
+        assert b"Dask" in page.read()
 
 
 def test_slices_and_results_come_in_order(engine):
