@@ -197,7 +197,7 @@ def _chosen(
     steps = [stop for stop in STOPS if stop <= longest]
     trace = Trace(rounds.evidence, rounds.blocks, lab.folds, steps)
     cells, all_alike = hide(rounds.evidence, lab.hidden), np.full(len(rounds.blocks), longest)
-    rounds.walk("", while_hidden, cells, all_alike, trace.watch(0))
+    rounds.walk("", while_hidden, cells, all_alike, trace.watch(0, rounds.workers))
     stops = trace.best()
     last = rounds.walk("", graph, rounds.evidence, stops)
     return Answer(trace.at(stops), last.confidences, last.mass)

@@ -6,6 +6,7 @@ from cfl_cli.cli.given import Values
 from cfl_cli.cli.inputs import Inputs, read_table, stored_table, warn_of_rejects, with_table
 from cfl_cli.cli.progress import Display
 from cfl_cli.engines.opened import remove_run
+from cfl_cli.jobs.arguments import Context
 from cfl_cli.jobs.fit import fit, fit_stored
 from cfl_cli.jobs.model import Model
 from cfl_cli.tables import table as tables
@@ -28,16 +29,9 @@ def fit_in_blocks(inputs: Inputs, source: tables.Place, how: Values, target: Pat
         Display(quiet=inputs.run.quiet) as display,
     ):
         warn_of_rejects(table.rejected, source)
-        fitted = fit_stored(
-            table,
-            inputs.schema,
-            name=source.name,
-            progress=display,
-            sources=with_table(inputs.sources, source, how, table),
-            near=near,
-            **inputs.limits,
-            **inputs.settings.as_dict(),
-        )
+        sources = with_table(inputs.sources, source, how, table)
+        context = Context(source.name, display, sources, near)
+        fitted = fit_stored(table, inputs.arguments(samples=True), context)
         fitted.save(target, overwrite=inputs.run.overwrite)
     remove_run(inputs.run)
     return fitted

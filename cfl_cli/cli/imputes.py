@@ -11,6 +11,7 @@ from cfl_cli.cli.inputs import Inputs, read_table, stored_table, with_table
 from cfl_cli.cli.outputs import Outputs, tried
 from cfl_cli.cli.progress import Display
 from cfl_cli.core import budget
+from cfl_cli.jobs.arguments import Context
 from cfl_cli.jobs.impute import impute
 from cfl_cli.jobs.model import Model
 from cfl_cli.tables import files, trial
@@ -96,15 +97,10 @@ def impute_in_blocks(
         with (
             impute_stored(
                 table,
-                schema,
-                name=source.name,
-                progress=display,
-                sources=with_table(inputs.sources, source, how, table),
-                near=near,
+                inputs.arguments(),
+                Context(source.name, display, with_table(inputs.sources, source, how, table), near),
                 keep_model=keep_model,
                 diagnostics=outputs.diagnostics is not None,
-                **inputs.limits,
-                **inputs.settings.as_dict(),
             ) as imputed,
             outputs.writing(stream=stream, overwrite=run.overwrite) as writer,
         ):

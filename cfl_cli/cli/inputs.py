@@ -16,7 +16,7 @@ from cfl_cli.cli.progress import Display
 from cfl_cli.core.messages import count
 from cfl_cli.core.settings import RunSettings, Settings, override
 from cfl_cli.errors import CflError, DataError, SchemaError, UsageError
-from cfl_cli.jobs.arguments import ENGINE, INFER
+from cfl_cli.jobs.arguments import ENGINE, INFER, Arguments
 from cfl_cli.schema import yaml_text
 from cfl_cli.schema.file import TextFile
 from cfl_cli.schema.model import Schema
@@ -49,6 +49,19 @@ class Inputs:
     def limits(self) -> dict[str, Any]:
         """Return what a job must know of how it is run."""
         return {name: getattr(self.run, name) for name in ("jobs", "max_memory", *ENGINE, *INFER)}
+
+    def arguments(self, *, samples: bool = False) -> Arguments:
+        """Return the same for a job; with `samples` it may draw rows."""
+        where = {name: getattr(self.run, name) for name in (*ENGINE, *INFER)}
+        return Arguments.read(
+            self.schema,
+            {**where, **self.settings.as_dict()},
+            jobs=self.run.jobs,
+            max_memory=self.run.max_memory,
+            engines=True,
+            samples=samples,
+            infers=True,
+        )
 
     def learn(
         self, job: Callable[..., Learned], table: Table, source: Place, how: Values, **more: object

@@ -80,8 +80,8 @@ class Display:
             left = f", about {_left(self.outlook)}" if self.outlook.is_known else ""
             workers = len(self.team.at_work) if self.team else 0
             who = f", {count(workers, 'worker')}" if workers else ""
-            done = f"{100 * self.outlook.share:.0f} % of the run"
-            self.log.progress(str(stage), f"{done}{left}{who}")
+            share = f"{100 * self.outlook.share:.0f} % of the run"
+            self.log.progress(str(stage), f"{share}{left}{who}")
 
 
 def _start_bar(outlook: Outlook, team: Team | None) -> "Live":

@@ -17,6 +17,7 @@ class Traits:
     # What helps beside fewer rows: words, or a setting and its value.
     saves_memory: tuple[str | tuple[str, str | int], ...] = ()
     package: str | None = None  # beside numpy, whose version a model file records
+    arrays_may_be_files: bool = False  # need memory not hold what an engine keeps on disk?
     keeps_rows: bool = False  # may a model file hold features and confidences of fitted rows?
 
 
@@ -30,6 +31,7 @@ METHODS = {
             second_round=True,
             calibrated=True,
             saves_memory=("a smaller k", ("gamma", 0)),
+            arrays_may_be_files=True,
             keeps_rows=True,
         ),
         Traits(

@@ -217,7 +217,8 @@ def local_cluster(workers: int) -> Iterator[Cluster]:
 
     try:
         import_dask()
-        with farewell(_kill_all):
+        made["others"] = {one.pid for one in import_module("multiprocessing").active_children()}
+        with farewell(lambda: _kill(made)):
             _start_tracker()
             _in_background(start)
             yield Cluster(made["client"], workers, made["pickle"], dashboard=made["dashboard"])
@@ -316,8 +317,9 @@ def _in_background(function: Callable[[], None]) -> None:
 
 def _stop(made: Mapping[str, Any]) -> None:
     """End all processes at once: they have nothing to save."""
-    cluster = _kill(made)
-    for thing in (made.get("client"), cluster):
+    if "others" in made:
+        _kill(made)
+    for thing in (made.get("client"), made.get("cluster")):
         if thing is not None:
             with suppress(Exception):  # of no interest any more
                 thing.close(timeout=1)
@@ -325,18 +327,11 @@ def _stop(made: Mapping[str, Any]) -> None:
         made["config"].__exit__(None, None, None)  # as it was before
 
 
-def _kill_all() -> None:
-    """Kill the workers when the command ends, also those that are just being started."""
+def _kill(made: Mapping[str, Any]) -> None:
+    """Kill the workers that were started here, also those that are just being started."""
+    for nanny in getattr(made.get("cluster"), "workers", {}).values():
+        nanny.auto_restart = False  # or another would take its place
     for one in import_module("multiprocessing").active_children():
-        with suppress(OSError):
-            os.kill(one.pid, signal.SIGKILL)
-
-
-def _kill(made: Mapping[str, Any]) -> Any:
-    """Kill the processes of the cluster that is made, if it is, and return it."""
-    cluster = made.get("cluster")
-    for nanny in getattr(cluster, "workers", {}).values():
-        nanny.auto_restart = False
-        with suppress(Exception):  # it may be between two processes
-            os.kill(nanny.process.process.pid, signal.SIGKILL)
-    return cluster
+        if one.pid not in made["others"]:
+            with suppress(OSError):
+                os.kill(one.pid, signal.SIGKILL)

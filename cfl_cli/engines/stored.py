@@ -38,9 +38,12 @@ class Executor(Protocol):
 
     workers: int
     dashboard: str  # the address of a page about them; empty: none
-    team: Team | None  # what each has done; None: they are threads of this process
     hosts: int  # that they are on
     cost: bool  # does handing over a task cost much? Then an unmarked stage has one for each worker
+
+    @property
+    def team(self) -> Team | None:
+        """Return what each worker has done; None: they are threads of this process."""
 
     def run(
         self, kernel: Kernel, tasks: Sequence[Task], *, flush: bool

@@ -49,7 +49,8 @@ class Here:
 
     def __init__(self, kept: Kept, workers: Workers) -> None:
         self.kept, self.workers = kept, workers
-        self.blocks, self.team = 1, None
+        self.blocks = 1
+        self.team: Team | None = None
 
     def answers(self, blocks: Sequence[Known], *, rows: int) -> Iterator[Answer]:  # noqa: ARG002 — as all have it
         """Yield what is said of each block."""

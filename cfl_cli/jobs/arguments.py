@@ -3,19 +3,36 @@
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Self, TypeAlias
 
 from cfl_cli.core.entries import entries, raise_flaws
 from cfl_cli.core.messages import did_you_mean
 from cfl_cli.core.settings import RunSettings, Settings
+from cfl_cli.core.stages import Progress
 from cfl_cli.core.wording import command, option
 from cfl_cli.errors import UsageError
 from cfl_cli.schema.model import Schema
+from cfl_cli.trust.report import Sources
 
 AnySchema: TypeAlias = Schema | Mapping[str, Any] | str | os.PathLike[str]
 ENGINE = ("engine", "scheduler", "workers", "run_dir", "resume")  # where the work is done
 INFER = ("infer",)  # CFs that were blurred on purpose
 OWN = ("name", "progress", "jobs", "max_memory")  # arguments that are no settings
+
+
+def silent(*_: object) -> None:
+    """Show no progress."""
+
+
+@dataclass(frozen=True)
+class Context:
+    """What a job knows of its table and of who waits for it, beside schema and settings."""
+
+    name: str = "table"  # what errors call the table
+    progress: Progress = silent
+    sources: Sources | None = None  # the files that table and schema came from
+    near: Path | None = None  # where files may be for a while; None: where temporary ones are
 
 
 @dataclass(frozen=True)

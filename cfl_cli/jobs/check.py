@@ -2,17 +2,15 @@
 
 import json
 from dataclasses import asdict, dataclass, replace
-from pathlib import Path
 from typing import Any
 
 from cfl_cli.core.shown import Shown
 from cfl_cli.errors import CflError, DataError, SchemaError
 from cfl_cli.jobs import blurred
-from cfl_cli.jobs.arguments import OWN, AnySchema, Arguments
+from cfl_cli.jobs.arguments import AnySchema, Arguments, Context
 from cfl_cli.jobs.cost import Plan, plan
 from cfl_cli.jobs.learn import would_resume
 from cfl_cli.steps.findings import Finding, MisfitError
-from cfl_cli.trust.report import Sources
 
 
 @dataclass(frozen=True)
@@ -56,32 +54,35 @@ def check(
     name: str = "table",
     jobs: int | None = None,
     max_memory: int | None = None,
-    sources: Sources | None = None,
-    near: Path | None = None,
     **settings: Any,
 ) -> Checked:
     """Return what is found in a polars, pandas or pyarrow table; nothing in it raises an error.
 
     The arguments are those of `impute`; a schema that is wrong itself is a `SchemaError`, and a
-    `run_dir` that a run would refuse is a `UsageError`. Arrays that are too large for memory are
-    files in `near` for a while.
+    `run_dir` that a run would refuse is a `UsageError`.
     """
-    own = (*OWN, "sources", "near")
     given = Arguments.read(
-        schema, settings, jobs=jobs, max_memory=max_memory, own=own, engines=True, infers=True
+        schema, settings, jobs=jobs, max_memory=max_memory, engines=True, infers=True
     )
-    resumes = would_resume(frame, given.schema, given.settings, given.limits, sources)
-    return replace(_checked(frame, given, name=name, near=near), resumes=resumes)
+    return check_stored(frame, given, Context(name))
 
 
-def _checked(frame: Any, given: Arguments, *, name: str, near: Path | None) -> Checked:
+def check_stored(frame: Any, given: Arguments, context: Context) -> Checked:
+    """Return what is found in a table, whose cells may be on disk."""
+    resumes = would_resume(frame, given, context.sources)
+    return replace(_checked(frame, given, context), resumes=resumes)
+
+
+def _checked(frame: Any, given: Arguments, context: Context) -> Checked:
     infer = given.limits.infer
     blurred.check_names(given.schema, infer)
     refused = tuple(
         Finding(blurred.CAUSE, said, "") for said in blurred.refusals(given.schema, infer)
     )
     try:
-        cost = plan(frame, given.schema, given.settings, given.limits, name=name, near=near)
+        cost = plan(
+            frame, given.schema, given.settings, given.limits, name=context.name, near=context.near
+        )
     except MisfitError as error:
         return Checked((*error.findings, *refused), error.warnings)
     except DataError as error:

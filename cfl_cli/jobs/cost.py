@@ -137,7 +137,7 @@ def peak_bytes(
     estimator, threads = estimators.load(settings.method), jobs or available_cores()
     size = size_of(encoded)
     held = estimator.memory(size, settings, jobs=threads)
-    if not in_memory and settings.method == "graph":
+    if not in_memory and METHODS[settings.method].arrays_may_be_files:
         held = size.rows * (BYTES_A_ROW + 8 * size.features)
     return _packages(size.rows) + 3 * table + SLACK * held
 
@@ -159,7 +159,7 @@ def check_memory(
 ) -> int:
     """Return how many threads may work; raise if one would need more memory than there may be.
 
-    If the engine's arrays are not `in_memory`, those of the graph are files.
+    If the engine's arrays are not `in_memory`, they are files where the method has it so.
     """
 
     def needed_by(threads: int) -> float:

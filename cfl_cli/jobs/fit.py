@@ -1,15 +1,13 @@
 """Learn once: a table and a schema in, a model out that answers rows that come later."""
 
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 from cfl_cli.core.methods import METHODS
-from cfl_cli.core.settings import RunSettings
 from cfl_cli.core.stages import Progress, Stages
 from cfl_cli.engines.opened import remove_run
 from cfl_cli.errors import UsageError
-from cfl_cli.jobs.arguments import AnySchema, Arguments
+from cfl_cli.jobs.arguments import AnySchema, Arguments, Context
 from cfl_cli.jobs.blurred import refuse_blurred
 from cfl_cli.jobs.drawn import part_of
 from cfl_cli.jobs.kept import refusal
@@ -33,33 +31,6 @@ def fit(
 
     The arguments are those of `impute`. With `sample` it learns from so many rows, drawn at random.
     """
-    fitted = fit_stored(
-        frame,
-        schema,
-        name=name,
-        progress=progress,
-        jobs=jobs,
-        max_memory=max_memory,
-        sources=sources,
-        **settings,
-    )
-    remove_run(RunSettings(run_dir=settings.get("run_dir")))
-    return fitted
-
-
-def fit_stored(
-    frame: Any,
-    schema: AnySchema,
-    *,
-    name: str = "table",
-    progress: Progress = lambda *_: None,
-    jobs: int | None = None,
-    max_memory: int | None = None,
-    sources: Sources | None = None,
-    near: Path | None = None,
-    **settings: Any,
-) -> Model:
-    """Learn from a table, whose cells may be on disk; what a run needs for a while is in `near`."""
     given = Arguments.read(
         schema,
         settings,
@@ -69,33 +40,20 @@ def fit_stored(
         samples=True,
         infers=True,
     )
+    fitted = fit_stored(frame, given, Context(name, progress, sources))
+    remove_run(given.limits)
+    return fitted
+
+
+def fit_stored(frame: Any, given: Arguments, context: Context) -> Model:
+    """Learn from a table, whose cells may be on disk."""
     refuse_blurred(given.schema, given.limits.infer)
-    chosen, limits = given.settings, given.limits
+    chosen, name = given.settings, context.name
     if not METHODS[chosen.method].learns:
         raise UsageError(refusal(chosen.method))
-    stages = Stages(progress)
+    stages = Stages(context.progress)
     part = part_of(frame, given.schema, chosen, name=name, progress=stages)
-    with (
-        at_work(
-            part.frame,
-            given.schema,
-            chosen,
-            limits,
-            sources=sources,
-            near=near,
-            progress=progress,
-        ) as engine,
-        part.numbered(name),
-    ):
-        learned = learn(
-            part.frame,
-            given.schema,
-            chosen,
-            limits,
-            name=name,
-            sources=sources,
-            stages=stages,
-            engine=engine,
-        )
+    with at_work(part.frame, given, context) as engine, part.numbered(name):
+        learned = learn(part.frame, given, context, stages=stages, engine=engine)
         facts = replace(learned.report, sample=part.facts)
         return Model.of(replace(learned, report=facts), given.schema)

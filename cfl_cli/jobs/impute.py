@@ -8,7 +8,7 @@ from cfl_cli.core.methods import METHODS
 from cfl_cli.core.parallel import available_cores
 from cfl_cli.core.stages import Progress, Stages
 from cfl_cli.errors import UsageError
-from cfl_cli.jobs.arguments import OWN, AnySchema, Arguments
+from cfl_cli.jobs.arguments import OWN, AnySchema, Arguments, Context
 from cfl_cli.jobs.blurred import refuse_blurred
 from cfl_cli.jobs.confidences import Confidences
 from cfl_cli.jobs.diagnostics import diagnose
@@ -55,22 +55,12 @@ def impute(
         schema, settings, jobs=jobs, max_memory=max_memory, own=own, engines=True, infers=True
     )
     refuse_blurred(given.schema, given.limits.infer)
-    chosen, limits = given.settings, given.limits
+    chosen = given.settings
     if keep_model and not METHODS[chosen.method].learns:
         raise UsageError(refusal(chosen.method))
-    stages = Stages(progress)
-    with at_work(frame, given.schema, chosen, limits, sources=sources) as engine:
-        learned = learn(
-            frame,
-            given.schema,
-            chosen,
-            limits,
-            name=name,
-            sources=sources,
-            stages=stages,
-            engine=engine,
-            fit=keep_model,
-        )
+    context, stages = Context(name, progress, sources), Stages(progress)
+    with at_work(frame, given, context) as engine:
+        learned = learn(frame, given, context, stages=stages, engine=engine, fit=keep_model)
         engine.finish()
     encoded, estimate, facts = learned.encoded, learned.estimate, learned.report
     listed = diagnose(encoded, estimate, facts.columns if diagnostics else ())
@@ -86,7 +76,7 @@ def impute(
     )
     checksum = ColumnsChecksum()
     checksum.add(columns)
-    threads = limits.jobs or available_cores()
+    threads = given.limits.jobs or available_cores()
     return Result(
         frames.append(frame, columns),
         Confidences(

@@ -3,14 +3,13 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 from typing import Any
 
 import polars as pl
 
 from cfl_cli.core import budget
-from cfl_cli.core.stages import Progress, Stages
-from cfl_cli.jobs.arguments import OWN, AnySchema, Arguments
+from cfl_cli.core.stages import Stages
+from cfl_cli.jobs.arguments import Arguments, Context
 from cfl_cli.jobs.blurred import refuse_blurred
 from cfl_cli.jobs.diagnostics import diagnose
 from cfl_cli.jobs.learn import DECODE, Learned, at_work, learn
@@ -21,7 +20,7 @@ from cfl_cli.tables import frames
 from cfl_cli.tables.checksum import ColumnsChecksum
 from cfl_cli.tables.codec import Table
 from cfl_cli.tables.stored import StoredTable
-from cfl_cli.trust.report import Report, Sources
+from cfl_cli.trust.report import Report
 
 ROWS_AT_ONCE = 8192
 
@@ -75,41 +74,17 @@ class Imputed:
 @contextmanager
 def impute_stored(
     table: StoredTable,
-    schema: AnySchema,
+    given: Arguments,
+    context: Context,
     *,
-    name: str = "table",
-    progress: Progress = lambda *_: None,
-    jobs: int | None = None,
-    max_memory: int | None = None,
-    sources: Sources | None = None,
-    near: Path | None = None,
     keep_model: bool = False,
     diagnostics: bool = False,
-    **settings: Any,
 ) -> Iterator[Imputed]:
-    """Estimate the value behind every exclusion in a table whose cells are not in memory.
-
-    The arguments are those of `impute`; what a run needs for a while is in `near`.
-    """
-    given = Arguments.read(
-        schema, settings, jobs=jobs, max_memory=max_memory, own=OWN, engines=True, infers=True
-    )
+    """Estimate the value behind every exclusion in a table whose cells are not in memory."""
     refuse_blurred(given.schema, given.limits.infer)
-    chosen, limits, stages = given.settings, given.limits, Stages(progress)
-    with at_work(
-        table, given.schema, chosen, limits, sources=sources, near=near, progress=progress
-    ) as engine:
-        learned = learn(
-            table,
-            given.schema,
-            chosen,
-            limits,
-            name=name,
-            sources=sources,
-            stages=stages,
-            engine=engine,
-            fit=keep_model,
-        )
+    stages = Stages(context.progress)
+    with at_work(table, given, context) as engine:
+        learned = learn(table, given, context, stages=stages, engine=engine, fit=keep_model)
         listed = diagnose(
             learned.encoded, learned.estimate, learned.report.columns if diagnostics else ()
         )

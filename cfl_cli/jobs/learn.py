@@ -12,10 +12,9 @@ from cfl_cli import __version__, estimators
 from cfl_cli.core.kinds import AUTO
 from cfl_cli.core.methods import METHODS
 from cfl_cli.core.parallel import Engine, available_cores
-from cfl_cli.core.settings import RunSettings, Settings
+from cfl_cli.core.settings import Settings
 from cfl_cli.core.stages import (
     Expected,
-    Progress,
     Stage,
     Stages,
     Work,
@@ -26,6 +25,7 @@ from cfl_cli.core.stages import (
 from cfl_cli.engines.opened import open_engine
 from cfl_cli.errors import SchemaError
 from cfl_cli.estimators.interface import Estimate, Origin, Size
+from cfl_cli.jobs.arguments import Arguments, Context
 from cfl_cli.jobs.blurred import recorded
 from cfl_cli.jobs.cost import check_memory, size_of
 from cfl_cli.jobs.prepare import hidden_together, prepare, run, settle_gamma
@@ -60,24 +60,22 @@ class Learned:
 
 def learn(
     frame: Any,
-    schema: Schema,
-    settings: Settings,
-    limits: RunSettings,
+    given: Arguments,
+    context: Context,
     *,
-    name: str,
-    sources: Sources | None = None,
     stages: Stages,
     engine: Engine,
     fit: bool = True,
 ) -> Learned:
-    """Run the method on a table and judge the answers; `sources` says where it came from.
+    """Run the method on a table and judge the answers.
 
     Unless it is to `fit` something for later rows, that is left out where it costs anything.
     """
+    schema, settings, limits = given.schema, given.settings, given.limits
     threads = limits.jobs or available_cores()
     stages(ENCODE, 0, 1)
     encoded = prepare(
-        frame, schema, settings, name=name, jobs=threads, empty=engine.within("table").empty
+        frame, schema, settings, name=context.name, jobs=threads, empty=engine.within("table").empty
     )
     settings, warnings = settle_gamma(encoded, settings)
     threads = check_memory(
@@ -106,59 +104,47 @@ def learn(
     if settings.calibration and METHODS[settings.method].calibrated:
         estimate = calibrate(encoded, estimate, jobs=threads)
     facts = judged(encoded, estimate, settings, fitted=refitted.fitted, jobs=threads)
-    facts = replace(facts, sources=sources or Sources(schema_sha256=checksum(schema)))
+    facts = replace(facts, sources=context.sources or Sources(schema_sha256=checksum(schema)))
     facts = recorded(facts, schema)
     return Learned(encoded, estimate, settings, facts, refitted.origins)
 
 
 @contextmanager
-def at_work(
-    frame: Any,
-    schema: Schema,
-    settings: Settings,
-    limits: RunSettings,
-    *,
-    sources: Sources | None,
-    near: Path | None = None,
-    progress: Progress = lambda *_: None,
-) -> Iterator[Engine]:
-    """Give the engine of a run on a table; files that it needs for a while are in `near`.
+def at_work(frame: Any, given: Arguments, context: Context) -> Iterator[Engine]:
+    """Give the engine of a run on a table.
 
-    Where people can watch a cluster they are told, and `progress` knows who is at work.
+    Where people can watch a cluster they are told, and progress shows who is at work.
     """
-    tell = telling(progress)
-    identity = _identity(frame, schema, settings, sources) if limits.run_dir else {}
-    with open_engine(limits, rows=frames.height(frame), identity=identity, near=near) as engine:
+    tell, limits, rows = telling(context.progress), given.limits, frames.height(frame)
+    identity = _identity(frame, given, context.sources) if limits.run_dir else {}
+    with open_engine(limits, rows=rows, identity=identity, near=context.near) as engine:
         if engine.dashboard:
             tell(f"Dask's dashboard: {engine.dashboard}")
         if engine.hosts > 1:
             tell(f"{engine.jobs:,} workers on {engine.hosts:,} hosts")
-        introduce(engine.team, progress)
+        introduce(engine.team, context.progress)
         yield engine
 
 
-def would_resume(
-    frame: Any, schema: Schema, settings: Settings, limits: RunSettings, sources: Sources | None
-) -> bool | None:
+def would_resume(frame: Any, given: Arguments, sources: Sources | None) -> bool | None:
     """Return whether a run would go on with its directory, None: it has none; raise if refused."""
+    limits = given.limits
     if limits.run_dir is None:
         return None
     from cfl_cli.engines.run_directory import RunDirectory  # noqa: PLC0415 — few runs have one
 
-    identity = _identity(frame, schema, settings, sources)
+    identity = _identity(frame, given, sources)
     return RunDirectory.check(Path(limits.run_dir), identity, resume=limits.resume)
 
 
-def _identity(
-    frame: Any, schema: Schema, settings: Settings, sources: Sources | None
-) -> dict[str, str]:
+def _identity(frame: Any, given: Arguments, sources: Sources | None) -> dict[str, str]:
     """Return what must be the same for a run to go on with what another has done."""
     from cfl_cli.engines import on_workers  # noqa: PLC0415 — loads asyncio, which few runs need
 
-    known = sources or Sources()
+    known, schema = sources or Sources(), given.schema
     return {
         **on_workers.versions(),
-        "settings": json.dumps(settings.as_dict()),
+        "settings": json.dumps(given.settings.as_dict()),
         "schema": known.schema_sha256 or checksum(schema) or repr(schema),
         "reading": json.dumps(known.reading or {}, sort_keys=True),
         "data": known.table_sha256 or checksum_of(frame, used_columns(schema)),

@@ -15,7 +15,7 @@ from cfl_cli.core.parallel import Workers, available_cores
 from cfl_cli.core.shown import Shown
 from cfl_cli.core.stages import Progress, Stages
 from cfl_cli.errors import UsageError
-from cfl_cli.jobs.arguments import OWN, AnySchema, Arguments
+from cfl_cli.jobs.arguments import OWN, AnySchema, Arguments, Context
 from cfl_cli.jobs.learn import Learned, learn
 from cfl_cli.jobs.otherwise import Otherwise, Tried, try_others
 from cfl_cli.schema.model import Schema
@@ -98,16 +98,7 @@ def risk(
         raise UsageError("folds: risk is estimated by hidden cells: it needs folds other than 0")
     stages, threads = Stages(progress), given.limits.jobs or available_cores()
     with Workers(threads) as engine:
-        learned = learn(
-            frame,
-            given.schema,
-            given.settings,
-            given.limits,
-            name=name,
-            stages=stages,
-            engine=engine,
-            fit=False,
-        )
+        learned = learn(frame, given, Context(name=name), stages=stages, engine=engine, fit=False)
         known = [column.estimated_accuracy is not None for column in learned.report.columns]
         tried = try_others(learned, known, rows=asked, engine=engine, progress=stages)
     return Risk(

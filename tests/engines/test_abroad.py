@@ -106,12 +106,13 @@ def test_a_worker_that_restarts_at_its_address_is_used_again(engine, cluster, st
     rows = engine.rows("roots", Roots(out, seconds=0.05), 400, at_once=5)
     next(rows)
     started.kill("there")
-    started.start("there", port=port)
-    served = {cluster.last[place] for place in cluster.last}
-    cluster.last.clear()
     assert sum(size for _, size in rows) == 395
-    assert address in served & set(cluster.last.values())
-    assert address not in cluster.lost
+    started.start("there", port=port)
+    before, more = cluster.team.tasks[address], engine.empty("more", (400,), float)
+    rows = engine.rows("more", Roots(more, seconds=0.05), 400, at_once=5)
+    assert sum(size for _, size in rows) == 400
+    assert cluster.team.tasks[address] > before
+    np.testing.assert_array_equal(more, out)
     started.kill("there")
 
 
