@@ -18,7 +18,7 @@ from functools import partial
 
 import numpy as np
 
-from cfl_cli.core.arrays import Ints
+from cfl_cli.core.arrays import Floats, Ints, Mask
 from cfl_cli.core.blocks import entropies, sizes
 from cfl_cli.core.draws import SAMPLE, order, shuffled
 from cfl_cli.core.known import Known
@@ -38,6 +38,7 @@ from cfl_cli.estimators.graph_settings import (
 )
 from cfl_cli.estimators.graph_trace import Trace
 from cfl_cli.estimators.interface import Estimate, Hidden, Null
+from cfl_cli.steps.flow import Graph
 from cfl_cli.steps.propagate import Propagation
 
 # The numbers of steps to choose from.
@@ -104,16 +105,16 @@ def judge(rounds: Rounds, folds: Sequence[Ints]) -> tuple[RoundChoice, Hidden]:
     if choosing:  # round two needs to know what round one has come to
         for number, fold in enumerate(folds):
             name, cells = f"fold {number + 1}, round 1", rounds.hide(f"fold {number + 1}", fold)
-            rounds.walk(name, rounds.first, cells, stops[0], traces[0].watch(number))
+            _watched(rounds, name, rounds.first, cells, stops[0], traces[0], number)
         stops[0] = traces[0].best()
     for number, fold in enumerate(folds):
         name = f"fold {number + 1}"
         cells = rounds.hide(name, fold)
-        watch = None if choosing else traces[0].watch(number)
-        first = rounds.walk(f"{name}, round 1", rounds.first, cells, stops[0], watch)
+        given = f"{name}, round 1", rounds.first, cells, stops[0]
+        first = rounds.walk(*given) if choosing else _watched(rounds, *given, traces[0], number)
         if len(traces) > 1:
             graph = rounds.second(f"{name}, round 2", first.confidences)
-            rounds.walk(f"{name}, round 2", graph, cells, stops[1], traces[1].watch(number))
+            _watched(rounds, f"{name}, round 2", graph, cells, stops[1], traces[1], number)
     if choosing and len(traces) > 1:
         stops[1] = traces[1].best()
     priors = [trace.at(stop) for trace, stop in zip(traces, stops, strict=True)]
@@ -129,6 +130,22 @@ def judge(rounds: Rounds, folds: Sequence[Ints]) -> tuple[RoundChoice, Hidden]:
         if choosing or chooses_round(settings)
     )
     return RoundChoice(favored, tuple(stops), tried), Hidden(np.concatenate(folds), chosen)
+
+
+def _watched(
+    rounds: Rounds,
+    name: str,
+    graph: Graph,
+    cells: Floats | Mask,
+    stops: Ints,
+    trace: Trace,
+    fold: int,
+) -> Propagation:
+    """Walk with a fold hidden, and trace its priors; a resumed run does not walk again."""
+    engine = rounds.workers.within(f"{name}, seen")
+    walk = rounds.walk(name, graph, cells, stops, trace.watch(fold, engine))
+    trace.keep(fold, engine)
+    return walk
 
 
 def _null(rounds: Rounds, first: Propagation, stops: Ints) -> Null:

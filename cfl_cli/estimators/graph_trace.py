@@ -7,6 +7,7 @@ import numpy as np
 from cfl_cli.core.arrays import Floats, Ints, Mask
 from cfl_cli.core.blocks import columns
 from cfl_cli.core.log_score import log_scores
+from cfl_cli.core.parallel import Engine
 from cfl_cli.estimators.interface import Tried
 from cfl_cli.steps.propagate import Watch
 
@@ -20,16 +21,37 @@ class Trace:
         self.evidence, self.blocks, self.folds, self.steps = evidence, blocks, folds, steps
         self.priors: list[dict[int, Floats]] = [{} for _ in folds]
         self.scores: list[dict[int, Floats]] = [{} for _ in folds]  # sums over a fold, per CF
+        self.restored: set[int] = set()  # folds that a run before this one has seen
 
-    def watch(self, fold: int) -> Watch:
-        """Return the watch over one fold's rows."""
+    def watch(self, fold: int, engine: Engine) -> Watch:
+        """Return the watch over one fold's rows; a run that is resumed has what was kept of it."""
 
         def see(step: int, priors: Floats) -> bool:
             self.priors[fold][step] = priors.astype(np.float32) if len(self.steps) > 1 else priors
             self.scores[fold][step] = self._logs(priors, self.folds[fold]).sum(axis=0)
             return len(self.steps) > 1 and bool((2 * _best(self.scores[fold]) <= step).all())
 
-        return Watch(self.folds[fold], self.steps, see)
+        return Watch(self.folds[fold], self.steps, see, has_seen=self._restored(fold, engine))
+
+    def keep(self, fold: int, engine: Engine) -> None:
+        """Keep what was seen of a fold, for a run that is resumed."""
+        if not engine.keeps or fold in self.restored:
+            return
+        priors = [engine.share(f"step {step}", one) for step, one in self.priors[fold].items()]
+        engine.keep("seen", [*self.scores[fold].items()], *priors)
+
+    def _restored(self, fold: int, engine: Engine) -> bool:
+        """Return whether a run before has seen the fold to its end, and take over what it saw."""
+        kept = engine.kept("seen")
+        if kept is None:
+            return False
+        shape = len(self.folds[fold]), self.evidence.shape[1]
+        kind = np.float32 if len(self.steps) > 1 else np.float64
+        for step, scores in kept:
+            self.priors[fold][step] = np.array(engine.empty(f"step {step}", shape, kind))
+            self.scores[fold][step] = np.array(scores)
+        self.restored.add(fold)
+        return True
 
     def best(self) -> Ints:
         """Return the number of steps after which each CF's hidden cells are predicted best."""

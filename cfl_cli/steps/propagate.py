@@ -53,6 +53,7 @@ class Watch:
     rows: Ints
     steps: Collection[int]
     see: Callable[[int, Floats], bool]  # given the step and the confidences: is it enough?
+    has_seen: bool = False  # a run before this one has kept all that there is to see
 
 
 def propagate(
@@ -94,7 +95,7 @@ def propagate(
         )
 
     known = workers.kept("walked")
-    if known is not None and watch is None:
+    if known is not None and (watch is None or watch.has_seen):
         return Propagation(*_outcome(workers, evidence.shape, len(blocks)), known)
     walked = walk(np.float32 if single and not workers.kept("faint") else np.float64)
     walked.go(progress)
@@ -105,8 +106,7 @@ def propagate(
         walked.go(progress)
     outcome = _outcome(workers, evidence.shape, len(blocks))
     walked.end(*outcome, rescaled=single)
-    if watch is None:
-        workers.keep("walked", walked.done, *outcome)
+    workers.keep("walked", walked.done, *outcome)
     walked.drop()
     return Propagation(*outcome, walked.done)
 

@@ -121,7 +121,7 @@ def test_a_run_that_is_killed_again_and_again_ends_in_the_same_bytes(
 
     monkeypatch.setattr(stored, "run_task", mortal)
     for attempt in range(60):
-        left["tasks"] = tasks * (attempt + 1)  # a walk that is watched begins anew
+        left["tasks"] = tasks * (attempt + 1)  # a walk over hidden rows begins anew
         given = (*settings, "--run-dir", "run", "--resume", "--jobs", 1 + attempt % 2)
         with suppress(Killed):
             assert run("out.parquet", *given) == whole
@@ -160,6 +160,38 @@ def test_dask_gives_the_same_bytes(table):
 def test_folds_and_steps_that_hidden_cells_choose_by_files(table):
     given = ("--folds", "2", "--iterations", "auto", "--gamma", "0")
     assert run("files.parquet", *given, "--run-dir", "run") == run("whole.parquet", *given)
+
+
+@pytest.mark.parametrize(
+    ("settings", "walks"),
+    [
+        (("--gamma", "0"), 3 + 2),  # three folds; the answers, and shuffled cells
+        pytest.param((), 2 * 3 + 3, marks=pytest.mark.slow),
+        pytest.param(("--gamma", "0", "--iterations", "auto"), 2 * 3 + 2, marks=pytest.mark.slow),
+    ],
+)
+def test_a_fold_that_is_done_is_not_done_again(table, monkeypatch, settings, walks):
+    given = ("--folds", "3", *settings)
+    whole = run("whole.parquet", *given)
+    walked, go = [], propagate.Walk.go
+
+    def die_in_the_third(walk, progress):
+        if len(walked) == 2:
+            raise Killed
+        walked.append(walk)
+        go(walk, progress)
+
+    def count(walk, progress):
+        walked.append(walk)
+        go(walk, progress)
+
+    given = (*given, "--run-dir", "run", "--resume")
+    monkeypatch.setattr(propagate.Walk, "go", die_in_the_third)
+    with pytest.raises(Killed):
+        run("out.parquet", *given)
+    monkeypatch.setattr(propagate.Walk, "go", count)
+    assert run("out.parquet", *given) == whole
+    assert len(walked) == walks
 
 
 def test_another_sheet_or_sign_is_another_run(table, monkeypatch):
