@@ -42,11 +42,12 @@ The map of the house. A room imports only rooms above it:
                  distances), weights (+ support), flow (along weights), propagate (+ walk_kernels),
                  decode; compiled (+ compiled_scan, compiled_support, compiled_posterior)
     estimators/  the methods: interface; graph (+ graph_rounds, graph_settings, graph_stages,
-                 graph_trace, graph_fitted, graph_brief), boost (+ boost_objective, boost_trees,
-                 boost_fitted, boosted_cf, forest, compiled_forest), net (+ net_inputs,
-                 net_fitted), ipal, observed, commonest; auto (+ auto_fitted), blend; mixture; why
-                 a row is answered so: explained (as arrays), row_explained (by any method),
-                 graph_explained, decisive (few neighbors), net_explained, boost_moves, tree_shap
+                 graph_trace, graph_fitted, graph_brief, graph_hidden), boost (+ boost_objective,
+                 boost_trees, boost_fitted, boosted_cf, forest, compiled_forest), net (+
+                 net_inputs, net_fitted), ipal, observed, commonest; auto (+ auto_fitted), blend;
+                 mixture; why a row is answered so: explained (as arrays), row_explained (by any
+                 method), graph_explained, decisive (few neighbors), net_explained, boost_moves,
+                 tree_shap
     models/      what was fitted ↔ one safe file: content (what a model holds), safe_file (arrays
                  and facts ↔ bytes; + header, json_text)
     trust/       how good the answers are: hidden_cells, possible_cells, intervals, calibration,
@@ -61,15 +62,15 @@ The map of the house. A room imports only rooms above it:
                  row_filler, answering, batch, sample), explain (+ explainers, ran, explain_new,
                  name_row, contributions, explanation, which_row), cost, tune (+ search, trials),
                  mask, evaluate (+ truth, keys), suspects, audit (+ answers, checked, write_back),
-                 risk (+ otherwise)
+                 risk (+ ways, trial, otherwise)
     cli/         the command line: app, within_limits (of memory), unwanted, usage, signals,
                  streams, log; given, options, inputs, other_names, discreet, outputs, written,
-                 imputes, fits, checks, applies, explains (+ explains_table), audits, reports, verified,
-                 summary; progress (+ outlook); help, manual, completion; commands/ (a file each);
-                 show/ (page, layout; report (+ notes, batch), explain (+ neighbors), rows,
-                 suspects, history, scores, trials, findings, audit, risk; html; web/ (for browsers:
-                 environment, names, numbers; report, overview, details, made; sections; charts,
-                 plots, courses, neighborhood; templates))
+                 imputes, fits, checks, applies, explains (+ explains_table), audits, reports,
+                 verified, summary; progress (+ outlook); help, manual, completion; commands/ (a
+                 file each); show/ (page, layout; report (+ notes, batch), explain (+ neighbors),
+                 rows, suspects, history, scores, trials, findings, audit, risk; html; web/ (for
+                 browsers: environment, names, numbers; report, overview, details, made; sections;
+                 charts, plots, courses, neighborhood; templates))
 
 Beside the rooms stand errors, which all may import, and two entrances, which none does: __main__
 (the command) and sklearn (a transformer for scikit-learn, an extra).

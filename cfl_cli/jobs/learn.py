@@ -1,7 +1,7 @@
 """What `impute` and `fit` have in common: a table is encoded, a method is run on it and judged."""
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from hashlib import sha256
@@ -66,10 +66,12 @@ def learn(
     stages: Stages,
     engine: Engine,
     fit: bool = True,
+    then: Callable[[Encoded, Settings], Sequence[Expected]] = lambda *_: (),
 ) -> Learned:
     """Run the method on a table and judge the answers.
 
     Unless it is to `fit` something for later rows, that is left out where it costs anything.
+    `then` says what is done with it afterwards, for those who want to know how long all takes.
     """
     schema, settings, limits = given.schema, given.settings, given.limits
     threads = limits.jobs or available_cores()
@@ -89,7 +91,8 @@ def learn(
     engine.narrow(threads)
     folds = hidden_together(len(encoded.features), settings, encoded.groups)
     runs = 2 if any(block.to_be_fitted for block in encoded.blocks) else 1
-    announce(_expected(size_of(encoded), settings, folds=len(folds), runs=runs), stages.progress)
+    ahead = _expected(size_of(encoded), settings, folds=len(folds), runs=runs)
+    announce([*ahead, *then(encoded, settings)], stages.progress)
     # With a mechanism to be fitted, what was fitted also says which of two runs a CF takes.
     fit = fit or runs > 1
     first, second = (engine.within(f"run {number}") for number in (1, 2))

@@ -12,14 +12,20 @@ from cfl_cli import __version__
 from cfl_cli.core.entries import read_by
 from cfl_cli.core.kinds import AUTO, Bounds, Whole
 from cfl_cli.core.parallel import Workers, available_cores
+from cfl_cli.core.settings import Settings
 from cfl_cli.core.shown import Shown
-from cfl_cli.core.stages import Progress, Stages
+from cfl_cli.core.stages import Expected, Progress, Stages
 from cfl_cli.errors import UsageError
 from cfl_cli.jobs.arguments import OWN, AnySchema, Arguments, Context
 from cfl_cli.jobs.learn import Learned, learn
-from cfl_cli.jobs.otherwise import Otherwise, Tried, try_others
+from cfl_cli.jobs.otherwise import Otherwise, Tried, facts_of, prospect_of, try_others
+from cfl_cli.jobs.ways import counts_of, plan
 from cfl_cli.schema.model import Schema
+from cfl_cli.steps.encode import Encoded
+from cfl_cli.trust import disclosure
+from cfl_cli.trust.better import shares_of_others
 from cfl_cli.trust.disclosure import SURE
+from cfl_cli.trust.facts import ColumnFacts
 from cfl_cli.trust.intervals import Interval
 from cfl_cli.trust.report import ColumnReport
 
@@ -97,10 +103,24 @@ def risk(
     if given.settings.folds == 0:
         raise UsageError("folds: risk is estimated by hidden cells: it needs folds other than 0")
     stages, threads = Stages(progress), given.limits.jobs or available_cores()
+
+    def afterwards(encoded: Encoded, settings: Settings) -> list[Expected]:
+        made = plan(encoded, settings, asked)
+        return made.expected(encoded) if made else []
+
     with Workers(threads) as engine:
-        learned = learn(frame, given, Context(name=name), stages=stages, engine=engine, fit=False)
-        known = [column.estimated_accuracy is not None for column in learned.report.columns]
-        tried = try_others(learned, known, rows=asked, engine=engine, progress=stages)
+        learned = learn(
+            frame,
+            given,
+            Context(name=name),
+            stages=stages,
+            engine=engine,
+            fit=False,
+            then=afterwards,
+        )
+        known = any(column.estimated_accuracy is not None for column in learned.report.columns)
+        made = plan(learned.encoded, learned.settings, asked) if known else None
+        tried = try_others(learned, made, engine=engine, progress=stages) if made else None
     return Risk(
         rows=learned.report.rows,
         method=learned.settings.method,
@@ -127,21 +147,18 @@ def _column(
         lost = [FeatureRisk(name, _negated(of[number])) for name, of in tried.without.items()]
         features = sorted(lost, key=lambda one: -one.gain_lost.value)
         otherwise = [
-            replace(
-                way,
-                inferred_right=_share(known.value + way.change.value),
-                sure_share=_share(sure.share + way.sure_share),
-            )
-            for way in tried.otherwise[number]
+            Otherwise(way, change, _share(known.value + change.value))
+            for way, change in tried.otherwise[number].items()
         ]
+    shares = _in_these_rows(column, facts_of(learned, number))
     return ColumnRisk(
         name=column.name,
         domain_size=column.domain_size,
         blurred=schema.blurred.get(column.name),
         exclusions_per_cell=column.exclusions_per_cell,
-        inferred_right=known,
-        commonest_right=column.commonest_accuracy,
-        gain=column.gain,
+        inferred_right=shares.inferred,
+        commonest_right=shares.commonest,
+        gain=shares.gain,
         clearly_more=column.clearly_better,
         sure_share=sure.share,
         sure_rows=count if count >= LEAST_COUNT or count == 0 else None,
@@ -149,6 +166,36 @@ def _column(
         reason=column.accuracy_reason,
         features=tuple(features),
         otherwise=tuple(otherwise),
+    )
+
+
+@dataclass(frozen=True)
+class _Shares:
+    """Shares of right answers, and the gain of the first over the second."""
+
+    inferred: Interval | None
+    commonest: Interval | None
+    gain: Interval | None
+
+
+def _in_these_rows(column: ColumnReport, facts: ColumnFacts) -> _Shares:
+    """Return the report's shares with intervals that hold those of the table's own rows.
+
+    The gain is the change from answers that know of no OF.
+    """
+    inferred, commonest = column.estimated_accuracy, column.commonest_accuracy
+    hidden, rows = facts.hidden_cells, len(facts.candidates)
+    others = None if hidden is None else shares_of_others(hidden.cells, hidden.mechanism)
+    if inferred is None or commonest is None or hidden is None or others is None:
+        return _Shares(inferred, commonest, column.gain)
+    knows = prospect_of(facts)
+    knows_nothing = disclosure.prospect(
+        replace(hidden, prior=others[0][others[1]]), counts_of(facts.candidates), hidden.cells
+    )
+    return _Shares(
+        disclosure.in_these_rows(inferred, hidden, knows, rows=rows),
+        disclosure.in_these_rows(commonest, hidden, knows_nothing, rows=rows),
+        disclosure.change(hidden, knows_nothing, knows, rows=rows),
     )
 
 

@@ -13,7 +13,8 @@ RARE = 0.05  # of the rows: a category that is not more common is merged with ot
 def binned(numbers: Floats, bins: int) -> Floats:
     """Return columns of numbers, n × d, each in so many bins of about equally many rows.
 
-    Each number becomes the mean of its bin; equal numbers stay equal.
+    Each number becomes the mean of its bin, and these are scaled from 0 to 1 as those of a table
+    are that is published so; equal numbers stay equal.
     """
     coarse = np.empty_like(numbers)
     for place, column in enumerate(numbers.T):
@@ -21,7 +22,8 @@ def binned(numbers: Floats, bins: int) -> Floats:
         bin_of = np.searchsorted(edges, column, side="right")
         counts = np.bincount(bin_of)
         means = np.bincount(bin_of, column) / np.maximum(counts, 1)
-        coarse[:, place] = means[bin_of]
+        low, high = means[bin_of].min(initial=np.inf), means[bin_of].max(initial=-np.inf)
+        coarse[:, place] = (means[bin_of] - low) / (high - low) if low < high else 0.0
     return coarse
 
 

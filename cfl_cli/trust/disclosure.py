@@ -5,20 +5,20 @@ The rows that were hidden have priors p that were made without their own cells. 
 
     share right = Σ_t keep(t) · P(true value is t)          change = share right − share right now
 
-P(true value is t) has an unbiased estimate, from the hidden cell, whose chance is large where the
-domain is: e, with standard error s. Where both confidences are calibrated, the change is also that
-of the mean confidence: c, which chance hardly moves, but which is as wrong as the two confidences
-are wrong by different amounts, some d (see DIFFERENT). What is said weighs the two by that,
-and has a standard error of d s / √(d² + s²):
+P(true value is t) has an unbiased estimate, from the hidden cell. So has the change, e, whatever
+the confidences are worth, and the same hidden cells judge both. What is wanted is the change in
+these very rows, Δ. A cell that rules out a wrong answer makes its row's Δ larger and its e smaller,
+so that the two differ by more than e does by itself. With d = E[Δ | cell] and q = E[Δ² | cell], by
+the confidences, w the weights of the hidden rows and u = 1/n that of each row in the share,
 
-    change = c + (e − c) · d² / (d² + s²)
+    variance = Var(e) + Σ u²·(q − 2·d·d̄ + d̄²) − 2 Σ w·u·(e − ē)(d − d̄)        but at least Var(e)
 """
 
 from dataclasses import dataclass
 
 import numpy as np
 
-from cfl_cli.core.arrays import Floats, Ints
+from cfl_cli.core.arrays import Floats, Ints, Mask
 from cfl_cli.core.known import Rule
 from cfl_cli.core.parallel import slices
 from cfl_cli.core.posterior import most_confident
@@ -27,40 +27,58 @@ from cfl_cli.trust.intervals import NORMAL, Interval, PooledEstimate
 from cfl_cli.trust.possible_cells import PossibleCells
 
 SURE = 0.9  # the confidence from which on an attacker counts as sure
-# By how much the calibration of two estimates of the same cells differs: so much, or this share of
-# the change. Measured on tables whose truth is known (benchmarks/risk.py).
-DIFFERENT, OF_CHANGE = 0.03, 0.5
 NUMBERS_AT_ONCE = 1 << 20  # rows × cells × values
 
 
 @dataclass(frozen=True, eq=False)
 class Prospect:
-    """What would be answered to m hidden rows, over the cells that they might have."""
+    """What would be answered to m hidden rows."""
 
     right: Floats  # m × K: how probably the answer is right if a value is the true one
-    confidence: Floats  # m: mean
-    sure: Floats  # m: how probably the answer is a sure one
+    answers: Ints  # m: to the cells that the rows have
+    confidences: Floats  # m: of these
 
 
-def prospect(hidden: HiddenCells, exclusions: Ints, *, rule: Rule | None = None) -> Prospect:
+@dataclass(frozen=True, eq=False)
+class Moved:
+    """By how much each of m rows moves the share of right answers: 1, 0 or −1."""
+
+    mean: Floats  # m
+    square: Floats  # m
+
+    @classmethod
+    def between(cls, now: Prospect, then: Prospect) -> "Moved":
+        """Return it of the rows' own cells, by the confidences."""
+        differ = now.answers != then.answers
+        one, other = now.confidences, then.confidences
+        return cls(differ * (other - one), differ * np.minimum(one + other, 1.0))
+
+    @classmethod
+    def by_more(cls, hidden: HiddenCells, now: Prospect, then: Prospect) -> "Moved":
+        """Return it where cells rule out more: what was right stays right, so that Δ² = Δ."""
+        gained = np.maximum((hidden.prior * (then.right - now.right)).sum(axis=1), 0.0)
+        return cls(gained, gained)
+
+
+def prospect(
+    hidden: HiddenCells, exclusions: Ints, cells: Mask, *, rule: Rule | None = None
+) -> Prospect:
     """Return what would be answered if cells had exclusions like these, whose numbers are given.
 
-    `rule` answers otherwise than by the most confident candidate.
+    `cells` are those that the hidden rows would have, m × K. `rule` answers otherwise than by the
+    most confident candidate.
     """
     mechanism, prior = hidden.mechanism, hidden.prior
     size, random = mechanism.size, np.random.default_rng(0)
     possible = PossibleCells.of(np.arange(size) >= exclusions[:, None], mechanism)
-    draws = possible.draws(len(prior))
-    right, confidence, sure = np.empty(prior.shape), np.empty(len(prior)), np.empty(len(prior))
+    draws, answered = possible.draws(len(prior)), rule or most_confident
+    right = np.empty(prior.shape)
     at_once = max(NUMBERS_AT_ONCE // ((len(possible.listed) + draws + 1) * size), 1)
     for part in slices(len(prior), at_once):
         # What cells are likely is left to the prior, so that chance has no part in it.
-        answers = possible.answers(prior[part], prior[part], draws, random, rule or most_confident)
+        answers = possible.answers(prior[part], prior[part], draws, random, answered)
         right[part] = possible.exact + answers.keep(size)
-        chances = answers.probabilities
-        confidence[part] = possible.exact + (chances * answers.confidences).sum(axis=1)
-        sure[part] = possible.exact + (chances * (answers.confidences > SURE)).sum(axis=1)
-    return Prospect(right, confidence, sure)
+    return Prospect(right, *answered(prior, mechanism.likelihood(cells)))
 
 
 def more(exclusions: Ints, size: int) -> Ints:
@@ -73,38 +91,72 @@ def fewer(exclusions: Ints, size: int) -> Ints:
     return np.where((exclusions > 1) & (exclusions < size - 1), exclusions - 1, exclusions)
 
 
-def change(hidden: HiddenCells, now: Prospect, then: Prospect) -> Interval:
-    """Return by how much the share of right answers would change, on the same hidden cells."""
-    told = _unbiased(hidden, then.right - now.right)
-    by_confidence = float((then.confidence - now.confidence).mean())
-    differs = max(DIFFERENT, OF_CHANGE * abs(by_confidence))
-    if told is None:
-        return Interval.around(by_confidence, differs)
-    value, error = told
-    weight = differs**2 / (differs**2 + error**2)
-    return Interval.around(by_confidence + weight * (value - by_confidence), error * weight**0.5)
+def change(
+    hidden: HiddenCells,
+    now: Prospect,
+    then: Prospect,
+    *,
+    rows: int | None = None,
+    moved: Moved | None = None,
+) -> Interval:
+    """Return by how much the share of right answers would change, on the same hidden cells.
 
-
-def with_learning(own: Interval, simulated: float, *, share: float = 1.0) -> Interval:
-    """Return the change under other exclusions, from that of the rows' own cells alone.
-
-    The attacker learns from all cells, and so more where each says more. `simulated` is the whole
-    change on a table whose values were drawn from the confidences, whose rows are this `share` of
-    all: with more rows there is less to learn. Real values were measured to lie between the change
-    of the own cells and three times as far beyond it.
+    `rows` are all rows of the table, of which the hidden ones are some or all.
     """
-    learned = simulated - own.value
-    value = own.value + learned * share**0.5
-    ends = own.low, own.high, own.value + 3 * learned
-    return Interval(value, min(*ends), max(*ends))
+    pooled = _pooled(hidden, then.right - now.right)
+    if pooled is None:
+        return Interval(0.0, -1.0, 1.0)  # nothing is known of it
+    apart = _apart(pooled, moved or Moved.between(now, then), rows or len(hidden.prior))
+    return _widened(pooled.symmetric(hidden.reach), apart)
 
 
-def _unbiased(hidden: HiddenCells, measure: Floats) -> tuple[float, float] | None:
-    """Return the mean of a measure, m × K, at the true values, and its standard error."""
+def in_these_rows(
+    share: Interval, hidden: HiddenCells, now: Prospect, *, rows: int | None = None
+) -> Interval:
+    """Return the interval of a share of right answers, so that it holds that of these very rows.
+
+    `share` is to hold the share among all rows like them.
+    """
+    pooled = _pooled(hidden, now.right)
+    if pooled is None:
+        return share
+    moved = Moved(now.confidences, now.confidences)  # of what is right, from nothing
+    return _widened(share, _apart(pooled, moved, rows or len(hidden.prior))).as_share
+
+
+def _pooled(hidden: HiddenCells, measure: Floats) -> PooledEstimate | None:
+    """Return the estimates of a measure, m × K, at the true values; None: cells say nothing."""
     weights = hidden.mechanism.weights(hidden.cells)
     if not weights.any():
         return None
     of_rows = PooledEstimate.of(measure, hidden.cells, weights, hidden.mechanism)
-    pooled = PooledEstimate.joined([of_rows], hidden.groups)
-    interval = pooled.symmetric(hidden.reach)
-    return interval.value, (interval.high - interval.value) / NORMAL
+    return PooledEstimate.joined([of_rows], hidden.groups)
+
+
+def _widened(interval: Interval, variance: float) -> Interval:
+    """Return an interval with some variance added."""
+    value, more = interval.value, NORMAL**2 * variance
+    below, above = value - interval.low, interval.high - value
+    return Interval(value, value - (below**2 + more) ** 0.5, value + (above**2 + more) ** 0.5)
+
+
+def _apart(pooled: PooledEstimate, moved: Moved, rows: int) -> float:
+    """Return by how much e and Δ vary more apart than e by itself; at least 0."""
+    influence = pooled.weights * (pooled.values - pooled.mean) / pooled.weights.sum()
+    mean = float(moved.mean.mean())
+    alone = float((moved.square - 2 * moved.mean * mean + mean**2).mean()) / rows
+    together = float(influence @ (moved.mean - mean)) / rows
+    return max(alone - 2 * together, 0.0)
+
+
+def with_learning(own: Interval, learned: tuple[float, float], *, share: float = 1.0) -> Interval:
+    """Return the change with more exclusions, from that of the rows' own cells alone.
+
+    The attacker learns from all cells, and so more where each says more. `learned` is that effect
+    on two tables: one of values drawn from the confidences, which are as hard to learn as these
+    say, and one of the answers, as easy as can be. Their rows are this `share` of all: with more
+    rows there is less to learn, so that nothing at all is within the interval too.
+    """
+    ends = (0.0, *learned)
+    value = own.value + sum(learned) / 2 * share**0.5
+    return Interval(value, own.low + min(ends), own.high + max(ends))

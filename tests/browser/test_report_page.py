@@ -15,12 +15,13 @@ from builders.web_reports import (
     history,
     hostile,
     poor,
+    risked,
     several,
     unknown,
     unmeasured,
 )
 
-from cfl_cli.cli.show import explain
+from cfl_cli.cli.show import explain, risk
 from cfl_cli.cli.show.web import sections
 from cfl_cli.cli.show.web.names import visible
 from cfl_cli.cli.show.web.report import fragment, history_page, page
@@ -63,6 +64,7 @@ def pages(tmp_path_factory):
         "history": history_page(history()),
         "wide": page(several(1, 200)),
         "explained": sections.page(explain.page(explained())),
+        "risk": sections.page(risk.page(risked())),
         "single": page(full_report(full_column(parts=()))),
         "long": page(full_report(*(column(f"cf_{n}", flags=FLAGS) for n in range(1, 31)))),
     }
@@ -104,6 +106,7 @@ def test_nothing_is_loaded_and_nothing_complained_about(browser, pages, name):
         *(("four", width) for width in (360, 800, 1600)),
         *(("hostile", width) for width in (360, 1600)),
         ("explained", 360),
+        ("risk", 360),
     ],
 )
 def test_no_text_crosses_another_and_no_page_scrolls_sideways(browser, pages, name, width):
@@ -117,7 +120,9 @@ def test_no_text_crosses_another_and_no_page_scrolls_sideways(browser, pages, na
 @pytest.mark.slow  # the widest matrix
 @pytest.mark.parametrize("dark", [False, True])
 @pytest.mark.parametrize("width", [320, 360, 480, 600, 800, 1000, 1600])
-@pytest.mark.parametrize("name", ["four", "twenty", "hostile", "history", "wide", "explained"])
+@pytest.mark.parametrize(
+    "name", ["four", "twenty", "hostile", "history", "wide", "explained", "risk"]
+)
 def test_every_page_is_free_of_barriers_at_every_width(browser, pages, name, width, dark):
     browser.open(pages[name], width=width, dark=dark)
     browser.run(OPEN)
@@ -135,6 +140,7 @@ def test_every_page_is_free_of_barriers_at_every_width(browser, pages, name, wid
         ("four", 360, False, False),
         ("four", 1600, True, False),
         ("explained", 360, False, False),
+        ("risk", 360, True, False),
         pytest.param("four", 800, True, True, marks=pytest.mark.slow),
     ],
 )

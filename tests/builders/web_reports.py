@@ -9,6 +9,8 @@ from builders.tables import table
 
 from cfl_cli import Schema, impute
 from cfl_cli.estimators.interface import Part, Tried
+from cfl_cli.jobs.otherwise import Otherwise
+from cfl_cli.jobs.risk import ColumnRisk, FeatureRisk, Risk
 from cfl_cli.schema.model import Complementary, Ordinary
 from cfl_cli.trust.audit import Audit
 from cfl_cli.trust.calibration import Bin, Calibration
@@ -240,3 +242,31 @@ def explained():
         "two": Complementary(values=[*named.values()]),
     }
     return impute(frame, Schema(columns=columns), k=20, iterations=5, folds=0).explain(row=3)
+
+
+def risked():
+    """What an attacker would learn of two CFs, one of them with a hostile name."""
+
+    def of_cf(name, **more):
+        return ColumnRisk(
+            name=name,
+            domain_size=4,
+            blurred="privacy",
+            exclusions_per_cell=1.0,
+            inferred_right=interval(0.8),
+            commonest_right=interval(0.4),
+            gain=interval(0.4),
+            clearly_more=True,
+            sure_share=0.3,
+            sure_rows=900,
+            sure_right=interval(0.95),
+            features=tuple(FeatureRisk(of, interval(0.2)) for of in ("age", *HOSTILE)),
+            otherwise=tuple(
+                Otherwise(way, interval(0.1), 0.9)
+                for way in ("one exclusion more", "numbers in 8 bins", "rare categories merged")
+            ),
+            **more,
+        )
+
+    cfs = (of_cf("diagnosis"), of_cf(HOSTILE[0]), of_cf(HOSTILE[9]))
+    return Risk(rows=3000, method="auto", columns=cfs, tried_rows=3000, tried_method="graph")

@@ -6,8 +6,8 @@ import numpy as np
 import polars as pl
 import pytest
 
-from cfl_cli import UsageError, risk
-from cfl_cli.jobs.otherwise import MORE
+from cfl_cli import UsageError, impute, risk
+from cfl_cli.jobs.ways import MORE, TRYING
 
 SCHEMA = {
     "version": 1,
@@ -18,12 +18,16 @@ SCHEMA = {
         "cf": {"role": "complementary", "values": ["a", "b", "c", "d"], "blurred": "privacy"},
     },
 }
-ROWS, RIGHT = 400, 0.94  # x is the value's place in so many rows
+ROWS, RIGHT = 300, 0.94  # x is the value's place in so many rows
 
 
-@pytest.fixture(scope="module")
-def found():
-    random = np.random.default_rng(2)
+HOW = {"method": "graph", "gamma": 0.0, "iterations": 30, "k": 10, "jobs": 1}
+SEEDS, MOST_MISSED = range(3), 3  # of 18 figures: more have a chance of 1 in 90 at 95 %
+
+
+def made(seed):
+    """Return a table, and its true values."""
+    random = np.random.default_rng(seed)
     x = random.integers(0, 4, ROWS)
     value = np.where(np.arange(ROWS) < RIGHT * ROWS, x, (x + 1) % 4)
     wrong = (value + random.integers(1, 4, ROWS)) % 4
@@ -35,23 +39,57 @@ def found():
             "cf": np.array([*"abcd"])[wrong],
         }
     )
-    return frame, risk(frame, SCHEMA, method="graph", jobs=1)
+    return frame, np.array([*"abcd"])[value]
 
 
-def test_the_share_inferred_right_holds_and_so_does_that_of_the_sure_ones(found):
-    (cf,) = found[1].columns
-    assert cf.inferred_right.low <= RIGHT <= cf.inferred_right.high
-    assert cf.commonest_right.low <= 1 / 3 <= cf.commonest_right.high  # four values alike
-    assert cf.clearly_more
-    assert cf.sure_right.low <= RIGHT <= cf.sure_right.high
+@pytest.fixture(scope="module")
+def found():
+    frame, _ = made(0)
+    return frame, risk(frame, SCHEMA, **HOW)
+
+
+def figures(seed):
+    """Return each figure of a table with what it really is, by the truth."""
+    frame, truth = made(seed)
+    (cf,) = risk(frame, SCHEMA, **HOW).columns
+
+    def imputed(schema, **how):
+        return impute(frame, schema, infer=["cf"], **HOW, **how).frame
+
+    out = imputed(SCHEMA)
+    right = out["cf_imputed"].to_numpy() == truth
+    sure = out["cf_confidence"].to_numpy() >= 0.9
+    shares = {one: 1 - 3 * (frame["cf"] == one).mean() for one in "abcd"}  # as docs/trust.md has it
+    common = np.array([max(set("abcd") - {cell}, key=shares.get) for cell in frame["cf"]]) == truth
+    assert cf.sure_rows == sure.sum()
+    yield cf.inferred_right, right.mean()
+    yield cf.commonest_right, common.mean()
+    yield cf.gain, right.mean() - common.mean()
+    yield cf.sure_right, right[sure].mean()
+    for of in cf.features:
+        columns = {name: one for name, one in SCHEMA["columns"].items() if name != of.name}
+        without = imputed({**SCHEMA, "columns": columns}, folds=0)["cf_imputed"].to_numpy()
+        yield of.gain_lost, right.mean() - (without == truth).mean()
+
+
+def test_nearly_all_figures_hold_whatever_the_seed():
+    missed = [
+        (seed, said, really)
+        for seed in SEEDS
+        for said, really in figures(seed)
+        if not said.low <= really <= said.high
+    ]
+    assert len(missed) <= MOST_MISSED, missed
+
+
+def test_what_is_disclosed_is_clearly_more_than_the_commonest(found):
+    assert found[1].columns[0].clearly_more
 
 
 def test_the_of_that_carries_it_comes_first(found):
     (cf,) = found[1].columns
     assert [of.name for of in cf.features] == ["x", "noise"]
-    lost, nothing = (of.gain_lost for of in cf.features)
-    assert lost.low <= RIGHT - 1 / 3 <= lost.high
-    assert nothing.low <= 0 <= nothing.high
+    assert cf.features[0].gain_lost.low > 0.3  # of 0.94, a third is left
 
 
 def test_other_ways_of_blurring_are_named_with_what_they_change(found):
@@ -63,7 +101,8 @@ def test_other_ways_of_blurring_are_named_with_what_they_change(found):
         assert one.inferred_right == pytest.approx(
             min(cf.inferred_right.value + one.change.value, 1.0)
         )
-    assert ways["numbers in 4 bins"].change.high > -0.05  # x has four values anyway
+    assert ways["numbers in 4 bins"].change.low < 0.05  # x has four values anyway
+    assert ways["numbers in 4 bins"].change.high > -0.05
 
 
 def test_no_cell_of_the_table_is_in_it(found):
@@ -74,10 +113,32 @@ def test_no_cell_of_the_table_is_in_it(found):
 
 
 def test_nothing_else_is_tried_if_no_rows_are_to_be(found):
-    alone = risk(found[0], SCHEMA, method="graph", rows=0, jobs=1)
+    alone = risk(found[0], SCHEMA, rows=0, **HOW)
     assert alone.tried_rows == 0
     assert alone.columns[0].features == alone.columns[0].otherwise == ()
     assert alone.columns[0].inferred_right == found[1].columns[0].inferred_right
+
+
+class Heard:
+    """A progress callback that notes what is to come, and what comes."""
+
+    def __init__(self):
+        self.expected, self.tried = [], []
+
+    def expect(self, stages):
+        self.expected = [one.stage for one in stages]
+
+    def __call__(self, stage, done, total):
+        if stage == TRYING:
+            self.tried.append((done, total))
+
+
+def test_what_is_tried_is_among_the_stages_that_are_foreseen(found):
+    heard = Heard()
+    risk(found[0][:60], SCHEMA, progress=heard, **HOW)
+    assert heard.expected[-1] == TRYING
+    runs = heard.tried[-1][1]
+    assert [done for done, _ in heard.tried] == [*range(runs), runs]
 
 
 def test_it_needs_hidden_cells(found):

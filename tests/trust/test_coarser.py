@@ -4,9 +4,14 @@ import pytest
 from cfl_cli.trust.coarser import binned, merged
 
 
-def test_numbers_become_the_means_of_bins_of_about_equally_many_rows():
-    numbers = np.array([[4.0], [1.0], [2.0], [3.0]])
-    assert binned(numbers, 2).ravel().tolist() == [3.5, 1.5, 1.5, 3.5]
+def test_numbers_become_the_means_of_bins_of_about_equally_many_rows_scaled_again():
+    numbers = np.array([[9.0], [1.0], [2.0], [3.0], [4.0], [5.0]])
+    # The bins' means are 1.5, 3.5 and 7; a table that holds these is scaled from 0 to 1.
+    assert binned(numbers, 3).ravel() == pytest.approx(np.array([5.5, 0, 0, 2, 2, 5.5]) / 5.5)
+
+
+def test_a_column_in_one_bin_says_nothing():
+    assert binned(np.full((3, 1), 0.7), 4).tolist() == [[0.0]] * 3
 
 
 def test_equal_numbers_stay_equal():

@@ -2,13 +2,14 @@
 
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from cfl_cli.cli.show.page import Field as AnyField
 from cfl_cli.cli.show.page import Page, Section, interval_text
 from cfl_cli.core.messages import count, printable
 from cfl_cli.jobs.otherwise import Otherwise
 from cfl_cli.jobs.risk import ColumnRisk, FeatureRisk, Risk
+from cfl_cli.trust.coarser import RARE
 from cfl_cli.trust.intervals import Interval
 
 OFS_SHOWN = 5  # of a CF, those that carry most; data have all
@@ -36,7 +37,11 @@ class WayLine:
 
 
 def _signed(interval: Interval) -> str:
-    return f"{interval.value:+.2f} ({interval.low:+.2f}–{interval.high:+.2f})"
+    return f"{interval.value:+.2f} ({interval.low:+.2f} to {interval.high:+.2f})"
+
+
+def _rows_text(rows: int | None) -> str:
+    return "under 10" if rows is None else f"{rows:,}"
 
 
 def _name(name: str) -> str:
@@ -45,7 +50,7 @@ def _name(name: str) -> str:
 
 FIELDS = (
     Field("CF", lambda one: _name(one.name), folds=True, style=lambda _: "bold"),
-    Field("values", lambda one: f"{one.domain_size:,}", right=True),
+    Field("values", lambda one: f"{one.domain_size:,}", right=True, spare=True),
     Field("inferred right", lambda one: interval_text(one.inferred_right)),
     Field("commonest", lambda one: interval_text(one.commonest_right)),
     Field(
@@ -54,7 +59,16 @@ FIELDS = (
         style=lambda one: "yellow" if one.clearly_more else "",
         share=lambda one: max(one.gain.value, 0.0) if one.gain else 0.0,
     ),
-    Field("sure of", lambda one: f"{one.sure_share:.0%}", right=True, begins=True),
+)
+SURE_FIELDS = (
+    Field("CF", lambda one: _name(one.name), folds=True, style=lambda _: "bold"),
+    Field(
+        "share of rows",
+        lambda one: f"{one.sure_share:.0%}",
+        right=True,
+        share=lambda one: one.sure_share,
+    ),
+    Field("rows", lambda one: _rows_text(one.sure_rows), right=True),
     Field("these right", lambda one: interval_text(one.sure_right)),
 )
 OF_FIELDS = (
@@ -76,7 +90,6 @@ WAY_FIELDS = (
         right=True,
         share=lambda line: line.way.inferred_right,
     ),
-    WayField("sure of", lambda line: f"{line.way.sure_share:.0%}", right=True),
 )
 
 
@@ -104,15 +117,11 @@ def _notes(found: Risk) -> Iterator[str]:
     yield (
         f"Inferred right: the share of rows whose value an attacker with this table finds (method "
         f"{printable(found.method)}). Commonest: by always guessing the commonest value that the "
-        "cell allows. Gain: what the table discloses beyond that. Sure of: rows answered with a "
-        f"confidence of {found.sure_confidence} or more."
+        "cell allows. Gain: what the table discloses beyond that. In parentheses: 95 % intervals."
     )
     for one in found.columns:
         if one.reason:
             yield f"{_name(one.name)}: not known: {printable(one.reason)}."
-        if one.sure_rows:
-            right = f", of which {interval_text(one.sure_right)} right" if one.sure_right else ""
-            yield f"{_name(one.name)}: sure of {count(one.sure_rows, 'row')}{right}."
     yield (
         "It is an estimate for one who knows this table alone and learns from it: who knows some "
         "of the people, or has other tables, learns more."
@@ -120,8 +129,10 @@ def _notes(found: Risk) -> Iterator[str]:
     yield from (f"warning: {printable(warning)}." for warning in found.warnings)
 
 
-def _sections(found: Risk) -> Iterator[Section[OfLine] | Section[WayLine]]:
-    """Yield which OFs carry it, and what other ways of blurring would do."""
+def _sections(found: Risk) -> Iterator[Section[Any]]:
+    """Yield which rows are sure, which OFs carry it, and what other ways of blurring would do."""
+    lead = f"Answered with a confidence of {found.sure_confidence} or more."
+    yield Section("Rows an attacker would be sure of", SURE_FIELDS, found.columns, [], lead=lead)
     tried = f"Tried on {count(found.tried_rows, 'row')}, by method {found.tried_method}."
     ofs = [
         OfLine(one.name, of)
@@ -130,14 +141,19 @@ def _sections(found: Risk) -> Iterator[Section[OfLine] | Section[WayLine]]:
         if of.gain_lost.value >= SEEN
     ]
     if ofs:
-        note = "OFs that carry a CF together hide each other here: leave out both. JSON has all."
+        note = (
+            "Gain lost: how much smaller the share inferred right is without the OF; an interval "
+            "that holds 0 may be chance. OFs that carry a CF together hide each other here: leave "
+            "out both. JSON has all OFs."
+        )
         yield Section("Which OFs carry it", OF_FIELDS, ofs, [note], lead=tried)
     ways = [WayLine(one.name, way) for one in found.columns for way in one.otherwise]
     if ways:
         note = (
-            "More or fewer exclusions: values were drawn from the confidences and blurred both "
-            "ways. The interval holds what the rows' own cells alone would do, and three times "
-            "what learning from all of them adds to that."
+            "Change: of the share inferred right; an interval that holds 0 may be chance. "
+            "Exclusions: in each cell that has any. Bins: each number becomes the mean of its bin, "
+            "of about equally many rows. Rare categories: those of "
+            f"{100 * RARE:.0f} % of the rows or fewer become one."
         )
         yield Section("Other ways of blurring", WAY_FIELDS, ways, [note], lead=tried)
 
