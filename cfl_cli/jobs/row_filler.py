@@ -18,7 +18,7 @@ from cfl_cli.steps.encode import Encoded, encode
 from cfl_cli.tables import frames
 from cfl_cli.trust.calibrate import raised_to
 
-ROWS_AT_ONCE = 8192
+ROWS_AT_ONCE = 32_768  # the more, the more of them look at the same neighbors
 NUMBERS_AT_ONCE = 1 << 20  # features and confidences of a block, about
 
 

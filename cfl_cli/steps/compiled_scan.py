@@ -1,7 +1,8 @@
-"""The points near others that belong to one neighbor list, compiled.
+"""The points near others, found through neighbor lists, compiled.
 
-Lists are looked at in the order of the least distance that any point of the home list can have from
-theirs, and a point is done as soon as that exceeds its r: nobody looks at all centers. r, the
+Points of one home list are looked at together. They go through the lists in the order of the least
+distance that any point of the home list can have from theirs, and a point is done as soon as that
+exceeds its r: a heap has that order as far as it is needed. r, the
 distance of the m-th nearest point, shrinks as points are found. Distances are rough first, from
 products in single precision whose error is bounded, and what can be near by them is measured in
 double precision. A point's neighbors are *sure* if no two of them are so near to equally far that
@@ -65,13 +66,32 @@ def least(rough, place):
 
 
 @njit(fastmath=ROUGH, **OPTIONS)
-def along(offsets, row, towards, b):
+def along(offsets, row, towards):
     """Return how far a point lies from its center towards another."""
-    row, b = U(row), U(b)
+    row = U(row)
     length = np.float32(0)
     for j in range(U(offsets.shape[1])):
-        length += offsets[row, j] * towards[b, j]
+        length += offsets[row, j] * towards[j]
     return length
+
+
+@njit(**OPTIONS)
+def sift(keys, lists, place, total):
+    """Let a list sink to where it belongs in a heap: the least key first, of equals the first."""
+    key, own = keys[place], lists[place]
+    while 2 * place + 1 < total:
+        below = 2 * place + 1
+        other = below + 1
+        if other < total and (
+            keys[other] < keys[below]
+            or (keys[other] == keys[below] and lists[other] < lists[below])
+        ):
+            below = other
+        if not (keys[below] < key or (keys[below] == key and lists[below] < own)):
+            break
+        keys[place], lists[place] = keys[below], lists[below]
+        place = below
+    keys[place], lists[place] = key, own
 
 
 @njit(fastmath=ROUGH, **OPTIONS)
@@ -169,43 +189,14 @@ def _given(kind, dimensions):
     return types.Array(kind, dimensions, "C", readonly=True)
 
 
-@njit(
-    void(
-        *(_given(float64, 2), _given(float64, 2), _given(int64, 1), _given(int64, 1)),
-        *(_given(int64, 1),),
-        *(_given(float64, 2), _given(float32, 1), _given(float32, 1), _given(int64, 1)),
-        *(int64, _given(int64, 1), _given(float64, 1), _given(float32, 2)),
-        *(int64, float64, float64, float64, int64[:, ::1], int64[::1], boolean[::1]),
-    ),
-    cache=True,
-    **OPTIONS,
-)
-def scan(
-    points,  # u × d
-    own,  # q × d: the points that are asked for, of one list
-    same,  # q: their numbers among all; −1: they are others
-    members,  # as the next four, those of `Lists`
-    begin,
-    centers,
-    radius,
-    offsets,  # flat
-    sizes,  # u: how many rows each point stands for
-    home,  # the list
-    order,  # L: lists in the order in which they are looked at, `home` first
-    key,  # L, ascending in that order: how near a list's points can come to the center of `home`
-    towards,  # L × d: the directions to the lists
-    wanted,
-    rounding,
-    room,  # what rounding takes from a gap, per distance from the center of `home`
-    tie,
-    near,  # q × most: gets the points that are near
-    found,  # q: gets how many; 0 for points in a crowd
-    sure,  # q: gets whether the first `wanted` and their order are beyond doubt
-):
-    """Find the points near those of one list."""
+@njit(**OPTIONS)
+def scan_list(lists, how, own, same, home, near, found, sure):
+    """Find the points near those of one list; the arguments are those of `scan`, in two tuples."""
+    points, members, begin, centers, radius, reach, offsets, sizes = lists
+    slack, wanted, rounding, room, tie = how
     total, dimensions = own.shape
     rough = np.empty(WIDTH, np.float32)
-    away, slack = np.empty(total), np.empty(total)
+    away, unsure = np.empty(total), np.empty(total)
     offset = np.empty((total, dimensions), np.float32)
     left, error = np.empty((total, dimensions + 1), np.float32), np.empty(total, np.float32)
     bound, radii = np.full(total, np.inf, np.float32), np.full(total, np.inf)
@@ -219,7 +210,12 @@ def scan(
             offset[row, j] = own[row, j] - centers[home, j]
             square += (own[row, j] - centers[home, j]) ** 2
         away[row] = np.sqrt(square)
-        slack[row] = room * away[row]
+        unsure[row] = room * away[row]
+    far = np.empty(len(centers))
+    for b in range(len(centers)):
+        far[b] = np.sqrt(apart(centers, home, centers, b))
+    keys, lists = np.empty(len(centers)), np.empty(len(centers), np.int64)
+    towards = np.zeros(dimensions, np.float32)
 
     for again in (False, True):
         # The second time for rows that had too many points in reach before the bound was good.
@@ -228,17 +224,31 @@ def scan(
             if not again or count[row] < 0:
                 alive[living], count[row] = row, 0
                 living += 1
-        for turn in range(len(order)):
-            b = order[turn]
+        if living == 0:
+            break
+        for b in range(len(centers)):
+            keys[b], lists[b] = far[b] - slack - reach[home, b], b
+        keys[home] = -np.inf
+        for place in range(len(centers) // 2 - 1, -1, -1):
+            sift(keys, lists, place, len(centers))
+        waiting = len(centers)
+        while waiting:
+            b, key = lists[0], keys[0]
+            waiting -= 1
+            keys[0], lists[0] = keys[waiting], lists[waiting]
+            sift(keys, lists, 0, waiting)
+            if b != home:
+                for j in range(dimensions):
+                    length = far[b] if far[b] > 0 else 1.0
+                    towards[j] = (centers[b, j] - centers[home, j]) / length
             still, visits = 0, 0
             for place in range(living):
                 row = alive[place]
-                if key[turn] - away[row] - slack[row] > radii[row]:
+                if key - away[row] - unsure[row] > radii[row]:
                     continue
                 alive[still] = row
                 still += 1
-                gap = key[turn] - along(offset, row, towards, b) - slack[row]
-                if turn == 0 or gap <= radii[row]:
+                if b == home or key - along(offset, row, towards) - unsure[row] <= radii[row]:
                     visiting[visits] = row
                     visits += 1
             living = still
@@ -281,3 +291,49 @@ def scan(
             sure[row] &= sizes[near[row, place]] == 1
             if place + 1 < found[row]:
                 sure[row] &= squares[place + 1] > squares[place] * (1 + SURE * tie)
+
+
+@njit(
+    void(
+        *(_given(float64, 2), _given(float64, 2), _given(int64, 1), _given(int64, 1)),
+        *(_given(int64, 1), _given(int64, 1), _given(float64, 2), _given(float32, 1)),
+        *(_given(float32, 2), _given(float32, 1), _given(int64, 1)),
+        *(float64, int64, float64, float64, float64),
+        *(int64[:, ::1], int64[::1], boolean[::1]),
+    ),
+    cache=True,
+    **OPTIONS,
+)
+def scan(
+    points,  # u × d
+    own,  # q × d: the points that are asked for
+    same,  # q: their numbers among all; −1: they are others
+    homes,  # q: their lists, equal ones together
+    members,  # as the next five, those of `Lists`
+    begin,
+    centers,
+    radius,
+    reach,
+    offsets,  # flat
+    sizes,  # u: how many rows each point stands for
+    slack,
+    wanted,
+    rounding,
+    room,  # what rounding takes from a gap, per distance from the center of the home list
+    tie,
+    near,  # q × most: gets the points that are near
+    found,  # q: gets how many; 0 for points in a crowd
+    sure,  # q: gets whether the first `wanted` and their order are beyond doubt
+):
+    """Find the points near some."""
+    lists = (points, members, begin, centers, radius, reach, offsets, sizes)
+    how = (slack, wanted, rounding, room, tie)
+    begun = 0
+    for end in range(1, len(homes) + 1):
+        if end == len(homes) or homes[end] != homes[begun]:
+            part = slice(begun, end)
+            scan_list(
+                *(lists, how, own[part], same[part], homes[begun]),
+                *(near[part], found[part], sure[part]),
+            )
+            begun = end

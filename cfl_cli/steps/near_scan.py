@@ -11,7 +11,7 @@ import numpy as np
 from cfl_cli.core.arrays import Floats, Ints
 from cfl_cli.steps.compiled import kernel
 from cfl_cli.steps.distances import TIE, Pairs, measure
-from cfl_cli.steps.near_lists import CROWD, Lists, directions
+from cfl_cli.steps.near_lists import CROWD, Lists
 
 LARGEST = 1e15  # a distance whose square is far within single precision
 
@@ -48,27 +48,12 @@ def _scan(
     most = CROWD * lists.wanted
     near = np.empty((len(own), most), dtype=np.int64)
     found, sure = np.empty(len(own), dtype=np.int64), np.empty(len(own), dtype=bool)
-    offsets = np.asarray(lists.offsets).reshape(-1)
-    for part in _runs(home):
-        a = int(home[part.start])
-        apart, towards = directions(lists.centers, a)
-        key = apart - lists.slack - lists.reach[a]
-        key[a] = -np.inf
-        order = np.argsort(key, kind="stable")
-        compiled(
-            *(lists.points, own[part], same[part], lists.members, lists.begin),
-            *(lists.centers, lists.radius, offsets, size),
-            *(a, order, key[order], towards),
-            *(lists.wanted, lists.rounding, room, TIE),
-            *(near[part], found[part], sure[part]),
-        )
+    compiled(
+        *(lists.points, own, same, home, lists.members, lists.begin),
+        *(lists.centers, lists.radius, lists.reach, np.asarray(lists.offsets).reshape(-1), size),
+        *(lists.slack, lists.wanted, lists.rounding, room, TIE, near, found, sure),
+    )
     row, place = np.nonzero(np.arange(most) < np.where(sure, 0, found)[:, None])
     point = near[row, place]
     pairs = Pairs(row, point, measure(own, row, point, others=lists.points))
     return Scanned(np.flatnonzero(sure), near[sure, : lists.wanted], pairs)
-
-
-def _runs(home: Ints) -> list[slice]:
-    """Return the slices of equal numbers that follow each other."""
-    ends = np.flatnonzero(np.diff(home, append=-1)) + 1
-    return [slice(int(begin), int(end)) for begin, end in zip([0, *ends[:-1]], ends, strict=True)]
