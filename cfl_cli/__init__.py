@@ -6,10 +6,10 @@ The map of the house. A room imports only rooms above it:
                  a cell says), uniformity (whether cells are so), known (what is known of the
                  rows), groups, posterior, log_score, brent (searches along a line); draws,
                  parallel, portable (kernels that other hosts may run), team (who works), compiled,
-                 stages, budget (+ control_groups); undisturbed, leaving (how signals wait, and end
-                 a run); state (what is kept of something fitted); settings (+ run_settings,
-                 entries, kinds), methods; messages (+ wording, as whoever calls writes it), shown,
-                 versions
+                 quick (types, made in less time), freed (memory), stages, budget (+
+                 control_groups); undisturbed, leaving (how signals wait, and end a run); state
+                 (what is kept of something fitted); settings (+ run_settings, entries, kinds),
+                 methods; messages (+ wording, as whoever calls writes it), shown, versions
     engines/     where a large run's work is done and its arrays are: maps (arrays that are files),
                  marks (what is done), run_directory (+ run_identity), stored (the engine of these);
                  cluster (Dask; + scheduler, shift, dashboard, on_workers, quiet); abroad (other

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +20,7 @@ from cfl_cli.cli.other_names import check_names
 from cfl_cli.cli.outputs import Outputs
 from cfl_cli.cli.streams import note
 from cfl_cli.core import budget
+from cfl_cli.core.quick import dataclass
 from cfl_cli.core.settings import RunSettings, Settings
 from cfl_cli.core.stages import Progress, Stages, introduce
 from cfl_cli.jobs.answering import answering

@@ -1,7 +1,6 @@
 """The two halves of `cfl audit`: rows to check go out, checked rows come back."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from shlex import quote as shell_quote
@@ -15,6 +14,7 @@ from cfl_cli.cli.show.audit import page
 from cfl_cli.cli.streams import note, warn
 from cfl_cli.cli.summary import note_rejects
 from cfl_cli.core.messages import count, printable
+from cfl_cli.core.quick import dataclass
 from cfl_cli.core.settings import RunSettings, Settings, override
 from cfl_cli.errors import DataError, UsageError
 from cfl_cli.jobs import audit as jobs

@@ -1,7 +1,6 @@
 """How `cfl explain` works: which row is meant, in which table, and what answers it."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
 
@@ -15,6 +14,7 @@ from cfl_cli.cli.inputs import (
     warn_of_rejects,
 )
 from cfl_cli.cli.other_names import check_names
+from cfl_cli.core.quick import dataclass
 from cfl_cli.errors import UsageError
 from cfl_cli.jobs.blurred import refuse_blurred
 from cfl_cli.jobs.explain_new import check_row, chosen_cfs, explain_new

@@ -1,6 +1,5 @@
 """How `cfl impute` works on a table that need not fit into memory: rows come and go in blocks."""
 
-from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
@@ -11,6 +10,7 @@ from cfl_cli.cli.inputs import Inputs, read_table, stored_table, with_table
 from cfl_cli.cli.outputs import Outputs, tried
 from cfl_cli.cli.progress import Display
 from cfl_cli.core import budget
+from cfl_cli.core.quick import dataclass
 from cfl_cli.jobs.arguments import Context
 from cfl_cli.jobs.impute import impute
 from cfl_cli.jobs.model import Model

@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -14,6 +14,7 @@ from cfl_cli.cli.log import LOG
 from cfl_cli.cli.other_names import check_names
 from cfl_cli.cli.progress import Display
 from cfl_cli.core.messages import count
+from cfl_cli.core.quick import dataclass
 from cfl_cli.core.settings import RunSettings, Settings, override
 from cfl_cli.errors import CflError, DataError, SchemaError, UsageError
 from cfl_cli.jobs.arguments import ENGINE, INFER, Arguments

@@ -9,13 +9,13 @@ import sys
 import traceback
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 from itertools import pairwise
 from typing import Literal, TypeAlias
 
 from cfl_cli.core.messages import printable
+from cfl_cli.core.quick import dataclass
 from cfl_cli.core.settings import SETTINGS
 
 Format: TypeAlias = Literal["text", "json"]

@@ -1,6 +1,6 @@
 """Options that commands share and that are not settings, described like those in the table."""
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Annotated, Any, get_args
 
 import typer
@@ -8,6 +8,7 @@ import typer
 from cfl_cli.cli.show import RENDERERS
 from cfl_cli.core.entries import Setting
 from cfl_cli.core.kinds import Choice, FileName, Kind, Switch
+from cfl_cli.core.quick import dataclass
 from cfl_cli.tables.csv_choices import CHOICES, YES
 from cfl_cli.tables.formats import FORMATS, KINDS, Packing
 

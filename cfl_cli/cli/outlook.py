@@ -9,8 +9,8 @@ is 0: how long the table took to read and encode says nothing of it.
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
+from cfl_cli.core.quick import dataclass
 from cfl_cli.core.stages import Expected, Stage
 
 MOST = 0.99  # share of a run that has not ended

@@ -8,7 +8,6 @@ import os
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any, Self
 
@@ -16,6 +15,7 @@ from cfl_cli.cli.show import render
 from cfl_cli.cli.show.page import Page
 from cfl_cli.cli.streams import is_terminal, print_out
 from cfl_cli.cli.written import Writer
+from cfl_cli.core.quick import dataclass
 from cfl_cli.errors import CflError, ResourceError, UsageError
 from cfl_cli.tables import files, trial
 from cfl_cli.tables import table as tables

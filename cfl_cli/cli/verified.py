@@ -6,12 +6,13 @@ as far as that is quick.
 
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from io import BytesIO
 from pathlib import Path
 
 from cfl_cli.cli.reports import DIGITS, report_of
 from cfl_cli.core.messages import printable, quote
+from cfl_cli.core.quick import dataclass
 from cfl_cli.errors import CflError, DataError, UsageError
 from cfl_cli.models.content import is_model
 from cfl_cli.tables import table as tables

@@ -1,10 +1,11 @@
 """The table that a command writes, block by block, and in the end all that belongs beside it."""
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from cfl_cli.core.quick import dataclass
 from cfl_cli.tables import table as tables
 from cfl_cli.tables.table import Place, Table, TableWriter, name_of
 from cfl_cli.tables.written import TableContent

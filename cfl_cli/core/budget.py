@@ -7,9 +7,9 @@ own limits leave (`ulimit`). A group that needs more than it may have loses a pr
 import os
 import sys
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from cfl_cli.core.control_groups import PROC, own_groups
+from cfl_cli.core.quick import dataclass
 
 MACHINE, GROUP = "this machine", "its container or control group"
 SPACE, DATA = "ulimit -v", "ulimit -d"

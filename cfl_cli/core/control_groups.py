@@ -5,8 +5,9 @@ A container is such a group. Linux has two versions of them, and some machines h
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
+
+from cfl_cli.core.quick import dataclass
 
 PROC = Path("/proc")
 # Version 2: more than `max` is not given, and above `high` a process hardly gets on.

@@ -1,11 +1,12 @@
 """What an entry in a table of settings is, and what a type made of such entries can do."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import asdict, field, fields
 from typing import Any, ClassVar, Self, TypeAlias
 
 from cfl_cli.core.kinds import Kind
 from cfl_cli.core.messages import unknown
+from cfl_cli.core.quick import dataclass
 from cfl_cli.core.wording import option
 from cfl_cli.errors import SchemaError, UsageError
 

@@ -9,10 +9,10 @@ import numbers
 import operator
 import re
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
 from typing import Any, Final
 
 from cfl_cli.core.messages import did_you_mean, either, seen, shortened
+from cfl_cli.core.quick import dataclass
 
 AUTO: Final = "auto"
 UNITS = {"": 1, "kb": 1e3, "mb": 1e6, "gb": 1e9, "tb": 1e12}

@@ -1,7 +1,7 @@
 """What is known of a table's rows: their features, and what each cell leaves possible."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from typing import Any, Self
 
@@ -11,6 +11,7 @@ from cfl_cli.core.arrays import Floats, Ints, Mask
 from cfl_cli.core.blocks import columns
 from cfl_cli.core.draws import shuffled
 from cfl_cli.core.exclusions import Mechanism
+from cfl_cli.core.quick import dataclass
 
 LEAST_EXACT = 50  # hidden cells that are exact, at least, for anything to follow from them alone
 # How rows are answered: priors and likelihoods of cells, … × K, become answers and confidences.

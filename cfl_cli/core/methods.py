@@ -1,6 +1,6 @@
 """The methods by name, and what each needs; light, so that help and schema can know it."""
 
-from dataclasses import dataclass
+from cfl_cli.core.quick import dataclass
 
 
 @dataclass(frozen=True)

@@ -8,12 +8,13 @@ it: arrays that are files, and whatever is `Lasting`.
 
 import secrets
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, Protocol, TypeVar, runtime_checkable
 
 import numpy as np
 
 from cfl_cli.core.arrays import Ints, Places
+from cfl_cli.core.quick import dataclass
 
 Key = TypeVar("Key")
 Value = TypeVar("Value")

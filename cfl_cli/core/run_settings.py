@@ -1,10 +1,10 @@
 """The settings of a run that change nothing in its answer: one entry each, as in `settings`."""
 
-from dataclasses import dataclass
 from typing import ClassVar, Literal
 
 from cfl_cli.core.entries import EVERY_COMMAND, Flaw, SettingsTable, entry
 from cfl_cli.core.kinds import COUNT, Address, Choice, FileName, FolderName, Names, Size, Switch
+from cfl_cli.core.quick import dataclass
 from cfl_cli.core.wording import option
 
 WRITING = (

@@ -9,7 +9,6 @@ and the table in the docs. A new setting is one entry here.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any, ClassVar, Literal, TypeAlias
 
 from cfl_cli.core.entries import (
@@ -32,6 +31,7 @@ from cfl_cli.core.kinds import (
     Whole,
 )
 from cfl_cli.core.methods import METHODS
+from cfl_cli.core.quick import dataclass
 from cfl_cli.core.run_settings import RunSettings
 
 __all__ = ["DEFAULT_GAMMA", "SETTINGS", "TABLES", "RunSettings", "Settings", "override", "read"]

@@ -7,11 +7,11 @@ rows, counted in rows.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from enum import Enum
 from time import perf_counter
 from typing import Protocol, Self, TypeAlias, runtime_checkable
 
+from cfl_cli.core.quick import dataclass
 from cfl_cli.core.team import Team
 
 

@@ -1,7 +1,9 @@
 """Who works for a run beside this process, as progress shows it."""
 
 from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import field
+
+from cfl_cli.core.quick import dataclass
 
 FEW = 6  # workers that are shown one by one
 

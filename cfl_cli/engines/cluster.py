@@ -12,7 +12,7 @@ import signal
 import threading
 from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
+from dataclasses import field
 from importlib import import_module
 from pathlib import Path
 from queue import SimpleQueue
@@ -24,6 +24,7 @@ import numpy.typing as npt
 from cfl_cli.core.leaving import farewell
 from cfl_cli.core.parallel import Workers, interrupts_wait
 from cfl_cli.core.portable import Portable
+from cfl_cli.core.quick import dataclass
 from cfl_cli.core.team import Team
 from cfl_cli.core.wording import caller, option, speak_to
 from cfl_cli.engines import on_workers

@@ -10,13 +10,15 @@ import os
 import pickle
 import weakref
 from collections.abc import Iterator
-from dataclasses import dataclass, fields, is_dataclass
+from dataclasses import fields, is_dataclass
 from pathlib import Path
 from typing import Any, Self
 from zlib import crc32
 
 import numpy as np
 import numpy.typing as npt
+
+from cfl_cli.core.quick import dataclass
 
 DATA = 4096  # where the data begin: at a page, so that no page holds both header and data
 MOST_BY_VALUE = 64_000_000  # bytes of an array in memory that may travel with a kernel

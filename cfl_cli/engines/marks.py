@@ -10,11 +10,11 @@ that a kill or a power cut has torn does not count, nor does anything after it.
 
 import json
 import os
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
 
 from cfl_cli.core.parallel import slices
+from cfl_cli.core.quick import dataclass
 from cfl_cli.errors import DataError
 
 

@@ -8,7 +8,6 @@ an array which is a file is the checksum of its content, so that it cannot be ta
 import io
 import pickle
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from hashlib import sha256
 from typing import Any
 
@@ -16,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from cfl_cli.core.portable import Lasting
+from cfl_cli.core.quick import dataclass
 from cfl_cli.engines.maps import Mapped, plain_view, reference_to
 
 CHUNK = 16 << 20  # bytes that travel at once

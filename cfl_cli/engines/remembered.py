@@ -8,10 +8,11 @@ import mmap
 import os
 import tempfile
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from time import monotonic
 from typing import Any
 
+from cfl_cli.core.quick import dataclass
 from cfl_cli.engines.parcels import open_sealed, total
 
 FORSAKEN = 3600.0  # seconds without a word from a run; one that is alive sends anew

@@ -18,7 +18,6 @@ import tempfile
 import time
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
 from types import TracebackType
@@ -28,6 +27,7 @@ import numpy as np
 import numpy.typing as npt
 
 from cfl_cli.core import leaving
+from cfl_cli.core.quick import dataclass
 from cfl_cli.core.wording import option
 from cfl_cli.engines.maps import DATA, Mapped, OpenMap, create, open_map
 from cfl_cli.engines.run_identity import FORMAT, begin_anew, compare, content_of

@@ -9,12 +9,12 @@ import secrets
 import socket
 from collections.abc import Callable, Coroutine, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 from urllib.parse import urlsplit
 
 from cfl_cli.core.messages import quote
+from cfl_cli.core.quick import dataclass
 from cfl_cli.core.wording import option
 from cfl_cli.engines import on_workers
 from cfl_cli.errors import ResourceError, UsageError

@@ -7,7 +7,7 @@ cell in the confidences.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Self
 
 import numpy as np
@@ -16,6 +16,7 @@ from cfl_cli.core.arrays import Floats, Mask
 from cfl_cli.core.blocks import normalise, start
 from cfl_cli.core.known import Known
 from cfl_cli.core.parallel import Engine
+from cfl_cli.core.quick import dataclass
 from cfl_cli.core.state import State, StateError
 from cfl_cli.estimators import blend, load
 from cfl_cli.estimators.interface import Answer, Fitted, Layout, without_points

@@ -25,7 +25,6 @@ surest part, and takes the bare cell, whose candidates are all alike, for one mo
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -35,6 +34,7 @@ from cfl_cli.core.exclusions import Mechanism
 from cfl_cli.core.groups import halves, sums_by
 from cfl_cli.core.log_score import log_of_mass, log_scores
 from cfl_cli.core.posterior import Fallback, posterior
+from cfl_cli.core.quick import dataclass
 from cfl_cli.core.state import StateError
 from cfl_cli.estimators.interface import Part
 

@@ -10,7 +10,6 @@ So the prior of a CF depends on a row's OFs and its cells of other CFs.
 """
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -19,6 +18,7 @@ from cfl_cli.core.blocks import columns
 from cfl_cli.core.known import Known
 from cfl_cli.core.parallel import Engine, slices
 from cfl_cli.core.posterior import Fallback, posterior
+from cfl_cli.core.quick import dataclass
 from cfl_cli.core.state import State, StateError
 from cfl_cli.estimators import blend, forest
 from cfl_cli.estimators.boost_moves import moves_of

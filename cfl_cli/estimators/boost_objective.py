@@ -13,7 +13,6 @@ cell, and for any number of exclusions where all values are as probable; an empt
 
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from typing import Self
 
 import numpy as np
@@ -22,6 +21,7 @@ from cfl_cli.core.arrays import Floats, Ints, Singles
 from cfl_cli.core.known import Known
 from cfl_cli.core.log_score import log_scores
 from cfl_cli.core.posterior import Fallback, posterior
+from cfl_cli.core.quick import dataclass
 
 MOST_ROUNDS = 300
 PATIENCE = 20  # rounds without a better score

@@ -1,7 +1,6 @@
 """How boosting grows its trees: LightGBM, in one thread and from a seed."""
 
 from contextlib import suppress
-from dataclasses import dataclass
 from importlib import import_module
 from typing import Any
 
@@ -9,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from cfl_cli.core.parallel import Engine
+from cfl_cli.core.quick import dataclass
 from cfl_cli.errors import UsageError
 from cfl_cli.estimators.boost_objective import FLATTEST, BoostObjective, StopBoosting
 from cfl_cli.estimators.forest import Forest, grown, none_grown

@@ -1,12 +1,12 @@
 """What boosting has learned of one CF: its forests, and how they are blended."""
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from cfl_cli.core.arrays import Floats, Ints, Singles
+from cfl_cli.core.quick import dataclass
 from cfl_cli.core.state import State
 from cfl_cli.estimators.boost_objective import priors_of
 from cfl_cli.estimators.forest import Forest

@@ -1,13 +1,13 @@
 """How common each value is, estimated from the cells of all rows, and nothing else of a row."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
 from cfl_cli.core.arrays import Floats, Ints
 from cfl_cli.core.known import Known, all_but
 from cfl_cli.core.parallel import Engine
+from cfl_cli.core.quick import dataclass
 from cfl_cli.core.settings import Settings
 from cfl_cli.core.stages import Progress
 from cfl_cli.core.state import State

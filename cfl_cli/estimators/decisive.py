@@ -7,12 +7,12 @@ A set of neighbors is decisive if the answer is another one in both ways. Sets a
 order of their size, and of one size those first that leave the answer least by the rough weights.
 """
 
-from dataclasses import dataclass
 from itertools import combinations
 
 import numpy as np
 
 from cfl_cli.core.parallel import Engine
+from cfl_cli.core.quick import dataclass
 from cfl_cli.estimators.explained import Answered, Neighborhood
 from cfl_cli.steps.weights import solve_around
 

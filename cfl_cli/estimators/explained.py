@@ -7,13 +7,13 @@ Rows are numbered from 0 here, and features are the encoded ones: `jobs.explain`
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import TypeAlias
 
 import numpy as np
 
 from cfl_cli.core.arrays import Floats, Ints
 from cfl_cli.core.known import Known
+from cfl_cli.core.quick import dataclass
 
 # Given what neighbors say of one CF, s × K: the answers, s, and the confidences, s × K.
 Answered: TypeAlias = Callable[[Floats], tuple[Ints, Floats]]

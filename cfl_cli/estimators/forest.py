@@ -12,7 +12,6 @@ and very many rows go through trees, compiled code does the same.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -21,6 +20,7 @@ import numpy.typing as npt
 
 from cfl_cli.core.arrays import Floats, Ints
 from cfl_cli.core.compiled import load
+from cfl_cli.core.quick import dataclass
 from cfl_cli.core.state import State, StateError
 
 Shorts = npt.NDArray[np.int32]

@@ -7,7 +7,7 @@ of a model       the fitted points that a new row leans on, and what is said at 
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -18,6 +18,7 @@ from cfl_cli.core.blocks import best, columns, sizes, start
 from cfl_cli.core.known import Known
 from cfl_cli.core.parallel import Engine
 from cfl_cli.core.posterior import Fallback, posterior
+from cfl_cli.core.quick import dataclass
 from cfl_cli.core.settings import Settings
 from cfl_cli.core.stages import Progress
 from cfl_cli.estimators import graph

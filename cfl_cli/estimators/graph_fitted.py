@@ -14,7 +14,7 @@ Points and what is said at them are kept in single precision, to which new rows 
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from typing import Any, Self
 
@@ -24,6 +24,7 @@ from cfl_cli.core.arrays import Floats, Ints, Singles
 from cfl_cli.core.blocks import normalise, sizes
 from cfl_cli.core.known import Known
 from cfl_cli.core.parallel import Engine, slices
+from cfl_cli.core.quick import dataclass
 from cfl_cli.core.settings import Settings
 from cfl_cli.core.state import State, StateError
 from cfl_cli.estimators.graph_settings import gamma

@@ -5,7 +5,6 @@ so that one walk of them all gives what a walk for each fold would.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -13,6 +12,7 @@ import numpy as np
 from cfl_cli.core.arrays import Floats, Ints, Mask
 from cfl_cli.core.known import Known
 from cfl_cli.core.parallel import Engine
+from cfl_cli.core.quick import dataclass
 from cfl_cli.core.settings import Settings
 from cfl_cli.core.stages import Progress
 from cfl_cli.estimators.graph_rounds import Rounds, hide

@@ -1,7 +1,6 @@
 """The rounds of one table, whatever cells they are given, and which of them each CF takes."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -9,6 +8,7 @@ import numpy as np
 from cfl_cli.core.arrays import Floats, Ints, Mask, Places
 from cfl_cli.core.blocks import sizes
 from cfl_cli.core.parallel import Engine, filled
+from cfl_cli.core.quick import dataclass
 from cfl_cli.core.settings import Settings
 from cfl_cli.core.stages import Progress, Work
 from cfl_cli.estimators import graph_stages

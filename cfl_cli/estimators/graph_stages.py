@@ -1,7 +1,8 @@
 """The stages of the graph's rounds, and about how long each takes."""
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
+from cfl_cli.core.quick import dataclass
 from cfl_cli.core.settings import Settings
 from cfl_cli.core.stages import Expected, Stage, Work
 from cfl_cli.estimators.graph_fitted import model_bytes

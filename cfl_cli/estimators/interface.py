@@ -12,7 +12,6 @@ So it does for rows that come later: their priors may depend on their features a
 """
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
 import numpy as np
@@ -23,6 +22,7 @@ from cfl_cli.core.exclusions import Mechanism
 from cfl_cli.core.known import Known, Rule
 from cfl_cli.core.parallel import Engine
 from cfl_cli.core.posterior import Fallback, posterior
+from cfl_cli.core.quick import dataclass
 from cfl_cli.core.settings import Settings
 from cfl_cli.core.stages import Expected, Progress
 from cfl_cli.core.state import State, StateError

@@ -11,7 +11,7 @@ the start of an empty cell instead, and its answer the sums of the fitted rows.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Self
 
 import numpy as np
@@ -21,6 +21,7 @@ from cfl_cli.core.blocks import columns, start, totals
 from cfl_cli.core.known import Known, Rule
 from cfl_cli.core.log_score import LEAST_MASS
 from cfl_cli.core.parallel import Engine
+from cfl_cli.core.quick import dataclass
 from cfl_cli.core.settings import Settings
 from cfl_cli.core.stages import Expected, Progress
 from cfl_cli.core.state import State, StateError

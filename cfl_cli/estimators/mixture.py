@@ -1,7 +1,7 @@
 """Two runs of one method of which each CF takes one, with mechanisms of exclusions of their own."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Self
 
 import numpy as np
@@ -10,6 +10,7 @@ from cfl_cli.core.arrays import Mask
 from cfl_cli.core.exclusions import Mechanism
 from cfl_cli.core.known import Known, Rule
 from cfl_cli.core.parallel import Engine
+from cfl_cli.core.quick import dataclass
 from cfl_cli.core.state import State, StateError
 from cfl_cli.estimators import MIXTURE
 from cfl_cli.estimators.interface import Answer, Fitted, Layout, without_points

@@ -5,7 +5,6 @@ priors = softmax(second · last + bias), per CF
 """
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -13,6 +12,7 @@ from cfl_cli.core.arrays import Floats, Ints, Singles
 from cfl_cli.core.blocks import columns, normalise, sizes
 from cfl_cli.core.known import Known
 from cfl_cli.core.parallel import Engine, slices
+from cfl_cli.core.quick import dataclass
 from cfl_cli.core.state import State, StateError
 from cfl_cli.estimators import net_explained, net_inputs
 from cfl_cli.estimators.explained import Moves

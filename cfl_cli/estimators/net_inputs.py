@@ -8,11 +8,10 @@ so that none is off by more than a step. Of two numbers the input is the number 
 mean and in standard deviations; a constant column is none.
 """
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from cfl_cli.core.arrays import Floats, Ints, Mask, Singles
+from cfl_cli.core.quick import dataclass
 from cfl_cli.core.state import State, StateError
 
 MOST_KNOTS = 256  # of a column

@@ -10,7 +10,7 @@ is not among its own neighbors, and what neighbors say changes from step to step
 """
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
@@ -18,6 +18,7 @@ from cfl_cli.core.arrays import Floats, Ints
 from cfl_cli.core.blocks import best, normalise, start
 from cfl_cli.core.known import Known
 from cfl_cli.core.parallel import Engine
+from cfl_cli.core.quick import dataclass
 from cfl_cli.core.settings import Settings
 from cfl_cli.core.stages import Progress
 from cfl_cli.estimators import graph_explained, ipal, observed

@@ -17,12 +17,12 @@ drop out. With m that they ask for, the integrand has degree m − 1: quadrature
 Legendre at m/2 points, rounded up, is exact. No term is negative, so no digits are lost.
 """
 
-from dataclasses import dataclass
 from functools import cache
 
 import numpy as np
 
 from cfl_cli.core.arrays import Floats, Ints, Mask
+from cfl_cli.core.quick import dataclass
 from cfl_cli.estimators.forest import ZERO, Forest
 
 

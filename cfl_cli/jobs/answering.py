@@ -7,7 +7,7 @@ once, and rows; nothing is exchanged between them. To workers on other hosts bot
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property, lru_cache
 from math import ceil
 from pathlib import Path
@@ -20,6 +20,7 @@ from cfl_cli.core.arrays import Floats, Ints, Mask
 from cfl_cli.core.known import Known
 from cfl_cli.core.parallel import Workers, available_cores
 from cfl_cli.core.portable import NOTHING, Lasting
+from cfl_cli.core.quick import dataclass
 from cfl_cli.core.settings import RunSettings
 from cfl_cli.core.team import Team
 from cfl_cli.engines.opened import open_engine

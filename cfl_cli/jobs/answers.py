@@ -5,7 +5,6 @@ confidences, of which the first among the largest is the answer. A CF that was k
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from hashlib import blake2b
 from typing import cast
 
@@ -14,6 +13,7 @@ import polars as pl
 
 from cfl_cli.core.arrays import Mask
 from cfl_cli.core.messages import count, did_you_mean, quote
+from cfl_cli.core.quick import dataclass
 from cfl_cli.core.wording import command, option
 from cfl_cli.errors import DataError, UsageError
 from cfl_cli.schema.model import Schema

@@ -2,12 +2,12 @@
 
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self, TypeAlias
 
 from cfl_cli.core.entries import entries, raise_flaws
 from cfl_cli.core.messages import did_you_mean
+from cfl_cli.core.quick import dataclass
 from cfl_cli.core.settings import RunSettings, Settings
 from cfl_cli.core.stages import Progress
 from cfl_cli.core.wording import command, option

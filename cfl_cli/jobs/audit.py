@@ -7,7 +7,7 @@ of the report; rows without an answer to any of the CFs are not drawn.
 
 import json
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from math import ceil
 from typing import Any
 
@@ -17,6 +17,7 @@ import polars as pl
 from cfl_cli import __version__
 from cfl_cli.core.arrays import Ints, Mask
 from cfl_cli.core.messages import did_you_mean, quote
+from cfl_cli.core.quick import dataclass
 from cfl_cli.core.shown import Shown
 from cfl_cli.core.wording import option
 from cfl_cli.errors import UsageError

@@ -5,7 +5,7 @@ them stay, with what was said of them, and are judged in the end: see `sample`.
 """
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from hashlib import sha256
 from itertools import islice
 from typing import Any, TypeVar
@@ -15,6 +15,7 @@ import polars as pl
 
 from cfl_cli import __version__
 from cfl_cli.core.parallel import Engine
+from cfl_cli.core.quick import dataclass
 from cfl_cli.core.settings import Settings
 from cfl_cli.estimators.interface import Estimate, Hidden
 from cfl_cli.jobs.answering import Answering

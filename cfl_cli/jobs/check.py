@@ -1,9 +1,10 @@
 """Every problem of a table at once, what costs accuracy silently, and what a run would cost."""
 
 import json
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from typing import Any
 
+from cfl_cli.core.quick import dataclass
 from cfl_cli.core.shown import Shown
 from cfl_cli.errors import CflError, DataError, SchemaError
 from cfl_cli.jobs import blurred

@@ -10,7 +10,6 @@ order depends on the answers too: rows whose values were learned from are not dr
 
 import re
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Self
 
@@ -20,6 +19,7 @@ import polars as pl
 from cfl_cli.core import draws
 from cfl_cli.core.arrays import Ints, Mask
 from cfl_cli.core.messages import did_you_mean, meant, quote
+from cfl_cli.core.quick import dataclass
 from cfl_cli.core.wording import command, option
 from cfl_cli.errors import DataError, ProblemList
 from cfl_cli.jobs.answers import GivenAnswers, Output

@@ -1,11 +1,11 @@
 """How far OFs, other CFs and neighbors moved the scores of one CF's values, by their names."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 import numpy as np
 
 from cfl_cli.core.arrays import Floats
+from cfl_cli.core.quick import dataclass
 from cfl_cli.estimators.blend import FLOOR
 from cfl_cli.estimators.explained import Moves
 from cfl_cli.estimators.row_explained import RunExplained

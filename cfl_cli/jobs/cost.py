@@ -4,7 +4,6 @@ Memory is added up from the arrays that live at the same time. Time is measured:
 spaced, go through the whole method, and each stage is scaled by how it grows; see core/stages.py.
 """
 
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +13,7 @@ from cfl_cli import estimators
 from cfl_cli.core import budget, draws
 from cfl_cli.core.methods import METHODS
 from cfl_cli.core.parallel import Engine, available_cores
+from cfl_cli.core.quick import dataclass
 from cfl_cli.core.settings import RunSettings, Settings
 from cfl_cli.core.stages import PILOT_ROWS, Stages, forecast
 from cfl_cli.core.wording import command, option

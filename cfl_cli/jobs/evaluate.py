@@ -9,7 +9,7 @@ known.
 
 import json
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, fields
 from typing import Any
 
 import numpy as np
@@ -20,6 +20,7 @@ from cfl_cli.core import blocks
 from cfl_cli.core.arrays import Floats, Ints, Mask
 from cfl_cli.core.blocks import best
 from cfl_cli.core.messages import did_you_mean, quote
+from cfl_cli.core.quick import dataclass
 from cfl_cli.core.shown import Shown
 from cfl_cli.core.wording import command, option
 from cfl_cli.errors import DataError

@@ -1,11 +1,11 @@
 """What explains the rows of a result, if somebody asks; how is imported only then."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import polars as pl
 
+from cfl_cli.core.quick import dataclass
 from cfl_cli.core.settings import Settings
 from cfl_cli.jobs.kept import Kept
 from cfl_cli.jobs.ran import Ran

@@ -4,9 +4,10 @@ Unlike a report, it holds cells of the table: those of the row and of its neighb
 """
 
 import json
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from typing import Any
 
+from cfl_cli.core.quick import dataclass
 from cfl_cli.core.shown import Shown
 
 VERSION = 1

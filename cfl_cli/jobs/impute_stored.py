@@ -2,12 +2,13 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Any
 
 import polars as pl
 
 from cfl_cli.core import budget
+from cfl_cli.core.quick import dataclass
 from cfl_cli.core.stages import Stages
 from cfl_cli.jobs.arguments import Arguments, Context
 from cfl_cli.jobs.blurred import refuse_blurred

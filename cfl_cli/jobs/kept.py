@@ -5,7 +5,6 @@ It is a file and back: `models.content` says how it lies in the file, and here i
 
 import os
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Self, TypeVar
@@ -16,6 +15,7 @@ from cfl_cli.core.arrays import Ints
 from cfl_cli.core.draws import FITTED, some
 from cfl_cli.core.messages import count
 from cfl_cli.core.methods import METHODS
+from cfl_cli.core.quick import dataclass
 from cfl_cli.core.settings import Settings
 from cfl_cli.core.state import State, StateError
 from cfl_cli.core.wording import option

@@ -1,13 +1,13 @@
 """Rows of two tables matched by the cells of key columns, which name a row in both."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 import polars as pl
 
 from cfl_cli.core.arrays import Ints
 from cfl_cli.core.messages import did_you_mean, quote
+from cfl_cli.core.quick import dataclass
 from cfl_cli.errors import DataError
 from cfl_cli.schema.model import Schema
 from cfl_cli.steps.cells import Cells

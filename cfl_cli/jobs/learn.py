@@ -3,7 +3,7 @@
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -12,6 +12,7 @@ from cfl_cli import __version__, estimators
 from cfl_cli.core.kinds import AUTO
 from cfl_cli.core.methods import METHODS
 from cfl_cli.core.parallel import Engine, available_cores
+from cfl_cli.core.quick import dataclass
 from cfl_cli.core.settings import Settings
 from cfl_cli.core.stages import (
     Expected,

@@ -7,7 +7,6 @@ and empty cells, and a larger share adds to the cells of a smaller one.
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -19,6 +18,7 @@ from cfl_cli.core.entries import read_by
 from cfl_cli.core.exclusions import Mechanism, distinct
 from cfl_cli.core.kinds import COUNT, SHARE
 from cfl_cli.core.messages import quote
+from cfl_cli.core.quick import dataclass
 from cfl_cli.core.wording import option
 from cfl_cli.errors import UsageError
 from cfl_cli.jobs import truth

@@ -1,7 +1,7 @@
 """A model as users hold it: it answers new rows, is saved and loaded."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -10,6 +10,7 @@ import polars as pl
 from cfl_cli.core import budget
 from cfl_cli.core.messages import count
 from cfl_cli.core.parallel import slices
+from cfl_cli.core.quick import dataclass
 from cfl_cli.core.settings import Settings
 from cfl_cli.core.stages import Progress, Stage, Stages, Work
 from cfl_cli.errors import UsageError

@@ -1,7 +1,6 @@
 """From arrays that explain one row to an explanation with names: OFs, CFs, values, rows."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
@@ -9,6 +8,7 @@ import polars as pl
 
 from cfl_cli.core.arrays import Floats, Ints, Mask
 from cfl_cli.core.parallel import Workers
+from cfl_cli.core.quick import dataclass
 from cfl_cli.estimators import decisive
 from cfl_cli.estimators.explained import Neighborhood, PartExplained
 from cfl_cli.estimators.interface import Estimate, Power

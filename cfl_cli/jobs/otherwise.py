@@ -7,13 +7,13 @@ more exclusions              the rows' own cells: as above. What is learned from
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
 from cfl_cli.core import draws
 from cfl_cli.core.arrays import Floats, Ints, Mask
 from cfl_cli.core.parallel import Engine
+from cfl_cli.core.quick import dataclass
 from cfl_cli.core.stages import Progress
 from cfl_cli.jobs.learn import Learned
 from cfl_cli.jobs.trial import Trial

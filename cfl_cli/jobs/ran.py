@@ -7,7 +7,7 @@ the report of the run says what was chosen.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -18,6 +18,7 @@ from cfl_cli.core.kinds import AUTO
 from cfl_cli.core.messages import quote
 from cfl_cli.core.methods import METHODS
 from cfl_cli.core.parallel import Workers, available_cores
+from cfl_cli.core.quick import dataclass
 from cfl_cli.core.settings import RunSettings, Settings
 from cfl_cli.core.stages import Expected, Stages, announce
 from cfl_cli.core.wording import option

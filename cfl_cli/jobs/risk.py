@@ -5,13 +5,14 @@ each: these are made on some rows, drawn from the seed, and compared with a run 
 """
 
 import json
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from typing import Any
 
 from cfl_cli import __version__
 from cfl_cli.core.entries import read_by
 from cfl_cli.core.kinds import AUTO, Bounds, Whole
 from cfl_cli.core.parallel import Workers, available_cores
+from cfl_cli.core.quick import dataclass
 from cfl_cli.core.settings import Settings
 from cfl_cli.core.shown import Shown
 from cfl_cli.core.stages import Expected, Progress, Stages

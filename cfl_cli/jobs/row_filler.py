@@ -1,13 +1,13 @@
 """Fills in new rows by what is kept of a table, block by block; nothing is remembered of them."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import polars as pl
 
 from cfl_cli.core.arrays import Floats
 from cfl_cli.core.parallel import Engine
+from cfl_cli.core.quick import dataclass
 from cfl_cli.core.settings import Settings
 from cfl_cli.errors import DataError
 from cfl_cli.estimators.interface import Answer, Estimate

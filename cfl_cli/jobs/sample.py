@@ -5,7 +5,6 @@ stream. Which rows stay does not depend on how the stream is cut into blocks. Ro
 never stay.
 """
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -14,6 +13,7 @@ import polars as pl
 
 from cfl_cli.core.arrays import Ints
 from cfl_cli.core.draws import JUDGED, draw
+from cfl_cli.core.quick import dataclass
 from cfl_cli.tables.frames import PORTABLE
 
 Arrays = dict[str, npt.NDArray[Any]]

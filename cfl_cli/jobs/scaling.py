@@ -11,7 +11,7 @@ larger, trees and the network, keep `minmax`.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 import polars as pl
@@ -21,6 +21,7 @@ from cfl_cli.core.arrays import Floats, Ints
 from cfl_cli.core.messages import quote
 from cfl_cli.core.methods import METHODS
 from cfl_cli.core.parallel import Workers, available_cores
+from cfl_cli.core.quick import dataclass
 from cfl_cli.core.settings import Settings
 from cfl_cli.jobs.search import gain, harms, is_clear
 from cfl_cli.jobs.trials import Folds, Trials

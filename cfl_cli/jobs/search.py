@@ -10,7 +10,7 @@ search's last move is taken back, and so on; if nothing wins, the start stays.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from math import inf
 from time import monotonic
 from typing import TypeAlias
@@ -19,6 +19,7 @@ import numpy as np
 
 from cfl_cli.core.arrays import Floats
 from cfl_cli.core.kinds import AUTO
+from cfl_cli.core.quick import dataclass
 from cfl_cli.core.settings import DEFAULT_GAMMA, Settings
 from cfl_cli.core.stages import Progress, Stage, Work
 from cfl_cli.schema.edit import Value

@@ -11,7 +11,7 @@ If the share of wrong cells is known, the sum of p_i given that share is no gues
 
 import json
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 
 import numpy as np
 import polars as pl
@@ -19,6 +19,7 @@ import polars as pl
 from cfl_cli import __version__
 from cfl_cli.core.arrays import Floats
 from cfl_cli.core.messages import count, did_you_mean, quote
+from cfl_cli.core.quick import dataclass
 from cfl_cli.core.shown import Shown
 from cfl_cli.core.wording import option
 from cfl_cli.errors import UsageError

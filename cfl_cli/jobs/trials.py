@@ -1,7 +1,6 @@
 """Settings tried on some rows of a table, and how well they predict the hidden ones' cells."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Self
 
 import numpy as np
@@ -9,6 +8,7 @@ import numpy as np
 from cfl_cli.core.arrays import Floats, Ints
 from cfl_cli.core.groups import ranks, sums_by
 from cfl_cli.core.parallel import Engine
+from cfl_cli.core.quick import dataclass
 from cfl_cli.core.settings import Settings
 from cfl_cli.core.stages import Progress, Stage, Stages, forecast
 from cfl_cli.estimators.graph import judge

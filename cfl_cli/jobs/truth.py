@@ -1,12 +1,12 @@
 """Columns that say what the values of CFs are: every cell's place in the domain."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 import polars as pl
 
 from cfl_cli.core.arrays import Ints
 from cfl_cli.core.messages import quote
+from cfl_cli.core.quick import dataclass
 from cfl_cli.schema.model import Complementary, Schema
 from cfl_cli.steps.causes import in_values
 from cfl_cli.steps.cells import Cells, Ruling, domain, taken_for_whole, usable_columns

@@ -12,7 +12,7 @@ drawn from the seed. The number of threads changes nothing; the clock decides on
 are made.
 """
 
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from math import inf
 from typing import Any
 
@@ -23,6 +23,7 @@ from cfl_cli.core.arrays import Floats
 from cfl_cli.core.entries import read_by
 from cfl_cli.core.kinds import AUTO, COUNT, Bounds, Number
 from cfl_cli.core.parallel import Workers, available_cores
+from cfl_cli.core.quick import dataclass
 from cfl_cli.core.settings import RunSettings, Settings
 from cfl_cli.core.shown import Shown
 from cfl_cli.core.stages import Expected, Progress, announce

@@ -1,7 +1,7 @@
 """What else to try on a table: which OFs to leave out, which other ways of blurring there are."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TypeAlias
 
 import numpy as np
@@ -11,6 +11,7 @@ from cfl_cli.core import draws
 from cfl_cli.core.arrays import Floats, Ints, Mask
 from cfl_cli.core.kinds import AUTO
 from cfl_cli.core.methods import METHODS
+from cfl_cli.core.quick import dataclass
 from cfl_cli.core.settings import Settings
 from cfl_cli.core.stages import Expected, Stage, Work
 from cfl_cli.jobs.cost import size_of

@@ -5,7 +5,6 @@ cells as long as no others are exact.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -13,6 +12,7 @@ import polars as pl
 
 from cfl_cli.core.arrays import Ints, Mask
 from cfl_cli.core.messages import quote
+from cfl_cli.core.quick import dataclass
 from cfl_cli.core.wording import command, option
 from cfl_cli.errors import DataError, SchemaError
 from cfl_cli.jobs.answers import Output

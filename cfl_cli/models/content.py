@@ -17,7 +17,7 @@ import os
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -26,6 +26,7 @@ import numpy as np
 from cfl_cli import __version__, estimators
 from cfl_cli.core.messages import quote
 from cfl_cli.core.methods import METHODS
+from cfl_cli.core.quick import dataclass
 from cfl_cli.core.state import DEEPEST, NAME, State, StateError
 from cfl_cli.errors import ResourceError
 from cfl_cli.models import safe_file

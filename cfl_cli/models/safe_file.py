@@ -16,7 +16,6 @@ import os
 import stat
 import weakref
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from math import prod
 from pathlib import Path
 from typing import IO, Any, NoReturn, TypeAlias
@@ -26,6 +25,7 @@ import numpy.typing as npt
 
 from cfl_cli import __version__
 from cfl_cli.core.messages import quote
+from cfl_cli.core.quick import dataclass
 from cfl_cli.core.state import StateError
 from cfl_cli.core.wording import command
 from cfl_cli.errors import DataError

@@ -1,8 +1,8 @@
 """What a file's columns say about each other: its decimal sign, and whether days come first."""
 
-from dataclasses import dataclass
 from functools import cached_property
 
+from cfl_cli.core.quick import dataclass
 from cfl_cli.texts.date_formats import COMPACT, formats
 from cfl_cli.texts.number_readings import Reading, readings
 from cfl_cli.texts.tally import Tally

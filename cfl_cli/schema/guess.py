@@ -1,10 +1,11 @@
 """What is guessed of one column: its entry in a schema, the evidence, and what stays doubtful."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from cfl_cli.core.messages import count, quote
+from cfl_cli.core.quick import dataclass
 from cfl_cli.texts import missing_codes
 from cfl_cli.texts.spellings import misspelt
 from cfl_cli.texts.tally import Tally

@@ -11,7 +11,7 @@ file, `columns.age.type` for Python.
 
 import os
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Annotated, Any, Literal, Self
 
 from pydantic import (
@@ -31,6 +31,7 @@ from pydantic import (
 from pydantic_core import InitErrorDetails
 
 from cfl_cli.core.messages import kind_of, quote
+from cfl_cli.core.quick import dataclass
 from cfl_cli.core.settings import RunSettings, Settings
 from cfl_cli.errors import SchemaError, UsageError
 from cfl_cli.schema import yaml_text

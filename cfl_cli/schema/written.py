@@ -1,10 +1,11 @@
 """Entries of a schema as YAML text: every text as it is, whatever characters it holds."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from cfl_cli.core.messages import printable
+from cfl_cli.core.quick import dataclass
 
 LONG_KEY = 1000  # YAML reads a key of up to 1024 characters by its colon alone
 

@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
 
@@ -11,6 +10,7 @@ import polars as pl
 
 from cfl_cli.core.arrays import Floats, Ints, Mask
 from cfl_cli.core.messages import count, did_you_mean, nearest
+from cfl_cli.core.quick import dataclass
 from cfl_cli.core.state import State, StateError
 from cfl_cli.schema.model import Complementary, Ordinary, Schema
 from cfl_cli.steps.findings import Finding, Patch, Problems, ignoring

@@ -3,10 +3,11 @@
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 
 from cfl_cli.core.messages import quote
+from cfl_cli.core.quick import dataclass
 from cfl_cli.schema.model import Complementary, Schema
 from cfl_cli.steps.causes import codes, folded, not_in_domain, pasteable, patched, spelled, take
 from cfl_cli.steps.cells import Cells, Ruling

@@ -7,12 +7,12 @@ A missing cell counts as the median, and as the middle of each circle, as far fr
 the opposite one. Days later than the fitted ones are usual; only earlier ones are counted.
 """
 
-from dataclasses import dataclass
 from typing import Self
 
 import numpy as np
 
 from cfl_cli.core.arrays import Floats
+from cfl_cli.core.quick import dataclass
 from cfl_cli.core.state import State, StateError
 from cfl_cli.schema.columns import Scale
 from cfl_cli.schema.model import Ordinary

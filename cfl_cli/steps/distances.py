@@ -1,12 +1,12 @@
 """Pairs of points, and the distances between them."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
 from cfl_cli.core.arrays import Floats, Ints, Singles
 from cfl_cli.core.parallel import slices
+from cfl_cli.core.quick import dataclass
 
 TIE = 1e-9  # distances closer than this, relatively, are one distance
 CELLS_AT_ONCE = 1 << 20  # how many numbers one temporary array may hold

@@ -9,7 +9,7 @@ not fit the schema are reported together.
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import cached_property
 from hashlib import sha256
 from typing import Any, TypeAlias
@@ -21,6 +21,7 @@ from cfl_cli.core.arrays import Floats, Ints, Mask
 from cfl_cli.core.exclusions import Mechanism
 from cfl_cli.core.groups import ranks
 from cfl_cli.core.known import Known
+from cfl_cli.core.quick import dataclass
 from cfl_cli.schema.model import Complementary, Schema
 from cfl_cli.steps import pitfalls
 from cfl_cli.steps.cells import (

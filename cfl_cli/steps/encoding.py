@@ -7,7 +7,7 @@ What the schema says already is not kept once more.
 """
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from functools import cached_property
 from typing import Any, TypeVar
 
@@ -16,6 +16,7 @@ import numpy as np
 from cfl_cli.core.arrays import Floats
 from cfl_cli.core.exclusions import Mechanism
 from cfl_cli.core.messages import quote
+from cfl_cli.core.quick import dataclass
 from cfl_cli.core.state import State, StateError
 from cfl_cli.schema.model import Complementary, Ordinary, Schema
 from cfl_cli.steps.cells import Cells, domain, kept_values

@@ -9,13 +9,14 @@ schema that mends it, as a JSON merge patch (RFC 7396): a key with null is remov
 
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, TypeAlias
 
 import polars as pl
 
 from cfl_cli.core.arrays import Mask
 from cfl_cli.core.messages import quote
+from cfl_cli.core.quick import dataclass
 from cfl_cli.errors import DataError
 from cfl_cli.schema.model import Schema
 

@@ -5,7 +5,7 @@ neighbors. So rows are laid out near those that are near them, and neighbors wit
 out. Neither changes a bit of a product: a row's sum runs over its neighbors, nearest first.
 """
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -14,6 +14,7 @@ import numpy.typing as npt
 from cfl_cli.core.arrays import Floats, Ints, Places, Singles
 from cfl_cli.core.parallel import Engine, filled
 from cfl_cli.core.portable import Own, leaned_on
+from cfl_cli.core.quick import dataclass
 
 if TYPE_CHECKING:
     import scipy.sparse as sp

@@ -13,7 +13,6 @@ with less effort and miss some points; how many is measured.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, Self
 
@@ -21,6 +20,7 @@ import numpy as np
 
 from cfl_cli.core.arrays import Floats, Ints
 from cfl_cli.core.parallel import Engine, slices
+from cfl_cli.core.quick import dataclass
 from cfl_cli.steps.distances import CELLS_AT_ONCE, TIE, Pairs, by_row, joined, measure, squares
 from cfl_cli.steps.near_lists import CROWD, Lists
 

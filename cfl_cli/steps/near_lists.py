@@ -10,7 +10,7 @@ effort 1 the answer is exact, and below that some points may be missed.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
@@ -18,6 +18,7 @@ import numpy as np
 from cfl_cli.core.arrays import Floats, Ints, Mask, Singles
 from cfl_cli.core.parallel import Engine, filled, slices
 from cfl_cli.core.portable import NOTHING, shifted
+from cfl_cli.core.quick import dataclass
 from cfl_cli.steps.distances import CELLS_AT_ONCE, Pairs, by_row, measure, squares
 
 EPSILON = float(np.finfo(np.float32).eps)

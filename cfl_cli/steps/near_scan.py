@@ -4,11 +4,10 @@ Of points whose neighbors are beyond doubt, these come back at once; of others, 
 matter, measured as the plain search does: so that equal distances are told from unequal ones alike.
 """
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from cfl_cli.core.arrays import Floats, Ints
+from cfl_cli.core.quick import dataclass
 from cfl_cli.steps.compiled import kernel
 from cfl_cli.steps.distances import TIE, Pairs, measure
 from cfl_cli.steps.near_lists import CROWD, Lists

@@ -14,7 +14,7 @@ it matters most: a shell of several groups, which must be seen whole, is searche
 """
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import chain
 from typing import Any, Self
 
@@ -24,6 +24,7 @@ from cfl_cli.core.arrays import Floats, Ints, Mask, Places
 from cfl_cli.core.draws import Bits, draw, hash_rows
 from cfl_cli.core.parallel import Engine, filled, slices
 from cfl_cli.core.portable import NOTHING
+from cfl_cli.core.quick import dataclass
 from cfl_cli.steps.distances import CELLS_AT_ONCE, TIE, Pairs
 from cfl_cli.steps.near import Index, Searcher
 from cfl_cli.steps.near_scan import scan

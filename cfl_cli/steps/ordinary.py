@@ -11,12 +11,12 @@ A later number may lie outside low to high, and its feature outside 0 to 1, by F
 that of a robust column may not.
 """
 
-from dataclasses import dataclass
 from typing import Any, Self, TypeAlias
 
 import numpy as np
 
 from cfl_cli.core.arrays import Floats, Ints
+from cfl_cli.core.quick import dataclass
 from cfl_cli.core.state import State, StateError
 from cfl_cli.schema.columns import Scale
 from cfl_cli.schema.model import Ordinary, Schema

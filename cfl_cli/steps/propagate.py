@@ -17,7 +17,6 @@ precision to see and yet add up.
 """
 
 from collections.abc import Callable, Collection
-from dataclasses import dataclass
 from time import monotonic
 
 import numpy as np
@@ -26,6 +25,7 @@ from cfl_cli.core.arrays import Floats, Ints, Mask
 from cfl_cli.core.blocks import columns
 from cfl_cli.core.parallel import Engine, Result
 from cfl_cli.core.portable import Own
+from cfl_cli.core.quick import dataclass
 from cfl_cli.steps.flow import CELLS_AT_ONCE, Graph
 from cfl_cli.steps.walk_kernels import Begin, Copy, End, Kind, Motion, Numbers, Piece, Step, Stop
 

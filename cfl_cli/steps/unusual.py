@@ -19,11 +19,12 @@ N₂ it is exact for one category: all of its x cells are new with a probability
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from math import exp, inf, lgamma
 from typing import Self
 
 from cfl_cli.core.messages import count, quote
+from cfl_cli.core.quick import dataclass
 
 LEVEL = 0.0002  # how often a batch of rows like the fitted ones may be flagged, over all OFs
 FARTHEST = 1e6  # of features, in widths of the fitted range: squared distances must be finite

@@ -1,7 +1,7 @@
 """What a walk does to the rows at some places: kernels, for any engine."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Any, Self, TypeAlias
 
 import numpy as np
@@ -12,6 +12,7 @@ from cfl_cli.core.blocks import normalise, sizes, start
 from cfl_cli.core.parallel import Engine
 from cfl_cli.core.portable import NOTHING, Own, lasting
 from cfl_cli.core.posterior import Fallback, posterior
+from cfl_cli.core.quick import dataclass
 from cfl_cli.steps.compiled import kernel
 from cfl_cli.steps.flow import Graph
 

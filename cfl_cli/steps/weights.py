@@ -20,7 +20,7 @@ import signal
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Self
 
@@ -29,6 +29,7 @@ import numpy as np
 from cfl_cli.core.arrays import Floats, Ints, Mask, Places, Singles
 from cfl_cli.core.parallel import Engine, interrupts_wait, slices
 from cfl_cli.core.portable import NOTHING, shifted
+from cfl_cli.core.quick import dataclass
 from cfl_cli.core.wording import option
 from cfl_cli.errors import ResourceError
 from cfl_cli.steps.support import first_support

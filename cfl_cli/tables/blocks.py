@@ -6,8 +6,9 @@ table is refused as one that is read whole: for the same causes, in the same wor
 
 from collections.abc import Collection, Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
+from cfl_cli.core.quick import dataclass
 from cfl_cli.errors import DataError, UsageError
 from cfl_cli.tables.codec import (
     Contents,

@@ -1,9 +1,10 @@
 """How a delimited text is written, as options and schemas say it in words."""
 
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from typing import Self
 
 from cfl_cli.core.messages import quote
+from cfl_cli.core.quick import dataclass
 from cfl_cli.errors import UsageError
 from cfl_cli.tables.codec import ReadOptions
 from cfl_cli.tables.csv_choices import FILL, NONE, RETURNS, YES

@@ -1,13 +1,13 @@
 """What a delimited text consists of: signs, records, and stretches that are not records."""
 
 import sys
-from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from cfl_cli.core.arrays import Ints, Mask
+from cfl_cli.core.quick import dataclass
 
 Bytes = npt.NDArray[np.uint8]
 

@@ -2,12 +2,12 @@
 
 import csv
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 
 import numpy as np
 
 from cfl_cli.core.arrays import Mask
 from cfl_cli.core.messages import count
+from cfl_cli.core.quick import dataclass
 from cfl_cli.errors import DataError
 from cfl_cli.tables.codec import ReadOptions, Reject
 from cfl_cli.tables.csv_dialect import Dialect

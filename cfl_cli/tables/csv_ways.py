@@ -6,10 +6,10 @@ What is proposed is tried on the beginning of the table first, so that nobody ty
 import re
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 from statistics import median
 
+from cfl_cli.core.quick import dataclass
 from cfl_cli.tables.csv_choices import YES
 from cfl_cli.tables.csv_escapes import split, unlimited
 from cfl_cli.tables.csv_records import BEHIND, OPEN, WITHIN, Records, Signs

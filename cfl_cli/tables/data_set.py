@@ -6,13 +6,14 @@ A partition is of whole numbers if all its values are, written as programs write
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import islice
 from typing import IO, Any
 
 import pyarrow as pa
 
 from cfl_cli.core.messages import quote
+from cfl_cli.core.quick import dataclass
 from cfl_cli.errors import PROBLEMS_SHOWN, DataError
 from cfl_cli.tables import columnar
 from cfl_cli.tables.codec import Contents, Layout, ReadOptions, Table, WriteOptions, Writer

@@ -6,11 +6,11 @@ import re
 import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from itertools import chain
 from typing import Self
 
 from cfl_cli.core.messages import quote
+from cfl_cli.core.quick import dataclass
 from cfl_cli.errors import DataError, ResourceError, UsageError
 from cfl_cli.tables import guess_encoding
 from cfl_cli.tables.csv_choices import YES

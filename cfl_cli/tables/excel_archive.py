@@ -7,10 +7,10 @@ import zipfile
 import zlib
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pyexpat import ExpatError, ParserCreate
 from typing import Any, NamedTuple, Self, TypeAlias
 
+from cfl_cli.core.quick import dataclass
 from cfl_cli.errors import DataError, ResourceError
 from cfl_cli.tables.source import roomy
 

@@ -2,12 +2,14 @@
 
 from array import array
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import IntEnum
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 import numpy.typing as npt
+
+from cfl_cli.core.quick import dataclass
 
 MOST_ROWS, MOST_COLUMNS = 1 << 20, 1 << 14  # that a sheet has
 SHOWN = 3  # cells, rows or ranges that a message names

@@ -2,9 +2,9 @@
 
 import math
 import re
-from dataclasses import dataclass
 from functools import cached_property
 
+from cfl_cli.core.quick import dataclass
 from cfl_cli.errors import DataError
 from cfl_cli.tables.excel_archive import Archive, Attributes, Handlers
 from cfl_cli.tables.excel_grid import MOST_COLUMNS, Grid, Kind, Merge, Sheet, Spot

@@ -5,13 +5,13 @@ A column of numbers, truth values or dates keeps its type; whatever is mixed bec
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 import polars as pl
 
 from cfl_cli.core.messages import count, quote
+from cfl_cli.core.quick import dataclass
 from cfl_cli.errors import DataError, ResourceError
 from cfl_cli.tables.codec import CellNote, ReadOptions, Table
 from cfl_cli.tables.excel_formats import DAY

@@ -3,10 +3,10 @@
 import math
 import posixpath
 import re
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cached_property
 
+from cfl_cli.core.quick import dataclass
 from cfl_cli.errors import DataError
 from cfl_cli.tables.excel_archive import Archive, Attributes, Handlers, unescaped
 from cfl_cli.tables.excel_formats import BUILT_IN, DAY, Shown, moment, shown_by

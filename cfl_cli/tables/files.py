@@ -10,13 +10,13 @@ import os
 import sys
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext, suppress
-from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 from typing import IO, Any, Protocol, Self
 
 from cfl_cli.core import leaving
 from cfl_cli.core.messages import STDOUT_CLOSED
+from cfl_cli.core.quick import dataclass
 from cfl_cli.core.undisturbed import undisturbed
 from cfl_cli.core.wording import option
 from cfl_cli.errors import DataError, ResourceError, UsageError

@@ -6,11 +6,11 @@ that stand in the names of folders are not repeated in the files.
 
 import json
 from collections.abc import Iterator
-from dataclasses import dataclass
 from itertools import count
 from typing import Any
 
 from cfl_cli.core.messages import quote
+from cfl_cli.core.quick import dataclass
 from cfl_cli.errors import DataError
 from cfl_cli.tables import frames
 from cfl_cli.tables.codec import Layout, Table, WriteOptions, Writer, codec_of

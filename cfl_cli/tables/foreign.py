@@ -1,9 +1,9 @@
 """What a file is that is not the table, or the schema, that it should be: by its first bytes."""
 
 import re
-from dataclasses import dataclass
 from pathlib import Path
 
+from cfl_cli.core.quick import dataclass
 from cfl_cli.tables import compression, formats
 
 HEAD = 512  # bytes that show what a file is

@@ -5,11 +5,11 @@ A new format is one entry in `KINDS` and the module named there, with the functi
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, get_args
 
 from cfl_cli.core.messages import did_you_mean, quote
+from cfl_cli.core.quick import dataclass
 from cfl_cli.errors import UsageError
 
 Packing = Literal["gz", "zst"]

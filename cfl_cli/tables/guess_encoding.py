@@ -14,7 +14,8 @@ Otherwise nothing is guessed.
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+
+from cfl_cli.core.quick import dataclass
 
 WORD = re.compile(rb"(?<![\x40-\xff])[\x40-\x7f]*[\x80-\xff][\x40-\xff]*")
 MANY = 5_000  # different words that are enough to judge by

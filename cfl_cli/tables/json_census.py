@@ -7,13 +7,14 @@ blocks are parsed twice.
 import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from itertools import compress
 from typing import Any, NamedTuple
 
 import polars as pl
 
 from cfl_cli.core.messages import quote
+from cfl_cli.core.quick import dataclass
 from cfl_cli.errors import PROBLEMS_SHOWN, DataError
 from cfl_cli.tables import encodings, json_columns
 from cfl_cli.tables.codec import ReadOptions, Reject, Table

@@ -8,10 +8,12 @@ Their cells are text.
 import json
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 import polars as pl
+
+from cfl_cli.core.quick import dataclass
 
 DIGITS = 17  # what a double holds; a number with more of them is not read as one
 LONGEST = 20  # characters of a whole number of 64 bits

@@ -2,10 +2,11 @@
 
 import os
 import re
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Self
 
+from cfl_cli.core.quick import dataclass
 from cfl_cli.errors import UsageError
 from cfl_cli.tables import files, foreign, formats
 from cfl_cli.tables.formats import FORMATS, Format

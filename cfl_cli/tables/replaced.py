@@ -6,9 +6,10 @@ An old file keeps a second name until all files of a run are in their places.
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 
+from cfl_cli.core.quick import dataclass
 from cfl_cli.tables import temporary
 
 

@@ -10,13 +10,14 @@ import csv
 import io
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import islice
 from types import MappingProxyType
 
 import numpy as np
 
 from cfl_cli.core.messages import count, quote
+from cfl_cli.core.quick import dataclass
 from cfl_cli.errors import DataError
 from cfl_cli.tables import guess_encoding
 from cfl_cli.tables.csv_choices import NONE, YES

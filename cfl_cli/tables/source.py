@@ -8,10 +8,11 @@ import io
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import IO, Any, Self, cast
 
 from cfl_cli.core import budget
+from cfl_cli.core.quick import dataclass
 from cfl_cli.errors import DataError
 from cfl_cli.tables import compression, files, foreign, formats, spool
 from cfl_cli.tables.encodings import exhaust

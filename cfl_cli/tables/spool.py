@@ -5,10 +5,10 @@ import os
 import tempfile
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Self
 
+from cfl_cli.core.quick import dataclass
 from cfl_cli.tables.files import Raw, reading, standard_input, writing
 
 CHUNK = 1 << 18  # bytes copied at once

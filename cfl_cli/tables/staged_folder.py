@@ -12,11 +12,12 @@ import os
 import secrets
 import shutil
 from contextlib import AbstractContextManager, suppress
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import Any, Self
 
 from cfl_cli.core import leaving
+from cfl_cli.core.quick import dataclass
 from cfl_cli.errors import UsageError
 from cfl_cli.tables import folder
 from cfl_cli.tables.files import Raw, writing

@@ -6,7 +6,7 @@ its cells are copied to a file without a name, as the strict reader gives them.
 
 from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cache
 from mmap import ACCESS_READ, mmap
 from pathlib import Path
@@ -14,6 +14,7 @@ from typing import Any
 
 import polars as pl
 
+from cfl_cli.core.quick import dataclass
 from cfl_cli.tables import frames
 from cfl_cli.tables.blocks import BLOCK, Blocks, reading, regrouped
 from cfl_cli.tables.codec import Table

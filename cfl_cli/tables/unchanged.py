@@ -4,9 +4,8 @@ A file that has the bytes that were written need not be read. Otherwise the cell
 so that a table which was saved again, quoted or packed in another way, is still the same.
 """
 
-from dataclasses import dataclass
-
 from cfl_cli.core.messages import count, quote
+from cfl_cli.core.quick import dataclass
 from cfl_cli.tables.blocks import reading
 from cfl_cli.tables.place import Place
 from cfl_cli.tables.written import TableContent, sums_of

@@ -1,8 +1,9 @@
 """What a report says of the table that it belongs to, so that damage and mixed pairs are seen."""
 
 import hashlib
-from dataclasses import dataclass
 from typing import IO
+
+from cfl_cli.core.quick import dataclass
 
 CHUNK = 1 << 20
 

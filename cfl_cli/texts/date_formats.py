@@ -2,12 +2,12 @@
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from datetime import date
 from functools import cache, lru_cache
 
 import polars as pl
 
+from cfl_cli.core.quick import dataclass
 from cfl_cli.texts.dates import ISO, NUMBERS, days
 from cfl_cli.texts.tally import Tally
 

@@ -9,10 +9,11 @@ not. Its level is 0 in the middle and ±5 at the ends:
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 from unicodedata import category, normalize
+
+from cfl_cli.core.quick import dataclass
 
 FEWEST, MOST = 3, 12  # texts of such a scale
 PLACES = {5: (-5.0, -2.0, 0.0, 2.0, 5.0), 7: (-5.0, -2.0, -1.0, 0.0, 1.0, 2.0, 5.0)}

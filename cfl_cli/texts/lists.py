@@ -2,9 +2,9 @@
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cached_property
 
+from cfl_cli.core.quick import dataclass
 from cfl_cli.texts.tally import BLANKS, Tally
 from cfl_cli.texts.words import words
 

@@ -2,8 +2,8 @@
 
 import re
 from collections.abc import Collection
-from dataclasses import dataclass
 
+from cfl_cli.core.quick import dataclass
 from cfl_cli.texts.tally import BLANKS, Tally
 
 _MARK = re.compile(

@@ -2,8 +2,8 @@
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 
+from cfl_cli.core.quick import dataclass
 from cfl_cli.texts.numbers import MINUS
 from cfl_cli.texts.tally import BLANKS, LONGEST, Tally
 from cfl_cli.texts.words import words

@@ -2,8 +2,8 @@
 
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
+from cfl_cli.core.quick import dataclass
 from cfl_cli.texts import bands, degrees
 from cfl_cli.texts.scale_words import SCALES, WEEKDAYS
 from cfl_cli.texts.tally import Tally

@@ -1,11 +1,11 @@
 """Numbers that stand for a missing value, such as 999 and −9: far outside the others."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
+from cfl_cli.core.quick import dataclass
 from cfl_cli.texts.tally import Tally
 
 OUTERMOST = 3  # values of each end that are looked at

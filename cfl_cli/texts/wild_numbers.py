@@ -8,10 +8,10 @@ At most a thousandth of the cells are wild, or three in a short column. A column
 tenths of the others hold one number has none: what it says, it says by being another number.
 """
 
-from dataclasses import dataclass
-
 import numpy as np
 import numpy.typing as npt
+
+from cfl_cli.core.quick import dataclass
 
 SQUEEZED = 0.2  # of the range: a rest that takes up less is wasted
 GAP = 2.0  # times the rest

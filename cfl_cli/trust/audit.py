@@ -17,9 +17,9 @@ where a and b are the sides of the two intervals that face each other. This is t
 a difference; two intervals that just touch are farther apart.
 """
 
-from dataclasses import dataclass
 from math import ceil, floor, hypot
 
+from cfl_cli.core.quick import dataclass
 from cfl_cli.trust.intervals import Interval, wilson
 
 WIDTH = 0.05  # of the interval that `more_rows` aims at

@@ -3,9 +3,8 @@
 A figure whose assumption the cells themselves refute is worse than none: it is left out.
 """
 
-from dataclasses import dataclass
-
 from cfl_cli.core.exclusions import Mechanism
+from cfl_cli.core.quick import dataclass
 from cfl_cli.core.wording import STORED, option
 from cfl_cli.trust.heldout import HeldOut
 

@@ -6,8 +6,9 @@ What was flagged at fitting is a fact of the model and stays: a batch raises onl
 """
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
+from cfl_cli.core.quick import dataclass
 from cfl_cli.core.wording import STORED, command
 from cfl_cli.estimators.interface import Estimate, Power
 from cfl_cli.steps.encode import Encoded

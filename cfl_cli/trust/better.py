@@ -19,7 +19,6 @@ these, none missed fewer of the CFs that are truly better. It was settled for th
 that choose by hidden cells when to stop lean on these, and noise passes more often there.
 """
 
-from dataclasses import dataclass
 from typing import Self
 
 import numpy as np
@@ -27,6 +26,7 @@ import numpy as np
 from cfl_cli.core.arrays import Floats, Ints, Mask
 from cfl_cli.core.exclusions import Mechanism
 from cfl_cli.core.log_score import LEAST_MASS
+from cfl_cli.core.quick import dataclass
 
 ONE_SIDED = 1.645  # standard errors, for 95 %, where only too high an estimate would do harm
 PARTS = 5  # of the hidden rows, each with shares from the cells of the others

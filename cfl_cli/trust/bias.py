@@ -21,7 +21,6 @@ Under a mechanism, or where answers are not the most confident candidate, bounds
 `_of_any_rule`.
 """
 
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Self
 
@@ -31,6 +30,7 @@ from cfl_cli.core.arrays import Floats, Ints, Mask
 from cfl_cli.core.known import Rule
 from cfl_cli.core.parallel import slices
 from cfl_cli.core.posterior import most_confident
+from cfl_cli.core.quick import dataclass
 from cfl_cli.core.uniformity import MOST_BIAS
 from cfl_cli.trust.heldout import NUMBERS_AT_ONCE
 from cfl_cli.trust.hidden_cells import HiddenCells

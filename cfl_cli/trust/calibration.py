@@ -8,12 +8,11 @@ how confident its answer is and whether it is right. In a bin of confidence,
 Exact cells are left aside.
 """
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from cfl_cli.core.arrays import Floats, Ints, Mask
 from cfl_cli.core.groups import sums_by
+from cfl_cli.core.quick import dataclass
 from cfl_cli.trust.intervals import Interval
 from cfl_cli.trust.possible_cells import PossibleAnswers, sums
 

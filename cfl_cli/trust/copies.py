@@ -27,7 +27,6 @@ then in rows a little farther away too: q is raised by as much as these agree mo
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from math import log
 from typing import Self
@@ -39,6 +38,7 @@ from cfl_cli.core.arrays import Floats, Ints, Mask
 from cfl_cli.core.exclusions import distinct
 from cfl_cli.core.known import Known
 from cfl_cli.core.parallel import Engine
+from cfl_cli.core.quick import dataclass
 from cfl_cli.trust.clusters import Points
 
 LEVEL = 0.001  # how often a table without copies may look as if it had some

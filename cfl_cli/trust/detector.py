@@ -13,7 +13,7 @@ M ≥ c·C, after which M_f starts anew from 0, and C CFs, however these depend 
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from math import exp, fsum, log
 from typing import Annotated
 
@@ -22,6 +22,7 @@ from pydantic import Field
 
 from cfl_cli.core.arrays import Floats, Ints
 from cfl_cli.core.groups import sums_by
+from cfl_cli.core.quick import dataclass
 
 BETS = (1 / 16, 1 / 8, 1 / 4, 1 / 2)  # with 1/32 and 3/4 beside them, delays are the same
 ALARM = 5000  # for each CF: one false alarm in so many batches, at most

@@ -14,14 +14,13 @@ the confidences, w the weights of the hidden rows and u = 1/n that of each row i
     variance = Var(e) + Σ u²·(q − 2·d·d̄ + d̄²) − 2 Σ w·u·(e − ē)(d − d̄)        but at least Var(e)
 """
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from cfl_cli.core.arrays import Floats, Ints, Mask
 from cfl_cli.core.known import Rule
 from cfl_cli.core.parallel import slices
 from cfl_cli.core.posterior import most_confident
+from cfl_cli.core.quick import dataclass
 from cfl_cli.trust.hidden_cells import HiddenCells
 from cfl_cli.trust.intervals import NORMAL, Interval, PooledEstimate
 from cfl_cli.trust.possible_cells import PossibleCells

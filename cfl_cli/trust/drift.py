@@ -7,13 +7,13 @@ batch would have shown. `reference` has the limits, `detector` what is made of m
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from math import log, sqrt
 
 import numpy as np
 
 from cfl_cli.core.arrays import Floats, Ints
 from cfl_cli.core.groups import sums_by
+from cfl_cli.core.quick import dataclass
 from cfl_cli.trust.detector import ALARM, BETS, BatchEvidence
 from cfl_cli.trust.drift_figures import Drift
 from cfl_cli.trust.hidden_cells import HiddenCells

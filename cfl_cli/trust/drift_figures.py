@@ -1,6 +1,6 @@
 """What a report holds of a batch's cells beside those at fitting: see `drift`, which finds it."""
 
-from dataclasses import dataclass
+from cfl_cli.core.quick import dataclass
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,6 @@ which of the other candidates is the true one where the first is ruled out. One 
 accuracy = P_1 + e_1 · a_2 / Σ_{r>1} a_r, with e_1 how often the first value is ruled out.
 """
 
-from dataclasses import dataclass
 from typing import Self
 
 import numpy as np
@@ -21,6 +20,7 @@ import numpy as np
 from cfl_cli.core.arrays import Floats, Ints, Mask
 from cfl_cli.core.draws import hash_rows
 from cfl_cli.core.known import LEAST_EXACT, Rule
+from cfl_cli.core.quick import dataclass
 from cfl_cli.trust.hidden_cells import HiddenCells
 from cfl_cli.trust.intervals import Interval, wilson
 

@@ -11,7 +11,6 @@ right. Rows are pooled with their exclusions as weights.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -21,6 +20,7 @@ from cfl_cli.core.known import Rule
 from cfl_cli.core.log_score import LEAST_MASS, log_scores
 from cfl_cli.core.parallel import slices
 from cfl_cli.core.posterior import most_confident
+from cfl_cli.core.quick import dataclass
 from cfl_cli.trust.better import ONE_SIDED, Footing
 from cfl_cli.trust.calibration import LEAST_CELLS, Calibration, Tally
 from cfl_cli.trust.hidden_cells import HiddenCells

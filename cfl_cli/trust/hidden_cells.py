@@ -1,6 +1,5 @@
 """The hidden cells of one CF beside what was said of them: all figures without truth need both."""
 
-from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
@@ -8,6 +7,7 @@ import numpy as np
 from cfl_cli.core.arrays import Floats, Ints, Mask
 from cfl_cli.core.exclusions import Mechanism
 from cfl_cli.core.groups import ranks
+from cfl_cli.core.quick import dataclass
 from cfl_cli.trust.intervals import NORMAL
 
 

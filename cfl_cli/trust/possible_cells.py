@@ -10,7 +10,6 @@ independent of all else, and distributed as in the whole table. The possible cel
 listed while they are few, else drawn at random.
 """
 
-from dataclasses import dataclass
 from itertools import combinations
 from math import comb
 from typing import Self
@@ -21,6 +20,7 @@ from cfl_cli.core.arrays import Floats, Ints, Mask
 from cfl_cli.core.exclusions import Mechanism
 from cfl_cli.core.known import Rule
 from cfl_cli.core.posterior import most_confident
+from cfl_cli.core.quick import dataclass
 
 LISTED = 128  # possible cells of a row, at most, that are gone through one by one
 DRAWN = 16  # cells, at least, that are drawn at random for each row otherwise …

@@ -13,7 +13,7 @@ have has no limit, and is left out.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, fields
 from math import fsum, isfinite, sqrt
 from statistics import NormalDist
 from typing import Any
@@ -22,6 +22,7 @@ import numpy as np
 
 from cfl_cli.core.arrays import Floats, Ints, Mask
 from cfl_cli.core.groups import ranks, sums_by
+from cfl_cli.core.quick import dataclass
 from cfl_cli.core.state import StateError
 from cfl_cli.core.wording import STORED, option
 from cfl_cli.trust.heldout import scores

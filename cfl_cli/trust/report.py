@@ -8,12 +8,13 @@ A new figure is a field of `ColumnReport`; `verdict` fills it in, and `cli/show/
 import hashlib
 import json
 from collections.abc import Collection, Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, field
 from typing import Annotated, Any, ClassVar, TypeAlias
 
 from pydantic import ConfigDict, Field, TypeAdapter, ValidationError
 
 from cfl_cli.core.messages import count
+from cfl_cli.core.quick import dataclass
 from cfl_cli.core.shown import Shown
 from cfl_cli.core.wording import STORED, option
 from cfl_cli.errors import DataError

@@ -20,13 +20,13 @@ Only the priors of hidden rows were made without the rows' own cells; what is le
 much. What is said of such a row is the mean of hidden rows that look as suspect in the estimate.
 """
 
-from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 
 from cfl_cli.core.arrays import Floats, Ints, Mask
 from cfl_cli.core.log_score import LEAST_MASS
+from cfl_cli.core.quick import dataclass
 from cfl_cli.trust.wrong_cells import USUAL, GuessedShares
 
 LISTED = 0.01  # of a CF's cells, at most …

@@ -11,10 +11,10 @@ whatever the exclusions; then the others in this order.
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from enum import StrEnum
 
 from cfl_cli.core.messages import count
+from cfl_cli.core.quick import dataclass
 from cfl_cli.core.wording import STORED, command, option
 from cfl_cli.trust.basis import AUDIT, EXACT_CELLS
 from cfl_cli.trust.intervals import Interval

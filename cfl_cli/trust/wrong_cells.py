@@ -20,12 +20,11 @@ With values alike, a cell of s exclusions says I(ε) = KL(ε ‖ s/K) about its 
 of two Bernoulli distributions, instead of I(0) = −log(1 − s/K).
 """
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from cfl_cli.core.arrays import Floats
 from cfl_cli.core.exclusions import divergence
+from cfl_cli.core.quick import dataclass
 from cfl_cli.trust.hidden_cells import HiddenCells
 
 SUREST = 0.1  # of the rows: fewer leave more to chance, more are less sure

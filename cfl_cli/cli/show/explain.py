@@ -1,7 +1,6 @@
 """The page of an explanation: for each CF the answer, the neighbors and what moved it."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from math import exp
 from typing import Any, TypeAlias
 
@@ -9,6 +8,7 @@ from cfl_cli.cli.show.neighbors import cells_section, neighbors_section
 from cfl_cli.cli.show.page import Field as AnyField
 from cfl_cli.cli.show.page import Page, Section
 from cfl_cli.core.messages import count, either, printable
+from cfl_cli.core.quick import dataclass
 from cfl_cli.jobs.explanation import Cell, CfExplained, Contribution, Explanation
 
 HAVE_NEIGHBORS = ("graph", "ipal")

@@ -2,13 +2,14 @@
 
 import json
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from typing import TypeAlias
 
 from cfl_cli import __version__
 from cfl_cli.cli.show.page import Field as AnyField
 from cfl_cli.cli.show.page import Page
 from cfl_cli.core.messages import count, printable
+from cfl_cli.core.quick import dataclass
 from cfl_cli.trust.calibration import HEIGHTS
 from cfl_cli.trust.history import CfLine, History, Line
 

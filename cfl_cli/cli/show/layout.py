@@ -4,7 +4,6 @@ import csv
 import io
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from rich.cells import cell_len
@@ -13,6 +12,7 @@ from rich.table import Table
 from rich.text import Text
 
 from cfl_cli.cli.show.page import Field, Page, Section
+from cfl_cli.core.quick import dataclass
 
 PIPE_WIDTH = 120  # of a table that does not go to a terminal
 NARROWEST = 40  # below, the terminal may wrap lines rather than we drop facts

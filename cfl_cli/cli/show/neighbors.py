@@ -1,12 +1,12 @@
 """The neighbors of an explained row: whom it leans on, what they say, and their OFs beside its."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from cfl_cli.cli.show.page import Dot, Section, Surroundings
 from cfl_cli.cli.show.page import Field as AnyField
 from cfl_cli.core.messages import count, printable
+from cfl_cli.core.quick import dataclass
 from cfl_cli.jobs.explanation import CfExplained, Explanation, Near, Neighbor, Said
 
 SHOWN = 10  # neighbors, at most; JSON has all

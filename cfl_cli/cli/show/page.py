@@ -1,8 +1,10 @@
 """A page of facts: what a command has to show, before it becomes text in any format."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
+
+from cfl_cli.core.quick import dataclass
 
 if TYPE_CHECKING:  # help needs pages, and nothing heavy
     from cfl_cli.trust.intervals import Interval

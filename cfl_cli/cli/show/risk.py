@@ -1,12 +1,13 @@
 """The page of what an attacker would learn: each CF, what carries it, and what would help."""
 
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from typing import Any, TypeAlias
 
 from cfl_cli.cli.show.page import Field as AnyField
 from cfl_cli.cli.show.page import Page, Section, interval_text
 from cfl_cli.core.messages import count, printable
+from cfl_cli.core.quick import dataclass
 from cfl_cli.jobs.otherwise import Otherwise
 from cfl_cli.jobs.risk import ColumnRisk, FeatureRisk, Risk
 from cfl_cli.trust.coarser import RARE

@@ -5,7 +5,6 @@ Then the cells that fit least of all others, a line each. There are such in ever
 
 import json
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import TypeAlias
 
 import polars as pl
@@ -14,6 +13,7 @@ from cfl_cli import __version__
 from cfl_cli.cli.show.page import Field as AnyField
 from cfl_cli.cli.show.page import Page
 from cfl_cli.core.messages import count, printable
+from cfl_cli.core.quick import dataclass
 from cfl_cli.jobs.diagnostics import (
     DOUBTFUL_CELL,
     FALLBACK,

@@ -1,12 +1,13 @@
 """The page of scores against the truth: a line for each CF, then one for the mean."""
 
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, fields
 from typing import TypeAlias
 
 from cfl_cli.cli.show.page import Field as AnyField
 from cfl_cli.cli.show.page import Page
 from cfl_cli.core.messages import count, printable
+from cfl_cli.core.quick import dataclass
 from cfl_cli.jobs.evaluate import ColumnScores, Evaluation, Scores
 from cfl_cli.trust.scores import CLIP
 

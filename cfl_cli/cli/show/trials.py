@@ -6,13 +6,14 @@ bytes.
 
 import json
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from typing import TypeAlias
 
 from cfl_cli import __version__
 from cfl_cli.cli.show.page import Field as AnyField
 from cfl_cli.cli.show.page import Page
 from cfl_cli.core.messages import count
+from cfl_cli.core.quick import dataclass
 from cfl_cli.jobs.search import Trial
 from cfl_cli.jobs.tune import Tuning
 from cfl_cli.schema.edit import Value, spelled

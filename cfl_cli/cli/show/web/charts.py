@@ -4,9 +4,9 @@ Drawings are 320 wide, those in a row of a table 160; y grows downward. Markup i
 """
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from math import ceil, floor, log, log10
 
+from cfl_cli.core.quick import dataclass
 from cfl_cli.trust.intervals import Interval
 
 ROW, MARGIN = 160, 5  # width of a drawing in a row, and what is left free on either side

@@ -1,12 +1,12 @@
 """Drawings of a course: steps against the held-out score, and batches against accuracy and loss."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from cfl_cli.cli.show.history import CfCourse, odds
 from cfl_cli.cli.show.web import charts, numbers
 from cfl_cli.cli.show.web.charts import LEFT, QUARTERS, RIGHT, TOP, Axis, Point, Tick
 from cfl_cli.cli.show.web.plots import BOTTOM
+from cfl_cli.core.quick import dataclass
 from cfl_cli.estimators.interface import Tried
 from cfl_cli.trust.history import CfLine
 from cfl_cli.trust.report import ColumnReport

@@ -1,7 +1,6 @@
 """What a page says of one CF below the table."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 from cfl_cli.cli.show.history import CfCourse
 from cfl_cli.cli.show.notes import of_column
@@ -10,6 +9,7 @@ from cfl_cli.cli.show.web.courses import Course, Drifted, drifted, tried
 from cfl_cli.cli.show.web.names import Name, Piece, name_of, sentence, visible
 from cfl_cli.cli.show.web.overview import Judged, accuracy_text
 from cfl_cli.cli.show.web.plots import Covered, Reliability
+from cfl_cli.core.quick import dataclass
 from cfl_cli.trust.report import ColumnReport, Report, ValueShare
 
 OPEN = 5  # CFs whose sections are open from the start, at most

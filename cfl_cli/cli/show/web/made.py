@@ -1,9 +1,8 @@
 """How a report was made: settings, versions, checksums, warnings, times."""
 
-from dataclasses import dataclass
-
 from cfl_cli.cli.show.web import numbers
 from cfl_cli.cli.show.web.names import Piece, sentence, visible
+from cfl_cli.core.quick import dataclass
 from cfl_cli.trust.report import Report, SettingValue, Sources
 
 Facts = tuple[tuple[str, str], ...]

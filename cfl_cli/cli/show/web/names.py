@@ -3,8 +3,9 @@
 import re
 import unicodedata
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
+
+from cfl_cli.core.quick import dataclass
 
 INTERVAL = re.compile(r"\((\d+) to (\d+)\)")  # which no line is to be broken in
 LONGEST = 60  # letters that are shown at once

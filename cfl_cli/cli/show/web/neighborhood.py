@@ -1,12 +1,12 @@
 """A small picture of the neighbors of a row: near what is near, large what weighs much."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 from cfl_cli.cli.show.page import Dot, Surroundings
 from cfl_cli.cli.show.web.charts import LETTER, LINE, rounded
 from cfl_cli.cli.show.web.names import Name, name_of
 from cfl_cli.cli.show.web.numbers import percent
+from cfl_cli.core.quick import dataclass
 
 SIZE = 320  # of the square
 REACH = 128  # from its middle to the farthest neighbor

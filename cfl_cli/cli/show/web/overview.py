@@ -1,13 +1,13 @@
 """All CFs at a glance: sentences by what to do with them, and one table."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
 from cfl_cli.cli.show.notes import fired, of_all, of_rows
 from cfl_cli.cli.show.web import charts, numbers
 from cfl_cli.cli.show.web.charts import EntropyBar, Whisker
 from cfl_cli.cli.show.web.names import Name, Piece, name_of, sentence, visible
 from cfl_cli.core.messages import count
+from cfl_cli.core.quick import dataclass
 from cfl_cli.trust.report import ADVICE, ColumnReport, Report
 from cfl_cli.trust.use import HEADINGS, State, Use, use_of
 

@@ -1,9 +1,8 @@
 """Drawings of one CF: reliability and coverage."""
 
-from dataclasses import dataclass
-
 from cfl_cli.cli.show.web import charts, numbers
 from cfl_cli.cli.show.web.charts import LEFT, QUARTERS, RIGHT, TOP, Axis, Point, Tick, rounded
+from cfl_cli.core.quick import dataclass
 from cfl_cli.trust.calibration import Calibration
 from cfl_cli.trust.intervals import Interval
 from cfl_cli.trust.report import Coverage

@@ -1,6 +1,5 @@
 """A page of sections for browsers: what a terminal shows, with bars and pictures."""
 
-from dataclasses import dataclass
 from typing import Any
 
 from cfl_cli import __version__
@@ -9,6 +8,7 @@ from cfl_cli.cli.show.web import environment
 from cfl_cli.cli.show.web.charts import bar
 from cfl_cli.cli.show.web.names import Name, name_of, visible
 from cfl_cli.cli.show.web.neighborhood import Picture, picture
+from cfl_cli.core.quick import dataclass
 
 BAR = 90  # width of a bar
 
