@@ -9,7 +9,7 @@ from types import ModuleType
 # What LightGBM and numba load if it is installed, for a while, and the command has no use for.
 UNWANTED = ("pandas", "sklearn", "cffi", "coverage")
 # What scipy has imported by `from numpy import *`, all of NumPy, and does not use.
-UNUSED_PARTS = ("numpy.f2py", "numpy.testing")
+UNUSED_PARTS = ("numpy.char", "numpy.f2py", "numpy.polynomial", "numpy.testing")
 
 
 class Unwanted:

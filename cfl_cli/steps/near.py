@@ -12,7 +12,7 @@ Where points fill the space of many dimensions, Lists are slow when exact. They 
 with less effort and miss some points; how many is measured.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import partial
 from typing import TYPE_CHECKING, Any, Self
 
@@ -191,39 +191,58 @@ class Dense:
 
     def search(self, asked: Ints) -> Pairs:
         """Find the points near the asked ones, all of them."""
-        chunk = min(CHUNK, len(self.points))
-        parts = slices(len(asked), max(DENSE_ROWS, CELLS_IN_CACHE // chunk))
-        return joined([self._search(asked[part]) for part in parts], parts)
+        chunks = slices(len(self.points), CHUNK)
+        parts = slices(len(asked), max(DENSE_ROWS, CELLS_IN_CACHE // chunks[0].stop))
+        only = [self._chunk(chunks[0])] if len(chunks) == 1 else None
+        found = [self._search(asked[part], only or map(self._chunk, chunks)) for part in parts]
+        return joined(found, parts)
 
-    def _search(self, asked: Ints) -> Pairs:
+    def _chunk(self, part: slice) -> tuple[int, Floats, Floats]:
+        """Return the number of the first of some points, these around the middle and lengths²."""
+        chunk = self.points[part] - self.middle
+        return part.start, chunk, squares(chunk)
+
+    def _search(self, asked: Ints, chunks: Iterable[tuple[int, Floats, Floats]]) -> Pairs:
         own = self.points[asked] - self.middle
-        least = np.empty((len(asked), 0))  # the least squares so far, at most as many as wanted
+        lengths, doubt = squares(own), (self.points.shape[1] + 4) * SAFE
+        bound = np.full(len(asked), np.inf)  # of the square of the distance that counts
         found: list[tuple[Ints, Ints, Floats, Floats]] = []
-        for part in slices(len(self.points), CHUNK):
-            chunk = self.points[part] - self.middle
-            norms = squares(own)[:, None] + squares(chunk)
-            square = np.maximum(norms - 2 * (own @ chunk.T), 0)
-            least = np.hstack([least, square]) if least.size else square
-            if least.shape[1] > self.wanted:
-                least = np.partition(least, self.wanted - 1, axis=1)[:, : self.wanted]
-            unsafe = norms * ((self.points.shape[1] + 4) * SAFE)
-            hit = np.flatnonzero(square <= np.maximum(self._bound(least), unsafe))
+        for first, chunk, others in chunks:
+            norms = lengths[:, None] + others
+            square = own @ chunk.T
+            square *= -2
+            square += norms
+            np.maximum(square, 0, out=square)
+            bound = np.minimum(bound, at_most(square, self.wanted))
+            # What is unsafe for the longest is too much for most, and no other pass over them all.
+            cut = np.maximum(bound * (1 + 4 * TIE), (lengths + others.max()) * doubt)
+            hit = np.flatnonzero(square <= cut[:, None])
             row, point = np.divmod(hit, len(chunk))
-            cut = unsafe.reshape(-1)[hit]
-            found.append((row, point + part.start, square.reshape(-1)[hit], cut))
+            unsafe = norms.reshape(-1)[hit] * doubt
+            found.append((row, point + first, square.reshape(-1)[hit], unsafe))
         row, point, near, unsafe = (np.concatenate(parts) for parts in zip(*found, strict=True))
-        if len(found) > 1:
-            kept = near <= np.maximum(self._bound(least)[row, 0], unsafe)
-            by = np.flatnonzero(kept)[np.argsort(row[kept], kind="stable")]
-            row, point, near, unsafe = row[by], point[by], near[by], unsafe[by]
+        by = np.lexsort((near, row))
+        begin = np.searchsorted(row[by], np.arange(len(asked)))
+        radius = near[by[begin + self.wanted - 1]] * (1 + 4 * TIE)  # with room for ties
+        kept = np.flatnonzero(near <= np.maximum(radius[row], unsafe))
+        kept = kept[np.argsort(row[kept], kind="stable")]
+        row, point, near, unsafe = row[kept], point[kept], near[kept], unsafe[kept]
         distance = np.sqrt(near)
         again = np.flatnonzero(near <= unsafe)
         distance[again] = measure(self.points, asked[row[again]], point[again])
         return Pairs(row, point, distance)
 
-    def _bound(self, least: Floats) -> Floats:
-        """Return how large a square may be, given the least ones, with room for ties."""
-        if least.shape[1] < self.wanted:
-            return np.full((len(least), 1), np.inf)
-        bound: Floats = least.max(axis=1, keepdims=True) * (1 + 4 * TIE)
-        return bound
+
+def at_most(numbers: Floats, wanted: int) -> Floats:
+    """Return for each row a number that its `wanted` least ones do not exceed; ∞: it has fewer.
+
+    Of many numbers, only the smaller of each pair is looked at, again and again: the answer may be
+    larger than it need be, never smaller.
+    """
+    while numbers.shape[1] >= 8 * wanted:
+        half = numbers.shape[1] // 2
+        numbers = np.minimum(numbers[:, :half], numbers[:, half : 2 * half])
+    if numbers.shape[1] < wanted:
+        return np.full(len(numbers), np.inf)
+    least: Floats = np.partition(numbers, wanted - 1, axis=1)[:, wanted - 1]
+    return least

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from cfl_cli.core.parallel import Workers
 from cfl_cli.steps import near as index
 from cfl_cli.steps.distances import Pairs
-from cfl_cli.steps.near import Dense, Index, KDTree, recalls
+from cfl_cli.steps.near import Dense, Index, KDTree, at_most, recalls
 from cfl_cli.steps.near_lists import Lists
 from cfl_cli.steps.neighbors import nearest
 
@@ -71,6 +71,25 @@ def test_a_crowd_of_ties_is_left_to_the_dense_searcher(workers):
     assert len(lists.search(np.arange(10)).row) == 0
     found = Dense.of(points, 6).search(np.arange(2))
     assert len(found.row) == 2 * 1500
+
+
+@pytest.mark.parametrize("chunk", [5, 64, 1000])
+def test_points_are_found_with_all_their_ties_however_many_are_compared_at_once(chunk, monkeypatch):
+    monkeypatch.setattr(index, "CHUNK", chunk)
+    points = np.unique(np.random.default_rng(4).integers(0, 4, size=(400, 5)), axis=0).astype(float)
+    found = Dense.of(points, 8).search(np.arange(len(points)))
+    for row in range(len(points)):
+        mine = found.point[found.row == row].tolist()
+        assert len(mine) == len({*mine})
+        assert {*mine} == near(points, row, 8)
+
+
+@given(width=st.integers(1, 100), wanted=st.integers(1, 7), seed=st.integers(0, 10**6))
+def test_a_bound_of_the_least_is_none_of_those_below_them(width, wanted, seed):
+    numbers = np.random.default_rng(seed).integers(0, 20, size=(3, width)).astype(float)
+    for bound, row in zip(at_most(numbers, wanted), numbers, strict=True):
+        assert bound in row if width >= wanted else bound == np.inf
+        assert (row <= bound).sum() >= min(wanted, width)
 
 
 def test_ties_that_a_tree_cannot_see_whole_are_left_over():
