@@ -92,15 +92,17 @@ def compare(table: str, data: Path | None, before: Path | None, *, repeats: int)
 def search(tables: list[int]) -> None:
     """Print the CPU time per row that finding neighbors takes, plain and compiled."""
     from benchmarks.tables import generated  # noqa: PLC0415 — the measuring process stays small
+    from cfl_cli.core.freed import keep_freed_memory  # noqa: PLC0415 — the same
     from cfl_cli.core.parallel import Workers  # noqa: PLC0415 — the same
     from cfl_cli.steps import compiled  # noqa: PLC0415 — the same
     from cfl_cli.steps.neighbors import nearest  # noqa: PLC0415 — the same
 
+    keep_freed_memory()  # as the command does
     compiled.kernel("scan", rows=compiled.ROWS)
     print("| rows | plain, µs a row | fast, µs a row |\n| --: | --: | --: |")
     for rows in tables:
         ofs = [f"of_{place}" for place in range(10)]
-        features = generated(rows, seed=0).truth.select(ofs).to_numpy()
+        features = generated(rows, seed=0).truth.select(ofs).to_numpy(order="c")
         features = (features - features.min(axis=0)) / (features.max(axis=0) - features.min(axis=0))
         spent = []
         for least in (rows + 1, 0):

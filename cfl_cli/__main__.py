@@ -24,8 +24,10 @@ def main() -> None:
     from cfl_cli.cli.signals import watch  # noqa: PLC0415 — not before the line above
     from cfl_cli.cli.unwanted import leave_out_unwanted  # noqa: PLC0415 — the same
     from cfl_cli.cli.within_limits import stay_within_limits  # noqa: PLC0415 — the same
+    from cfl_cli.core.freed import keep_freed_memory  # noqa: PLC0415 — the same
 
-    stay_within_limits()
+    if not stay_within_limits():
+        keep_freed_memory()
     watch()
     gc.set_threshold(OBJECTS)
     os.environ.update(UNUSED | os.environ)

@@ -27,11 +27,14 @@ BY_USER = 0  # a signal that a process has sent; the terminal's reach the child 
 DIE_WITH_PARENT = 1  # of prctl
 
 
-def stay_within_limits() -> None:
-    """Return in a process that may work: this one, or a child that this one waits for."""
+def stay_within_limits() -> bool:
+    """Return in a process that may work: this one, or a child that this one waits for.
+
+    What is returned is whether memory is limited.
+    """
     allowed = budget.allowance()
     if allowed.whose == budget.MACHINE:
-        return
+        return False
     _check_start()
     os.environ.setdefault(*PLAIN_POOL)
     kills = _kills()
@@ -48,6 +51,7 @@ def stay_within_limits() -> None:
         ctypes.CDLL(None).prctl(DIE_WITH_PARENT, signal.SIGKILL)
     if os.getppid() != parent:  # it died before the line above
         os._exit(RESOURCES)
+    return True
 
 
 def out_of_memory(allowed: budget.Allowance) -> str:

@@ -66,7 +66,7 @@ def _compared(one: Any) -> tuple[Any, ...]:
 def _equal(self: Any, other: object) -> Any:
     if other.__class__ is not self.__class__:
         return NotImplemented
-    return bool(_compared(self) == _compared(other))
+    return _compared(self) == _compared(other)
 
 
 def _hash(self: Any) -> int:

@@ -1,13 +1,10 @@
 """What runs in a cluster's processes: tasks of kernels, and what the driver asks of workers."""
 
 import asyncio
-import ctypes
-import os
 import pickle
 import platform
 import socket
 from collections.abc import Callable, Sequence
-from contextlib import suppress
 from functools import cache
 from hashlib import sha256
 from pathlib import Path
@@ -17,13 +14,12 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 from cfl_cli import __version__
+from cfl_cli.core.freed import keep_freed_memory
 from cfl_cli.engines.maps import forget_removed, packed, unpacked
 from cfl_cli.engines.remembered import Remembered
 from cfl_cli.engines.stored import run_parts, run_task
 
 BOOT = Path("/proc/sys/kernel/random/boot_id")  # the same for all processes under one kernel
-TRIM = "MALLOC_TRIM_THRESHOLD_"  # Dask sets it for its workers
-KEPT = 32 << 20  # bytes of an array whose memory malloc keeps for the next: its own upper bound
 _ended: set[str] = set()  # runs that nobody waits for
 _sent: dict[str, Remembered] = {}  # by runs whose home is another host
 
@@ -77,14 +73,10 @@ def prepare_process() -> None:
     """Let this process, from now on, work as the driver's does; to ask again would cost 2 ms.
 
     Linear algebra has one thread. Workers that Dask has started return all memory to the system at
-    once, so that every large array in a kernel is fresh memory: undo that, where malloc can.
+    once: undo that.
     """
     threadpool_limits(limits=1)
-    if TRIM in os.environ:
-        with suppress(OSError, AttributeError):  # not every C library has it
-            libc = ctypes.CDLL(None)
-            libc.mallopt(ctypes.c_int(-1), ctypes.c_int(2 * KEPT))  # M_TRIM_THRESHOLD
-            libc.mallopt(ctypes.c_int(-3), ctypes.c_int(KEPT))  # M_MMAP_THRESHOLD
+    keep_freed_memory(whatever_is_set=True)
 
 
 async def about(token: str) -> dict[str, Any]:

@@ -218,7 +218,9 @@ class Deal:
     def dealt(self, part: slice) -> Ints:
         """Return the nearest centers of some points."""
         left = (self.points[shifted(part, self.first)] - self.middle).astype(np.float32)
-        return np.asarray(np.argmin(self.half - left @ self.right.T, axis=1))
+        far = left @ self.right.T
+        np.subtract(self.half, far, out=far)
+        return np.asarray(far.argmin(axis=1))
 
     def place(self, part: slice, values: Ints) -> None:
         """Write the nearest centers of some points."""
