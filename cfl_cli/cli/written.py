@@ -22,7 +22,12 @@ class Writer:
     table: TableWriter
     report: Path | None  # the report's own file, if it gets one
     diagnostics: Place | None
-    text: str = ""  # of the report
+    final_report: Report | None = None  # as it is in the end
+
+    @property
+    def text(self) -> str:
+        """Return the text of the report; nothing if there is none."""
+        return self.final_report.to_json() + "\n" if self.final_report else ""
 
     def add(self, frame: Any, source: Table) -> None:
         """Write further rows; `source` is the block that they were made from."""
@@ -39,7 +44,7 @@ class Writer:
         embedded = None
         if report:
             report = replace(report, content=self.table.content)
-            self.text = report.to_json() + "\n"
+            self.final_report = report
             # Time and memory differ from run to run; the table's bytes must not.
             embedded = replace(report, timings={}, peak_memory_mb=None).to_json()
         if self.report and report:
@@ -49,7 +54,7 @@ class Writer:
 
     def _noted(self, report: Report, written: TableContent | None) -> str:
         """Return the text of a report that has a file of its own, and names that of the table."""
-        self.text = replace(report, content=written).to_json() + "\n"
+        self.final_report = replace(report, content=written)
         return self.text
 
 
