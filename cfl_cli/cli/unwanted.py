@@ -8,6 +8,7 @@ from types import ModuleType
 
 # What LightGBM and numba load if it is installed, for a while, and the command has no use for.
 UNWANTED = ("pandas", "sklearn", "cffi", "coverage")
+USER = "bokeh"  # Dask's dashboard, which does have a use for some of them
 # What scipy has imported by `from numpy import *`, all of NumPy, and does not use.
 UNUSED_PARTS = ("numpy.char", "numpy.f2py", "numpy.polynomial", "numpy.testing")
 
@@ -17,8 +18,8 @@ class Unwanted:
 
     @staticmethod
     def find_spec(name: str, path: object = None, target: object = None) -> None:  # noqa: ARG004 — as Python calls it
-        """Raise if the package is one of these; others are found elsewhere."""
-        if name in UNWANTED:
+        """Raise if the package is one of these and nobody needs it; others are found elsewhere."""
+        if name in UNWANTED and USER not in sys.modules:
             raise ModuleNotFoundError(f"No module named {name!r}", name=name)
 
 
