@@ -121,12 +121,16 @@ class Cluster:
         """Return when all that was written to these arrays is on the disk."""
         flush_maps(arrays)
 
-    def on_all(self, function: Callable[..., Coroutine[Any, Any, Any]], *args: Any) -> list[Any]:
-        """Return what a function of `on_workers` returns in every worker."""
+    def on(
+        self,
+        addresses: Sequence[str],
+        function: Callable[..., Coroutine[Any, Any, Any]],
+        *args: Any,
+    ) -> list[Any]:
+        """Return what a function of `on_workers` returns in each of some workers."""
 
         async def ask() -> list[Any]:
-            asked = [self.ask(one, function, *args) for one in await self.addresses(newly=True)]
-            return list(await asyncio.gather(*asked))
+            return await asyncio.gather(*(self.ask(one, function, *args) for one in addresses))
 
         return asyncio.run_coroutine_threadsafe(ask(), self._loop).result(PATIENCE)
 
@@ -258,7 +262,7 @@ def running_cluster(
 
         def end() -> None:
             with suppress(Exception):  # whoever is to end may be gone
-                cluster.on_all(on_workers.end, cluster.run_id)
+                cluster.on(cluster.all_addresses(), on_workers.end, cluster.run_id)
 
         try:
             with farewell(end):

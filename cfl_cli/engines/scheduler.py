@@ -7,7 +7,7 @@ this process gives: the same versions, and arithmetic that agrees to the last di
 import ipaddress
 import secrets
 import socket
-from collections.abc import Callable, Coroutine, Iterator, Mapping
+from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Protocol
@@ -32,8 +32,13 @@ class Asked(Protocol):
     def all_addresses(self) -> list[str]:
         """Return where they are."""
 
-    def on_all(self, function: Callable[..., Coroutine[Any, Any, Any]], *args: Any) -> list[Any]:
-        """Return what a function of `on_workers` returns in every worker."""
+    def on(
+        self,
+        addresses: Sequence[str],
+        function: Callable[..., Coroutine[Any, Any, Any]],
+        *args: Any,
+    ) -> list[Any]:
+        """Return what a function of `on_workers` returns in each of some workers."""
 
 
 def check_address(address: str, *, what: str = "the scheduler") -> None:
@@ -77,11 +82,11 @@ def check_workers(cluster: Asked, folder: Path) -> Found:
         check_address(address, what="the worker")
     try:
         with token_in(folder) as (token, secret):
-            answers = cluster.on_all(on_workers.about, token)
+            answers = cluster.on(addresses, on_workers.about, token)
     except (OSError, TimeoutError) as error:
         told = "its workers cannot be reached from here"
         raise ResourceError(f"{option('scheduler')}: {told}: {error}") from error
-    both = list(zip(addresses, answers, strict=False))
+    both = list(zip(addresses, answers, strict=True))
     home = {address for address, answer in both if is_home(address, answer, secret)}
     cluster.workers = len(both)
     hosts = {answer["host"] for answer in answers}

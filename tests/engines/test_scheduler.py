@@ -72,16 +72,17 @@ class Crew:
 
     def __init__(self, *hosts, address="tcp://127.0.0.1", sees=True, digits=None):
         self.names, self.address, self.sees = hosts, address, sees
-        self.digits = digits or on_workers.arithmetic()
+        self.digits, self.asked = digits or on_workers.arithmetic(), []
 
     def all_addresses(self):
         return [f"{self.address}:{port}" for port in range(1, len(self.names) + 1)]
 
-    def on_all(self, _function, token):
+    def on(self, addresses, _function, token):
+        self.asked += addresses
         with open(token) as file:  # noqa: PTH123 — as short
             seen = file.read() if self.sees else ""
         about = {"versions": on_workers.versions(), "arithmetic": self.digits, "token": seen}
-        return [{**about, "host": name} for name in self.names]
+        return [{**about, "host": self.names[int(one[-1]) - 1]} for one in addresses]
 
 
 def test_workers_of_this_host_are_counted(tmp_path):
@@ -96,6 +97,13 @@ def test_workers_of_other_hosts_are_abroad_even_if_they_have_the_folder(tmp_path
     found = check_workers(Crew("a", on_workers.host(), "a"), tmp_path)
     abroad = {"tcp://127.0.0.1:1", "tcp://127.0.0.1:3"}
     assert found == Found({"tcp://127.0.0.1:2"}, abroad, 2)
+
+
+def test_a_worker_that_comes_meanwhile_is_not_asked_before_its_address_is_checked(tmp_path):
+    crew = Crew("a", on_workers.host())
+    crew.all_addresses = lambda: ["tcp://127.0.0.1:2"]  # as long as the first is not there
+    assert check_workers(crew, tmp_path) == Found({"tcp://127.0.0.1:2"}, set(), 1)
+    assert crew.asked == ["tcp://127.0.0.1:2"]
 
 
 def test_workers_that_do_not_see_the_run_directory_are_abroad_even_on_this_host(tmp_path):
