@@ -34,7 +34,13 @@ def started_cluster():
 
 @pytest.fixture
 def cluster(started_cluster):
-    until(lambda: len(set(started_cluster.all_addresses()) - started_cluster.lost) == 2)
+    def is_whole():
+        """Return whether the scheduler, too, has noticed who died in the test before."""
+        found = started_cluster.all_addresses()
+        answers = started_cluster.client.run(os.getpid, workers=found, on_error="ignore")
+        return len(found) == len(answers) == 2 and started_cluster.lost.isdisjoint(found)
+
+    until(is_whole)
     return started_cluster
 
 
