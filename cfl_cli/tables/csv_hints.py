@@ -61,11 +61,13 @@ def _other_signs(
 ) -> DataError | None:
     """Return that other signs separate or quote the cells, if they do."""
     if best and best.fits and best.delimiter == now.signs.delimiter:
-        single = best.quote == OTHER_QUOTE != now.signs.quote and now.signs.quote
-        return _quoted("quote", best.quote, error) if single else None
-    if best and best.fits and best.first:
+        if best.quote == OTHER_QUOTE != now.signs.quote and now.signs.quote:
+            return _quoted("quote", best.quote, error)
+        if not all("quote" in one for one in error.problems):  # one must not hide the others
+            return None
+    elif best and best.fits and best.first:
         return _other_sign(best, body, now.signs, name=name)
-    if sign := csv_ways.other_delimiter(now):
+    elif sign := csv_ways.other_delimiter(now):
         return _rather(sign, now, name=name)
     found = csv_ways.other_quotes(now)
     return _quoted(*found, error) if found else None
