@@ -120,16 +120,16 @@ def _recoded(
     chunks: Iterable[bytes], codec: codecs.CodecInfo, *, name: str, encoding: str
 ) -> Iterator[bytes]:
     chunks = iter(chunks)
+    marked = False
     try:
         if codec.incrementaldecoder is None or codec.name in WHOLE:
             yield b"".join(chunks).decode(encoding).encode()
             return
         start = next(chunks)
         marks = tuple(mark for mark, title in MARKS.items() if title.lower() == codec.name)
+        marked = start.startswith(marks)
         part = codec.incrementaldecoder("strict")
-        if codec.name in UNMARKED and not start.startswith(
-            marks
-        ):  # the parts of Python's would be refused
+        if codec.name in UNMARKED and not marked:  # the parts of Python's would be refused
             part = codecs.getincrementaldecoder(UNMARKED[codec.name])("strict")
         # Whose characters have several bytes each, and NULs among those of a line's end.
         plain, lines = codec.name.startswith(("utf-16", "utf-32")), False
@@ -141,6 +141,12 @@ def _recoded(
     except UnicodeError:
         exhaust(chunks)
         plain = lines = True
+        if marked:  # so nobody need have named it
+            raise DataError(
+                f"{name}: this begins as {encoding.upper()}, and not all of it is: it was cut off "
+                "or damaged: get the file anew",
+                cause=CAUSE,
+            ) from None
     if plain and lines:
         raise DataError(
             f"{name}: not {encoding} text: leave out --encoding, or name another", cause=CAUSE

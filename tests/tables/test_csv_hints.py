@@ -35,7 +35,7 @@ EXPLAINED = {
     "cells: add --quote none",
     'a,5" b,c\nx,2,u\ny,3,v\nz,4,w\n': "line 1: a quote inside an unquoted field; quotes seem to "
     "be part of the cells: add --quote none",
-    'a,b,c\nx,2" p,u\ny,3" q,v\nz,4,w\n': "line 2: a quote inside an unquoted field; quotes seem to "
+    'a,b,c\nx,2",u\ny,3",v\nz,4,w\n': "line 2: a quote inside an unquoted field; quotes seem to "
     "be part of the cells: add --quote none",
     'a,b\n"x" y,2\n"z",4\n': "line 2: text after a closing quote: double the quotes inside a field",
 }

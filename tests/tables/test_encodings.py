@@ -36,6 +36,8 @@ def test_an_encoding_of_one_byte_is_read_by_its_table():
         (b"a,b\n1,23\n\n\n", "utf-16-be", "not utf-16-be text: leave out --encoding"),
         (b"\x81", "cp1252", "not cp1252 text: leave out --encoding, or name another"),
         (b"a", "utf-16-le", "not utf-16-le text: leave out --encoding, or name another"),
+        ("a,b\n".encode("utf-16")[:-1], "utf-16", "this begins as UTF-16, and not all of it is"),
+        ("a,b\n".encode("utf-32") + b"\0", "utf-32", "this begins as UTF-32, and not all of it is"),
     ],
 )
 def test_other_bytes_are_refused_with_the_way_out(data, encoding, problem):
