@@ -15,7 +15,12 @@ from cfl_cli.tables.table import Place
 def check_names(
     names: Sequence[str], place: Place, signs: Mapping[str, str | None], schema: Schema
 ) -> None:
-    """Raise if names are not the schema's: another sign separates them, or they are cells."""
+    """Raise if names are not the schema's: another sign separates them, or they are cells.
+
+    An identifier that is spelled otherwise is refused, too: nothing else would notice, and messages
+    could show its cells.
+    """
+    _check_identifiers(names, place, schema)
     used = {*schema.ordinary, *schema.complementary}
     kind = place.format.kind
     if used <= {*names} or not kind.delimiter:
@@ -39,6 +44,22 @@ def check_names(
                 f"{shown(now)}: {do}",
                 cause="file-delimiter",
             )
+
+
+def _check_identifiers(names: Sequence[str], place: Place, schema: Schema) -> None:
+    others = {_bare(name): name for name in names if name not in schema.columns}
+    for one in sorted(schema.identifiers.difference(names)):
+        if near := others.get(_bare(one)):
+            raise DataError(
+                f"{place.name}: column {quote(one)} is an identifier in the schema but not in the "
+                f"table (did you mean {quote(near)}?): give it the same name in both, or mark "
+                f"{quote(near)} too"
+            )
+
+
+def _bare(name: str) -> str:
+    """Return a name in small letters, without what is neither letter nor digit."""
+    return "".join(filter(str.isalnum, name.casefold()))
 
 
 def _cells_of(line: str, sign: str) -> set[str]:

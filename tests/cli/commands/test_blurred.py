@@ -137,6 +137,14 @@ def test_no_cell_of_a_file_without_header_is_shown_as_a_name(named, command):
     )
 
 
+@pytest.mark.parametrize("name", ["Who", " who", "w-h-o"])
+def test_an_identifier_that_is_spelled_otherwise_in_the_schema_is_refused(named, name):
+    Path("schema.yml").write_text(NAMED.replace("  who:", f'  "{name}":'))
+    refused(impute(), 1, f"column '{name}' is an identifier in the schema", "did you mean 'who'?")
+    asked = cfl("explain", "data.csv", "--schema", "schema.yml", "--where", f"who={WHO}")
+    assert (asked.exit_code, WHO in asked.output) == (1, False)
+
+
 FAULTY = {
     "a wrong key": NAMED.replace("identifier}", "identifier, typ: x}"),
     "a wrong setting": f"{NAMED}settings: {{k: frog}}\n",
