@@ -11,13 +11,16 @@ from contextlib import suppress
 
 KEPT = 32 << 20  # bytes of an array whose memory is kept: malloc's own upper bound
 TRIM, MAP = -1, -3  # what mallopt calls the thresholds
-# Where users set these themselves; Dask sets the first for its workers.
-VARIABLES = ("MALLOC_TRIM_THRESHOLD_", "MALLOC_MMAP_THRESHOLD_", "GLIBC_TUNABLES")
+BY_DASK = "MALLOC_TRIM_THRESHOLD_"  # which sets it for its workers, whether users want it or not
+BY_USERS = ("MALLOC_MMAP_THRESHOLD_", "GLIBC_TUNABLES")
 
 
-def keep_freed_memory(*, whatever_is_set: bool = False) -> None:
-    """Let malloc keep such memory from now on, where it can and users do not set it themselves."""
-    if not whatever_is_set and any(name in os.environ for name in VARIABLES):
+def keep_freed_memory(*, of_dask: bool = False) -> None:
+    """Let malloc keep such memory from now on, where it can and users do not set it themselves.
+
+    In a worker `of_dask` the variable that Dask sets is not the user's word.
+    """
+    if any(name in os.environ for name in (*BY_USERS, *([] if of_dask else [BY_DASK]))):
         return
     with suppress(OSError, AttributeError):  # not every C library has it
         libc = ctypes.CDLL(None)

@@ -3,6 +3,7 @@
 from collections import Counter
 from dataclasses import field
 
+from cfl_cli.core.messages import count
 from cfl_cli.core.quick import dataclass
 
 FEW = 6  # workers that are shown one by one
@@ -27,4 +28,4 @@ class Team:
         each = ", ".join(f"{tasks:,}" for tasks in done)
         if len(done) > FEW:
             each = f"{min(done):,} to {max(done):,} each"
-        return f"{len(done):,} worker{'' if len(done) == 1 else 's'}, tasks done: {each}"
+        return f"{count(len(done), 'worker')}, tasks done: {each}"

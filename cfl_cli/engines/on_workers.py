@@ -73,10 +73,10 @@ def prepare_process() -> None:
     """Let this process, from now on, work as the driver's does; to ask again would cost 2 ms.
 
     Linear algebra has one thread. Workers that Dask has started return all memory to the system at
-    once: undo that.
+    once: undo that, unless the user set how memory is kept.
     """
     threadpool_limits(limits=1)
-    keep_freed_memory(whatever_is_set=True)
+    keep_freed_memory(of_dask=True)
 
 
 async def about(token: str) -> dict[str, Any]:

@@ -14,6 +14,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 TESTS = Path(__file__).parents[1]
 BOOT = "/proc/sys/kernel/random/boot_id"
 MOUNTS = f'mount -t tmpfs none "$1" && mount --bind "$2" {BOOT} && shift 2 && exec "$@"'
@@ -76,6 +78,16 @@ class Hosts:
         process = self.processes.pop(name)
         process.kill()
         process.wait()
+
+
+@contextmanager
+def hosts_elsewhere(folder: Path, *names: str) -> Iterator[Hosts]:
+    """Give a scheduler with workers on another host; the test is skipped where none can be."""
+    if not can_pretend(folder):
+        pytest.skip("processes may not have mounts of their own here (unshare --mount)")
+    with hosts(folder) as made:
+        made.start(*names)
+        yield made
 
 
 @contextmanager

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 from builders.command_line import cfl
-from builders.hosts import can_pretend, hosts
+from builders.hosts import hosts_elsewhere
 from builders.tables import SCHEMA, table
 
 from cfl_cli.estimators import graph, graph_rounds
@@ -16,11 +16,7 @@ pytestmark = pytest.mark.slow  # processes start, and every step takes messages
 
 @pytest.fixture(scope="module")
 def started(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("hosts")
-    if not can_pretend(folder):
-        pytest.skip("processes may not have mounts of their own here (unshare --mount)")
-    with hosts(folder) as made:
-        made.start("one", "two")
+    with hosts_elsewhere(tmp_path_factory.mktemp("hosts"), "one", "two") as made:
         yield made
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 import pytest
+from builders.killed import Killed, dying
 
 import cfl_cli
 from cfl_cli.cli import imputes
@@ -31,10 +32,6 @@ columns:
   shape: {role: complementary, values: [round, square, long, flat]}
 settings: {k: 5, iterations: 12}
 """
-
-
-class Killed(BaseException):
-    """What ends a run at once."""
 
 
 @pytest.fixture
@@ -132,13 +129,8 @@ def test_a_run_that_is_killed_again_and_again_ends_in_the_same_bytes(
 
 
 def test_a_resumed_run_must_be_of_the_same_table_and_settings(table, monkeypatch):
-    def die(*_, **__):
-        raise Killed
-
-    with monkeypatch.context() as patch:
-        patch.setattr(stored, "run_task", die)
-        with pytest.raises(Killed):
-            impute("--run-dir", "run", "--method", "graph")
+    with dying(monkeypatch):
+        impute("--run-dir", "run", "--method", "graph")
     again = impute("--run-dir", "run", "--method", "graph")
     assert again.exit_code == 2
     assert "--resume goes on with it" in again.stderr
@@ -195,27 +187,17 @@ def test_a_fold_that_is_done_is_not_done_again(table, monkeypatch, settings, wal
 
 
 def test_another_sheet_or_sign_is_another_run(table, monkeypatch):
-    def die(*_, **__):
-        raise Killed
-
-    with monkeypatch.context() as patch:
-        patch.setattr(stored, "run_task", die)
-        with pytest.raises(Killed):
-            impute("--run-dir", "run", "--method", "graph")
+    with dying(monkeypatch):
+        impute("--run-dir", "run", "--method", "graph")
     other = impute("--run-dir", "run", "--resume", "--method", "graph", "--encoding", "latin-1")
     assert other.exit_code == 2
     assert "the reading differ: encoding" in other.stderr
 
 
 def test_python_resumes_the_same_table_only_and_leaves_no_folder(table, monkeypatch):
-    def die(*_, **__):
-        raise Killed
-
     given = {"method": "graph", "folds": 0, "run_dir": "run"}
-    with monkeypatch.context() as patch:
-        patch.setattr(stored, "run_task", die)
-        with pytest.raises(Killed):
-            cfl_cli.impute(table, "schema.yml", **given)
+    with dying(monkeypatch):
+        cfl_cli.impute(table, "schema.yml", **given)
     with pytest.raises(UsageError, match="the data are others"):
         cfl_cli.impute(table.reverse(), "schema.yml", resume=True, **given)
     found = cfl_cli.impute(table, "schema.yml", resume=True, **given)

@@ -23,9 +23,17 @@ print(faults() - before)
 
 @pytest.mark.skipif(sys.platform != "linux", reason="the C library of others does it their way")
 @pytest.mark.parametrize(
-    ("variables", "kept"), [({}, True), ({"MALLOC_TRIM_THRESHOLD_": "0"}, False)]
+    ("variables", "argument", "kept"),
+    [
+        ({}, "", True),
+        ({"MALLOC_TRIM_THRESHOLD_": "0"}, "", False),
+        ({"MALLOC_TRIM_THRESHOLD_": "0"}, "of_dask=True", True),
+        ({"MALLOC_MMAP_THRESHOLD_": "4096"}, "of_dask=True", False),
+    ],
 )
-def test_new_arrays_take_the_memory_of_old_ones_unless_the_user_wants_it_returned(variables, kept):
-    command = [sys.executable, "-c", AGAIN]
+def test_new_arrays_take_the_memory_of_old_ones_unless_the_user_wants_it_returned(
+    variables, argument, kept
+):
+    command = [sys.executable, "-c", AGAIN.replace("memory()", f"memory({argument})")]
     ran = subprocess.run(command, env=variables, capture_output=True, text=True, check=True)
     assert (int(ran.stdout) < 1000) == kept

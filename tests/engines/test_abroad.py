@@ -4,7 +4,7 @@ import socket
 
 import numpy as np
 import pytest
-from builders.hosts import can_pretend, hosts
+from builders.hosts import hosts_elsewhere
 from builders.kernels import Roots
 
 from cfl_cli.core.parallel import Workers
@@ -22,11 +22,7 @@ pytest.importorskip("distributed")
 
 @pytest.fixture(scope="module")
 def started(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("hosts")
-    if not can_pretend(folder):
-        pytest.skip("processes may not have mounts of their own here (unshare --mount)")
-    with hosts(folder) as made:
-        made.start("one")
+    with hosts_elsewhere(tmp_path_factory.mktemp("hosts"), "one") as made:
         yield made
 
 

@@ -6,9 +6,10 @@ from pathlib import Path
 
 import pytest
 from builders.command_line import cfl, impute
+from builders.killed import dying
 
 from cfl_cli.cli import imputes
-from cfl_cli.engines import opened, stored
+from cfl_cli.engines import opened
 
 COMMANDS = "cfl_cli.cli.commands"
 CATEGORY = "y: {role: ordinary, type: categorical}"
@@ -176,21 +177,11 @@ def test_an_engine_that_a_run_could_not_have_is_refused_as_a_run_would(folder, o
 CHECK = ("check", "data.csv", "-s", "schema.yml", "--method", "graph", "--run-dir", "run")
 
 
-class Killed(BaseException):
-    """What ends a run at once."""
-
-
 @pytest.fixture
 def begun(folder, monkeypatch):
     """A run directory of a run that was killed."""
-
-    def die(*_, **__):
-        raise Killed
-
-    with monkeypatch.context() as patch:
-        patch.setattr(stored, "run_task", die)
-        with pytest.raises(Killed):
-            impute("--method", "graph", "--run-dir", "run")
+    with dying(monkeypatch):
+        impute("--method", "graph", "--run-dir", "run")
     return folder / "run"
 
 
