@@ -42,7 +42,6 @@ WORTH_IT = 0.25
 PARTS: dict[str, Module] = {"graph": GraphInBrief(), "boost": boost, "net": net}
 IN_FULL: dict[str, Module] = {"graph": graph}  # what is run again where it is worth it
 
-restore = auto_fitted.restore
 
 
 def estimate(

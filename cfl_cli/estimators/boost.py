@@ -56,7 +56,6 @@ RUN_SECONDS = {FROM_OFS: 3.2e-6, FROM_CFS: 1.5e-6, ON_SHUFFLED: 0.6e-6}  # per r
 
 SHAPES = {"shallow": SHALLOW, "deep": DEEP, "related": SHALLOW}
 
-restore = boost_fitted.restore
 
 
 def estimate(

@@ -44,8 +44,6 @@ from cfl_cli.steps.propagate import Propagation
 # The numbers of steps to choose from.
 STOPS = (1, 2, 3, 5, 7, 10, 14, 20, 30, 40, 50, 70, 100, 140, 200, 280, 400)
 
-stages, memory = graph_stages.stages, graph_stages.memory
-restore, model_bytes = graph_fitted.restore, graph_fitted.model_bytes
 
 
 def estimate(

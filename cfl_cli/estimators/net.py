@@ -53,7 +53,6 @@ ON_SHUFFLED = Stage(
     "network, shuffled cells", Work.NETWORK, "training the network on shuffled cells"
 )
 
-restore = net_fitted.restore
 
 
 def estimate(
