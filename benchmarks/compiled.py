@@ -92,10 +92,10 @@ def compare(table: str, data: Path | None, before: Path | None, *, repeats: int)
 def search(tables: list[int]) -> None:
     """Print the CPU time per row that finding neighbors takes, plain and compiled."""
     from benchmarks.tables import generated  # noqa: PLC0415 — the measuring process stays small
-    from cfl_cli.core.freed import keep_freed_memory  # noqa: PLC0415 — the same
     from cfl_cli.core.parallel import Workers  # noqa: PLC0415 — the same
-    from cfl_cli.steps import compiled  # noqa: PLC0415 — the same
-    from cfl_cli.steps.neighbors import nearest  # noqa: PLC0415 — the same
+    from cfl_cli.core.process import keep_freed_memory  # noqa: PLC0415 — the same
+    from cfl_cli.methods import compiled  # noqa: PLC0415 — the same
+    from cfl_cli.methods.graph.neighbors import nearest  # noqa: PLC0415 — the same
 
     keep_freed_memory()  # as the command does
     compiled.kernel("scan", rows=compiled.ROWS)

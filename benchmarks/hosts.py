@@ -11,9 +11,9 @@ from pathlib import Path
 
 from benchmarks.tables import load
 from cfl_cli.core.parallel import Workers, slices
-from cfl_cli.steps.flow import Graph
-from cfl_cli.steps.neighbors import nearest
-from cfl_cli.steps.weights import solve
+from cfl_cli.methods.graph.neighbors import nearest
+from cfl_cli.methods.graph.propagate import Graph
+from cfl_cli.methods.graph.weights import solve
 
 
 def main() -> None:

@@ -4,7 +4,7 @@ neighbors    all n × n distances, sorted
 weights      SLSQP, row by row
 propagation  H as a dense n × n matrix, multiplied with all confidences
 
-It says the same as `cfl_cli.estimators.graph` wherever no distances are equal; among equal ones it
+It says the same as `cfl_cli.methods.graph` wherever no distances are equal; among equal ones it
 takes the first rows, where `cfl` breaks ties at random.
 """
 
@@ -16,7 +16,7 @@ from scipy.spatial.distance import cdist
 from threadpoolctl import threadpool_limits
 
 from cfl_cli.core.arrays import Floats, Ints, Mask
-from cfl_cli.core.stages import Progress, Stage, Work
+from cfl_cli.core.progress import Progress, Stage, Work
 
 
 def estimate(

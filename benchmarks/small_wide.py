@@ -16,14 +16,13 @@ from time import process_time
 
 import numpy as np
 
-from cfl_cli.core.arrays import Floats, Ints
+from cfl_cli.core.arrays import Floats, Ints, log_scores
+from cfl_cli.core.dataset import Known
 from cfl_cli.core.draws import folds
 from cfl_cli.core.exclusions import Mechanism
-from cfl_cli.core.known import Known
-from cfl_cli.core.log_score import log_scores
 from cfl_cli.core.parallel import Workers
 from cfl_cli.core.settings import Settings
-from cfl_cli.estimators import boost, boost_trees
+from cfl_cli.methods import boost
 
 EXCLUSIONS = {"factor": 4, "trees": 8, "skewed": 1}  # of a cell
 
@@ -40,9 +39,9 @@ def main() -> None:
     for name in asked.only:
         known = table(name, asked.rows, asked.ofs, asked.values, seed=asked.seed)
         usual = boosted(known)
-        boost_trees.WIDE, wide = known.features.shape[1] + 1_000, boost_trees.WIDE
+        boost.WIDE, wide = known.features.shape[1] + 1_000, boost.WIDE
         other = boosted(known)
-        boost_trees.WIDE = wide
+        boost.WIDE = wide
         print(
             f"{name}: {usual[0]:.1f} s, score {usual[1]:.4f}; as a large table {other[0]:.1f} s "
             f"({usual[0] / other[0]:.2f}), score {other[1]:.4f}",

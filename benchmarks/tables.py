@@ -15,8 +15,8 @@ import numpy as np
 import polars as pl
 
 from cfl_cli.core.arrays import Floats, Ints
+from cfl_cli.encode.encode import Encoded, encode
 from cfl_cli.schema.model import Schema
-from cfl_cli.steps.encode import Encoded, encode
 
 MONTHS = ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"]
 CFS = {

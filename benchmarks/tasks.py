@@ -31,10 +31,10 @@ from scipy.spatial import cKDTree
 from benchmarks import plain, tables
 from cfl_cli.core.arrays import Ints, Mask, Places
 from cfl_cli.core.parallel import Workers, available_cores
+from cfl_cli.core.progress import Stages
 from cfl_cli.core.settings import DEFAULT_GAMMA, Settings
-from cfl_cli.core.stages import Stages
-from cfl_cli.steps.encode import Encoded
-from cfl_cli.steps.weights import solve
+from cfl_cli.encode.encode import Encoded
+from cfl_cli.methods.graph.weights import solve
 
 Facts = dict[str, Any]
 

@@ -13,7 +13,7 @@ import numpy as np
 import polars as pl
 
 from benchmarks.tables import mask, read
-from cfl_cli.jobs.impute import impute
+from cfl_cli.run.impute import impute
 
 SCALES = ("minmax", "robust", "auto")
 CELLS = (None, 2.0, 10.0, 1000.0, 1e6)  # that stand in one row of the column

@@ -86,24 +86,24 @@ Where does it go?
 OF: ordinary feature. CF: complementary feature.
 """
 
-from cfl_cli.core.shown import Shown
+from cfl_cli.core import Shown
 
 # Not from `typing`, which takes a while: `cfl` cannot listen to Ctrl-C before it has this.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
+    from cfl_cli.commands.check.job import Checked, check
+    from cfl_cli.commands.evaluate.job import Evaluation, evaluate
+    from cfl_cli.commands.evaluate.mask import Masked, mask
+    from cfl_cli.commands.init.draft import draft
+    from cfl_cli.commands.risk.job import Risk, risk
+    from cfl_cli.commands.tune.job import Tuning, tune
     from cfl_cli.core.settings import RunSettings, Settings
     from cfl_cli.errors import CflError, DataError, ResourceError, SchemaError, UsageError
-    from cfl_cli.jobs.check import Checked, check
-    from cfl_cli.jobs.draft import draft
-    from cfl_cli.jobs.evaluate import Evaluation, evaluate
-    from cfl_cli.jobs.fit import fit
-    from cfl_cli.jobs.impute import impute
-    from cfl_cli.jobs.mask import Masked, mask
-    from cfl_cli.jobs.model import Model, Result
-    from cfl_cli.jobs.risk import Risk, risk
-    from cfl_cli.jobs.tune import Tuning, tune
+    from cfl_cli.run.fit import fit
+    from cfl_cli.run.impute import impute
+    from cfl_cli.run.result import Model, Result
     from cfl_cli.schema.model import Schema
     from cfl_cli.trust.report import Report
 
@@ -137,31 +137,31 @@ __all__ = [
 ]
 
 _HOME = {
-    "Checked": "jobs.check",
-    "check": "jobs.check",
-    "Evaluation": "jobs.evaluate",
-    "Masked": "jobs.mask",
-    "Model": "jobs.model",
+    "Checked": "commands.check.job",
+    "check": "commands.check.job",
+    "Evaluation": "commands.evaluate.job",
+    "Masked": "commands.evaluate.mask",
+    "Model": "run.result",
     "Report": "trust.report",
-    "Result": "jobs.model",
+    "Result": "run.result",
     "Schema": "schema.model",
     "RunSettings": "core.settings",
     "Settings": "core.settings",
-    "Tuning": "jobs.tune",
-    "draft": "jobs.draft",
-    "evaluate": "jobs.evaluate",
-    "fit": "jobs.fit",
-    "impute": "jobs.impute",
-    "mask": "jobs.mask",
-    "Risk": "jobs.risk",
-    "risk": "jobs.risk",
-    "tune": "jobs.tune",
+    "Tuning": "commands.tune.job",
+    "draft": "commands.init.draft",
+    "evaluate": "commands.evaluate.job",
+    "fit": "run.fit",
+    "impute": "run.impute",
+    "mask": "commands.evaluate.mask",
+    "Risk": "commands.risk.job",
+    "risk": "commands.risk.job",
+    "tune": "commands.tune.job",
 }
 
 
 def _rendered(thing: Shown, form: str) -> str:
     """Return a result as text; what draws it is imported only now."""
-    from cfl_cli.cli.show import shown  # noqa: PLC0415 — as late as the rest
+    from cfl_cli.cli.pages import shown  # noqa: PLC0415 — as late as the rest
 
     return shown(thing, form)
 

@@ -21,10 +21,12 @@ UNUSED = {
 def main() -> None:
     """Run `cfl`, which a signal ends in good order from its beginning."""
     _signal.signal(_signal.SIGINT, _signal.SIG_DFL)  # until somebody listens
-    from cfl_cli.cli.signals import watch  # noqa: PLC0415 — not before the line above
-    from cfl_cli.cli.unwanted import leave_out_unwanted  # noqa: PLC0415 — the same
-    from cfl_cli.cli.within_limits import stay_within_limits  # noqa: PLC0415 — the same
-    from cfl_cli.core.freed import keep_freed_memory  # noqa: PLC0415 — the same
+    from cfl_cli.cli.start import (
+        leave_out_unwanted,  # noqa: PLC0415 — the same
+        stay_within_limits,  # noqa: PLC0415 — the same
+        watch,  # noqa: PLC0415 — not before the line above
+    )
+    from cfl_cli.core.process import keep_freed_memory  # noqa: PLC0415 — the same
 
     if not stay_within_limits():
         keep_freed_memory()

@@ -30,19 +30,19 @@ except ImportError as error:
 
 from cfl_cli.core.parallel import Workers, slices
 from cfl_cli.core.settings import Settings
+from cfl_cli.encode.cells import Cells, used_columns
+from cfl_cli.encode.encode import new_names
 from cfl_cli.errors import CflError, ResourceError
-from cfl_cli.jobs.blurred import refuse_blurred
-from cfl_cli.jobs.fit import fit
-from cfl_cli.jobs.impute import impute
-from cfl_cli.jobs.row_filler import RowFiller
+from cfl_cli.run.arguments import refuse_blurred
+from cfl_cli.run.fit import fit
+from cfl_cli.run.impute import impute
+from cfl_cli.run.result import RowFiller
 from cfl_cli.schema.model import Schema
-from cfl_cli.steps.cells import Cells, used_columns
-from cfl_cli.steps.decode import new_names
 from cfl_cli.tables import frames
 from cfl_cli.trust.report import Report
 
 if TYPE_CHECKING:
-    from cfl_cli.jobs.model import Model
+    from cfl_cli.run.result import Model
 
 NAME = "X"  # what messages call the table
 FITTING = ("method", "k", "iterations", "gamma", "ridge", "folds", "seed")

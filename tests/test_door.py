@@ -14,10 +14,10 @@ from builders.command_line import ROWS
 
 import cfl_cli
 from cfl_cli import CflError, Schema, draft, evaluate, fit, impute, mask, tune
-from cfl_cli.cli.show import render
-from cfl_cli.cli.show.report import page
-from cfl_cli.cli.show.suspects import page as suspects_page
-from cfl_cli.core.wording import on_command_line
+from cfl_cli.cli.pages import render
+from cfl_cli.cli.pages.report import page
+from cfl_cli.commands.suspects.job import page as suspects_page
+from cfl_cli.core.messages import on_command_line
 from cfl_cli.tables.frames import as_polars, names
 
 PUBLIC = {

@@ -10,7 +10,7 @@ import pytest
 
 from benchmarks.tables import generated
 from cfl_cli import Model, Schema, fit, impute
-from cfl_cli.steps.decode import new_names
+from cfl_cli.encode.encode import new_names
 from cfl_cli.tables import frames
 
 try:

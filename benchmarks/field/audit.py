@@ -13,10 +13,9 @@ import numpy as np
 
 from benchmarks.field.cases import Case, kept
 from benchmarks.field.mechanisms import MECHANISMS
-from cfl_cli.core.arrays import Mask
-from cfl_cli.core.blocks import best
-from cfl_cli.jobs.checked import order
-from cfl_cli.trust.audit import share
+from cfl_cli.commands.audit.job import order
+from cfl_cli.core.arrays import Mask, best
+from cfl_cli.trust.report import share
 
 
 @dataclass(frozen=True)

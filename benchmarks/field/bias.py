@@ -31,14 +31,12 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks.field.cases import Case, kept
-from cfl_cli.core.arrays import Ints
+from cfl_cli.core.arrays import Ints, most_confident
 from cfl_cli.core.exclusions import Mechanism
-from cfl_cli.core.posterior import most_confident
 from cfl_cli.core.uniformity import Uniformity
 from cfl_cli.trust.bias import Biased
 from cfl_cli.trust.facts import ColumnFacts
-from cfl_cli.trust.heldout import judge
-from cfl_cli.trust.hidden_cells import HiddenCells
+from cfl_cli.trust.heldout import HiddenCells, judge
 from cfl_cli.trust.report import ColumnReport
 from cfl_cli.trust.verdict import build
 

@@ -20,12 +20,11 @@ from benchmarks import tables
 from benchmarks.field.cases import Case, kept, make, path_of
 from benchmarks.field.tables import SEEN_ONCE, TUNED_ON, read
 from cfl_cli import Schema, impute
+from cfl_cli.commands.evaluate.job import calibration_error, cross_entropy, share_in_truth
 from cfl_cli.core.arrays import Floats, Ints
 from cfl_cli.core.settings import Settings
-from cfl_cli.jobs.prepare import hidden_together, prepare, run, settle_gamma
-from cfl_cli.trust.calibrate import calibrate
-from cfl_cli.trust.facts import ColumnFacts
-from cfl_cli.trust.scores import calibration_error, cross_entropy, in_truth
+from cfl_cli.run.prepare import hidden_together, prepare, run, settle_gamma
+from cfl_cli.trust.facts import ColumnFacts, calibrate
 
 MECHANISMS = ("uniform", "uniform, one to three")
 NOISE_DOMAINS = (3, 4, 6, 12)
@@ -78,7 +77,9 @@ def of_case(case: Case) -> Iterator[Line]:
 
 def _scores(confidences: Floats, answers: Ints, truth: Ints) -> Pair:
     own = confidences[np.arange(len(truth)), answers]
-    return calibration_error(answers == truth, own), cross_entropy(in_truth(truth, confidences))
+    return calibration_error(answers == truth, own), cross_entropy(
+        share_in_truth(truth, confidences)
+    )
 
 
 def slice_of(name: str, data: Path, *, rows: int, seed: int) -> Case:

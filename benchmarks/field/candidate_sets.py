@@ -20,15 +20,14 @@ from benchmarks.field.cases import plausible, table_of
 from benchmarks.field.mechanisms import How, by_plausibility, favored, people, uniform
 from benchmarks.field.tables import TUNED_ON, FieldTable, read
 from cfl_cli.core.arrays import Floats, Ints, Mask
-from cfl_cli.core.kinds import AUTO
-from cfl_cli.core.known import Known
+from cfl_cli.core.dataset import Known
 from cfl_cli.core.parallel import Workers, available_cores
-from cfl_cli.core.settings import Settings
+from cfl_cli.core.settings import AUTO, Settings
 from cfl_cli.core.uniformity import Uniformity
-from cfl_cli.estimators import blend, boost, net
-from cfl_cli.estimators.graph_brief import GraphInBrief
-from cfl_cli.estimators.interface import Estimate, Module
-from cfl_cli.jobs.prepare import hidden_together, prepare
+from cfl_cli.methods import blend, boost, net
+from cfl_cli.methods.graph import GraphInBrief
+from cfl_cli.methods.interface import Estimate, Module
+from cfl_cli.run.prepare import hidden_together, prepare
 
 PARTS: dict[str, Module] = {"graph": GraphInBrief(), "boost": boost, "net": net}
 ROWS = 700

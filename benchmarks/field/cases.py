@@ -16,9 +16,9 @@ from benchmarks.field.tables import FieldTable
 from cfl_cli import Schema
 from cfl_cli.core.arrays import Floats, Ints, Mask
 from cfl_cli.core.settings import Settings
-from cfl_cli.estimators.interface import Estimate
-from cfl_cli.jobs.prepare import hidden_together, prepare, run
-from cfl_cli.steps.encode import Encoded
+from cfl_cli.encode.encode import Encoded
+from cfl_cli.methods.interface import Estimate
+from cfl_cli.run.prepare import hidden_together, prepare, run
 
 
 @dataclass(frozen=True)

@@ -21,7 +21,7 @@ from benchmarks.field.tables import TUNED_ON, FieldTable, read
 from cfl_cli import Schema
 from cfl_cli.core.arrays import Floats, Ints, Mask
 from cfl_cli.core.settings import Settings
-from cfl_cli.jobs.prepare import hidden_together, prepare, run
+from cfl_cli.run.prepare import hidden_together, prepare, run
 from cfl_cli.trust.facts import ColumnFacts
 
 # OFs and the values of each; domain sizes; rows

@@ -19,12 +19,12 @@ from benchmarks.field import mechanisms
 from benchmarks.field.cases import Case, make
 from benchmarks.field.tables import SEEN_ONCE, TUNED_ON, read
 from cfl_cli.core.arrays import Floats, Ints, Mask
-from cfl_cli.core.known import LEAST_EXACT
-from cfl_cli.jobs.prepare import hidden_together, run
-from cfl_cli.jobs.refit import with_weights
+from cfl_cli.core.dataset import LEAST_EXACT
+from cfl_cli.run.learn import with_weights
+from cfl_cli.run.prepare import hidden_together, run
 from cfl_cli.trust.facts import ColumnFacts
-from cfl_cli.trust.fitted_mechanism import fit
 from cfl_cli.trust.intervals import Interval
+from cfl_cli.trust.mechanism import fit
 
 EXACT = 0.1  # of the cells
 PEOPLE = "people, two or more"  # left by every cell that is not exact: those would be the easy ones

@@ -18,7 +18,7 @@ import polars as pl
 from benchmarks.field.cases import Case, kept, make
 from benchmarks.field.cases import keep as keep_case
 from benchmarks.field.tables import SEEN_ONCE, TUNED_ON, FieldTable, read
-from cfl_cli.core.posterior import most_confident
+from cfl_cli.core.arrays import most_confident
 from cfl_cli.trust.report import ColumnReport
 from cfl_cli.trust.verdict import build
 

@@ -20,7 +20,7 @@ from benchmarks.field.mechanisms import MECHANISMS
 from benchmarks.field.tables import SEEN_ONCE, TUNED_ON, FieldTable, read
 from cfl_cli import impute
 from cfl_cli.core.arrays import Floats, Ints
-from cfl_cli.trust.calibration import BINS, bins
+from cfl_cli.trust.heldout import BINS, bins
 
 HONEST = ("uniform", "uniform, one to three")
 

@@ -18,15 +18,14 @@ import polars as pl
 from benchmarks import tables as paper_tables
 from benchmarks.field.cases import Case, keep, kept, make, path_of
 from benchmarks.field.tables import FieldTable
-from cfl_cli.core.arrays import Floats, Mask
-from cfl_cli.core.log_score import LEAST_MASS
-from cfl_cli.estimators.interface import Hidden
-from cfl_cli.jobs.diagnostics import SUSPECT_CELL, diagnose
-from cfl_cli.jobs.suspects import SuspectCells, suspects
+from cfl_cli.commands.suspects.job import SuspectCells, suspects
+from cfl_cli.core.arrays import LEAST_MASS, Floats, Mask
+from cfl_cli.methods.interface import Hidden
+from cfl_cli.run.diagnostics import SUSPECT_CELL, diagnose
 from cfl_cli.trust import verdict
 from cfl_cli.trust.facts import ColumnFacts
 from cfl_cli.trust.report import Report
-from cfl_cli.trust.suspects import Cells, well_founded
+from cfl_cli.trust.wrong_cells import Cells, well_founded
 
 SHARES = ("uniform", "1 % wrong", "3 % wrong", "10 % wrong")
 MECHANISMS = [f"{share}{more}" for more in ("", ", one to three") for share in SHARES]

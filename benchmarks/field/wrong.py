@@ -16,9 +16,9 @@ import numpy as np
 
 from benchmarks.field.cases import Case, kept
 from cfl_cli.core.arrays import Floats
-from cfl_cli.core.known import Known
+from cfl_cli.core.dataset import Known
 from cfl_cli.core.parallel import Workers
-from cfl_cli.estimators import graph
+from cfl_cli.methods import graph
 from cfl_cli.trust.facts import ColumnFacts
 from cfl_cli.trust.wrong_cells import most_wrong
 

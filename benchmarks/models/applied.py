@@ -6,7 +6,7 @@ from pathlib import Path
 import polars as pl
 
 from cfl_cli.errors import DataError
-from cfl_cli.jobs.model import Model
+from cfl_cli.run.result import Model
 
 SAMPLE = Path(__file__).parents[2] / "sample_data" / "triage.csv"
 

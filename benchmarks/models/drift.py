@@ -29,16 +29,23 @@ from benchmarks import tables
 from cfl_cli.core.arrays import Floats, Ints
 from cfl_cli.core.parallel import Workers
 from cfl_cli.core.settings import Settings
-from cfl_cli.estimators.interface import Estimate, Hidden
-from cfl_cli.jobs.prepare import hidden_together, run, settle_gamma
+from cfl_cli.encode.encode import Encoded, encode
+from cfl_cli.methods.interface import Estimate, Hidden
+from cfl_cli.run.prepare import hidden_together, run, settle_gamma
 from cfl_cli.schema.model import Schema
-from cfl_cli.steps.encode import Encoded, encode
 from cfl_cli.trust import verdict
-from cfl_cli.trust.batch import Counts, judge_batch, reference_of
-from cfl_cli.trust.detector import ALARM, BETS, MOST, Course
-from cfl_cli.trust.drift import compare
+from cfl_cli.trust.drift import (
+    ALARM,
+    BETS,
+    MOST,
+    Counts,
+    Course,
+    compare,
+    judge_batch,
+    reference_of,
+)
 from cfl_cli.trust.facts import ColumnFacts
-from cfl_cli.trust.hidden_cells import HiddenCells
+from cfl_cli.trust.heldout import HiddenCells
 from cfl_cli.trust.reference import AlikeReference, JudgedCells, Reference
 from cfl_cli.trust.report import Batch, Report
 

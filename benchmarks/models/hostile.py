@@ -37,7 +37,7 @@ from typing import Any, NoReturn
 
 from benchmarks.models.mutations import Mutant, mutants
 from cfl_cli.errors import CflError, ExitCode
-from cfl_cli.models.content import Content
+from cfl_cli.models import Content
 
 OUTCOMES = ("refused", "accepted", "unclear", "error", "signal", "hang", "memory", "ran code")
 FINE = ("refused", "accepted")

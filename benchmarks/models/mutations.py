@@ -17,10 +17,9 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from cfl_cli.core.methods import METHODS
-from cfl_cli.models import safe_file
-from cfl_cli.models.header import CHECKSUM, TYPES
-from cfl_cli.models.json_text import MOST_VALUES, text_of
+from cfl_cli.core.settings import METHODS
+from cfl_cli.models import file as safe_file
+from cfl_cli.models.file import CHECKSUM, MOST_VALUES, TYPES, text_of
 
 Array: TypeAlias = npt.NDArray[Any]
 Alter: TypeAlias = Callable[[Array, random.Random], Array | None]

@@ -13,7 +13,7 @@ from typing import Any, Self
 import numpy as np
 
 from cfl_cli.core.arrays import Floats, Ints, Mask
-from cfl_cli.steps.encode import Encoded
+from cfl_cli.encode.encode import Encoded
 
 TINY = np.finfo(float).eps
 

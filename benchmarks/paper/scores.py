@@ -4,9 +4,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from cfl_cli.core.arrays import Floats, Ints
-from cfl_cli.core.blocks import entropies
-from cfl_cli.trust import scores
+from cfl_cli.commands.evaluate import job
+from cfl_cli.core.arrays import Floats, Ints, entropies
 
 ONE_BLOCK = np.array([0])
 
@@ -24,9 +23,9 @@ class Scores:
 def score(confidences: Floats, answers: Ints, truth: Ints) -> Scores:
     """Return the scores of n × K confidences and n answers; values are given by their places."""
     return Scores(
-        accuracy=scores.accuracy(truth, answers),
-        f1=scores.macro_f1(truth, answers),
-        cross_entropy=scores.cross_entropy(scores.in_truth(truth, confidences)),
+        accuracy=job.accuracy(truth, answers),
+        f1=job.macro_f1(truth, answers),
+        cross_entropy=job.cross_entropy(job.share_in_truth(truth, confidences)),
         entropy=float(entropies(confidences, ONE_BLOCK).mean()),
     )
 

@@ -18,7 +18,7 @@ from benchmarks.results import Facts
 from benchmarks.tables import Table
 from cfl_cli import Report, Result, Schema, __version__, impute
 from cfl_cli.core.arrays import Floats, Ints
-from cfl_cli.steps.encode import Encoded, encode
+from cfl_cli.encode.encode import Encoded, encode
 
 
 def do(task: Task, store: Store, data: Path | None) -> float:

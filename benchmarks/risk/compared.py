@@ -7,10 +7,9 @@ from typing import Any
 import numpy as np
 
 from benchmarks.risk.cases import Case
+from cfl_cli.commands.risk.job import FEWER, MERGED, MORE, Risk, risk
 from cfl_cli.core.arrays import Floats, Mask
-from cfl_cli.jobs.impute import impute
-from cfl_cli.jobs.risk import Risk, risk
-from cfl_cli.jobs.ways import FEWER, MERGED, MORE
+from cfl_cli.run.impute import impute
 from cfl_cli.trust.intervals import Interval
 
 SHARES, CHANGES = "share", "change"

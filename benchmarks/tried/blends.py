@@ -11,11 +11,9 @@ import numpy as np
 from scipy.optimize import minimize_scalar
 
 from benchmarks.tried.lab import Answer, Lab
-from cfl_cli.core.arrays import Floats, Mask
-from cfl_cli.core.blocks import normalise, spread
-from cfl_cli.core.log_score import LEAST_MASS, log_scores
-from cfl_cli.estimators import blend
-from cfl_cli.estimators.auto import WORTH_IT
+from cfl_cli.core.arrays import LEAST_MASS, Floats, Mask, log_scores, normalise, spread
+from cfl_cli.methods import blend
+from cfl_cli.methods.auto import WORTH_IT
 
 EM_STEPS = 200
 SHARPEST = 3.0  # power of a prior, and one over it the flattest

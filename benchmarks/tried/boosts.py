@@ -12,10 +12,9 @@ import numpy as np
 
 from benchmarks.tried.lab import Answer, Lab, quiet
 from cfl_cli.core.arrays import Floats, Ints
-from cfl_cli.core.known import Known
-from cfl_cli.estimators.boost import FROM_OFS, Fit, Fitter, blended_priors
-from cfl_cli.estimators.boost_objective import HEAD_START
-from cfl_cli.estimators.interface import apply_cells
+from cfl_cli.core.dataset import Known
+from cfl_cli.methods.boost import FROM_OFS, HEAD_START, Fit, Fitter, blended_priors
+from cfl_cli.methods.interface import apply_cells
 
 Fits = Sequence[Sequence[Fit]]  # of every CF
 

@@ -14,14 +14,11 @@ import numpy as np
 from benchmarks.tried import boosts
 from benchmarks.tried.lab import Answer, Lab, beside, quiet
 from cfl_cli.core.arrays import Floats, Ints
-from cfl_cli.core.kinds import AUTO
-from cfl_cli.core.settings import Settings
-from cfl_cli.estimators import boost, boost_trees, graph
-from cfl_cli.estimators.boost_objective import BoostObjective, StopBoosting, Target
-from cfl_cli.estimators.graph import STOPS
-from cfl_cli.estimators.graph_rounds import RoundChoice, Rounds, hide
-from cfl_cli.estimators.graph_trace import Trace
-from cfl_cli.steps.flow import Graph
+from cfl_cli.core.settings import AUTO, Settings
+from cfl_cli.methods import boost, graph
+from cfl_cli.methods.boost import BoostObjective, StopBoosting, Target
+from cfl_cli.methods.graph import STOPS, RoundChoice, Rounds, Trace, hide
+from cfl_cli.methods.graph.propagate import Graph
 
 FACTORS = (2.0, 0.5, 0.0)  # that a search tries on every OF
 SEARCH_STEPS = 20
@@ -132,10 +129,10 @@ def _gains(fitter: boost.Fitter, target: Target, data: Any, hidden: Ints) -> Flo
     options = {
         "objective": "none",
         "num_class": len(target.cells),
-        "num_leaves": boost_trees.SHALLOW.leaves,
+        "num_leaves": boost.SHALLOW.leaves,
         "min_data_in_leaf": max(target.cells.shape[1] // 100, 1),
         "min_sum_hessian_in_leaf": 1e-4,
-        "lambda_l2": boost_trees.L2,
+        "lambda_l2": boost.L2,
         "boost_from_average": False,
         "deterministic": True,
         "force_row_wise": True,

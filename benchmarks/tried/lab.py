@@ -14,14 +14,12 @@ import numpy as np
 from benchmarks.paper.scores import score
 from benchmarks.tables import Table, places
 from cfl_cli import Schema
-from cfl_cli.core.arrays import Floats, Ints
-from cfl_cli.core.blocks import sizes
+from cfl_cli.core.arrays import Floats, Ints, log_scores, sizes
+from cfl_cli.core.dataset import Known
 from cfl_cli.core.draws import folds
-from cfl_cli.core.known import Known
-from cfl_cli.core.log_score import log_scores
 from cfl_cli.core.parallel import Workers
-from cfl_cli.estimators.interface import Estimate, apply_cells
-from cfl_cli.steps.encode import encode
+from cfl_cli.encode.encode import encode
+from cfl_cli.methods.interface import Estimate, apply_cells
 
 PARTS = 5  # of which one is hidden
 

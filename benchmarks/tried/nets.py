@@ -6,9 +6,9 @@ import numpy as np
 
 from benchmarks.tried.blends import evenly
 from benchmarks.tried.lab import Answer, Lab, quiet
-from cfl_cli.core.known import Known
+from cfl_cli.core.dataset import Known
 from cfl_cli.core.settings import Settings
-from cfl_cli.estimators import net
+from cfl_cli.methods import net
 
 
 def run(lab: Lab) -> None:

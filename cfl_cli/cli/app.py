@@ -6,7 +6,9 @@ heavy packages when it runs, so that `cfl --help` answers at once.
 
 import os
 import sys
-from contextlib import suppress
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from difflib import get_close_matches
 from importlib import import_module
 from typing import Annotated, Any, NoReturn
 
@@ -14,18 +16,139 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 
 from cfl_cli import __version__
-from cfl_cli.cli import completion
-from cfl_cli.cli import help as pages
-from cfl_cli.cli.commands import COMMANDS
-from cfl_cli.cli.log import LOG, asked_for
-from cfl_cli.cli.streams import complain, leave_stdout, note, open_streams
-from cfl_cli.cli.usage import located, path_of, problem_of, with_values
-from cfl_cli.cli.within_limits import lacks_memory, out_of_memory
-from cfl_cli.core import budget
-from cfl_cli.core.leaving import say_code, settle
-from cfl_cli.core.messages import count, did_you_mean, printable, quote
-from cfl_cli.core.wording import on_command_line
+from cfl_cli.cli import help
+from cfl_cli.cli.log import LOG, asked_for, complain, leave_stdout, note, open_streams
+from cfl_cli.cli.start import lacks_memory, out_of_memory
+from cfl_cli.commands import COMMANDS
+from cfl_cli.core import process
+from cfl_cli.core.messages import count, did_you_mean, on_command_line, printable, quote
+from cfl_cli.core.process import say_code, settle
 from cfl_cli.errors import PROBLEMS_SHOWN, CflError, ExitCode
+
+# What is wrong with a command line, in one style: `--option: what was expected`.
+
+
+@contextmanager
+def located(ctx: Any) -> Iterator[None]:
+    """Let problems with the command line know the command, which Typer sometimes leaves out."""
+    try:
+        yield
+    except typer.TyperException as error:
+        facts: Any = error
+        facts.ctx = getattr(error, "ctx", None) or ctx
+        raise
+
+
+def with_values(params: Iterable[Any], args: Sequence[str]) -> Iterator[str]:
+    """Yield the arguments, with an empty value after an option that may stand alone and does."""
+    alone = {name for one in params if str(one.metavar)[:1] == "[" for name in one.opts}
+    options = args[: args.index("--")] if "--" in args else args
+    for place, arg in enumerate(args):
+        yield arg
+        following = [*options[place + 1 : place + 2], "--"][0]
+        if place < len(options) and arg in alone and following[:1] == "-" and following != "-":
+            yield ""
+
+
+def path_of(error: Any) -> str:
+    """Return the command whose help shows what is right."""
+    return str(error.ctx.command_path)
+
+
+def problem_of(error: Any) -> str:
+    """Return what Typer found wrong with the command line, in one line."""
+    option, param = getattr(error, "option_name", None), getattr(error, "param", None)
+    if option and hasattr(error, "possibilities"):
+        return f"{option}: unknown option{_nearest(option, error.ctx)}"
+    if option:
+        expected = "expected a value" if "requires" in error.message else "takes no value"
+        return f"{option}: {expected}"
+    if param is None:
+        message = str(error.message).rstrip(".")
+        return message[:1].lower() + message[1:]
+    name = param.metavar if param.param_type_name == "argument" else param.opts[0]
+    drafts = ": `cfl init DATA` drafts a schema" if name == "--schema" else ""
+    return f"{name}: {error.message or f'this {param.param_type_name} is required{drafts}'}"
+
+
+def _nearest(option: str, ctx: Any) -> str:
+    """Return ` (did you mean '--x'?)` for an option that begins alike or is spelled alike."""
+    wanted = option.lstrip("-")
+    names = [
+        name.lstrip("-")
+        for param in ctx.command.get_params(ctx)
+        for name in (*param.opts, *param.secondary_opts)
+        if name.startswith("--")
+    ]
+    alike = [name for name in names if len(wanted) > 1 and name.startswith(wanted)]
+    alike += get_close_matches(wanted, names, n=1)
+    return f" (did you mean {quote(f'--{alike[0]}')}?)" if alike else ""
+
+
+# Shell completion: Typer answers the Tab key; these are the scripts that let a shell ask it.
+
+PROGRAM, VARIABLE = "cfl", "_CFL_COMPLETE"
+# Typer's own script for zsh loses the first Tab of every session: zsh loads it then, and it only
+# registers a function for the next time.
+ZSH = """\
+#compdef cfl
+
+_cfl_completion() {
+  eval $(env _TYPER_COMPLETE_ARGS="${words[1,$CURRENT]}" _CFL_COMPLETE=complete_zsh cfl)
+}
+
+if [[ "$funcstack[1]" == "_cfl" ]]; then
+  _cfl_completion "$@"
+else
+  compdef _cfl_completion cfl
+fi
+"""
+
+
+def prepare() -> None:
+    """Let Typer know the shells, so that it can answer them."""
+    from typer.completion import get_completion_inspect_parameters  # noqa: PLC0415 — seldom needed
+
+    get_completion_inspect_parameters()
+
+
+def install(ctx: typer.Context, value: bool) -> None:  # noqa: FBT001 — Typer's signature
+    """Write the script for the shell that runs `cfl`, where it finds it, and stop."""
+    if not value or ctx.resilient_parsing:
+        return
+    _refuse_arguments(ctx)
+    from typer import completion  # noqa: PLC0415 — seldom needed
+
+    shell, path = completion.install(prog_name=PROGRAM, complete_var=VARIABLE)  # type: ignore[attr-defined]  # typer's types lack it
+    if shell == "zsh":
+        path.write_text(ZSH, encoding="utf-8")
+    typer.echo(f"{shell} completion is in {path}; it works in new terminals")
+    raise typer.Exit
+
+
+def show(ctx: typer.Context, value: bool) -> None:  # noqa: FBT001 — Typer's signature
+    """Print the script for the shell that runs `cfl`, and stop."""
+    if not value or ctx.resilient_parsing:
+        return
+    _refuse_arguments(ctx)
+    from typer import completion  # noqa: PLC0415 — seldom needed
+
+    shell = completion._get_shell_name()  # type: ignore[attr-defined]  # noqa: SLF001 — no other way
+    script = completion.get_completion_script(  # type: ignore[attr-defined]  # typer's types lack it
+        prog_name=PROGRAM, complete_var=VARIABLE, shell=shell or ""
+    )
+    typer.echo(ZSH if shell == "zsh" else script)
+    raise typer.Exit
+
+
+def _refuse_arguments(ctx: typer.Context) -> None:
+    """Raise if something follows the option: the shell is the one that runs `cfl`, never named."""
+    option, *others = sys.argv[1:] or [""]
+    if others:
+        raise typer.BadParameter(
+            f"{option}: takes no value; it is for the shell that runs cfl", ctx
+        )
+
 
 EXAMPLE = """\
 cfl init people.csv --cf job --out schema.yml
@@ -38,11 +161,11 @@ class Command(TyperCommand):
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
         """Write the help, as wide as the terminal."""
-        formatter.write(pages.as_text(self.page(ctx)))
+        formatter.write(help.as_text(self.page(ctx)))
 
-    def page(self, ctx: Any) -> pages.Page:
+    def page(self, ctx: Any) -> help.Page:
         """Return the help as data."""
-        return pages.page(self, ctx)
+        return help.page(self, ctx)
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Read the options; an argument too many is a problem like any other."""
@@ -65,9 +188,10 @@ class Commands(TyperGroup):
         """Return a command, whose file is imported only now; None if there is no such command."""
         if cmd_name not in COMMANDS:
             return None
-        module = import_module(f"cfl_cli.cli.commands.{cmd_name}")
+        module = import_module(f"cfl_cli.commands.{COMMANDS[cmd_name]}")
         alone = typer.Typer(add_completion=False, rich_markup_mode=None)
-        alone.command(cmd_name, cls=Command, epilog=module.EXAMPLE)(getattr(module, cmd_name))
+        example = module.EXAMPLES[cmd_name]
+        alone.command(cmd_name, cls=Command, epilog=example)(getattr(module, cmd_name))
         return typer.main.get_command(alone)
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
@@ -79,15 +203,15 @@ class Commands(TyperGroup):
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
         """Write the first page."""
-        formatter.write(pages.as_text(self.page(ctx)))
+        formatter.write(help.as_text(self.page(ctx)))
 
-    def page(self, ctx: Any) -> pages.Page:
+    def page(self, ctx: Any) -> help.Page:
         """Return the first page."""
         commands = [
-            pages.Entry(name, self.get_command(ctx, name).help.partition("\n\n")[0])
+            help.Entry(name, self.get_command(ctx, name).help.partition("\n\n")[0])
             for name in COMMANDS
         ]
-        return pages.page(self, ctx, commands=commands)
+        return help.page(self, ctx, commands=commands)
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Return the arguments behind the options of `cfl` itself; without any, show the help."""
@@ -119,8 +243,8 @@ class Commands(TyperGroup):
         arguments = options.get("args")
         LOG.verbose = False  # until a command has read its options
         LOG.format = asked_for(sys.argv[1:] if arguments is None else arguments)
-        if completion.VARIABLE in os.environ:
-            completion.prepare()
+        if VARIABLE in os.environ:
+            prepare()
         try:
             with on_command_line():
                 code = super().main(*args, **{**options, "standalone_mode": False})
@@ -161,7 +285,7 @@ def cfl(
         typer.Option(
             "--install-completion",
             help="Install completion for the current shell.",
-            callback=completion.install,
+            callback=install,
             is_eager=True,
         ),
     ] = False,
@@ -170,7 +294,7 @@ def cfl(
         typer.Option(
             "--show-completion",
             help="Print the completion script for the current shell.",
-            callback=completion.show,
+            callback=show,
             is_eager=True,
         ),
     ] = False,
@@ -193,7 +317,7 @@ def explain(error: BaseException) -> ExitCode:
         complain(f"{place}{error.strerror or error}")
         return ExitCode.RESOURCES
     if not isinstance(error, CflError):
-        complain(out_of_memory(budget.allowance()))
+        complain(out_of_memory(process.allowance()))
         return ExitCode.RESOURCES
     complain(*error.problems[:PROBLEMS_SHOWN])
     more = error.more + len(error.problems[PROBLEMS_SHOWN:])

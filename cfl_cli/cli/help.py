@@ -3,9 +3,8 @@
 import shutil
 import textwrap
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from typing import Any
-
-from cfl_cli.core.quick import dataclass
 
 PANELS = ("Arguments", "Input", "Method", "Judging", "Output", "Run", "Options", "Commands")
 ENVIRONMENT = (

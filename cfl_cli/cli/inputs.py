@@ -1,37 +1,163 @@
 """What a command works with: the schema, the settings as everybody has them, the table."""
 
+import csv
+import re
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from cfl_cli.cli.discreet import may_mark_identifiers, only_names, without_cells, without_words
-from cfl_cli.cli.given import Values
 from cfl_cli.cli.log import LOG
-from cfl_cli.cli.other_names import check_names
+from cfl_cli.cli.options import Values
 from cfl_cli.cli.progress import Display
-from cfl_cli.core.messages import count
-from cfl_cli.core.quick import dataclass
+from cfl_cli.core.messages import count, quote
 from cfl_cli.core.settings import RunSettings, Settings, override
 from cfl_cli.errors import CflError, DataError, SchemaError, UsageError
-from cfl_cli.jobs.arguments import ENGINE, INFER, Arguments
+from cfl_cli.run.arguments import ENGINE, INFER, Arguments
 from cfl_cli.schema import yaml_text
-from cfl_cli.schema.file import TextFile
-from cfl_cli.schema.model import Schema
-from cfl_cli.tables import foreign, frames
+from cfl_cli.schema.model import Schema, TextFile
+from cfl_cli.tables import formats, frames
 from cfl_cli.tables import table as tables
-from cfl_cli.tables.blocks import BLOCK, Blocks
+from cfl_cli.tables.encodings import CAUSE, way_out, without_word
 from cfl_cli.tables.formats import DELIMITED
-from cfl_cli.tables.table import Place, StoredTable, Table
+from cfl_cli.tables.table import BLOCK, Blocks, Place, StoredTable, Table, read_options
 from cfl_cli.trust.report import Sources
 
-if TYPE_CHECKING:  # loads slowly
+if TYPE_CHECKING:
     import polars as pl
 
-    from cfl_cli.jobs.kept import Kept
+    from cfl_cli.run.model import Kept
+
+# What it means that a text table has other column names than the schema.
+
+
+def check_names(
+    names: Sequence[str], place: Place, signs: Mapping[str, str | None], schema: Schema
+) -> None:
+    """Raise if names are not the schema's: another sign separates them, or they are cells.
+
+    An identifier that is spelled otherwise is refused, too: nothing else would notice, and messages
+    could show its cells.
+    """
+    _check_identifiers(names, place, schema)
+    used = {*schema.ordinary, *schema.complementary}
+    kind = place.format.kind
+    if used <= {*names} or not kind.delimiter:
+        return
+    from cfl_cli.tables.sniff import (
+        DELIMITERS,  # noqa: PLC0415 — most names are right
+        is_number,  # noqa: PLC0415 — most names are right
+        shown,  # noqa: PLC0415 — most names are right
+    )
+
+    number = next((name for name in names if is_number(name)), None)
+    if number is not None and signs.get("header") != "none" and not {*names} & {*schema.columns}:
+        such = "" if schema.identifiers else f", such as {quote(number)}"  # it may be one of them
+        raise DataError(
+            f"{place.name}: line 1 looks like data{such}: add a header above "
+            "it, a line that names the columns, or add --header none, also to `cfl init`",
+            cause="file-header",
+        )
+    now = read_options(place, set_aside=False, **signs).signs.get("delimiter", kind.delimiter)
+    for sign in DELIMITERS:
+        if used <= _cells_of(now.join(names), sign):
+            do = way_out("delimiter", sign, in_schema=True)
+            raise DataError(
+                f"{place.name}: line 1: {shown(sign)} separates the columns of the schema, not "
+                f"{shown(now)}: {do}",
+                cause="file-delimiter",
+            )
+
+
+def _check_identifiers(names: Sequence[str], place: Place, schema: Schema) -> None:
+    others = {_bare(name): name for name in names if name not in schema.columns}
+    for one in sorted(schema.identifiers.difference(names)):
+        if near := others.get(_bare(one)):
+            raise DataError(
+                f"{place.name}: column {quote(one)} is an identifier in the schema but not in the "
+                f"table (did you mean {quote(near)}?): give it the same name in both, or mark "
+                f"{quote(near)} too"
+            )
+
+
+def _bare(name: str) -> str:
+    """Return a name in small letters, without what is neither letter nor digit."""
+    return "".join(filter(str.isalnum, name.casefold()))
+
+
+def _cells_of(line: str, sign: str) -> set[str]:
+    """Return the cells of a line that a sign separates; none if no line looks like this."""
+    with suppress(csv.Error):  # such as a line break in a name
+        return {*next(csv.reader([line], delimiter=sign), [])}
+    return set()
+
+
+# Keeps cells out of messages where a schema marks identifiers, which no message may show.
+
+_TWICE = re.compile(
+    r"(?<=: duplicate column) (?P<name>['\"].+?)(?=(?: in cells? [^'\"]+)?: rename one)"
+)
+_AGAIN = re.compile(r"(?<= is )(?P<name>['\"].+['\"]) again, and called ['\"].+['\"]")
+_KEY = re.compile(r"(?<=: duplicate key) (?P<name>['\"].+['\"])")
+_NAMES = ((_TWICE, ""), (_KEY, ""), (_AGAIN, "called as another, and renamed"))
+_NUMBER = re.compile(r"(?<=: is )\S+(?= a number with a decimal comma)")
+_GUESSED = re.compile(r"(encoding \S+ guessed) from ['\"].*['\"] \((\d[\d,]* cells?)\)")
+
+
+@contextmanager
+def without_words(schema: Schema | None) -> Iterator[None]:
+    """Leave words of a file out of errors, if it has identifiers and the words may be theirs.
+
+    These are words that cannot be decoded, and names of a header that the schema does not know:
+    where there is no header they are cells.
+    """
+    if schema is None or not schema.identifiers:
+        yield
+        return
+    with only_names(schema.columns):
+        yield
+
+
+@contextmanager
+def only_names(known: Collection[str]) -> Iterator[None]:
+    """Leave all words of a file out of errors but these names of columns."""
+    try:
+        yield
+    except DataError as error:
+        said = [without_cells(one, known) for one in error.problems]
+        if error.cause == CAUSE:
+            said = [*map(without_word, said)]
+        if said == [*error.problems]:
+            raise
+        raise DataError(*said, more=error.more, cause=error.cause) from None
+
+
+def without_cells(message: str, known: Collection[str]) -> str:
+    """Return a message without numbers of a file, and without names of columns but the known."""
+    names = {quote(name) for name in known}
+    message = _NUMBER.sub("a cell", message)
+    for pattern, otherwise in _NAMES:
+        found = pattern.search(message)
+        if found and found["name"] not in names:
+            message = pattern.sub(otherwise, message, count=1)
+    return message
+
+
+def may_mark_identifiers(text: str | None) -> bool:
+    """Return whether the text of a schema, right or wrong, marks a column as an identifier.
+
+    A word that is nearly that counts too; None is a schema that cannot be read.
+    """
+    return text is None or "ident" in text.casefold()
+
+
+def without_guessed_words(text: str) -> str:
+    """Return a draft, or a note about it, without the words that its encoding was guessed from."""
+    return _GUESSED.sub(r"\1 by \2", text)
+
 
 WRITTEN_OTHERWISE = {"file-delimiter", "file-encoding"}  # causes: a text is not as it was read
 Learned = TypeVar("Learned")
@@ -118,8 +244,8 @@ def check_is_schema(path: str, data: str | None = None) -> None:
 
     So it is said if `data`, the table that goes with it, is the schema.
     """
-    if what := foreign.not_a_schema(tables.local(path)):
-        if data not in (None, tables.STANDARD) and foreign.is_schema(tables.local(data)):
+    if what := formats.not_a_schema(tables.local(path)):
+        if data not in (None, tables.STANDARD) and formats.is_schema(tables.local(data)):
             raise UsageError(
                 f"{data}: this is a schema, and {path} {what}: swap them: {path} --schema {data}",
                 cause="swapped",
@@ -233,14 +359,14 @@ def check_encoding(
     encoding = signs["encoding"]
     if encoding is None or "encoding" in how:
         return
-    from cfl_cli.tables import guess_encoding  # noqa: PLC0415 — most tables need none
+    from cfl_cli.tables import encodings  # noqa: PLC0415 — most tables need none
 
     words: Counter[bytes] = Counter()
     for column in _columns(table):
         texts = column.drop_nulls().unique(maintain_order=True)
         text = "\n".join(texts.filter(texts.str.contains(r"[^\x00-\x7f]")))
-        guess_encoding.words_in(text.encode(encoding, errors="ignore"), words)
-    if words and guess_encoding.mostly_utf8(words):
+        encodings.words_in(text.encode(encoding, errors="ignore"), words)
+    if words and encodings.mostly_utf8(words):
         raise DataError(
             f"{place.name}: this is UTF-8, but the schema says encoding: {encoding}: add "
             "--encoding utf-8, or correct `file` in the schema",

@@ -16,9 +16,9 @@ import typer
 
 from cfl_cli import __version__
 from cfl_cli.cli.app import app
-from cfl_cli.cli.commands import COMMANDS
-from cfl_cli.cli.given import default_of
 from cfl_cli.cli.help import ENVIRONMENT, Entry, Page
+from cfl_cli.cli.options import default_of
+from cfl_cli.commands import COMMANDS
 from cfl_cli.core.settings import SETTINGS
 from cfl_cli.errors import ExitCode
 

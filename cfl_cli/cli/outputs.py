@@ -3,25 +3,86 @@
 Whether it can write there is tried before the work, so that nothing is computed in vain.
 """
 
+import codecs
 import errno
 import os
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass, replace
+from hashlib import sha256
 from pathlib import Path
-from typing import IO, Any, Self
+from shlex import quote
+from typing import IO, TYPE_CHECKING, Any, Self
 
-from cfl_cli.cli.show import render
-from cfl_cli.cli.show.page import Page
-from cfl_cli.cli.streams import is_terminal, print_out
-from cfl_cli.cli.written import Writer
-from cfl_cli.core.quick import dataclass
+from cfl_cli.cli.log import attention, is_terminal, note, print_out, warn
+from cfl_cli.cli.pages import render
+from cfl_cli.cli.pages.page import Page
+from cfl_cli.core.messages import count
 from cfl_cli.errors import CflError, ResourceError, UsageError
-from cfl_cli.tables import files, trial
+from cfl_cli.schema.model import TextFile
+from cfl_cli.tables import files
 from cfl_cli.tables import table as tables
-from cfl_cli.tables.folder import in_the_way
-from cfl_cli.tables.table import STANDARD, Place, Table
-from cfl_cli.trust.report import Report
+from cfl_cli.tables.checksums import TableContent
+from cfl_cli.tables.folders import in_the_way
+from cfl_cli.tables.table import STANDARD, Place, Table, TableWriter, name_of
+from cfl_cli.trust.report import Report, Sources
+
+if TYPE_CHECKING:
+    from cfl_cli.run.model import Kept
+    from cfl_cli.tables.table_writer import Beside
+
+# The table that a command writes, block by block, and in the end all that belongs beside it.
+
+
+@dataclass
+class Writer:
+    """Writes a table in blocks, with all that belongs beside it."""
+
+    table: TableWriter
+    report: Path | None  # the report's own file, if it gets one
+    diagnostics: Place | None
+    final_report: Report | None = None  # as it is in the end
+
+    @property
+    def text(self) -> str:
+        """Return the text of the report; nothing if there is none."""
+        return self.final_report.to_json() + "\n" if self.final_report else ""
+
+    def add(self, frame: Any, source: Table) -> None:
+        """Write further rows; `source` is the block that they were made from."""
+        self.table.add(frame, source)
+
+    def finish(self, report: Report | None, *, diagnostics: Any = None) -> None:
+        """Write the rest; `diagnostics` is a data frame. This must be the last call."""
+        beside: dict[Path, Beside] = {}
+        place = self.diagnostics
+        if report and place and place.path:
+            listed = tables.to_bytes(diagnostics, place)
+            beside[place.path] = listed
+            report = replace(report, sources=with_diagnostics(report.sources, place.path, listed))
+        embedded = None
+        if report:
+            report = replace(report, content=self.table.content)
+            self.final_report = report
+            # Time and memory differ from run to run; the table's bytes must not.
+            embedded = replace(report, timings={}, peak_memory_mb=None).to_json()
+        if self.report and report:
+            whole = report
+            beside[self.report] = lambda written: self._noted(whole, written)
+        self.table.finish(report=embedded, beside=beside)
+
+    def _noted(self, report: Report, written: TableContent | None) -> str:
+        """Return the text of a report that has a file of its own, and names that of the table."""
+        self.final_report = replace(report, content=written)
+        return self.text
+
+
+def with_diagnostics(sources: Sources | None, path: Path, data: bytes) -> Sources:
+    """Return where a result came from, with the file of its diagnostics."""
+    checksum = sha256(data).hexdigest()
+    return replace(sources or Sources(), diagnostics=name_of(path), diagnostics_sha256=checksum)
+
 
 FORBIDDEN = {errno.EACCES, errno.EPERM, errno.EROFS}
 FULL = {errno.ENOSPC, errno.EDQUOT}
@@ -254,10 +315,10 @@ def check_targets(
             raise UsageError(f"{target}: cannot be written: {error}") from error
     for target in {target.resolve().parent: target for target in reversed(targets)}.values():
         with tried(target, f"directory {target.resolve().parent} is not writable"):
-            trial.try_to_write(target)
+            files.try_to_write(target)
     for target in targets:
         with tried(target, "may not be replaced by you: it is somebody else's, or immutable"):
-            trial.try_to_replace(target)
+            files.try_to_replace(target)
 
 
 @contextmanager
@@ -315,3 +376,76 @@ def _same(target: Path, other: Path | None) -> bool:
         return target.resolve() == other.resolve()
     except (OSError, RuntimeError):  # the other one is broken, which its reader will say
         return False
+
+
+# What a command says on stderr when it is done: what was written, and what to check.
+
+
+def note_rejects(outputs: Outputs, rejected: int, source: Place) -> None:
+    """Say where bad records went, if there are any."""
+    if rejected:
+        bad = count(rejected, "bad record")
+        attention(f"{outputs.rejects}: {bad} of {source.name} set aside")
+
+
+def note_signs(target: Place, source: Place, file: TextFile | None) -> None:
+    """Say that text is written as usual, if the table that was read is not."""
+    sign = target.format.kind.delimiter
+    if not sign or not source.format.kind.delimiter or file is None:
+        return
+    usual = (file.delimiter or sign, codecs.lookup(file.encoding or "utf-8").name)
+    if usual != (sign, "utf-8"):
+        between = "commas" if sign == "," else "tabs"
+        note(f"{target.name}: text with {between} in UTF-8, whatever `file` in the schema says")
+
+
+def summarise_model(model: "Kept", path: Path) -> None:
+    """Say what was kept."""
+    rows = (
+        "features and confidences of the fitted rows"
+        if model.keeps_rows
+        else "nothing of any single row"
+    )
+    note(f"{path}: a model of {_size(path.stat().st_size)}, which holds {rows}")
+
+
+def _size(size: int) -> str:
+    """Return a number of bytes in the unit that suits it."""
+    return f"{size / 1e3:,.0f} kB" if size < 1e6 else f"{size / 1e6:,.1f} MB"
+
+
+def summarise_fit(report: Report, path: Path) -> None:
+    """Say what was learned from and what to check; `path` is where the model is."""
+    warn(*report.warnings)
+    drawn = f" of {report.sample.of:,}, drawn at random" if report.sample else ""
+    note(f"{path}: fitted to {report.rows:,} rows{drawn}, {count(len(report.columns), 'CF')}")
+    _check_before_use(report, path)
+
+
+def summarise(report: Report, out: str, source: Path | None) -> None:
+    """Say what was imputed and what to check; `source` is where the report is."""
+    warn(*report.warnings)
+    cfs, seconds = count(len(report.columns), "CF"), sum(report.timings.values())
+    note(f"{out}: {report.rows:,} rows, {cfs} in {seconds:.1f} s")
+    _check_before_use(report, source)
+
+
+def _check_before_use(report: Report, source: Path | None) -> None:
+    """Say what to check; `source` is where the report is."""
+    drifted = [column.name for column in report.columns if "drifted" in column.flags]
+    if drifted:
+        attention(f"new cells are predicted worse than those at fitting: {', '.join(drifted)}")
+    doubtful = [
+        column.name
+        for column in report.columns
+        if column.estimated_accuracy is None and "exclusions-not-uniform" in column.flags
+    ]
+    if doubtful:
+        attention(
+            f"accuracy not known, exclusions are not random (audit it): {', '.join(doubtful)}"
+        )
+    flagged = [column.name for column in report.columns if column.flagged]
+    if flagged:
+        what = "kept as observed" if report.kept else "check before use"
+        see = f"; see `cfl report {quote(str(source))}`" if source else ""
+        attention(f"flagged, {what}: {', '.join(flagged)}{see}")

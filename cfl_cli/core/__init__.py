@@ -12,3 +12,23 @@ Words that the package uses everywhere, beside those of the method (OF, CF, cand
     share      how common a value is, from 0 to 1; in all, a CF's domain shares
     rates      K × K: how probably a value's exclusion is each of the others; its mechanism
 """
+
+# Not from `typing`, which takes a while: `cfl` cannot listen to Ctrl-C before it has this.
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import ClassVar
+
+
+class Shown:
+    """A result that is printed as the command line would show it."""
+
+    rendered: "ClassVar[Callable[[Shown, str], str]]"  # in a format: table or html
+
+    def __str__(self) -> str:
+        """Return the table that a terminal shows."""
+        return Shown.rendered(self, "table").rstrip("\n")
+
+    def _repr_html_(self) -> str:
+        """Return the same for a notebook."""
+        return Shown.rendered(self, "html")

@@ -10,9 +10,7 @@ from heapq import heapreplace
 import numpy as np
 import numpy.typing as npt
 
-from cfl_cli.core.arrays import Floats, Ints, Mask
-from cfl_cli.core.blocks import columns
-from cfl_cli.core.groups import ranks
+from cfl_cli.core.arrays import Floats, Ints, Mask, columns, ranks
 
 # The streams; a row's draws among equal distances take those from 0, one per neighbor.
 FOLDS = 1 << 40

@@ -16,6 +16,7 @@ no truth. Under uniform exclusions f(S, t) = 1 − (K−1)/s · 1[t ∈ S]. An e
 says what its value is under any mechanism; an empty cell says nothing.
 """
 
+from dataclasses import dataclass
 from functools import cached_property, reduce
 from math import lgamma, log
 from typing import Self
@@ -24,7 +25,6 @@ import numpy as np
 import numpy.typing as npt
 
 from cfl_cli.core.arrays import Floats, Ints, Mask
-from cfl_cli.core.quick import dataclass
 
 CONDITION = 1e8  # of Π_s, beyond which its inverse is taken to be noise
 LEVEL = 0.001  # how often all honest cells of a CF together may look as if they were not

@@ -8,31 +8,698 @@ help and environment variables, the keys under `settings:` in a schema, what the
 and the table in the docs. A new setting is one entry here.
 """
 
-from collections.abc import Mapping
-from typing import Any, ClassVar, Literal, TypeAlias
+import math
+import numbers
+import operator
+import re
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, fields
+from typing import Any, ClassVar, Final, Literal, Self, TypeAlias
 
-from cfl_cli.core.entries import (
-    Flaw,
-    Setting,
-    SettingsTable,
-    entries,
-    entry,
-    raise_flaws,
-    read_given,
+from cfl_cli.core.messages import did_you_mean, either, option, seen, shortened, unknown
+from cfl_cli.errors import SchemaError, UsageError
+
+# What a setting can take: a kind reads a value, from a file, an option or Python, or says why not.
+#
+# A file and the command line give text; Python may give the value itself, also as NumPy has it. Text
+# is read strictly: `1_000`, ` 20 ` and `on` are refused, and True is not 1.
+
+AUTO: Final = "auto"
+UNITS = {"": 1, "kb": 1e3, "mb": 1e6, "gb": 1e9, "tb": 1e12}
+UNITS |= {"kib": 1 << 10, "mib": 1 << 20, "gib": 1 << 30, "tib": 1 << 40}
+
+_DIGITS = re.compile("[-+]?[0-9]{1,4000}")
+_DECIMAL = re.compile(r"[-+]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][-+]?[0-9]+)?")
+_SIZE = re.compile("([0-9]+(?:[.][0-9]+)?) ?([a-z]*)")
+
+
+class Kind(ABC):
+    """What a setting can take."""
+
+    metavar = ""  # what help shows in its place
+    choices: tuple[str, ...] = ()  # the words that it can be, for completion
+
+    @abstractmethod
+    def read(self, value: object) -> Any:
+        """Return the value, or raise ValueError: what was expected, and what was found."""
+
+    @abstractmethod
+    def json_schema(self) -> dict[str, Any]:
+        """Return what an editor should accept."""
+
+
+@dataclass(frozen=True)
+class Bounds:
+    """From where to where a number may lie; None: anywhere."""
+
+    least: float | None = None
+    more_than: float | None = None
+    most: float | None = None
+    less_than: float | None = None
+
+    def refusal(self, number: float) -> str | None:
+        """Return what was expected instead of a number out of bounds."""
+        if self.least is not None and number < self.least:
+            return f"at least {self.least:g}"
+        if self.more_than is not None and number <= self.more_than:
+            return f"more than {self.more_than:g}"
+        if self.most is not None and number > self.most:
+            return f"at most {self.most:g}"
+        if self.less_than is not None and number >= self.less_than:
+            return f"less than {self.less_than}"
+        return None
+
+    def json_schema(self) -> dict[str, Any]:
+        """Return the same in JSON Schema's words."""
+        words = {
+            "minimum": self.least,
+            "exclusiveMinimum": self.more_than,
+            "maximum": self.most,
+            "exclusiveMaximum": self.less_than,
+        }
+        return {word: bound for word, bound in words.items() if bound is not None}
+
+
+@dataclass(frozen=True)
+class Whole(Kind):
+    """A whole number, or `auto` where that is allowed."""
+
+    bounds: Bounds = Bounds()
+    auto: bool = False
+
+    @property
+    def metavar(self) -> str:  # type: ignore[override]  # of the instance, not of the class
+        """What help shows."""
+        return "N|auto" if self.auto else "N"
+
+    @property
+    def choices(self) -> tuple[str, ...]:  # type: ignore[override]  # of the instance, not of the class
+        """The word that it can be."""
+        return (AUTO,) if self.auto else ()
+
+    def read(self, value: object) -> int | str:
+        """Return a whole number."""
+        value = plain(value)
+        if self.auto and value == AUTO:
+            return AUTO
+        if isinstance(value, str) and _DIGITS.fullmatch(value):
+            number = int(value)
+        elif hasattr(value, "__index__") and not isinstance(value, bool):
+            number = operator.index(value)
+        else:
+            raise _expected("a whole number", value, auto=self.auto)
+        _check_bounds(self.bounds, number, value, auto=self.auto)
+        return number
+
+    def json_schema(self) -> dict[str, Any]:
+        """Return an integer's schema."""
+        return _or_auto({"type": "integer", **self.bounds.json_schema()}, auto=self.auto)
+
+
+@dataclass(frozen=True)
+class Number(Kind):
+    """A finite number, or `auto` where that is allowed."""
+
+    bounds: Bounds = Bounds()
+    auto: bool = False
+    word: str = "X"  # that stands for it in help
+
+    @property
+    def metavar(self) -> str:  # type: ignore[override]  # of the instance, not of the class
+        """What help shows."""
+        return f"{self.word}|auto" if self.auto else self.word
+
+    @property
+    def choices(self) -> tuple[str, ...]:  # type: ignore[override]  # of the instance, not of the class
+        """The word that it can be."""
+        return (AUTO,) if self.auto else ()
+
+    def read(self, value: object) -> float | str:
+        """Return a finite number."""
+        value = plain(value)
+        if self.auto and value == AUTO:
+            return AUTO
+        real = isinstance(value, numbers.Real) and not isinstance(value, bool)
+        if not real and not (isinstance(value, str) and _DECIMAL.fullmatch(value)):
+            raise _expected("a number", value, auto=self.auto)
+        number = float(value)  # type: ignore[arg-type]  # one or the other
+        if not math.isfinite(number):
+            raise _expected("a finite number", value, auto=self.auto)
+        _check_bounds(self.bounds, number, value, auto=self.auto)
+        return number
+
+    def json_schema(self) -> dict[str, Any]:
+        """Return a number's schema."""
+        return _or_auto({"type": "number", **self.bounds.json_schema()}, auto=self.auto)
+
+
+@dataclass(frozen=True)
+class Switch(Kind):
+    """On or off."""
+
+    def read(self, value: object) -> bool:
+        """Return true or false."""
+        value = plain(value)
+        if isinstance(value, bool):
+            return value
+        if isinstance(value, str) and value in {"true", "True", "false", "False"}:
+            return value[0] in "Tt"
+        raise _expected("true or false", value)
+
+    def json_schema(self) -> dict[str, Any]:
+        """Return a boolean's schema."""
+        return {"type": "boolean"}
+
+
+@dataclass(frozen=True)
+class Choice(Kind):
+    """One of some words."""
+
+    words: tuple[str, ...]
+
+    @property
+    def choices(self) -> tuple[str, ...]:  # type: ignore[override]  # of the instance, not of the class
+        """The words."""
+        return self.words
+
+    @property
+    def metavar(self) -> str:  # type: ignore[override]  # of the instance, not of the class
+        """What help shows."""
+        return "|".join(self.words)
+
+    def read(self, value: object) -> str:
+        """Return the word."""
+        value = plain(value)
+        if isinstance(value, str) and value in self.words:
+            return value
+        near = did_you_mean(value, self.words) if isinstance(value, str) else ""
+        raise ValueError(f"expected {either(self.words)}, found {seen(value)}{near}")
+
+    def json_schema(self) -> dict[str, Any]:
+        """Return the words as an enumeration."""
+        return {"enum": [*self.words]}
+
+
+@dataclass(frozen=True)
+class Size(Kind):
+    """A number of bytes, also as `500MB` or `1.5 GiB`."""
+
+    metavar = "SIZE"
+
+    def read(self, value: object) -> int | str:
+        """Return the number of bytes."""
+        value = plain(value)
+        if not isinstance(value, str):
+            return COUNT.read(value)
+        parts = _SIZE.fullmatch(value.lower())
+        if parts is None or parts[2] not in UNITS:
+            raise _expected("a size such as 500MB or 2GB", value)
+        size = int(float(parts[1]) * UNITS[parts[2]])
+        _check_bounds(COUNT.bounds, size, value, auto=False)
+        return size
+
+    def json_schema(self) -> dict[str, Any]:
+        """Return that a size is text or a number."""
+        return {"type": ["string", "integer"]}
+
+
+@dataclass(frozen=True)
+class FileName(Kind):
+    """The name of a file."""
+
+    metavar = "FILE"
+
+    def read(self, value: object) -> str:
+        """Return the name."""
+        value = plain(value)
+        if not isinstance(value, str):
+            raise _expected("text", value)
+        if not value:
+            raise _expected("at least one character", value)
+        return value
+
+    def json_schema(self) -> dict[str, Any]:
+        """Return a text's schema."""
+        return {"type": "string", "minLength": 1}
+
+
+@dataclass(frozen=True)
+class FolderName(FileName):
+    """The name of a folder."""
+
+    metavar = "DIR"
+
+
+@dataclass(frozen=True)
+class Names(FileName):
+    """Names of columns: an option that is repeated."""
+
+    metavar = "COLUMN"
+
+    def read(self, value: object) -> Any:
+        """Return the names; one alone may be given as it is."""
+        if isinstance(value, str):
+            value = [value]
+        if not isinstance(value, list | tuple):
+            raise _expected("names of columns", value)
+        return tuple(dict.fromkeys(super(Names, self).read(one) for one in value))
+
+    def json_schema(self) -> dict[str, Any]:
+        """Return a list of texts."""
+        return {"type": "array", "items": FileName().json_schema()}
+
+
+@dataclass(frozen=True)
+class Address(Kind):
+    """Where something listens, such as `tcp://localhost:8786`."""
+
+    metavar = "ADDRESS"
+
+    def read(self, value: object) -> str:
+        """Return the address."""
+        return FileName().read(value)
+
+    def json_schema(self) -> dict[str, Any]:
+        """Return a text's schema."""
+        return FileName().json_schema()
+
+
+COUNT = Whole(Bounds(least=1))  # of things
+SHARE = Number(Bounds(least=0, most=1), word="P")  # of things; or a probability
+
+
+def plain(value: object) -> object:
+    """Return a number, a switch or a text of NumPy's as Python has it, and all else as it is."""
+    is_scalar = getattr(value, "shape", None) == () and hasattr(value, "item")
+    return value.item() if is_scalar else value  # type: ignore[attr-defined]  # it has
+
+
+def _expected(what: str, value: object, *, auto: bool = False) -> ValueError:
+    return ValueError(f"expected {what}{_or(auto=auto)}, found {seen(value)}")
+
+
+def _or(*, auto: bool) -> str:
+    return f" or {AUTO}" if auto else ""
+
+
+def _check_bounds(bounds: Bounds, number: float, value: object, *, auto: bool) -> None:
+    """Raise if a number, read from `value`, is out of bounds; quote it as it was written."""
+    refusal = bounds.refusal(number)
+    if refusal:
+        raise ValueError(f"expected {refusal}{_or(auto=auto)}, found {shortened(str(value))}")
+
+
+def _or_auto(schema: dict[str, Any], *, auto: bool) -> dict[str, Any]:
+    return {"anyOf": [{"const": AUTO}, schema]} if auto else schema
+
+
+# What an entry in a table of settings is, and what a type made of such entries can do.
+
+EVERY_COMMAND = "all"  # in the place of the commands that have a setting
+Flaw: TypeAlias = tuple[str, str]  # the name of a setting, and what is wrong with it
+
+
+@dataclass(frozen=True)
+class Setting:
+    """One entry of the table."""
+
+    name: str
+    kind: Kind
+    default: Any
+    help: str
+    panel: str  # of the help: input, method, judging, output or run
+    commands: tuple[str, ...]  # that have it
+    decides: bool  # does the answer depend on it?
+    short: str  # a letter, for `-j`; empty: none
+    opposite: str  # the option that switches it off; empty: none
+    variable: bool  # can an environment variable set it? Not if it names a file or lets one go
+    default_text: str  # the default in words, where its value alone does not say it
+    in_schema: bool = True  # may a schema say it? Not if it is of one run, on one machine
+
+    @property
+    def option(self) -> str:
+        """Return its name on the command line."""
+        return f"--{self.name.replace('_', '-')}"
+
+    @property
+    def env(self) -> str | None:
+        """Return the environment variable that sets it, if there is one."""
+        return f"CFL_{self.name.upper()}" if self.variable else None
+
+    def belongs_to(self, command: str) -> bool:
+        """Return whether a command has this setting."""
+        return bool({command, EVERY_COMMAND} & {*self.commands})
+
+    def read(self, value: object) -> Any:
+        """Return the value, or raise ValueError with what is wrong with it; None is left out."""
+        return None if value is None and self.default is None else self.kind.read(value)
+
+
+def entry(
+    kind: Kind,
+    default: Any,
+    help: str,  # noqa: A002 — what it is
+    *commands: str,
+    panel: str,
+    short: str = "",
+    opposite: str = "",
+    variable: bool = True,
+    default_text: str = "",
+    in_schema: bool = True,
+) -> Any:
+    """Return the field of a table that is this entry; its name and type are the field's."""
+    texts = {"help": help, "short": short, "opposite": opposite, "default_text": default_text}
+    facts = {"kind": kind, "panel": panel, "commands": commands, "variable": variable, **texts}
+    return field(default=default, metadata={**facts, "in_schema": in_schema})
+
+
+class SettingsTable:
+    """A frozen dataclass of entries; all that is wrong with its values comes as one error."""
+
+    decides: ClassVar[bool]
+
+    def __post_init__(self) -> None:
+        flaws = []
+        for setting in entries(type(self)):
+            try:
+                value = setting.read(getattr(self, setting.name))
+            except ValueError as error:
+                flaws.append((setting.name, str(error)))
+            else:
+                object.__setattr__(self, setting.name, value)  # frozen, but for this
+        flaws += [] if flaws else self.contradictions()
+        if flaws:
+            raise SchemaError(*(f"{name}: {message}" for name, message in flaws))
+
+    def contradictions(self) -> list[Flaw]:
+        """Return which settings do not go together."""
+        return []
+
+    def override(self, **given: object) -> Self:
+        """Return these settings with those given in their place; None means not given."""
+        values, flaws = read_given(given, [type(self)])
+        raise_flaws(flaws)
+        changed = self.replaced(values)
+        raise_flaws(changed.contradictions())
+        return changed
+
+    def replaced(self, values: Mapping[str, Any]) -> Self:
+        """Return these settings with values that `read_given` has returned; ignore others."""
+        # Not by `dataclasses.replace`: that would read every value again, and a search for good
+        # settings comes here often.
+        made = object.__new__(type(self))
+        for name, value in vars(self).items():
+            object.__setattr__(made, name, values.get(name, value))
+        return made
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return every setting by its name."""
+        return asdict(self)  # type: ignore[call-overload,no-any-return]  # a dataclass
+
+
+def entries(table: type[SettingsTable]) -> Iterator[Setting]:
+    """Yield the entries of a table."""
+    for one in fields(table):  # type: ignore[arg-type]  # a dataclass
+        facts = one.metadata
+        yield Setting(name=one.name, default=one.default, decides=table.decides, **facts)
+
+
+def read_given(
+    given: Mapping[str, object], tables: Sequence[type[SettingsTable]]
+) -> tuple[dict[str, Any], list[Flaw]]:
+    """Return what is given as values, and what is wrong with it; None is not given."""
+    settings = {setting.name: setting for table in tables for setting in entries(table)}
+    values, flaws = {}, []
+    for name, value in given.items():
+        if value is None:
+            continue
+        if name not in settings:
+            flaws.append((name, unknown("key", name, list(settings))))
+            continue
+        try:
+            values[name] = settings[name].read(value)
+        except ValueError as error:
+            flaws.append((name, str(error)))
+    return values, flaws
+
+
+def read_by(kinds: Mapping[str, Kind], given: Mapping[str, object]) -> dict[str, Any]:
+    """Return what is given as values of these kinds, or raise all that is wrong with it."""
+    values, flaws = {}, []
+    for name, value in given.items():
+        try:
+            values[name] = kinds[name].read(value)
+        except ValueError as error:
+            flaws.append((name, str(error)))
+    raise_flaws(flaws)
+    return values
+
+
+def raise_flaws(flaws: Sequence[Flaw]) -> None:
+    """Raise what is wrong with settings, if anything is; named as the caller writes them."""
+    if flaws:
+        raise UsageError(*(f"{option(name)}: {message}" for name, message in flaws))
+
+
+# The settings of a run that change nothing in its answer: one entry each, as in `settings`.
+
+WRITING = (
+    *("impute", "fit", "apply", "check", "report", "suspects", "explain", "init", "tune", "mask"),
+    "evaluate",
+    "audit",
+    "risk",
 )
-from cfl_cli.core.kinds import (
-    AUTO,
-    COUNT,
-    SHARE,
-    Bounds,
-    Choice,
-    Number,
-    Switch,
-    Whole,
-)
-from cfl_cli.core.methods import METHODS
-from cfl_cli.core.quick import dataclass
-from cfl_cli.core.run_settings import RunSettings
+
+
+@dataclass(frozen=True)
+class RunSettings(SettingsTable):
+    """How a command runs; nothing here changes the answer."""
+
+    decides: ClassVar[bool] = False
+
+    jobs: int | None = entry(
+        COUNT,
+        None,
+        "How many threads work at once.",
+        *("impute", "fit", "apply", "check", "explain", "tune", "risk"),
+        panel="run",
+        short="j",
+        default_text="all cores",
+    )
+    engine: Literal["local", "dask"] = entry(
+        Choice(("local", "dask")),
+        "local",
+        "Where the work is done. local: threads of this process; dask: worker processes, which "
+        "Dask starts, or which a scheduler has.",
+        *("impute", "fit", "apply", "check"),
+        panel="run",
+        in_schema=False,
+    )
+    scheduler: str | None = entry(
+        Address(),
+        None,
+        "With --engine dask: the scheduler whose workers, on any hosts, do the work. What is not "
+        "on this host must use TLS (tls://HOST:PORT).",
+        *("impute", "fit", "apply", "check"),
+        panel="run",
+        default_text="none; workers are started here",
+        in_schema=False,
+    )
+    workers: int | None = entry(
+        COUNT,
+        None,
+        "With --engine dask: how many worker processes to start.",
+        *("impute", "fit", "apply", "check"),
+        panel="run",
+        default_text="all cores",
+        in_schema=False,
+    )
+    run_dir: str | None = entry(
+        FolderName(),
+        None,
+        "Keep what is done in this folder until the run has ended well, so that --resume can go "
+        "on with it. About 2 kB a row.",
+        *("impute", "fit", "check"),
+        panel="run",
+        variable=False,
+        default_text="nowhere",
+        in_schema=False,
+    )
+    resume: bool = entry(
+        Switch(),
+        False,  # noqa: FBT003 — a default
+        "Go on with what --run-dir has of the same run, with either engine; begin it if there is "
+        "nothing.",
+        *("impute", "fit", "check"),
+        panel="run",
+        variable=False,
+        in_schema=False,
+    )
+    max_memory: int | None = entry(
+        Size(),
+        None,
+        "Refuse a run that needs more memory than this, such as 2GB.",
+        *("impute", "fit", "check", "explain", "tune", "risk"),
+        panel="run",
+        default_text="what the machine has",
+    )
+    infer: tuple[str, ...] = entry(
+        Names(),
+        (),
+        "A CF that the schema says was blurred for privacy, to be inferred all the same; repeat it "
+        "for more.",
+        *("impute", "fit", "apply", "check", "explain"),
+        panel="input",
+        variable=False,
+        default_text="none",
+        in_schema=False,
+    )
+    fail_on_flag: bool = entry(
+        Switch(),
+        False,  # noqa: FBT003 — a default
+        "Exit with code 3 if a CF is flagged.",
+        *("impute", "fit", "apply", "check"),
+        panel="judging",
+        opposite="--no-fail-on-flag",
+    )
+    report: str | None = entry(
+        FileName(),
+        None,
+        "Where to write the report, as JSON; - is standard output.",
+        *("impute", "apply", "check"),
+        panel="output",
+        variable=False,
+        default_text="beside OUT as OUT.report.json, or inside OUT where the format can hold it",
+    )
+    diagnostics: str | None = entry(
+        FileName(),
+        None,
+        "Where to write which cells to look at, and why: those that most likely rule out the true "
+        "value, ranked, and values ruled out too often. CSV, or another format by its name.",
+        *("impute", "check"),
+        panel="output",
+        variable=False,
+        default_text="nowhere",
+    )
+    overwrite: bool = entry(
+        Switch(),
+        False,  # noqa: FBT003 — a default
+        "Replace files that exist.",
+        *WRITING,
+        panel="output",
+        opposite="--no-overwrite",
+        variable=False,
+    )
+    quiet: bool = entry(
+        Switch(),
+        False,  # noqa: FBT003 — a default
+        "Print errors only.",
+        *("impute", "fit", "apply", "check", "explain", "tune", "mask", "audit", "risk"),
+        panel="run",
+        short="q",
+    )
+    verbose: bool = entry(
+        Switch(),
+        False,  # noqa: FBT003 — a default
+        "Show a traceback with errors.",
+        EVERY_COMMAND,
+        panel="run",
+        short="v",
+    )
+    log_format: Literal["text", "json"] = entry(
+        Choice(("text", "json")),
+        "text",
+        "How messages are written to stderr. json: one object per event, for cron jobs.",
+        EVERY_COMMAND,
+        panel="run",
+    )
+
+    def contradictions(self) -> list[Flaw]:
+        """Return which settings do not go together."""
+        flaws = []
+        if self.resume and self.run_dir is None:
+            folder = option("run_dir")
+            flaws.append(("resume", f"goes on with a folder that {folder} names: add {folder}"))
+        if self.engine != "dask":
+            dask = option("engine", "dask")
+            flaws += [
+                (name, f"goes with {dask}: add it, or leave {option(name)} out")
+                for name in ("scheduler", "workers")
+                if getattr(self, name) is not None
+            ]
+        elif self.scheduler is not None and self.workers is not None:
+            scheduler = option("scheduler")
+            flaws.append(
+                ("workers", f"the workers are those of {scheduler}: leave one of the two out")
+            )
+        return flaws
+
+
+# The methods by name, and what each needs; light, so that help and schema can know it.
+
+
+@dataclass(frozen=True)
+class Traits:
+    """What one method is, and what follows for whoever runs it."""
+
+    name: str  # and the name of its module in `estimators`
+    summary: str
+    needs_neighbors: bool = False  # does it fail where the table has no more than k rows?
+    needs_hidden_rows: bool = False  # does it choose by hidden cells, and so fail with folds 0?
+    second_round: bool = False  # does γ above 0 mean a second round for every CF?
+    calibrated: bool = False  # are its confidences raised to powers that hidden cells choose?
+    learns: bool = True  # is there anything to keep, by which other rows can be answered?
+    # What helps beside fewer rows: words, or a setting and its value.
+    saves_memory: tuple[str | tuple[str, str | int], ...] = ()
+    package: str | None = None  # beside numpy, whose version a model file records
+    arrays_may_be_files: bool = False  # need memory not hold what an engine keeps on disk?
+    keeps_rows: bool = False  # may a model file hold features and confidences of fitted rows?
+
+
+METHODS = {
+    traits.name: traits
+    for traits in (
+        Traits(
+            "graph",
+            "the paper's method, over a graph of near rows",
+            needs_neighbors=True,
+            second_round=True,
+            calibrated=True,
+            saves_memory=("a smaller k", ("gamma", 0)),
+            arrays_may_be_files=True,
+            keeps_rows=True,
+        ),
+        Traits(
+            "boost",
+            "gradient boosting fitted to the exclusions",
+            needs_hidden_rows=True,
+            package="lightgbm",
+        ),
+        Traits(
+            "net",
+            "a small neural network for all CFs at once",
+            needs_hidden_rows=True,
+        ),
+        Traits(
+            "ipal",
+            "the paper's baseline, which may pick an excluded value",
+            needs_neighbors=True,
+            keeps_rows=True,
+        ),
+        Traits("observed", "the cells alone, all candidates alike", learns=False),
+        Traits("commonest", "how common each value is and nothing else"),
+        Traits(
+            "auto",
+            "for each CF the blend of graph, boost and net that its hidden cells favor",
+            needs_hidden_rows=True,
+            saves_memory=(("method", "graph"),),
+            package="lightgbm",
+            keeps_rows=True,
+        ),
+    )
+}
+
 
 __all__ = ["DEFAULT_GAMMA", "SETTINGS", "TABLES", "RunSettings", "Settings", "override", "read"]
 

@@ -6,7 +6,7 @@ What nobody asked for can be refused, too.
 """
 
 from collections.abc import Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 from math import isfinite
 from typing import Any, TypeVar
 
@@ -14,7 +14,6 @@ import numpy as np
 import numpy.typing as npt
 
 from cfl_cli.core.messages import quote
-from cfl_cli.core.quick import dataclass
 
 Fact = TypeVar("Fact", str, int, float, bool, list[Any], dict[str, Any])
 KINDS = ("<f8", "<f4", "<i8", "<i4", "|u1")  # of arrays

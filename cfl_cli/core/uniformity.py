@@ -15,6 +15,7 @@ If b were ruled out ρ times as readily as other values, the odds of x would be 
 Σ w x at least Σ w x·ρ/(1 + (ρ−1)·u): from this follows which ρ would have been noticed.
 """
 
+from dataclasses import dataclass
 from functools import cached_property
 from math import log
 from statistics import NormalDist
@@ -23,7 +24,6 @@ import numpy as np
 
 from cfl_cli.core.arrays import Floats, Ints, Mask
 from cfl_cli.core.exclusions import LEVEL, Mechanism, divergence
-from cfl_cli.core.quick import dataclass
 
 # Shares of the rows, those that find a value the least probable first. An eighth noticed biases
 # that a quarter did not, at K = 3; a sixteenth, and sets of ranks, noticed no more.

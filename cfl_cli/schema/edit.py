@@ -6,11 +6,11 @@ read again: it must say what was wanted, and otherwise what the text said before
 """
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import TypeAlias
 
 import yaml
 
-from cfl_cli.core.quick import dataclass
 from cfl_cli.errors import SchemaError
 from cfl_cli.schema import yaml_text
 from cfl_cli.schema.model import Schema

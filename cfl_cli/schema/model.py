@@ -10,11 +10,13 @@ file, `columns.age.type` for Python.
 """
 
 import os
-from collections.abc import Iterator, Mapping
-from dataclasses import field
-from typing import Annotated, Any, Literal, Self
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Annotated, Any, ClassVar, Literal, Self, TypeAlias
 
 from pydantic import (
+    AfterValidator,
+    BeforeValidator,
     ConfigDict,
     Field,
     ModelWrapValidatorHandler,
@@ -28,39 +30,660 @@ from pydantic import (
     field_validator,
     model_validator,
 )
-from pydantic_core import InitErrorDetails
+from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
+from pydantic_core import InitErrorDetails, core_schema
 
-from cfl_cli.core.messages import kind_of, quote
-from cfl_cli.core.quick import dataclass
-from cfl_cli.core.settings import RunSettings, Settings
+from cfl_cli.core.messages import (
+    did_you_mean,
+    kind_of,
+    lacking,
+    option,
+    printable,
+    quote,
+    seen,
+    unknown,
+)
+from cfl_cli.core.settings import (
+    SETTINGS,
+    Bounds,
+    Number,
+    RunSettings,
+    Settings,
+    SettingsTable,
+    entries,
+    read,
+)
 from cfl_cli.errors import SchemaError, UsageError
 from cfl_cli.schema import yaml_text
-from cfl_cli.schema.columns import (
-    ROLES,
-    Column,
-    Complementary,
-    Identifier,
-    Ignored,
-    OnMissing,
-    Ordinary,
-    Scale,
-    Texts,
-)
-from cfl_cli.schema.domain import repeated
-from cfl_cli.schema.file import TextFile
-from cfl_cli.schema.given import there
-from cfl_cli.schema.group import Group, problems
-from cfl_cli.schema.settings import SETTINGS_FOR_EDITORS, answer_of, entry_of, run_of
 from cfl_cli.schema.validation import (
     Loc,
     Model,
+    as_text,
+    as_tuple,
     flaws,
     problem,
     refuse,
     refused,
+    there,
     validate_and_refuse,
 )
-from cfl_cli.schema.written import Written, written
+from cfl_cli.tables.csv_reader import number_problem, sign_problem
+from cfl_cli.tables.encodings import check_encoding
+from cfl_cli.tables.formats import NONE
+
+# How a schema says which values a cell rules out: a table, or a weight for each value.
+#
+#     mechanism: {a: 3, b: 1, c: 1}                      a is ruled out three times as often as b
+#     mechanism: {a: {b: 0.9, c: 0.1}, b: {a: 1}, …}     P(excluded | true), by the true value
+#     mechanism: [[0, 0.9, 0.1], [1, 0, 0], …]           the same, in the domain's order
+#     mechanism: fit                                     weights that are fitted with exact cells
+#
+# All but the last become P(excluded | true), K × K in the domain's order. A list of numbers is a list
+# of weights.
+
+Rates: TypeAlias = tuple[tuple[float, ...], ...]
+Fit: TypeAlias = Literal["fit"]
+ROUNDING = 1e-12  # of a sum of thousands of numbers
+LEAST = 1e-300  # of a rate above 0; much smaller numbers have fewer digits, and then none
+FAR_FROM_ONE = 1e-3  # a row of a table that was rounded to three digits still sums to 1
+
+WEIGHT = Number(Bounds(least=0))
+EXPECTED = "expected a weight for each value, or a table of probabilities"
+MECHANISM_FOR_EDITORS: dict[str, Any] = {
+    "anyOf": [
+        {"type": "object", "additionalProperties": {"type": ["number", "object"]}},
+        {"type": "array", "items": {"type": ["number", "array"]}},
+        {"const": "fit"},
+    ]
+}
+
+
+def read_mechanism(entry: object, values: Sequence[str]) -> Rates:
+    """Return P(excluded | true), or refuse what is wrong with `entry`."""
+    lines = _by_value(entry, values)
+    if any(isinstance(line, Mapping | list | tuple) for line in lines.values()):
+        table = {value: _by_value(lines.get(value, {}), values, value) for value in values}
+        rates = [[_share(table[v].get(c, 0), v, c) for c in values] for v in values]
+        refuse(_unlike_probabilities(rates, values))
+        refuse(
+            problem(
+                f"{rate:g} is too small for a probability: make it 0, or {LEAST:g} or more", v, c
+            )
+            for v, row in zip(values, rates, strict=True)
+            for c, rate in zip(values, row, strict=True)
+            if 0 < rate < LEAST
+        )
+    else:
+        refuse(
+            problem(f"no weight for {quote(c)}: add one", kind="lacking")
+            for c in values
+            if c not in lines
+        )
+        weights = {c: _share(lines[c], c) for c in values}
+        largest = max(weights.values()) or 1.0  # or a sum may be too large
+        refuse(
+            problem(
+                f"{weight:g} is too small beside the largest weight, {largest:g}: make it 0, or "
+                f"{LEAST:g} of that or more",
+                c,
+            )
+            for c, weight in weights.items()
+            if weight > 0 and weight / largest < LEAST
+        )
+        rates = [[0.0 if c == v else weights[c] / largest for c in values] for v in values]
+        refuse(_unable(rates, values))
+    return tuple(tuple(row) if _sums_to_one(row) else _scaled(row) for row in rates)
+
+
+def _sums_to_one(row: list[float]) -> bool:
+    """Return whether numbers sum to 1 but for rounding: scaled again, they would be others."""
+    return abs(sum(row) - 1) <= ROUNDING
+
+
+def _scaled(row: list[float]) -> tuple[float, ...]:
+    total = sum(row)
+    return tuple(rate / total for rate in row)
+
+
+def read_fit(entries: Mapping[str, Any]) -> Fit:
+    """Return that a mechanism is fitted, or refuse it; `entries` are the CF's others."""
+    if "exact_cells" in entries and entries["exact_cells"] is None:
+        raise refused(
+            "weights are fitted with exact cells that are a random sample: add "
+            "`exact_cells: random` if they are one, or give the weights"
+        )
+    return "fit"
+
+
+def _by_value(entry: object, values: Sequence[str], *place: str) -> dict[str, object]:
+    """Return what an entry says of each value."""
+    if isinstance(entry, Mapping):
+        entry = {str(as_text(name)): share for name, share in entry.items()}
+        refuse(
+            problem(unknown("value", name, values), *place, str(name))
+            for name in entry
+            if name not in values
+        )
+        return entry
+    if not isinstance(entry, list | tuple):
+        near = did_you_mean(entry, ["fit"]) if isinstance(entry, str) and not place else ""
+        raise refused(f"{EXPECTED}, found {seen(entry)}{near}", *place)
+    if len(entry) != len(values):
+        wanted = f"expected {len(values)} entries, as many as there are values"
+        raise refused(f"{wanted}, found {len(entry)}", *place)
+    return dict(zip(values, entry, strict=True))
+
+
+def _share(entry: object, *place: str) -> float:
+    """Return a number that is not negative."""
+    try:
+        return float(WEIGHT.read(entry))
+    except ValueError:
+        raise refused(f"expected a number, 0 or more, found {seen(entry)}", *place) from None
+
+
+def _unlike_probabilities(
+    rates: list[list[float]], values: Sequence[str]
+) -> Iterator[InitErrorDetails]:
+    for place, (value, row) in enumerate(zip(values, rates, strict=True)):
+        if row[place] > 0:
+            yield problem(f"{quote(value)} cannot rule itself out: make that 0", value)
+        elif abs(sum(row) - 1) > FAR_FROM_ONE:
+            wanted = f"expected probabilities that sum to 1 for {quote(value)}"
+            yield problem(f"{wanted}, found {sum(row):g}", value)
+
+
+def _unable(rates: list[list[float]], values: Sequence[str]) -> Iterator[InitErrorDetails]:
+    if not any(map(any, rates)):
+        yield problem("expected a weight above 0 for two values or more")
+        return
+    for value, row in zip(values, rates, strict=True):
+        if sum(row) == 0:
+            message = f"only {quote(value)} has a weight, and it cannot rule itself out"
+            yield problem(f"{message}: give another value a weight", value)
+
+
+# What can be wrong with a list of values.
+
+
+def repeated(values: tuple[str, ...]) -> Iterator[InitErrorDetails]:
+    """Yield a problem for every value that is listed again."""
+    first: dict[str, int] = {}
+    for place, value in enumerate(values):
+        if first.setdefault(value, place) != place:
+            message = f"duplicate value {quote(value)} (first as item {first[value] + 1})"
+            yield problem(message, place)
+
+
+def domain_problems(
+    values: tuple[str, ...] | None, *, binary: bool = False
+) -> Iterator[InitErrorDetails]:
+    """Yield what keeps values from being a domain."""
+    if values is not None:
+        yield from repeated(values)
+        if len(values) < 2 or (binary and len(values) > 2):
+            number = "exactly 2 values for a binary column" if binary else "at least 2 values"
+            yield problem(f"expected {number}, found {len(values)}")
+
+
+def unwritable(
+    values: tuple[str, ...] | None, separator: str | None, exact: str | None
+) -> Iterator[InitErrorDetails]:
+    """Yield a problem for every value that a cell would be read as something else for."""
+    for place, value in enumerate(values or ()):
+        cannot = f"no cell can rule out {quote(value)}"
+        if separator and separator in value:
+            yield problem(f"{cannot}: it holds the separator {quote(separator)}", place)
+        if exact and value.startswith(exact):
+            yield problem(f"{cannot}: it starts with the exact mark {quote(exact)}", place)
+
+
+# What one column of a table means: ordinary, complementary, an identifier, or ignored.
+
+# To an editor `no`, `01` and `~` are what YAML makes of them; to us they are text. Strict, because
+# a set would pass for a list too, in any order.
+_Text = Annotated[str, Strict(), WithJsonSchema({"type": ["string", "number", "boolean", "null"]})]
+Text = Annotated[_Text, BeforeValidator(as_text)]
+Texts = Annotated[tuple[Text, ...], Strict(), BeforeValidator(as_tuple)]
+NonEmpty = Annotated[_Text, Field(min_length=1), BeforeValidator(as_text)]
+OnMissing: TypeAlias = Literal["fill", "error"]
+Decimal: TypeAlias = Literal[".", ","]
+Scale: TypeAlias = Literal["minmax", "robust", "auto"]
+Cycles = Annotated[
+    tuple[Literal["day", "week", "year"], ...],
+    Strict(),
+    BeforeValidator(as_tuple),
+]
+KEYS = {
+    "decimal": ("numeric",),
+    "unit": ("numeric",),
+    "scale": ("numeric", "date"),
+    "format": ("date",),
+    "cycle": ("date",),
+}
+
+
+class Ordinary(Model):
+    """An ordinary feature: its cells say what the value is."""
+
+    where: ClassVar[str] = " for an ordinary column"
+    model_config = ConfigDict(json_schema_extra={"required": ["role", "type"]})
+
+    role: Literal["ordinary"] = "ordinary"
+    type: Literal["numeric", "binary", "categorical", "ordered", "date"]
+    """What the cells hold: numbers, one of two values, one of several, one of several that have an
+    order, or dates and times."""
+    values: Texts | None = Field(None, json_schema_extra={"minItems": 2})
+    """The values that cells may hold, in order if the type is `ordered`; the values seen if left
+    out."""
+    missing: Texts | None = None
+    """Further cells of this column that count as missing, beside those of the whole table."""
+    on_missing: OnMissing | None = None
+    """What to do with this column's missing cells, if not what the schema says for all."""
+    decimal: Decimal | None = None
+    """The decimal sign of this column's numbers, if not the file's."""
+    unit: NonEmpty | None = None
+    """What stands before or behind the numbers, such as kg or %."""
+    scale: Scale | None = None
+    """How numbers and dates become 0 to 1: from the smallest to the largest (minmax), between
+    fences that a few wild cells cannot move (robust), or as hidden cells favor (auto); if not what
+    the schema says for all."""
+    format: NonEmpty | None = None
+    """How dates are written, such as %d.%m.%Y; ISO 8601 if left out."""
+    cycle: Cycles | None = None
+    """Cycles in which the place of a date counts too: day, week, year."""
+
+    @model_validator(mode="after")
+    def _keys_of_the_type(self) -> Self:
+        refuse(_out_of_place(self))
+        return self
+
+    @field_validator("missing", "cycle")
+    @classmethod
+    def _listed_once(cls, listed: tuple[str, ...] | None) -> tuple[str, ...] | None:
+        refuse(repeated(listed or ()))
+        return listed
+
+    @field_validator("format")
+    @classmethod
+    def _reads_dates(cls, written: str | None, info: ValidationInfo) -> str | None:
+        from cfl_cli.texts.dates import (
+            FormatError,  # noqa: PLC0415 — polars loads slowly
+            pattern,  # noqa: PLC0415 — polars loads slowly
+        )
+
+        if written is not None and info.data.get("type") == "date":  # others have none
+            try:
+                pattern(written)
+            except FormatError as error:
+                raise refused(f"{quote(written)} {error}") from None
+        return written
+
+    @field_validator("values", mode="before")
+    @classmethod
+    def _not_for_numbers(cls, values: object, info: ValidationInfo) -> object:
+        if values is not None and (kind := info.data.get("type")) in ("numeric", "date"):
+            raise refused(f"a {kind} column has no list of values; leave it out")
+        return values
+
+    @field_validator("values")
+    @classmethod
+    def _a_domain(cls, values: Texts | None, info: ValidationInfo) -> Texts | None:
+        refuse(domain_problems(values, binary=info.data.get("type") == "binary"))
+        return values
+
+
+def _out_of_place(column: Ordinary) -> Iterator[InitErrorDetails]:
+    """Yield a problem for every key that columns of another type have, and for one that lacks."""
+    if column.values is None and column.type == "ordered":
+        yield problem("an ordered column needs its values in order: list them under `values`")
+    for key, types in KEYS.items():
+        if getattr(column, key) is not None and column.type not in types:
+            yield problem(f"only a {' or '.join(types)} column has `{key}`; leave it out", key)
+
+
+class Complementary(Model):
+    """A complementary feature: its cells say what the value is not."""
+
+    where: ClassVar[str] = " for a complementary column"
+    model_config = ConfigDict(json_schema_extra={"required": ["role"]})
+
+    role: Literal["complementary"] = "complementary"
+    separator: NonEmpty | None = None
+    """What separates the exclusions of a cell that holds several."""
+    exact: NonEmpty | None = None
+    """What a cell starts with if it says what the value is."""
+    exact_cells: Literal["random"] | None = None
+    """How cells with the exact mark were chosen, if they are a random sample of the rows."""
+    values: Texts | None = Field(None, json_schema_extra={"minItems": 2})
+    """The domain, in order; the values seen, sorted, if left out."""
+    missing: Texts | None = None
+    """Further cells of this column that count as missing, beside those of the whole table."""
+    blurred: Literal["privacy"] | None = None
+    """Why cells do not say the value, if that was done on purpose: `privacy`. Then it is inferred
+    only where a run asks for it by name."""
+    mechanism: Annotated[Rates | Fit, WithJsonSchema(MECHANISM_FOR_EDITORS)] | None = None
+    """How exclusions are drawn if not uniformly: a weight for each value, or P(excluded | true), or
+    `fit`: weights that are fitted with the help of exact cells."""
+
+    @field_validator("mechanism", mode="before")
+    @classmethod
+    def _in_full(cls, mechanism: object, info: ValidationInfo) -> Rates | Fit | None:
+        if mechanism == "fit":
+            return read_fit(info.data)
+        if mechanism is None or "values" not in info.data:  # they are wrong, and reported
+            return None
+        values = info.data["values"] or ()
+        if not values:
+            raise refused("a mechanism needs the domain: list it under `values`")
+        return read_mechanism(mechanism, values)
+
+    @field_validator("exact")
+    @classmethod
+    def _unlike_separator(cls, exact: str | None, info: ValidationInfo) -> str | None:
+        if exact is not None and exact == info.data.get("separator"):
+            raise refused(f"{quote(exact)} is the separator too; choose another mark")
+        return exact
+
+    @field_validator("exact_cells", "blurred", mode="before")
+    @classmethod
+    def _the_only_word(cls, said: object, info: ValidationInfo) -> object:
+        word = {"exact_cells": "random", "blurred": "privacy"}[info.field_name or ""]
+        if said is not None and said != word:
+            raise refused(f"expected {word}, found {seen(said)}")
+        return said
+
+    @field_validator("exact_cells")
+    @classmethod
+    def _with_a_mark(cls, exact_cells: str | None, info: ValidationInfo) -> str | None:
+        if exact_cells is not None and "exact" in info.data and info.data["exact"] is None:
+            raise refused('no cell can be exact without a mark: add `exact`, such as exact: "="')
+        return exact_cells
+
+    @field_validator("values")
+    @classmethod
+    def _a_domain(cls, values: Texts | None, info: ValidationInfo) -> Texts | None:
+        marks = info.data.get("separator"), info.data.get("exact")
+        refuse([*domain_problems(values), *unwritable(values, *marks)])
+        return values
+
+
+class Ignored(Model):
+    """A column that plays no part, like those that are not listed."""
+
+    where: ClassVar[str] = " for an ignored column"
+    model_config = ConfigDict(json_schema_extra={"required": ["role"]})
+
+    role: Literal["ignore"] = "ignore"
+
+
+class Identifier(Model):
+    """A column that names a person or a thing: it plays no part, and no message shows its cells."""
+
+    where: ClassVar[str] = " for an identifier"
+    model_config = ConfigDict(json_schema_extra={"required": ["role"]})
+
+    role: Literal["identifier"] = "identifier"
+
+
+ROLES: dict[str, type[Model]] = {
+    "ordinary": Ordinary,
+    "complementary": Complementary,
+    "identifier": Identifier,
+    "ignore": Ignored,
+}
+
+
+def _role_known(column: object) -> object:
+    """Refuse a mapping that does not say which of these it is."""
+    if isinstance(column, Mapping):
+        if "role" not in column:
+            raise refused(lacking("role", [*ROLES]), kind="lacking")
+        if column["role"] not in [*ROLES]:
+            raise refused(unknown("role", column["role"], [*ROLES]), "role")
+    return column
+
+
+def _not_missing(column: Model, info: ValidationInfo) -> Model:
+    """Refuse what a column could only say with a cell that counts as missing."""
+    said: list[tuple[Loc, str | None]] = [
+        *(((name,), getattr(column, name, None)) for name in ("separator", "exact")),
+        *((("values", i), value) for i, value in enumerate(getattr(column, "values", None) or ())),
+    ]
+    missing = {*info.data.get("missing", ()), *(getattr(column, "missing", None) or ())}
+    if getattr(column, "type", None) == "binary":
+        missing -= {""}  # x beside empty cells: yes and no
+    refuse(
+        problem(f"no cell can say {quote(text)}: it is listed under 'missing'", *loc)
+        for loc, text in said
+        if text is not None and text in missing
+    )
+    return column
+
+
+Column = Annotated[
+    Ordinary | Complementary | Identifier | Ignored,
+    Field(discriminator="role"),
+    BeforeValidator(_role_known),
+    AfterValidator(_not_missing),
+]
+
+
+# How text tables are written: what a schema says of it, so that no call has to repeat it.
+
+NAMED = {"tab": "\t", "\\t": "\t"}  # signs that are hard to type
+TRUTH = {"yes": "yes", "true": "yes", "no": "no", "false": "no"}
+
+
+class TextFile(Model):
+    """How CSV and TSV files are written; what is left out is as usual."""
+
+    where: ClassVar[str] = " for `file`"
+
+    delimiter: NonEmpty | None = None
+    """What stands between the cells: a comma if left out, a tab in .tsv files."""
+    quote: NonEmpty | None = None
+    """What stands around cells that hold the delimiter: a double quote if left out."""
+    encoding: NonEmpty | None = None
+    """The encoding of the text: UTF-8 if left out."""
+    escape: NonEmpty | None = None
+    """What takes the meaning of the next character: nothing if left out."""
+    line_end: Literal["lf", "cr"] | None = None
+    """What ends a line: LF or CRLF if left out, with `cr` a carriage return alone, too."""
+    header: NonEmpty | None = None
+    """The line that names the columns, from 1, or `none`: the first that is not left out."""
+    skip_lines: NonEmpty | None = None
+    """How many lines at the beginning hold no rows: none if left out."""
+    rename_columns: NonEmpty | None = None
+    """Whether names are made up for columns without one, or with that of another: `yes`, `no`."""
+    trim_cells: NonEmpty | None = None
+    """Whether blanks around cells, outside quotes, are left out: `yes`, `no`."""
+    ragged: Literal["fail", "fill"] | None = None
+    """Whether records with fewer or more cells than columns are an error, or filled up."""
+    decimal: Decimal | None = None
+    """The decimal sign of numbers; with one given, signs between groups of three digits are read
+    too."""
+
+    @field_validator("header", "skip_lines")
+    @classmethod
+    def _number(cls, text: str | None, info: ValidationInfo) -> str | None:
+        if text is not None and (problem := number_problem(info.field_name or "", text)):
+            raise refused(problem)
+        return text
+
+    @field_validator("rename_columns", "trim_cells")
+    @classmethod
+    def _yes_or_no(cls, text: str | None) -> str | None:
+        if text is not None and text.lower() not in TRUTH:
+            raise refused(f"expected yes or no, found {quote(text)}")
+        return None if text is None else TRUTH[text.lower()]
+
+    @field_validator("delimiter", "quote", "escape")
+    @classmethod
+    def _one_sign(cls, sign: str | None, info: ValidationInfo) -> str | None:
+        if sign is None:
+            return None
+        sign = NAMED.get(sign, sign)
+        if info.field_name != "delimiter" and sign == NONE:
+            return sign
+        if problem := sign_problem(sign):
+            raise refused(problem)
+        for other in ("delimiter", "quote"):
+            if info.field_name != other and sign == info.data.get(other):
+                raise refused(f"{quote(sign)} is the {other} too; choose another")
+        return sign
+
+    @field_validator("encoding")
+    @classmethod
+    def _known(cls, encoding: str | None) -> str | None:
+        if encoding is not None:
+            try:
+                check_encoding(encoding)
+            except UsageError:
+                raise refused(f"unknown encoding {quote(encoding)}") from None
+        return encoding
+
+
+# The settings in a schema: one mapping in the file, two types in Python.
+
+
+def answer_of(entry: object) -> Settings:
+    """Return the settings that decide the answer, or refuse with all that is wrong with `entry`."""
+    if isinstance(entry, Settings):
+        return entry
+    if not isinstance(entry, Mapping):
+        raise refused(f"expected a mapping (key: value), found {seen(entry)}")
+    values, flaws = read({str(name): value for name, value in entry.items()})
+    flaws += [
+        (name, f"not of a schema but of one run: give {option(name)} instead")
+        for name in values
+        if not SETTINGS[name].in_schema
+    ]
+    settings = Settings().replaced(values)
+    refuse(
+        problem(message, name, kind="said" if name in SETTINGS else "lacking")
+        for name, message in flaws or settings.contradictions()
+    )
+    return settings
+
+
+def run_of(entry: object) -> RunSettings:
+    """Return the settings of the command in an entry that `answer_of` has taken."""
+    return RunSettings().replaced(read(entry)[0] if isinstance(entry, Mapping) else {})
+
+
+def entry_of(*tables: SettingsTable) -> dict[str, Any]:
+    """Return the entry that says what settings say: those that are not as by default."""
+    return {
+        setting.name: getattr(table, setting.name)
+        for table in tables
+        for setting in entries(type(table))
+        if setting.in_schema and getattr(table, setting.name) != setting.default
+    }
+
+
+SETTINGS_FOR_EDITORS: dict[str, Any] = {
+    "type": "object",
+    "additionalProperties": False,
+    "properties": {
+        setting.name: {
+            **setting.kind.json_schema(),
+            **({} if setting.default is None else {"default": setting.default}),
+            "description": setting.help,
+        }
+        for setting in SETTINGS.values()
+        if setting.in_schema
+    },
+}
+
+
+# The columns that name rows which belong together: one, or a list of them.
+
+_NAME = {"type": ["string", "number", "boolean"]}  # what YAML may make of a name
+
+
+def _listed(names: object) -> object:
+    """Return the names as a tuple; one may stand by itself."""
+    if isinstance(names, str):
+        return (names,)
+    return tuple(names) if isinstance(names, list) else names
+
+
+Group = Annotated[
+    tuple[Annotated[str, Strict(), Field(min_length=1)], ...],
+    Strict(),
+    BeforeValidator(_listed),
+    WithJsonSchema({"anyOf": [_NAME, {"type": "array", "items": _NAME}]}),
+]
+
+
+def problems(group: tuple[str, ...], cfs: Collection[str]) -> Iterator[InitErrorDetails]:
+    """Yield what is wrong with the columns of a group, given those that are complementary."""
+    for place, name in enumerate(group):
+        if name in group[:place]:
+            yield problem(f"column {quote(name)} is named twice; once is enough", place)
+        if name in cfs:
+            yield problem(
+                f"column {quote(name)} is complementary, and exclusions do not say which rows "
+                "belong together: name another column",
+                place,
+            )
+
+
+# Entries of a schema as YAML text: every text as it is, whatever characters it holds.
+
+LONG_KEY = 1000  # YAML reads a key of up to 1024 characters by its colon alone
+
+
+@dataclass(frozen=True)
+class Written:
+    """The text that a schema was read from, or nothing; what schemas say does not depend on it."""
+
+    text: str = field(default="", compare=False)
+
+
+def written(entries: Mapping[str, Any]) -> str:
+    """Return the text of a schema: an entry on each line, and so are those of `columns`."""
+    lines = []
+    for name, entry in entries.items():
+        if name == "columns":
+            lines.append("columns:")
+            lines += [f"  {key(column)}: {flow(facts)}" for column, facts in entry.items()]
+        else:
+            lines.append(f"{key(name)}: {flow(entry)}")
+    return "\n".join(lines) + "\n"
+
+
+def flow(entry: object) -> str:
+    """Return an entry on one line: `{role: ordinary, values: [a, b]}`."""
+    match entry:
+        case str():
+            return scalar(entry)
+        case bool():
+            return str(entry).lower()
+        case Mapping():
+            return f"{{{', '.join(f'{scalar(name)}: {flow(one)}' for name, one in entry.items())}}}"
+        case Sequence():
+            return f"[{', '.join(map(flow, entry))}]"
+        case _:
+            return repr(entry)
+
+
+def key(name: str) -> str:
+    """Return a column's name as a key in a block of its own, up to its colon."""
+    text = scalar(name)
+    return text if len(text) < LONG_KEY else f"? {text}\n  "
+
+
+def scalar(text: str) -> str:
+    """Return the text as a YAML scalar: bare where that is safe, in double quotes otherwise."""
+    bare = text.replace("_", "").replace("-", "").replace(".", "")
+    safe = bare.isascii() and bare.isalnum() and text[0].isalnum()
+    if safe:
+        return text
+    escaped = text.replace("\\", "\\\\").replace('"', '\\"')
+    return f'"{printable(escaped)}"'
+
 
 __all__ = ["Complementary", "Identifier", "Ignored", "Ordinary", "Schema"]
 
@@ -295,3 +918,26 @@ def _lacking_roles(columns: object) -> Iterator[InitErrorDetails]:
     for role, reason in reasons.items():
         if role not in roles and all(other in [*ROLES] for other in roles):
             yield problem(f"no {role} column: mark at least one, {reason}", kind="lacking")
+
+
+# The JSON Schema of schema files, with which editors complete and check them.
+
+
+def json_schema() -> dict[str, Any]:
+    """Return the JSON Schema of schema files."""
+    body = Schema.model_json_schema(schema_generator=_ForEditors)
+    return {"$schema": GenerateJsonSchema.schema_dialect, **body}
+
+
+class _ForEditors(GenerateJsonSchema):
+    """JSON Schema without the null of what is left out, and without titles that repeat names."""
+
+    def nullable_schema(self, schema: core_schema.NullableSchema) -> JsonSchemaValue:
+        return self.generate_inner(schema["schema"])
+
+    def default_schema(self, schema: core_schema.WithDefaultSchema) -> JsonSchemaValue:
+        left_out = schema.get("default", ...) is None
+        return self.generate_inner(schema["schema"]) if left_out else super().default_schema(schema)
+
+    def field_title_should_be_set(self, schema: object) -> bool:  # noqa: ARG002 — pydantic's signature
+        return False

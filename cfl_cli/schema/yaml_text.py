@@ -9,13 +9,12 @@ refused.
 import os
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple, TypeAlias
 
 import yaml
 
 from cfl_cli.core.messages import quote
-from cfl_cli.core.quick import dataclass
 from cfl_cli.errors import SchemaError
 
 # PyYAML's scanner is Python and takes up to 22 s for a hostile MiB, 4 s for this much. Its C twin

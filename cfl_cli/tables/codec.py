@@ -2,13 +2,14 @@
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing
-from dataclasses import field
+from dataclasses import dataclass, field
 from importlib import import_module
 from pathlib import Path
-from typing import IO, Any, Protocol, cast
+from typing import IO, Any, Protocol, TypeGuard, cast
+
+import polars as pl
 
 from cfl_cli.core.messages import quote
-from cfl_cli.core.quick import dataclass
 from cfl_cli.tables import frames
 from cfl_cli.tables.formats import FileKind
 from cfl_cli.tables.source import Source
@@ -184,3 +185,38 @@ def nul_names(table: Table, *, name: str) -> list[str]:
         for column in frames.names(table.frame)
         if "\0" in column
     ]
+
+
+# Tables as the encoding sees them: columns by their names, loaded when they are asked for.
+
+
+class Columns(Protocol):
+    """A polars table, or one whose columns are loaded when they are asked for."""
+
+    @property
+    def columns(self) -> list[str]:
+        """The names of the columns."""
+
+    @property
+    def height(self) -> int:
+        """The number of rows."""
+
+    def __getitem__(self, name: str, /) -> pl.Series:
+        """Return a column."""
+
+
+class Loading(Columns, Protocol):
+    """A table whose columns are loaded when they are asked for."""
+
+    def dtype(self, name: str) -> pl.DataType:
+        """Return the type of a column, if possible without loading it."""
+
+
+def is_loading(frame: object) -> TypeGuard[Loading]:
+    """Return whether columns of a table are loaded when they are asked for."""
+    return hasattr(type(frame), "dtype") and hasattr(type(frame), "height")
+
+
+def column_type(frame: Columns, name: str) -> pl.DataType:
+    """Return the type of a column."""
+    return frame.dtype(name) if is_loading(frame) else frame[name].dtype

@@ -16,7 +16,7 @@ from polars.exceptions import PanicException, PolarsError
 
 from cfl_cli.core.messages import quote
 from cfl_cli.errors import PROBLEMS_SHOWN, DataError
-from cfl_cli.tables import csv_hints, csv_sheets, frames
+from cfl_cli.tables import csv_hints, csv_reader, frames
 from cfl_cli.tables.codec import (
     CellNote,
     Contents,
@@ -27,10 +27,8 @@ from cfl_cli.tables.codec import (
     mixed_columns,
     nul_names,
 )
-from cfl_cli.tables.csv_dialect import Dialect
-from cfl_cli.tables.csv_header import Columns, MisshapenError, notes
-from cfl_cli.tables.csv_records import Signs
-from cfl_cli.tables.csv_sheets import Sheet
+from cfl_cli.tables.csv_reader import Columns, Dialect, MisshapenError, Sheet, notes
+from cfl_cli.tables.csv_scan import Signs
 from cfl_cli.tables.encodings import to_utf8, utf8_lines
 from cfl_cli.tables.source import Source, roomy
 
@@ -49,7 +47,7 @@ def read(data: bytes, options: ReadOptions) -> Table:
     dialect = Dialect.of(options)
     text = to_utf8(data, name=options.name, encoding=dialect.encoding, in_schema=True)
     with _well_formed(options), _explained(lambda: [text], dialect, options) as check:
-        sheets = list(csv_sheets.sheets([text], dialect, options))
+        sheets = list(csv_reader.sheets([text], dialect, options))
         sums = _refuse_bad(sheets, options)
         check(sums)
         tables = [_table(sheet, sums.columns, options) for sheet in sheets]
@@ -72,11 +70,11 @@ def scan(source: Source, options: ReadOptions) -> Contents:
 
     def tables() -> Iterator[Table]:
         with _well_formed(options):
-            for sheet in csv_sheets.sheets(texts(), dialect, options):
+            for sheet in csv_reader.sheets(texts(), dialect, options):
                 yield _table(sheet, sums.columns, options)
 
     with _well_formed(options), _explained(texts, dialect, options) as check:
-        sums = _refuse_bad(csv_sheets.sheets(texts(), dialect, options), options)
+        sums = _refuse_bad(csv_reader.sheets(texts(), dialect, options), options)
         check(sums)
     columns = sums.columns
     frame = _parse(b"", columns.names, dialect.signs)

@@ -4,27 +4,375 @@ The reader names a record that does not fit. If all of them do not, because some
 the cells or a title stands above the header, that line says what to type instead.
 """
 
+import re
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from statistics import median
+
 from cfl_cli.core.messages import count
 from cfl_cli.errors import DataError
-from cfl_cli.tables import csv_ways, csv_width_hints
 from cfl_cli.tables.codec import OR_ASIDE, ReadOptions
-from cfl_cli.tables.csv_choices import YES
-from cfl_cli.tables.csv_dialect import Dialect
-from cfl_cli.tables.csv_escapes import prepared
-from cfl_cli.tables.csv_header import MisshapenError, NamesError, begun
-from cfl_cli.tables.csv_records import Signs
-from cfl_cli.tables.csv_scan import find_records
-from cfl_cli.tables.csv_sheets import BLANK
-from cfl_cli.tables.csv_ways import Beginning, Row
-from cfl_cli.tables.encodings import LONE_RETURN, way_out
-from cfl_cli.tables.sep_line import sep_line
-from cfl_cli.tables.sniff import OTHER_QUOTE, Shape, is_number, shown, sorted_shapes
+from cfl_cli.tables.csv_reader import BLANK, Dialect, MisshapenError, NamesError, begun, sep_line
+from cfl_cli.tables.csv_scan import (
+    BEHIND,
+    OPEN,
+    WITHIN,
+    Records,
+    Signs,
+    find_records,
+    prepared,
+    split,
+    unlimited,
+)
+from cfl_cli.tables.encodings import LONE_RETURN, line_of, way_out
+from cfl_cli.tables.formats import YES
+from cfl_cli.tables.sniff import DELIMITERS, OTHER_QUOTE, Shape, is_number, shown, sorted_shapes
+
+# Ways in for a text table that is refused: which options would let it be read.
+#
+# What is proposed is tried on the beginning of the table first, so that nobody types it in vain.
+
+OTHER_QUOTES = {WITHIN, BEHIND, OPEN}
+ESCAPE = "\\"
+LOOKED_AT = 500  # records
+DEEPEST = 100  # record that may be the header
+FULL = 0.5  # share of the usual number of filled cells from which a record is not a title
+MOST = 0.6  # share of records that another sign must make alike
+NEARLY_ALL = 0.95  # … if it is rare, or the table's own does well
+RARE = " :"
+FEW = 0.25  # share of the faults that may be left
+AFTER_QUOTE = re.compile(rb"[\"']\r(?!\n)")
+YEAR = re.compile(r"(?:1[89]|20)\d\d")
+
+
+@dataclass(frozen=True)
+class Beginning:
+    """The beginning of a table as some signs cut it."""
+
+    text: bytes
+    signs: Signs
+    line: int = 0  # lines before it
+
+    def cut(self, signs: Signs) -> "Cut":
+        """Return what other signs make of it."""
+        records, bad, _ = find_records(self.text, signs, go_on=True)
+        blank = records.ends - records.starts <= 1  # or a single character, which says little
+        causes = Counter(one.cause for one in bad)
+        return Cut(records, Counter(records.widths[~blank].tolist()), causes)
+
+    def rows(self) -> "list[Row]":
+        """Return the first records that are records."""
+        records, _, _ = find_records(self.text, self.signs, go_on=True)
+        found = []
+        with unlimited():
+            for start, end in zip(
+                records.starts[:LOOKED_AT].tolist(), records.ends[:LOOKED_AT].tolist(), strict=True
+            ):
+                text = self.text[start:end].decode(errors="replace").removesuffix("\r")
+                found.append(Row(self.line + line_of(self.text, start), split(text, self.signs)))
+        return found
+
+
+@dataclass(frozen=True)
+class Cut:
+    """Records, how many there are of each width, and how many stretches are none, by cause."""
+
+    records: Records
+    widths: Counter[int]
+    causes: Counter[str]
+
+    @property
+    def faults(self) -> int:
+        """How many quotes are misplaced."""
+        return sum(self.causes[cause] for cause in OTHER_QUOTES)
+
+    @property
+    def width(self) -> int:
+        """The commonest width, the largest of equals."""
+        return max(self.widths, key=lambda width: (self.widths[width], width), default=0)
+
+    @property
+    def fits_below(self) -> bool:
+        """Whether all records from the first that has it on have it, and there are no others."""
+        widths = self.records.widths[self.records.ends - self.records.starts > 1]
+        fit = widths == self.width
+        return not self.causes and bool(fit[fit.argmax() :].all())
+
+    @property
+    def share(self) -> float:
+        """The share of records that have it."""
+        total = self.widths.total() + self.causes.total()
+        return self.widths[self.width] / total if total and self.width > 1 else 0.0
+
+
+@dataclass(frozen=True)
+class Row:
+    """A record and its line."""
+
+    line: int
+    cells: Sequence[str]
+
+    @property
+    def filled(self) -> int:
+        """How many cells hold something."""
+        return sum(bool(cell.strip()) for cell in self.cells)
+
+
+def returns_end_lines(now: Beginning) -> bool:
+    """Return whether carriage returns alone end lines."""
+    if now.signs.returns:
+        return False
+    mine = now.cut(now.signs)
+    if mine.causes[LONE_RETURN] or not mine.faults or not AFTER_QUOTE.search(now.text):
+        return mine.causes[LONE_RETURN] > 0
+    cuts = [
+        now.cut(now.signs._replace(delimiter=sign, returns=True))
+        for sign in (now.signs.delimiter, *DELIMITERS)
+    ]
+    return any(cut.faults <= FEW * mine.faults and cut.share >= MOST for cut in cuts)
+
+
+def other_delimiter(now: Beginning) -> str | None:
+    """Return a sign that cuts far more records alike than the table's, if there is one."""
+    mine = best_cut(now, now.signs.delimiter).share
+    needed = {**dict.fromkeys(DELIMITERS, MOST if mine < MOST else NEARLY_ALL)}
+    if mine < MOST:
+        needed |= dict.fromkeys(RARE, NEARLY_ALL)
+    found = [
+        (cut.share, cut.width, sign)
+        for sign, least in needed.items()
+        if sign not in (now.signs.delimiter, now.signs.quote)
+        and (cut := best_cut(now, sign)).share >= least
+        and (sign in DELIMITERS or cut.width > 2)
+    ]
+    best = max(found, key=lambda one: one[:2], default=None)
+    if best and best[0] > mine:
+        return best[2]
+    return None if mine else _between_quotes(now)
+
+
+def _between_quotes(now: Beginning) -> str | None:
+    """Return a sign between quoted cells that cuts all records, whatever their widths, if any."""
+    for sign in DELIMITERS:
+        between = f"{now.signs.quote}{sign}{now.signs.quote}".encode()
+        if sign != now.signs.delimiter and now.signs.quote and between in now.text:
+            cut = now.cut(now.signs._replace(delimiter=sign))
+            if not cut.causes and min(cut.widths, default=0) > 1:
+                return sign
+    return None
+
+
+def best_cut(now: Beginning, sign: str) -> "Cut":
+    """Return what a sign makes of it, with blanks left out if that is better.
+
+    So without quotes, if none quotes a cell.
+    """
+    signs = now.signs._replace(delimiter=sign)
+    cuts = [now.cut(signs)]
+    if cuts[0].faults:
+        cuts.append(now.cut(signs._replace(trims=True)))
+    if cuts[0].faults and not _quotes_cells(now, signs):
+        cuts.append(now.cut(signs._replace(quote=None)))
+    return max(cuts, key=lambda cut: cut.share)
+
+
+def _quotes_cells(now: Beginning, signs: Signs, *, whole: bool = False) -> bool:
+    """Return whether a quote stands where a cell begins; `whole`: and one where it ends."""
+    mark, sign = re.escape((signs.quote or "").encode()), re.escape(signs.delimiter.encode())
+    cell = b"(?:^|[%b\r\n])%b" % (sign, mark)
+    if whole:
+        cell += b"[^%b]*%b(?:[%b\r\n]|$)" % (mark, mark, sign)
+    return bool(mark) and re.search(cell, now.text) is not None
+
+
+def other_quotes(now: Beginning) -> tuple[str, str] | None:
+    """Return an option about quotes and its value, if records fit together by it."""
+    signs, mine = now.signs, now.cut(now.signs)
+    if not mine.faults and len(mine.widths) < 2:
+        return None
+    if not signs.escape and ESCAPE.encode() in now.text:
+        cut = now.cut(signs._replace(escape=ESCAPE))
+        fewer = mine.faults and cut.faults <= FEW * mine.faults and cut.share >= mine.share
+        if fewer or (cut.width > 1 and len(cut.widths) == 1 and not cut.causes):
+            return "escape", ESCAPE
+    if _blanks_around_quotes(now, mine):
+        return "trim_cells", YES
+    single = signs._replace(quote="'")
+    if signs.quote == '"' and b"'" in now.text and not _quotes_cells(now, signs):
+        for cut in (now.cut(single), now.cut(single._replace(trims=True))):
+            if not cut.faults and len(cut.widths) == 1 and cut.width > 1:
+                return "quote", "'"
+    if mine.faults and signs.quote is not None and not _quotes_cells(now, signs, whole=True):
+        cut = now.cut(signs._replace(quote=None))
+        mended = Counter({cut.width: mine.faults})  # each of the bad ones, and no other
+        if cut.width > 1 and cut.fits_below and cut.widths - mine.widths == mended:
+            return "quote", "none"
+    return None
+
+
+def _blanks_around_quotes(now: Beginning, mine: Cut) -> bool:
+    """Return whether quotes are misplaced because blanks stand between them and the delimiter."""
+    if now.signs.trims or not mine.faults:
+        return False
+    trims = now.signs._replace(trims=True)
+    cuts = (now.cut(trims), now.cut(trims._replace(escape=trims.escape or ESCAPE)))
+    return any(cut.faults <= FEW * mine.faults and cut.share >= mine.share for cut in cuts)
+
+
+def header_row(rows: Sequence[Row]) -> Row | None:
+    """Return the record that looks like the header, if others above it do not; None: the first.
+
+    If its cells are numbers, it is rather the first row of a table without a header.
+    """
+    full = [row for row in rows if row.filled]
+    widths = Counter(len(row.cells) for row in full if len(row.cells) > 1)
+    if not widths or not rows:
+        return None
+    width = max(widths, key=lambda one: (widths[one], one))
+    usual = median(row.filled for row in full if len(row.cells) == width)
+    least = max(2.0, FULL * usual)
+    found = (row for row in rows[:DEEPEST] if len(row.cells) == width and row.filled >= least)
+    row, first = next(found, None), rows[0]
+    if row is None or row is first:
+        return None
+    if len(first.cells) == width and any(map(is_number, row.cells)):
+        return None  # rather a row below a header with few names
+    is_title = first.filled < 2 or first.filled < FULL * row.filled
+    return row if is_title or _are_settings(rows, row) else None
+
+
+def _are_settings(rows: Sequence[Row], header: Row) -> bool:
+    """Return whether lines above names are of other widths, and nearly all below of theirs."""
+    place, width = rows.index(header), len(header.cells)
+    above, below = ([len(row.cells) for row in part] for part in (rows[:place], rows[place + 1 :]))
+    fit = below.count(width) >= max(NEARLY_ALL * len(below), place)
+    return place > 1 and width not in above and fit and not any(map(is_number, header.cells))
+
+
+def is_data(rows: Sequence[Row]) -> bool:
+    """Return whether the first record looks like cells and not like names."""
+    names, below = rows[0].cells, [row.cells for row in rows[1:]]
+    numbers = [cell.strip() for cell in names if is_number(cell)]
+    if not numbers:
+        return False
+    steps = [int(two) - int(one) for one, two in pairwise(numbers) if _years(numbers)]
+    if steps and {*steps} <= {0, 1}:  # years above their columns
+        return False
+    for place, name in enumerate(names):
+        cells = [row[place] for row in below if len(row) > place and row[place].strip()]
+        are_numbers = len(cells) > 1 and 2 * sum(map(is_number, cells)) > len(cells)
+        if name.strip() and not is_number(name) and are_numbers:
+            return False
+    return True
+
+
+def _years(texts: Sequence[str]) -> bool:
+    return all(YEAR.fullmatch(text) for text in texts)
+
+
+# Why records have other numbers of cells than the header, where a table's beginning shows it.
+
+ENOUGH_RECORDS = 1 << 20  # bytes of a table that explain it
+DECIMAL = re.compile(rb"(?:^|(?<=,))(?=(-?\d+,\d+)(?:,|$))")
+ID = re.compile(rb'"?(id|nr|no|row|key|num|index|code)', re.IGNORECASE)
+ROW_NUMBER = re.compile(rb'"?(\d{1,18})(?!\d)')
+
+
+def width_hint(text: bytes, signs: Signs, name: str, *, line: int) -> str | None:
+    """Return why the records below a header do not fit it; `line` is that of the first."""
+    return (
+        _one_more(text, signs, name, line=line)
+        or _trailing(text, signs, name, line=line)
+        or _line_break(text, signs, name, line=line)
+    )
+
+
+def _trailing(text: bytes, signs: Signs, name: str, *, line: int) -> str | None:
+    """Return that every line ends with the delimiter, if one column lacks its name by that."""
+    lines, mark = text.rstrip(b"\r\n").splitlines(), signs.delimiter.encode()
+    names = lines[0].split(mark) if lines else []
+    if len(names) < 3 or b"" in names[:-1] or not all(one.endswith(mark) for one in lines):
+        return None
+    sign = shown(signs.delimiter)
+    return (
+        f"{name}: line {line - 1}: every line ends with {sign}, so column {len(names)} has no "
+        f"name: remove that {sign}, or name it, or add --rename-columns"
+    )
+
+
+def _line_break(text: bytes, signs: Signs, name: str, *, line: int) -> str | None:
+    """Return that one record is cut in two by a line break, if that is all that is wrong."""
+    records, bad, _ = find_records(text.rstrip(b"\r\n"), signs, go_on=True)
+    widths = [int(width) for width in records.widths]
+    wrong = [place for place, width in enumerate(widths) if width != widths[0]]
+    cut = [widths[place] for place in wrong]
+    whole = len(text) < ENOUGH_RECORDS and not bad
+    if not whole or len(wrong) != 2 or wrong[1] != wrong[0] + 1 or sum(cut) != widths[0] + 1:
+        return None
+    at = line_of(text, int(records.starts[wrong[0]])) + line - 2
+    return (
+        f"{name}: lines {at} and {at + 1}: {cut[0]} and {cut[1]} cells, but the header has "
+        f"{widths[0]}: if a cell holds a line break, put it in quotes, else join the lines, "
+        "or add --ragged fill"
+    )
+
+
+def _one_more(text: bytes, signs: Signs, name: str, *, line: int) -> str | None:
+    """Return why every record has a cell more than the header, or more, if that is so."""
+    records, _, _ = find_records(text, signs, go_on=True)
+    widths = [int(width) for width in records.widths]
+    if len(widths) < 2 or min(widths[1:]) <= widths[0]:
+        return None
+    mark = signs.delimiter.encode()
+    lines = [
+        text[int(start) : int(end)].rstrip(b"\r")
+        for start, end in zip(records.starts[1:], records.ends[1:], strict=True)
+    ]
+    at = f"{name}: line {line}: {widths[1]} cells, but the header has {widths[0]}"
+    if all(one.endswith(mark) for one in lines):
+        sign = shown(signs.delimiter)
+        return f"{at}: every line but the header ends with {sign}: remove it, or add --ragged fill"
+    decimals = DECIMAL.findall(lines[0]) if mark == b"," else []
+    named = ID.match(text) is not None and not lines[0].startswith(b'"')
+    one_more = {*widths[1:]} == {widths[0] + 1}
+    quoted = all(one.startswith(b'"') for one in lines)
+    counts = _counts(lines) and not (named and decimals)
+    if one_more and (counts or ((quoted or not decimals) and _are_names(lines, mark))):
+        return (
+            f"{at}: it lacks the name of the row names, as R's write.table leaves it out: begin "
+            f"line {line - 1} with row{signs.delimiter} or write the table with col.names=NA or "
+            f"row.names=FALSE, or add --header none --skip-lines {line - 1}"
+        )
+    if decimals:
+        return (
+            f"{at}: is {decimals[-1].decode()} a number with a decimal comma? Then write the table "
+            "with ; between the cells, or put such cells in quotes; if not, add --ragged fill"
+        )
+    return None
+
+
+def _are_names(lines: Sequence[bytes], mark: bytes) -> bool:
+    """Return whether the first cells are different words."""
+    firsts = [line.partition(mark)[0].strip(b'"') for line in lines]
+    words = all(re.match(rb"[^\W\d]|[\x80-\xff]", first) for first in firsts)
+    return words and len({*firsts}) == len(firsts) > 1
+
+
+def _counts(lines: Sequence[bytes]) -> bool:
+    """Return whether the first cells are whole numbers one after the other."""
+    found = [ROW_NUMBER.match(line) for line in lines]
+    numbers = [int(match[1]) for match in found if match]
+    steps = {after - before for before, after in pairwise(numbers)}
+    return len(numbers) == len(lines) > 1 and steps == {1}
+
 
 DELIMITER = "file-delimiter"  # the keys of causes
 HEADER = "file-header"
 QUOTES = "file-quote"
 LINE_ENDS = "file-line-end"
-ENOUGH = csv_width_hints.ENOUGH
+ENOUGH = ENOUGH_RECORDS
 RETURNS = ", or add --line-end cr"
 OR_HEADER = ", or if this line is data, add a header above it"
 
@@ -35,7 +383,7 @@ def explained(
     """Return why records do not fit, and what would help, if the beginning of the text shows it."""
     now = _beginning(text, dialect)
     signs, name = now.signs, options.name
-    if csv_ways.returns_end_lines(now):
+    if returns_end_lines(now):
         first = next((one for one in error.problems if LONE_RETURN in one), "")
         before = first.partition(LONE_RETURN)[0] or f"{name}: "
         return DataError(f"{before}{LONE_RETURN}{RETURNS}", cause=LINE_ENDS)
@@ -67,15 +415,15 @@ def _other_signs(
             return None
     elif best and best.fits and best.first:
         return _other_sign(best, body, now.signs, name=name)
-    elif sign := csv_ways.other_delimiter(now):
+    elif sign := other_delimiter(now):
         return _rather(sign, now, name=name)
-    found = csv_ways.other_quotes(now)
+    found = other_quotes(now)
     return _quoted(*found, error) if found else None
 
 
 def _title(best: Shape | None, now: Beginning, dialect: Dialect, *, name: str) -> DataError | None:
     """Return that a title stands above the header, if it does."""
-    row = csv_ways.header_row(now.rows())
+    row = header_row(now.rows())
     if row is None and best and best.fits and not best.first:
         row = Row(best.line, [])
     if row is None:
@@ -91,11 +439,11 @@ def _misfit(
     body: bytes, now: Beginning, error: MisshapenError, *, name: str, free: bool
 ) -> DataError | None:
     """Return what is wrong with names or widths, if more is known than where it is."""
-    hint = csv_width_hints.hint(body, now.signs, name, line=2 + now.line) if free else None
+    hint = width_hint(body, now.signs, name, line=2 + now.line) if free else None
     if isinstance(error, NamesError) and not (hint and "so column" in hint):
         return _names(error, now)
     rows = now.rows() if free else []
-    if rows and rows[0].line == now.line + 1 and csv_ways.is_data(rows):
+    if rows and rows[0].line == now.line + 1 and is_data(rows):
         do = "add a header above it, or add --header none"
         return DataError(f"{name}: line {rows[0].line} looks like data: {do}", cause=HEADER)
     return DataError(hint) if hint else None
@@ -114,7 +462,7 @@ def _names(error: NamesError, now: Beginning) -> DataError:
         full = next((row.line for row in rows if row.filled), None)
         do = f", or add --skip-lines {full - 1}" if full else ""
         return DataError(*(f"{one}{do}" for one in error.problems), cause=error.cause)
-    data = csv_ways.is_data(rows)
+    data = is_data(rows)
     do = "or if this line is data, add --header none" if data else "or add --rename-columns"
     problems = (one.removesuffix(OR_HEADER) for one in error.problems)
     cause = HEADER if data else error.cause
@@ -191,7 +539,7 @@ def _other_sign(best: Shape, text: bytes, signs: Signs, *, name: str) -> DataErr
 
 def _rather(sign: str, now: Beginning, *, name: str) -> DataError:
     """Return that another sign separates the cells of most records."""
-    cut = csv_ways.best_cut(now, sign)
+    cut = best_cut(now, sign)
     do, lines = way_out("delimiter", sign, in_schema=True), count(cut.widths[cut.width], "line")
     return DataError(
         f"{name}: {shown(sign)} separates {cut.width} cells in {lines}, "

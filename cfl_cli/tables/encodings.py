@@ -5,16 +5,305 @@ import io
 import re
 import sys
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import chain
 from typing import Self
 
 from cfl_cli.core.messages import quote
-from cfl_cli.core.quick import dataclass
 from cfl_cli.errors import DataError, ResourceError, UsageError
-from cfl_cli.tables import guess_encoding
-from cfl_cli.tables.csv_choices import YES
-from cfl_cli.tables.nul_bytes import DAMAGED, ENOUGH, PADDED, are_only, is_whole, wide_encoding
+from cfl_cli.tables.formats import YES
+
+# Which encoding text that is not UTF-8 has: the one whose letters make words of one language.
+#
+# For each encoding e and each language l that is written in it,
+#
+#     score(e, l) = Σ fit(letter, l) / number of letters beyond ASCII
+#
+# over the different words that hold such letters. A letter fits if the language has it and it stands
+# where letters stand: no capital behind a small letter, no sign inside a word, no two alphabets in
+# one. The best score wins, and the first encoding in the list if scores are equal. If none is good,
+# the names of people and places may be of several Western languages: then each word has its own.
+# Otherwise nothing is guessed.
+
+WORD = re.compile(rb"(?<![\x40-\xff])[\x40-\x7f]*[\x80-\xff][\x40-\xff]*")
+MANY = 5_000  # different words that are enough to judge by
+GOOD = 0.85  # score from which an encoding may be guessed
+MOSTLY = 0.5  # share of words from which a text counts as UTF-8 with faults in it
+
+
+@dataclass(frozen=True)
+class Language:
+    """What a language has beyond ASCII, in small letters, and where these never stand."""
+
+    common: str
+    rare: str = ""
+    never: str = "(?!)"  # a pattern; the letters in what it matches do not fit
+
+
+GRAVE = "è(?![bcdfghlmnpqrstvz]{1,3}(e|$))"  # in French, a consonant and an e follow
+CONSONANTS = "бвгджзйклмнпрстфхцчшщђјљњћџґ"
+CYRILLIC_NEVER = f"^[ьы]|[{CONSONANTS}]{{5,}}|^[{CONSONANTS}]{{2,}}$"
+GREEK_VOWELS = "αεηιουωάέήίόύώϊϋΐΰ"
+WESTERN = (
+    Language("äöüß", "é"),  # German
+    Language("éèàçêâîôûëïùœ", "æüÿ", f"{GRAVE}|ù(?=[a-z])|[ûî]$"),  # French
+    Language("áéíóúñ", "üçªº", "ñ(?![aeiouáéíóú])"),  # Spanish
+    Language("ãçáéíóõâêôú", "àüªº", "õ(?!e)|(?<![hmlçn])ã$|ã(?=[a-np-z])(?!e)"),  # Portuguese
+    Language("àèéìòù", "íóúîªº", "[àèìòù](?=[a-z])"),  # Italian
+    Language("æøå", "éóüäö", "ø(?=[aiou])"),  # Danish, Norwegian
+    Language("äöå", "éüšž"),  # Swedish, Finnish
+    Language("ëéïèöüç", "áóêà", GRAVE),  # Dutch
+    Language("áéíóúæö", "ýþð"),  # Icelandic
+    Language("àèéíòóúç", "ïü", "^[èò]|è(?=[aeiouíkj])"),  # Catalan
+    Language("äõöü", "šžé", "õ$|(?<=[fyz])õ|^õ(?=sz|r)"),  # Estonian
+)
+CENTRAL = (
+    Language("ąćęłńóśźż"),  # Polish
+    Language("áčéěířšůýž", "ďňóťúöü"),  # Czech
+    Language("áčéíľňšťúýž", "äďĺóôŕ"),  # Slovak
+    Language("áéíóöőúüű"),  # Hungarian
+    Language("čćđšž"),  # Croatian, Slovene
+    Language("ăâîşţ"),  # Romanian
+)
+CYRILLIC = (
+    Language("абвгдежзийклмнопрстуфхцчшщъыьэюя", "ё", CYRILLIC_NEVER),  # Russian, Bulgarian
+    Language("абвгдежзийклмнопрстуфхцчшщьюяєії", "ґ", CYRILLIC_NEVER),  # Ukrainian
+    Language("абвгдђежзијклљмнњопрстћуфхцчџш", never=CYRILLIC_NEVER),  # Serbian
+)
+GREEK = Language(
+    "αβγδεζηθικλμνξοπρσςτυφχψωάέήίόύώ",
+    "ϊϋΐΰ",
+    f"[^{GREEK_VOWELS}]{{5,}}|^[^{GREEK_VOWELS}]{{2,}}$|(?-i:ς.|σ$|[ΆΈΉΊΌΎΏ][Α-Ω]|.[ΆΈΉΊΌΎΏ])",
+)
+HEBREW = Language("אבגדהוזחטיכךלמםנןסעפףצץקרשת", never="[ךםןףץ](?=.)")
+TURKISH = Language("çğıöşüi\u0307", "âîû")  # the capital İ becomes a small i with a dot above
+
+LANGUAGES = {
+    "cp1252": WESTERN,
+    "cp1250": CENTRAL,
+    "cp1251": CYRILLIC,
+    "cp932": (),
+    "cp1253": (GREEK,),
+    "cp1254": (TURKISH,),
+    "cp1255": (HEBREW,),
+}
+ONE_ALPHABET = {"cp1251", "cp1253", "cp1255"}  # whose words hold no Latin letters
+ASCII_SIGNS = re.compile(r"[@\[\\\]^_`{|}~]+")
+LATIN, SMALL = re.compile(r"[A-Za-z]"), re.compile(r"[a-z]")
+CROWDED = re.compile(
+    r"[^\W\d_a-zA-Z]{4,}"
+)  # Latin words have no more letters beyond ASCII in a row
+# Signs that all have, which say nothing of the language, where they stand outside words.
+SIGNS = "€–—„“”‚‘’…«»°§£µ²³·¿¡½¼¾©®™±•×"
+NO_BREAK = "\xa0"  # which all have, inside numbers
+AMOUNTS = "²³½¼¾"  # which no letter follows
+RARE = 0.8  # what a letter of rare use counts
+
+
+@dataclass(frozen=True)
+class Guess:
+    """An encoding, the score of its best language, and some words as they read in it."""
+
+    encoding: str
+    score: float
+    words: tuple[str, ...]
+
+
+def words_in(text: bytes, counted: Counter[bytes] | None = None) -> Counter[bytes]:
+    """Return the words that hold bytes beyond ASCII with their counts, beside those counted.
+
+    No character of an encoding that is guessed is cut; once there are many words, no new ones are
+    added.
+    """
+    counted = Counter() if counted is None else counted
+    for word in WORD.findall(text):
+        if word in counted or len(counted) < MANY:
+            counted[word] += 1
+    return counted
+
+
+def guess_encoding(words: Mapping[bytes, int]) -> Guess | None:
+    """Return the encoding that the words have; None: most are UTF-8, or none is likely."""
+    if not words or mostly_utf8(words):
+        return None
+    best = max(
+        (
+            Guess(encoding, score, ())
+            for encoding in LANGUAGES
+            if (score := _score(words, encoding))
+        ),
+        key=lambda one: one.score,  # the first of equal ones
+        default=None,
+    )
+    if best is None or best.score < GOOD:
+        best = Guess("cp1252", _score_of_several(words), ())
+    if best.score < GOOD:
+        return None
+    return Guess(best.encoding, best.score, tuple(_shown(words, best.encoding)))
+
+
+def mostly_utf8(words: Iterable[bytes]) -> bool:
+    """Return whether most words are UTF-8, so that the others are faults in such a text."""
+    words = list(words)
+    return sum(_decoded(word, "utf-8") is not None for word in words) > MOSTLY * len(words)
+
+
+def _decoded(word: bytes, encoding: str) -> str | None:
+    try:
+        return word.decode(encoding)
+    except UnicodeDecodeError:
+        return None
+
+
+def _parts(words: Iterable[bytes], encoding: str) -> list[str] | None:
+    """Return what words hold between signs, as it reads in an encoding; None: it does not."""
+    texts = [_decoded(word, encoding) for word in words]
+    if None in texts:
+        return None
+    parts = [part for text in texts if text for part in ASCII_SIGNS.split(text)]
+    return [part for part in parts if not part.isascii()]
+
+
+def _score_of_several(words: Iterable[bytes]) -> float:
+    """Return how well the words read in cp1252, each in the Western language that fits it best."""
+    parts = _parts(words, "cp1252") or []
+    best = [
+        max(_mean([*_fits(part, language, alone=False)]) for language in WESTERN) for part in parts
+    ]
+    return sum(best) / len(best) if best else 0.0
+
+
+def _score(words: Iterable[bytes], encoding: str) -> float:
+    """Return how well the words read in an encoding, in the language that fits best."""
+    parts = _parts(words, encoding)
+    if parts is None:
+        return 0.0
+    if encoding == "cp932":
+        return _mean([points for part in parts for points in _japanese(part)])
+    alone = encoding in ONE_ALPHABET
+    return max(
+        _mean([points for part in parts for points in _fits(part, language, alone=alone)])
+        for language in LANGUAGES[encoding]
+    )
+
+
+def _mean(points: Sequence[float]) -> float:
+    """Return the mean; nothing but no-break blanks fits everywhere."""
+    return sum(points) / len(points) if points else 1.0
+
+
+def _fits(word: str, language: Language, *, alone: bool) -> Iterator[float]:
+    """Yield for each sign beyond ASCII how well it fits; `alone`: Latin letters do not go along."""
+    if alone and LATIN.search(word):
+        yield from (0.0 for sign in word if not sign.isascii())
+        return
+    misplaced = {
+        place
+        for match in re.finditer(language.never, word, re.IGNORECASE)
+        for place in range(*match.span())
+    }
+    crowded = not alone and CROWDED.search(word) is not None
+    for place, sign in enumerate(word):
+        if sign.isascii() or sign == NO_BREAK:
+            continue
+        inside = word[place - 1 : place].isalpha() and word[place + 1 : place + 2].isalpha()
+        if sign in SIGNS:
+            behind = word[place + 1 : place + 2]
+            amount = sign in AMOUNTS and behind.isalpha()
+            beside = {*word[max(place - 1, 0) : place], *behind} & {*SIGNS}
+            yield 0.0 if inside or amount or beside else 1.0
+        elif place in misplaced or crowded or (sign.isupper() and word[:place][-1:].islower()):
+            yield 0.0
+        else:
+            small = sign.lower()
+            yield 1.0 if small in language.common else RARE if small in language.rare else 0.0
+
+
+def _japanese(word: str) -> Iterator[float]:
+    """Yield for each sign beyond ASCII whether it is a usual one, and not beside small letters."""
+    if SMALL.search(word):
+        yield from (0.0 for sign in word if not sign.isascii())
+        return
+    for sign in word:
+        if not sign.isascii():
+            usual = "\u3000" <= sign <= "\u30ff" or "\u4e00" <= sign <= "\u9fff"
+            yield 1.0 if usual or "\uff01" <= sign <= "\uff5e" else 0.0
+
+
+def _shown(words: Mapping[bytes, int], encoding: str, number: int = 2) -> list[str]:
+    """Return some words as they read in an encoding: the first of those with letters."""
+    texts = [word.decode(encoding) for word in words]
+    plain = [text for text in texts if text.isalpha()] or texts
+    return plain[:number]
+
+
+# What NUL bytes in a text mean: characters of two or four bytes, padding after a crash, or damage.
+#
+# In UTF-16 and UTF-32 a line feed has NULs beside it. So a text is of such an encoding if it can be
+# decoded so, to lines of characters that exist. What is plain text but for a few NULs is damaged.
+
+ENOUGH = 1 << 16  # bytes of a text that show its encoding
+ENCODINGS = ("utf-32-le", "utf-32-be", "utf-16-le", "utf-16-be")
+WIDE = 0.15  # share of NULs from which plain text is not just damaged
+PRINTABLE = 0.95  # share of characters that exist, and are shown
+DAMAGED = ": not a text file, or a damaged one: remove it"
+PADDED = (
+    ": there is nothing but NUL bytes up to the end, as a crash leaves them: rows may be missing: "
+    "get the file anew, or remove these bytes"
+)
+
+
+def wide_encoding(data: bytes) -> str | None:
+    """Return in which encoding with NUL bytes a text is written, by its beginning; None: in none.
+
+    There is no byte-order mark that says so.
+    """
+    start = data[:ENOUGH]
+    if _is_plain(start.replace(b"\0", b"")) and start.count(0) < WIDE * len(start):
+        return None
+    return next((one for one in ENCODINGS if _are_lines(_without_nuls(start, one))), None)
+
+
+def _without_nuls(start: bytes, encoding: str) -> str:
+    """Return the beginning of a text; nothing if it is not in that encoding."""
+    try:
+        return codecs.getincrementaldecoder(encoding)().decode(start)  # its end may be cut
+    except UnicodeDecodeError:
+        return ""
+
+
+def _are_lines(text: str) -> bool:
+    """Return whether a text could be a table's, perhaps with padding at its end."""
+    text = text.rstrip("\0")
+    shown = sum(one.isprintable() or one.isspace() for one in text)
+    ends = "\n" in text or "\r" in text or (text != "" and text.isascii())  # or a lone header
+    return ends and shown >= PRINTABLE * len(text)
+
+
+def _is_plain(start: bytes) -> bool:
+    """Return whether a text is UTF-8 without control characters; its last one may be cut."""
+    text = _without_nuls(start, "utf-8")
+    return bool(text) and all(one.isprintable() or one.isspace() for one in text)
+
+
+def is_whole(texts: Iterable[bytes], encoding: str) -> bool:
+    """Return whether all of a text can be decoded, to no NULs."""
+    decoder = codecs.getincrementaldecoder(encoding)()
+    try:
+        for text in texts:
+            if "\0" in decoder.decode(text):
+                return False
+        decoder.decode(b"", final=True)
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+def are_only(texts: Iterable[bytes]) -> bool:
+    """Return whether there is nothing but NULs, and ends of lines."""
+    return all(not text.strip(b"\0\r\n") for text in texts)
+
 
 MARKS = {
     codecs.BOM_UTF32_LE: "UTF-32",
@@ -248,24 +537,22 @@ class NotUtf8:
         """
         start = text.rfind(b"\n", 0, position) + 1
         match = next(
-            match
-            for match in guess_encoding.WORD.finditer(text, start)
-            if match.start() <= position < match.end()
+            match for match in WORD.finditer(text, start) if match.start() <= position < match.end()
         )
-        words = guess_encoding.words_in(text[start:])
+        words = words_in(text[start:])
         above = not plain or not text[:start].isascii()
         return cls(lines + line_of(text, position), text[position], match[0], words, above)
 
     def go_on(self, text: bytes) -> None:
         """Look at further text."""
-        guess_encoding.words_in(text, self.words)
+        words_in(text, self.words)
 
     def described(self, *, in_schema: bool) -> str:
         """Return what is wrong, and what would help."""
         where = f"line {self.line}: byte {self.byte:02X} is not UTF-8"
-        if self.above or guess_encoding.mostly_utf8(self.words):
+        if self.above or mostly_utf8(self.words):
             return f"{where}, though other lines are: correct this line"
-        if guess := guess_encoding.guess(self.words):
+        if guess := guess_encoding(self.words):
             read = quote(self.word.decode(guess.encoding))
             do = way_out("encoding", guess.encoding, in_schema=in_schema)
             return f"{where}; as {guess.encoding} it reads {read}: {do}"

@@ -9,21 +9,321 @@ rows, cut numbers, or make cells empty that they do not understand.
 """
 
 import codecs
+import re
 import shlex
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from typing import IO
 
-from cfl_cli.core.messages import did_you_mean, quote
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from cfl_cli.core.messages import count, did_you_mean, quote
 from cfl_cli.errors import DataError, ResourceError, UsageError
-from cfl_cli.tables import excel_ods, excel_xlsx
-from cfl_cli.tables.codec import Contents, ReadOptions, Table, WriteOptions, Writer
-from cfl_cli.tables.excel_archive import Archive, well_formed
-from cfl_cli.tables.excel_grid import Book, Sheet
-from cfl_cli.tables.excel_table import table_of
+from cfl_cli.tables import excel_books
+from cfl_cli.tables.codec import CellNote, Contents, ReadOptions, Table, WriteOptions, Writer
+from cfl_cli.tables.excel_books import (
+    DAY,
+    Archive,
+    Book,
+    Column,
+    Grid,
+    Kind,
+    Sheet,
+    Spot,
+    listed,
+    well_formed,
+)
 from cfl_cli.tables.formats import SAVE_AS, ZIP
 from cfl_cli.tables.source import Source, roomy
 
-BOOKS: dict[str, Callable[[Archive], Book]] = {"xlsx": excel_xlsx.Book, "ods": excel_ods.Book}
+# The cells of a sheet → a table: its header, its rows, and what must not pass in silence.
+#
+# A column of numbers, truth values or dates keeps its type; whatever is mixed becomes text.
+
+BLANK = "a blank row"
+LOOKED_AT = 10  # rows in which a header is looked for
+WHOLE = 2.0**53  # whole numbers up to here are exact
+WIDEST = 4  # bytes of a character
+GROUPED = re.compile(r"-?\d{1,3}\.\d{3}")  # 1.234, which with a decimal comma would be 1234
+
+Rows = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Cells:
+    """The cells of a column, sorted by rows."""
+
+    number: int  # of the column
+    rows: Rows
+    kinds: npt.NDArray[np.uint8]
+    values: Sequence[object]
+
+    @classmethod
+    def of(cls, number: int, column: Column) -> "Cells":
+        """Return the cells of a column; a cell that occurs twice is a ValueError."""
+        rows = np.array(column.rows, dtype=np.int64)
+        kinds = np.frombuffer(bytes(column.kinds), dtype=np.uint8)
+        values = column.values
+        if (np.diff(rows) <= 0).any():
+            order = np.argsort(rows, kind="stable")
+            rows, kinds, values = rows[order], kinds[order], [values[n] for n in order]
+            if (np.diff(rows) == 0).any():
+                raise ValueError("a cell that occurs twice")
+        return cls(number, rows, kinds, values)
+
+    def without(self, row: int) -> "Cells":
+        """Return the cells below a row."""
+        first = int(np.searchsorted(self.rows, row, side="right"))
+        return Cells(self.number, self.rows[first:], self.kinds[first:], self.values[first:])
+
+    def text(self, row: int) -> str | None:
+        """Return the text of a cell, None if it holds nothing."""
+        place = int(np.searchsorted(self.rows, row))
+        if place == len(self.rows) or self.rows[place] != row:
+            return None
+        return _text(int(self.kinds[place]), self.values[place], seconds=True)
+
+
+def table_of(grid: Grid, options: ReadOptions) -> Table:
+    """Return the table on a sheet, or raise if it is not one."""
+    name = options.name
+    columns = [Cells.of(number, grid.columns[number]) for number in sorted(grid.columns)]
+    spots = grid.uncalculated + grid.not_dates
+    used = np.unique(np.concatenate([*(c.rows for c in columns), [s.row for s in spots]]))
+    rows = used.astype(np.int64)
+    if not len(rows):
+        raise DataError(f"{name}: the sheet is empty: its first row must name the columns")
+    header = [column.text(int(rows[0])) for column in columns]
+    is_blank = np.ones(rows[-1] - rows[0] + 1, dtype=bool)
+    is_blank[rows - rows[0]] = False
+    blank = np.flatnonzero(is_blank) + rows[0]
+    problems = [*_problems(grid, columns, rows, header)]
+    if len(blank) and not options.set_aside:
+        where, them = listed(blank + 1, "row"), "row" if len(blank) == 1 else "rows"
+        verb = "is" if len(blank) == 1 else "are"
+        problems.append(
+            f"{where} of the sheet {verb} blank: delete the blank {them}{options.or_aside}"
+        )
+    if problems:
+        raise DataError(*(f"{name}: {problem}" for problem in problems))
+    body = rows[1:]
+    if (size := _size(columns, len(body))) > roomy():
+        raise ResourceError(
+            f"{name}: {count(len(body), 'row')} of {count(len(columns), 'column')}, "
+            f"{size / 1e6:,.0f} MB, are too much for the memory of this machine: save the sheet as "
+            "CSV UTF-8, without what is not needed"
+        )
+    below = [column.without(int(rows[0])) for column in columns]
+    titled = [(str(title), cells) for title, cells in zip(header, below, strict=True)]
+    frame = pl.DataFrame([_series(title, cells, body) for title, cells in titled])
+    notes = (
+        *_hidden(grid, body),
+        *(one for title, cells in titled for one in _failed(title, cells, body)),
+    )
+    return Table(frame, [(row + 1, BLANK, "") for row in blank.tolist()], notes=notes)
+
+
+def _size(columns: list[Cells], height: int) -> int:
+    """Return about how many bytes the table takes; a text counts in every cell that holds it."""
+    texts = (value for cells in columns for value in cells.values if isinstance(value, str))
+    in_texts = sum(len(text) if text.isascii() else WIDEST * len(text) for text in texts)
+    return height * len(columns) * 8 + in_texts
+
+
+def _problems(
+    grid: Grid, columns: list[Cells], rows: Rows, header: list[str | None]
+) -> Iterator[str]:
+    """Yield what would be lost or misread, each with the cells and the way out."""
+    top = int(rows[0])
+    lower = _header_below(columns, rows, header)
+    is_title = lower is not None and len(header) > 2 and header.count(None) == len(header) - 1
+    if lower is not None and is_title:
+        above = [row + 1 for row in rows.tolist() if row < lower]
+        yield (f"row {lower + 1} of the sheet looks like the header: delete {listed(above, 'row')}")
+        top = lower
+    merged = [
+        merge
+        for merge in grid.merged
+        if merge.last.row >= top
+        and merge.first.row <= rows[-1]
+        and any(
+            merge.first.column <= cells.number <= merge.last.column
+            and ((cells.rows >= merge.first.row) & (cells.rows <= merge.last.row)).any()
+            for cells in columns
+        )
+    ]
+    if merged:
+        yield (
+            f"{listed(merged, 'merged cell')}: only the first of each holds the value: unmerge "
+            "them and fill in the others"
+        )
+    if grid.uncalculated:
+        yield (
+            f"{listed(grid.uncalculated, 'cell')}: a formula that was never calculated: open the "
+            "file in Excel or LibreOffice and save it there"
+        )
+    if grid.not_dates:
+        yield (
+            f"{listed(grid.not_dates, 'cell')}: shown as a date, but no date has that number: "
+            "correct it, or format it as a number"
+        )
+    if not is_title:
+        below = "" if lower is None else f"; or row {lower + 1} is the header: delete those above"
+        yield from _header_problems(columns, rows, header, below, covered=bool(merged))
+
+
+def _header_problems(
+    columns: list[Cells], rows: Rows, header: list[str | None], below: str, *, covered: bool
+) -> Iterator[str]:
+    """Yield what is wrong with the names of the columns; `below` says where others may be."""
+    places: dict[str, list[Spot]] = {}
+    unnamed = []
+    for cells, name in zip(columns, header, strict=True):
+        spot = Spot(int(rows[0]), cells.number)
+        if name is None:
+            unnamed.append(spot)
+        else:
+            places.setdefault(name, []).append(spot)
+            if cells.rows[0] == rows[0] and cells.kinds[0] == Kind.ERROR:
+                yield f"cell {spot} holds {quote(name)}, which is no name for a column: correct it"
+    if unnamed and not covered:
+        where = listed(unnamed, "cell")
+        yield f"{where}: a column without a name: name it, or delete the column{below}"
+    for name, spots in places.items():
+        if len(spots) > 1:
+            yield f"duplicate column {quote(name)} in {listed(spots, 'cell')}: rename one of them"
+
+
+def _header_below(columns: list[Cells], rows: Rows, header: list[str | None]) -> int | None:
+    """Return the row that looks like the header if the first one does not, a title perhaps.
+
+    That is one with a different text in every column, while the first row leaves some empty.
+    """
+    if None not in header:
+        return None
+    for row in rows[1:LOOKED_AT].tolist():
+        texts = [cells.text(row) for cells in columns]
+        kinds = {int(cells.kinds[cells.rows == row][0]) for cells in columns if cells.text(row)}
+        if None not in texts and len(set(texts)) == len(texts) and kinds == {Kind.TEXT}:
+            return int(row)
+    return None
+
+
+def _hidden(grid: Grid, body: Rows) -> Iterator[CellNote]:
+    """Yield a note if rows of the table are not shown, because of a filter or by hand."""
+    unseen = [row for rows in grid.hidden for row in rows]
+    if hidden := int(np.isin(body, unseen).sum()):
+        verb, them = ("is", "it does") if hidden == 1 else ("are", "they do")
+        yield CellNote(
+            None,
+            "",
+            f"{count(hidden, 'hidden row')} {verb} read too: if {them} not belong to the table, "
+            "copy the rows that are shown to a sheet of their own",
+        )
+
+
+def _failed(name: str, cells: Cells, body: Rows) -> Iterator[CellNote]:
+    """Yield a note for each kind of error that formulas of a column ended in."""
+    spots: dict[str, list[Spot]] = {}
+    for place in np.flatnonzero(cells.kinds == Kind.ERROR).tolist():
+        spot = Spot(int(cells.rows[place]), cells.number)
+        spots.setdefault(str(cells.values[place]), []).append(spot)
+    for text, found in spots.items():
+        held = "holds" if len(found) == 1 else "hold"
+        rows = np.searchsorted(body, [spot.row for spot in found]) + 1  # as other messages count
+        typed = " (a text that begins with = is typed as '=)" if text == "#NAME?" else ""
+        yield CellNote(
+            name,
+            text,
+            f"{listed(found, 'cell')} ({listed(rows, 'row')}) {held} {quote(text)}, a formula that "
+            f'failed: correct it{typed}, or add missing: ["{text}"] to column {quote(name)}',
+        )
+
+
+def _series(name: str, cells: Cells, body: Rows) -> pl.Series:
+    """Return a column, of its own type if all of its cells have the same."""
+    places, values, kinds = np.searchsorted(body, cells.rows), cells.values, set(cells.kinds)
+    if kinds == {Kind.NUMBER}:
+        numbers = np.full(len(body), np.nan)
+        numbers[places] = np.array(values, dtype=float)
+        series = pl.Series(name, numbers).fill_nan(None)
+        known = numbers[places]
+        whole = (known == np.round(known)).all() and (np.abs(known) <= WHOLE).all()
+        return series.cast(pl.Int64) if whole else series
+    if kinds == {Kind.DATE}:
+        days_only = all(int(str(value)) % DAY == 0 for value in values)
+        series = pl.Series(name, _spread(values, places, len(body)), dtype=pl.Int64)
+        dates = series.cast(pl.Datetime("ms"))
+        return dates.cast(pl.Date) if days_only else dates
+    if kinds == {Kind.BOOLEAN}:
+        return pl.Series(name, _spread(values, places, len(body)), dtype=pl.Boolean)
+    if kinds != {Kind.TEXT}:
+        seconds = any(
+            kind == Kind.TIME and int(str(value)) % 60_000
+            for kind, value in zip(cells.kinds, values, strict=True)
+        )
+        values = [
+            _text(kind, value, seconds=seconds)
+            for kind, value in zip(cells.kinds.tolist(), values, strict=True)
+        ]
+    return pl.Series(name, _spread(values, places, len(body)), dtype=pl.String)
+
+
+def _spread(values: Sequence[object], places: Rows, height: int) -> list[object]:
+    """Return values at their places among cells that hold nothing."""
+    spread: list[object] = [None] * height
+    for place, value in zip(places.tolist(), values, strict=True):
+        spread[place] = value
+    return spread
+
+
+def _text(kind: int, value: object, *, seconds: bool) -> str:
+    """Return a cell of a mixed column as text."""
+    match kind, value:
+        case Kind.NUMBER, float():
+            return _number(value)
+        case Kind.BOOLEAN, bool():
+            return str(value).lower()
+        case Kind.DATE, int():
+            return _date(value)
+        case Kind.TIME, int():
+            return _time(value, seconds=seconds)
+        case _:
+            return str(value)
+
+
+def _number(number: float) -> str:
+    """Return a number in full, with a point whatever the column's decimal sign is.
+
+    A number among texts must not be taken for one with a sign between thousands: a zero more says
+    the same and cannot be.
+    """
+    text = f"{number:.0f}" if number.is_integer() and abs(number) <= WHOLE else repr(number)
+    return f"{text}0" if GROUPED.fullmatch(text) else text
+
+
+def _date(milliseconds: int) -> str:
+    days, time = divmod(milliseconds, DAY)
+    date = str(np.datetime64(days, "D"))
+    return f"{date} {_time(time, seconds=True)}" if time else date
+
+
+def _time(milliseconds: int, *, seconds: bool) -> str:
+    """Return a time of the day, or as many hours as there are."""
+    whole, rest = divmod(milliseconds, 1000)
+    minutes, second = divmod(whole, 60)
+    text = f"{minutes // 60:02}:{minutes % 60:02}"
+    if seconds:
+        text += f":{second:02}"
+    return f"{text}.{rest:03}" if rest else text
+
+
+BOOKS: dict[str, Callable[[Archive], Book]] = {
+    "xlsx": excel_books.XlsxBook,
+    "ods": excel_books.OdsBook,
+}
 BEGIN = 4096  # bytes that show whether a file is text
 UTF_16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 

@@ -5,23 +5,171 @@ leaves anything behind. When all files of a run are complete and on disk, they t
 right after the other, while no other run places files in the same directory.
 """
 
+import fcntl
 import io
 import os
+import re
+import secrets
+import stat
 import sys
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext, suppress
+from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
+from time import monotonic, sleep, time
 from types import TracebackType
 from typing import IO, Any, Protocol, Self
 
-from cfl_cli.core import leaving
-from cfl_cli.core.messages import STDOUT_CLOSED
-from cfl_cli.core.quick import dataclass
-from cfl_cli.core.undisturbed import undisturbed
-from cfl_cli.core.wording import option
+from cfl_cli.core import process
+from cfl_cli.core.messages import STDOUT_CLOSED, option
+from cfl_cli.core.process import undisturbed
 from cfl_cli.errors import DataError, ResourceError, UsageError
-from cfl_cli.tables import temporary
-from cfl_cli.tables.replaced import together
+
+# Files that have a name of ours until they take their places, and what becomes of those left.
+#
+#     .cfl-new-BOOT-RANDOM       while it is written, where the system has no files without a name
+#     .cfl-placing-BOOT-RANDOM   for an instant, and only while the folder is locked
+#
+# Whoever writes a new file holds a lock on it, which goes with the process. So a later run can tell
+# what a kill has left, and removes it. BOOT is that of the machine: locks of other machines, which
+# may share the folder, cannot be relied on. What they left goes after a month.
+
+NEW = ".cfl-new-"
+PLACING = ".cfl-placing-"
+OURS = re.compile(rf"(?:{re.escape(NEW)}|{re.escape(PLACING)})(?P<boot>[0-9a-z]+)-[0-9a-f]{{16}}")
+PATIENCE = 10.0  # seconds to wait for another run that is placing its files
+MONTH = 30 * 86_400.0  # seconds without a change: nobody writes to this any more
+BOOT = Path("/proc/sys/kernel/random/boot_id")
+
+
+def name_in(folder: Path, prefix: str) -> Path:
+    """Return a new name in a folder."""
+    return folder / f"{prefix}{_boot()}-{secrets.token_hex(8)}"
+
+
+def create(folder: Path) -> tuple[int, Path]:
+    """Open a new file in a folder; it is locked, and goes with the process."""
+    with locked(folder), process.GATE:
+        path = name_in(folder, NEW)
+        handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+        process.remove_at_end(path)
+        with suppress(OSError):  # a file system without locks
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    return handle, path
+
+
+@contextmanager
+def locked(folder: Path) -> Iterator[int]:
+    """Keep other runs from placing files in the directory; give its handle."""
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        deadline = monotonic() + PATIENCE
+        while monotonic() < deadline:
+            try:
+                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                sleep(0.01)
+            except OSError:  # a file system without locks
+                break
+            else:
+                _sweep(folder)
+                break
+        yield handle
+    finally:
+        with suppress(OSError):  # nothing was written to it
+            os.close(handle)
+
+
+def _sweep(folder: Path) -> None:
+    """Remove what killed runs have left in a folder that is locked."""
+    with suppress(OSError), os.scandir(folder) as entries:
+        for entry in entries:
+            if found := OURS.fullmatch(entry.name):
+                with suppress(OSError):
+                    _remove_if_left(Path(entry.path), of_this_boot=found["boot"] == _boot())
+
+
+def _remove_if_left(path: Path, *, of_this_boot: bool) -> None:
+    """Remove a file unless a run that lives has it."""
+    handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    try:
+        about = os.fstat(handle)
+        is_old = time() - about.st_mtime > MONTH
+        if stat.S_ISREG(about.st_mode) and (of_this_boot or is_old):
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)  # raises if it is locked
+            path.unlink()
+    finally:
+        os.close(handle)
+
+
+@cache
+def _boot() -> str:
+    """Return what tells this start of this machine from all others; "unknown" if nothing does."""
+    with suppress(OSError):
+        return BOOT.read_text().strip().replace("-", "")
+    return "unknown"
+
+
+# What was in the place of new files, so that all go back if one of them cannot be placed.
+#
+# An old file keeps a second name until all files of a run are in their places.
+
+
+@dataclass
+class Replaced:
+    """The places that new files have taken, in order."""
+
+    old: dict[Path, Path | None] = field(default_factory=dict)  # None: nothing was there
+
+    @contextmanager
+    def replacing(self, target: Path) -> Iterator[None]:
+        """Let a new file take the place of a target; a folder cannot go back."""
+        name = None
+        if target.is_file():
+            name = name_in(target.parent, PLACING)
+            try:
+                os.link(target, name)
+            except OSError:  # a file system without links, or somebody else's file
+                yield
+                return
+        elif target.exists():
+            yield
+            return
+        try:
+            yield
+        except BaseException:
+            if name is not None:
+                with suppress(OSError):
+                    name.unlink()
+            raise
+        self.old[target] = name
+
+    def put_back(self) -> None:
+        """Let what was there before take its place again, as far as the system allows."""
+        for target, name in reversed(self.old.items()):
+            with suppress(OSError):
+                target.unlink() if name is None else name.replace(target)
+        self.old.clear()
+
+    def forget(self) -> None:
+        """Remove what was there before."""
+        for name in filter(None, self.old.values()):
+            with suppress(OSError):
+                name.unlink()
+
+
+@contextmanager
+def together() -> Iterator[Replaced]:
+    """Give what remembers old files; they are back if the block does not end well."""
+    replaced = Replaced()
+    try:
+        yield replaced
+    except BaseException:
+        replaced.put_back()
+        raise
+    replaced.forget()
+
 
 OPEN_FILES = Path("/proc/self/fd")  # where Linux lets a nameless file be named
 
@@ -147,7 +295,7 @@ class Staged:
         if hasattr(os, "O_TMPFILE") and OPEN_FILES.is_dir():
             with suppress(OSError):  # not on every file system
                 return os.open(target.parent, os.O_TMPFILE | os.O_RDWR, 0o600), None
-        return temporary.create(target.parent)
+        return create(target.parent)
 
     def guarded(self) -> AbstractContextManager[None]:
         """Let an error name the file, and why it could not be written."""
@@ -175,11 +323,11 @@ class Staged:
             self._link(self.target)
             return
         if self.name is None:
-            name = temporary.name_in(self.target.parent, temporary.PLACING)
+            name = name_in(self.target.parent, PLACING)
             self._link(name)
             self.name = name
         self.name.replace(self.target)
-        leaving.keep(self.name)
+        process.keep(self.name)
         self.name = None
 
     def discard(self) -> None:
@@ -189,7 +337,7 @@ class Staged:
         if self.name is not None:
             with suppress(OSError):
                 self.name.unlink(missing_ok=True)
-                leaving.keep(self.name)
+                process.keep(self.name)
 
     def _link(self, name: Path) -> None:
         # The link is followed only with a directory's handle, which an absolute path leaves unused.
@@ -265,9 +413,9 @@ class Staging:
             handles = []
             for folder in folders:
                 with writing(folder):
-                    handles.append(stack.enter_context(temporary.locked(folder)))
+                    handles.append(stack.enter_context(locked(folder)))
             stack.enter_context(undisturbed())
-            stack.enter_context(leaving.GATE)
+            stack.enter_context(process.GATE)
             if not self.overwrite:
                 refuse_existing([staged.path for staged in self.staged])
             with together() as replaced:
@@ -301,3 +449,42 @@ def writing(path: Path | str, raw: Raw | None = None) -> Iterator[None]:
 
 def _cause(error: Exception) -> str:
     return (error.strerror if isinstance(error, OSError) else None) or str(error)
+
+
+# Whether a file can be written, tried before the work that is to go there.
+
+TRIAL = 1 << 12  # bytes that are written to see whether that is possible
+
+
+def try_to_write(path: Path) -> None:
+    """Raise the error of the system unless some bytes can be written where a file is to be.
+
+    They go to a file that has no name, or loses it at once, so that nothing is left behind.
+    """
+    staged = Staged.create(path)
+    try:
+        if staged.name is not None:
+            staged.name.unlink()
+        rest = bytes(TRIAL)
+        while rest:  # a full disk may take a part
+            rest = rest[os.write(staged.raw.handle, rest) :]
+        os.fsync(staged.raw.handle)  # which a full disk far away may only notice now
+    finally:
+        staged.discard()
+
+
+def try_to_replace(path: Path) -> None:
+    """Raise the error of the system unless what is at a place may be replaced.
+
+    It may not if it is immutable, or somebody else's in a folder where everybody keeps their own.
+    Linux answers that to whoever asks to remove a file as if it were a folder, or a folder as if it
+    were a file, before it answers that it is not: so nothing is removed.
+    """
+    target = path.resolve()
+    if sys.platform != "linux" or not target.exists():
+        return
+    with suppress(NotADirectoryError, IsADirectoryError, FileNotFoundError):
+        if target.is_dir():
+            target.unlink()
+        else:
+            target.rmdir()

@@ -4,13 +4,21 @@ A new format is one entry in `KINDS` and the module named there, with the functi
 `codec.Codec`.
 """
 
-from collections.abc import Sequence
+import gzip
+import io
+import os
+import re
+import sys
+import zlib
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Literal, get_args
+from typing import IO, Any, Literal, Self, cast, get_args
 
 from cfl_cli.core.messages import did_you_mean, quote
-from cfl_cli.core.quick import dataclass
-from cfl_cli.errors import UsageError
+from cfl_cli.errors import DataError, ResourceError, UsageError
+from cfl_cli.tables import files
 
 Packing = Literal["gz", "zst"]
 
@@ -190,3 +198,320 @@ def _zipped(data: bytes) -> FileKind | None:
 
 def _without_alias(parts: Sequence[str]) -> list[str]:
     return [ALIASES.get(part, part) for part in parts]
+
+
+# gzip and Zstandard around a whole file.
+
+if sys.version_info >= (3, 14):
+    from compression import zstd
+else:
+    from backports import zstd
+
+CHUNK = 1 << 18
+MAGIC: dict[Packing, bytes] = {"gz": b"\x1f\x8b", "zst": b"\x28\xb5\x2f\xfd"}
+CHECKED: dict[int, int] = {zstd.CompressionParameter.checksum_flag: 1}  # gzip always has one
+NAMES: dict[str, str] = {"gz": "gzip", "zst": "Zstandard"}
+
+
+def unpack(data: bytes, packing: Packing, *, name: str, limit: int) -> bytes:
+    """Return what was packed, or raise if it is damaged or larger than `limit` bytes."""
+    chunks, size = [], 0
+    for chunk in unpacked(io.BytesIO(data), packing, name=name):
+        chunks.append(chunk)
+        size += len(chunk)
+        if size > limit:
+            raise ResourceError(
+                f"{name}: unpacks to more than {limit / 1e6:,.0f} MB, too much for the memory of "
+                "this machine: unpack it on a larger machine, or split it"
+            )
+    return b"".join(chunks)
+
+
+def unpacked(file: IO[bytes], packing: Packing, *, name: str) -> Iterator[bytes]:
+    """Yield what was packed, chunk by chunk, and raise where it is damaged."""
+    size = 0
+    try:
+        with gzip.open(file) if packing == "gz" else zstd.open(file) as inner:
+            while chunk := inner.read(CHUNK):
+                size += len(chunk)
+                yield chunk
+    except EOFError:
+        raise DataError(f"{name}: the {NAMES[packing]} file is cut short") from None
+    except (OSError, zlib.error, zstd.ZstdError):
+        raise DataError(f"{name}: not a well-formed {NAMES[packing]} file") from None
+    if not size and not file.tell():
+        raise DataError(f"{name}: not a well-formed {NAMES[packing]} file: it is empty")
+
+
+def packing_of(data: bytes) -> Packing | None:
+    """Return how the bytes are packed, as their beginning shows."""
+    return next((packing for packing, magic in MAGIC.items() if data.startswith(magic)), None)
+
+
+@contextmanager
+def packed(file: IO[bytes], packing: Packing | None) -> Iterator[IO[bytes]]:
+    """Give a file whose content reaches `file` packed, the same bytes for the same content."""
+    if packing is None:
+        yield file
+        return
+    if packing == "gz":
+        packer = cast("IO[bytes]", gzip.GzipFile(filename="", mode="wb", fileobj=file, mtime=0))
+    else:
+        packer = cast("IO[bytes]", zstd.ZstdFile(file, "wb", options=CHECKED))
+    with packer, Even(packer) as inner:
+        yield cast("IO[bytes]", inner)
+
+
+class Even(io.RawIOBase):
+    """Passes on what is written in chunks of one size, so that only the content can count."""
+
+    def __init__(self, file: IO[bytes]) -> None:
+        self.file = file
+        self.held = bytearray()
+
+    def writable(self) -> bool:
+        """Return True."""
+        return True
+
+    def write(self, data: Any) -> int:
+        """Take the bytes, and return how many."""
+        view = memoryview(data).cast("B")
+        self.held += view
+        whole = len(self.held) // CHUNK * CHUNK
+        for start in range(0, whole, CHUNK):
+            self.file.write(self.held[start : start + CHUNK])
+        del self.held[:whole]
+        return len(view)
+
+    def close(self) -> None:
+        """Pass on the rest."""
+        if not self.closed and not self.file.closed:
+            self.file.write(self.held)
+        super().close()
+
+
+# What a file is that is not the table, or the schema, that it should be: by its first bytes.
+
+HEAD = 512  # bytes that show what a file is
+EXPORT = "export the table as CSV or Parquet"
+AS_TABLE = "pass it with --{}, and a table as DATA"
+HEADER = re.compile(rb'"?[^\W\d][^\n{}\[\]:#]*[,;\t|][^\n{}\[\]:]*\r?(\n|\Z)')
+
+
+@dataclass(frozen=True)
+class Foreign:
+    """What a file is, and what to do about it."""
+
+    what: str
+    way_out: str
+
+
+BEGINNINGS: tuple[tuple[bytes, Foreign], ...] = (
+    (rb"%PDF", Foreign("a PDF file", EXPORT)),
+    (rb"SQLite format 3\0", Foreign("an SQLite database", EXPORT)),
+    (rb"\x89HDF", Foreign("an HDF5 file", EXPORT)),
+    (rb"\x89PNG|\xff\xd8\xff", Foreign("a picture", "pass the table itself")),
+    (rb"\$FL[23]", Foreign("an SPSS file", EXPORT)),
+    (rb"<stata_dta>", Foreign("a Stata file", EXPORT)),
+    (rb"\x80[\x04\x05]\x95", Foreign("a Python pickle", "write it with to_parquet")),
+    (rb'[\s\S]{4}\0{4}\{"', Foreign("a model", AS_TABLE.format("model"))),
+    (
+        rb"\s*<(?i:!doctype html|html)",
+        Foreign("a web page", "download the table itself, which may need a login"),
+    ),
+    (rb"\s*<\?xml", Foreign("XML", EXPORT)),
+    (
+        rb"(?:#[^\n]*\n|\s)*version:\s*\d[\s\S]*\n(columns|missing|file):",
+        Foreign("a schema", AS_TABLE.format("schema")),
+    ),
+    (rb'\{"[^\n]*\}\r?\n', Foreign("JSON Lines", "add --input-format jsonl")),
+    (
+        rb'\s*\[\s*[\[{]|\s*\{\s*"',
+        Foreign("one JSON document", "write one object per line, as .jsonl"),
+    ),
+)
+
+
+def seen_in(head: bytes) -> Foreign | None:
+    """Return what the first bytes show that is not a table of ours, or one of text; else None."""
+    return next((found for start, found in BEGINNINGS if re.match(start, head)), None)
+
+
+def looks_delimited(head: bytes) -> bool:
+    """Return whether the first line looks like the header of a CSV file."""
+    return HEADER.match(head.removeprefix(b"\xef\xbb\xbf")) is not None and b"\0" not in head
+
+
+def is_text(head: bytes) -> bool:
+    """Return whether the bytes look like text at all."""
+    return bool(head) and not re.search(rb"[\0-\x08\x0e-\x1f]", head)
+
+
+def head_of(path: Path) -> bytes:
+    """Return the first bytes of a file; none if it cannot be read, which its reader says."""
+    try:
+        with path.open("rb") as file:
+            return file.read(HEAD)
+    except (OSError, ValueError):
+        return b""
+
+
+def not_a_model(path: Path) -> str | None:
+    """Return what a file is that is passed for a model: a schema or a table; None: neither."""
+    return "a schema" if is_schema(path) else not_a_schema(path)
+
+
+def is_schema(path: Path) -> bool:
+    """Return whether a file begins like a schema."""
+    found = seen_in(head_of(path))
+    return found is not None and found.what == "a schema"
+
+
+def not_a_schema(path: Path) -> str | None:
+    """Return what a file is that is surely not a schema; None: it may be one."""
+    head = head_of(path)
+    if packing := packing_of(head):
+        return f"a file packed by {NAMES[packing]}"
+    if kind := kind_of(head):
+        return f"a table ({kind.title})"
+    found = seen_in(head)
+    if found and found.what not in ("a schema", "one JSON document"):
+        return found.what
+    return "a table (CSV)" if looks_delimited(head) else None
+
+
+# Where a table is or will be: the name that the user gave, and its format.
+
+STANDARD = "-"
+MANIFEST = "_cfl_manifest.json"  # is in every folder that cfl writes
+REMOTE = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:/")
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where a table is or will be, and its format."""
+
+    path: Path | None  # None: a standard stream
+    name: str  # what messages call it
+    format: Format
+    sheet: str | None = None  # of a book, if it is named
+
+    @classmethod
+    def to_read(cls, name: str, form: str | None = None, *, option: str = "--input-format") -> Self:
+        """Return the place of a table that the user names, `-` for standard input.
+
+        `book.xlsx#Sheet` names a sheet, unless there is a file with that name. `option` is the one
+        that `form`, the name of its format, was given with.
+        """
+        book, sheet = _book_and_sheet(name, form)
+        place = cls._of(book, form, stream="standard input", option=option)
+        return place if sheet is None else replace(place, name=name, sheet=sheet)
+
+    @classmethod
+    def to_write(cls, name: str, form: str | None = None) -> Self:
+        """Return the place that the user names for a table, `-` for standard output."""
+        place = cls._of(name, form, stream="standard output", option=OUTPUT_OPTION)
+        if place.format.kind.is_only_read:
+            title = place.format.kind.title
+            raise UsageError(f"{place.name}: {title} is only read: write .csv or .parquet")
+        return place
+
+    @property
+    def is_folder(self) -> bool:
+        """Whether the table is a folder of files."""
+        return self.format == DATA_SET
+
+    @classmethod
+    def _of(cls, name: str, form: str | None, *, stream: str, option: str) -> Self:
+        given = by_name(form, option=option) if form else None
+        if name == STANDARD:
+            return cls(None, stream, given or FORMATS["csv"])
+        path = local(name)
+        if _names_folder(name, path, written=option == OUTPUT_OPTION):
+            if given not in (None, FORMATS["parquet"]):
+                raise UsageError(f"{name}: a folder holds Parquet files: leave {option} out")
+            return cls(path, name, DATA_SET)
+        try:
+            return cls(path, name, given or of_path(path, option=option))
+        except UsageError as error:
+            if files.exists(path) and path.is_dir():
+                raise UsageError(
+                    f"{path}: a directory: name a file in it, or add a / at its end to write a "
+                    "folder of Parquet files"
+                ) from None
+            if option != OUTPUT_OPTION:
+                _explain(path)
+            elif "." not in path.name:
+                told = f"{error}; {name}/ is a folder of Parquet files"
+                raise UsageError(told) from None
+            raise
+
+
+def _names_folder(name: str, path: Path, *, written: bool) -> bool:
+    """Return whether a table is a folder: it is there, or is to be made, as a / at its end says."""
+    if name.endswith("/"):
+        return True
+    return files.exists(path / MANIFEST) if written else files.exists(path) and path.is_dir()
+
+
+def _explain(path: Path) -> None:
+    """Raise with what a file is that has no name of a table, if its first bytes show it."""
+    head = head_of(path)
+    if head.startswith(ZIP) and not kind_of(head):
+        raise UsageError(f"{path}: a ZIP archive: unpack it first")
+    if kind := kind_of(head):
+        raise UsageError(f"{path}: this is {kind.title}: add --input-format {kind.name}")
+    if found := seen_in(head):
+        raise UsageError(f"{path}: this is {found.what}, not a table: {found.way_out}")
+
+
+def _book_and_sheet(name: str, form: str | None) -> tuple[str, str | None]:
+    """Return the file in a name such as `book.xlsx#Sheet`, and the sheet, None if there is none.
+
+    Both may hold a `#`: the file ends where an existing one does, or else where a book's name does.
+    """
+    if "#" not in name or files.exists(Path(name)):
+        return name, None
+    splits = [
+        (name[: found.start()], name[found.end() :])
+        for found in re.finditer("#", name)
+        if _is_book(name[: found.start()], form)
+    ]
+    there = (split for split in splits if files.exists(Path(split[0])))
+    return next(there, splits[0] if splits else (name, None))
+
+
+def _is_book(name: str, form: str | None) -> bool:
+    """Return whether a file has sheets, as its name or else its format says."""
+    ending = form or name.rpartition(".")[2]
+    kind = KINDS.get(ALIASES.get(ending.lower(), ending.lower()))
+    return bool(name) and kind is not None and kind.is_only_read
+
+
+def name_of(path: Path | None) -> str:
+    """Return a file's name without its folder, as text that any file can hold; - has no path."""
+    return os.fsencode(path.name).decode(errors="replace") if path else STANDARD
+
+
+def local(name: str) -> Path:
+    """Return the path of a file on this machine, or raise if the name is an address elsewhere."""
+    if not name:
+        raise UsageError(f"an empty file name: name a file, or {STANDARD} for a standard stream")
+    if REMOTE.match(name):
+        raise UsageError(
+            f"{name}: only local files can be opened: download it first, or pipe it in as "
+            f"{STANDARD}"
+        )
+    path = Path(name)
+    if path.name not in ("", ".."):  # as . and .. have no name to put another beside
+        return path
+    if not path.resolve().name:
+        raise UsageError(f"{name}: not a file: name one")
+    return path.resolve()
+
+
+# The words that say how a delimited text is written, without heavy imports.
+
+NONE = "none"  # no quote, no escape, no header
+FILL, RETURNS, YES = "fill", "cr", "yes"
+CHOICES = {"ragged": ("fail", FILL), "line_end": ("lf", RETURNS), "rename_columns": ("no", YES)}

@@ -5,17 +5,373 @@ put into them, and all else keeps its spelling.
 """
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+import math
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from itertools import compress
-from typing import IO, Any
+from typing import IO, Any, NamedTuple
 
 import polars as pl
 
 from cfl_cli.core.messages import quote
+from cfl_cli.errors import PROBLEMS_SHOWN, DataError
 from cfl_cli.tables import encodings, frames
-from cfl_cli.tables.codec import Contents, ReadOptions, Table, WriteOptions, joined, nul_names
-from cfl_cli.tables.json_census import DECODER, Census, Rows, lines_of, rows_of
+from cfl_cli.tables.codec import (
+    Contents,
+    ReadOptions,
+    Reject,
+    Table,
+    WriteOptions,
+    joined,
+    nul_names,
+)
 from cfl_cli.tables.source import Source, roomy
+
+# Columns of the objects in JSON Lines, typed as long as no cell would change.
+#
+# A column whose cells are all of one kind gets that type; lists do if their elements are of one kind.
+# All others are *mixed*: objects, other lists, different kinds, numbers that 64 bits do not hold.
+# Their cells are text.
+
+DIGITS = 17  # what a double holds; a number with more of them is not read as one
+LONGEST = 20  # characters of a whole number of 64 bits
+EXACT = 1 << 53  # whole numbers beyond this are not read as doubles
+
+
+class Whole(str):
+    """A number without a point or an exponent, as it was written."""
+
+    __slots__ = ()
+
+
+class Broken(str):
+    """A number with a point or an exponent, as it was written."""
+
+    __slots__ = ()
+
+
+def typed_columns(rows: Sequence[dict[str, Any]]) -> dict[str, list[Any]]:
+    """Return the cells column by column, columns in order of first appearance."""
+    columns: dict[str, list[Any]] = {}
+    for number, row in enumerate(rows):
+        for key, cell in row.items():
+            if key not in columns:
+                columns[key] = [None] * number
+            columns[key].append(cell)
+        if len(row) < len(columns):
+            for cells in columns.values():
+                if len(cells) == number:
+                    cells.append(None)
+    return columns
+
+
+@dataclass
+class Kind:
+    """What the cells of a column are, as far as they were seen."""
+
+    types: set[type] = field(default_factory=set)  # without that of null
+    low: int = 0  # of whole numbers, with 0 among them: only what is beyond counts
+    high: int = 0
+    long: bool = False  # a whole number has more digits than 64 bits
+    minus_zero: bool = False  # which only a double holds
+    doubles: bool = True  # doubles hold all other numbers
+    elements: "Kind | None" = None  # of lists
+
+    def note(self, cells: Sequence[Any]) -> None:
+        """Take further cells into account."""
+        types = set(map(type, cells)) - {type(None)}
+        self.types |= types
+        if Whole in types:
+            texts = [cell for cell in cells if type(cell) is Whole]
+            self.long |= any(len(text) > LONGEST for text in texts)
+            self.minus_zero |= "-0" in texts
+            if not self.long:
+                numbers = [self.low, self.high, *map(int, texts)]
+                self.low, self.high = min(numbers), max(numbers)
+        if Broken in types and self.doubles:
+            self.doubles = all(_is_double(cell) for cell in cells if type(cell) is Broken)
+        if list in types:
+            self.elements = self.elements or Kind()
+            self.elements.note([one for cell in cells if type(cell) is list for one in cell])
+
+    @property
+    def dtype(self) -> pl.DataType | None:
+        """The type of the column, None if it is mixed."""
+        if self.types <= {str}:
+            return pl.String()
+        if self.types == {bool}:
+            return pl.Boolean()
+        if self.types == {Whole} and not self.long and not self.minus_zero:
+            if self.low >= -1 << 63 and self.high < 1 << 63:
+                return pl.Int64()
+            return pl.UInt64() if not self.low and self.high < 1 << 64 else None
+        exact = not self.long and self.low >= -EXACT and self.high <= EXACT
+        if Broken in self.types <= {Whole, Broken} and self.doubles and exact:
+            return pl.Float64()
+        inner = self.elements.dtype if self.elements and self.types == {list} else None
+        return None if inner is None or inner.is_nested() else pl.List(inner)
+
+    @property
+    def mixed(self) -> str:
+        """Why the column is mixed, if it is."""
+        if self.dtype is not None:
+            return ""
+        if self.types <= {Whole, Broken}:
+            return "numbers that 64 bits do not hold"
+        return "objects or lists" if self.types <= {dict, list} else "cells of different kinds"
+
+    def column(self, name: str, cells: Sequence[Any]) -> pl.Series:
+        """Return a column of this kind."""
+        dtype = self.dtype
+        if dtype is None:
+            return pl.Series(name, map(cell_text, cells), dtype=pl.String)
+        if isinstance(dtype, pl.List) and self.elements:
+            inner = self.elements
+            cells = [None if cell is None else inner.plain(cell) for cell in cells]
+        return pl.Series(name, self.plain(cells), dtype=dtype)
+
+    def plain(self, cells: Sequence[Any]) -> Sequence[Any]:
+        """Return the cells with numbers as Python has them."""
+        dtype = self.dtype
+        if dtype is None or not dtype.is_numeric():
+            return cells
+        number = float if dtype.is_float() else int
+        return [None if cell is None else number(cell) for cell in cells]
+
+
+def typed(name: str, cells: list[Any]) -> tuple[pl.Series, str]:
+    """Return the column, and why it is mixed if it is."""
+    kind = Kind()
+    kind.note(cells)
+    return kind.column(name, cells), kind.mixed
+
+
+def is_too_deep(cell: Any) -> bool:
+    """Return whether an object or a list is nested too deeply to be shown."""
+    try:
+        cell_text(cell)
+    except RecursionError:
+        return True
+    return False
+
+
+def _is_double(cell: str) -> bool:
+    """Return whether a double holds a broken number as it was written."""
+    digits = cell.lower().partition("e")[0].lstrip("-").replace(".", "").lstrip("0").rstrip("0")
+    return (
+        len(digits) <= DIGITS and math.isfinite(float(cell)) and bool(digits) == (float(cell) != 0)
+    )
+
+
+def cell_text(cell: Any) -> str | None:
+    """Return a cell of a mixed column: text as it is, all else as JSON."""
+    return cell if cell is None or isinstance(cell, str) else _json(cell)
+
+
+def _json(value: Any) -> str:
+    if isinstance(value, Whole | Broken):
+        return value
+    if isinstance(value, dict):
+        return f"{{{', '.join(f'{_json(key)}: {_json(one)}' for key, one in value.items())}}}"
+    if isinstance(value, list):
+        return f"[{', '.join(map(_json, value))}]"
+    return json.dumps(value, ensure_ascii=False)
+
+
+# What the lines of JSON Lines hold: objects, and from all of them the columns and their kinds.
+#
+# The kind of a column is known only after the last line, so the rows of a table that is read in
+# blocks are parsed twice.
+
+BLANK = "a blank line"
+NOT_JSON = "not JSON"
+
+
+class UnfitError(ValueError):
+    """A line that is not a JSON object, or one that only Python would read."""
+
+
+class Rows(NamedTuple):
+    """Some lines: the objects on them, None where there is none, and what else is there."""
+
+    texts: list[bytes]
+    rows: list[dict[str, Any] | None]
+    rejects: list[Reject]
+
+
+@dataclass
+class Census:
+    """What is known of a table, as far as its lines were seen."""
+
+    kinds: dict[str, Kind] = field(default_factory=dict)  # columns by first appearance
+    lines: int = 0
+    height: int = 0
+    rejected: int = 0
+    problems: list[tuple[int, str]] = field(default_factory=list)  # the first few: line and cause
+    first: bytes | None = None  # the first line that is not blank
+    full: int = 0  # lines that are not blank
+    too_deep: bool = False
+
+    def note(self, part: Rows) -> None:
+        """Take further lines into account."""
+        good = [row for row in part.rows if row is not None]
+        full = [text for text in part.texts if text.strip()]
+        self.first = self.first or next(iter(full), None)
+        self.full += len(full)
+        self.lines += len(part.texts)
+        self.height += len(good)
+        self.rejected += len(part.rejects)
+        shown = PROBLEMS_SHOWN - len(self.problems)
+        self.problems += ((line, cause) for line, cause, _ in part.rejects[:shown])
+        for column, cells in typed_columns(good).items():
+            self.kinds.setdefault(column, Kind()).note(cells)
+
+    def note_depth(self, part: Rows) -> None:
+        """Find out whether all cells of further lines can be shown."""
+        cells = (cell for row in part.rows if row is not None for cell in row.values())
+        self.too_deep |= any(is_too_deep(cell) for cell in cells if isinstance(cell, dict | list))
+
+    def check(self, texts: Callable[[], Iterator[bytes]], options: ReadOptions) -> None:
+        """Raise if the lines, which `texts` yields once more, are not a table."""
+        name = options.name
+        if self.rejected and self._may_be_document() and _is_document(texts()):
+            raise DataError(
+                f"{name}: one JSON document over several lines: write one object per line"
+            )
+        if self.problems and not options.set_aside:
+            raise DataError(
+                *(
+                    f"{name}: line {line}: {cause}{_way_out(cause)}{options.or_aside}"
+                    for line, cause in self.problems
+                ),
+                more=self.rejected - len(self.problems),
+            )
+        if not self.kinds:
+            cause = "every object is empty" if self.height else "no line holds an object"
+            raise DataError(f"{name}: no columns: {cause}")
+        if self.too_deep:
+            raise DataError(f"{name}: a cell is nested too deeply")
+
+    def table(self, part: Rows, *, name: str) -> Table:
+        """Return the table in some lines."""
+        good = [row is not None for row in part.rows]
+        columns = typed_columns([row for row in part.rows if row is not None])
+        nulls = [None] * sum(good)
+        try:
+            frame = pl.DataFrame(
+                {
+                    column: kind.column(column, columns.get(column, nulls))
+                    for column, kind in self.kinds.items()
+                }
+            )
+        except RecursionError:
+            raise DataError(f"{name}: a cell is nested too deeply") from None
+        mixed = {column: kind.mixed for column, kind in self.kinds.items() if kind.mixed}
+        return Table(frame, part.rejects, list(compress(part.texts, good)), mixed)
+
+    def _may_be_document(self) -> bool:
+        """Return whether the lines can be one JSON document: if so, the first is cut short."""
+        if self.lines == 1 or self.first is None:
+            return False
+        try:
+            json.loads(self.first)
+        except json.JSONDecodeError as error:
+            return error.pos >= len(error.doc.rstrip())
+        except RecursionError:
+            return True
+        except ValueError:  # a number that Python finds too long
+            return False
+        return self.full == 1  # after blank ones
+
+
+def lines_of(texts: Iterable[bytes]) -> Iterator[tuple[list[bytes], int]]:
+    """Yield the lines of every piece of text, without blank ones at the end, and those before."""
+    held: list[bytes] = []
+    before = 0
+    for text in texts:
+        end = len(text.rstrip())
+        if not end:
+            held.append(text)
+            continue
+        stop = text.find(b"\n", end)
+        stop = len(text) if stop < 0 else stop
+        lines = b"".join([*held, text[:stop]]).split(b"\n")
+        yield lines, before
+        before += len(lines)
+        held = [text[stop + 1 :]]
+
+
+def _way_out(cause: str) -> str:
+    """Return what to do about a bad line, unless the cause says it."""
+    if cause == BLANK:
+        return ": delete it"
+    return "" if ": " in cause and not cause.startswith(NOT_JSON) else ": correct it"
+
+
+def rows_of(texts: list[bytes], before: int) -> Rows:
+    """Return what is on some lines, with `before` others before them."""
+    rows: list[dict[str, Any] | None] = []
+    rejects = []
+    for number, text in enumerate(texts, start=before + 1):
+        try:
+            rows.append(_parse(text))
+        except UnfitError as error:
+            rows.append(None)
+            rejects.append((number, str(error), text.decode().rstrip("\r")))
+    return Rows(texts, rows, rejects)
+
+
+def _parse(text: bytes) -> dict[str, Any]:
+    """Return the object on a line, numbers as they were written."""
+    try:
+        row = DECODER.decode(text.decode())
+    except UnfitError:
+        raise
+    except json.JSONDecodeError as error:
+        if not text.strip():
+            raise UnfitError(BLANK) from None
+        if b"\r" in text[:-1]:
+            raise UnfitError(encodings.LONE_RETURN) from None
+        raise UnfitError(f"{NOT_JSON}: {error.msg}, at character {error.pos + 1}") from None
+    except RecursionError:
+        raise UnfitError("nested too deeply") from None
+    if not isinstance(row, dict):
+        raise UnfitError("not a JSON object: write one object, {…}, on each line")
+    if b"\\u" in text:
+        try:
+            json.dumps(row, ensure_ascii=False).encode()
+        except UnicodeEncodeError:
+            raise UnfitError("half of a surrogate pair, which is not a character") from None
+    return row
+
+
+def _is_document(texts: Iterable[bytes]) -> bool:
+    """Return whether all lines together are JSON."""
+    lines = (line for lines, _ in lines_of(texts) for line in lines)
+    try:
+        json.loads(b"\n".join(lines))
+    except (ValueError, RecursionError):
+        return False
+    return True
+
+
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    members = dict(pairs)
+    if len(members) < len(pairs):
+        counts = Counter(key for key, _ in pairs)
+        duplicate = next(key for key, count in counts.items() if count > 1)
+        raise UnfitError(f"duplicate key {quote(duplicate)}")
+    return members
+
+
+def _constant(name: str) -> None:
+    raise UnfitError(f"{name} is not JSON: write null")
+
+
+DECODER = json.JSONDecoder(
+    object_pairs_hook=_object, parse_int=Whole, parse_float=Broken, parse_constant=_constant
+)
 
 
 def read(data: bytes, options: ReadOptions) -> Table:

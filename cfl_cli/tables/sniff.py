@@ -10,23 +10,19 @@ import csv
 import io
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import islice
 from types import MappingProxyType
 
 import numpy as np
 
 from cfl_cli.core.messages import count, quote
-from cfl_cli.core.quick import dataclass
 from cfl_cli.errors import DataError
-from cfl_cli.tables import guess_encoding
-from cfl_cli.tables.csv_choices import NONE, YES
-from cfl_cli.tables.csv_header import as_given
-from cfl_cli.tables.csv_records import Records, Signs
-from cfl_cli.tables.csv_scan import find_records
-from cfl_cli.tables.encodings import DEFAULT, MARKS, line_of, to_utf8
-from cfl_cli.tables.nul_bytes import wide_encoding
-from cfl_cli.tables.sep_line import sep_line
+from cfl_cli.tables import encodings
+from cfl_cli.tables.csv_reader import as_given, sep_line
+from cfl_cli.tables.csv_scan import Records, Signs, find_records
+from cfl_cli.tables.encodings import DEFAULT, MARKS, line_of, to_utf8, wide_encoding
+from cfl_cli.tables.formats import NONE, YES
 
 DELIMITERS = ",;\t|"
 USUAL_QUOTE, OTHER_QUOTE = '"', "'"
@@ -133,7 +129,7 @@ def sniff(
     if encoding is None:
         encoding = _evident_encoding(data)
     if encoding is None:
-        guess = guess_encoding.guess(guess_encoding.words_in(data))
+        guess = encodings.guess_encoding(encodings.words_in(data))
         encoding = guess.encoding if guess else DEFAULT
     try:
         text = to_utf8(data, name="", encoding=encoding)

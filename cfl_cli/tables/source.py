@@ -6,26 +6,101 @@ A table that is read in blocks is gone through more than once: to check it, then
 import hashlib
 import io
 import os
+import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
-from dataclasses import field
+from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
+from dataclasses import dataclass, field
+from pathlib import Path
 from typing import IO, Any, Self, cast
 
-from cfl_cli.core import budget
-from cfl_cli.core.quick import dataclass
+from cfl_cli.core import process
 from cfl_cli.errors import DataError
-from cfl_cli.tables import compression, files, foreign, formats, spool
+from cfl_cli.tables import files, formats
 from cfl_cli.tables.encodings import exhaust
-from cfl_cli.tables.foreign import Foreign
-from cfl_cli.tables.formats import Format
-from cfl_cli.tables.place import Place
+from cfl_cli.tables.files import Raw, reading, standard_input, writing
+from cfl_cli.tables.formats import Foreign, Format, Place
 
-LONGEST_MAGIC = foreign.HEAD  # bytes that show how any file is packed, and its format
+# Files without a name, for bytes that have to wait: what came through a pipe, or will go there.
+
+CHUNK = 1 << 18  # bytes copied at once
+NAME = "temporary file"  # what messages call it
+
+
+@dataclass
+class Spool:
+    """A file without a name, for what has to wait: gone when it is closed, or with the process."""
+
+    kept: IO[bytes]
+    raw: Raw
+    file: io.BufferedWriter
+
+    @classmethod
+    @contextmanager
+    def create(cls, beside: Path | None = None) -> Iterator[Self]:
+        """Give a new one on the disk of `beside`, or where the system keeps such files."""
+        folder = beside.resolve().parent if beside else None
+        with writing(NAME):
+            kept = tempfile.TemporaryFile(dir=folder)  # noqa: SIM115 — closed below
+        with kept:
+            raw = Raw(os.dup(kept.fileno()))
+            spool = cls(kept, raw, io.BufferedWriter(raw))
+            try:
+                yield spool
+            finally:
+                with suppress(OSError):
+                    spool.file.close()
+
+    def guarded(self) -> AbstractContextManager[None]:
+        """Let an error say that this file could not be written."""
+        return writing(NAME, self.raw)
+
+    def finish(self) -> None:
+        """See to it that everything is written."""
+        self.file.flush()
+        self.raw.check()
+
+    def again(self) -> IO[bytes]:
+        """Return what was written, to be read from its beginning."""
+        with self.guarded():
+            self.finish()
+        self.kept.seek(0)
+        return self.kept
+
+
+@contextmanager
+def opened(path: Path | None) -> Iterator[IO[bytes]]:
+    """Give a file, or standard input if there is no path, to be read as often as one likes.
+
+    What comes through a pipe comes once; it is copied to a file without a name.
+    """
+    with ExitStack() as stack:
+        with reading(path):
+            if path is not None:
+                file: IO[bytes] = stack.enter_context(path.open("rb"))
+            else:
+                file = standard_input()
+            once = path is None or not file.seekable()
+        if once:
+            spool = stack.enter_context(Spool.create())
+            while data := read_chunk(file, path):
+                with spool.guarded():
+                    spool.file.write(data)
+            file = spool.again()
+        yield file
+
+
+def read_chunk(file: IO[bytes], path: Path | None) -> bytes:
+    """Return the next bytes of an open file, or of standard input if there is no path."""
+    with reading(path):
+        return file.read(CHUNK)
+
+
+LONGEST_MAGIC = formats.HEAD  # bytes that show how any file is packed, and its format
 
 
 def roomy() -> int:
     """Return how many bytes of a table may be held at once; what is made of them needs room too."""
-    return budget.available() // 4
+    return process.available() // 4
 
 
 def whole(place: Place) -> bytes:
@@ -39,7 +114,7 @@ def own(data: bytes, place: Place) -> bytes:
     _check_kind(data, form, name=name)
     if form.packing is None:
         return data
-    data = compression.unpack(data, form.packing, name=name, limit=roomy())
+    data = formats.unpack(data, form.packing, name=name, limit=roomy())
     _check_content(data, name=name)
     return data
 
@@ -92,7 +167,7 @@ class Source:
     @contextmanager
     def of(cls, place: Place) -> Iterator[Self]:
         """Give what is at a place, or raise if it begins like another format."""
-        with spool.opened(place.path) as file:
+        with opened(place.path) as file:
             head = file.read(LONGEST_MAGIC)
             _check_kind(head, place.format, name=place.name)
             yield cls(file, place, head, _state(file))
@@ -112,7 +187,7 @@ class Source:
         if packing is None:
             yield from self._raw()
         else:
-            chunks = compression.unpacked(self.again(), packing, name=self.name)
+            chunks = formats.unpacked(self.again(), packing, name=self.name)
             head = b""
             for chunk in chunks:
                 if len(head) < LONGEST_MAGIC:
@@ -141,7 +216,7 @@ class Source:
         """Yield the bytes of the file as it is; the first time the checksum is made of them."""
         file = self.again()
         made = None if self.known else hashlib.sha256()
-        while chunk := spool.chunk(file, self.place.path):
+        while chunk := read_chunk(file, self.place.path):
             if made is not None:
                 made.update(chunk)
             yield chunk
@@ -156,7 +231,7 @@ def _state(file: IO[bytes]) -> tuple[int, int]:
 
 def _check_kind(data: bytes, form: Format, *, name: str) -> None:
     """Raise if the bytes begin like those of another format."""
-    expected = compression.NAMES[form.packing] if form.packing else form.kind.title
+    expected = formats.NAMES[form.packing] if form.packing else form.kind.title
     if data.startswith(formats.OLE):
         raise DataError(
             f"{name}: this is an old Excel file (.xls) or one with a password: {formats.SAVE_AS}"
@@ -165,7 +240,7 @@ def _check_kind(data: bytes, form: Format, *, name: str) -> None:
         raise DataError(f"{name}: this is a ZIP archive, not {expected}: unpack it first")
     if _title(data) not in {None, expected}:
         raise DataError(f"{name}: this is {_title(data)}, not {expected}: {_way_out(data, form)}")
-    if _title(data) is None and (found := _foreign(data[: foreign.HEAD], form)):
+    if _title(data) is None and (found := _foreign(data[: formats.HEAD], form)):
         raise DataError(f"{name}: this is {found.what}, not {expected}: {found.way_out}")
 
 
@@ -173,13 +248,13 @@ def _foreign(head: bytes, form: Format) -> Foreign | None:
     """Return what a file is, if it shows that it is not of the format that it should be."""
     if form.kind.is_only_read:  # whose reader says it
         return None
-    found = foreign.seen_in(head)
-    is_text = foreign.is_text(head) or found is not None
+    found = formats.seen_in(head)
+    is_text = formats.is_text(head) or found is not None
     if form.packing:
         plain = Foreign("text", f"add --input-format {form.kind.name}")
         return plain if is_text else None
     if form.kind.name == "jsonl":
-        if foreign.looks_delimited(head):
+        if formats.looks_delimited(head):
             return Foreign("CSV", "add --input-format csv")
         return None if found and "JSON" in found.what else found
     if form.kind.is_binary and found is None and is_text:
@@ -197,14 +272,14 @@ def _check_content(data: bytes, *, name: str) -> None:
 
 def _title(data: bytes) -> str | None:
     """Return what to call the compression or the format that the first bytes show, if they do."""
-    if packed := compression.packing_of(data):
-        return compression.NAMES[packed]
+    if packed := formats.packing_of(data):
+        return formats.NAMES[packed]
     kind = formats.kind_of(data)
     return kind.title if kind else None
 
 
 def _way_out(data: bytes, form: Format) -> str:
-    packed = compression.packing_of(data)
+    packed = formats.packing_of(data)
     if packed and form.kind.packs_itself:
         return "unpack it first"
     kind = form.kind if packed else formats.kind_of(data) or form.kind

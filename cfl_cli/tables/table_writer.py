@@ -10,14 +10,13 @@ from typing import IO, Any, Protocol
 
 import polars as pl
 
-from cfl_cli.core.undisturbed import undisturbed
-from cfl_cli.tables import codec, compression, files, frames, spool
+from cfl_cli.core.process import undisturbed
+from cfl_cli.tables import codec, files, formats, frames
+from cfl_cli.tables import source as spool
+from cfl_cli.tables.checksums import ContentChecksum, TableContent, sums_of
 from cfl_cli.tables.codec import Reject, Table, WriteOptions, Writer, codec_of
-from cfl_cli.tables.content import ContentChecksum
-from cfl_cli.tables.folder_writer import FolderWriter
-from cfl_cli.tables.place import Place
-from cfl_cli.tables.staged_folder import StagedFolder
-from cfl_cli.tables.written import TableContent, sums_of
+from cfl_cli.tables.folders import FolderWriter, StagedFolder
+from cfl_cli.tables.formats import Place
 
 REJECTS = ["line", "cause", "record"]
 Beside = (
@@ -72,7 +71,7 @@ class TableWriter:
             self._writer: Writer = FolderWriter(target, options)
             self._stack.callback(self._writer.close)
             return
-        packed = compression.packed(target.file, place.format.packing)
+        packed = formats.packed(target.file, place.format.packing)
         inner = self._stack.enter_context(packed)
         self._writer = codec_of(kind).writer(inner, options)
         self._stack.callback(self._writer.close)
@@ -192,7 +191,7 @@ def write(
 def to_bytes(frame: Any, place: Place) -> bytes:
     """Return what a file with this table would hold."""
     file, kind = io.BytesIO(), place.format.kind
-    with compression.packed(file, place.format.packing) as inner:
+    with formats.packed(file, place.format.packing) as inner:
         codec.write(frame, inner, WriteOptions(kind, place.name, place.path))
     return file.getvalue()
 

@@ -4,11 +4,12 @@ A file that has the bytes that were written need not be read. Otherwise the cell
 so that a table which was saved again, quoted or packed in another way, is still the same.
 """
 
+from dataclasses import dataclass
+
 from cfl_cli.core.messages import count, quote
-from cfl_cli.core.quick import dataclass
-from cfl_cli.tables.blocks import reading
-from cfl_cli.tables.place import Place
-from cfl_cli.tables.written import TableContent, sums_of
+from cfl_cli.tables.checksums import TableContent, sums_of
+from cfl_cli.tables.formats import Place
+from cfl_cli.tables.table import reading
 
 BYTES_AT_ONCE = 500_000_000  # of a file that is summed although nobody asked for it
 CELLS_AT_ONCE = 10_000_000  # that are compared although nobody asked for it: about a second
@@ -42,7 +43,7 @@ def compared(place: Place, content: TableContent, *, size: int, thorough: bool) 
 def _cells(place: Place, content: TableContent) -> Compared:
     """Compare all cells of the columns that were written; others may have been added."""
     from cfl_cli.tables import frames  # noqa: PLC0415 — loads slowly
-    from cfl_cli.tables.content import ContentChecksum  # noqa: PLC0415 — with it
+    from cfl_cli.tables.checksums import ContentChecksum  # noqa: PLC0415 — with it
 
     kind = place.format.kind
     found, names = ContentChecksum(kind), [*content.columns]

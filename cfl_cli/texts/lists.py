@@ -1,12 +1,15 @@
 """Cells that hold several values: which sign stands between them."""
 
+import json
+import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 
-from cfl_cli.core.quick import dataclass
-from cfl_cli.texts.tally import BLANKS, Tally
-from cfl_cli.texts.words import words
+import polars as pl
+
+from cfl_cli.texts.tally import BLANKS, Tally, words
 
 SIGNS = (";", "|", ",", "/", "+", "&", "\n", "、", "；")
 WORDS = tuple(f" {word} " for word in words("und oder and or et ou y e o en i oraz lub"))
@@ -144,3 +147,219 @@ def _ends_overlap(cut: list[list[str]]) -> bool:
     lasts = {parts[-1] for parts in cut if len(parts) > 1}
     fewer = min(len(firsts), len(lasts))
     return fewer > 0 and len(firsts & lasts) >= BOTH * fewer
+
+
+# Cells that programs wrote lists into: `['HR', 'IT']`, `["HR","IT"]`, `{HR,IT}`.
+#
+# Read are lists, tuples and sets of Python, arrays of NumPy and JSON, and arrays of databases, of
+# texts and numbers. Nothing is evaluated.
+
+ENDS = {"[": "]", "(": ")", "{": "}"}
+NEARLY = 0.9  # share of the cells that are lists, so that the column is one of lists
+NOTHING = frozenset({"None", "null", "NULL", "nan", "NaN", "NA", "<NA>"})  # elements that are empty
+_TEXT = r"""'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*\""""
+_BARE = r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?|None|null|NULL|nan|NaN|NA|<NA>"
+_ELEMENT = re.compile(rf"(?:np\.\w+\()?(?P<it>{_TEXT}|{_BARE})\)?", re.DOTALL)
+_IN_BRACES = re.compile(rf"(?P<it>{_TEXT}|[^{{}},\"'\\\s:]+)", re.DOTALL)
+_BETWEEN = re.compile(r"\s*,\s*|\s+")
+_ESCAPED = re.compile(
+    r"\\(?:x(?P<x>[0-9a-fA-F]{2})|u(?P<u>[0-9a-fA-F]{4})|U(?P<U>[0-9a-fA-F]{8})|(?P<one>.))",
+    re.DOTALL,
+)
+_SIGNS = {"n": "\n", "t": "\t", "r": "\r"}
+
+
+def elements(text: str) -> tuple[str, ...] | None:
+    """Return the elements of a cell that is a list, without empty ones; None if it is no list."""
+    bare = text.strip(BLANKS)
+    if len(bare) < 2 or ENDS.get(bare[0]) != bare[-1]:
+        return None
+    inner = bare[1:-1].strip()
+    pattern = _IN_BRACES if bare[0] == "{" else _ELEMENT
+    found, place = list[str](), 0
+    while place < len(inner):
+        match = pattern.match(inner, place)
+        if match is None:
+            return None
+        found.append(match["it"])
+        place = match.end()
+        between = _BETWEEN.match(inner, place)
+        if between is None and place < len(inner):
+            return None
+        place = between.end() if between else place
+    read = [_read(one) for one in found if one not in NOTHING]
+    return None if None in read else tuple(one for one in read if one is not None)
+
+
+def hold_lists(column: Tally) -> bool:
+    """Return whether nearly all cells are lists, and some list holds something."""
+    lists = {text: parts for text in column.texts if (parts := elements(text)) is not None}
+    cells = sum(count for text, count in column if text in lists)
+    return any(lists.values()) and cells >= NEARLY * column.cells
+
+
+def are_lists(texts: Collection[str]) -> bool:
+    """Return whether nearly all of some different texts are lists."""
+    return hold_lists(Tally("", (*texts,), (1,) * len(texts), (), 0))
+
+
+def elements_of(column: Tally) -> Tally:
+    """Return the elements of all cells with how many cells hold each; other texts are their own."""
+    counts: dict[str, int] = {}
+    first: dict[str, int] = {}
+    nothing = 0
+    for text, cells, row in zip(column.texts, column.counts, column.rows, strict=True):
+        found = elements(text)
+        parts = [text] if found is None else [bare for one in found if (bare := one.strip(BLANKS))]
+        nothing += 0 if parts else cells
+        for part in dict.fromkeys(parts):
+            counts[part] = counts.get(part, 0) + cells
+            first.setdefault(part, row)
+    empty = column.empty + nothing
+    return Tally(column.name, (*counts,), (*counts.values(),), (*first.values(),), empty)
+
+
+def speaking(parts: Iterable[str], silent: Collection[str]) -> tuple[str, ...]:
+    """Return the parts of a cell that say something: those that do not count as missing."""
+    return tuple(part for part in parts if part.strip(BLANKS) not in silent)
+
+
+def saying_nothing(
+    texts: pl.Series, separator: str | None, silent: Collection[str]
+) -> Iterator[str]:
+    """Yield the different texts that are lists, all parts of which say nothing.
+
+    They are lists by their separator or, without one, as programs write them.
+    """
+    if separator is None:
+        begins = texts.str.contains(r"^\s*[\[({]").fill_null(value=False)
+        for text in texts.filter(begins).to_list():
+            parts = elements(text)
+            if parts is not None and not speaking(parts, {*silent, ""}):
+                yield text
+    elif silent:
+        holds = texts.str.contains(separator, literal=True).fill_null(value=False)
+        for text in texts.filter(holds).to_list():
+            if not speaking(text.split(separator), silent):
+                yield text
+
+
+def _read(one: str) -> str | None:
+    """Return the text of an element, None if it holds no text that a table can."""
+    if one[0] not in "'\"":
+        return one
+    if "\\" not in one:
+        return one[1:-1]
+    try:
+        text = json.loads(one, strict=False) if one[0] == '"' else _unescaped(one[1:-1])
+    except ValueError:
+        text = _unescaped(one[1:-1])
+    try:
+        text.encode()
+    except UnicodeEncodeError:  # half a character
+        return None
+    return str(text)
+
+
+def _unescaped(text: str) -> str:
+    return _ESCAPED.sub(_sign, text)
+
+
+def _sign(match: re.Match[str]) -> str:
+    code = match["x"] or match["u"] or match["U"]
+    if code:
+        return chr(min(int(code, 16), 0x10FFFF))
+    return _SIGNS.get(match["one"], match["one"])
+
+
+# Columns that look complementary: cells like `not flu`, names like `excluded`.
+
+NEGATED_SHARE = 0.8  # of the cells that begin so, at least
+_BEGINNING = re.compile(
+    r"(?:not|no|non|kein|keine|keinen|nicht|pas de|pas|sin|geen|niet|nie|não|sem|senza|excluded:?"
+    r"|excluding|ruled out:?|rules out|except|ausgeschlossen:?|exclu:?|excluido:?|excluído:?"
+    r"|escluso:?|uitgesloten:?|wykluczono:?)\s+\S|(?:≠|!=|!|¬|<>)\s*\S",
+    re.IGNORECASE,
+)
+_NAME = re.compile(
+    r"(?:^|[^a-z])(?:not|isnt|excluded?|excludes|exclusions?|ruled_?out|rules_?out|cannot_?be"
+    r"|ausgeschlossen\w*|ausschluss|nicht|kein\w*|exclus?|excluid[oa]s?|exclu[ií]d[oa]s?|esclus[oi]"
+    r"|uitgesloten|wyklucz\w*|except|impossible|unmöglich)(?=[^a-z]|$)",
+    re.IGNORECASE,
+)
+
+
+def negated(tally: Tally) -> str | None:
+    """Return the first cell that says what a value is not, if most cells do."""
+    if len(tally) < 2:
+        return None
+    found, others, most = [], 0, (1 - NEGATED_SHARE) * tally.cells
+    for text, count in tally:
+        if _BEGINNING.match(text):
+            found.append(text)
+        else:
+            others += count
+            if others > most:
+                return None
+    return found[0] if len(found) > 1 else None
+
+
+def without_not(text: str) -> str | None:
+    """Return what a text says that it is not, None if it does not begin so."""
+    match = _BEGINNING.match(text)
+    return None if match is None else text[match.end() - 1 :]
+
+
+def is_name_of_exclusions(name: str) -> bool:
+    """Return whether a column's name says that its cells say what a value is not."""
+    spaced = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name)
+    return _NAME.search(spaced) is not None
+
+
+# Beginnings that mark a cell as exact: `=flu`, `gesichert: Grippe`.
+
+_MARK = re.compile(
+    r"(?P<mark>==?|!|\+|[^\W\d_][^\d:=;,|]{0,29}(?::|=))\s*(?P<value>\S.*)", re.DOTALL
+)
+KNOWN = 0.9  # of the cells with the mark that hold a known value behind it
+VALUES = 3  # different ones behind a mark of letters
+SIGN_VALUES = 1  # and behind a sign
+
+
+@dataclass(frozen=True)
+class Mark:
+    """What a cell starts with if it says what the value is."""
+
+    text: str
+    cells: int
+    example: str
+    values: tuple[str, ...]  # what stands behind it
+
+    @property
+    def sure(self) -> bool:
+        """Return whether it can hardly be otherwise."""
+        return self.text == "="
+
+
+def exact_mark(tally: Tally, parts: Collection[str]) -> Mark | None:
+    """Return the mark of cells that are a known value behind it, None if there is none.
+
+    `parts` are the values that stand in other cells, or parts of them.
+    """
+    marked: dict[str, dict[str, int]] = {}
+    for text, count in tally:
+        if (match := _MARK.fullmatch(text)) is not None:
+            marked.setdefault(match["mark"], {})[text] = count
+    best, parts = None, frozenset(parts)
+    for mark, cells in marked.items():
+        behind = {text: text.removeprefix(mark).strip(BLANKS) for text in cells}
+        known = {rest for rest in behind.values() if rest in parts and not rest.startswith(mark)}
+        fits = sum(n for text, n in cells.items() if behind[text] in known)
+        total = sum(cells.values())
+        fewest = SIGN_VALUES if mark == "=" else VALUES
+        if len(known) < fewest or fits < KNOWN * total:
+            continue
+        one = Mark(mark, total, next(iter(cells)), tuple(dict.fromkeys(behind.values())))
+        if best is None or one.cells > best.cells:
+            best = one
+    return best

@@ -6,9 +6,15 @@ None      nothing
 ","       a point, a blank or an apostrophe
 """
 
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
 import polars as pl
 
-from cfl_cli.texts.tally import BLANKS
+from cfl_cli.texts.tally import BLANKS, LONGEST, Tally, words
 
 BLANK = f"[{BLANKS}]"
 SPACE = "[ \u00a0\u2009\u202f]"  # between groups of digits
@@ -78,3 +84,320 @@ def _with_point(text: pl.Expr, decimal: str) -> pl.Expr:
         .then(text)
         .str.replace(decimal, ".", literal=True)
     )
+
+
+# How the numbers of a column are written: decimal sign, signs between thousands, a unit.
+
+_BLANK = "[ \u00a0\u2009\u202f]"
+_SIGN = "[+\u2212-]?"
+PLAIN = re.compile(rf"{_SIGN}(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?", re.ASCII)
+
+
+def _grouped(thousands: str, decimal: str) -> str:
+    return rf"{_SIGN}(?:[1-9]\d{{0,2}}(?:{thousands}\d{{3}})+(?:{decimal}\d+)?)"
+
+
+def _written(decimal: str, marks: Sequence[str]) -> re.Pattern[str]:
+    ungrouped = rf"{_SIGN}(?:\d+(?:{decimal}\d*)?|{decimal}\d+)(?:[eE][+-]?\d+)?"
+    return re.compile("|".join([ungrouped, *(_grouped(mark, decimal) for mark in marks)]), re.ASCII)
+
+
+WITH_POINT = _written(r"\.", (",", "['’]", _BLANK))
+WITH_COMMA = _written(",", (r"\.", "['’]", _BLANK))
+_UNIT = re.compile(
+    rf"(?P<before>[^\d\s.,+'’−-][^\d\s.,+−-]{{0,3}})?{_BLANK}*"
+    rf"(?P<number>{_SIGN}[\d.,][\d.,'’ \u00a0\u2009\u202f]*?"
+    rf"(?:[eE][+-]?\d+)?){_BLANK}*(?P<behind>[^\d\s.,+'’−-][^\d]{{0,14}})?"
+)
+MONEY = frozenset(words("€ $ £ ¥ ₽ ₹ ₺ ₩ zł kr kč ft chf eur usd gbp jpy pln sek nok dkk r$ fr rs"))
+UNITS = MONEY | frozenset(
+    words("""% ‰ kg g mg µg μg ug ng t lb lbs oz st km m cm mm µm nm mi ft in yd l ml dl cl µl hl
+    h hr hrs min mins s sec ms d days day tage tag jours días años ans jahre jahr years year yrs yr
+    months monate mois wochen weeks std stunden hours stk stück pcs °c °f °  k kwh mwh w kw mw v a
+    ma hz khz mhz ghz kb mb gb tb kcal cal kj j pa hpa kpa bar mbar psi mmhg bpm /min km/h mph m/s
+    m² m2 m³ m3 km² ha qm sqm mmol/l mg/dl g/l g/dl µg/l iu ie u/l ppm ppb db x pt px pts punkte
+    points dni lat godz""")
+)
+LACKING = 0.5  # a unit that fewer cells have is none
+
+
+@dataclass(frozen=True)
+class Reading:
+    """One way to read all cells as numbers; decimal None: a point, and no signs of thousands."""
+
+    decimal: str | None = None
+    unit: str | None = None
+    thousands: bool = False  # do signs stand between groups of three digits, read so?
+    lacking: int = 0  # cells without the unit that the others have
+    usual: bool = True  # is the unit a known one?
+    either: bool = False  # do only blanks or apostrophes stand between digits?
+
+
+def readings(tally: Tally) -> tuple[Reading, ...]:
+    """Return the ways to read all cells as numbers, the likelier first; more than one is a doubt.
+
+    Codes with leading zeros are not numbers. Missing codes are to be taken out before.
+    """
+    if not len(tally) or is_zero_padded(tally.texts):
+        return ()
+    found = _signs(tally.texts)
+    if found:
+        either = not any("," in text or "." in text for text in tally.texts)
+        return tuple(
+            Reading(decimal, thousands=thousands, either=either and decimal is not None)
+            for decimal, thousands in found
+        )
+    return _with_unit(tally)
+
+
+def number(text: str, reading: Reading) -> float | None:
+    """Return the number that a text is by a reading, None if it is not one."""
+    bare, _ = _apart(text, reading.unit) if reading.unit else (text, None)
+    pattern = {None: PLAIN, ".": WITH_POINT, ",": WITH_COMMA}[reading.decimal]
+    if bare is None or not pattern.fullmatch(bare):
+        return None
+    digits = re.sub(r"['’\s]", "", bare).replace(MINUS, "-")
+    if reading.decimal == ",":
+        digits = digits.replace(".", "").replace(",", ".")
+    elif reading.decimal == ".":
+        digits = digits.replace(",", "")
+    value = float(digits)
+    return value if abs(value) < float("inf") else None
+
+
+def is_number(text: str) -> bool:
+    """Return whether a text is a number by any decimal sign, perhaps with a known unit."""
+    if len(text) > LONGEST:
+        return False
+    if WITH_POINT.fullmatch(text) or WITH_COMMA.fullmatch(text):
+        return True
+    bare, unit = _apart(text)
+    known = unit is not None and unit.casefold().rstrip(".") in UNITS
+    return known and bare is not None and bool(_signs([bare]))
+
+
+def is_zero_padded(texts: Iterable[str]) -> bool:
+    """Return whether the texts are codes with leading zeros, such as 007: digits, equally long."""
+    first = None
+    padded = False
+    for text in texts:
+        if not (text.isascii() and text.isdigit()) or len(text) != (first := first or len(text)):
+            return False
+        padded |= text[0] == "0"
+    return padded and bool(first and first > 1)
+
+
+def _signs(texts: Sequence[str]) -> list[tuple[str | None, bool]]:
+    """Return the decimal signs by which all texts are numbers, and whether thousands are marked."""
+    if all(map(PLAIN.fullmatch, texts)):
+        pointed = [text for text in texts if "." in text]
+        if pointed and all(WITH_COMMA.fullmatch(text) for text in pointed):
+            return [(None, False), (",", True)]
+        return [(None, False)]
+    found: list[tuple[str | None, bool]] = []
+    if all(map(WITH_POINT.fullmatch, texts)):
+        found.append((".", True))
+    if all(map(WITH_COMMA.fullmatch, texts)):
+        found.append(
+            (",", any(mark in text for text in texts for mark in ".'’ \u00a0\u2009\u202f"))
+        )
+    if len(found) == 2 and not any("," in text or "." in text for text in texts):
+        return found[:1]  # only blanks or apostrophes: both mean the same
+    return found
+
+
+def _with_unit(tally: Tally) -> tuple[Reading, ...]:
+    """Return the readings of numbers that share a unit."""
+    units: dict[str, int] = {}
+    bares, lacking = [], 0
+    for text, count in tally:
+        bare, unit = _apart(text)
+        if bare is None:
+            return ()
+        bares.append(bare)
+        if unit:
+            units[unit] = units.get(unit, 0) + count
+        else:
+            lacking += count
+    if len(units) != 1 or lacking > LACKING * tally.cells or is_zero_padded(bares):
+        return ()
+    unit = next(iter(units))
+    known = unit.casefold().rstrip(".") in UNITS
+    if not known and (len(set(bares)) < 3 or len(unit) == 1):
+        return ()  # 12b, 14b: numbers of houses
+    return tuple(
+        Reading(decimal, unit, thousands, lacking, known) for decimal, thousands in _signs(bares)
+    )
+
+
+def _apart(text: str, unit: str | None = None) -> tuple[str | None, str | None]:
+    """Return the number in a text, and what stands before or behind it; None: there is none."""
+    match = _UNIT.fullmatch(text) if len(text) <= LONGEST else None
+    if match is None or (match["before"] and match["behind"]):
+        return None, None
+    before, behind = match["before"], match["behind"]
+    if before and before.casefold().rstrip(".") not in MONEY:
+        return None, None
+    seen = before or (behind or "").strip(BLANKS) or None
+    if unit and seen not in (unit, None):
+        return None, None
+    return match["number"].strip(BLANKS), seen
+
+
+# Numbers that stand for a missing value, such as 999 and −9: far outside the others.
+
+OUTERMOST = 3  # values of each end that are looked at
+GAP = 0.5  # of the range of the others
+CELLS = 2  # with a sentinel, at least, unless there is another
+PILE = 5  # times as many cells as the other values have by the median
+SMALL = -7  # −1 and −2 need a pile
+PRICES = 0.3  # more values than this that end in 9: prices
+FEWEST = 3  # other values; fewer have no range to speak of
+Values = npt.NDArray[np.float64]
+Counts = npt.NDArray[np.int64]
+_CODES = frozenset(
+    sign * float(digit * length) for sign in (1, -1) for digit in "9876" for length in range(2, 7)
+) | frozenset(
+    [*(sign * n for sign in (1.0, -1.0) for n in (97, 98, 997, 998, 99.9, 999.9, 9997, 9998)),
+     -1.0, -2.0, -7.0, -8.0, -9.0]
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Sentinels:
+    """Values far outside the others, and where the others lie."""
+
+    texts: tuple[str, ...]
+    counts: tuple[int, ...]
+    low: float
+    high: float
+
+
+def sentinels(tally: Tally, numbers: Sequence[float]) -> Sentinels | None:
+    """Return the texts of a numeric column that look like codes of missing values, if any.
+
+    `numbers` are the texts' values. Whether a number is one is seen from its distance only.
+    """
+    merged: dict[float, int] = {}
+    for value, count in zip(numbers, tally.counts, strict=True):
+        merged[value] = merged.get(value, 0) + count
+    values = np.array(sorted(merged), dtype=np.float64)
+    counts = np.array([merged[value] for value in values.tolist()])
+    low, high = _inner(values, counts)
+    flagged = {*values[:low].tolist(), *values[high:].tolist()}
+    if not flagged:
+        return None
+    texts = [text for text, value in zip(tally.texts, numbers, strict=True) if value in flagged]
+    counted = dict(tally)
+    return Sentinels(
+        tuple(texts),
+        tuple(counted[text] for text in texts),
+        float(values[low]),
+        float(values[high - 1]),
+    )
+
+
+def _inner(values: Values, counts: Counts) -> tuple[int, int]:
+    """Return the slice of the sorted values that are no sentinels."""
+    low, high = 0, len(values)
+    while True:
+        inner = values[low:high], counts[low:high]
+        cells = CELLS if high - low == len(values) else 1  # one is found: another may stand once
+        if top := _outside(-inner[0][::-1], inner[1][::-1], cells, upper=True):
+            high -= top
+        elif bottom := _outside(*inner, cells, upper=False):
+            low += bottom
+        else:
+            return low, high
+
+
+def _outside(values: Values, counts: Counts, cells: int, *, upper: bool) -> int:
+    """Return how many of the lowest values are sentinels; `upper`: values are turned around."""
+    sign = -1 if upper else 1
+    found = 0
+    for several in range(1, OUTERMOST + 1):
+        rest = values[several:]
+        if len(rest) < FEWEST or counts[several - 1] < cells:
+            break
+        if not _is_code(sign * values[several - 1], sign * rest):
+            break
+        last = values[several - 1]
+        apart = rest[0] - last >= GAP * (rest[-1] - rest[0])
+        small = not upper and last > SMALL  # a value that scores have too
+        below_zero = not upper and last < 0 <= rest[0]
+        pile = counts[several - 1] >= PILE * np.median(counts[several:])
+        if (apart and not small) or (below_zero and (pile or not small)):
+            found = several
+    return found if found and not _are_prices(sign * values[found:]) else 0
+
+
+def may_be_code(value: float) -> bool:
+    """Return whether a number is one that codes are, wherever the others lie."""
+    return value == 9 or value in _CODES
+
+
+def _is_code(value: float, others: Values) -> bool:
+    if value == 9:
+        return bool(others.min() >= 0 and others.max() <= 8)
+    return value in _CODES
+
+
+def _are_prices(values: Values) -> bool:
+    return bool(np.mean([f"{value:.10g}".endswith("9") for value in values]) > PRICES)
+
+
+# A few numbers so far from all others that they alone decide a column's range.
+#
+#     rest     from the smallest to the largest of the others
+#     wild     the rest is less than a fifth of the range, and the gap on either side at which there
+#              are wild numbers is at least twice the rest
+#
+# At most a thousandth of the cells are wild, or three in a short column. A column in which nine
+# tenths of the others hold one number has none: what it says, it says by being another number.
+
+SQUEEZED = 0.2  # of the range: a rest that takes up less is wasted
+WILD_GAP = 2.0  # times the rest
+SHARE, FEW, MANY = 0.001, 3, 100  # of the cells; of cells
+WILD_CELLS = 10  # others, at least
+TAIL = 0.05  # of the others at each end, without which they must still differ
+HUGE = 2.0**1000  # differences of larger numbers may be too large
+
+
+@dataclass(frozen=True)
+class Wild:
+    """Between which numbers all but the wild ones lie."""
+
+    low: float
+    high: float
+    squeezed: float  # what these take up of the range, between 0 and SQUEEZED
+
+
+def wild(numbers: Values) -> Wild | None:
+    """Return where the others lie if there are wild numbers; all numbers must be finite."""
+    n = len(numbers)
+    most = min(max(FEW, int(SHARE * n)), MANY, n - WILD_CELLS)
+    if most < 1:
+        return None
+    shift = 4 if np.abs(numbers).max() > HUGE else 0
+    numbers = np.ldexp(numbers, -shift)
+    tail = int(TAIL * n)
+    places = [*range(most + 1), tail, n - 1 - tail, *range(n - 1 - most, n)]
+    ends = np.partition(numbers, sorted({*places}))
+    if ends[tail] == ends[n - 1 - tail]:
+        return None
+    lows, highs = ends[: most + 1], ends[n - 1 - most :][::-1]
+    range_ = highs[0] - lows[0]
+    rest = highs - lows[:, None]  # by how many are left out below, and above
+    cells = np.add.outer(np.arange(most + 1), np.arange(most + 1))
+    gaps_below = np.concatenate([[np.inf], np.diff(lows)])[:, None]
+    gaps_above = np.concatenate([[np.inf], -np.diff(highs)])
+    found = (
+        (cells > 0) & (cells <= most) & (rest > 0) & (rest < SQUEEZED * range_)
+        & (gaps_below >= WILD_GAP * rest) & (gaps_above >= WILD_GAP * rest)
+    )  # fmt: skip
+    if not found.any():
+        return None
+    below, above = np.unravel_index(np.where(found, cells, 0).argmax(), cells.shape)
+    share = float(rest[below, above] / range_)
+    low, high = np.ldexp([lows[below], highs[above]], shift)
+    return Wild(float(low), float(high), share)

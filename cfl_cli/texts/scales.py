@@ -1,13 +1,544 @@
 """Texts that have an order: bands of numbers, rungs of a known scale, numbered answers."""
 
 import re
-from collections.abc import Callable, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+from itertools import pairwise
+from unicodedata import category, normalize
 
-from cfl_cli.core.quick import dataclass
-from cfl_cli.texts import bands, degrees
-from cfl_cli.texts.scale_words import SCALES, WEEKDAYS
-from cfl_cli.texts.tally import Tally
-from cfl_cli.texts.words import words
+from cfl_cli.texts.tally import LONGEST as LONGEST_tally
+from cfl_cli.texts.tally import Tally, words
+
+# Scales that people answer on, from the lowest to the highest, in eight languages.
+#
+# A line is a scale, with those below it that are indented; `|` parts its rungs, `/` the spellings of
+# one, and a rung in parentheses is one that many scales lack.
+
+_LINES = """
+(xxs/2xs)|xs|s|m|l|xl|(xxl/2xl)|(xxxl/3xl)|(4xl)
+(very small/tiny)|small|medium|large|(very large/extra large/x-large)|(huge)
+(sehr klein)|klein|mittel|groß/gross|(sehr groß/sehr gross)
+(très petit/très petite)|petit/petite|moyen/moyenne|grand/grande|(très grand/très grande)
+(muy pequeño)|pequeño/pequeña|mediano/mediana|grande|(muy grande)
+(none/no/zero/nil)|(very low/minimal)|low|(medium low)|medium/med/moderate/mid/average
+    |(medium high)|high|(very high)|(critical/extreme)
+(keine/kein)|(sehr niedrig/sehr gering)|niedrig/gering/tief|mittel/mäßig|hoch|(sehr hoch)
+    |(kritisch)
+(nul/nulle/aucun)|(très faible/très bas/très basse)|faible/bas/basse|moyen/moyenne/modéré|élevé
+    /élevée/haut/haute/fort/forte|(très élevé/très élevée/très haut/très fort)
+(nulo/ninguno)|(muy bajo/muy baja)|bajo/baja|medio/media/moderado|alto/alta|(muy alto/muy alta)
+(nullo/nessuno)|(molto basso/molto bassa)|basso/bassa|medio/media/moderato|alto/alta/elevato
+    |(molto alto/molto alta)
+(geen)|(zeer laag/heel laag)|laag|gemiddeld/middel/midden|hoog|(zeer hoog/heel hoog)
+(nenhum)|(muito baixo/muito baixa)|baixo/baixa|médio/média/moderado|alto/alta|(muito alto
+    /muito alta)
+(brak)|(bardzo niski/bardzo niska/bardzo niskie)|niski/niska/niskie|średni/średnia/średnie
+    |wysoki/wysoka/wysokie|(bardzo wysoki/bardzo wysoka/bardzo wysokie)
+(none/no/absent/normal)|(minimal/trace)|mild/slight|(mild to moderate)|moderate
+    |(moderate to severe)|severe|(very severe/critical/extreme)|(fatal)
+(keine/kein/normal)|leicht/mild|(mäßig/mittel/mittelschwer/moderat)|(mittelgradig)|schwer/stark
+    |(sehr schwer/kritisch)
+(aucun/aucune/absent)|léger/légère|modéré/modérée|sévère/grave|(très sévère/critique)
+(ninguno/ninguna)|leve|moderado/moderada|grave/severo/severa|(muy grave/crítico)
+(nessuno/nessuna)|lieve|moderato/moderata|grave/severo|(molto grave/critico)
+(geen)|licht/mild|matig|ernstig/zwaar|(zeer ernstig)
+(brak)|łagodny/łagodna/lekki/lekka|umiarkowany/umiarkowana|ciężki/ciężka|(krytyczny)
+(nenhum/nenhuma)|leve|moderado/moderada|grave/severo|(muito grave/crítico)
+never|(almost never/very rarely/hardly ever)|(rarely/seldom)|(occasionally)|sometimes
+    |(frequently)|(often)|(usually/mostly/most of the time/very often)|(almost always)|(always
+    /all the time)
+never|(less than monthly/yearly/less often)|(monthly or less/monthly)|(weekly
+    /several times a month)|(several times a week)|(daily/almost daily/daily or almost daily
+    /every day)|(several times a day)
+nie/niemals|(fast nie/sehr selten)|selten|(gelegentlich)|(manchmal/ab und zu/hin und wieder
+    /teils)|(häufig)|(oft)|(meistens/sehr oft/sehr häufig)|(fast immer)|(immer/ständig)
+nie|(seltener)|(monatlich)|(wöchentlich)|(täglich)
+jamais|(presque jamais/très rarement)|rarement|(occasionnellement)|(parfois/quelquefois
+    /de temps en temps)|(souvent)|(très souvent/généralement/la plupart du temps)
+    |(presque toujours)|(toujours)
+nunca|(casi nunca)|(rara vez/raramente/pocas veces)|(ocasionalmente)|(a veces/algunas veces
+    /de vez en cuando)|(a menudo/frecuentemente/muchas veces/con frecuencia)|(generalmente)
+    |(casi siempre/muy a menudo)|(siempre)
+mai|(quasi mai)|(raramente/di rado)|(occasionalmente)|(a volte/qualche volta/talvolta)|(spesso)
+    |(di solito/molto spesso)|(quasi sempre)|(sempre)
+nooit|(bijna nooit)|(zelden)|(af en toe)|(soms)|(regelmatig)|(vaak)|(meestal/heel vaak)
+    |(bijna altijd)|(altijd)
+nunca|(quase nunca)|(raramente)|(ocasionalmente)|(às vezes/algumas vezes/por vezes)
+    |(frequentemente/muitas vezes)|(geralmente)|(quase sempre)|(sempre)
+nigdy|(prawie nigdy/bardzo rzadko)|(rzadko)|(sporadycznie)|(czasami/czasem)|(często)|(zazwyczaj
+    /zwykle/bardzo często)|(prawie zawsze)|(zawsze)
+(very poor/very bad/terrible/awful)|poor/bad|(fair/average/ok/okay/acceptable/satisfactory
+    /neutral)|(good)|(very good)|(excellent/outstanding)
+(very bad/terrible)|bad|(neither good nor bad/so so)|good|(very good)
+(sehr schlecht)|schlecht|(eher schlecht)|(mittelmäßig/mittel/teils teils/teils, teils/teils
+    /teils-teils/durchschnittlich/neutral/befriedigend/ok)|(eher gut)|gut|(sehr gut)
+    |(ausgezeichnet)
+ungenügend|mangelhaft|ausreichend|befriedigend|gut|(sehr gut)
+(mangelhaft)|ausreichend|befriedigend|gut|(sehr gut)
+(très mauvais/très mauvaise)|mauvais/mauvaise|(médiocre)|(moyen/moyenne/passable/correct
+    /assez bien/assez bon/assez bonne)|bon/bonne/bien|(très bon/très bonne/très bien)|(excellent
+    /excellente)
+(muy malo/muy mala/muy mal)|malo/mala/mal|(regular/normal/aceptable)|bueno/buena/bien|(muy bueno
+    /muy buena/muy bien)|(excelente)
+(pessimo/pessima/molto male)|(cattivo/cattiva/scarso/scarsa/male/insufficiente)|(sufficiente
+    /discreto/discreta/mediocre)|buono/buona/bene|(molto buono/molto buona/ottimo/ottima
+    /molto bene)|(eccellente)
+(zeer slecht/heel slecht)|slecht|(matig)|(redelijk/neutraal/voldoende/gemiddeld)|goed|(zeer goed
+    /heel goed)|(uitstekend)
+(muito ruim/péssimo/muito mau)|ruim/mau/má|(regular/razoável/médio)|bom/boa|(muito bom
+    /muito boa)|(excelente/ótimo)
+(bardzo zły/bardzo zła/bardzo źle)|zły/zła/źle|(przeciętny/przeciętna/średni/średnia/średnio
+    /dostateczny)|dobry/dobra/dobrze|(bardzo dobry/bardzo dobra/bardzo dobrze)|(doskonały
+    /znakomity/celujący)
+(strongly disagree/completely disagree/totally disagree)|(disagree)|(somewhat disagree
+    /slightly disagree/tend to disagree)|(neutral/neither agree nor disagree/neither/undecided)
+    |(somewhat agree/slightly agree/tend to agree)|agree|(strongly agree/completely agree
+    /totally agree)
+(stimme überhaupt nicht zu/stimme gar nicht zu/trifft überhaupt nicht zu/trifft gar nicht zu
+    /lehne stark ab/stimme absolut nicht zu)|(stimme nicht zu/trifft nicht zu/lehne ab)
+    |(stimme eher nicht zu/trifft eher nicht zu/lehne eher ab/stimme weniger zu
+    /trifft weniger zu)|(neutral/teils teils/teils, teils/teils-teils/teils/weder noch
+    /unentschieden/stimme teilweise zu/trifft teilweise zu/trifft teils zu/stimme teils zu
+    /teilweise/mittelmäßig)|(stimme eher zu/trifft eher zu)|(stimme zu/trifft zu)
+    |(stimme voll zu/stimme voll und ganz zu/stimme völlig zu/trifft voll zu
+    /trifft voll und ganz zu/trifft völlig zu/stimme sehr zu/stimme stark zu/stimme absolut zu)
+(pas du tout d'accord/tout à fait en désaccord/fortement en désaccord)|(pas d'accord
+    /en désaccord)|(plutôt pas d'accord/plutôt en désaccord)|(ni d'accord ni pas d'accord/neutre
+    /indécis/ni en accord ni en désaccord)|(plutôt d'accord)|(d'accord/en accord)
+    |(tout à fait d'accord/entièrement d'accord/fortement d'accord/totalement d'accord)
+(totalmente en desacuerdo/muy en desacuerdo/completamente en desacuerdo)|(en desacuerdo)
+    |(algo en desacuerdo)|(ni de acuerdo ni en desacuerdo/neutral/neutro/indeciso/indiferente)
+    |(algo de acuerdo)|(de acuerdo)|(totalmente de acuerdo/muy de acuerdo
+    /completamente de acuerdo)
+(fortemente in disaccordo/totalmente in disaccordo/completamente in disaccordo
+    /per niente d'accordo/per nulla d'accordo)|(in disaccordo/non d'accordo)|(poco d'accordo
+    /abbastanza in disaccordo)|(neutrale/né d'accordo né in disaccordo/neutro/indeciso)
+    |(abbastanza d'accordo)|(d'accordo)|(fortemente d'accordo/totalmente d'accordo
+    /completamente d'accordo/molto d'accordo/del tutto d'accordo)
+(helemaal mee oneens/zeer mee oneens/helemaal oneens/helemaal niet mee eens/zeer oneens)
+    |(mee oneens/oneens/niet mee eens)|(enigszins mee oneens/beetje oneens)|(neutraal
+    /niet mee eens, niet mee oneens/noch mee eens, noch mee oneens/geen mening)
+    |(enigszins mee eens/beetje eens)|(mee eens/eens)|(helemaal mee eens/zeer mee eens
+    /helemaal eens/zeer eens)
+(discordo totalmente/discordo fortemente/discordo completamente)|(discordo)
+    |(discordo parcialmente)|(neutro/nem concordo nem discordo/indiferente
+    /não concordo nem discordo/indeciso)|(concordo parcialmente)|(concordo)|(concordo totalmente
+    /concordo fortemente/concordo completamente)
+(zdecydowanie się nie zgadzam/zdecydowanie nie zgadzam się/zdecydowanie nie)|(nie zgadzam się
+    /nie)|(raczej się nie zgadzam/raczej nie zgadzam się/raczej nie)
+    |(ani się zgadzam, ani się nie zgadzam/neutralnie/trudno powiedzieć/nie mam zdania
+    /ani tak, ani nie)|(raczej się zgadzam/raczej zgadzam się/raczej tak)|(zgadzam się/tak)
+    |(zdecydowanie się zgadzam/zdecydowanie zgadzam się/zdecydowanie tak)
+(very dissatisfied/very unsatisfied/extremely dissatisfied)|(dissatisfied/unsatisfied)
+    |(somewhat dissatisfied)|(neutral/neither satisfied nor dissatisfied/neither)
+    |(somewhat satisfied)|satisfied|(very satisfied/extremely satisfied)
+(sehr unzufrieden)|(unzufrieden)|(eher unzufrieden)|(neutral/teils teils/teils, teils
+    /teils-teils/weder noch/mittel)|(eher zufrieden)|(zufrieden)|(sehr zufrieden)
+(très insatisfait/très insatisfaite/pas du tout satisfait)|(insatisfait/insatisfaite
+    /pas satisfait)|(plutôt insatisfait/peu satisfait)|(neutre/ni satisfait ni insatisfait
+    /moyennement satisfait)|(plutôt satisfait/assez satisfait)|(satisfait/satisfaite)
+    |(très satisfait/très satisfaite/tout à fait satisfait)
+(muy insatisfecho/muy insatisfecha)|(insatisfecho/insatisfecha)|(neutral/neutro
+    /ni satisfecho ni insatisfecho)|(satisfecho/satisfecha)|(muy satisfecho/muy satisfecha)
+(molto insoddisfatto)|(insoddisfatto/poco soddisfatto)|(neutrale
+    /né soddisfatto né insoddisfatto)|(abbastanza soddisfatto)|(soddisfatto)|(molto soddisfatto)
+(zeer ontevreden)|(ontevreden)|(neutraal)|(tevreden)|(zeer tevreden)
+(muito insatisfeito)|(insatisfeito)|(neutro/nem satisfeito nem insatisfeito)|(satisfeito)
+    |(muito satisfeito)
+(bardzo niezadowolony/bardzo niezadowolona)|(niezadowolony/niezadowolona)|(raczej niezadowolony)
+    |(neutralny/neutralna/ani zadowolony, ani niezadowolony)|(raczej zadowolony)|(zadowolony
+    /zadowolona)|(bardzo zadowolony/bardzo zadowolona)
+(very unlikely/extremely unlikely)|(unlikely)|(somewhat unlikely)|(neutral/possible
+    /neither likely nor unlikely)|(somewhat likely)|(likely/probable)|(very likely
+    /extremely likely)|(certain)
+(sehr unwahrscheinlich)|(unwahrscheinlich)|(eher unwahrscheinlich)|(neutral/möglich)
+    |(eher wahrscheinlich)|(wahrscheinlich)|(sehr wahrscheinlich)|(sicher)
+(not at all important/not important/unimportant)|(slightly important/somewhat important)
+    |(moderately important/neutral)|(important)|(very important)|(extremely important)
+(völlig unwichtig/gar nicht wichtig/sehr unwichtig)|(unwichtig/nicht wichtig)|(eher unwichtig)
+    |(neutral/teils teils)|(eher wichtig)|(wichtig)|(sehr wichtig)
+not at all|(slightly/a little/a little bit/a bit/several days)|(somewhat/moderately
+    /more than half the days)|(quite a bit/very/a lot/nearly every day)|(extremely/very much)
+gar nicht/überhaupt nicht|(kaum)|(wenig/ein wenig/etwas/ein bisschen/an einzelnen tagen)|(mittel
+    /mäßig/mittelmäßig/einigermaßen/an mehr als der hälfte der tage)|(ziemlich/stark/überwiegend
+    /beinahe jeden tag)|(sehr/sehr stark/völlig/außerordentlich)
+pas du tout|(un peu/peu)|(moyennement/assez/modérément)|(beaucoup)|(énormément/extrêmement)
+nada|(poco/un poco)|(algo/moderadamente)|(bastante)|(mucho/muchísimo)
+per niente/per nulla|(poco/un po')|(abbastanza)|(molto)|(moltissimo)
+helemaal niet|(een beetje/weinig)|(enigszins/matig)|(tamelijk/nogal)|(zeer/erg/veel)
+nada|(pouco/um pouco)|(moderadamente/mais ou menos)|(bastante)|(muito/extremamente)
+wcale|(trochę/mało)|(umiarkowanie/średnio)|(dość/znacznie)|(bardzo)
+(no education/none/no schooling)|(preschool)|primary/elementary/primary school|(lower secondary
+    /middle school)|secondary/high school/secondary school|(upper secondary)|(vocational
+    /post-secondary/some college)|(tertiary/higher/university/college/bachelor/bachelor's)
+    |(master/masters/master's)|(doctorate/phd)
+(no degree)|(less than high school/some high school)|high school|(some college)|(associate
+    /associate's/associate degree/associate's degree)|bachelor/bachelors/bachelor's
+    /bachelor's degree|master/masters/master's/master's degree|(phd/doctorate/doctoral)
+first|second|third|(fourth)|(fifth)|(sixth)
+erste/erster/erstes|zweite/zweiter/zweites|dritte/dritter/drittes|(vierte/vierter)|(fünfte
+    /fünfter)
+1st|2nd|3rd|(4th)|(5th)|(6th)|(7th)|(8th)|(9th)|(10th)
+beginner/novice|(elementary)|intermediate|(upper intermediate)|advanced|(expert/proficient)
+anfänger|(grundkenntnisse)|fortgeschritten|(experte)
+junior|(mid/mid-level/intermediate/regular)|senior|(lead)|(principal)
+bronze|silver|gold|(platinum)|(diamond)
+green|(yellow)|(orange/amber)|red|(black)
+(infant/baby)|child|(adolescent/teenager/teen)|(young adult)|adult|(middle-aged)|(senior
+    /elderly)
+january/jan|february/feb|march/mar|april/apr|may|june/jun|july/jul|august/aug|september/sep/sept
+    |october/oct|november/nov|december/dec
+januar/jan|februar/feb|märz/mär/mrz|april/apr|mai|juni/jun|juli/jul|august/aug|september/sep
+    /sept|oktober/okt|november/nov|dezember/dez
+janvier/janv|février/févr|mars|avril/avr|mai|juin|juillet/juil|août|septembre/sept|octobre/oct
+    |novembre/nov|décembre/déc
+enero/ene|febrero/feb|marzo/mar|abril/abr|mayo/may|junio/jun|julio/jul|agosto/ago|septiembre/sep
+    /sept|octubre/oct|noviembre/nov|diciembre/dic
+gennaio/gen|febbraio/feb|marzo/mar|aprile/apr|maggio/mag|giugno/giu|luglio/lug|agosto/ago
+    |settembre/set|ottobre/ott|novembre/nov|dicembre/dic
+januari/jan|februari/feb|maart/mrt|april/apr|mei|juni/jun|juli/jul|augustus/aug|september/sep
+    |oktober/okt|november/nov|december/dec
+janeiro/jan|fevereiro/fev|março/mar|abril/abr|maio/mai|junho/jun|julho/jul|agosto/ago|setembro
+    /set|outubro/out|novembro/nov|dezembro/dez
+styczeń/sty|luty/lut|marzec/mar|kwiecień/kwi|maj|czerwiec/cze|lipiec/lip|sierpień/sie|wrzesień
+    /wrz|październik/paź|listopad/lis|grudzień/gru
+a1|a2|b1|b2|c1|c2
+(f)|(e)|(d-)|(d)|(d+)|(c-)|(c)|(c+)|(b-)|(b)|(b+)|(a-)|(a)|(a+)
+i|ii|iii|iv|(v)|(vi)|(vii)|(viii)|(ix)|(x)
+"""
+WEEKDAYS = (
+    "monday tuesday wednesday thursday friday saturday sunday",
+    "mon tue wed thu fri sat sun",
+    "montag dienstag mittwoch donnerstag freitag samstag sonntag",
+    "mo di mi do fr sa so",
+    "lundi mardi mercredi jeudi vendredi samedi dimanche",
+    "lun mar mer jeu ven sam dim",
+    "lunes martes miércoles jueves viernes sábado domingo",
+    "lunedì martedì mercoledì giovedì venerdì sabato domenica",
+    "maandag dinsdag woensdag donderdag vrijdag zaterdag zondag",
+    "segunda terça quarta quinta sexta sábado domingo",
+    "poniedziałek wtorek środa czwartek piątek sobota niedziela",
+)
+
+
+def _rungs(line: str) -> tuple[tuple[tuple[str, ...], bool], ...]:
+    """Return a scale's rungs: the spellings of each, and whether many scales lack it."""
+    found = []
+    for rung in line.split("|"):
+        bare = rung.strip("()") if rung.startswith("(") else rung
+        found.append((tuple(bare.casefold().split("/")), rung.startswith("(")))
+    return tuple(found)
+
+
+SCALES = tuple(_rungs(line) for line in _LINES.replace("\n    ", "").strip().splitlines())
+
+
+# How far a text stands on a scale of words, in any of many languages: `rather good`, `çok iyi`.
+#
+# A text is a step of a scale, such as good or bad, with words around it that shift it: very, rather,
+# not. Its level is 0 in the middle and ±5 at the ends:
+#
+#     bad −2, rather bad −1, very bad −3, terrible −5; not good −2, not at all good −4
+
+FEWEST_DEGREES, MOST_DEGREES = 3, 12  # texts of such a scale
+PLACES = {5: (-5.0, -2.0, 0.0, 2.0, 5.0), 7: (-5.0, -2.0, -1.0, 0.0, 1.0, 2.0, 5.0)}
+SHIFTED = {"extreme": 4.0, "strong": 3.0, "weak": 1.0, "almost": 1.0}
+NEITHER = re.compile(
+    r"(?:neither .* nor|weder .* noch|varken .* eller|h?verken .* eller|niet .* niet|noch .* noch"
+    r"|ni .* ni|ne .* ne|nem .* nem|ani .* ani|nici .* nici|ни .* ни|ні .* ні|ουτε .* ουτε"
+    r"|ei .* eika|sem .* sem|is .* is) .*"
+)
+MODIFIERS_USED = 3
+DEGREE_STEM = 4  # letters of a word that counts
+PREFIX = 4  # letters that turn a word around: dis, un, nie
+
+
+@dataclass(frozen=True)
+class Words:
+    """What the words around a step do, and what the steps of every scale are."""
+
+    scales: tuple[Mapping[str, float], ...]
+    modifiers: tuple[tuple[str, str], ...]  # the longest first, each with its kind
+    neutral: frozenset[str]
+
+
+def degree_levels(texts: Sequence[str]) -> dict[str, float]:
+    """Return the levels of texts on the scale that has most of them."""
+    if not FEWEST_DEGREES <= len(texts) <= MOST_DEGREES:
+        return {}
+    known = _words()
+    read = {text: _readings(folded(text), known) for text in texts}
+    best: dict[str, float] = {}
+    for scale in known.scales:
+        found = {text: _level(ways, scale, known) for text, ways in read.items()}
+        here = {text: level for text, level in found.items() if level is not None}
+        if _merit(here) > _merit(best):
+            best = here
+    return best
+
+
+def shared_words(texts: Sequence[str]) -> bool:
+    """Return whether texts look like steps of one scale, in whatever language.
+
+    A text is another one with a word more, or with a few letters in front that turn it around; or
+    half of the texts have a word in common.
+    """
+    if not FEWEST_DEGREES <= len(texts) <= MOST_DEGREES - 2:
+        return False
+    bare = [folded(text) for text in texts]
+    lone = {text for text in bare if len(text) >= DEGREE_STEM}
+    for text in bare:
+        for other in lone - {text}:
+            before = text.removesuffix(other)
+            if before != text and (before.endswith(" ") or len(before) <= PREFIX):
+                return True
+            if text.startswith(f"{other} "):
+                return True
+    words = Counter(word for text in bare if " " in text for word in {*text.split()})
+    return any(
+        n >= 2 and 2 * n >= len(texts) and len(word) >= DEGREE_STEM for word, n in words.items()
+    )
+
+
+def _merit(found: Mapping[str, float]) -> tuple[int, int]:
+    return len(found), len({*found.values()})
+
+
+def folded(text: str) -> str:
+    """Return a text without case, accents, and signs around its words."""
+    spaced = re.sub(r"(?<=[a-z])(?=[A-Z])|_", " ", text)  # StronglyAgree, very_good
+    apart = normalize("NFKD", spaced.casefold().replace("ı", "i").replace("’", "'"))
+    bare = normalize("NFC", "".join(sign for sign in apart if category(sign) != "Mn"))
+    return " ".join(re.sub(r"[^\w'+]+", " ", bare).split())
+
+
+Reading = tuple[str, tuple[str, ...]]  # what is left of a text, and the words around it by kind
+
+
+def _readings(text: str, known: Words) -> list[Reading]:
+    """Return what is left of a text without words that shift it, and their kinds in order."""
+    found: dict[str, list[tuple[int, str]]] = {text: []}
+    waiting = [text]
+    while waiting:
+        rest = waiting.pop(0)
+        used = found[rest]
+        if len(used) == MODIFIERS_USED:
+            continue
+        for phrase, kind in known.modifiers:
+            for left, place in _without(rest, phrase):
+                if left and left not in found:
+                    found[left] = [*used, (text.find(phrase) if place < 0 else place, kind)]
+                    waiting.append(left)
+    return [(rest, tuple(kind for _, kind in sorted(used))) for rest, used in found.items()]
+
+
+def _without(text: str, phrase: str) -> Iterator[tuple[str, int]]:
+    """Yield a text without a phrase, and where it stood."""
+    if phrase not in text:
+        return
+    place = f" {text} ".find(f" {phrase} ")
+    if place >= 0:
+        yield " ".join(f"{text[:place]} {text[place + len(phrase) :]}".split()), place
+    elif ord(phrase[0]) > 0x2E00:  # scripts without blanks between words
+        if text.startswith(phrase):
+            yield text.removeprefix(phrase).strip(), 0
+        elif text.endswith(phrase):
+            yield text.removesuffix(phrase).strip(), len(text)
+
+
+def _level(ways: Sequence[Reading], scale: Mapping[str, float], known: Words) -> float | None:
+    """Return the level of a text by the reading that leaves most of it to the scale's step."""
+    whole = ways[0][0]
+    if whole in known.neutral:
+        return 0.0
+    for rest, kinds in ways:
+        if rest in scale and (level := _shifted(scale[rest], kinds)) is not None:
+            return level
+    return (
+        0.0 if NEITHER.fullmatch(whole) and any(word in scale for word in whole.split()) else None
+    )
+
+
+def _shifted(step: float, kinds: tuple[str, ...]) -> float | None:
+    """Return the level of a step with words around it, None if they make no sense there."""
+    sign, size = (1.0 if step > 0 else -1.0), abs(step)
+    if not kinds:
+        return step
+    if size == 0 or (size == 5 and "not" in kinds):
+        return None
+    strength = max((SHIFTED[kind] for kind in kinds if kind in SHIFTED), default=0.0)
+    if size == 5:
+        level = 4.5 if "almost" in kinds else 5.0
+    elif "not at all" in kinds:
+        level = -4.0 * sign
+    elif "not" in kinds:
+        weakened = strength > 1 and kinds.index("not") < len(kinds) - 1  # not very good
+        level = -1.5 if weakened else -(strength or size)
+    elif "little" in kinds:
+        level = -1.5
+    else:
+        level = strength if size == 2 and strength else size + strength / 10
+    return sign * level
+
+
+@cache
+def _words() -> Words:
+    """Return the words of the file beside this module."""
+    parts: dict[str, list[str]] = {}
+    text = files("cfl_cli.texts").joinpath("degrees.txt").read_text(encoding="utf-8")
+    for line in text.splitlines():
+        if line.endswith(":"):
+            heading = parts.setdefault(line[:-1], [])
+        elif line and not line.startswith("#"):
+            heading.append(line)
+    scales = []
+    for line in parts.pop("steps"):
+        steps = line.split("|")
+        at: dict[str, float] = {}
+        for place, spellings in zip(PLACES[len(steps)], steps, strict=True):
+            for word in spellings.split("/"):
+                at.setdefault(folded(word), place)
+        at.pop("", None)
+        scales.append(at)
+    neutral = frozenset(folded(word) for line in parts.pop("neutral") for word in line.split("/"))
+    kinds = {
+        folded(word): kind
+        for kind, lines in parts.items()
+        for line in lines
+        for word in line.split("/")
+    }
+    longest = sorted(kinds.items(), key=lambda one: (-len(one[0]), one[0]))
+    return Words(tuple(scales), tuple(longest), neutral)
+
+
+# Bands of numbers, such as 18-24, 25-34 and 65+, in order.
+
+_NUMBER = r"\d+(?:[., ]\d{3}(?!\d))*(?:[.,]\d+)?"
+_TO = r"\s*(?:-|–|—|−|\.\.\.?|…|~|to|bis|à|a|au|tot|do|up to|bis unter|to under|<)\s*"
+_FROM = (
+    r"(?:≥|>=|>|over|above|more than|from|at least|über|ab|mehr als|mindestens|plus de|à partir de"
+    r"|más de|oltre|più di|meer dan|vanaf|mais de|powyżej|od)\s*"
+)
+_UNDER = (
+    r"(?:≤|<=|<|under|below|less than|up to|at most|unter|bis|bis zu|weniger als|höchstens"
+    r"|moins de|jusqu'à|menos de|hasta|meno di|fino a|minder dan|onder|tot|até|poniżej|do)\s*"
+)
+_MORE = (
+    r"\s*(?:\+|(?:and|or|und|oder|et|y|e|en|i|ou|o)\s+(?:over|older|above|more|up|mehr|älter|darüber"
+    r"|plus|más|mayores|oltre|più|meer|ouder|mais|więcej|starsi))"
+)
+_LESS = (
+    r"\s*(?:and|or|und|oder|et|y|e|en|i|ou|o)\s+(?:under|less|younger|below|weniger|jünger|moins"
+    r"|menos|meno|minder|mniej)"
+)
+_BAND = re.compile(
+    rf"(?P<stem>[^\d<>≥≤]*?)(?:(?P<low>{_NUMBER})(?P<unit>[^\d]*?){_TO}\W*(?P<high>{_NUMBER})"
+    rf"|{_FROM}(?P<from>{_NUMBER})|(?P<plus>{_NUMBER})(?P<unit2>[^\d+]*?){_MORE}"
+    rf"|{_UNDER}(?P<under>{_NUMBER})|(?P<less>{_NUMBER}){_LESS}|(?P<one>{_NUMBER}))(?P<end>[^\d]*)",
+    re.IGNORECASE,
+)
+_FIGURE = re.compile(_NUMBER)
+_UP = re.compile(
+    r"\+|≥|>|över|over|above|more|older|from|mehr|älter|plus|más|più|mais|powyżej|więcej|yli|nad"
+    r"|více|viac|peste|mult|más|felett|fölött|több|idősebb|более|больше|старше|свыше|більше|понад|старші|üzeri"
+    r"|üstü|fazla|άνω|πάνω|以上|超|이상|초과|mer|eldre|ældre|äldre|mere|enemmän|vanhemm|starší|sobre"
+    r"|oltre|dessus",
+    re.IGNORECASE,
+)
+_DOWN = re.compile(
+    r"≤|<|under|below|less|up to|younger|unter|bis|weniger|jünger|moins|menos|hasta|meno|fino"
+    r"|poniżej|do\b|alle|pod|méně|menej|sub\b|până|puțin|alatt|kevesebb|до|менее|меньше|младше|менше"
+    r"|молодші|altı|altında|kadar|az\b|κάτω|έως|μέχρι|λιγότερο|以下|未満|未满|미만|이하|yngre"
+    r"|mindre|upp till|op til|opp til|enintään|mladší|abaixo|até|sotto|onder|tot\b|minder|jusqu",
+    re.IGNORECASE,
+)
+
+
+def bound(text: str) -> bool:
+    """Return whether a text is an open band, such as <5, 90+ or under 5."""
+    match = _BAND.fullmatch(text) if len(text) <= LONGEST_tally else None
+    if match is None or not any(match[key] for key in ("from", "plus", "under", "less")):
+        return False
+    stem = match["stem"]
+    return not stem[-1:].isalpha() or text[len(stem)] in "<>≤≥"  # tab 5 is not ab 5
+
+
+def bands(texts: Sequence[str]) -> tuple[str, ...] | None:
+    """Return the order of bands such as 18-24, 25-34, 65+."""
+    rows, stems, closed = [], set(), 0
+    for text in texts:
+        match = _BAND.fullmatch(text)
+        if match is None:
+            return None
+        part = {key: _value(match[key]) for key in ("low", "high", "from", "plus", "under", "less")}
+        if part["low"] is not None and part["high"] is not None:
+            low, high = part["low"], part["high"]
+            closed += 1
+        elif (start := _either(part["from"], part["plus"])) is not None:
+            low, high = start, float("inf")
+        elif (end := _either(part["under"], part["less"])) is not None:
+            low, high = float("-inf"), end
+        else:
+            low = high = _value(match["one"]) or 0.0
+        if high < low:
+            return None
+        rows.append((low, high, text))
+        stems.add(match["stem"].strip(" $€£").casefold())
+    open_ends = sum(low == float("-inf") or high == float("inf") for low, high, _ in rows)
+    rows.sort()
+    disjoint = all(one[1] <= other[0] and one[:2] != other[:2] for one, other in pairwise(rows))
+    if not disjoint or len(stems) > 1 or closed + open_ends < 2 or open_ends > 2 or not closed:
+        return None
+    return tuple(text for *_, text in rows)
+
+
+def _either(one: float | None, other: float | None) -> float | None:
+    return one if one is not None else other
+
+
+def _value(text: str | None) -> float | None:
+    if text is None:
+        return None
+    whole = re.sub(r"[., ](?=\d{3}(?!\d))", "", text)
+    return float(whole.replace(",", "."))
+
+
+def by_numbers(texts: Sequence[str]) -> tuple[tuple[str, ...], bool] | None:
+    """Return bands whose first and last are said in words, and whether these words are known.
+
+    The others have two numbers and are written alike, the first and the last have one: in whatever
+    language, `bis 20` comes before 21-40, and `60 y más` behind 41-59.
+    """
+    rows, forms, ends = [], set(), []
+    for text in texts:
+        figures = [_value(found) or 0.0 for found in _FIGURE.findall(text)]
+        if len(figures) == 2 and figures[0] <= figures[1]:
+            rows.append((figures[0], figures[1], text))
+            forms.add(
+                " ".join(re.sub(r"[\s–—−-]+", " ", _FIGURE.sub("#", text.casefold())).split())
+            )
+        elif len(figures) == 1:
+            ends.append((figures[0], text))
+        else:
+            return None
+    rows.sort()
+    ends.sort()
+    disjoint = all(one[1] <= other[0] for one, other in pairwise(rows))
+    if len(texts) < FEWEST or not rows or not 1 <= len(ends) <= 2 or len(forms) > 1 or not disjoint:
+        return None
+    low = [text for figure, text in ends if figure <= rows[0][0]]
+    high = [text for figure, text in ends if figure >= rows[-1][1] and text not in low]
+    if len(low) > 1 or len(high) > 1 or len(low) + len(high) < len(ends):
+        return None
+    plain = [text for text in low + high if _FIGURE.fullmatch(text)]
+    known = all(text in plain or _DOWN.search(text) for text in low) and all(
+        text in plain or _UP.search(text) for text in high
+    )
+    return (*low, *(text for *_, text in rows), *high), known
+
 
 FEWEST = 3  # texts that make a scale; two are a binary column
 MOST = 40
@@ -163,9 +694,9 @@ def _by(keys: Sequence[float], texts: Sequence[str]) -> tuple[str, ...]:
 
 
 def _bands(texts: Sequence[str]) -> Scale | None:
-    if found := bands.bands(texts):
+    if found := bands(texts):
         return Scale(found, "bands of numbers")
-    loosely = bands.by_numbers(texts)
+    loosely = by_numbers(texts)
     if loosely is None:
         return None
     values, sure = loosely
@@ -175,7 +706,7 @@ def _bands(texts: Sequence[str]) -> Scale | None:
 
 def _by_degree(texts: Sequence[str]) -> Scale | None:
     """Return the order of words such as good and bad, with very or rather around them."""
-    found = degrees.levels(texts)
+    found = degree_levels(texts)
     if len(found) < len(texts) or len({*found.values()}) < FEWEST:
         return None
     doubts = ["two texts mean the same"] if len({*found.values()}) < len(texts) else []

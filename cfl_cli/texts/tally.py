@@ -1,10 +1,9 @@
 """The different texts of a column with their counts: what every guess about it is made from."""
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 import polars as pl
-
-from cfl_cli.core.quick import dataclass
 
 BLANKS = " \t\r\n\f\v\u00a0\u2007\u2009\u202f\u3000\ufeff"  # also those of spreadsheets
 LONGEST = 200  # of a text that may be a number, a band or the like; longer ones are not looked at
@@ -61,3 +60,11 @@ def tally(column: pl.Series) -> Tally:
         tuple(found["row"].to_list()),
         int(frame.filter(~held)["count"].sum()),
     )
+
+
+# Words in a row, as lists of them are written here.
+
+
+def words(text: str) -> tuple[str, ...]:
+    """Return the words of a text that are separated by blanks."""
+    return tuple(text.split())

@@ -21,21 +21,18 @@ Under a mechanism, or where answers are not the most confident candidate, bounds
 `_of_any_rule`.
 """
 
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Self
 
 import numpy as np
 
-from cfl_cli.core.arrays import Floats, Ints, Mask
-from cfl_cli.core.known import Rule
+from cfl_cli.core.arrays import Floats, Ints, Mask, most_confident
+from cfl_cli.core.dataset import Rule
 from cfl_cli.core.parallel import slices
-from cfl_cli.core.posterior import most_confident
-from cfl_cli.core.quick import dataclass
 from cfl_cli.core.uniformity import MOST_BIAS
-from cfl_cli.trust.heldout import NUMBERS_AT_ONCE
-from cfl_cli.trust.hidden_cells import HiddenCells
+from cfl_cli.trust.heldout import NUMBERS_AT_ONCE, HiddenCells, PossibleCells
 from cfl_cli.trust.intervals import Interval, PooledEstimate
-from cfl_cli.trust.possible_cells import PossibleCells
 
 HALVINGS = 14  # of the range that holds the break-even
 FARTHEST = 200.0  # of a ratio's logarithm: that of its square is still a number

@@ -6,28 +6,153 @@ Were some cells those of other rows, their losses would be larger: from this fol
 batch would have shown. `reference` has the limits, `detector` what is made of many batches.
 """
 
-from collections.abc import Mapping
-from math import log, sqrt
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from math import exp, fsum, log, sqrt
+from typing import Annotated
 
 import numpy as np
+from pydantic import Field
 
-from cfl_cli.core.arrays import Floats, Ints
-from cfl_cli.core.groups import sums_by
-from cfl_cli.core.quick import dataclass
-from cfl_cli.trust.detector import ALARM, BETS, BatchEvidence
-from cfl_cli.trust.drift_figures import Drift
-from cfl_cli.trust.hidden_cells import HiddenCells
+from cfl_cli.core.arrays import Floats, Ints, sums_by
+from cfl_cli.core.messages import STORED, command
+from cfl_cli.encode.encode import Encoded
+from cfl_cli.methods.interface import Estimate, Power
+from cfl_cli.trust import verdict
+from cfl_cli.trust.facts import ColumnFacts
+from cfl_cli.trust.heldout import HiddenCells
 from cfl_cli.trust.intervals import Interval
-from cfl_cli.trust.losses import losses, ratios
+from cfl_cli.trust.recommendation import NONE
 from cfl_cli.trust.reference import (
     ColumnReference,
     JudgedCells,
     Reference,
     judged_rows,
+    losses,
     mean,
     of_sizes,
+    ratios,
     variance_of_mean,
 )
+from cfl_cli.trust.report import (
+    ADVICE,
+    FLAGGING,
+    NOT_UNIFORM,
+    SMALL_REDUCTION,
+    Batch,
+    ColumnReport,
+    Drift,
+    Report,
+    SettingValue,
+)
+
+# Evidence that cells are predicted worse than a limit, valid though one looks after every batch.
+#
+# With x the loss of a cell, u the limit for cells like it, and bets f,
+#
+#     E_f = Π (1 + f (x/u − 1))        M_f ← (M_f + 1) · E_f        M = mean of M_f
+#
+# The product is over the cells of a batch; rows that belong together take part with their mean. If
+# no cell's expected loss, given all before it, exceeds u, then E[E_f] ≤ 1 whatever the distribution,
+# and M − (number of batches) is a supermartingale (Shiryaev and Roberts). With an alarm where
+# M ≥ c·C, after which M_f starts anew from 0, and C CFs, however these depend on each other,
+#
+#     expected alarms of all CFs in T batches ≤ T / c        c = ALARM
+
+BETS = (1 / 16, 1 / 8, 1 / 4, 1 / 2)  # with 1/32 and 3/4 beside them, delays are the same
+ALARM = 5000  # for each CF: one false alarm in so many batches, at most
+MOST = 1e15  # evidence of a batch: what is beyond counts as this, which only makes alarms rarer
+QUIET = 3  # batches without an alarm, at least, after which it may be over …
+QUIET_CELLS = 200  # … if they hold so many cells, or small batches would end it by chance
+
+Share = Annotated[float, Field(ge=0, le=1e30)]  # none that could overflow
+Count = Annotated[int, Field(ge=0)]
+Evidence = Annotated[  # M_f
+    tuple[Share, ...], Field(min_length=len(BETS), max_length=len(BETS))
+]
+
+
+@dataclass(frozen=True)
+class Pooled:
+    """Cells of some batches in a row, added up."""
+
+    batches: Count = 0
+    cells: Count = 0
+    losses: Share = 0.0
+    limits: Share = 0.0
+
+    @property
+    def complete(self) -> bool:
+        """Return whether there are enough of them to say that cells are predicted well again."""
+        return self.batches >= QUIET and self.cells >= QUIET_CELLS
+
+
+@dataclass(frozen=True)
+class Course:
+    """What the batches so far say of one CF: all that the next one needs to know."""
+
+    evidence: Evidence = (0.0,) * len(BETS)
+    drifted_since: Annotated[int, Field(ge=1)] | None = None  # number of the batch; None: it is not
+    quiet: Pooled = field(default_factory=Pooled)  # while drifted: batches without a new alarm
+
+    def after(self, batch: "BatchEvidence", number: int, *, cfs: int) -> "Step":
+        """Return what the next batch, which has this number, makes of it; one CF of `cfs`."""
+        if not batch.cells:
+            return Step(self, float(np.mean(self.evidence)), alarm=False)
+        grown = tuple(
+            (before + 1) * ratio for before, ratio in zip(self.evidence, batch.ratios, strict=True)
+        )
+        evidence = fsum(grown) / len(grown)
+        if evidence >= ALARM * cfs:
+            since = self.drifted_since or number
+            return Step(Course(drifted_since=since), evidence, alarm=True)
+        if self.drifted_since is None:
+            return Step(Course(grown), evidence, alarm=False)
+        return Step(replace(self._quieter(batch), evidence=grown), evidence, alarm=False)
+
+    def _quieter(self, batch: "BatchEvidence") -> "Course":
+        """Return the course of a CF that has drifted, after a batch without a new alarm."""
+        quiet = Pooled(
+            self.quiet.batches + 1,
+            self.quiet.cells + batch.cells,
+            self.quiet.losses + batch.losses,
+            self.quiet.limits + batch.limits,
+        )
+        if not quiet.complete:
+            return replace(self, quiet=quiet)
+        if quiet.losses <= quiet.limits:
+            return replace(self, drifted_since=None, quiet=Pooled())
+        return replace(self, quiet=Pooled())
+
+
+@dataclass(frozen=True)
+class Step:
+    """What one batch makes of a CF's course."""
+
+    course: Course
+    evidence: float  # M, before it starts anew
+    alarm: bool
+
+
+@dataclass(frozen=True)
+class BatchEvidence:
+    """What the cells of one batch say of one CF: E_f, and the sums of losses and limits."""
+
+    ratios: Sequence[float]
+    cells: int
+    losses: float
+    limits: float
+
+    @classmethod
+    def of(cls, losses: Floats, limits: Floats, groups: Ints | None) -> "BatchEvidence":
+        """Return it for cells, n; rows of one of `groups` belong together."""
+        beyond = losses / limits - 1
+        if groups is not None:
+            beyond = sums_by(groups, beyond) / sums_by(groups, np.ones(len(beyond)))
+        logs = (fsum(np.log1p(bet * beyond).tolist()) for bet in BETS)
+        ratios = tuple(exp(min(total, log(MOST))) for total in logs)
+        return cls(ratios, len(losses), fsum(losses.tolist()), fsum(limits.tolist()))
+
 
 SURE = 1.645  # standard errors that leave 5 % to one side
 STEPS = 64  # of the share of scrambled cells that a batch might have shown
@@ -150,3 +275,271 @@ class _AtFitting:
 
 def _error(variance: float | None, at_fitting: float) -> float | None:
     return None if variance is None else sqrt(variance + at_fitting)
+
+
+# The report of a batch of new rows: every new cell is a fresh test of a model fitted before.
+#
+# The model has not seen the cells, so that its priors of them are judged as those of hidden rows are,
+# by the same figures. Beside these stands what was so at fitting, and what the batch says of drift.
+# What was flagged at fitting is a fact of the model and stays: a batch raises only what it refutes.
+
+# How often a batch of honest cells may be accused of not being as assumed, all CFs together …
+LEVEL = 0.0005
+TESTS = 4  # … and all of these: by value and rank, by sureness, of all rows, of the accuracy
+OF_THE_MODEL = {SMALL_REDUCTION, "no-better-than-commonest", NOT_UNIFORM}
+FEW = 50  # cells, below which their shares and their calibration are mostly chance
+FAR = 0.1  # of a score, for which more rows than were hidden from are no explanation
+NO_ROWS = "the batch has no rows"
+
+
+@dataclass(frozen=True)
+class Counts:
+    """What is counted over all rows of a batch, whether or not they are judged; of one CF."""
+
+    exact: int
+    empty: int
+    fallback: int
+    low_confidence: int
+    suspect: int  # cells whose mass is below `verdict.SUSPECT`
+
+
+@dataclass(frozen=True)
+class JudgedBatch:
+    """The report of a batch, and what the next one needs to know of each CF."""
+
+    report: Report
+    courses: tuple[Course, ...]
+
+
+def reference_of(encoded: Encoded, estimate: Estimate) -> Reference:
+    """Return what later batches are compared with, from the hidden cells of the fitted rows."""
+    numbers = range(len(encoded.blocks))
+    hidden = [ColumnFacts(encoded, estimate, n).hidden_cells for n in numbers]
+    return Reference.of(hidden, encoded.known.shares())
+
+
+def judge_batch(
+    encoded: Encoded,
+    estimate: Estimate,
+    *,
+    batch: Batch,
+    rows: int,
+    counts: Sequence[Counts],
+    fitting: Report,
+    reference: Reference,
+    courses: Sequence[Course] | None = None,
+    cfl_version: str,
+    settings: dict[str, SettingValue],
+    min_confidence: float = 0.0,
+    bias: float = 1.0,
+    kept: Collection[str] = (),
+    jobs: int = 1,
+) -> JudgedBatch:
+    """Return the report of one batch, without its timings and memory.
+
+    `encoded` and `estimate` are those of the rows that are judged; the estimate's hidden rows are
+    all of these, with the shares by the fitted rows' cells. `rows` and `counts`, per CF, are of all
+    rows. `fitting` is the report at fitting and `reference` its hidden cells; `courses`, per CF,
+    are what the batches before say, None if there is no history. `kept` names the CFs that stay as
+    observed.
+    """
+    before = tuple(courses or [Course()] * len(encoded.blocks))
+    if len(encoded.features):
+        found = _build(
+            encoded,
+            estimate,
+            fitting=fitting,
+            cfl_version=cfl_version,
+            settings=settings,
+            min_confidence=min_confidence,
+            bias=bias,
+            jobs=jobs,
+        )
+    else:
+        empty = tuple(_empty(block.name, len(block.values)) for block in encoded.blocks)
+        found = Report(cfl_version, 0, settings, empty, warnings=encoded.warnings)
+    columns, after = [], []
+    for number, (column, course) in enumerate(zip(found.columns, before, strict=True)):
+        hidden = ColumnFacts(encoded, estimate, number).hidden_cells
+        comparison = compare(hidden, reference, number)
+        cfs = len(reference.columns)
+        step = course.after(comparison.evidence, batch.number or 1, cfs=cfs)
+        if comparison.drift is not None:
+            drift = replace(
+                comparison.drift,
+                evidence=step.evidence,
+                alarm_at=float(ALARM * cfs),
+                alarm=step.alarm,
+                drifted_since=step.course.drifted_since,
+            )
+            comparison = replace(comparison, drift=drift)
+        after.append(step.course)
+        columns.append(
+            _column(
+                _counted(column, counts[number]),
+                fitting.columns[number],
+                comparison,
+                drifted=step.course.drifted_since is not None,
+                batch=batch,
+                kept=kept,
+            )
+        )
+    few = any(column.hidden_cells < FEW for column in columns)
+    warnings = (*found.warnings, *([_few(columns)] if few and rows else []), *_fitted(columns))
+    report = replace(found, rows=rows, columns=tuple(columns), warnings=warnings, batch=batch)
+    return JudgedBatch(report, tuple(after))
+
+
+def _build(
+    encoded: Encoded,
+    estimate: Estimate,
+    *,
+    fitting: Report,
+    cfl_version: str,
+    settings: dict[str, SettingValue],
+    min_confidence: float,
+    bias: float,
+    jobs: int,
+) -> Report:
+    """Return the report of the judged rows as if they were a table of their own."""
+    # New rows had no part in a CF's power: all of them take the one that they are written with.
+    powers = estimate.powers and tuple(
+        power and Power(power.value, (power.value, power.value)) for power in estimate.powers
+    )
+    return verdict.build(
+        encoded,
+        replace(estimate, powers=powers),
+        cfl_version=cfl_version,
+        settings=settings,
+        k=1,
+        always_second_round=False,
+        min_confidence=min_confidence,
+        bias=bias,
+        jobs=jobs,
+        level=LEVEL / (TESTS * len(encoded.blocks)),
+        refuted={column.name for column in fitting.columns if NOT_UNIFORM in column.flags},
+    )
+
+
+def _column(
+    column: ColumnReport,
+    fitting: ColumnReport,
+    comparison: Comparison,
+    *,
+    drifted: bool,
+    batch: Batch,
+    kept: Collection[str],
+) -> ColumnReport:
+    """Return the report of one CF, with what was so at fitting and the flags of a batch."""
+    fired = {
+        *OF_THE_MODEL.intersection(fitting.flags),
+        *({NOT_UNIFORM, "fallback-rows"}.intersection(column.flags)),
+        *(["drifted"] if drifted else []),
+        *(["new-categories"] if batch.new_categories else []),
+        *(["out-of-range"] if batch.out_of_range else []),
+    }
+    flags = tuple(flag for flag in ADVICE if flag in fired)
+    action = "kept" if column.name in kept else "imputed"
+    if column.hidden_cells < FEW:
+        column = _without_what_takes_many(column)
+    return replace(
+        column,
+        flags=flags,
+        flagged=fitting.flagged or not FLAGGING.isdisjoint(flags),
+        action=action,
+        fitting_score=fitting.heldout_score,
+        fitting_accuracy=fitting.estimated_accuracy,
+        score_change=comparison.score_change,
+        accuracy_change=difference(column.estimated_accuracy, fitting.estimated_accuracy),
+        drift=comparison.drift,
+        drift_reason=comparison.reason,
+    )
+
+
+def difference(one: Interval | None, other: Interval | None) -> Interval | None:
+    """Return how much higher one of two independent estimates is (Newcombe's interval)."""
+    if one is None or other is None:
+        return None
+    value = one.value - other.value
+    below = ((one.value - one.low) ** 2 + (other.high - other.value) ** 2) ** 0.5
+    above = ((one.high - one.value) ** 2 + (other.value - other.low) ** 2) ** 0.5
+    return Interval(value, value - below, value + above)
+
+
+def _counted(column: ColumnReport, counts: Counts) -> ColumnReport:
+    """Return the report with what was counted over all rows."""
+    flags = {*column.flags} - {"fallback-rows"} | ({"fallback-rows"} if counts.fallback else set())
+    return replace(
+        column,
+        flags=tuple(flags),
+        exact_cells=counts.exact,
+        empty_cells=counts.empty,
+        fallback_rows=counts.fallback,
+        low_confidence_cells=counts.low_confidence,
+        suspect_cells=counts.suspect,
+    )
+
+
+def _without_what_takes_many(column: ColumnReport) -> ColumnReport:
+    confident = column.confident and replace(column.confident, accuracy=None)
+    return replace(
+        column,
+        commonest_share=None,
+        commonest_share_interval=None,
+        calibration=None,
+        calibration_raw=None,
+        confident=confident,
+    )
+
+
+def _few(columns: Sequence[ColumnReport]) -> str:
+    names = ", ".join(column.name for column in columns if column.hidden_cells < FEW)
+    return (
+        f"{names}: fewer than {FEW} cells to judge by in this batch, so shares and calibration are "
+        "not known and intervals are wide"
+    )
+
+
+def _fitted(columns: Sequence[ColumnReport]) -> list[str]:
+    """Return what to say if cells are predicted better than any that the model has not seen."""
+    better = [column.name for column in columns if _far_better(column)]
+    if not better:
+        return []
+    said = (
+        f"{', '.join(better)}: predicted far better than at fitting: if these are rows that the "
+        f"model was fitted to, figures are too good; take those of {command('impute', to=STORED)}"
+    )
+    return [said]
+
+
+def _far_better(column: ColumnReport) -> bool:
+    now, then, scores = column.estimated_accuracy, column.fitting_accuracy, column.score_change
+    more_accurate = now is not None and then is not None and now.low > then.high
+    better = more_accurate or (scores is not None and scores.low > FAR)
+    return better and column.hidden_cells >= FEW
+
+
+def _empty(name: str, size: int) -> ColumnReport:
+    """Return the report of a CF without rows."""
+    return ColumnReport(
+        name=name,
+        domain_size=size,
+        exclusions_per_cell=0.0,
+        exact_cells=0,
+        empty_cells=0,
+        entropy_start=0.0,
+        entropy_end=0.0,
+        entropy_reduction=0.0,
+        entropy_reduction_null=None,
+        mean_confidence=0.0,
+        commonest_share=None,
+        heldout_score=None,
+        estimated_accuracy=None,
+        flags=(),
+        flagged=False,
+        action="imputed",
+        fallback_rows=0,
+        low_confidence_cells=0,
+        accuracy_basis=NONE,
+        accuracy_reason=NO_ROWS,
+    )

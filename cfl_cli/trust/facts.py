@@ -8,26 +8,40 @@ from typing import Any
 
 import numpy as np
 
-from cfl_cli.core.arrays import Floats, Ints, Mask
-from cfl_cli.core.blocks import best, entropies, start
+from cfl_cli.core.arrays import (
+    Fallback,
+    Floats,
+    Ints,
+    Mask,
+    best,
+    entropies,
+    independent,
+    most_confident,
+    posterior,
+    start,
+)
+from cfl_cli.core.dataset import Rule, all_but
 from cfl_cli.core.exclusions import LEVEL
-from cfl_cli.core.groups import independent
-from cfl_cli.core.known import Rule, all_but
-from cfl_cli.core.parallel import slices
-from cfl_cli.core.posterior import Fallback, most_confident, posterior
+from cfl_cli.core.parallel import Workers, slices
 from cfl_cli.core.uniformity import Uniformity
-from cfl_cli.estimators.interface import Estimate
-from cfl_cli.steps.encode import Encoded
-from cfl_cli.trust.basis import Basis, basis
-from cfl_cli.trust.better import shares_of_others
+from cfl_cli.encode.encode import Encoded
+from cfl_cli.methods.interface import Estimate, Power
 from cfl_cli.trust.bias import Biased, UnderBias
-from cfl_cli.trust.exact_cells import ExactAudit, audit, headline
-from cfl_cli.trust.heldout import HeldOut, judge
-from cfl_cli.trust.hidden_cells import HiddenCells
+from cfl_cli.trust.heldout import HeldOut, HiddenCells, judge, shares_of_others
 from cfl_cli.trust.intervals import CLEARLY, NORMAL, Interval
-from cfl_cli.trust.powers import by_other_half, raised
-from cfl_cli.trust.suspects import POWERS, Cells, Suspects, WrongShare, suspects
-from cfl_cli.trust.wrong_cells import guessed_wrong, information_lost, surest
+from cfl_cli.trust.mechanism import ExactAudit, audit, headline
+from cfl_cli.trust.powers import by_other_half, find, raised
+from cfl_cli.trust.recommendation import Basis, basis
+from cfl_cli.trust.wrong_cells import (
+    POWERS,
+    Cells,
+    Suspects,
+    WrongShare,
+    guessed_wrong,
+    information_lost,
+    surest,
+    suspects,
+)
 
 # Entropy that is left counts as less than the shuffled cells' if it is less by this share, and by
 # so much more in a small table, where chance matters more.
@@ -346,3 +360,49 @@ def _entropy(
     for part in slices(len(cells), ROWS_AT_ONCE):
         of_rows[part] = entropies(confidences(cells[part]), ALONE)
     return float(of_rows.mean())
+
+
+# The confidences that are written: those of an estimate, each CF's raised to a power of its own.
+#
+# Answers, priors and all that is judged by them stay the estimate's; see `powers`.
+
+
+def calibrate(encoded: Encoded, estimate: Estimate, *, jobs: int = 1) -> Estimate:
+    """Return the estimate with calibrated confidences, and its answers as they were.
+
+    Where no cells were hidden it comes back as it is.
+    """
+    if estimate.hidden is None:
+        return estimate
+    columns = [ColumnFacts(encoded, estimate, number) for number in range(len(encoded.blocks))]
+    with Workers(jobs) as workers:
+        powers = tuple(workers.map(_power, columns))
+    return raised_to(powers, encoded, estimate)
+
+
+def raised_to(powers: Sequence[Power | None], encoded: Encoded, estimate: Estimate) -> Estimate:
+    """Return the estimate with each CF's confidences raised to its power, and the same answers."""
+    confidences, answers = np.empty_like(estimate.confidences), []
+    for number, power in enumerate(powers):
+        column = ColumnFacts(encoded, estimate, number)
+        own = raised(column.confidences, power.value) if power else column.confidences
+        confidences[:, column.block.columns] = own
+        answers.append(column.answers)
+    return replace(
+        estimate,
+        confidences=confidences,
+        answers=np.column_stack(answers),
+        powers=tuple(powers),
+        raw=estimate.confidences,
+    )
+
+
+def _power(column: ColumnFacts) -> Power | None:
+    if column.hidden_cells is None:
+        return None
+    return find(
+        column.hidden_cells,
+        column.confidences,
+        column.answers,
+        accuracy=lambda: column.accuracy,
+    )

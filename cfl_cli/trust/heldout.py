@@ -11,21 +11,425 @@ right. Rows are pooled with their exclusions as weights.
 """
 
 from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import combinations
+from math import comb
+from typing import Self
 
 import numpy as np
 
-from cfl_cli.core.arrays import Floats, Ints, Mask
+from cfl_cli.core.arrays import (
+    LEAST_MASS,
+    Floats,
+    Ints,
+    Mask,
+    log_scores,
+    most_confident,
+    ranks,
+    sums_by,
+)
+from cfl_cli.core.dataset import Rule
 from cfl_cli.core.exclusions import Mechanism
-from cfl_cli.core.known import Rule
-from cfl_cli.core.log_score import LEAST_MASS, log_scores
 from cfl_cli.core.parallel import slices
-from cfl_cli.core.posterior import most_confident
-from cfl_cli.core.quick import dataclass
-from cfl_cli.trust.better import ONE_SIDED, Footing
-from cfl_cli.trust.calibration import LEAST_CELLS, Calibration, Tally
-from cfl_cli.trust.hidden_cells import HiddenCells
 from cfl_cli.trust.intervals import CLEARLY, NORMAL, Gain, Interval, PooledEstimate
-from cfl_cli.trust.possible_cells import PossibleCells
+
+# The hidden cells of one CF beside what was said of them: all figures without truth need both.
+
+
+@dataclass(frozen=True, eq=False)
+class HiddenCells:
+    """The hidden cells of m rows, and the priors that were made without them."""
+
+    prior: Floats  # m × K
+    cells: Mask  # m × K: what each cell leaves possible
+    mechanism: Mechanism
+    mutual: bool = False  # were rows hidden in turn, so that each helped to judge the others?
+    groups: Ints | None = None  # m: rows with the same number belong together; None: none do
+
+    @property
+    def reach(self) -> float:
+        """Return how many standard errors of independent cells an interval reaches.
+
+        What chance makes of two folds' cells counts twice where each judges the other, and the
+        variance of an estimate is up to twice that of as many independent cells.
+        """
+        return float(NORMAL * np.sqrt(2)) if self.mutual else NORMAL
+
+    @cached_property
+    def effective_share(self) -> float:
+        """Return how many independent rows each row counts for: Σg/Σg² over groups of g rows."""
+        if self.groups is None:
+            return 1.0
+        sizes = np.bincount(ranks(self.groups)).astype(float)
+        return float(sizes.sum() / (sizes @ sizes))
+
+    @cached_property
+    def ranked(self) -> Ints:
+        """Return the values of each row by their prior, m × K, the likeliest first."""
+        return np.argsort(-self.prior, axis=1, kind="stable")
+
+
+# The cells that a row may turn out to have, and the final answer to each of them.
+#
+# A row's final answer is the most confident candidate once its own cell, S, counts too: a(S) =
+# argmax_v prior(v) P(S | v). How probably a value t is answered where it is the true one is then
+#
+#     keep(t) = Σ_S P(S | t) · 1[a(S) = t]
+#
+# summed over all cells that the row might have. The number of exclusions of a cell is taken to be
+# independent of all else, and distributed as in the whole table. The possible cells of a row are
+# listed while they are few, else drawn at random.
+
+LISTED = 128  # possible cells of a row, at most, that are gone through one by one
+DRAWN = 16  # cells, at least, that are drawn at random for each row otherwise …
+NUMBERS_DRAWN = 1 << 20  # … and, with few rows, as many as this: rows × cells × values
+
+
+@dataclass(frozen=True, eq=False)
+class PossibleAnswers:
+    """The final answers of b rows to c cells that they might have."""
+
+    values: Ints  # b × c
+    confidences: Floats  # b × c
+    if_true: Floats  # b × c: P(cell | the answer is the true value)
+    probabilities: Floats  # b × c: P(cell), estimated without bias
+
+    def keep(self, size: int, *, min_confidence: float = 0.0) -> Floats:
+        """Return how probably each value is answered, at least so confidently, if true, b × K."""
+        return sums(self.if_true * (self.confidences >= min_confidence), self.values, size)
+
+    def beside(self, other: Self) -> Self:
+        """Return the answers of the same rows to these cells and to others."""
+        return type(self)(
+            np.hstack([self.values, other.values]),
+            np.hstack([self.confidences, other.confidences]),
+            np.hstack([self.if_true, other.if_true]),
+            np.hstack([self.probabilities, other.probabilities]),
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class PossibleCells:
+    """The cells that a row may turn out to have, by how many exclusions the rows of a table have.
+
+    Exact cells are not among them: their answer is right whatever the prior.
+    """
+
+    mechanism: Mechanism
+    exact: float  # share of the rows
+    listed: Floats  # c × K: P(cell | value), times the share of rows with so many exclusions
+    drawn: Floats  # K: share of the rows with 0 to K−1 exclusions, where these are not listed
+
+    @classmethod
+    def of(cls, candidates: Mask, mechanism: Mechanism) -> Self:
+        """Return the cells by the exclusions of all rows, n × K."""
+        size = mechanism.size
+        drawn = np.bincount((~candidates).sum(axis=1), minlength=size) / len(candidates)
+        exact, drawn[-1] = float(drawn[-1]), 0
+        listed = [np.zeros((0, size))]
+        for exclusions in sorted(np.flatnonzero(drawn).tolist(), key=lambda s: (comb(size, s), s)):
+            if sum(map(len, listed)) + comb(size, exclusions) > LISTED:
+                break
+            likelihood, factor = mechanism.scaled(all_cells(size, exclusions))
+            listed.append(drawn[exclusions] * likelihood * np.exp(factor)[:, None])
+            drawn[exclusions] = 0
+        return cls(mechanism, exact, np.concatenate(listed), drawn)
+
+    def draws(self, rows: int) -> int:
+        """Return how many cells to draw for each of so many rows."""
+        if not self.drawn.any():
+            return 0
+        return max(NUMBERS_DRAWN // (rows * self.mechanism.size), DRAWN)
+
+    def answers(
+        self,
+        prior: Floats,
+        is_true: Floats,
+        draws: int,
+        random: np.random.Generator,
+        rule: Rule,
+    ) -> PossibleAnswers:
+        """Return the final answers of rows with these priors, b × K.
+
+        `is_true` estimates without bias, b × K, which value is true.
+        """
+        if self.mechanism.rates is None and rule is most_confident:
+            values, confidences = _highest_ranked(prior, self.listed > 0)
+        else:
+            values, confidences = rule(prior[:, None, :], self.listed)
+        if_true = self.listed[np.arange(len(self.listed)), values]
+        listed = PossibleAnswers(values, confidences, if_true, is_true @ self.listed.T)
+        return listed.beside(self._drawn(prior, is_true, draws, random, rule)) if draws else listed
+
+    def _drawn(
+        self,
+        prior: Floats,
+        is_true: Floats,
+        draws: int,
+        random: np.random.Generator,
+        rule: Rule,
+    ) -> PossibleAnswers:
+        """Return the answers to random cells, b × draws.
+
+        They are drawn for values that come half from the prior and half from anywhere, so that
+        neither likely cells nor those that would change the answer are rare.
+        """
+        b, size = prior.shape
+        chances = random.random((b, draws, size + 2))
+        total = self.drawn.sum()
+        exclusions = np.searchsorted(np.cumsum(self.drawn / total), chances[:, :, 0], side="right")
+        exclusions = np.minimum(exclusions, np.flatnonzero(self.drawn)[-1])
+        source = (prior[:, None, :] + 1 / size) * self.mechanism.possible.T[exclusions]
+        source /= source.sum(axis=2, keepdims=True)
+        values = (np.cumsum(source, axis=2) > chances[:, :, 1, None]).argmax(axis=2)
+        cells = self.mechanism.draw(
+            values.reshape(-1), exclusions.reshape(-1), chances[:, :, 2:].reshape(-1, size)
+        )
+        likelihood = self.mechanism.likelihood(cells).reshape(b, draws, size)
+        answers, confidences = rule(prior[:, None, :], likelihood)
+        likelihood /= np.einsum("bdk,bdk->bd", source, likelihood)[:, :, None]
+        # The sum over all cells of a value is known: only how it divides is left to chance.
+        drawn = likelihood.sum(axis=1, keepdims=True)
+        likelihood *= (self.mechanism.possible @ self.drawn) / np.where(drawn > 0, drawn, 1)
+        if_true = np.take_along_axis(likelihood, answers[:, :, None], axis=2)[:, :, 0]
+        probabilities = np.einsum("bdk,bk->bd", likelihood, is_true)
+        return PossibleAnswers(answers, confidences, if_true, probabilities)
+
+
+def sums(numbers: Floats, places: Ints, size: int) -> Floats:
+    """Return each row's sums of its numbers by place, b × size."""
+    b = len(numbers)
+    flat = (np.arange(b)[:, None] * size + places).reshape(-1)
+    summed = np.bincount(flat, numbers.reshape(-1).astype(float), minlength=b * size)
+    return np.asarray(summed, dtype=float).reshape(b, size)
+
+
+def _highest_ranked(prior: Floats, cells: Mask) -> tuple[Ints, Floats]:
+    """Return the same under uniform exclusions, b × c: the candidate that ranks first in the prior.
+
+    It is among the first s + 1, so that most of a large domain need not be looked at.
+    """
+    deepest = int((~cells).sum(axis=1).max(initial=0)) + 1
+    order = np.argsort(-prior, axis=1, kind="stable")[:, :deepest]
+    ranks = cells.T[order].argmax(axis=1)
+    answers = np.take_along_axis(order, ranks, axis=1)
+    mass = prior @ cells.T
+    left = np.take_along_axis(prior, answers, axis=1)
+    some = mass > 0
+    evenly = 1 / np.maximum(cells.sum(axis=1), 1)
+    return answers, np.where(some, np.minimum(left / np.where(some, mass, 1), 1), evenly)
+
+
+def all_cells(size: int, exclusions: int) -> Mask:
+    """Return the candidates of all cells with so many exclusions, one a row."""
+    excluded = np.array(list(combinations(range(size), exclusions)), dtype=int)
+    cells = np.ones((len(excluded), size), dtype=bool)
+    np.put_along_axis(cells, excluded, values=False, axis=1)
+    return cells
+
+
+# Whether answers are clearly better than the commonest candidate: a test by all that priors say.
+#
+# The unbiased `gain` looks at what a cell says of the two answers alone, and is noisy where rows are
+# few or values many. So hidden cells are asked how much of the prior p is well founded, the rest
+# being no better than the domain shares r:
+#
+#     q_λ = λ p + (1−λ) r        gain(λ) = λ G_p + (1−λ) G_r        G_q = mean Σ_v q(v) D(v)
+#
+# D(v) is how much more probably the answer is v than the commonest candidate is, where v is true.
+# Answers gain anything once λ exceeds λ* = −G_r / (G_p − G_r), and cells show that it does if their
+# likelihood still rises there. With L(v) the likelihood of a row's cell,
+#
+#     u = Σ_v (p(v) − r(v)) L(v) / Σ_v q_λ*(v) L(v)        evidence = Σ u / √(Σ u²)
+#
+# which is about normal with deviation 1 if λ = λ*. The shares of a row must come from cells of other
+# rows, as its prior does: see `shares_of_others`. `benchmarks/field/flags.py` measures the test: of
+# ten statistics that were tried there, the gain's own interval and learned mixtures of them among
+# these, none missed fewer of the CFs that are truly better. It was settled for the graph: methods
+# that choose by hidden cells when to stop lean on these, and noise passes more often there.
+
+ONE_SIDED = 1.645  # standard errors, for 95 %, where only too high an estimate would do harm
+PARTS = 5  # of the hidden rows, each with shares from the cells of the others
+
+
+@dataclass(frozen=True, eq=False)
+class Footing:
+    """What each of m hidden rows says of how well founded its prior is."""
+
+    mass: Floats  # of the prior, by the row's cell: Σ p L
+    shares_mass: Floats
+    gain: Floats  # if the prior were right: Σ p D
+    shares_gain: Floats  # if the shares were
+
+    @classmethod
+    def of(cls, prior: Floats, shares: Floats, likelihood: Floats, more: Floats) -> Self:
+        """Return it for rows with these priors, shares, cells and D, all b × K."""
+        return cls(
+            *(
+                np.einsum("ij,ij->i", one, other)
+                for other in (likelihood, more)
+                for one in (prior, shares)
+            )
+        )
+
+    @classmethod
+    def joined(cls, parts: list[Self]) -> Self:
+        """Return that of all parts' rows."""
+        names = ("mass", "shares_mass", "gain", "shares_gain")
+        return cls(*(np.concatenate([getattr(part, name) for part in parts]) for name in names))
+
+    @property
+    def least(self) -> float:
+        """Return λ*, how much of the prior must be well founded for answers to gain anything."""
+        gain, loss = float(self.gain.mean()), -float(self.shares_gain.mean())
+        return min(max(loss / (gain + loss), 0.0), 1.0) if gain + loss > 0 else 1.0
+
+    @property
+    def evidence(self) -> float:
+        """Return by how many standard errors hidden cells show that more than that is."""
+        mixed = self.least * self.mass + (1 - self.least) * self.shares_mass
+        slopes = (self.mass - self.shares_mass) / np.maximum(mixed, LEAST_MASS)
+        squares = float(slopes @ slopes)
+        return float(slopes.sum() / np.sqrt(squares)) if squares > 0 else 0.0
+
+
+def shares_of_others(cells: Mask, mechanism: Mechanism) -> tuple[Floats, Ints] | None:
+    """Return shares, d × K, and for each of m hidden rows which of them comes from other rows.
+
+    Hidden rows stand fold by fold, so that the rows of a part were mostly hidden together. None is
+    returned if the cells of a part's others say nothing.
+    """
+    part = np.arange(len(cells)) * PARTS // max(len(cells), 1)
+    shares = [mechanism.shares(cells[part != number]) for number in range(PARTS)]
+    priors = [others.prior for others in shares if others is not None]
+    return (np.array(priors), part) if len(priors) == PARTS else None
+
+
+# Whether answers are right as often as their confidence says.
+#
+# Over the cells that rows might have, their own being one: a row's own cell alone cannot show both
+# how confident its answer is and whether it is right. In a bin of confidence,
+#
+#     accuracy = Σ P(cell) · 1[answer is true] / Σ P(cell)     confidence = Σ P(cell) · c / Σ P(cell)
+#
+# Exact cells are left aside.
+
+BINS = 10  # of confidence, equally wide
+LEAST_CELLS = 1  # fewer answers than this, by their estimated share, are too few to judge
+HEIGHTS = "▁▂▃▄▅▆▇█"
+
+
+@dataclass(frozen=True)
+class Bin:
+    """Hidden cells whose answers are about as confident."""
+
+    low: float  # confidence
+    high: float
+    cells: int
+    confidence: float  # mean
+    accuracy: Interval
+
+
+@dataclass(frozen=True)
+class Calibration:
+    """Whether answers are right as often as their confidence says."""
+
+    error: float  # root mean square of accuracy − confidence over the cells, noise subtracted
+    overconfidence: Interval  # mean confidence − accuracy
+    bins: tuple[Bin, ...]  # those that hold any cells
+    plot: str  # a sign for each tenth of confidence, as high as its accuracy; blank: no cells
+    power: float | None = None  # to which confidences were raised before; None: they were not
+
+
+class Tally:
+    """The answers of rows added up by their confidence, each row by its weight."""
+
+    def __init__(self, groups: Ints | None = None) -> None:
+        self._groups = groups  # m: rows with the same number belong together; None: none do
+        self._rows: list[Floats] = []  # of groups, whose sums are known in the end only
+        # 3 × BINS: shares of the answers that are right, expected to be right, and given …
+        self.shares = np.zeros((3, BINS))
+        # … and 3·BINS × 3·BINS: the sums of squares and products behind them.
+        self._squares = np.zeros((3 * BINS, 3 * BINS))
+
+    def add(self, answers: PossibleAnswers, is_true: Floats, weights: Floats) -> None:
+        """Add b rows; `is_true` estimates without bias, b × K, which value is true."""
+        places = bins(answers.confidences)
+        right = answers.if_true * np.take_along_axis(is_true, answers.values, axis=1)
+        expected = answers.probabilities * answers.confidences
+        parts = (right, expected, answers.probabilities)
+        rows = weights[:, None] * np.hstack([sums(numbers, places, BINS) for numbers in parts])
+        self.shares += rows.sum(axis=0).reshape(3, BINS)
+        if self._groups is None:
+            self._squares += rows.T @ rows
+        else:
+            self._rows.append(rows)
+
+    @property
+    def squares(self) -> Floats:
+        """Return the sums of squares and products of rows, or groups, 3·BINS × 3·BINS."""
+        if self._groups is None:
+            return self._squares
+        sums = sums_by(self._groups, np.vstack(self._rows))
+        return sums.T @ sums
+
+    def calibration(
+        self, confidences: Floats, exact: Mask, *, largest_step: float, reach: float
+    ) -> Calibration:
+        """Return how often answers are right, by their confidence.
+
+        `confidences` are those of the m rows' own answers, and `exact` says which of their cells
+        are exact. `largest_step` is how far one row could move the accuracy at most.
+        """
+        given, behind = self.shares[2], self.squares
+        counts = np.bincount(bins(confidences[~exact]), minlength=BINS)
+        places = np.flatnonzero((counts > 0) & (given * len(exact) >= LEAST_CELLS))
+        parts, squares = [], 0.0
+        for place in places:
+            gap, error = self._gap(np.arange(BINS) == place, behind)
+            parts.append(self._bin(int(place), int(counts[place]), error))
+            squares += counts[place] / counts[places].sum() * (gap**2 - error**2)
+        gap, error = self._gap(np.ones(BINS, dtype=bool), behind)
+        error = float(np.hypot(error, largest_step / given.sum()))
+        return Calibration(
+            error=float(np.sqrt(max(squares, 0))),
+            overconfidence=Interval.around(-gap, error, reach=reach),
+            bins=tuple(parts),
+            plot=_plot(parts),
+        )
+
+    def _bin(self, place: int, cells: int, error: float) -> Bin:
+        right, expected, share = self.shares[:, place].tolist()
+        return Bin(
+            low=place / BINS,
+            high=(place + 1) / BINS,
+            cells=cells,
+            confidence=expected / share,
+            # Unbiased, so that chance may carry it out of 0 to 1.
+            accuracy=Interval.around(right / share, error).as_share,
+        )
+
+    def _gap(self, chosen: Mask, squares: Floats) -> tuple[float, float]:
+        """Return accuracy − confidence of the answers in some bins, and its standard error."""
+        right, expected, share = self.shares[:, chosen].sum(axis=1)
+        gap = (right - expected) / share
+        turn = np.concatenate([1.0 * chosen, -1.0 * chosen, -gap * chosen])
+        return float(gap), float(np.sqrt(max(turn @ squares @ turn, 0)) / share)
+
+
+def bins(confidences: Floats) -> Ints:
+    """Return the bins of confidences; 1 belongs to the last."""
+    return np.asarray(np.minimum((confidences * BINS).astype(int), BINS - 1))
+
+
+def _plot(parts: list[Bin]) -> str:
+    heights = {round(part.low * BINS): part.accuracy.value for part in parts}
+    return "".join(
+        HEIGHTS[round(heights[place] * (len(HEIGHTS) - 1))] if place in heights else " "
+        for place in range(BINS)
+    )
+
 
 NUMBERS_AT_ONCE = 1 << 20  # rows × cells × values
 

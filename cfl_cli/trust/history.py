@@ -11,19 +11,16 @@ import os
 import stat
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from time import monotonic, sleep
 from typing import Annotated, ClassVar
 
 from pydantic import ConfigDict, Field, TypeAdapter, ValidationError
 
-from cfl_cli.core.messages import quote
-from cfl_cli.core.quick import dataclass
-from cfl_cli.core.wording import option
+from cfl_cli.core.messages import option, quote
 from cfl_cli.errors import DataError, ResourceError
-from cfl_cli.trust.batch import JudgedBatch
-from cfl_cli.trust.detector import Course
+from cfl_cli.trust.drift import Course, JudgedBatch
 from cfl_cli.trust.intervals import Interval
 from cfl_cli.trust.report import ColumnReport
 

@@ -8,14 +8,13 @@ Rows that belong together, such as copies, are not independent: the sums of grou
 of rows. With groups of g alike, the interval is wider by √(Σg²/Σg).
 """
 
+from dataclasses import dataclass
 from typing import Self
 
 import numpy as np
 
-from cfl_cli.core.arrays import Floats, Ints, Mask
+from cfl_cli.core.arrays import Floats, Ints, Mask, sums_by
 from cfl_cli.core.exclusions import Mechanism
-from cfl_cli.core.groups import sums_by
-from cfl_cli.core.quick import dataclass
 
 NORMAL = 1.96  # standard errors to either side, for 95 %
 CLEARLY = 3.09 / NORMAL  # as many times as far, 1 in 1,000 is left to a side

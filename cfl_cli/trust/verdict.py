@@ -1,32 +1,136 @@
 """Which CFs can be trusted: the report of a run, from its estimate and its hidden cells."""
 
-from collections.abc import Collection, Mapping
+import platform
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import replace
+from importlib.metadata import PackageNotFoundError, version
 
 import numpy as np
 
+from cfl_cli.core.arrays import Floats, Ints
+from cfl_cli.core.dataset import LEAST_EXACT
+from cfl_cli.core.draws import hash_rows
 from cfl_cli.core.exclusions import Shares
+from cfl_cli.core.messages import STORED, count, option, quote
 from cfl_cli.core.parallel import Workers
-from cfl_cli.core.versions import versions
-from cfl_cli.estimators.interface import Estimate, Power
-from cfl_cli.steps.encode import Encoded
-from cfl_cli.trust.basis import EXACT_CELLS
-from cfl_cli.trust.calibration import Calibration
-from cfl_cli.trust.doubts import doubts
+from cfl_cli.encode.encode import Encoded
+from cfl_cli.methods.interface import Estimate, Power
 from cfl_cli.trust.facts import CalibratedFacts, ColumnFacts
-from cfl_cli.trust.heldout import HeldOut
+from cfl_cli.trust.heldout import BINS, Calibration, HeldOut, bins
 from cfl_cli.trust.intervals import Interval
+from cfl_cli.trust.recommendation import EXACT_CELLS
 from cfl_cli.trust.report import (
     SMALL_REDUCTION,
     ColumnReport,
     Confident,
+    Coverage,
     FittedMechanism,
     Report,
     SettingValue,
+    ValueShare,
     is_flagged,
 )
-from cfl_cli.trust.shares import THRESHOLDS, confidence_shares, coverage, value_shares
 from cfl_cli.trust.wrong_cells import most_wrong
+
+# How common a CF's values are, how sure its answers are, and how many a threshold would leave.
+#
+#     estimated(v) = mean confidence of v        ruled out(v) = share of the cells that rule v out
+#
+# Shares that are small may point at people: what is under 1 %, or fewer than ten rows, is None. Cells
+# with the exact mark, which rule out all but one value, are not counted among those that rule out.
+
+LEAST_SHARE = 0.01
+LEAST_ROWS = 10
+THRESHOLDS = tuple(percent / 100 for percent in range(50, 100, 5))  # of a confidence
+
+
+def value_shares(facts: ColumnFacts) -> tuple[ValueShare, ...]:
+    """Return how common each value of the domain is.
+
+    Where a schema does not list the domain, its values come from cells: of those, a rare one has no
+    label.
+    """
+    block, candidates = facts.block, facts.candidates
+    lists = ~candidates.all(axis=1)
+    if block.marked is not None:
+        lists &= ~block.marked
+    estimated = _common(facts.confidences.mean(axis=0), len(candidates))
+    ruled_out = _common((~candidates[lists]).sum(axis=0) / max(lists.sum(), 1), int(lists.sum()))
+    return tuple(
+        ValueShare(value if block.listed or (one, other) != (None, None) else None, one, other)
+        for value, one, other in zip(block.values, estimated, ruled_out, strict=True)
+    )
+
+
+def _common(shares: Floats, rows: int) -> list[float | None]:
+    """Return the shares of so many rows, None for the small ones."""
+    small = (shares < LEAST_SHARE) | (shares * rows < LEAST_ROWS)
+    return [None if few else share for few, share in zip(small, shares.tolist(), strict=True)]
+
+
+def confidence_shares(facts: ColumnFacts) -> tuple[float, ...]:
+    """Return the share of the answers in each tenth of confidence; exact cells are left aside."""
+    open_cells = facts.candidates.sum(axis=1) > 1
+    if not open_cells.any():
+        return ()
+    counts = np.bincount(bins(facts.answer_confidences[open_cells]), minlength=BINS)
+    return tuple((counts / counts.sum()).tolist())
+
+
+def coverage(facts: ColumnFacts, judged: HeldOut | None) -> tuple[Coverage, ...]:
+    """Return what each of the thresholds would leave; `judged` was asked for these first."""
+    confidences = facts.answer_confidences
+    shares = [float((confidences >= least).mean()) for least in THRESHOLDS]
+    accuracies = judged.confident_accuracies if judged else ()
+    return tuple(
+        Coverage(least, share, accuracies[place] if accuracies and share else None)
+        for place, (least, share) in enumerate(zip(THRESHOLDS, shares, strict=True))
+    )
+
+
+# Warnings about tables in which hidden cells make answers look better than they are.
+
+
+def doubts(
+    encoded: Encoded, hidden: Ints | None, *, k: int, always_second_round: bool
+) -> Iterator[str]:
+    """Yield a sentence for each reason to doubt what hidden cells show.
+
+    `hidden` are the rows whose cells were hidden; None: none were. `always_second_round` says that
+    every CF takes the graph's second round, whatever hidden cells favor; `k` is its number of
+    neighbors.
+    """
+    for block in encoded.blocks:
+        if hidden is not None and block.marked_at_random:
+            exact = 0 if block.marked is None else int(block.marked[hidden].sum())
+            if exact < LEAST_EXACT:
+                yield (
+                    f"column {quote(block.name)}: {count(exact, 'exact cell')} of it were hidden, "
+                    f"and `exact_cells: random` counts from {LEAST_EXACT} on"
+                )
+        if block.rates is not None and not block.mechanism.distinguishes_values:
+            yield (
+                f"column {quote(block.name)}: cells of its mechanism do not distinguish the "
+                "values, so its accuracy cannot be estimated"
+            )
+    few = few_distinct(encoded.features, k=k) if always_second_round else None
+    if few is not None:
+        choices = [0] if hidden is None else ["auto", 0]
+        instead = ", or ".join(option("gamma", choice, to=STORED) for choice in choices)
+        yield (
+            f"only {few:,} rows are distinct by their OFs, and then a second round often does "
+            f"harm that hidden cells do not show: try {instead}"
+        )
+
+
+def few_distinct(features: Floats, *, k: int) -> int | None:
+    """Return how many rows are distinct by their OFs, if they are few; None: they are not.
+
+    They are few where the rows of the same OFs are, on average, more than a row has neighbors.
+    """
+    distinct = len(np.unique(hash_rows(features)))
+    return distinct if len(features) > k * distinct else None
+
 
 LEAST_REDUCTION = 0.25  # of the entropy, below which it is small
 SUSPECT = 0.01  # of what the neighbors say, left to a cell's candidates
@@ -179,3 +283,19 @@ def _confident(facts: ColumnFacts, judged: HeldOut | None, min_confidence: float
 def _commonest_share(shares: Shares) -> Interval:
     place = int(shares.values.argmax())
     return Interval.around(float(shares.values[place]), float(shares.errors[place])).as_share
+
+
+# Which versions an answer was made with: those of Python and of what decides its digits.
+
+DECIDING = ("numpy", "scipy", "osqp", "lightgbm", "polars", "pyarrow")
+
+
+def versions() -> dict[str, str]:
+    """Return the version of each by its name."""
+    found = {"python": platform.python_version()}
+    for package in DECIDING:
+        try:
+            found[package] = version(package)
+        except PackageNotFoundError:  # put on the path by other means than an installer
+            found[package] = "unknown"
+    return found

@@ -10,7 +10,7 @@ import pytest
 from builders import models
 
 from benchmarks.models.mutations import mutants
-from cfl_cli.models import safe_file
+from cfl_cli.models import file
 
 ROOT = Path(__file__).parents[2]
 
@@ -98,4 +98,4 @@ def test_a_mutant_with_a_right_checksum_reaches_those_who_know_its_meaning(path)
     kept = [one for one in mutants(path.read_bytes(), most=30) if one.kind == "arrays' values"]
     for mutant in kept:
         path.write_bytes(mutant.data)
-        assert safe_file.read(path).arrays
+        assert file.read(path).arrays

@@ -16,8 +16,8 @@ from benchmarks.models.drift import (
     stable,
     stable_losses,
 )
-from cfl_cli.estimators.interface import answer_by
-from cfl_cli.trust.detector import BatchEvidence, Course
+from cfl_cli.methods.interface import answer_by
+from cfl_cli.trust.drift import BatchEvidence, Course
 
 
 class Oracle:

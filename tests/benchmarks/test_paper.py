@@ -27,8 +27,8 @@ from benchmarks.paper.scores import any_candidate, score
 from benchmarks.paper.store import Answers, Store, UnfitError, whole
 from benchmarks.paper.summary import Row, Summary, verdict
 from cfl_cli import Schema
-from cfl_cli.estimators import boost_objective, net
-from cfl_cli.steps.encode import encode
+from cfl_cli.encode.encode import encode
+from cfl_cli.methods import boost, net
 
 SHARED = Path(__file__).parents[3] / "shared"
 MACHINE = {"python": "3", "versions": {"cfl-cli": "1"}, "sources": "abc", "recipe": "def"}
@@ -324,7 +324,7 @@ def less():
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(plan, "CLASSIFIERS", ("LR", "AdaBoost trees"))
         patch.setattr(net, "STEPS", 30)
-        patch.setattr(boost_objective, "MOST_ROUNDS", 20)
+        patch.setattr(boost, "MOST_ROUNDS", 20)
         yield patch
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from benchmarks import measure, plain, plan, show, tables, tasks
 from benchmarks.results import Results, exponent
-from cfl_cli.jobs.prepare import run
+from cfl_cli.run.prepare import run
 from cfl_cli.schema.model import Schema
 
 MACHINE = {

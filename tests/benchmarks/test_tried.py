@@ -14,7 +14,7 @@ from benchmarks.tried.page import page
 from benchmarks.tried.results import Results, Run
 from benchmarks.tried.variants import VARIANTS, Variant
 from cfl_cli.core.settings import Settings
-from cfl_cli.estimators import auto, boost, boost_objective, net
+from cfl_cli.methods import auto, boost, net
 
 DOCS = ROOT / "docs"
 
@@ -22,7 +22,7 @@ DOCS = ROOT / "docs"
 @pytest.fixture
 def hurried(monkeypatch):
     monkeypatch.setattr(net, "STEPS", 30)
-    monkeypatch.setattr(boost_objective, "MOST_ROUNDS", 20)
+    monkeypatch.setattr(boost, "MOST_ROUNDS", 20)
 
 
 @pytest.fixture

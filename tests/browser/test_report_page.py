@@ -21,10 +21,12 @@ from builders.web_reports import (
     unmeasured,
 )
 
-from cfl_cli.cli.show import explain, risk
-from cfl_cli.cli.show.web import sections
-from cfl_cli.cli.show.web.names import visible
-from cfl_cli.cli.show.web.report import fragment, history_page, page
+from cfl_cli.cli.pages.web import sections
+from cfl_cli.cli.pages.web.report import fragment, history_page
+from cfl_cli.cli.pages.web.report import page as page_report
+from cfl_cli.cli.pages.web.sections import visible
+from cfl_cli.commands.explain import page
+from cfl_cli.commands.risk import page as risk
 
 FOUR = full_report(full_column(audit=AUDITED), poor(), unknown(), unmeasured())
 # So many that a row has lines to be cut between.
@@ -58,15 +60,15 @@ def pages(tmp_path_factory):
     """Files by name."""
     folder = tmp_path_factory.mktemp("pages")
     made = {
-        "four": page(FOUR, batches=history().lines),
-        "twenty": page(several(20)),
-        "hostile": page(hostile()),
+        "four": page_report(FOUR, batches=history().lines),
+        "twenty": page_report(several(20)),
+        "hostile": page_report(hostile()),
         "history": history_page(history()),
-        "wide": page(several(1, 200)),
-        "explained": sections.page(explain.page(explained())),
+        "wide": page_report(several(1, 200)),
+        "explained": sections.page(page.page(explained())),
         "risk": sections.page(risk.page(risked())),
-        "single": page(full_report(full_column(parts=()))),
-        "long": page(full_report(*(column(f"cf_{n}", flags=FLAGS) for n in range(1, 31)))),
+        "single": page_report(full_report(full_column(parts=()))),
+        "long": page_report(full_report(*(column(f"cf_{n}", flags=FLAGS) for n in range(1, 31)))),
     }
     for name, text in made.items():
         (folder / f"{name}.html").write_text(text, encoding="utf-8", newline="\n")
@@ -323,7 +325,7 @@ def test_a_notebook_shows_two_reports_without_styles(browser, tmp_path):
 
 @pytest.mark.slow
 def test_a_hundred_cfs_of_200_values_are_made_and_loaded_in_time(browser, tmp_path):
-    text = page(several(100, 200))
+    text = page_report(several(100, 200))
     assert len(text.encode()) < 5_000_000
     file = tmp_path / "hundred.html"
     file.write_text(text, encoding="utf-8")

@@ -5,7 +5,7 @@ from dataclasses import replace
 import polars as pl
 from builders.reports import column, report
 
-from cfl_cli.jobs import audit
+from cfl_cli.commands.audit import job as audit
 from cfl_cli.schema.model import Schema
 from cfl_cli.trust.intervals import Interval
 

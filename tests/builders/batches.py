@@ -2,12 +2,12 @@
 
 import numpy as np
 
+from cfl_cli.core.arrays import Fallback, posterior
 from cfl_cli.core.exclusions import Mechanism
-from cfl_cli.core.posterior import Fallback, posterior
-from cfl_cli.estimators.interface import Estimate, Hidden, Origin
-from cfl_cli.steps.encode import Block, Encoded
+from cfl_cli.encode.encode import Block, Encoded
+from cfl_cli.methods.interface import Estimate, Hidden, Origin
 from cfl_cli.trust import verdict
-from cfl_cli.trust.batch import Counts, judge_batch, reference_of
+from cfl_cli.trust.drift import Counts, judge_batch, reference_of
 from cfl_cli.trust.report import Batch
 
 SHARPNESS = {"sure": 0.1, "weak": 5.0}  # of the CFs' priors: the smaller, the surer

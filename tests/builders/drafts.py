@@ -4,7 +4,7 @@ import random
 
 import polars as pl
 
-from cfl_cli.schema.draft import draft
+from cfl_cli.commands.init.draft import draft_schema
 from cfl_cli.schema.model import Schema
 
 ROWS = 240
@@ -28,7 +28,7 @@ class Drafted:
         of = [str(number % 89 + 7) for number in range(len(cells))]
         table = {name: cells, "of": of, "cf": some(BRANDS, rows=len(cells))}
         table |= {f"other {number}": other for number, other in enumerate(others)}
-        self.text = draft(pl.DataFrame(table), cfs=["cf"], ignored=[], file=file)
+        self.text = draft_schema(pl.DataFrame(table), cfs=["cf"], ignored=[], file=file)
         self.schema = Schema.parse(self.text)
         self.column = self.schema.columns[name]
         lines = self.text.splitlines()
@@ -39,5 +39,5 @@ class Drafted:
 
 def cf(cells):
     table = pl.DataFrame({"of": [str(n % 89 + 7) for n in range(len(cells))], "it": cells})
-    text = draft(table, cfs=["it"], ignored=[])
+    text = draft_schema(table, cfs=["it"], ignored=[])
     return Schema.parse(text).columns["it"], text.splitlines()[-1]

@@ -11,8 +11,8 @@ from time import sleep
 import numpy as np
 from builders.kernels import Counted
 
-from cfl_cli.core.run_settings import RunSettings
-from cfl_cli.engines.opened import open_engine
+from cfl_cli.core.settings import RunSettings
+from cfl_cli.large.engine import open_engine
 
 ROWS, AT_ONCE = 400, 10
 

@@ -3,11 +3,9 @@
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-from cfl_cli.core.parallel import Workers, slices
-from cfl_cli.core.portable import Portable, shifted
-from cfl_cli.engines.parcels import seal
-from cfl_cli.engines.remembered import Remembered
-from cfl_cli.engines.stored import Task, Threads
+from cfl_cli.cluster.workers import Remembered, seal
+from cfl_cli.core.parallel import Portable, Workers, shifted, slices
+from cfl_cli.large.stored import Task, Threads
 
 
 class ByParcels(Threads):

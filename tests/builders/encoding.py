@@ -3,9 +3,9 @@
 import polars as pl
 import pytest
 
+from cfl_cli.encode.encode import encode
 from cfl_cli.errors import DataError
 from cfl_cli.schema.model import Complementary, Ordinary, Schema
-from cfl_cli.steps.encode import encode
 
 NUMERIC = Ordinary(type="numeric")
 ABC = Complementary(values=["a", "b", "c"])

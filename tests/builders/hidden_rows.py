@@ -6,8 +6,7 @@ import numpy as np
 from builders.cells import in_full, skewed
 
 from cfl_cli.core.exclusions import Mechanism
-from cfl_cli.trust.heldout import judge
-from cfl_cli.trust.hidden_cells import HiddenCells
+from cfl_cli.trust.heldout import HiddenCells, judge
 from cfl_cli.trust.intervals import Interval
 
 

@@ -5,7 +5,7 @@ from contextlib import contextmanager
 
 import pytest
 
-from cfl_cli.engines import stored
+from cfl_cli.large import stored
 
 
 class Killed(BaseException):

@@ -2,12 +2,12 @@
 
 import numpy as np
 
+from cfl_cli.core.arrays import log_scores
+from cfl_cli.core.dataset import Known
 from cfl_cli.core.exclusions import Mechanism
-from cfl_cli.core.known import Known
-from cfl_cli.core.log_score import log_scores
 from cfl_cli.core.parallel import Workers
 from cfl_cli.core.settings import Settings
-from cfl_cli.estimators import load
+from cfl_cli.methods import load
 
 
 def follow(features, sizes):

@@ -7,7 +7,7 @@ from builders.known import known_of
 
 from cfl_cli.core.exclusions import Mechanism
 from cfl_cli.core.state import State
-from cfl_cli.estimators.interface import Layout
+from cfl_cli.methods.interface import Layout
 
 FIELDS = ("priors", "confidences", "fell_back", "mass")
 LARGE = 1e38

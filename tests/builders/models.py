@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 
 from cfl_cli.core.state import State
-from cfl_cli.models.content import Content
+from cfl_cli.models import Content
 
 SCHEMA = "version: 1\ncolumns:\n  job: {role: complementary, values: [a, b, é]}\n"
 

@@ -2,7 +2,7 @@
 
 from hypothesis import strategies as st
 
-from cfl_cli.trust.calibration import Bin, Calibration
+from cfl_cli.trust.heldout import Bin, Calibration
 from cfl_cli.trust.intervals import Interval
 from cfl_cli.trust.report import ColumnReport, Confident, Report
 

@@ -2,7 +2,7 @@
 
 import polars as pl
 
-from cfl_cli.jobs.diagnostics import KINDS
+from cfl_cli.run.diagnostics import KINDS
 
 
 def diagnostics(*cells):

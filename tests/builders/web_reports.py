@@ -8,16 +8,14 @@ from builders.reports import column
 from builders.tables import table
 
 from cfl_cli import Schema, impute
-from cfl_cli.estimators.interface import Part, Tried
-from cfl_cli.jobs.otherwise import Otherwise
-from cfl_cli.jobs.risk import ColumnRisk, FeatureRisk, Risk
+from cfl_cli.commands.risk.job import ColumnRisk, FeatureRisk, Otherwise, Risk
+from cfl_cli.methods.interface import Part, Tried
 from cfl_cli.schema.model import Complementary, Ordinary
-from cfl_cli.trust.audit import Audit
-from cfl_cli.trust.calibration import Bin, Calibration
-from cfl_cli.trust.detector import Course
+from cfl_cli.trust.drift import Course
+from cfl_cli.trust.heldout import Bin, Calibration
 from cfl_cli.trust.history import CfLine, History, Line
 from cfl_cli.trust.intervals import Interval
-from cfl_cli.trust.report import Coverage, Report, Sources, ValueShare
+from cfl_cli.trust.report import Audit, Coverage, Report, Sources, ValueShare
 
 SHA = "0123456789abcdef" * 4
 STEPS = (1, 2, 5, 10, 20, 50, 100)

@@ -8,7 +8,7 @@ import sys
 import pytest
 from builders.command_line import cfl
 
-from cfl_cli.cli import completion
+from cfl_cli.cli import app
 
 
 def completed(line, shell="bash"):
@@ -88,7 +88,7 @@ def test_zsh_completes_at_the_first_tab_when_it_loads_the_script(tmp_path):
     # What zsh loads as the function `_cfl` must complete then, and again at the next Tab.
     if shutil.which("zsh") is None:
         pytest.skip("zsh is not installed")
-    (tmp_path / "_cfl").write_text(completion.ZSH)
+    (tmp_path / "_cfl").write_text(app.ZSH)
     line = (
         f"fpath=({tmp_path}); autoload -U _cfl; words=(cfl im); CURRENT=2; "
         "cfl() { print -r -- 'print asked'; }; env() { cfl; }; compdef() { print registered; }; "

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 from builders.command_line import cfl, impute
 
-from cfl_cli.cli.verified import check_pair, verify
+from cfl_cli.commands.report.work import check_pair, verify
 from cfl_cli.errors import CflError
 from cfl_cli.tables import frames
 from cfl_cli.tables import table as tables

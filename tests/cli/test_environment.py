@@ -5,9 +5,8 @@ import json
 import pytest
 from builders.command_line import cfl, impute, refused
 
-from cfl_cli.cli.given import settings_of
-from cfl_cli.core.kinds import FileName
-from cfl_cli.core.settings import SETTINGS
+from cfl_cli.cli.options import settings_of
+from cfl_cli.core.settings import SETTINGS, FileName
 
 
 def settings(folder):

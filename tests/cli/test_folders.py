@@ -13,7 +13,7 @@ import polars as pl
 import pytest
 from builders.command_line import SCHEMA, cfl, impute
 
-from cfl_cli.tables import staged_folder
+from cfl_cli.tables import folders
 
 ROWS = 60
 HEIGHTS = [25, 0, 20, 15]  # of the parts
@@ -228,7 +228,7 @@ def test_a_disk_that_fails_leaves_nothing(folder, monkeypatch, call):
     if call == "rename":
         monkeypatch.setattr(Path, "rename", fail)
     else:
-        monkeypatch.setattr(staged_folder.os, "fsync", fail)
+        monkeypatch.setattr(folders.os, "fsync", fail)
     found = impute(data="data", out="out/")
     assert found.exit_code == 4
     assert "cannot be written: No space left on device" in found.stderr

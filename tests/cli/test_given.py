@@ -7,11 +7,10 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
-from cfl_cli.cli import commands
-from cfl_cli.cli.given import default_of, given, settings_of, takes
-from cfl_cli.cli.options import Columns, described
+from cfl_cli import commands
+from cfl_cli.cli.options import Columns, default_of, described, given, settings_of, takes
 from cfl_cli.core import settings
-from cfl_cli.core.kinds import Bounds, Number, Switch, Whole
+from cfl_cli.core.settings import Bounds, Number, Switch, Whole
 from cfl_cli.errors import UsageError
 
 DOORS = described("doors", Whole(Bounds(least=1)), "How many doors.", panel="method", default=2)

@@ -9,9 +9,9 @@ import polars as pl
 import pytest
 from builders.command_line import cfl
 
-from cfl_cli.cli.commands import COMMANDS
-from cfl_cli.cli.given import settings_of
 from cfl_cli.cli.help import ENVIRONMENT, Entry, Page, as_text
+from cfl_cli.cli.options import settings_of
+from cfl_cli.commands import COMMANDS
 from cfl_cli.core.settings import Settings
 
 
@@ -112,7 +112,7 @@ def test_help_loads_nothing_heavy(arguments):
 
 def test_only_the_command_that_is_asked_for_is_loaded():
     loaded = {name for name in loaded_by("impute", "--help") if ".cli.commands." in name}
-    assert loaded == {"cfl_cli.cli.commands.impute"}
+    assert loaded == {"cfl_cli.commands.impute"}
 
 
 @pytest.fixture
@@ -138,14 +138,14 @@ def test_a_small_table_is_imputed_without_what_only_large_ones_need(small, suffi
     slow = {"osqp", "jinja2", "lightgbm", "pandas", "rich", "pyarrow.compute", "scipy.optimize"}
     assert not {*slow, "scipy.linalg", "scipy.sparse.csgraph", "numba", "dask"} & loaded
     assert not {"numpy.f2py.f2py2e", "unittest"} & loaded  # of `from numpy import *` in scipy
-    assert not {f"cfl_cli.jobs.{name}" for name in ("explain", "batch", "impute_stored")} & loaded
+    assert not {f"cfl_cli.run.{name}" for name in ("explain", "batch", "impute_stored")} & loaded
 
 
 def test_a_small_table_that_is_right_is_imputed_without_what_explains_problems(small):
     loaded = loaded_by(*small, "--method", "graph")
-    assert "cfl_cli.steps.ordinary" in loaded
-    causes = {f"cfl_cli.steps.{name}causes" for name in ("", "cf_", "number_", "type_")}
-    assert not {*causes, "cfl_cli.models.content", "cfl_cli.engines.stored"} & loaded
+    assert "cfl_cli.encode.columns" in loaded
+    causes = {f"cfl_cli.encode.{name}causes" for name in ("", "cf_", "number_", "type_")}
+    assert not {*causes, "cfl_cli.models", "cfl_cli.large.stored"} & loaded
 
 
 def test_boosting_does_not_load_what_lightgbm_could_be_used_with(small):

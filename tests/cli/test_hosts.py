@@ -7,8 +7,8 @@ from builders.command_line import cfl
 from builders.hosts import hosts_elsewhere
 from builders.tables import SCHEMA, table
 
-from cfl_cli.estimators import graph, graph_rounds
-from cfl_cli.steps import flow, near
+from cfl_cli.methods import graph
+from cfl_cli.methods.graph import neighbors, propagate
 
 pytest.importorskip("distributed")
 pytestmark = pytest.mark.slow  # processes start, and every step takes messages
@@ -23,9 +23,9 @@ def started(tmp_path_factory):
 @pytest.fixture
 def address(started, monkeypatch):
     """Go where the workers see nothing; even few rows are searched and laid out as many are."""
-    monkeypatch.setattr(near, "DENSE_POINTS", 50)
-    monkeypatch.setattr(flow, "SMALL", 100)
-    for module in (graph, graph_rounds):  # steps that hidden cells choose are else up to 400
+    monkeypatch.setattr(neighbors, "DENSE_POINTS", 50)
+    monkeypatch.setattr(propagate, "SMALL", 100)
+    for module in (graph, graph):  # steps that hidden cells choose are else up to 400
         monkeypatch.setattr(module, "most_steps", lambda *_: 12)
     monkeypatch.chdir(started.hidden)
     table(300).write_csv("data.csv")

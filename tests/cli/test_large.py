@@ -12,11 +12,11 @@ import pytest
 from builders.killed import Killed, dying
 
 import cfl_cli
-from cfl_cli.cli import imputes
-from cfl_cli.engines import stored
+from cfl_cli.commands.impute import work as imputes
 from cfl_cli.errors import UsageError
-from cfl_cli.steps import flow, near, propagate
-from cfl_cli.steps.walk_kernels import Step
+from cfl_cli.large import stored
+from cfl_cli.methods.graph import neighbors, propagate
+from cfl_cli.methods.graph.propagate import Step
 from tests.builders.command_line import impute
 
 SCHEMA = """\
@@ -38,8 +38,8 @@ settings: {k: 5, iterations: 12}
 def table(tmp_path, monkeypatch):
     """Write a table of three groups, in CSV and Parquet; even so few rows are searched by lists."""
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(near, "DENSE_POINTS", 50)
-    monkeypatch.setattr(flow, "SMALL", 100)
+    monkeypatch.setattr(neighbors, "DENSE_POINTS", 50)
+    monkeypatch.setattr(propagate, "SMALL", 100)
     rng = np.random.default_rng(0)
     n = 400
     group = rng.integers(0, 3, n)
@@ -86,8 +86,8 @@ def test_rows_that_go_through_in_blocks_give_the_same_bytes(table, monkeypatch, 
 
 def test_small_blocks_and_slices_change_no_byte(table, monkeypatch):
     whole = run("whole.parquet", "--folds", "0")
-    monkeypatch.setattr("cfl_cli.jobs.impute_stored.ROWS_AT_ONCE", 7)
-    monkeypatch.setattr(near, "AT_ONCE", 9)
+    monkeypatch.setattr("cfl_cli.run.impute.ROWS_AT_ONCE", 7)
+    monkeypatch.setattr(neighbors, "AT_ONCE", 9)
     monkeypatch.setattr(propagate, "CELLS_AT_ONCE", 70)
     monkeypatch.setattr(stored, "TASK_ROWS", 130)
     assert run("blocks.parquet", "--folds", "0", "--run-dir", "run") == whole
@@ -250,7 +250,7 @@ def test_a_damaged_byte_of_a_stage_that_is_marked_as_done_is_noticed(table, monk
 
     given = ("--folds", "0", "--gamma", "0", "--run-dir", "run", "--resume")
     with monkeypatch.context() as patch:
-        patch.setattr(stored, "run_task", partial(die_in, flow.LayOut))
+        patch.setattr(stored, "run_task", partial(die_in, propagate.LayOut))
         with pytest.raises(Killed):
             run("out.parquet", *given)
         (damaged,) = Path("run").glob(f"**/{name}.npy")

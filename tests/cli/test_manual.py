@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from cfl_cli.cli import manual
-from cfl_cli.cli.commands import COMMANDS
+from cfl_cli.commands import COMMANDS
 from cfl_cli.core.settings import SETTINGS
 
 DOCS = Path(__file__).parents[2] / "docs"

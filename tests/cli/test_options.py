@@ -12,7 +12,7 @@ from cfl_cli.cli.options import (
     Text,
     variant,
 )
-from cfl_cli.cli.show import RENDERERS
+from cfl_cli.cli.pages import RENDERERS
 from cfl_cli.tables.formats import FORMATS
 
 

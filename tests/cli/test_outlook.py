@@ -1,7 +1,7 @@
 import pytest
 
-from cfl_cli.cli.outlook import Outlook
-from cfl_cli.core.stages import Expected, Stage, Work
+from cfl_cli.cli.progress import Outlook
+from cfl_cli.core.progress import Expected, Stage, Work
 
 FIND, WEIGH = Stage("one: neighbors", Work.NEIGHBORS), Stage("one: weights", Work.WEIGHTS)
 AGAIN, JUDGE = Stage("two: neighbors", Work.NEIGHBORS), Stage("judge", Work.JUDGE)

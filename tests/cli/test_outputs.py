@@ -182,7 +182,7 @@ def test_a_disk_with_room_for_a_part_is_full(tmp_path, monkeypatch):
 
 def test_every_directory_is_tried_and_the_file_named(tmp_path, monkeypatch):
     tried = []
-    monkeypatch.setattr("cfl_cli.tables.trial.try_to_write", tried.append)
+    monkeypatch.setattr("cfl_cli.tables.files.try_to_write", tried.append)
     (tmp_path / "models").mkdir()
     targets = [tmp_path / name for name in ("o.csv", "o.json", "models/m.cfl")]
     outputs.check_targets(targets, sources=[], overwrite=False)

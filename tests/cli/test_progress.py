@@ -7,8 +7,7 @@ import pytest
 
 from cfl_cli.cli.log import Log
 from cfl_cli.cli.progress import Display
-from cfl_cli.core.stages import Expected, Stage, Work
-from cfl_cli.core.team import Team
+from cfl_cli.core.progress import Expected, Stage, Team, Work
 
 FIND = Stage("round 1: neighbors", Work.NEIGHBORS, "round 1, finding neighbors")
 JUDGE = Stage("judge", Work.JUDGE, "judging the answers")

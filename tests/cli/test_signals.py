@@ -8,7 +8,7 @@ import time
 import polars as pl
 import pytest
 
-from cfl_cli.tables.place import Place
+from cfl_cli.tables.formats import Place
 from cfl_cli.tables.table_writer import write
 
 LATER = pytest.mark.slow

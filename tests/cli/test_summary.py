@@ -4,8 +4,7 @@ from pathlib import Path
 
 from builders.reports import column, report
 
-from cfl_cli.cli.outputs import Outputs
-from cfl_cli.cli.summary import note_rejects, summarise
+from cfl_cli.cli.outputs import Outputs, note_rejects, summarise
 from cfl_cli.tables.table import Place
 
 

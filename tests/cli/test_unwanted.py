@@ -5,7 +5,7 @@ from types import ModuleType
 
 import pytest
 
-from cfl_cli.cli.unwanted import Unwanted
+from cfl_cli.cli.start import Unwanted
 
 
 def test_a_package_that_nobody_needs_is_not_found():

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from builders.command_line import ROWS, SCHEMA, cfl, impute, refused
 
-from cfl_cli.cli import imputes
 from cfl_cli.cli.inputs import read_table
+from cfl_cli.commands.impute import work
 from cfl_cli.schema.model import Schema
 from cfl_cli.tables.table import Place
 
@@ -57,7 +57,7 @@ def test_blocks_and_the_whole_table_give_the_same_bytes(folder, monkeypatch):
     messy()
     Path("schema.yml").write_text(NAMELESS)
     assert impute().exit_code == 0
-    monkeypatch.setattr(imputes, "LARGE", 1)
+    monkeypatch.setattr(work, "LARGE", 1)
     assert impute(out="out2.csv").exit_code == 0
     assert Path("out.csv").read_bytes() == Path("out2.csv").read_bytes()
 

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from cfl_cli.cli.within_limits import lacks_memory
-from cfl_cli.core.control_groups import own_groups
+from cfl_cli.cli.start import lacks_memory
+from cfl_cli.core.process import own_groups
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="limits are Linux's")
 

@@ -1,16 +1,7 @@
 import numpy as np
 import pytest
 
-from cfl_cli.core.blocks import (
-    best,
-    columns,
-    entropies,
-    normalise,
-    sizes,
-    spread,
-    start,
-    totals,
-)
+from cfl_cli.core.arrays import best, columns, entropies, normalise, sizes, spread, start, totals
 
 BLOCKS = np.array([0, 3])
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.optimize import brentq, minimize_scalar
 
-from cfl_cli.core.brent import least, root
+from cfl_cli.trust.powers import least, root
 
 VALLEYS = {
     "a parabola": lambda x: (x - 0.3) ** 2,

@@ -6,9 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from cfl_cli.core import budget
-from cfl_cli.core.budget import allowance, available, limit_of, peak_mb
-from cfl_cli.core.control_groups import Group
+from cfl_cli.core import process
+from cfl_cli.core.process import Group, allowance, available, limit_of, peak_mb
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="not known there")
 
@@ -16,8 +15,8 @@ pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="not known there
 @pytest.fixture
 def unlimited(monkeypatch):
     """Take all limits away that the tests may run under."""
-    monkeypatch.setattr(budget, "own_groups", list)
-    monkeypatch.setattr(budget, "limit_of", lambda _: None)
+    monkeypatch.setattr(process, "own_groups", list)
+    monkeypatch.setattr(process, "limit_of", lambda _: None)
 
 
 @pytest.fixture
@@ -41,7 +40,7 @@ def test_available_memory_is_what_the_system_counts_in_bytes():
 
 @pytest.mark.usefixtures("unlimited")
 def test_a_container_allows_less_than_the_machine(monkeypatch, group):
-    monkeypatch.setattr(budget, "own_groups", lambda: [group])
+    monkeypatch.setattr(process, "own_groups", lambda: [group])
     assert (available(), allowance().whose) == (10**9, "its container or control group")
 
 
@@ -51,7 +50,7 @@ def test_what_others_of_the_group_hold_is_not_available(monkeypatch, group):
     status = Path("/proc/self/status").read_text().splitlines()
     [own] = [1024 * int(line.split()[1]) for line in status if line.startswith("RssAnon")]
     (group.folder / "memory.stat").write_text(f"anon {own + 300_000_000}\nfile 900000000\n")
-    monkeypatch.setattr(budget, "own_groups", lambda: [group])
+    monkeypatch.setattr(process, "own_groups", lambda: [group])
     assert available() == pytest.approx(700_000_000, abs=50_000_000)
     assert allowance().limit == 10**9
 
@@ -59,7 +58,7 @@ def test_what_others_of_the_group_hold_is_not_available(monkeypatch, group):
 @pytest.mark.parametrize(("name", "whose"), [("RLIMIT_AS", "-v"), ("RLIMIT_DATA", "-d")])
 @pytest.mark.usefixtures("unlimited")
 def test_a_process_that_may_use_less_has_less(monkeypatch, name, whose):
-    monkeypatch.setattr(budget, "limit_of", {name: 1 << 31}.get)
+    monkeypatch.setattr(process, "limit_of", {name: 1 << 31}.get)
     found = allowance()
     assert found.whose == f"ulimit {whose}"
     assert found.limit == 1 << 31
@@ -93,7 +92,7 @@ def test_the_peak_is_not_known_where_nothing_counts_it(monkeypatch):
         return original(name, *args, **kwargs)
 
     monkeypatch.setattr(builtins, "__import__", without_resource)
-    monkeypatch.setattr(budget, "PROC", Path("nowhere"))
+    monkeypatch.setattr(process, "PROC", Path("nowhere"))
     assert peak_mb() is None
     assert limit_of("RLIMIT_AS") is None
     assert available() > 0

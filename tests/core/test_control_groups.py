@@ -2,7 +2,7 @@
 
 import pytest
 
-from cfl_cli.core.control_groups import own_groups
+from cfl_cli.core.process import own_groups
 
 
 @pytest.fixture

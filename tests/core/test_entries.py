@@ -5,8 +5,11 @@ from typing import ClassVar
 
 import pytest
 
-from cfl_cli.core.entries import (
+from cfl_cli.core.settings import (
+    COUNT,
     EVERY_COMMAND,
+    SHARE,
+    FileName,
     Flaw,
     SettingsTable,
     entries,
@@ -14,7 +17,6 @@ from cfl_cli.core.entries import (
     raise_flaws,
     read_given,
 )
-from cfl_cli.core.kinds import COUNT, SHARE, FileName
 from cfl_cli.errors import SchemaError, UsageError
 
 

@@ -4,7 +4,7 @@ import numpy as np
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
-from cfl_cli.core.groups import components, halves, linked, ranks, sums_by
+from cfl_cli.core.arrays import components, halves, linked, ranks, sums_by
 
 
 def test_groups_are_counted_in_the_order_in_which_they_first_appear():

@@ -6,7 +6,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from cfl_cli.core.kinds import (
+from cfl_cli.core.settings import (
     AUTO,
     COUNT,
     SHARE,

@@ -2,8 +2,8 @@ import numpy as np
 from builders.cells import probability, skewed
 from builders.known import table
 
+from cfl_cli.core.dataset import Known, all_but
 from cfl_cli.core.exclusions import Mechanism
-from cfl_cli.core.known import Known, all_but
 
 
 def small():

@@ -3,7 +3,7 @@ from math import log
 import numpy as np
 import pytest
 
-from cfl_cli.core.log_score import LEAST_MASS, log_of_mass, log_scores
+from cfl_cli.core.arrays import LEAST_MASS, log_of_mass, log_scores
 
 BLOCKS = np.array([0, 3])
 

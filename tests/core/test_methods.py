@@ -6,17 +6,17 @@ import numpy as np
 import pytest
 from builders.known import run, table
 
-from cfl_cli import estimators
+from cfl_cli import methods
 from cfl_cli.core.draws import folds
-from cfl_cli.core.methods import METHODS
-from cfl_cli.estimators import boost_objective, net
+from cfl_cli.core.settings import METHODS
+from cfl_cli.methods import boost, net
 
 ANY = pytest.mark.parametrize("name", METHODS)
 
 
 def test_every_estimator_has_its_traits_and_every_trait_its_estimator():
-    modules = {module.name for module in iter_modules(estimators.__path__)}
-    loaded = {name: estimators.load(name) for name in modules}
+    modules = {module.name for module in iter_modules(methods.__path__)}
+    loaded = {name: methods.load(name) for name in modules}
     has_both = {
         name
         for name, module in loaded.items()
@@ -35,7 +35,7 @@ def test_a_method_is_listed_by_its_own_name_and_says_what_it_is(name):
 @ANY
 def test_methods_that_need_neighbors_fail_on_a_table_of_k_rows_and_others_do_not(name, monkeypatch):
     monkeypatch.setattr(net, "STEPS", 24)
-    monkeypatch.setattr(boost_objective, "MOST_ROUNDS", 4)
+    monkeypatch.setattr(boost, "MOST_ROUNDS", 4)
     known, _ = table(0, 6)
     dealt = folds(6, 2, seed=0)
     if METHODS[name].needs_neighbors:
@@ -58,7 +58,7 @@ def test_methods_that_need_hidden_rows_fail_without_and_others_do_not(name):
 @ANY
 def test_a_second_round_is_taken_where_the_traits_say_so(name, monkeypatch):
     monkeypatch.setattr(net, "STEPS", 24)
-    monkeypatch.setattr(boost_objective, "MOST_ROUNDS", 4)
+    monkeypatch.setattr(boost, "MOST_ROUNDS", 4)
     known, _ = table(0, 30)
     steps = run(name, known, folds=folds(30, 2, seed=0), gamma=0.25).steps
     assert not METHODS[name].second_round or len(steps) == 2
@@ -68,7 +68,7 @@ def test_a_second_round_is_taken_where_the_traits_say_so(name, monkeypatch):
 
 def test_the_traits_load_nothing_heavy():
     loaded = subprocess.run(
-        [sys.executable, "-c", "import sys, cfl_cli.core.methods; print(*sys.modules)"],
+        [sys.executable, "-c", "import sys, cfl_cli.core.settings; print(*sys.modules)"],
         capture_output=True,
         text=True,
         check=True,

@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cfl_cli.core.portable import Own, leaned_on, shifted
+from cfl_cli.core.parallel import Own, leaned_on, shifted
 
 
 def test_rows_beyond_a_slice_are_numbered_after_it():

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from cfl_cli.core.posterior import Fallback, most_confident, posterior
+from cfl_cli.core.arrays import Fallback, most_confident, posterior
 
 BLOCKS = np.array([0, 2])
 COLUMNS = (slice(0, 2), slice(2, 5))

@@ -4,8 +4,7 @@ from dataclasses import FrozenInstanceError, fields
 
 import pytest
 
-from cfl_cli.core.kinds import AUTO
-from cfl_cli.core.settings import SETTINGS, RunSettings, Settings, override, read
+from cfl_cli.core.settings import AUTO, SETTINGS, RunSettings, Settings, override, read
 from cfl_cli.errors import SchemaError, UsageError
 from cfl_cli.schema.model import Schema
 

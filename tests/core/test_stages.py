@@ -1,6 +1,6 @@
 import pytest
 
-from cfl_cli.core.stages import Expected, Growth, Stage, Stages, Work, announce, forecast
+from cfl_cli.core.progress import Expected, Growth, Stage, Stages, Work, announce, forecast
 
 NEAR = Stage("round 1: neighbors", Work.NEIGHBORS, "round 1, finding neighbors")
 WALK = Stage("round 1: propagation", Work.PROPAGATION)

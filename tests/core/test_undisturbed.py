@@ -2,7 +2,7 @@ import signal
 
 import pytest
 
-from cfl_cli.core.undisturbed import SIGNALS, undisturbed
+from cfl_cli.core.process import SIGNALS, undisturbed
 
 
 def test_a_signal_waits_for_the_end_of_the_block():

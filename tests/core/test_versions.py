@@ -2,17 +2,17 @@ import platform
 
 import numpy as np
 
-from cfl_cli.core import versions as module
-from cfl_cli.core.versions import versions
+from cfl_cli.core import messages
+from cfl_cli.trust.verdict import versions
 
 
 def test_versions_are_those_that_packages_name_themselves():
     found = versions()
     assert found["python"] == platform.python_version()
     assert found["numpy"] == np.__version__
-    assert [*found] == ["python", *module.DECIDING]
+    assert [*found] == ["python", *messages.DECIDING]
 
 
 def test_a_package_without_metadata_has_an_unknown_version(monkeypatch):
-    monkeypatch.setattr(module, "DECIDING", ("numpy", "no-such-package"))
+    monkeypatch.setattr(messages, "DECIDING", ("numpy", "no-such-package"))
     assert versions()["no-such-package"] == "unknown"

@@ -8,8 +8,7 @@ import typer
 from typer.main import get_command
 
 from cfl_cli.cli.app import app
-from cfl_cli.core.parallel import Workers
-from cfl_cli.core.wording import (
+from cfl_cli.core.messages import (
     STORED,
     Caller,
     caller,
@@ -19,6 +18,7 @@ from cfl_cli.core.wording import (
     setting,
     spoken,
 )
+from cfl_cli.core.parallel import Workers
 
 PACKAGE = Path(__file__).parents[2] / "cfl_cli"
 # What only the command line does: read and write text tables.

@@ -7,15 +7,14 @@ import pytest
 from builders.hosts import hosts_elsewhere
 from builders.kernels import Roots
 
+from cfl_cli.cluster import running_cluster
 from cfl_cli.core.parallel import Workers
-from cfl_cli.engines.cluster import running_cluster
-from cfl_cli.engines.run_directory import RunDirectory
-from cfl_cli.engines.stored import Stored
 from cfl_cli.errors import DataError, ResourceError
-from cfl_cli.steps.flow import Graph
-from cfl_cli.steps.neighbors import nearest
-from cfl_cli.steps.propagate import propagate
-from cfl_cli.steps.weights import solve
+from cfl_cli.large.run_directory import RunDirectory
+from cfl_cli.large.stored import Stored
+from cfl_cli.methods.graph.neighbors import nearest
+from cfl_cli.methods.graph.propagate import Graph, propagate
+from cfl_cli.methods.graph.weights import solve
 
 pytest.importorskip("distributed")
 

@@ -12,12 +12,12 @@ import pytest
 from builders.driver import AT_ONCE, ROWS, drive
 from builders.kernels import Deadly, Squares, Wrong, smooth
 
+from cfl_cli import cluster as clusters
+from cfl_cli.cluster import local_cluster, running_cluster
 from cfl_cli.core.parallel import Workers
-from cfl_cli.engines import cluster as clusters
-from cfl_cli.engines.cluster import local_cluster, running_cluster
-from cfl_cli.engines.run_directory import RunDirectory
-from cfl_cli.engines.stored import Stored
 from cfl_cli.errors import DataError, ResourceError, UsageError
+from cfl_cli.large.run_directory import RunDirectory
+from cfl_cli.large.stored import Stored
 
 psutil = pytest.importorskip("psutil")
 pytest.importorskip("distributed")

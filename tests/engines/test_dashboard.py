@@ -3,7 +3,7 @@ from threading import Thread
 
 import pytest
 
-from cfl_cli.engines.dashboard import CONTENT, checked_link
+from cfl_cli.cluster import CONTENT, checked_link
 
 PAGES = {"with": (200, b'{"Workers": "/workers"}'), "without": (200, b"{}"), "none": (404, b"")}
 

@@ -4,8 +4,8 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 
-from cfl_cli.engines import maps
-from cfl_cli.engines.maps import Mapped, create, maps_of, open_map, packed, unpacked
+from cfl_cli.large import arrays
+from cfl_cli.large.arrays import Mapped, create, maps_of, open_map, packed, unpacked
 
 
 def copied(thing):
@@ -72,7 +72,7 @@ def test_results_of_arithmetic_and_of_row_numbers_are_arrays_in_memory(table):
 
 def test_an_array_in_memory_travels_as_a_copy_unless_it_is_huge(monkeypatch):
     assert unpacked(packed(np.arange(3))).tolist() == [0, 1, 2]
-    monkeypatch.setattr(maps, "MOST_BY_VALUE", 100)
+    monkeypatch.setattr(arrays, "MOST_BY_VALUE", 100)
     with pytest.raises(TypeError, match=r"104 bytes in memory cannot travel.*`engine.empty`"):
         packed(np.arange(13))
 

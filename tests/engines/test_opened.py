@@ -1,10 +1,10 @@
 import pytest
 
 from cfl_cli.core.parallel import Workers
-from cfl_cli.core.run_settings import RunSettings
-from cfl_cli.engines.opened import IN_MEMORY, open_engine, remove_run
-from cfl_cli.engines.stored import Stored
+from cfl_cli.core.settings import RunSettings
 from cfl_cli.errors import UsageError
+from cfl_cli.large.engine import IN_MEMORY, open_engine, remove_run
+from cfl_cli.large.stored import Stored
 
 
 def opened(rows=10, near=None, **settings):

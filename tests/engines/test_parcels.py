@@ -1,11 +1,10 @@
 import numpy as np
 import pytest
 
-from cfl_cli.core.portable import lasting
-from cfl_cli.engines import parcels, remembered
-from cfl_cli.engines.maps import create, plain_view
-from cfl_cli.engines.parcels import seal, starts, total
-from cfl_cli.engines.remembered import STAGES, Remembered
+from cfl_cli.cluster import workers
+from cfl_cli.cluster.workers import STAGES, Remembered, seal, starts, total
+from cfl_cli.core.parallel import lasting
+from cfl_cli.large.arrays import create, plain_view
 
 
 @pytest.fixture
@@ -26,8 +25,8 @@ def arrived(worker, thing, folder):
 
 @pytest.mark.parametrize("chunk", [1, 100, 1 << 20])
 def test_things_arrive_as_they_were_whatever_travels_at_once(worker, tmp_path, monkeypatch, chunk):
-    monkeypatch.setattr(parcels, "CHUNK", chunk)
-    monkeypatch.setattr(parcels, "LARGE", 8)
+    monkeypatch.setattr(workers, "CHUNK", chunk)
+    monkeypatch.setattr(workers, "LARGE", 8)
     thing = {"a": np.arange(7.0), "b": np.eye(3, 5, dtype=np.float32, order="F"), "c": [None, 1]}
     thing["d"] = np.arange(20)[::3]
     found = arrived(worker, thing, tmp_path)
@@ -41,7 +40,7 @@ def test_things_arrive_as_they_were_whatever_travels_at_once(worker, tmp_path, m
 
 
 def test_large_arrays_are_not_copied_and_cannot_be_written_to(worker, tmp_path):
-    found = arrived(worker, np.zeros(parcels.LARGE), tmp_path)
+    found = arrived(worker, np.zeros(workers.LARGE), tmp_path)
     assert not found.flags.writeable
     assert not found.flags.owndata
 
@@ -52,7 +51,7 @@ def test_arrays_begin_where_arithmetic_is_quick():
 
 
 def test_an_array_that_is_a_file_travels_once_and_again_when_it_has_changed(worker, tmp_path):
-    array = plain_view(create(tmp_path / "a.npy", (parcels.LARGE,), np.uint8))
+    array = plain_view(create(tmp_path / "a.npy", (workers.LARGE,), np.uint8))
     first = seal([array, array], {})
     [key] = first.lasting
     assert worker.lacks(1, [key]) == [key]
@@ -80,7 +79,7 @@ def test_what_is_lasting_is_made_once_for_all_parcels(worker, tmp_path):
 
 
 def test_what_has_not_arrived_whole_is_sent_again(worker, tmp_path, monkeypatch):
-    monkeypatch.setattr(parcels, "CHUNK", 10)
+    monkeypatch.setattr(workers, "CHUNK", 10)
     sealed = seal(list(range(100)))
     (at, chunk), *_ = sealed.chunks()
     worker.receive("key", sealed.sizes, at, chunk, str(tmp_path))
@@ -100,6 +99,6 @@ def test_what_no_stage_has_needed_for_long_is_let_go(worker, tmp_path):
 
 def test_a_run_that_says_nothing_for_an_hour_is_forsaken(worker, monkeypatch):
     assert not worker.is_forsaken
-    later = worker.asked + remembered.FORSAKEN + 1
-    monkeypatch.setattr(remembered, "monotonic", lambda: later)
+    later = worker.asked + workers.FORSAKEN + 1
+    monkeypatch.setattr(workers, "monotonic", lambda: later)
     assert worker.is_forsaken

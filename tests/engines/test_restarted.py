@@ -5,8 +5,7 @@ import pickle
 
 import pytest
 
-from cfl_cli.engines.cluster import Cluster
-from cfl_cli.engines.shift import Shift
+from cfl_cli.cluster import Cluster, Shift
 
 HERE = "tcp://127.0.0.1:1"
 EMPTY = pickle.dumps(([None], None))

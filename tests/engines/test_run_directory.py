@@ -6,9 +6,9 @@ from contextlib import suppress
 import numpy as np
 import pytest
 
-from cfl_cli.core.wording import on_command_line
-from cfl_cli.engines.run_directory import PREFIX, RunDirectory, safe
+from cfl_cli.core.messages import on_command_line
 from cfl_cli.errors import DataError, ResourceError, UsageError
+from cfl_cli.large.run_directory import PREFIX, RunDirectory, safe
 
 IDENTITY = {"cfl": "0.1.0", "settings": '{"k": 20, "seed": 0}', "data": "ab" * 32}
 

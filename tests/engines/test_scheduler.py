@@ -2,9 +2,9 @@ import socket
 
 import pytest
 
-from cfl_cli.core.wording import on_command_line
-from cfl_cli.engines import on_workers, scheduler
-from cfl_cli.engines.scheduler import Found, check_address, check_workers
+from cfl_cli import cluster
+from cfl_cli.cluster import Found, check_address, check_workers, workers
+from cfl_cli.core.messages import on_command_line
 from cfl_cli.errors import ResourceError, UsageError
 
 pytest.importorskip("psutil")
@@ -40,7 +40,7 @@ def test_a_scheduler_on_this_host_may_be_used(address):
 
 
 def test_addresses_of_this_host_s_own_network_cards_are_here(names, monkeypatch):
-    monkeypatch.setattr(scheduler, "_own_addresses", lambda: {"192.0.2.9"})
+    monkeypatch.setattr(cluster, "_own_addresses", lambda: {"192.0.2.9"})
     check_address("tcp://192.0.2.9:8786")
     check_address("tcp://here:8786")
 
@@ -60,7 +60,7 @@ def test_what_is_no_address_is_refused(address):
 def test_tls_needs_certificates_and_is_enough_with_them():
     with pytest.raises(UsageError, match=r"needs certificates: set distributed.comm.tls.ca-file"):
         check_address("tls://there:8786")
-    files = [f"distributed.comm.tls.{name}" for name in scheduler.CERTIFICATES]
+    files = [f"distributed.comm.tls.{name}" for name in cluster.CERTIFICATES]
     with config.set(dict.fromkeys(files, "file.pem")):
         check_address("tls://there:8786")
 
@@ -72,7 +72,7 @@ class Crew:
 
     def __init__(self, *hosts, address="tcp://127.0.0.1", sees=True, digits=None):
         self.names, self.address, self.sees = hosts, address, sees
-        self.digits, self.asked = digits or on_workers.arithmetic(), []
+        self.digits, self.asked = digits or workers.arithmetic(), []
 
     def all_addresses(self):
         return [f"{self.address}:{port}" for port in range(1, len(self.names) + 1)]
@@ -81,12 +81,12 @@ class Crew:
         self.asked += addresses
         with open(token) as file:  # noqa: PTH123 — as short
             seen = file.read() if self.sees else ""
-        about = {"versions": on_workers.versions(), "arithmetic": self.digits, "token": seen}
+        about = {"versions": workers.versions(), "arithmetic": self.digits, "token": seen}
         return [{**about, "host": self.names[int(one[-1]) - 1]} for one in addresses]
 
 
 def test_workers_of_this_host_are_counted(tmp_path):
-    crew = Crew(on_workers.host(), on_workers.host())
+    crew = Crew(workers.host(), workers.host())
     both = {"tcp://127.0.0.1:1", "tcp://127.0.0.1:2"}
     assert check_workers(crew, tmp_path) == Found(both, set(), 1)
     assert crew.workers == 2
@@ -94,20 +94,20 @@ def test_workers_of_this_host_are_counted(tmp_path):
 
 
 def test_workers_of_other_hosts_are_abroad_even_if_they_have_the_folder(tmp_path):
-    found = check_workers(Crew("a", on_workers.host(), "a"), tmp_path)
+    found = check_workers(Crew("a", workers.host(), "a"), tmp_path)
     abroad = {"tcp://127.0.0.1:1", "tcp://127.0.0.1:3"}
     assert found == Found({"tcp://127.0.0.1:2"}, abroad, 2)
 
 
 def test_a_worker_that_comes_meanwhile_is_not_asked_before_its_address_is_checked(tmp_path):
-    crew = Crew("a", on_workers.host())
+    crew = Crew("a", workers.host())
     crew.all_addresses = lambda: ["tcp://127.0.0.1:2"]  # as long as the first is not there
     assert check_workers(crew, tmp_path) == Found({"tcp://127.0.0.1:2"}, set(), 1)
     assert crew.asked == ["tcp://127.0.0.1:2"]
 
 
 def test_workers_that_do_not_see_the_run_directory_are_abroad_even_on_this_host(tmp_path):
-    found = check_workers(Crew(on_workers.host(), sees=False), tmp_path)
+    found = check_workers(Crew(workers.host(), sees=False), tmp_path)
     assert found == Found(set(), {"tcp://127.0.0.1:1"}, 1)
 
 

@@ -5,10 +5,10 @@ import pytest
 from builders.kernels import Counted, Squares, smooth
 
 from cfl_cli.core.parallel import Workers
-from cfl_cli.engines import stored
-from cfl_cli.engines.run_directory import RunDirectory
-from cfl_cli.engines.stored import Stored, Threads
 from cfl_cli.errors import DataError
+from cfl_cli.large import stored
+from cfl_cli.large.run_directory import RunDirectory
+from cfl_cli.large.stored import Stored, Threads
 
 
 class Run:

@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
-from cfl_cli.engines.run_directory import RunDirectory
-from cfl_cli.engines.stored import Stored, Threads
-from cfl_cli.steps import propagate as module
-from cfl_cli.steps.flow import Graph
+from cfl_cli.large.run_directory import RunDirectory
+from cfl_cli.large.stored import Stored, Threads
+from cfl_cli.methods.graph import propagate
+from cfl_cli.methods.graph.propagate import Graph
 
 ROWS = 40
 BLOCKS = np.array([0, 2])
@@ -28,13 +28,13 @@ def walk(engine, progress=lambda _: None):
     before[0] = 1
     graph = Graph.of(before, np.ones((ROWS, 1)), np.arange(ROWS), workers=engine.within("graph"))
     given = {"iterations": STOPS, "workers": engine, "progress": progress}
-    return module.propagate(graph, CELLS, BLOCKS, **given)
+    return propagate.propagate(graph, CELLS, BLOCKS, **given)
 
 
 def test_a_row_that_fell_back_after_the_last_keep_has_not_when_resumed(
     tmp_path, monkeypatch, workers
 ):
-    def keep(walk, kept=module.Walk._keep):  # noqa: SLF001 — when it is called is the point
+    def keep(walk, kept=propagate.Walk._keep):  # noqa: SLF001 — when it is called is the point
         if walk.done == 10:
             kept(walk)
 
@@ -42,8 +42,8 @@ def test_a_row_that_fell_back_after_the_last_keep_has_not_when_resumed(
         if step == 30:
             raise KilledError
 
-    monkeypatch.setattr(module, "KEPT_SECONDS", 0.0)
-    monkeypatch.setattr(module.Walk, "_keep", keep)
+    monkeypatch.setattr(propagate, "KEPT_SECONDS", 0.0)
+    monkeypatch.setattr(propagate.Walk, "_keep", keep)
     with RunDirectory.begin(tmp_path / "run", {}, resume=False) as run, pytest.raises(KilledError):
         walk(Stored(run.folder, Threads(workers), workers, durable=True), die)
     steps = []

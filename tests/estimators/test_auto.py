@@ -8,20 +8,10 @@ from builders.known import follow, known_of, mean_log_scores, run, table
 
 from cfl_cli.core.draws import folds
 from cfl_cli.core.exclusions import Mechanism
-from cfl_cli.core.kinds import AUTO
-from cfl_cli.core.settings import Settings
-from cfl_cli.core.stages import Stage, Work
-from cfl_cli.estimators import (
-    auto,
-    blend,
-    boost,
-    boost_objective,
-    boost_trees,
-    commonest,
-    graph,
-    net,
-)
-from cfl_cli.estimators.interface import Estimate, Hidden, Null, Origin, Size, apply_cells
+from cfl_cli.core.progress import Stage, Work
+from cfl_cli.core.settings import AUTO, Settings
+from cfl_cli.methods import auto, blend, boost, commonest, graph, net
+from cfl_cli.methods.interface import Estimate, Hidden, Null, Origin, Size, apply_cells
 
 SIZES = (3, 4)
 
@@ -75,7 +65,7 @@ def parts(monkeypatch, **given):
 
 def quick(monkeypatch):
     monkeypatch.setattr(net, "STEPS", 300)
-    monkeypatch.setattr(boost_objective, "MOST_ROUNDS", 100)
+    monkeypatch.setattr(boost, "MOST_ROUNDS", 100)
 
 
 def stripes(n, rng):
@@ -278,7 +268,7 @@ def test_without_lightgbm_it_skips_boosting_with_a_warning(error, why, monkeypat
 
     quick(monkeypatch)
     monkeypatch.setattr(net, "STEPS", 36)
-    monkeypatch.setattr(boost_trees, "import_module", fail)
+    monkeypatch.setattr(boost, "import_module", fail)
     known, _ = table(0, 40)
     found = run("auto", known, folds=folds(40, 3, seed=0))
     (warning,) = found.warnings
@@ -327,7 +317,10 @@ def test_the_weights_of_parts_hold_for_each_cf_by_itself(monkeypatch):
 
 
 def test_a_table_of_fewer_rows_than_neighbors_skips_the_graph(monkeypatch):
-    from cfl_cli import Schema, impute  # noqa: PLC0415 — the rest of this file needs arrays alone
+    from cfl_cli import (
+        Schema,  # noqa: PLC0415 — the rest of this file needs arrays alone
+        impute,  # noqa: PLC0415 — the rest of this file needs arrays alone
+    )
 
     quick(monkeypatch)
     frame = pl.DataFrame({"x": [str(row) for row in range(10)], "c": ["a", "b"] * 5})

@@ -17,10 +17,10 @@ from cfl_cli.core.draws import folds
 from cfl_cli.core.exclusions import Mechanism
 from cfl_cli.core.settings import Settings
 from cfl_cli.core.state import State, StateError
-from cfl_cli.estimators import auto, blend, boost, boost_objective, commonest, net
-from cfl_cli.estimators.auto_fitted import FittedAuto, Recipe
-from cfl_cli.estimators.commonest import FittedShares
-from cfl_cli.estimators.interface import Layout, Size
+from cfl_cli.methods import auto, blend, boost, commonest, net
+from cfl_cli.methods.auto import FittedAuto, Recipe
+from cfl_cli.methods.commonest import FittedShares
+from cfl_cli.methods.interface import Layout, Size
 
 
 @pytest.fixture(scope="module")
@@ -32,7 +32,7 @@ def table():
 def estimate(table):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(net, "STEPS", 40)
-        patch.setattr(boost_objective, "MOST_ROUNDS", 6)
+        patch.setattr(boost, "MOST_ROUNDS", 6)
         patch.setattr(auto, "PARTS", {"boost": boost, "net": net})
         patch.setattr(auto, "IN_FULL", {})
         return run("auto", table, folds=folds(len(table), 3, seed=0)[:1])

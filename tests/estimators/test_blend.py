@@ -2,11 +2,11 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize
 
+from cfl_cli.core.arrays import halves
 from cfl_cli.core.exclusions import Mechanism
-from cfl_cli.core.groups import halves
-from cfl_cli.estimators import blend
-from cfl_cli.estimators.blend import Blend, blended, fit, mean
-from cfl_cli.estimators.interface import Part
+from cfl_cli.methods import blend
+from cfl_cli.methods.blend import Blend, blended, fit, mean
+from cfl_cli.methods.interface import Part
 
 
 def case(m=400, size=4, sharpness=(2.0, 1.0), seed=0):

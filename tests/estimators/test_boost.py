@@ -3,13 +3,12 @@ import pytest
 from builders.known import follow, known_of, run, table
 from scipy.stats import norm
 
+from cfl_cli.core.dataset import Known
 from cfl_cli.core.draws import folds
 from cfl_cli.core.exclusions import Mechanism
-from cfl_cli.core.known import Known
 from cfl_cli.errors import UsageError
-from cfl_cli.estimators import boost, boost_trees
-from cfl_cli.estimators.boost import Fitter, informative_columns
-from cfl_cli.estimators.boost_objective import BoostObjective
+from cfl_cli.methods import boost
+from cfl_cli.methods.boost import BoostObjective, Fitter, informative_columns
 
 
 def test_informative_columns_are_found_and_noise_is_not():
@@ -142,7 +141,7 @@ def test_without_lightgbm_one_line_says_how_to_get_it(error, way_out, monkeypatc
     def fail(name):
         raise error
 
-    monkeypatch.setattr(boost_trees, "import_module", fail)
+    monkeypatch.setattr(boost, "import_module", fail)
     known, _ = table(0, 20)
     with pytest.raises(UsageError, match="method boost needs LightGBM") as caught:
         run("boost", known, folds=folds(20, 2, seed=0))

@@ -17,8 +17,8 @@ from builders.learned import (
 from cfl_cli.core.draws import folds
 from cfl_cli.core.parallel import Workers
 from cfl_cli.core.state import StateError
-from cfl_cli.estimators import boost, boost_objective
-from cfl_cli.estimators.interface import Layout
+from cfl_cli.methods import boost
+from cfl_cli.methods.interface import Layout
 
 
 @pytest.fixture(scope="module")
@@ -29,7 +29,7 @@ def table():
 @pytest.fixture(scope="module")
 def estimate(table):
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(boost_objective, "MOST_ROUNDS", 6)
+        patch.setattr(boost, "MOST_ROUNDS", 6)
         patch.setattr(boost, "CLEAR", 0.0)  # or nothing would seem related in so few rows
         return run("boost", table, folds=folds(len(table), 3, seed=0)[:2])
 
@@ -101,7 +101,7 @@ def test_features_that_do_not_vary_leave_no_trees_and_the_start(workers):
 def test_answering_loads_neither_lightgbm_nor_optimisation():
     slow = "{'lightgbm', 'scipy.optimize', 'scipy.special', 'pandas'}"
     code = (
-        "import sys; from cfl_cli.estimators import boost, commonest, mixture, net; "
+        "import sys; from cfl_cli.methods import boost, commonest, mixture, net; "
         f"print({slow} & set(sys.modules))"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

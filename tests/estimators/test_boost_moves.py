@@ -6,8 +6,8 @@ from builders.known import run
 from builders.learned import copied, layout_of, related
 
 from cfl_cli.core.draws import folds
-from cfl_cli.estimators import blend, boost, boost_fitted, boost_objective, forest
-from cfl_cli.estimators.boost_fitted import FittedBoost
+from cfl_cli.methods import blend, boost, forest
+from cfl_cli.methods.boost import FittedBoost
 
 ALL_PARTS = np.array([0.5, 0.2, 0.3])
 ROWS = range(0, 300, 30)
@@ -22,7 +22,7 @@ def table():
 def fitted(table):
     """Trees of all three parts, each of which counts."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(boost_objective, "MOST_ROUNDS", 6)
+        patch.setattr(boost, "MOST_ROUNDS", 6)
         patch.setattr(boost, "CLEAR", 0.0)  # or nothing would seem related in so few rows
         found = run("boost", table, folds=folds(len(table), 3, seed=0)[:2]).fitted
     for of_cf in found.cfs:
@@ -167,8 +167,8 @@ def test_what_was_kept_moves_alike_to_the_bit(table, fitted):
 def test_only_cfs_that_are_asked_for_are_taken_apart(table, fitted, monkeypatch):
     row, seen = some(table, 1), []
     both = fitted.moves(row)
-    made = boost_fitted.moves_of
-    monkeypatch.setattr(boost_fitted, "moves_of", lambda *of: seen.append(of[0]) or made(*of))
+    made = boost.moves_of
+    monkeypatch.setattr(boost, "moves_of", lambda *of: seen.append(of[0]) or made(*of))
     none, second = fitted.moves(row, cfs=[1])
     assert none is None
     assert seen == [fitted.cfs[1]]

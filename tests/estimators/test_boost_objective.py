@@ -4,17 +4,17 @@ import numpy as np
 import pytest
 from builders.cells import skewed
 
+from cfl_cli.core.dataset import Known
 from cfl_cli.core.exclusions import Mechanism
-from cfl_cli.core.known import Known
-from cfl_cli.estimators import boost_objective
-from cfl_cli.estimators.boost_objective import BoostObjective, StopBoosting, Target
+from cfl_cli.methods import boost
+from cfl_cli.methods.boost import BoostObjective, StopBoosting, Target
 
 
 def target(known, start=0.0):
     """The first CF of a table, as boosting sees it; all scores begin at `start`."""
     size = known.mechanisms[0].size
     begun = np.full((size, 1), start, dtype=np.float32) * np.arange(size)[:, None]
-    return Target.of(known, 0, [np.exp(begun[:, 0] / boost_objective.HEAD_START)] * 2)
+    return Target.of(known, 0, [np.exp(begun[:, 0] / boost.HEAD_START)] * 2)
 
 
 def objective_of(cells, mechanism, fold=None):
@@ -90,7 +90,7 @@ def test_an_empty_cell_has_no_slope_and_next_to_no_curvature():
     objective = objective_of(np.ones((1, 4), dtype=bool), Mechanism(4))
     gradient, found = objective(np.array([[1.0, 0.0, -1.0, 2.0]]), None)
     np.testing.assert_allclose(gradient, 0, atol=2e-7)  # single precision
-    np.testing.assert_array_equal(found, boost_objective.FLATTEST)
+    np.testing.assert_array_equal(found, boost.FLATTEST)
 
 
 def test_hidden_rows_pull_at_nothing_and_are_what_is_scored():
@@ -117,7 +117,7 @@ def test_probabilities_of_0_leave_no_nan():
 
 
 def test_boosting_ends_when_its_score_no_longer_gains_and_keeps_the_best(monkeypatch):
-    monkeypatch.setattr(boost_objective, "PATIENCE", 3)
+    monkeypatch.setattr(boost, "PATIENCE", 3)
     cells = ~np.eye(2, dtype=bool)[[0, 0, 0]]  # the second value, in every row
     objective = objective_of(cells, Mechanism(2), np.array([2]))
     for height in (0, 1, 2, 3, 2.5, 2):
@@ -143,5 +143,5 @@ def test_a_targets_factors_say_how_informative_its_cells_are():
     known = Known(np.zeros((4, 1)), cells, np.array([0]), (Mechanism(4),))
     found: Target = target(known)
     # s (K−1)/(K−s); an exact cell's is beyond all bounds
-    np.testing.assert_allclose(found.factors, [0, 1, 3, boost_objective.CERTAIN])
+    np.testing.assert_allclose(found.factors, [0, 1, 3, boost.CERTAIN])
     assert found.information == pytest.approx((0 + 1 + 2 + 3) / 4 / 3)

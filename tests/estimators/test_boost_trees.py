@@ -3,16 +3,15 @@
 import numpy as np
 import pytest
 
+from cfl_cli.core.dataset import Known
 from cfl_cli.core.exclusions import Mechanism
-from cfl_cli.core.known import Known
-from cfl_cli.estimators import boost_objective, boost_trees
-from cfl_cli.estimators.boost_objective import BoostObjective, Target
-from cfl_cli.estimators.boost_trees import SHALLOW, Trees
+from cfl_cli.methods import boost
+from cfl_cli.methods.boost import SHALLOW, BoostObjective, Target, Trees
 
 
 @pytest.fixture(autouse=True)
 def quick(monkeypatch):
-    monkeypatch.setattr(boost_objective, "MOST_ROUNDS", 30)
+    monkeypatch.setattr(boost, "MOST_ROUNDS", 30)
 
 
 def objective_of(values):
@@ -61,7 +60,7 @@ def test_where_no_feature_varies_the_start_stays(workers):
 def test_small_wide_tables_have_fewer_bins_and_longer_steps(
     n, features, bins, rate, monkeypatch, workers
 ):
-    assert boost_trees.bins_of(n, features) == bins
+    assert boost.bins_of(n, features) == bins
     assert options(monkeypatch, Trees(0, workers), n, features)["learning_rate"] == rate
     data = Trees(0, workers).bins(np.random.default_rng(0).random((n, features)))
     assert bins - 2 <= data.feature_num_bin(0) <= bins
@@ -108,5 +107,5 @@ def test_stopped_workers_stop_the_trees(workers, monkeypatch):
     data = trees.bins(features)
     monkeypatch.setattr(workers, "stopped", True)
     objective = objective_of(np.arange(200) % 2)
-    trees.grow(objective, data, boost_trees.DEEP)
+    trees.grow(objective, data, boost.DEEP)
     assert objective.scores == []

@@ -5,15 +5,13 @@ import pytest
 from builders.cells import skewed
 from builders.known import known_of, run, table
 
-from cfl_cli import estimators
+from cfl_cli import methods
+from cfl_cli.core.dataset import Known
 from cfl_cli.core.draws import folds
 from cfl_cli.core.exclusions import Mechanism
-from cfl_cli.core.kinds import AUTO
-from cfl_cli.core.known import Known
-from cfl_cli.core.methods import METHODS
-from cfl_cli.core.settings import Settings
-from cfl_cli.estimators import blend, boost, boost_objective, graph_trace, net
-from cfl_cli.estimators.interface import Size
+from cfl_cli.core.settings import AUTO, METHODS, Settings
+from cfl_cli.methods import blend, boost, graph, net
+from cfl_cli.methods.interface import Size
 
 ANY = pytest.mark.parametrize("name", METHODS)
 
@@ -21,7 +19,7 @@ ANY = pytest.mark.parametrize("name", METHODS)
 @pytest.fixture(autouse=True)
 def quick(monkeypatch):
     monkeypatch.setattr(net, "STEPS", 24)
-    monkeypatch.setattr(boost_objective, "MOST_ROUNDS", 8)
+    monkeypatch.setattr(boost, "MOST_ROUNDS", 8)
 
 
 def assert_sound(name, known, found, dealt):
@@ -225,7 +223,7 @@ def test_the_table_is_left_as_it_was(name):
 def test_progress_ends_every_stage_that_it_begins(name, workers):
     known, _ = table(0, 40)
     heard: dict[str, list[tuple[int, int]]] = {}
-    estimators.load(name).estimate(
+    methods.load(name).estimate(
         known,
         Settings(k=5, iterations=20),
         folds=folds(40, 3, seed=0),
@@ -263,13 +261,11 @@ def with_other_cells(known, rows, cf):
 @pytest.fixture
 def choices_are_fixed(monkeypatch):
     """Take from hidden cells what they may decide: when to stop, and what parts are blended how."""
-    monkeypatch.setattr(graph_trace, "_best", lambda _: np.array([5, 5]))
-    monkeypatch.setattr(graph_trace.Trace, "score", lambda *_: np.zeros(2))
+    monkeypatch.setattr(graph, "_best", lambda _: np.array([5, 5]))
+    monkeypatch.setattr(graph.Trace, "score", lambda *_: np.zeros(2))
     monkeypatch.setattr(net, "LOOKS", 1)
     rounds = count()
-    monkeypatch.setattr(
-        boost_objective, "log_scores", lambda *_, **__: np.array([float(next(rounds))])
-    )
+    monkeypatch.setattr(boost, "log_scores", lambda *_, **__: np.array([float(next(rounds))]))
     monkeypatch.setattr(boost, "CLEAR", 0.0)
     monkeypatch.setattr(blend, "_weights", lambda parts, *_: np.full(len(parts), 1 / len(parts)))
 
@@ -314,7 +310,7 @@ def test_what_boosting_sees_of_other_cfs_has_nothing_of_the_cfs_own_cells(cf, mo
 
 @ANY
 def test_a_table_twice_as_long_takes_up_to_twice_the_memory(name):
-    memory = estimators.load(name).memory
+    memory = methods.load(name).memory
     small, large = (
         memory(Size(rows, 10, (3, 12)), Settings(name), jobs=2) for rows in (50_000, 100_000)
     )

@@ -5,7 +5,7 @@ import pytest
 from builders import real_tables
 
 from cfl_cli.core.state import State, StateError
-from cfl_cli.estimators import boost_trees, forest
+from cfl_cli.methods import boost, forest
 
 KIND = {"objective": "none", "num_threads": 1, "verbose": -1, "min_data_in_leaf": 2}
 
@@ -49,7 +49,7 @@ def walked(trees, features):
 def test_scores_are_those_of_lightgbm_and_of_a_walk_to_the_bit(values, leaves):
     features = table()
     booster = booster_of(features, values, leaves=leaves)
-    trees = boost_trees.forest_of(booster, values)
+    trees = boost.forest_of(booster, values)
     assert trees.leaves.max() > leaves // 2
     seen = np.unique(trees.threshold)[:, None].repeat(4, axis=1)  # rows at the very thresholds
     rows = np.vstack([features, table(100, seed=1), 1e6 * table(50, seed=2), seen])
@@ -66,7 +66,7 @@ def test_scores_of_real_rows_are_those_of_lightgbm_to_the_bit(name):
     numbers = real_tables.read(name)[:3000].select(pl.col("*").cast(pl.Float64, strict=False))
     features = numbers.select(column for column in numbers if column.null_count() == 0).to_numpy()
     booster = booster_of(features[:2000], 5, rounds=20)
-    found = boost_trees.forest_of(booster, 5).scores(features)
+    found = boost.forest_of(booster, 5).scores(features)
     np.testing.assert_array_equal(found.T, booster.predict(features, raw_score=True))
 
 
@@ -75,7 +75,7 @@ def test_trees_of_a_single_leaf_and_no_trees_at_all_are_forests_too():
     pull = np.array([[1.0, 0.0]] * 20 + [[-1.0, 0.0]] * 20)  # nothing to split for the second
     booster = lightgbm.Booster({**KIND, "num_class": 2}, lightgbm.Dataset(features))
     booster.update(fobj=lambda *_: (pull, np.ones_like(pull)))
-    trees = boost_trees.forest_of(booster, 2)
+    trees = boost.forest_of(booster, 2)
     assert trees.leaves.tolist() == [2, 1]
     assert trees.count.tolist() == [20, 20, 40]
     old = booster.model_to_string().replace("leaf_count=40", "leaf_count=0")
@@ -83,7 +83,7 @@ def test_trees_of_a_single_leaf_and_no_trees_at_all_are_forests_too():
     np.testing.assert_array_equal(
         trees.scores(features).T, booster.predict(features, raw_score=True)
     )
-    none = forest.restore(boost_trees.forest_of(None, 3).state(), values=3, features=1)
+    none = forest.restore(boost.forest_of(None, 3).state(), values=3, features=1)
     np.testing.assert_array_equal(none.scores(features), np.zeros((3, 40)))
 
 
@@ -134,7 +134,7 @@ def mutated(state, random):
 
 
 def test_two_hundred_mutated_forests_are_refused_before_they_say_anything():
-    state = boost_trees.forest_of(booster_of(table(), 3, leaves=12), 3).state()
+    state = boost.forest_of(booster_of(table(), 3, leaves=12), 3).state()
     assert forest.restore(state, values=3, features=4).scores(table()).any()
     random = np.random.default_rng(0)
     for _ in range(200):
@@ -174,7 +174,7 @@ def test_children_by_hand(left, right):
 def test_counts_say_how_many_of_the_rows_came_to_each_leaf():
     features = table()
     booster = booster_of(features, 2, leaves=9)
-    trees = boost_trees.forest_of(booster, 2)
+    trees = boost.forest_of(booster, 2)
     came = [np.bincount(leaves) for leaves in booster.predict(features, pred_leaf=True).T]
     np.testing.assert_array_equal(trees.count, np.concatenate(came))
 
@@ -190,7 +190,7 @@ def test_counts_as_large_as_they_can_be_are_still_counted_right():
 
 
 def test_every_shape_that_boosting_grows_has_a_bit_for_each_leaf():
-    for shape in (boost_trees.SHALLOW, boost_trees.DEEP):
+    for shape in (boost.SHALLOW, boost.DEEP):
         assert shape.leaves <= forest.MOST_LEAVES
 
 
@@ -199,7 +199,7 @@ def test_compiled_code_gives_the_same_scores_to_the_bit(values, leaves, monkeypa
     pytest.importorskip("numba")
     features = table()
     rows = np.vstack([features, table(37, seed=1)])  # the last word of rows is not full
-    trees = boost_trees.forest_of(booster_of(features, values, leaves=leaves), values)
+    trees = boost.forest_of(booster_of(features, values, leaves=leaves), values)
     none, ones = np.zeros(0, dtype=np.int32), np.ones(values, dtype=np.int32)
     numbers = np.random.default_rng(0).normal(size=values)
     flat = forest.Forest(values, ones, none, np.zeros(0), none, none, numbers, ones)

@@ -3,18 +3,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from cfl_cli.core.dataset import Known
 from cfl_cli.core.draws import folds
 from cfl_cli.core.exclusions import Mechanism
-from cfl_cli.core.known import Known
 from cfl_cli.core.parallel import Workers
 from cfl_cli.core.settings import Settings
-from cfl_cli.estimators import graph as module
-from cfl_cli.estimators import graph_stages
-from cfl_cli.estimators.graph_fitted import scale_by_domain
-from cfl_cli.steps.flow import Graph
-from cfl_cli.steps.neighbors import nearest
-from cfl_cli.steps.propagate import propagate
-from cfl_cli.steps.weights import solve
+from cfl_cli.methods import graph as graph_stages
+from cfl_cli.methods import graph as module
+from cfl_cli.methods.graph import scale_by_domain
+from cfl_cli.methods.graph.neighbors import nearest
+from cfl_cli.methods.graph.propagate import Graph, propagate
+from cfl_cli.methods.graph.weights import solve
 
 DEFAULTS = {"k": 5, "iterations": 20, "gamma": 0.25, "ridge": 0.3, "seed": 0}
 BLOCKS = np.array([0, 3])

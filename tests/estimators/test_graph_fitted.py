@@ -7,17 +7,16 @@ import pytest
 import scipy.optimize
 from builders.known import run, table
 
+from cfl_cli.core.dataset import Known
 from cfl_cli.core.draws import folds
-from cfl_cli.core.known import Known
 from cfl_cli.core.parallel import Workers
 from cfl_cli.core.settings import Settings
 from cfl_cli.core.state import State, StateError
-from cfl_cli.estimators import graph, graph_fitted
-from cfl_cli.estimators.graph_brief import GraphInBrief
-from cfl_cli.estimators.graph_fitted import MOST_NEIGHBORS
-from cfl_cli.estimators.interface import Layout, Size
-from cfl_cli.steps.neighbors import nearest
-from cfl_cli.steps.weights import solve
+from cfl_cli.methods import graph
+from cfl_cli.methods.graph import MOST_NEIGHBORS, GraphInBrief
+from cfl_cli.methods.graph.neighbors import nearest
+from cfl_cli.methods.graph.weights import solve
+from cfl_cli.methods.interface import Layout, Size
 
 K, RIDGE, GAMMA = 5, 0.3, 0.25
 SIZES = np.array([3, 4])
@@ -198,7 +197,7 @@ def test_new_rows_are_told_as_well_as_rows_that_were_hidden():
 
 
 def test_more_neighbors_than_a_new_row_may_have_are_not_asked_for():
-    leaning = graph_fitted.Leaning.by(Settings("graph", k=5000))
+    leaning = graph.Leaning.by(Settings("graph", k=5000))
     assert leaning.k == MOST_NEIGHBORS
 
 

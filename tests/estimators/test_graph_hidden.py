@@ -3,13 +3,13 @@
 import numpy as np
 import pytest
 
+from cfl_cli.core.dataset import Known
 from cfl_cli.core.draws import folds
 from cfl_cli.core.exclusions import Mechanism
-from cfl_cli.core.known import Known
 from cfl_cli.core.parallel import Workers
 from cfl_cli.core.settings import Settings
-from cfl_cli.estimators import graph
-from cfl_cli.estimators.graph_hidden import HiddenRuns, is_enough
+from cfl_cli.methods import graph
+from cfl_cli.methods.graph import HiddenRuns, is_enough
 
 SETTINGS = Settings(method="graph", k=5, iterations=20, gamma=0.0)
 FOLDS = folds(60, 3, 0)

@@ -3,13 +3,7 @@
 import pytest
 
 from cfl_cli.core.settings import DEFAULT_GAMMA, Settings
-from cfl_cli.estimators.graph_settings import (
-    chooses,
-    chooses_round,
-    chooses_steps,
-    gamma,
-    most_steps,
-)
+from cfl_cli.methods.graph import chooses, chooses_round, chooses_steps, gamma, most_steps
 
 
 def test_what_is_given_is_fixed():

@@ -2,11 +2,11 @@
 
 import pytest
 
+from cfl_cli.core.progress import Work
 from cfl_cli.core.settings import Settings
-from cfl_cli.core.stages import Work
-from cfl_cli.estimators import graph_stages
-from cfl_cli.estimators.graph_stages import RoundStages, stage_of, stages
-from cfl_cli.estimators.interface import Size
+from cfl_cli.methods import graph
+from cfl_cli.methods.graph import RoundStages, stage_of, stages
+from cfl_cli.methods.interface import Size
 
 SMALL = Size(1000, 5, (3, 4))
 
@@ -44,7 +44,7 @@ def test_a_walk_takes_time_for_each_row_step_neighbor_and_value():
     settings = Settings(k=10, iterations=50)
     walk = RoundStages(SMALL, settings).walk("round 1")
     assert walk.stage == stage_of("round 1", Work.PROPAGATION)
-    assert walk.seconds == pytest.approx(graph_stages.STEP_SECONDS * 1000 * 50 * 10 * 7)
+    assert walk.seconds == pytest.approx(graph.STEP_SECONDS * 1000 * 50 * 10 * 7)
 
 
 def test_chosen_steps_are_expected_to_end_at_a_quarter_of_the_longest():

@@ -1,8 +1,8 @@
 import numpy as np
 
+from cfl_cli.core.dataset import Known
 from cfl_cli.core.exclusions import Mechanism
-from cfl_cli.core.known import Known
-from cfl_cli.estimators.interface import Size, apply_cells
+from cfl_cli.methods.interface import Size, apply_cells
 
 
 def test_cells_are_applied_by_hand():

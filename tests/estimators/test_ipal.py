@@ -10,12 +10,11 @@ from cfl_cli.core.exclusions import Mechanism
 from cfl_cli.core.parallel import Workers
 from cfl_cli.core.settings import Settings
 from cfl_cli.core.state import State, StateError
-from cfl_cli.estimators import ipal
-from cfl_cli.estimators.interface import Layout, Size
-from cfl_cli.steps.neighbors import nearest
-from cfl_cli.steps.weights import solve
-from cfl_cli.trust.heldout import judge
-from cfl_cli.trust.hidden_cells import HiddenCells
+from cfl_cli.methods import ipal
+from cfl_cli.methods.graph.neighbors import nearest
+from cfl_cli.methods.graph.weights import solve
+from cfl_cli.methods.interface import Layout, Size
+from cfl_cli.trust.heldout import HiddenCells, judge
 
 STEPS = 15
 

@@ -6,13 +6,13 @@ from builders.cells import skewed
 from builders.known import run, table
 from builders.learned import assert_alike, assert_rows_are_answered_by_themselves, broken, copied
 
-from cfl_cli import estimators
+from cfl_cli import methods
 from cfl_cli.core.draws import folds
 from cfl_cli.core.exclusions import Mechanism
 from cfl_cli.core.state import StateError
-from cfl_cli.estimators import boost, boost_objective
-from cfl_cli.estimators.interface import Layout
-from cfl_cli.estimators.mixture import FittedMixture, Run
+from cfl_cli.methods import boost
+from cfl_cli.methods.interface import Layout
+from cfl_cli.methods.mixture import FittedMixture, Run
 
 UNIFORM = (Mechanism(3), Mechanism(4))
 FITTED = (skewed(3), skewed(4))
@@ -28,7 +28,7 @@ def known():
 @pytest.fixture(scope="module")
 def runs(known):
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(boost_objective, "MOST_ROUNDS", 4)
+        patch.setattr(boost, "MOST_ROUNDS", 4)
         patch.setattr(boost, "CLEAR", 0.0)
         dealt = folds(60, 3, seed=0)[:1]
         return [
@@ -62,9 +62,9 @@ def test_a_row_is_answered_by_itself(known, mixture, workers):
 
 def test_what_was_kept_answers_to_the_bit(known, mixture, workers):
     layout = Layout(3, known.mechanisms)
-    restored = estimators.restore("boost", copied(mixture.state()), layout)
+    restored = methods.restore("boost", copied(mixture.state()), layout)
     assert_alike(restored.answer(known, workers), mixture.answer(known, workers))
-    of_one_run = estimators.restore("boost", copied(mixture.one.fitted.state()), layout)
+    of_one_run = methods.restore("boost", copied(mixture.one.fitted.state()), layout)
     assert_alike(of_one_run.answer(known, workers), mixture.one.fitted.answer(known, workers))
 
 
@@ -74,18 +74,18 @@ def test_states_that_no_two_runs_can_have_left_are_refused(known, mixture):
     for word, other in broken(shallow):
         if not word.startswith("mixture"):
             with pytest.raises(StateError):
-                estimators.restore("boost", replace(other, parts=state.parts), layout)
+                methods.restore("boost", replace(other, parts=state.parts), layout)
     for part in ("one", "other"):
         rest = {key: own for key, own in state.parts.items() if key != part}
         with pytest.raises(StateError):
-            estimators.restore("boost", replace(state, parts=rest), layout)
+            methods.restore("boost", replace(state, parts=rest), layout)
     other = copied(state)
     for rates in (np.eye(4), np.full((4, 4), np.nan), np.ones((3, 3))):
         other.parts["other"].arrays["1"] = rates
         with pytest.raises(StateError):
-            estimators.restore("boost", other, layout)
+            methods.restore("boost", other, layout)
 
 
 def test_the_cells_alone_leave_nothing_to_restore(mixture, known):
     with pytest.raises(StateError, match="learns nothing"):
-        estimators.restore("observed", mixture.one.fitted.state(), Layout(3, known.mechanisms))
+        methods.restore("observed", mixture.one.fitted.state(), Layout(3, known.mechanisms))

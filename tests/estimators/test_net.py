@@ -5,10 +5,8 @@ import pytest
 from builders.known import run, table
 
 from cfl_cli.core.draws import folds
-from cfl_cli.estimators import net
-from cfl_cli.estimators.net import Trainer, TrainingRun
-from cfl_cli.estimators.net_fitted import Net, NetPerCf, softmax
-from cfl_cli.estimators.net_inputs import Inputs
+from cfl_cli.methods import net
+from cfl_cli.methods.net import Inputs, Net, NetPerCf, Trainer, TrainingRun, softmax
 
 BLOCKS = np.array([0, 2])
 

@@ -6,11 +6,10 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
+from cfl_cli.core.dataset import Known
 from cfl_cli.core.exclusions import Mechanism
-from cfl_cli.core.known import Known
-from cfl_cli.estimators import net_explained
-from cfl_cli.estimators.net_explained import by_orders, by_sets
-from cfl_cli.estimators.net_fitted import FittedNet
+from cfl_cli.methods import net
+from cfl_cli.methods.net import FittedNet, by_orders, by_sets
 
 
 def logs(known):
@@ -51,7 +50,7 @@ def test_an_of_of_several_features_is_known_as_a_whole(monkeypatch, most):
         p[:, 2:] /= p[:, 2:].sum(axis=1, keepdims=True)
         return p
 
-    monkeypatch.setattr(net_explained, "ALL_SETS", most)
+    monkeypatch.setattr(net, "ALL_SETS", most)
     fitted = FittedNet(SimpleNamespace(of=lambda points: points), SimpleNamespace(priors=priors))
     own, blank = np.array([1.0, 2, 2, 7]), np.array([0.0, 1, 1, 7])
     ofs, blocks = [slice(0, 1), slice(1, 3), slice(3, 4)], np.array([0, 2])

@@ -15,8 +15,8 @@ from builders.learned import (
 
 from cfl_cli.core.draws import folds
 from cfl_cli.core.state import StateError
-from cfl_cli.estimators import net
-from cfl_cli.estimators.net_fitted import Net, NetPerCf
+from cfl_cli.methods import net
+from cfl_cli.methods.net import Net, NetPerCf
 
 
 @pytest.fixture(scope="module")

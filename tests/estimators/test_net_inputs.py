@@ -4,8 +4,8 @@ from builders.learned import broken, copied
 from scipy.stats import norm
 
 from cfl_cli.core.state import StateError
-from cfl_cli.estimators import net_inputs
-from cfl_cli.estimators.net_inputs import Inputs
+from cfl_cli.methods import net
+from cfl_cli.methods.net import Inputs
 
 
 def test_numbers_become_normal_scores_of_their_ranks():
@@ -43,29 +43,29 @@ def test_of_many_numbers_few_become_knots_and_no_score_is_far_off(make):
     if make == "many ties":
         column[:4000] = np.round(column[:4000], 1)
     fitted = Inputs.fit(column[:, None])
-    assert 100 < fitted.counts[0] <= net_inputs.MOST_KNOTS
+    assert 100 < fitted.counts[0] <= net.MOST_KNOTS
     ranks = (np.searchsorted(np.sort(column), column) + 0.5) / 5000
     if make == "many ties":
         _, places, counts = np.unique(column, return_inverse=True, return_counts=True)
         ranks = ((np.cumsum(counts) - counts / 2) / 5000)[places]
     scores = norm.ppf(ranks)
     found = fitted.of(column[:, None])[:, 0]
-    step = np.ptp(scores) / (net_inputs.MOST_KNOTS // 2 - 1)
+    step = np.ptp(scores) / (net.MOST_KNOTS // 2 - 1)
     np.testing.assert_allclose(found, scores / scores.std(), atol=step + 0.01)
 
 
 def test_inputs_that_cannot_be_are_refused_and_others_are_made_again():
     features = np.random.default_rng(0).random((40, 3)).round(1)
     fitted = Inputs.fit(features)
-    again = net_inputs.restore(copied(fitted.state()), features=3)
+    again = net.restore_inputs(copied(fitted.state()), features=3)
     np.testing.assert_array_equal(again.of(features), fitted.of(features))
     for _, state in broken(fitted.state()):
         with pytest.raises(StateError):
-            net_inputs.restore(state, features=3)
+            net.restore_inputs(state, features=3)
     for name in ("knots", "scores"):
         state = copied(fitted.state())
         backwards = state.arrays[name].copy()
         backwards[[1, 2]] = backwards[[2, 1]]
         state.arrays[name] = backwards
         with pytest.raises(StateError, match="ascend"):
-            net_inputs.restore(state, features=3)
+            net.restore_inputs(state, features=3)

@@ -1,8 +1,8 @@
 import numpy as np
 from builders.known import run
 
+from cfl_cli.core.dataset import Known
 from cfl_cli.core.exclusions import Mechanism
-from cfl_cli.core.known import Known
 
 
 def test_all_candidates_are_alike_whatever_the_other_rows_say():

@@ -3,14 +3,12 @@
 import pytest
 from builders.known import table
 
-from cfl_cli import estimators
+from cfl_cli import methods
 from cfl_cli.core.draws import folds
-from cfl_cli.core.kinds import AUTO
-from cfl_cli.core.methods import METHODS
 from cfl_cli.core.parallel import Workers
-from cfl_cli.core.settings import Settings
-from cfl_cli.estimators import auto, boost_objective, graph_stages, net
-from cfl_cli.estimators.interface import Size
+from cfl_cli.core.settings import AUTO, METHODS, Settings
+from cfl_cli.methods import auto, boost, graph, net
+from cfl_cli.methods.interface import Size
 
 
 def made(name, settings, *, rows=60, hidden=3):
@@ -25,10 +23,10 @@ def made(name, settings, *, rows=60, hidden=3):
             heard.append(stage)
 
     with Workers(2) as workers:
-        estimators.load(name).estimate(
+        methods.load(name).estimate(
             known, settings, folds=folds(rows, 5, seed=0)[:hidden], workers=workers, progress=hear
         )
-    ahead = estimators.load(name).stages(size, settings, folds=hidden)
+    ahead = methods.load(name).stages(size, settings, folds=hidden)
     assert all(one.seconds > 0 for one in ahead)
     return [one.stage for one in ahead], heard
 
@@ -36,7 +34,7 @@ def made(name, settings, *, rows=60, hidden=3):
 @pytest.fixture(autouse=True)
 def quick(monkeypatch):
     monkeypatch.setattr(net, "STEPS", 24)
-    monkeypatch.setattr(boost_objective, "MOST_ROUNDS", 4)
+    monkeypatch.setattr(boost, "MOST_ROUNDS", 4)
 
 
 @pytest.mark.parametrize("name", METHODS)
@@ -61,8 +59,8 @@ def _without_repeats(stages):
 
 
 def test_of_a_large_table_a_sample_is_expected(monkeypatch):
-    monkeypatch.setattr(graph_stages, "SAMPLED_ABOVE", 50)
-    monkeypatch.setattr(graph_stages, "SAMPLE_ROWS", 12)
+    monkeypatch.setattr(graph, "SAMPLED_ABOVE", 50)
+    monkeypatch.setattr(graph, "SAMPLE_ROWS", 12)
     ahead, heard = made("graph", Settings(k=5, iterations=20), hidden=1)
     assert ahead == heard
     assert "sample: neighbors" in [stage.name for stage in ahead]
@@ -79,7 +77,7 @@ def test_with_a_budget_every_part_is_timed_on_some_rows_first(monkeypatch):
 def test_more_rows_folds_neighbors_and_values_are_expected_to_take_longer():
     def seconds(name, *, rows=5000, domains=(3, 4), hidden=2, **given):
         size = Size(rows, 5, domains)
-        ahead = estimators.load(name).stages(size, Settings(name, **given), folds=hidden)
+        ahead = methods.load(name).stages(size, Settings(name, **given), folds=hidden)
         return sum(one.seconds for one in ahead)
 
     for name in ("graph", "boost", "net", "ipal", "auto"):

@@ -5,8 +5,8 @@ import lightgbm
 import numpy as np
 import pytest
 
-from cfl_cli.estimators import boost_trees, forest
-from cfl_cli.estimators.tree_shap import contributions
+from cfl_cli.methods import boost, forest
+from cfl_cli.methods.forest import contributions
 
 # Columns: numbers, few different ones, one-hot of three, what is next to 0, and what is nowhere.
 COLUMNS = 7
@@ -33,11 +33,11 @@ def booster_of(features, values, shape, *, rounds=5, seed=0):
 
 
 @pytest.mark.parametrize("values", [2, 3, 6])
-@pytest.mark.parametrize("shape", [boost_trees.SHALLOW, boost_trees.DEEP])
+@pytest.mark.parametrize("shape", [boost.SHALLOW, boost.DEEP])
 def test_moves_are_those_of_lightgbm_and_sum_to_the_scores(values, shape):
     features = table()
     booster = booster_of(features, values, shape)
-    trees = boost_trees.forest_of(booster, values)
+    trees = boost.forest_of(booster, values)
     seen = np.repeat(trees.threshold[:10, None], COLUMNS, axis=1)  # rows at the very thresholds
     rows = np.vstack([features[:15], 3 * table(10, seed=1), seen])
     expected = booster.predict(rows, pred_contrib=True).reshape(len(rows), values, COLUMNS + 1)

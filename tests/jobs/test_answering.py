@@ -8,11 +8,12 @@ from builders.tables import SCHEMA, table
 from polars.testing import assert_frame_equal
 
 from cfl_cli import Model, UsageError, fit
+from cfl_cli.commands.apply import batch
 from cfl_cli.core.parallel import Workers
-from cfl_cli.engines.run_directory import RunDirectory
-from cfl_cli.engines.stored import Stored, Threads
-from cfl_cli.estimators import boost_objective, net
-from cfl_cli.jobs import answering, row_filler
+from cfl_cli.large.run_directory import RunDirectory
+from cfl_cli.large.stored import Stored, Threads
+from cfl_cli.methods import boost, net
+from cfl_cli.run import result
 
 NEW = table(60, seed=5)
 
@@ -21,7 +22,7 @@ NEW = table(60, seed=5)
 def quick():
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(net, "STEPS", 24)
-        patch.setattr(boost_objective, "MOST_ROUNDS", 6)
+        patch.setattr(boost, "MOST_ROUNDS", 6)
         yield
 
 
@@ -43,9 +44,9 @@ def stored_engine(limits, **_):
 def test_an_engine_says_what_threads_say_in_blocks_of_any_size(method, monkeypatch):
     model = fit(table(), SCHEMA, method=method)
     here = model.apply(NEW, mode="both")
-    monkeypatch.setattr(answering, "open_engine", stored_engine)
+    monkeypatch.setattr(batch, "open_engine", stored_engine)
     for rows in (3, 8192):  # more blocks than are answered together, and one
-        monkeypatch.setattr(row_filler, "ROWS_AT_ONCE", rows)
+        monkeypatch.setattr(result, "ROWS_AT_ONCE", rows)
         there = model.apply(NEW, mode="both")
         assert_frame_equal(there.frame, here.frame)
         assert there.report.columns == here.report.columns
@@ -66,8 +67,8 @@ def test_other_hosts_say_the_same(method, monkeypatch, tmp_path):
             yield Stored(made.folder, executor, threads, durable=False)
             sent.extend(executor.way.worker.contents)
 
-    monkeypatch.setattr(answering, "open_engine", engine)
-    monkeypatch.setattr(row_filler, "ROWS_AT_ONCE", 3)
+    monkeypatch.setattr(batch, "open_engine", engine)
+    monkeypatch.setattr(result, "ROWS_AT_ONCE", 3)
     there = model.apply(NEW, mode="both")
     assert_frame_equal(there.frame, here.frame)
     assert there.report.columns == here.report.columns
@@ -89,7 +90,7 @@ def test_dask_says_the_same_by_any_number_of_workers(method, monkeypatch, tmp_pa
     fit(table(), SCHEMA, method=method).save(tmp_path / "m.cfl")
     model = Model.load(tmp_path / "m.cfl")
     here = model.apply(NEW, mode="both")
-    monkeypatch.setattr(row_filler, "ROWS_AT_ONCE", 7)
+    monkeypatch.setattr(result, "ROWS_AT_ONCE", 7)
     for workers in (1, 2):
         there = model.apply(NEW, mode="both", engine="dask", workers=workers)
         assert_frame_equal(there.frame, here.frame)

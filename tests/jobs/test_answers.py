@@ -6,8 +6,8 @@ import polars as pl
 import pytest
 from builders.audits import SCHEMA, VALUES, facts, output, table
 
+from cfl_cli.commands.audit.job import read_answers
 from cfl_cli.errors import DataError, UsageError
-from cfl_cli.jobs.answers import read
 from cfl_cli.schema.model import Schema
 
 
@@ -20,16 +20,16 @@ def soft(frame):
 
 
 def test_hard_columns_and_soft_ones_give_the_same_answers_and_fingerprint():
-    hard = read(table(), facts(), name="t")
-    other = read(soft(table()), facts(), name="t")
+    hard = read_answers(table(), facts(), name="t")
+    other = read_answers(soft(table()), facts(), name="t")
     assert hard.answers[0].texts.to_list() == other.answers[0].texts.to_list()
     assert hard.fingerprint == other.fingerprint
-    assert hard.fingerprint != read(table(wrong=9), facts(), name="t").fingerprint
+    assert hard.fingerprint != read_answers(table(wrong=9), facts(), name="t").fingerprint
 
 
 def test_text_that_was_read_from_csv_gives_the_same_fingerprint():
     texts = table().cast(pl.String)
-    assert read(texts, facts(), name="t").fingerprint == output().fingerprint
+    assert read_answers(texts, facts(), name="t").fingerprint == output().fingerprint
 
 
 def test_the_domain_is_known_from_the_schema_from_soft_columns_or_if_all_values_are_answered():
@@ -43,14 +43,14 @@ def test_the_domain_is_known_from_the_schema_from_soft_columns_or_if_all_values_
     job, pet = output(schema=None).answers
     assert (job.values, job.is_whole, job.candidates) == (("clerk", "farmer", "nurse"), True, None)
     assert (pet.values, pet.is_whole) == (("cat",), False)
-    job, _ = read(soft(table(wrong=0)), facts(), name="t").answers
+    job, _ = read_answers(soft(table(wrong=0)), facts(), name="t").answers
     assert (job.values, job.is_whole) == (("clerk", "nurse", "farmer"), True)
 
 
 def test_an_empty_answer_is_none_and_a_cf_that_was_kept_has_none():
     frame = table().with_columns(job_imputed=pl.lit("").alias("job_imputed"))
-    assert not read(frame, facts(), name="t").answers[0].given.any()
-    kept = read(table(), facts(action="kept"), name="t")
+    assert not read_answers(frame, facts(), name="t").answers[0].given.any()
+    kept = read_answers(table(), facts(action="kept"), name="t")
     assert [answers.cf for answers in kept.answers] == ["pet"]
     with pytest.raises(UsageError, match="cfs='job': kept as observed"):
         kept.of(["job"])
@@ -107,7 +107,7 @@ def test_cfs_are_named_as_the_report_names_them():
 )
 def test_what_does_not_fit_its_report_or_schema_is_refused(frame, report, schema, words):
     with pytest.raises(DataError, match=r"^t: ") as error:
-        read(frame, report, schema, name="t")
+        read_answers(frame, report, schema, name="t")
     assert words in str(error.value)
 
 
@@ -115,4 +115,4 @@ def test_an_output_of_kept_cfs_alone_has_nothing_to_check():
     report = facts(action="kept")
     kept = replace(report, columns=tuple(replace(c, action="kept") for c in report.columns))
     with pytest.raises(DataError, match="every CF was kept as observed"):
-        read(table(), kept, name="t")
+        read_answers(table(), kept, name="t")

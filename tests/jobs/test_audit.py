@@ -8,11 +8,10 @@ import polars as pl
 import pytest
 from builders.audits import SCHEMA, facts, filled, output, table, truth
 
+from cfl_cli.commands.audit.job import audit, draw, read_output
 from cfl_cli.errors import UsageError
-from cfl_cli.jobs.audit import audit, draw, read_output
-from cfl_cli.trust.audit import share
 from cfl_cli.trust.intervals import Interval
-from cfl_cli.trust.report import Confident
+from cfl_cli.trust.report import Confident, share
 
 
 def test_the_table_to_check_has_row_numbers_keys_and_an_empty_column_per_cf():

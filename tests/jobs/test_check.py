@@ -5,8 +5,8 @@ import json
 import pandas as pd
 import polars as pl
 
+from cfl_cli.commands.check.job import Checked, check
 from cfl_cli.errors import SchemaError
-from cfl_cli.jobs.check import Checked, check
 from cfl_cli.schema.model import Schema
 
 SCHEMA = Schema(

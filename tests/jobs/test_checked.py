@@ -4,10 +4,8 @@ import polars as pl
 import pytest
 from builders.audits import facts, filled, output, table
 
+from cfl_cli.commands.audit.job import Draw, draw, read_answers, read_checked
 from cfl_cli.errors import DataError
-from cfl_cli.jobs.answers import read as read_answers
-from cfl_cli.jobs.audit import draw
-from cfl_cli.jobs.checked import Draw, read
 
 OUTPUT = output()
 DRAWN = filled(draw(OUTPUT, 10).frame)
@@ -16,7 +14,7 @@ FIRST = DRAWN["cfl_row"][0]
 
 def found(frame, **more):
     """Return the places of the jobs that were found out, as a list."""
-    return read({"f": frame, **more}, OUTPUT)[0].places.tolist()
+    return read_checked({"f": frame, **more}, OUTPUT)[0].places.tolist()
 
 
 def with_first(**cells):
@@ -57,10 +55,10 @@ def test_what_people_and_spreadsheets_do_to_a_file_does_not_matter(frame):
 @pytest.mark.parametrize("cell", [None, "", "  ", "NA"])
 def test_a_cell_that_is_left_empty_says_nothing(cell):
     missing_in = {"job": ("", "NA"), "pet": ("",)}.__getitem__
-    places = read({"f": with_first(job=cell)}, OUTPUT, missing_in=missing_in)[0].places
+    places = read_checked({"f": with_first(job=cell)}, OUTPUT, missing_in=missing_in)[0].places
     assert (places >= 0).sum() == 9
     with pytest.raises(DataError, match="column 'pet': 'NA' is not"):
-        read({"f": with_first(pet="NA")}, OUTPUT, missing_in=missing_in)
+        read_checked({"f": with_first(pet="NA")}, OUTPUT, missing_in=missing_in)
 
 
 @pytest.mark.parametrize(
@@ -97,7 +95,7 @@ def test_a_row_that_was_not_drawn_is_refused():
 
 def test_a_file_that_was_drawn_from_other_answers_is_refused_in_one_line():
     with pytest.raises(DataError, match=r"^f: drawn from other answers than those in out.csv: .*$"):
-        read({"f": DRAWN}, output(wrong=9))
+        read_checked({"f": DRAWN}, output(wrong=9))
 
 
 def test_files_may_share_rows_but_not_disagree_about_them():
@@ -105,7 +103,7 @@ def test_files_may_share_rows_but_not_disagree_about_them():
     rest = DRAWN.with_columns(job=pl.when(pl.int_range(10) > 3).then("job"))
     assert found(half, g=rest) == found(DRAWN)
     with pytest.raises(DataError, match=rf"f: cfl_row {FIRST}, column 'job': another file has"):
-        read({"g": DRAWN, "f": with_first(job="farmer")}, OUTPUT)
+        read_checked({"g": DRAWN, "f": with_first(job="farmer")}, OUTPUT)
 
 
 def test_a_row_that_is_twice_in_one_file_is_said_to_be_whatever_its_values():
@@ -120,21 +118,21 @@ def test_without_a_schema_a_value_that_was_never_answered_asks_for_it():
     with pytest.raises(
         DataError, match=r"'dog' is not among the values of its answers.*or add schema$"
     ):
-        read({"f": with_first(pet="dog")}, plain)
-    assert read({"f": with_first(pet="dog")}, OUTPUT)[1].places.max() == 1
+        read_checked({"f": with_first(pet="dog")}, plain)
+    assert read_checked({"f": with_first(pet="dog")}, OUTPUT)[1].places.max() == 1
 
 
 def test_spellings_that_differ_by_case_alone_are_told_apart():
     frame = table().with_columns(pet_imputed=pl.Series(["Cat", "cat"] * 20))
     one = read_answers(frame, facts(), name="o")
     drawn = draw(one, 4, cfs=["pet"]).frame
-    cats = read({"f": drawn.with_columns(pet=pl.lit("cat"))}, one)[0]
+    cats = read_checked({"f": drawn.with_columns(pet=pl.lit("cat"))}, one)[0]
     assert {*cats.places[cats.known].tolist()} == {cats.answers.values.index("cat")}
     with pytest.raises(DataError, match="'CAT' is not a value of it"):
-        read({"f": drawn.with_columns(pet=pl.lit("CAT"))}, one)
+        read_checked({"f": drawn.with_columns(pet=pl.lit("CAT"))}, one)
 
 
 def test_many_problems_are_counted():
     with pytest.raises(DataError) as error:
-        read({"f": filled(draw(OUTPUT, 30).frame).with_columns(job=pl.lit("x"))}, OUTPUT)
+        read_checked({"f": filled(draw(OUTPUT, 30).frame).with_columns(job=pl.lit("x"))}, OUTPUT)
     assert (len(error.value.problems), error.value.more) == (20, 10)

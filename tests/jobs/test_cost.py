@@ -9,10 +9,10 @@ import polars as pl
 import pytest
 
 from cfl_cli.core.parallel import available_cores
-from cfl_cli.core.stages import Stage, Work
+from cfl_cli.core.progress import Stage, Work
 from cfl_cli.errors import DataError
-from cfl_cli.estimators import net
-from cfl_cli.jobs.cost import plan
+from cfl_cli.methods import net
+from cfl_cli.run.cost import plan
 from cfl_cli.schema.model import Complementary, Ordinary, Schema
 
 COLUMNS = {
@@ -71,7 +71,7 @@ def test_of_a_large_table_a_part_is_tried_that_has_rows_enough_for_k(monkeypatch
         seen.append(encoded)
         progress(Stage("a stage", Work.WEIGHTS), settings.k, settings.k)
 
-    monkeypatch.setattr("cfl_cli.jobs.cost.run", run)
+    monkeypatch.setattr("cfl_cli.run.cost.run", run)
     rows = 20_000
     table = pl.DataFrame({"x": range(rows), "job": ["a", "b"] * (rows // 2)})
     settings = {"k": k, "max_memory": "1TB"}

@@ -5,10 +5,10 @@ import pytest
 
 from cfl_cli import impute
 from cfl_cli.errors import DataError
-from cfl_cli.jobs import prepare
-from cfl_cli.jobs.diagnostics import in_words, read
+from cfl_cli.run import prepare
+from cfl_cli.run.diagnostics import in_words, read
 from cfl_cli.schema.model import Complementary, Ordinary, Schema
-from cfl_cli.trust import suspects
+from cfl_cli.trust import wrong_cells
 
 SCHEMA = Schema(
     columns={
@@ -123,7 +123,7 @@ def test_exact_cells_are_listed_as_the_report_counts_them_and_never_as_likely_wr
 
 def test_cells_of_a_mechanism_are_measured_alike_whether_they_were_hidden_or_not(monkeypatch):
     monkeypatch.setattr(prepare, "ONE_FOLD_ABOVE", 10)
-    monkeypatch.setattr(suspects, "FEW", 300)
+    monkeypatch.setattr(wrong_cells, "FEW", 300)
     cf = Complementary(values=["a", "b", "c"], mechanism=[8.0, 1.0, 1.0])
     schema = Schema(columns={"x": Ordinary(type="numeric"), "cf": cf})
     cells = [*"aaaaaaabbc"] * 30

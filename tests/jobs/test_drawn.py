@@ -7,7 +7,7 @@ from builders.tables import SCHEMA, table
 
 from cfl_cli import fit
 from cfl_cli.core.draws import FITTED, draw
-from cfl_cli.jobs import drawn
+from cfl_cli.run import fit as fitting
 from cfl_cli.tables import table as tables
 
 ROWS = np.sort(np.argsort(draw(np.arange(60), FITTED, 0))[:40])
@@ -15,7 +15,7 @@ ROWS = np.sort(np.argsort(draw(np.arange(60), FITTED, 0))[:40])
 
 def part(frame, size=40):
     settings = SCHEMA.settings.override(sample=size)
-    return drawn.part_of(frame, SCHEMA, settings, name="table", progress=lambda *_: None)
+    return fitting.part_of(frame, SCHEMA, settings, name="table", progress=lambda *_: None)
 
 
 @pytest.mark.parametrize("kind", ["polars", "pandas", "pyarrow"])
@@ -33,7 +33,7 @@ def test_rows_of_any_kind_of_table_are_drawn_by_their_numbers(kind):
 def test_a_table_on_disk_has_the_same_rows_in_blocks_of_any_size(
     tmp_path, monkeypatch, rows, ending
 ):
-    monkeypatch.setattr(drawn, "AT_ONCE", rows)
+    monkeypatch.setattr(fitting, "AT_ONCE", rows)
     path = tmp_path / f"table.{ending}"
     write = pl.DataFrame.write_csv if ending == "csv" else pl.DataFrame.write_parquet
     write(table(), path)
@@ -51,7 +51,7 @@ def test_a_sample_of_all_rows_is_the_table():
 
 def test_another_seed_draws_other_rows():
     settings = SCHEMA.settings.override(sample=40, seed=1)
-    other = drawn.part_of(table(), SCHEMA, settings, name="t", progress=lambda *_: None)
+    other = fitting.part_of(table(), SCHEMA, settings, name="t", progress=lambda *_: None)
     assert other.rows.tolist() != ROWS.tolist()
 
 

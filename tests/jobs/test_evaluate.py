@@ -9,9 +9,8 @@ import polars as pl
 import pytest
 
 from cfl_cli import Schema, evaluate, impute, mask
-from cfl_cli.cli.show.scores import page
+from cfl_cli.commands.evaluate.job import ColumnScores, Evaluation, Scores, page
 from cfl_cli.errors import DataError, UsageError
-from cfl_cli.jobs.evaluate import ColumnScores, Evaluation, Scores
 from cfl_cli.schema.model import Complementary, Ordinary
 
 SCHEMA = Schema(

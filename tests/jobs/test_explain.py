@@ -10,15 +10,13 @@ from builders.tables import SCHEMA, table
 from scipy.optimize import minimize
 
 from cfl_cli import DataError, Schema, UsageError, fit, impute
+from cfl_cli.commands.explain.job import Recorded, explain
 from cfl_cli.core.exclusions import Mechanism
-from cfl_cli.estimators import boost_objective, net
-from cfl_cli.estimators.boost_fitted import FittedBoost
-from cfl_cli.estimators.explained import Moves
-from cfl_cli.jobs.explain import explain
-from cfl_cli.jobs.ran import Recorded
-from cfl_cli.steps.encode import encode
-from cfl_cli.trust.exact_cells import ExactAudit
-from cfl_cli.trust.fitted_mechanism import rates
+from cfl_cli.encode.encode import encode
+from cfl_cli.methods import boost, net
+from cfl_cli.methods.boost import FittedBoost
+from cfl_cli.methods.interface import Moves
+from cfl_cli.trust.mechanism import ExactAudit, rates
 from cfl_cli.trust.report import Report, Sources
 
 FRAME = table(60).with_columns(
@@ -64,7 +62,7 @@ SETTINGS = [
 def quick():
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(net, "STEPS", 24)
-        patch.setattr(boost_objective, "MOST_ROUNDS", 6)
+        patch.setattr(boost, "MOST_ROUNDS", 6)
         yield
 
 
@@ -110,7 +108,7 @@ def test_a_row_is_explained_alike_with_and_without_a_result(given):
 
 @pytest.fixture
 def no_run(monkeypatch):
-    for run in ("cfl_cli.jobs.ran.run", "cfl_cli.estimators.graph.estimate"):
+    for run in ("cfl_cli.commands.explain.job.run", "cfl_cli.methods.graph.estimate"):
         monkeypatch.setattr(run, lambda *_, **__: pytest.fail("a run"))
 
 

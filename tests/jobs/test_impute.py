@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 from polars.testing import assert_frame_equal
 
 from cfl_cli import Settings, __version__, fit, impute
-from cfl_cli.core import budget
+from cfl_cli.core import process
 from cfl_cli.errors import DataError, ResourceError, UsageError
-from cfl_cli.jobs import cost
+from cfl_cli.run import cost
 from cfl_cli.schema.model import Complementary, Ordinary, Schema
 
 SIZES = {"two": 2, "three": 3, "five": 5}
@@ -371,8 +371,8 @@ def test_a_run_that_needs_more_memory_than_it_may_have_is_refused_with_a_number(
 
 
 def test_where_a_part_of_a_limit_is_left_both_are_named(monkeypatch):
-    found = budget.Allowance(1_000_000, budget.DATA, 440_000_000)
-    monkeypatch.setattr(budget, "allowance", lambda: found)
+    found = process.Allowance(1_000_000, process.DATA, 440_000_000)
+    monkeypatch.setattr(process, "allowance", lambda: found)
     with pytest.raises(ResourceError, match="ulimit -d allows 440 MB, of which 1 MB are left"):
         impute(GROUPS, TWO_CFS)
 

@@ -9,8 +9,8 @@ from builders.reports import without_checksums
 from builders.tables import SCHEMA, table
 
 from cfl_cli import DataError, fit
-from cfl_cli.jobs.kept import Kept
-from cfl_cli.models.content import Content
+from cfl_cli.models import Content
+from cfl_cli.run.model import Kept
 from cfl_cli.schema.model import Schema
 
 CONTENT = fit(table(), SCHEMA, method="commonest").content

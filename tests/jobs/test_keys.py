@@ -6,8 +6,8 @@ import polars as pl
 import pytest
 
 from cfl_cli import Schema, evaluate
+from cfl_cli.commands.evaluate.job import match
 from cfl_cli.errors import DataError
-from cfl_cli.jobs.keys import match
 from cfl_cli.schema.model import Complementary, Ordinary
 
 SCHEMA = Schema(

@@ -7,11 +7,10 @@ import pytest
 from builders.audits import SCHEMA, facts, filled, table, truth
 
 from cfl_cli import Schema, evaluate, impute
+from cfl_cli.commands.audit.job import audit, draw, read_output, write_back
 from cfl_cli.errors import DataError
-from cfl_cli.jobs.audit import audit, draw, read_output
-from cfl_cli.jobs.write_back import write_back
 from cfl_cli.tables import table as tables
-from cfl_cli.tables.place import Place
+from cfl_cli.tables.formats import Place
 
 
 def listed(frame):

@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 
 import cfl_cli
 from cfl_cli import Schema, mask
+from cfl_cli.encode.encode import encode
 from cfl_cli.errors import DataError, UsageError
 from cfl_cli.schema.model import Complementary, Ordinary
-from cfl_cli.steps.encode import encode
 from cfl_cli.tables.frames import as_polars
 
 OF = {"x": Ordinary(type="numeric")}
@@ -115,7 +115,7 @@ def test_the_schema_s_seed_is_taken_unless_another_is_given():
 
 def test_rows_beyond_a_stretch_draw_like_all_others(monkeypatch):
     cells = masked(MANY)
-    monkeypatch.setattr("cfl_cli.jobs.mask.CHANCES", 30)
+    monkeypatch.setattr("cfl_cli.commands.evaluate.mask.CHANCES", 30)
     assert masked(MANY) == cells
 
 

@@ -7,9 +7,10 @@ from builders.tables import SCHEMA, table
 from polars.testing import assert_frame_equal
 
 from cfl_cli import DataError, Model, UsageError, fit, impute
-from cfl_cli.core.methods import METHODS
-from cfl_cli.estimators import boost_objective, net
-from cfl_cli.jobs import answering, batch, row_filler
+from cfl_cli.commands.apply import batch
+from cfl_cli.core.settings import METHODS
+from cfl_cli.methods import boost, net
+from cfl_cli.run import result as row_filler
 
 LEARNING = [name for name, traits in METHODS.items() if traits.learns]
 NEW = table(23, seed=5)
@@ -19,7 +20,7 @@ NEW = table(23, seed=5)
 def quick():
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(net, "STEPS", 24)
-        patch.setattr(boost_objective, "MOST_ROUNDS", 6)
+        patch.setattr(boost, "MOST_ROUNDS", 6)
         yield
 
 
@@ -72,7 +73,7 @@ def test_an_own_cell_never_changes_the_prior_of_its_cf(model, workers):
     answers = []
     for frame in (NEW, changed):
         new = batch.Batch(model, model.settings, workers, name="new")
-        [*new.add([(0, frame)], answering.Here(model, workers))]
+        [*new.add([(0, frame)], batch.Here(model, workers))]
         answers.append(new.sample.drawn().arrays["priors"])
     np.testing.assert_array_equal(answers[0][:, :3], answers[1][:, :3])
 

@@ -6,7 +6,7 @@ import pytest
 
 from cfl_cli import DataError, Schema, impute
 from cfl_cli.core.settings import Settings
-from cfl_cli.jobs.prepare import hidden_together, prepare
+from cfl_cli.run.prepare import hidden_together, prepare
 
 
 @pytest.mark.parametrize(

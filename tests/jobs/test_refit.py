@@ -8,12 +8,12 @@ import pytest
 
 from cfl_cli import Model, impute
 from cfl_cli.core.exclusions import Mechanism
-from cfl_cli.estimators.commonest import FittedShares
-from cfl_cli.estimators.interface import Estimate, Hidden, Null, Origin
-from cfl_cli.jobs.refit import mixed, with_weights
+from cfl_cli.encode.encode import Block, Encoded
+from cfl_cli.methods.commonest import FittedShares
+from cfl_cli.methods.interface import Estimate, Hidden, Null, Origin
+from cfl_cli.run.learn import mixed, with_weights
 from cfl_cli.schema.model import Complementary, Ordinary, Schema
-from cfl_cli.steps.encode import Block, Encoded
-from cfl_cli.trust.fitted_mechanism import rates
+from cfl_cli.trust.mechanism import rates
 
 N, VALUES = 900, [*"abcd"]
 QUICK = {"k": 15, "iterations": 30, "gamma": 0, "seed": 1}

@@ -7,7 +7,7 @@ import polars as pl
 import pytest
 
 from cfl_cli import UsageError, impute, risk
-from cfl_cli.jobs.ways import MORE, TRYING
+from cfl_cli.commands.risk.job import MORE, TRYING
 
 SCHEMA = {
     "version": 1,

@@ -9,9 +9,9 @@ import polars as pl
 import pytest
 
 from cfl_cli import Model, Schema, fit, impute
-from cfl_cli.steps.encode import encode
+from cfl_cli.encode.encode import encode
 from cfl_cli.tables import frames, table
-from cfl_cli.tables.place import Place
+from cfl_cli.tables.formats import Place
 
 SCHEMA = Schema.parse("""\
 version: 1

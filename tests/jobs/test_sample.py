@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cfl_cli.core.draws import JUDGED, draw
-from cfl_cli.jobs.sample import Sample, compact
+from cfl_cli.run.fit import Sample, compact
 
 
 def drawn(cuts, *, size, seed=3):

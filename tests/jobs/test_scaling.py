@@ -6,8 +6,7 @@ import pytest
 
 from cfl_cli import Schema, fit, impute
 from cfl_cli.core.settings import Settings
-from cfl_cli.jobs.prepare import prepare
-from cfl_cli.jobs.scaling import open_columns, settle_scales
+from cfl_cli.run.prepare import open_columns, prepare, settle_scales
 
 N = 600
 RNG = np.random.default_rng(3)
@@ -104,13 +103,13 @@ def test_methods_that_go_by_order_alone_keep_min_max(method):
 
 
 def test_a_wild_cell_that_the_sample_lacks_counts_all_the_same(monkeypatch):
-    monkeypatch.setattr("cfl_cli.jobs.scaling.SAMPLE", 300)
+    monkeypatch.setattr("cfl_cli.run.prepare.SAMPLE", 300)
     found = [settled(table(x=1000.0), seed=seed)[0] for seed in range(4)]  # in about half of them
     assert found == [["robust", "minmax"]] * 4
 
 
 def test_many_columns_are_tried_at_once(monkeypatch):
-    monkeypatch.setattr("cfl_cli.jobs.scaling.MANY", 1)
+    monkeypatch.setattr("cfl_cli.run.prepare.MANY", 1)
     assert settled(table(x=1000.0, noise=5.0))[0] == ["robust", "robust"]
 
 

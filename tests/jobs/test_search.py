@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from cfl_cli.core.settings import Settings
-from cfl_cli.jobs.search import Limit, confirm, gain, is_clear, search
+from cfl_cli.run.search import Limit, confirm, gain, is_clear, search
 
 CHOICES = {"iterations": ("auto",), "k": (5, 10, 20), "gamma": (0.0, 1.0)}
 NOISE = np.random.default_rng(0).normal(size=(1000, 1))  # one CF

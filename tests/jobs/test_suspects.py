@@ -10,7 +10,7 @@ from builders.reports import column, report
 from builders.suspects import CELLS, diagnostics
 
 from cfl_cli import Schema, UsageError, impute
-from cfl_cli.jobs.suspects import suspects
+from cfl_cli.commands.suspects.job import suspects
 
 REPORT = report(
     column("job", wrong_cells_most=0.1), column("hat"), column("pet", wrong_cells_most=0.2)

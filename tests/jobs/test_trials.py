@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from cfl_cli.jobs.trials import Folds, row_scores
-from cfl_cli.steps.encode import Block, Encoded
+from cfl_cli.encode.encode import Block, Encoded
+from cfl_cli.run.search import Folds, row_scores
 
 
 def test_no_group_is_both_searched_on_and_tested_by():

@@ -3,11 +3,11 @@
 import polars as pl
 import pytest
 
+from cfl_cli.commands.evaluate import job
+from cfl_cli.encode.cells import Cells
+from cfl_cli.encode.findings import Problems
 from cfl_cli.errors import DataError
-from cfl_cli.jobs import truth
 from cfl_cli.schema.model import Schema
-from cfl_cli.steps.cells import Cells
-from cfl_cli.steps.findings import Problems
 
 OF = {"role": "ordinary", "type": "numeric"}
 
@@ -17,7 +17,7 @@ def schema(**entries):
 
 
 def read(cells, **entries):
-    return truth.read(pl.DataFrame({"cf": cells}), schema(**entries), name="t.csv")
+    return job.read(pl.DataFrame({"cf": cells}), schema(**entries), name="t.csv")
 
 
 def refused(cells, **entries):
@@ -76,11 +76,11 @@ def test_a_value_that_a_cell_could_not_rule_out_is_refused():
 
 def test_a_column_that_is_not_there_is_named():
     with pytest.raises(DataError, match="t: column 'cf' is in the schema but not in the table"):
-        truth.read(pl.DataFrame({"x": ["1"]}), schema(values=["a", "b"]), name="t")
+        job.read(pl.DataFrame({"x": ["1"]}), schema(values=["a", "b"]), name="t")
 
 
 def test_places_notes_what_does_not_fit_and_goes_on():
     problems = Problems("t", schema(values=["a", "b"]))
     cells = Cells.of(pl.Series("cf", ["a", "z", "b"]), schema(values=["a", "b"]))
-    assert truth.places(cells, ("a", "b"), problems).tolist() == [0, -1, 1]
+    assert job.value_indices(cells, ("a", "b"), problems).tolist() == [0, -1, 1]
     assert len(problems.found) == 1

@@ -5,22 +5,21 @@ import polars as pl
 import pytest
 from builders.tuning import FEW, SCHEMA, table
 
-from cfl_cli.cli.show.trials import summary
+from cfl_cli.commands.tune import job
+from cfl_cli.commands.tune.job import summary, tune
 from cfl_cli.core import draws
 from cfl_cli.core.parallel import Workers
 from cfl_cli.core.settings import Settings
+from cfl_cli.encode.encode import encode
 from cfl_cli.errors import DataError
-from cfl_cli.estimators.graph import judge
-from cfl_cli.jobs import tune as tuning
-from cfl_cli.jobs.trials import Folds, Trials, row_scores
-from cfl_cli.jobs.tune import tune
+from cfl_cli.methods.graph import judge
+from cfl_cli.run.search import Folds, Trials, row_scores
 from cfl_cli.schema.model import Schema
-from cfl_cli.steps.encode import encode
 
 
 @pytest.fixture
 def few(monkeypatch):
-    monkeypatch.setattr(tuning, "CHOICES", FEW)
+    monkeypatch.setattr(job, "CHOICES", FEW)
 
 
 def test_no_row_is_hidden_for_both_the_search_and_the_test():
@@ -34,7 +33,7 @@ def test_no_row_is_hidden_for_both_the_search_and_the_test():
 
 
 def test_rows_of_one_group_leave_none_to_test_the_choice_on(monkeypatch):
-    monkeypatch.setattr(tuning, "SAMPLE", 30)
+    monkeypatch.setattr(job, "SAMPLE", 30)
     homes = pl.Series("home", ["a"] * 299 + ["b"])
     schema = Schema.parse(SCHEMA + "group: home\n")
     with pytest.raises(DataError, match="belong to one group"):
@@ -88,14 +87,14 @@ def test_no_time_means_the_start_alone(few):
 
 
 def test_a_large_table_is_searched_on_a_part_and_tested_on_the_whole(few, monkeypatch):
-    monkeypatch.setattr(tuning, "SAMPLE", 300)
+    monkeypatch.setattr(job, "SAMPLE", 300)
     found = tune(table(900), Schema.parse(SCHEMA), trials=20, ridge=0.01)
     assert (found.rows, found.searched_rows, found.tested_rows) == (900, 300, 900)
     assert "300 of 900 rows" in " ".join(summary(found))
 
 
 def test_choices_that_do_not_fit_are_left_out(monkeypatch):
-    monkeypatch.setattr(tuning, "CHOICES", {**FEW, "k": (3, 15, 40), "gamma": ("auto", 0.0)})
+    monkeypatch.setattr(job, "CHOICES", {**FEW, "k": (3, 15, 40), "gamma": ("auto", 0.0)})
     found = tune(table(40), Schema.parse(SCHEMA), trials=50, folds=0)
     tried_settings = [trial.settings for trial in found.trials]
     assert {settings["k"] for settings in tried_settings} <= {3, 15}

@@ -11,13 +11,13 @@ from builders.real_tables import kinds, masked, needed, read, schema_text
 from scipy.stats import spearmanr
 
 from benchmarks.tables import CFS
+from cfl_cli.commands.tune.job import tune
 from cfl_cli.core import draws
 from cfl_cli.core.settings import Settings
-from cfl_cli.jobs.prepare import run
-from cfl_cli.jobs.trials import row_scores
-from cfl_cli.jobs.tune import tune
+from cfl_cli.encode.encode import encode
+from cfl_cli.run.prepare import run
+from cfl_cli.run.search import row_scores
 from cfl_cli.schema.model import Schema
-from cfl_cli.steps.encode import encode
 
 pytestmark = [
     pytest.mark.slow,

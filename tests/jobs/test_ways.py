@@ -4,10 +4,10 @@ import numpy as np
 import polars as pl
 import pytest
 
+from cfl_cli.commands.risk.job import MERGED, TRYING, plan, with_fewer
 from cfl_cli.core.settings import Settings
-from cfl_cli.jobs.ways import MERGED, TRYING, plan, with_fewer
+from cfl_cli.encode.encode import encode
 from cfl_cli.schema.model import Schema
-from cfl_cli.steps.encode import encode
 
 SCHEMA = Schema.model_validate(
     {

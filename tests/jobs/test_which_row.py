@@ -4,7 +4,7 @@ import polars as pl
 import pytest
 
 from cfl_cli import DataError, UsageError
-from cfl_cli.jobs.which_row import matches, only, split
+from cfl_cli.commands.explain.work import matches, only, split
 
 LARGE = [9007199254740992, 9007199254740993, 9007199254740994]  # no float has the second
 

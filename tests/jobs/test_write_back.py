@@ -5,9 +5,8 @@ import pyarrow as pa
 import pytest
 from builders.audits import SCHEMA, filled, output, table, truth
 
+from cfl_cli.commands.audit.job import audit, draw, write_back
 from cfl_cli.errors import DataError, SchemaError
-from cfl_cli.jobs.audit import audit, draw
-from cfl_cli.jobs.write_back import write_back
 
 OUTPUT = output()
 DATA = table().select("id", "age", "job", "pet")

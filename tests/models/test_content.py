@@ -12,12 +12,13 @@ import pytest
 from builders import models
 from safetensors.numpy import load_file
 
+from cfl_cli import models as content
 from cfl_cli.core.exclusions import Mechanism
 from cfl_cli.core.state import State, StateError
 from cfl_cli.errors import DataError, ResourceError, UsageError
-from cfl_cli.estimators.interface import Layout
-from cfl_cli.models import content, safe_file
-from cfl_cli.models.content import Content, is_model, read_report_text
+from cfl_cli.methods.interface import Layout
+from cfl_cli.models import Content, is_model, read_report_text
+from cfl_cli.models import file as safe_file
 
 BUILDERS = Path(models.__file__).parent
 LAYOUT = Layout(2, (Mechanism(3),))

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cfl_cli.models.json_text import DEEPEST, MOST_VALUES, facts_of, text_of
+from cfl_cli.models.file import DEEPEST, MOST_VALUES, facts_of, text_of
 
 values = st.recursive(
     st.none()

@@ -17,8 +17,8 @@ from safetensors.numpy import load_file, save_file
 from cfl_cli import __version__
 from cfl_cli.core.state import StateError
 from cfl_cli.errors import DataError
-from cfl_cli.models import safe_file
-from cfl_cli.models.header import LONGEST_HEADER, described
+from cfl_cli.models import file as safe_file
+from cfl_cli.models.file import LONGEST_HEADER, described
 
 ARRAYS = {
     "a/bytes": np.frombuffer(b"text", np.uint8),

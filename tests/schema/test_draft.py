@@ -7,14 +7,14 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from cfl_cli.core.wording import on_command_line
+from cfl_cli.commands.init import cfs as cf_guess
+from cfl_cli.commands.init.columns import Guess
+from cfl_cli.commands.init.draft import draft_schema
+from cfl_cli.core.messages import on_command_line
+from cfl_cli.encode.encode import encode
 from cfl_cli.errors import DataError, UsageError
-from cfl_cli.schema import cf_guess
-from cfl_cli.schema.draft import draft
-from cfl_cli.schema.guess import Guess
 from cfl_cli.schema.model import Complementary, Ignored, Ordinary, Schema
-from cfl_cli.steps.encode import encode
-from cfl_cli.texts.missing_codes import is_code
+from cfl_cli.texts.missing import is_code
 from cfl_cli.texts.tally import BLANKS
 
 
@@ -30,7 +30,7 @@ OF = ["1.5", "2", "7", "2"]
 
 def drafted(table, *cfs, ignored=()):
     """Return the schema that a draft is read back as."""
-    return Schema.parse(draft(pl.DataFrame(table), cfs=cfs, ignored=ignored))
+    return Schema.parse(draft_schema(pl.DataFrame(table), cfs=cfs, ignored=ignored))
 
 
 def guess(cells):
@@ -60,7 +60,7 @@ def test_the_sample_is_drafted_as_its_own_schema_says(sample):
 
 
 def test_a_draft_without_cfs_says_how_to_go_on():
-    text = draft(pl.DataFrame({"of": OF}), cfs=[], ignored=[])
+    text = draft_schema(pl.DataFrame({"of": OF}), cfs=[], ignored=[])
     assert text.splitlines()[-1] == (
         "# No CF yet: run again with --cf COLUMN, or change a role above."
     )
@@ -261,7 +261,7 @@ def test_any_table_with_an_of_and_a_cf_has_a_draft_that_can_be_read_back(names, 
 def test_a_column_that_cannot_be_meant_is_a_wrong_call(cfs, ignored, said):
     frame = pl.DataFrame({"of": OF, "tags": [["a"]] * 4, "deep": [[["a"]]] * 4})
     with pytest.raises(UsageError) as caught:
-        draft(frame, cfs=cfs, ignored=ignored)
+        draft_schema(frame, cfs=cfs, ignored=ignored)
     assert list(caught.value.problems) == said
 
 
@@ -271,7 +271,7 @@ def test_a_cf_may_be_named_twice():
 
 
 def test_a_table_without_rows_can_be_drafted():
-    text = draft(pl.DataFrame({"of": [], "cf": []}), cfs=["cf"], ignored=[])
+    text = draft_schema(pl.DataFrame({"of": [], "cf": []}), cfs=["cf"], ignored=[])
     assert "of: {role: ignore}  # every cell is missing" in text
 
 
@@ -279,14 +279,14 @@ def test_an_entry_that_the_schema_refuses_is_left_to_the_user(monkeypatch):
     refused = Guess({"role": "complementary", "values": ["a", "a;b"], "separator": ";"})
     monkeypatch.setattr(cf_guess, "guess", lambda _: refused)
     frame = pl.DataFrame({"of": ["1", "2", "4"], "cf": ["a", "b", "a;b"]})
-    text = draft(frame, cfs=["cf"], ignored=[])
+    text = draft_schema(frame, cfs=["cf"], ignored=[])
     assert "cf: {role: complementary}  # ? write this entry yourself" in text
     assert Schema.parse(text).columns["of"].type == "numeric"
 
 
 def test_rows_that_repeat_the_header_are_named_and_not_looked_at():
     frame = pl.DataFrame({"of": ["1", "2", "of", "4"], "cf": ["a", "b", "cf", "b"]})
-    text = draft(frame, cfs=["cf"], ignored=[])
+    text = draft_schema(frame, cfs=["cf"], ignored=[])
     assert "# ? row 3 repeats the header: delete it" in text
     columns = Schema.parse(text).columns
     assert (columns["of"].type, columns["cf"].values) == ("numeric", ("a", "b"))
@@ -296,7 +296,9 @@ def test_rows_that_repeat_the_header_are_named_and_not_looked_at():
     "name", ["religion", "Health: status", "income # 1", "x" * 1100 + " income", "wage\n2"]
 )
 def test_a_private_cf_has_a_line_that_says_it_was_blurred_once_its_sign_is_gone(name):
-    text = draft(pl.DataFrame({"age": [1, 2, 5] * 9, name: [*"abc"] * 9}), cfs=[name], ignored=[])
+    text = draft_schema(
+        pl.DataFrame({"age": [1, 2, 5] * 9, name: [*"abc"] * 9}), cfs=[name], ignored=[]
+    )
     assert Schema.parse(text).blurred == {}
     [line] = [one for one in text.splitlines() if one.startswith("    #blurred: privacy  # ? ")]
     blurred = Schema.parse(text.replace(line, line.replace("#", "", 1)))

@@ -7,7 +7,7 @@ import yaml
 from builders.schemas import EXAMPLE, GOOD
 
 from cfl_cli.core.settings import SETTINGS
-from cfl_cli.schema.for_editors import json_schema
+from cfl_cli.schema.model import json_schema
 
 
 def test_the_json_schema_accepts_the_example_and_refuses_unknown_keys():

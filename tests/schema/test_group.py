@@ -6,8 +6,7 @@ from builders.schemas import GOOD
 
 from cfl_cli.errors import SchemaError
 from cfl_cli.schema.edit import put
-from cfl_cli.schema.for_editors import json_schema
-from cfl_cli.schema.model import Schema
+from cfl_cli.schema.model import Schema, json_schema
 
 COLUMNS = """version: 1
 columns:

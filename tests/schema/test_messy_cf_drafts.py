@@ -6,11 +6,10 @@ import polars as pl
 import pytest
 from builders.drafts import BRANDS, ROWS, Drafted, cf, lists, some
 
-from cfl_cli.core.messages import quote
-from cfl_cli.core.wording import on_command_line
-from cfl_cli.schema.draft import draft
+from cfl_cli.commands.init.draft import draft_schema
+from cfl_cli.core.messages import on_command_line, quote
+from cfl_cli.encode.encode import encode
 from cfl_cli.schema.model import Schema
-from cfl_cli.steps.encode import encode
 
 
 @pytest.fixture(autouse=True)
@@ -59,7 +58,7 @@ def test_columns_that_look_complementary_are_pointed_out(name, cells, said):
 
 def test_a_value_that_never_stands_beside_others_is_named():
     cells = ["a|b", "b|c", "c|d", "a|d", "b|d", "a", "c"] * 6 + ["not told"] * 9
-    text = draft(pl.DataFrame({"cf": cells}), cfs=["cf"], ignored=[])
+    text = draft_schema(pl.DataFrame({"cf": cells}), cfs=["cf"], ignored=[])
     assert 'values: [a, b, c, d], separator: "|", missing: ["not told"]' in text
     assert "# ? 'not told' 9 cells, never beside others: a value, or missing?" in text
 
@@ -70,7 +69,7 @@ def test_lists_that_programs_write_into_cells_are_drafted_and_read_as_lists(writ
     cells[3:9] = [[], ["n/a"], ["Nike", "n/a"], ["=Puma"], ["=Nike"], ["=Asics"]]
     of = [str(n % 89 + 7) for n in range(ROWS)]
     frames = [pl.DataFrame({"of": of, "it": form}) for form in (cells, [*map(write, cells)])]
-    texts = [draft(frame, cfs=["it"], ignored=[]) for frame in frames]
+    texts = [draft_schema(frame, cfs=["it"], ignored=[]) for frame in frames]
     schemas = [Schema.parse(text) for text in texts]
     assert schemas[0].columns == schemas[1].columns
     assert f"cells are lists such as {quote(write(cells[0]))}" in texts[1]

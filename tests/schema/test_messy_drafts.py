@@ -6,11 +6,10 @@ import polars as pl
 import pytest
 from builders.drafts import BRANDS, ROWS, Drafted, cf, some
 
-from cfl_cli.core.wording import on_command_line
-from cfl_cli.schema.draft import draft
-from cfl_cli.schema.file import TextFile
-from cfl_cli.schema.model import Schema
-from cfl_cli.steps.encode import encode
+from cfl_cli.commands.init.draft import draft_schema
+from cfl_cli.core.messages import on_command_line
+from cfl_cli.encode.encode import encode
+from cfl_cli.schema.model import Schema, TextFile
 
 
 @pytest.fixture(autouse=True)
@@ -241,7 +240,7 @@ def test_spellings_of_one_value_are_marked():
 
 def test_the_draft_says_how_the_file_is_written_and_why():
     table = pl.DataFrame({"of": some(["1,5", "2,5", "3"]), "cf": some(BRANDS)})
-    text = draft(
+    text = draft_schema(
         table,
         cfs=["cf"],
         ignored=[],
@@ -272,7 +271,9 @@ def test_texts_of_an_unknown_language_that_look_like_steps_are_marked():
 
 def test_a_first_column_without_a_name_is_an_index():
     frame = pl.DataFrame({"": ["Mazda", "Fiat"], "a": ["1", "2"]})
-    line = next(line for line in draft(frame, cfs=[], ignored=[]).splitlines() if '"":' in line)
+    line = next(
+        line for line in draft_schema(frame, cfs=[], ignored=[]).splitlines() if '"":' in line
+    )
     assert (
         line == '  "": {role: ignore}  # a column without a name, different in every row: an index'
     )

@@ -4,7 +4,7 @@ import pytest
 from pydantic import ValidationError
 
 from cfl_cli.core.settings import SETTINGS, RunSettings, Settings
-from cfl_cli.schema.settings import SETTINGS_FOR_EDITORS, answer_of, run_of
+from cfl_cli.schema.model import SETTINGS_FOR_EDITORS, answer_of, run_of
 
 
 def flaws(entry):

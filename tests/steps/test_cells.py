@@ -9,10 +9,10 @@ import pytest
 from builders.encoding import ABC, NUMERIC, candidates, encoded, features, problems
 
 from cfl_cli.core.state import State, StateError
+from cfl_cli.encode.cells import kept_values
+from cfl_cli.encode.encode import encode
 from cfl_cli.errors import DataError
 from cfl_cli.schema.model import Complementary, Ordinary, Schema
-from cfl_cli.steps.cells import kept_values
-from cfl_cli.steps.encode import encode
 
 
 def test_an_outlaw_may_be_listed_as_missing():
@@ -256,7 +256,7 @@ def test_a_long_cell_is_cut_and_control_characters_are_escaped():
 
 def test_near_values_are_looked_for_only_where_they_are_shown(monkeypatch):
     asked = []
-    monkeypatch.setattr("cfl_cli.steps.causes.meant", lambda *words: str(asked.append(words)))
+    monkeypatch.setattr("cfl_cli.encode.causes.meant", lambda *words: str(asked.append(words)))
     cells = ["a", *(f"person {number}" for number in range(500))]
     assert len(problems(lambda: encoded(cells, ABC))) == 1
     assert len(asked) == 1  # each takes a while

@@ -5,17 +5,16 @@ import sys
 import numpy as np
 import pytest
 
-from cfl_cli.core import compiled as loading
-from cfl_cli.core.compiled import load
-from cfl_cli.core.posterior import Fallback, posterior
-from cfl_cli.steps import compiled, near, near_others, weights
-from cfl_cli.steps.flow import Graph
-from cfl_cli.steps.near_lists import Lists
-from cfl_cli.steps.near_others import Others
-from cfl_cli.steps.near_scan import scan
-from cfl_cli.steps.neighbors import nearest
-from cfl_cli.steps.support import first_support
-from cfl_cli.steps.walk_kernels import Step
+from cfl_cli.core import parallel
+from cfl_cli.core.arrays import Fallback, posterior
+from cfl_cli.core.parallel import load
+from cfl_cli.methods import compiled
+from cfl_cli.methods.graph import neighbors as near_others
+from cfl_cli.methods.graph import neighbors as neighbors_module
+from cfl_cli.methods.graph import weights
+from cfl_cli.methods.graph.neighbors import Lists, Others, nearest, scan
+from cfl_cli.methods.graph.propagate import Graph, Step
+from cfl_cli.methods.graph.weights import first_support
 
 RNG = np.random.default_rng(5)
 CLOUDS = RNG.normal(size=(2500, 6)) + 4 * RNG.integers(0, 3, size=(2500, 1))
@@ -54,8 +53,8 @@ def test_neighbors_are_those_of_the_plain_search(always, table, workers, monkeyp
 
 
 def test_an_approximate_search_is_the_plain_one(always, workers, monkeypatch):
-    monkeypatch.setattr(near, "EXACT_POINTS", 0)
-    monkeypatch.setattr(near, "RECALL", 0.9)
+    monkeypatch.setattr(neighbors_module, "EXACT_POINTS", 0)
+    monkeypatch.setattr(neighbors_module, "RECALL", 0.9)
     features = np.round(RNG.random((3000, 12)), 1)
     fast = nearest(features, k=7, workers=workers)
     never(monkeypatch)
@@ -167,9 +166,9 @@ def afresh():
 def test_without_a_numba_that_works_there_is_no_compiled_code(afresh, monkeypatch, broken):
     kernels = ("scan", "support", "posterior")
     for name in kernels:
-        monkeypatch.delitem(sys.modules, f"cfl_cli.steps.compiled_{name}", raising=False)
+        monkeypatch.delitem(sys.modules, f"cfl_cli.encode.compiled_{name}", raising=False)
     monkeypatch.setitem(sys.modules, "numba", broken)
-    monkeypatch.setattr(loading, "find_spec", lambda _: broken)
+    monkeypatch.setattr(parallel, "find_spec", lambda _: broken)
     assert [compiled.kernel(name, rows=10**9) for name in kernels] == [None] * 3
     assert load("estimators.compiled_forest", "add_scores") is None
 

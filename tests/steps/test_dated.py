@@ -9,10 +9,9 @@ import pytest
 from builders.encoding import ABC, NUMERIC, features, problems
 
 from cfl_cli.core.state import StateError
+from cfl_cli.encode.columns import Counts
+from cfl_cli.encode.encode import Encoding, encode
 from cfl_cli.schema.model import Ordinary, Schema
-from cfl_cli.steps.encode import encode
-from cfl_cli.steps.encoding import Encoding
-from cfl_cli.steps.unusual import Counts
 
 DATE = Ordinary(type="date")
 CYCLIC = Ordinary(type="date", cycle=["day", "week", "year"])

@@ -6,8 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cfl_cli.steps.decode import best, clashes, decode, new_names
-from cfl_cli.steps.encode import Block
+from cfl_cli.encode.encode import Block, best, clashes, decode, new_names
 
 
 def block(name, values, start=0):

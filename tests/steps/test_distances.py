@@ -1,8 +1,8 @@
 import numpy as np
 import pytest
 
-from cfl_cli.steps import distances
-from cfl_cli.steps.distances import Pairs, by_row, joined, measure, squares
+from cfl_cli.methods.graph import neighbors
+from cfl_cli.methods.graph.neighbors import Pairs, by_row, joined, measure, squares
 
 
 def test_lengths_and_distances_by_hand():
@@ -18,7 +18,7 @@ def test_how_many_are_measured_at_once_does_not_change_a_digit(at_once, monkeypa
     points, one, other = rng.random((20, 6)), rng.integers(20, size=50), rng.integers(20, size=50)
     expected = [np.sqrt(sum((points[i] - points[j]) ** 2)) for i, j in zip(one, other, strict=True)]
     whole = measure(points, one, other)
-    monkeypatch.setattr(distances, "CELLS_AT_ONCE", at_once)
+    monkeypatch.setattr(neighbors, "CELLS_AT_ONCE", at_once)
     np.testing.assert_array_equal(measure(points, one, other), whole)
     np.testing.assert_allclose(whole, expected, rtol=1e-12)
 

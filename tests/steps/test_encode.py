@@ -11,8 +11,8 @@ from builders.encoding import ABC, NUMERIC, encoded, features, problems
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from cfl_cli.encode.encode import encode
 from cfl_cli.schema.model import Complementary, Ordinary, Schema
-from cfl_cli.steps.encode import encode
 
 FINITE = st.floats(allow_nan=False, allow_infinity=False)
 HUGE = 1.7e308

@@ -12,10 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cfl_cli.core.state import StateError
+from cfl_cli.encode.columns import Counts, Unusual
+from cfl_cli.encode.encode import Encoding, encode
 from cfl_cli.schema.model import Complementary, Ordinary, Schema
-from cfl_cli.steps.encode import encode
-from cfl_cli.steps.encoding import Encoding
-from cfl_cli.steps.unusual import Counts, Unusual
 
 WEIGHTS = {"a": 3, "b": 1, "c": 1}
 SCHEMA = Schema(

@@ -5,10 +5,9 @@ import polars as pl
 import pytest
 
 from cfl_cli.core.state import StateError
+from cfl_cli.encode.columns import fences
+from cfl_cli.encode.encode import Encoding, encode
 from cfl_cli.schema.model import Schema
-from cfl_cli.steps.encode import encode
-from cfl_cli.steps.encoding import Encoding
-from cfl_cli.steps.fences import fences
 
 STEPS = np.linspace(0, 1, 101)  # 0.00, 0.01 … 1.00
 

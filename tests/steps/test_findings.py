@@ -7,11 +7,11 @@ import polars as pl
 import pytest
 
 from cfl_cli.core.messages import quote
+from cfl_cli.encode.encode import encode
+from cfl_cli.encode.findings import Cause, Finding, MisfitError, Problems, in_order, singular
 from cfl_cli.errors import DataError
 from cfl_cli.schema.model import Schema
-from cfl_cli.steps.encode import encode
-from cfl_cli.steps.findings import Cause, Finding, MisfitError, Problems, in_order, singular
-from cfl_cli.texts.bands import bound
+from cfl_cli.texts.scales import bound
 
 SCHEMA = {
     "version": 1,

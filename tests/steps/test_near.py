@@ -4,11 +4,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cfl_cli.core.parallel import Workers
-from cfl_cli.steps import near as index
-from cfl_cli.steps.distances import Pairs
-from cfl_cli.steps.near import Dense, Index, KDTree, at_most, recalls
-from cfl_cli.steps.near_lists import Lists
-from cfl_cli.steps.neighbors import nearest
+from cfl_cli.methods.graph import neighbors
+from cfl_cli.methods.graph.neighbors import (
+    Dense,
+    Index,
+    KDTree,
+    Lists,
+    Pairs,
+    at_most,
+    nearest,
+    recalls,
+)
 
 
 def soft(rng, n, sizes=(3, 5, 12)):
@@ -75,7 +81,7 @@ def test_a_crowd_of_ties_is_left_to_the_dense_searcher(workers):
 
 @pytest.mark.parametrize("chunk", [5, 64, 1000])
 def test_points_are_found_with_all_their_ties_however_many_are_compared_at_once(chunk, monkeypatch):
-    monkeypatch.setattr(index, "CHUNK", chunk)
+    monkeypatch.setattr(neighbors, "CHUNK", chunk)
     points = np.unique(np.random.default_rng(4).integers(0, 4, size=(400, 5)), axis=0).astype(float)
     found = Dense.of(points, 8).search(np.arange(len(points)))
     for row in range(len(points)):
@@ -115,7 +121,7 @@ def recall(points, found, rows, k):
 
 
 def test_an_approximate_search_has_the_recall_that_it_reports(workers, monkeypatch):
-    monkeypatch.setattr(index, "EXACT_POINTS", 0)
+    monkeypatch.setattr(neighbors, "EXACT_POINTS", 0)
     points = cubes(np.random.default_rng(3), 12_000)
     found = nearest(points, k=20, workers=workers)
     assert 0.999 <= found.recall < 1
@@ -124,7 +130,7 @@ def test_an_approximate_search_has_the_recall_that_it_reports(workers, monkeypat
 
 
 def test_exactness_can_be_asked_for(workers, monkeypatch):
-    monkeypatch.setattr(index, "EXACT_POINTS", 0)
+    monkeypatch.setattr(neighbors, "EXACT_POINTS", 0)
     points = cubes(np.random.default_rng(3), 6000)
     found = nearest(points, k=20, exact=True, workers=workers)
     assert found.recall == 1.0
@@ -133,7 +139,7 @@ def test_exactness_can_be_asked_for(workers, monkeypatch):
 
 @pytest.mark.parametrize("jobs", [pytest.param(1, marks=pytest.mark.slow), 3])
 def test_threads_do_not_change_an_approximate_search(jobs, workers, monkeypatch):
-    monkeypatch.setattr(index, "EXACT_POINTS", 0)
+    monkeypatch.setattr(neighbors, "EXACT_POINTS", 0)
     points = cubes(np.random.default_rng(5), 4000)
     expected = nearest(points, k=20, workers=workers)
     with Workers(jobs) as others:
@@ -144,8 +150,8 @@ def test_threads_do_not_change_an_approximate_search(jobs, workers, monkeypatch)
 
 def test_an_approximate_search_sees_ties_whole(workers, monkeypatch):
     # Corners of a cube: 10 at distance 1, 45 at √2; k = 20 draws 10 of the 45.
-    monkeypatch.setattr(index, "EXACT_POINTS", 0)
-    monkeypatch.setattr(index, "DENSE_POINTS", 0)
+    monkeypatch.setattr(neighbors, "EXACT_POINTS", 0)
+    monkeypatch.setattr(neighbors, "DENSE_POINTS", 0)
     corners = (np.arange(1024)[:, None] >> np.arange(10) & 1).astype(float)
     draws = [nearest(corners, k=20, seed=seed, workers=workers).rows[0] for seed in range(6)]
     assert (corners[np.concatenate(draws)].sum(axis=1) <= 2).all()

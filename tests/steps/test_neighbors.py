@@ -7,9 +7,9 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from cfl_cli.core.parallel import Workers
-from cfl_cli.steps import near
-from cfl_cli.steps import neighbors as module
-from cfl_cli.steps.neighbors import Groups, nearest, sample
+from cfl_cli.methods.graph import neighbors as module
+from cfl_cli.methods.graph import neighbors as near
+from cfl_cli.methods.graph.neighbors import Groups, nearest, sample
 
 
 def distances(features, row):

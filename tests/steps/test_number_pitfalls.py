@@ -5,9 +5,9 @@ import polars as pl
 import pytest
 from builders import real_tables
 
-from cfl_cli.jobs.draft import draft
+from cfl_cli.commands.init.draft import draft
+from cfl_cli.encode.encode import encode
 from cfl_cli.schema.model import Schema
-from cfl_cli.steps.encode import encode
 
 N = 60
 STEPS = np.linspace(0, 1, N)

@@ -7,8 +7,8 @@ import numpy as np
 import polars as pl
 import pytest
 
+from cfl_cli.encode.encode import encode
 from cfl_cli.schema.model import Schema
-from cfl_cli.steps.encode import encode
 
 N = 60
 RNG = np.random.default_rng(0)

@@ -5,11 +5,10 @@ import pytest
 from builders.elsewhere import Elsewhere
 
 from cfl_cli.core.parallel import Workers
-from cfl_cli.steps import compiled
-from cfl_cli.steps.flow import Graph
-from cfl_cli.steps.neighbors import nearest
-from cfl_cli.steps.propagate import propagate
-from cfl_cli.steps.weights import solve
+from cfl_cli.methods import compiled
+from cfl_cli.methods.graph.neighbors import nearest
+from cfl_cli.methods.graph.propagate import Graph, propagate
+from cfl_cli.methods.graph.weights import solve
 
 BLOCKS = np.array([0, 3])
 

@@ -10,9 +10,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from cfl_cli.steps.encoding import Encoding
-from cfl_cli.steps.ordinary import FittedCategories, FittedNumbers
-from cfl_cli.steps.unusual import LEVEL, Counts, Unusual, chance_outside, chance_unseen
+from cfl_cli.encode.columns import (
+    LEVEL,
+    Counts,
+    FittedCategories,
+    FittedNumbers,
+    Unusual,
+    chance_outside,
+    chance_unseen,
+)
+from cfl_cli.encode.encode import Encoding
 
 
 @pytest.mark.parametrize(("fitted", "new"), [(1, 4), (2, 5), (5, 2), (4, 6), (6, 1)])

@@ -8,9 +8,9 @@ import scipy.optimize
 
 from cfl_cli.core.parallel import Workers
 from cfl_cli.errors import ResourceError
-from cfl_cli.steps import weights as module
-from cfl_cli.steps.neighbors import nearest
-from cfl_cli.steps.weights import (
+from cfl_cli.methods.graph import weights
+from cfl_cli.methods.graph.neighbors import nearest
+from cfl_cli.methods.graph.weights import (
     Workspace,
     active_set,
     check,
@@ -129,8 +129,8 @@ def test_row_order_block_size_and_threads_do_not_change_the_answer(workers, monk
     shuffled = solve(features[order], place[neighbors[order]], ridge=RIDGE, workers=workers).values
     assert np.abs(shuffled - expected[order]).max() < 1e-9
 
-    monkeypatch.setattr(module, "CELLS_AT_ONCE", 7)
-    monkeypatch.setattr(module, "STACK", 7)
+    monkeypatch.setattr(weights, "CELLS_AT_ONCE", 7)
+    monkeypatch.setattr(weights, "STACK", 7)
     with Workers(1) as alone:
         others = solve(features, neighbors, ridge=RIDGE, workers=alone).values
     assert np.abs(others - expected).max() < 1e-9
@@ -150,7 +150,7 @@ def test_a_small_table_has_the_same_weights_with_osqp_and_without(ridge, workers
     features = np.random.default_rng(5).random((300, 5))
     neighbors = nearest(features, k=20, workers=workers).rows
     without = solve(features, neighbors, ridge=ridge, workers=workers)
-    monkeypatch.setattr(module, "FEW", 0)
+    monkeypatch.setattr(weights, "FEW", 0)
     asked = solve(features, neighbors, ridge=ridge, workers=workers)
     np.testing.assert_array_equal(without.values, asked.values)
     assert without.rescued_rows == asked.rescued_rows == 0
@@ -159,10 +159,10 @@ def test_a_small_table_has_the_same_weights_with_osqp_and_without(ridge, workers
 def test_osqp_is_asked_where_corrections_do_not_settle_a_small_table(workers, monkeypatch):
     features = np.random.default_rng(5).random((300, 5))
     neighbors = nearest(features, k=50, workers=workers).rows
-    monkeypatch.setattr(module, "FEW", 0)
+    monkeypatch.setattr(weights, "FEW", 0)
     asked = solve(features, neighbors, ridge=0.001, workers=workers)
-    monkeypatch.setattr(module, "FEW", 4000)
-    monkeypatch.setattr(module, "EASY", 0)  # a ridge that small leaves rows unsettled
+    monkeypatch.setattr(weights, "FEW", 4000)
+    monkeypatch.setattr(weights, "EASY", 0)  # a ridge that small leaves rows unsettled
     found = solve(features, neighbors, ridge=0.001, workers=workers)
     np.testing.assert_array_equal(found.values, asked.values)
     assert found.rescued_rows == asked.rescued_rows
@@ -180,14 +180,14 @@ def test_rows_that_osqp_gives_up_on_are_solved_and_counted(workers, monkeypatch)
     features = np.random.default_rng(6).random((150, 4))
     neighbors = nearest(features, k=10, workers=workers).rows
     expected = solve(features, neighbors, ridge=RIDGE, workers=workers).values
-    monkeypatch.setattr(module, "FEW", 0)
+    monkeypatch.setattr(weights, "FEW", 0)
 
     class Impatient(osqp.OSQP):
         def setup(self, *args, **settings):
             return super().setup(*args, **{**settings, "max_iter": 1, "check_termination": 1})
 
     monkeypatch.setattr(osqp, "OSQP", Impatient)
-    monkeypatch.setattr(module, "OWN", threading.local())  # no thread has a workspace yet
+    monkeypatch.setattr(weights, "OWN", threading.local())  # no thread has a workspace yet
     found = solve(features, neighbors, ridge=RIDGE, workers=workers)
     assert found.rescued_rows == 150
     assert np.abs(found.values - expected).max() < 1e-9
@@ -234,7 +234,7 @@ def test_weights_around_a_point_depend_on_it_alone(workers, monkeypatch):
     points = rng.integers(0, 3, (80, 4)).astype(np.float32)  # with many that hardly count
     asked, neighbors = rng.integers(0, 5, (60, 4)) / 2, rng.integers(0, 80, (60, 12))
     whole = solve_around(points, asked, neighbors, ridge=RIDGE, workers=workers)
-    monkeypatch.setattr(module, "CELLS_AT_ONCE", 7 * 12 * 12)
+    monkeypatch.setattr(weights, "CELLS_AT_ONCE", 7 * 12 * 12)
     parts = solve_around(points, asked, neighbors, ridge=RIDGE, workers=workers)
     np.testing.assert_array_equal(parts, whole)
     for row in range(60):

@@ -16,10 +16,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cfl_cli.errors import CflError, DataError
-from cfl_cli.tables import codec, compression, frames, spool
+from cfl_cli.tables import codec, formats, frames, source
 from cfl_cli.tables import table as tables
-from cfl_cli.tables.blocks import regrouped
-from cfl_cli.tables.table import Place, Table
+from cfl_cli.tables.table import Place, Table, regrouped
 
 BAD = Path(__file__).parent / "bad_tables"
 EXPECTED = json.loads((BAD / "expected.json").read_text(encoding="utf-8"))
@@ -50,8 +49,8 @@ def joined(place, rows, **how):
 @pytest.fixture
 def small(monkeypatch):
     """Read a few bytes at a time, so that small files come in many pieces."""
-    monkeypatch.setattr(compression, "CHUNK", 5)
-    monkeypatch.setattr(spool, "CHUNK", 5)
+    monkeypatch.setattr(formats, "CHUNK", 5)
+    monkeypatch.setattr(source, "CHUNK", 5)
 
 
 @pytest.mark.usefixtures("small")
@@ -114,12 +113,12 @@ def test_any_json_lines_are_the_same_in_blocks(tmp_path_factory, lines, end, siz
 def compare(path, size, rows, how):
     place = Place.to_read(str(path))
     whole = outcome(lambda: tables.read(place, **how))
-    usual = compression.CHUNK
-    compression.CHUNK = spool.CHUNK = size
+    usual = formats.CHUNK
+    formats.CHUNK = source.CHUNK = size
     try:
         assert outcome(lambda: joined(place, rows, **how)) == whole
     finally:
-        compression.CHUNK = spool.CHUNK = usual
+        formats.CHUNK = source.CHUNK = usual
 
 
 COLUMNS = pa.table(

@@ -3,8 +3,8 @@
 import polars as pl
 import pytest
 
-from cfl_cli.tables import table as tables
-from cfl_cli.tables.checksum import ColumnsChecksum
+from cfl_cli.tables import table
+from cfl_cli.tables.checksums import ColumnsChecksum
 
 FRAME = pl.DataFrame(
     {
@@ -38,8 +38,8 @@ def test_blocks_do_not_count_and_every_cell_name_and_place_does():
 
 @pytest.mark.parametrize("name", ["t.csv", "t.tsv.gz", "t.jsonl", "t.parquet", "t.arrow"])
 def test_what_a_format_gives_back_has_the_same_checksum(tmp_path, name):
-    place = tables.Place.to_write(str(tmp_path / name))
-    (tmp_path / name).write_bytes(tables.to_bytes(FRAME, place))
-    frame = tables.read(place).frame
+    place = table.Place.to_write(str(tmp_path / name))
+    (tmp_path / name).write_bytes(table.to_bytes(FRAME, place))
+    frame = table.read(place).frame
     back = pl.DataFrame(frame if isinstance(frame, pl.DataFrame) else pl.from_arrow(frame))
     assert of(back.cast({"a": pl.String, "b": pl.Float64, "none": pl.String})) == of(FRAME)

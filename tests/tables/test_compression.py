@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cfl_cli.errors import DataError, ResourceError
-from cfl_cli.tables.compression import packed, packing_of, unpack
+from cfl_cli.tables.formats import packed, packing_of, unpack
 
 PACKINGS = pytest.mark.parametrize("packing", ["gz", "zst"])
 

@@ -8,7 +8,7 @@ import pytest
 from builders.arrow_types import as_file, columns, twice_coded
 
 from cfl_cli.tables import table as tables
-from cfl_cli.tables.content import ContentChecksum
+from cfl_cli.tables.checksums import ContentChecksum
 from cfl_cli.tables.formats import KINDS
 
 TYPES = columns() | {"dictionary of dictionary": twice_coded()}

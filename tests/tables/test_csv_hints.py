@@ -3,7 +3,7 @@
 import pytest
 
 from cfl_cli.errors import DataError
-from cfl_cli.tables import table as tables
+from cfl_cli.tables import table
 from cfl_cli.tables.table import Place
 
 EXPLAINED = {
@@ -47,9 +47,9 @@ def test_records_that_do_not_fit_are_explained(tmp_path, text):
     path.write_bytes(text.encode())
     place = Place.to_read(str(path))
     with pytest.raises(DataError) as whole:
-        tables.read(place)
+        table.read(place)
     assert str(whole.value).startswith(f"{path}: {EXPLAINED[text]}")
-    with pytest.raises(DataError) as in_blocks, tables.reading(place):
+    with pytest.raises(DataError) as in_blocks, table.reading(place):
         pass
     assert str(in_blocks.value) == str(whole.value)
 
@@ -58,24 +58,24 @@ def test_a_delimiter_that_was_given_is_questioned_only_if_all_lines_speak_agains
     path = tmp_path / "t.csv"
     path.write_text("a,b\n1,2\n3,4\n")
     with pytest.raises(DataError, match="1 column with ';', but ',' separates"):
-        tables.read(Place.to_read(str(path)), delimiter=";")
+        table.read(Place.to_read(str(path)), delimiter=";")
     path.write_text("cf,\nx\ny,z\n")
-    assert tables.read(Place.to_read(str(path)), delimiter=";").frame.columns == ["cf,"]
+    assert table.read(Place.to_read(str(path)), delimiter=";").frame.columns == ["cf,"]
 
 
 def test_the_line_with_which_spreadsheets_name_the_delimiter_is_understood(tmp_path):
     path = tmp_path / "t.csv"
     path.write_bytes(b"\xef\xbb\xbfsep=;\r\na;b\r\n1;2,5\r\n")
     place = Place.to_read(str(path))
-    assert tables.read(place).frame.to_dicts() == [{"a": "1", "b": "2,5"}]
-    with tables.reading(place) as blocks:
+    assert table.read(place).frame.to_dicts() == [{"a": "1", "b": "2,5"}]
+    with table.reading(place) as blocks:
         assert [block.frame.to_dicts() for block in blocks] == [[{"a": "1", "b": "2,5"}]]
     path.write_text("sep=;\na,b\n1,2\n")
-    assert tables.read(place, delimiter=",").frame.columns == ["a", "b"]
+    assert table.read(place, delimiter=",").frame.columns == ["a", "b"]
 
 
 @pytest.mark.parametrize("name", ["tab", "\\t", "\t"])
 def test_a_tab_can_be_typed(tmp_path, name):
     path = tmp_path / "t.csv"
     path.write_text("a\tb\n1\t2\n")
-    assert tables.read(Place.to_read(str(path)), delimiter=name).frame.columns == ["a", "b"]
+    assert table.read(Place.to_read(str(path)), delimiter=name).frame.columns == ["a", "b"]

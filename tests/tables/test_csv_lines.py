@@ -5,9 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cfl_cli.tables import csv_lines
-from cfl_cli.tables.csv_records import OPEN, Records, Signs, next_line
-from cfl_cli.tables.csv_scan import find_records, scan
+from cfl_cli.tables import csv_scan
+from cfl_cli.tables.csv_scan import OPEN, Records, Signs, find_records, next_line, scan
 
 SIGNS = [
     *(Signs(",", '"'), Signs(",", '"', None, returns=True), Signs(",", None), Signs(";", "'")),
@@ -41,11 +40,11 @@ def one_by_one(data, signs):
     chunk=st.sampled_from([1, 7, 1 << 22]),
 )
 def test_lines_are_records_or_faults_as_one_scan_after_the_other_says(text, signs, chunk):
-    usual, csv_lines.CHUNK = csv_lines.CHUNK, chunk
+    usual, csv_scan.CHUNK = csv_scan.CHUNK, chunk
     try:
         found, bad, used = find_records(text.encode(), signs, go_on=True)
     finally:
-        csv_lines.CHUNK = usual
+        csv_scan.CHUNK = usual
     columns = (found.starts.tolist(), found.ends.tolist(), found.widths.tolist())
     stretches = [(one.start, one.stop, one.position, one.cause) for one in bad]
     assert ([*zip(*columns, strict=True)], stretches) == one_by_one(text.encode(), signs)

@@ -8,12 +8,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cfl_cli.errors import DataError
-from cfl_cli.tables import csv_trim
-from cfl_cli.tables import source as sources
+from cfl_cli.tables import csv_scan, source
 from cfl_cli.tables import table as tables
 from cfl_cli.tables.codec import ReadOptions
 from cfl_cli.tables.csv import read
-from cfl_cli.tables.csv_records import Signs
+from cfl_cli.tables.csv_scan import Signs
 from cfl_cli.tables.formats import KINDS
 from cfl_cli.tables.table import Place
 
@@ -104,7 +103,7 @@ def test_pieces_of_any_size_give_the_same_rows(tmp_path, monkeypatch, size):
     path = tmp_path / "t.csv.gz"
     path.write_bytes(gzip.compress(data))
     monkeypatch.setattr(
-        sources.Source, "chunks", lambda _: (data[n : n + size] for n in range(0, len(data), size))
+        source.Source, "chunks", lambda _: (data[n : n + size] for n in range(0, len(data), size))
     )
     place = Place.to_read(str(path))
     with tables.reading(place, rows=7, trim_cells="yes") as blocks:
@@ -117,6 +116,6 @@ def test_any_number_of_blanks_is_passed(count):
     signs, pad = Signs(",", '"', trims=True), b" " * count
     text = np.frombuffer(b"x," + pad + b'"y"' + pad + b",z" + pad, dtype=np.uint8)
     first = count + 2
-    assert csv_trim.opens(text, np.array([first]), signs).all()
-    assert csv_trim.closes(text, np.array([first + 2]), signs).all()
-    assert not csv_trim.closes(text, np.array([1]), signs).any()
+    assert csv_scan.opens(text, np.array([first]), signs).all()
+    assert csv_scan.closes(text, np.array([first + 2]), signs).all()
+    assert not csv_scan.closes(text, np.array([1]), signs).any()

@@ -8,10 +8,10 @@ import pytest
 from builders.books import ods, ods_number, ods_row, ods_text, row, sheet, xlsx, zipped
 
 from cfl_cli.errors import CflError, DataError, ResourceError, UsageError
-from cfl_cli.tables import excel_archive, excel_ods, excel_table
+from cfl_cli.tables import excel, excel_books
 from cfl_cli.tables import table as tables
-from cfl_cli.tables.excel_grid import Spot
-from cfl_cli.tables.place import Place
+from cfl_cli.tables.excel_books import Spot
+from cfl_cli.tables.formats import Place
 
 HEAD = row(1, "a", "b")
 
@@ -437,14 +437,14 @@ def test_cells_at_the_far_end_of_a_sheet_take_no_memory(book):
 def test_what_is_larger_than_memory_is_refused_before_it_is_unpacked(book, monkeypatch):
     data = xlsx(sheet(HEAD, row(2, "x" * 10_000, 1)))
     with monkeypatch.context() as patch:
-        patch.setattr(excel_archive, "roomy", lambda: 5_000)
+        patch.setattr(excel_books, "roomy", lambda: 5_000)
         (line,) = refusal(book, data, kind=ResourceError)
     assert "MB, too much for the memory of this machine" in line
     with monkeypatch.context() as patch:
-        patch.setattr(excel_table, "roomy", lambda: 8)
+        patch.setattr(excel, "roomy", lambda: 8)
         (line,) = refusal(book, data, kind=ResourceError)
     assert "1 row of 2 columns, 0 MB, are too much for the memory" in line
-    monkeypatch.setattr(excel_ods, "roomy", lambda: 64_000)
+    monkeypatch.setattr(excel_books, "roomy", lambda: 64_000)
     repeated = ods_number(7, ' table:number-columns-repeated="1001"')
     (line,) = refusal(book, ods(ods_text("a"), repeated), "book.ods", kind=ResourceError)
     assert "needs more memory than is available" in line
@@ -453,7 +453,7 @@ def test_what_is_larger_than_memory_is_refused_before_it_is_unpacked(book, monke
 def test_a_text_counts_in_every_cell_that_holds_it(book, monkeypatch):
     long = row(2, "x" * 1000, 1)
     again = "".join(long.replace('r="2"', f'r="{n}"').replace('2"', f'{n}"') for n in range(3, 8))
-    monkeypatch.setattr(excel_table, "roomy", lambda: 6 * (1000 + 2 * 8) + len("ab"))
+    monkeypatch.setattr(excel, "roomy", lambda: 6 * (1000 + 2 * 8) + len("ab"))
     assert book(xlsx(sheet(HEAD, long, again))).frame.height == 6
     wide = xlsx(sheet(HEAD, long, again.replace("x", "ä", 1)))
     (line,) = refusal(book, wide, kind=ResourceError)
@@ -472,7 +472,7 @@ def test_a_text_counts_in_every_cell_that_holds_it(book, monkeypatch):
     ],
 )
 def test_a_text_that_open_document_repeats_counts_as_often(book, monkeypatch, line):
-    monkeypatch.setattr(excel_ods, "roomy", lambda: 64_000)
+    monkeypatch.setattr(excel_books, "roomy", lambda: 64_000)
     (said,) = refusal(book, ods(ods_text("a"), line), "book.ods", kind=ResourceError)
     assert "needs more memory than is available" in said
 

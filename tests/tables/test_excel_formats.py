@@ -3,8 +3,7 @@
 import numpy as np
 import pytest
 
-from cfl_cli.tables.excel_formats import Shown, moment, shown_by
-from cfl_cli.tables.excel_grid import Kind
+from cfl_cli.tables.excel_books import Kind, Shown, moment, shown_by
 
 
 @pytest.mark.parametrize(

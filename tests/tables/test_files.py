@@ -5,8 +5,7 @@ import stat
 import pytest
 
 from cfl_cli.errors import DataError, ResourceError, UsageError
-from cfl_cli.tables import files, temporary
-from cfl_cli.tables import table as tables
+from cfl_cli.tables import files, table
 from cfl_cli.tables.files import Staging
 
 
@@ -68,14 +67,14 @@ def test_permissions_of_a_replaced_file_are_kept(tmp_path):
     target = tmp_path / "out.csv"
     target.write_text("old")
     target.chmod(0o640)
-    tables.write_text("new", target)
+    table.write_text("new", target)
     assert target.read_text() == "new"
     assert stat.S_IMODE(target.stat().st_mode) == 0o640
 
 
 def test_a_new_file_has_the_permissions_of_any_new_file(tmp_path):
     (tmp_path / "other").touch()
-    tables.write_text("new", tmp_path / "new")
+    table.write_text("new", tmp_path / "new")
     assert (tmp_path / "new").stat().st_mode == (tmp_path / "other").stat().st_mode
 
 
@@ -83,15 +82,15 @@ def test_a_link_stays_a_link_to_the_new_content(tmp_path):
     target, link = tmp_path / "real.csv", tmp_path / "link.csv"
     target.write_text("old")
     link.symlink_to(target)
-    tables.write_text("new", link)
+    table.write_text("new", link)
     assert link.is_symlink()
     assert target.read_text() == "new"
 
 
 def test_another_run_that_is_placing_files_is_waited_for(tmp_path, monkeypatch):
-    monkeypatch.setattr(temporary, "PATIENCE", 0.1)
-    with temporary.locked(tmp_path):  # as another run would hold it
-        tables.write_text("new", tmp_path / "a")  # and not for ever
+    monkeypatch.setattr(files, "PATIENCE", 0.1)
+    with files.locked(tmp_path):  # as another run would hold it
+        table.write_text("new", tmp_path / "a")  # and not for ever
     assert (tmp_path / "a").read_text() == "new"
 
 
@@ -116,9 +115,9 @@ def test_an_interrupt_waits_until_all_files_are_in_place(tmp_path):
 
 
 def test_what_a_killed_run_left_in_the_instant_of_placing_is_swept(tmp_path):
-    temporary.name_in(tmp_path, temporary.PLACING).touch()
+    files.name_in(tmp_path, files.PLACING).touch()
     (tmp_path / ".cfl-of-another-run").touch()
-    tables.write_text("new", tmp_path / "a")
+    table.write_text("new", tmp_path / "a")
     assert names(tmp_path) == [".cfl-of-another-run", "a"]
 
 

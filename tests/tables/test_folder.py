@@ -13,7 +13,7 @@ from polars.testing import assert_series_equal
 from cfl_cli.errors import CflError, DataError, UsageError
 from cfl_cli.tables import frames
 from cfl_cli.tables import table as tables
-from cfl_cli.tables.folder import FolderSource
+from cfl_cli.tables.folders import FolderSource
 from cfl_cli.tables.table import Place
 
 

@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from cfl_cli.errors import DataError, ResourceError, UsageError
-from cfl_cli.tables import folder_writer, frames, staged_folder
+from cfl_cli.tables import folders, frames
 from cfl_cli.tables import table as tables
 from cfl_cli.tables.table import Place
 
@@ -95,7 +95,7 @@ def test_the_bytes_do_not_depend_on_the_blocks(tmp_path, data, rows):
 
 @pytest.mark.parametrize("rows", [1, 2, 5])
 def test_other_tables_are_cut_into_equal_parts(tmp_path, monkeypatch, rows):
-    monkeypatch.setattr(folder_writer, "ROWS", 2)
+    monkeypatch.setattr(folders, "ROWS", 2)
     source = Place.to_write(str(tmp_path / "t.csv"))
     tables.write(pl.DataFrame({"a": [0, 1, 2, 3, 4]}), source, report=None)
     write(source, Place.to_write(f"{tmp_path}/out/"), rows=rows, report=None)
@@ -157,7 +157,7 @@ def test_an_older_folder_is_replaced_as_a_whole_and_only_if_all_in_it_is_ours(tm
 
 
 def test_a_system_that_cannot_exchange_names_renames_twice(tmp_path, data, monkeypatch):
-    monkeypatch.setattr(staged_folder, "_exchanged", lambda *_: False)
+    monkeypatch.setattr(folders, "_exchanged", lambda *_: False)
     target = Place.to_write(f"{tmp_path}/out/")
     write(data, target)
     write(data, target, overwrite=True, report='{"new": 1}')

@@ -7,8 +7,8 @@ import sqlite3
 import pytest
 
 from cfl_cli.errors import CflError, UsageError
-from cfl_cli.tables import table as tables
-from cfl_cli.tables.foreign import not_a_schema, seen_in
+from cfl_cli.tables import table
+from cfl_cli.tables.formats import not_a_schema, seen_in
 from cfl_cli.tables.table import Place
 
 CSV, LINE = b"id,age\n1,20\n", b'{"id": 1, "age": 20}\n'
@@ -43,9 +43,9 @@ def test_a_file_of_another_kind_is_named(tmp_path, name, content):
     path = tmp_path / name
     path.write_bytes(content)
     with pytest.raises(CflError) as whole:
-        tables.read(Place.to_read(str(path)))
+        table.read(Place.to_read(str(path)))
     assert str(whole.value).startswith(f"{path}: {MIXED[name, content]}")
-    with pytest.raises(CflError) as in_blocks, tables.reading(Place.to_read(str(path))):
+    with pytest.raises(CflError) as in_blocks, table.reading(Place.to_read(str(path))):
         pass
     assert str(in_blocks.value) == str(whole.value)
 

@@ -14,7 +14,7 @@ from cfl_cli import Schema, impute
 from cfl_cli.errors import DataError, UsageError
 from cfl_cli.schema.model import Complementary, Ordinary
 from cfl_cli.tables.frames import append, as_polars, from_array
-from cfl_cli.texts.columns import as_text
+from cfl_cli.texts.matching import as_text
 
 SCHEMA = Schema(
     columns={

@@ -2,7 +2,7 @@
 
 import pytest
 
-from cfl_cli.tables.guess_encoding import guess, mostly_utf8, words_in
+from cfl_cli.tables.encodings import guess_encoding, mostly_utf8, words_in
 
 WORDS = {  # a few words that were not looked at when the letters were chosen
     ("German", "cp1252"): "Hüfte Öl böse Gruß",
@@ -26,7 +26,7 @@ WORDS = {  # a few words that were not looked at when the letters were chosen
 @pytest.mark.parametrize(("language", "encoding"), WORDS)
 def test_a_few_words_show_the_encoding(language, encoding):
     text = WORDS[language, encoding]
-    found = guess(words_in("\n".join(text.split()).encode(encoding)))
+    found = guess_encoding(words_in("\n".join(text.split()).encode(encoding)))
     assert found is not None
     assert text.encode(encoding).decode(found.encoding) == text
     assert set(found.words) <= set(text.split())
@@ -37,7 +37,7 @@ def test_a_few_words_show_the_encoding(language, encoding):
     ["Bäcker Muñoz Fröhlich Sørensen Gonçalo Åberg Desprès", "1\xa0250 €", "7\xa0800,5\xa0€ über"],
 )
 def test_names_of_several_western_languages_and_no_break_blanks_are_cp1252(text):
-    found = guess(words_in(text.encode("cp1252")))
+    found = guess_encoding(words_in(text.encode("cp1252")))
     assert found is not None
     assert found.encoding == "cp1252"
 
@@ -52,13 +52,13 @@ def test_names_of_several_western_languages_and_no_break_blanks_are_cp1252(text)
     ],
 )
 def test_what_reads_well_in_no_encoding_is_not_guessed(text, encoding):
-    assert guess(words_in(text.encode(encoding))) is None
+    assert guess_encoding(words_in(text.encode(encoding))) is None
 
 
 def test_a_fault_in_a_text_that_is_utf_8_is_no_other_encoding():
     words = words_in("Köln Münster Düren ".encode() + b"K\xf6ln")
     assert mostly_utf8(words)
-    assert guess(words) is None
+    assert guess_encoding(words) is None
 
 
 def test_words_are_counted_and_never_cut_a_character():

@@ -3,13 +3,13 @@
 import polars as pl
 import pytest
 
-from cfl_cli.tables import json_columns
+from cfl_cli.tables import jsonl
 from cfl_cli.tables.jsonl import DECODER
 
 
 def typed(cells):
     """Return the column with these cells, each written as JSON, and why it is mixed if it is."""
-    return json_columns.typed("a", [DECODER.decode(cell) for cell in cells])
+    return jsonl.typed("a", [DECODER.decode(cell) for cell in cells])
 
 
 @pytest.mark.parametrize(
@@ -72,5 +72,5 @@ def test_numbers_in_a_mixed_column_keep_their_spelling():
 
 def test_keys_may_be_missing_and_columns_come_in_order_of_appearance():
     rows = [{"b": 1}, {"a": "x", "b": 2}, {}]
-    assert json_columns.columns(rows) == {"b": [1, 2, None], "a": [None, "x", None]}
-    assert list(json_columns.columns(rows)) == ["b", "a"]
+    assert jsonl.typed_columns(rows) == {"b": [1, 2, None], "a": [None, "x", None]}
+    assert list(jsonl.typed_columns(rows)) == ["b", "a"]

@@ -5,8 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cfl_cli.errors import DataError
-from cfl_cli.tables.encodings import to_utf8, utf8_lines
-from cfl_cli.tables.nul_bytes import wide_encoding
+from cfl_cli.tables.encodings import to_utf8, utf8_lines, wide_encoding
 
 TEXTS = {
     "latin": "name,job\nJürgen,x\nJörg,y\n",

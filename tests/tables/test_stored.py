@@ -14,7 +14,7 @@ from builders import books
 from polars.testing import assert_series_equal
 
 from cfl_cli.errors import CflError, DataError, ResourceError
-from cfl_cli.tables import compression, frames, spool
+from cfl_cli.tables import formats, frames, source
 from cfl_cli.tables import table as tables
 from cfl_cli.tables.table import Place
 
@@ -109,8 +109,8 @@ def test_every_column_and_every_block_is_that_of_the_whole_table(tmp_path, kind,
 
 @pytest.mark.parametrize("kind", ["parquet", "arrow", "stream", "csv", "csv.gz", "jsonl", "xlsx"])
 def test_blocks_columns_and_the_checksum_may_be_asked_for_at_once(tmp_path, kind, monkeypatch):
-    monkeypatch.setattr(spool, "CHUNK", 5)  # so that small files come in many pieces
-    monkeypatch.setattr(compression, "CHUNK", 5)
+    monkeypatch.setattr(source, "CHUNK", 5)  # so that small files come in many pieces
+    monkeypatch.setattr(formats, "CHUNK", 5)
     with tables.stored(written(kind, tmp_path), rows=1, set_aside=True) as table:
         expected = [cells(block.frame) for block in table.blocks()]
         found = []

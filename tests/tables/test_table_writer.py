@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from cfl_cli.errors import CflError
-from cfl_cli.tables import columnar_writer, frames
+from cfl_cli.tables import columnar, frames
 from cfl_cli.tables import table as tables
 from cfl_cli.tables.table import Place, Table
 
@@ -39,7 +39,7 @@ def written(frame, path, rows, *, report="{}", beside=None):
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("group", [100, 10, 1])
 def test_the_bytes_do_not_depend_on_the_blocks(tmp_path, monkeypatch, form, group):
-    monkeypatch.setattr(columnar_writer, "GROUP", group)
+    monkeypatch.setattr(columnar, "GROUP", group)
     place = Place.to_write(str(tmp_path / f"whole.{form}"))
     tables.write(FRAME, place, report="{}")
     whole = place.path.read_bytes()
@@ -57,7 +57,7 @@ def test_text_is_what_polars_writes(tmp_path):
 
 @pytest.mark.parametrize("form", ["parquet", "arrow"])
 def test_categories_keep_their_order_and_types_whatever_the_blocks(tmp_path, monkeypatch, form):
-    monkeypatch.setattr(columnar_writer, "GROUP", 4)
+    monkeypatch.setattr(columnar, "GROUP", 4)
     kind = pa.dictionary(pa.int8(), pa.string(), ordered=True)
     order = pa.array(["low", "mid", "high", "never"])
     codes = pa.array([2, 0, None, 1, 1, 2, 0], pa.int8())
@@ -79,7 +79,7 @@ def test_categories_keep_their_order_and_types_whatever_the_blocks(tmp_path, mon
 
 
 def test_dictionaries_that_differ_from_block_to_block_become_one(tmp_path, monkeypatch):
-    monkeypatch.setattr(columnar_writer, "GROUP", 2)
+    monkeypatch.setattr(columnar, "GROUP", 2)
     parts = [pa.table({"d": pa.array(one).dictionary_encode()}) for one in (["b", "a"], ["c", "a"])]
     place = Place.to_write(str(tmp_path / "t.arrow"))
     with tables.writing(place) as writer:

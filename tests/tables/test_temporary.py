@@ -2,10 +2,9 @@ import os
 
 import pytest
 
-from cfl_cli.tables import files, temporary
-from cfl_cli.tables import table as tables
+from cfl_cli.tables import files, table
 
-OTHER = f"{temporary.NEW}0123456789abcdef-0123456789abcdef"  # of another machine, or start of it
+OTHER = f"{files.NEW}0123456789abcdef-0123456789abcdef"  # of another machine, or start of it
 
 
 def names(folder):
@@ -20,9 +19,9 @@ def named(monkeypatch):
 
 @pytest.mark.usefixtures("named")
 def test_what_a_killed_run_left_is_swept_by_the_next(tmp_path):
-    handle, _ = temporary.create(tmp_path)
+    handle, _ = files.create(tmp_path)
     os.close(handle)  # as a kill does
-    tables.write_text("new", tmp_path / "a")
+    table.write_text("new", tmp_path / "a")
     assert names(tmp_path) == ["a"]
 
 
@@ -30,17 +29,17 @@ def test_what_a_killed_run_left_is_swept_by_the_next(tmp_path):
 def test_what_a_run_is_writing_is_not_swept(tmp_path):
     with files.Staging(overwrite=True) as staging, staging.file(tmp_path / "slow") as file:
         file.write(b"slow")
-        tables.write_text("new", tmp_path / "quick")
+        table.write_text("new", tmp_path / "quick")
         assert len(names(tmp_path)) == 2
     assert names(tmp_path) == ["quick", "slow"]
 
 
 def test_what_another_machine_left_is_swept_when_it_is_a_month_old(tmp_path):
     (tmp_path / OTHER).touch()
-    tables.write_text("new", tmp_path / "a")
+    table.write_text("new", tmp_path / "a")
     assert names(tmp_path) == [OTHER, "a"]
     os.utime(tmp_path / OTHER, (0, 0))
-    tables.write_text("new", tmp_path / "b")
+    table.write_text("new", tmp_path / "b")
     assert names(tmp_path) == ["a", "b"]
 
 
@@ -51,5 +50,5 @@ def test_what_is_not_ours_stays(tmp_path):
         os.utime(tmp_path / name, (0, 0))
     (tmp_path / OTHER).mkdir()
     os.utime(tmp_path / OTHER, (0, 0))
-    tables.write_text("new", tmp_path / "a")
+    table.write_text("new", tmp_path / "a")
     assert names(tmp_path) == sorted([*others, OTHER, "a"])

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from cfl_cli.tables import trial
+from cfl_cli.tables import files
 
 
 @contextmanager
@@ -26,9 +26,9 @@ def test_what_is_somebody_elses_in_a_sticky_folder_may_not_be_replaced(make):
         make(folder / "theirs")
         with somebody_else():
             make(folder / "own")
-            trial.try_to_replace(folder / "own")
+            files.try_to_replace(folder / "own")
             with pytest.raises(PermissionError):
-                trial.try_to_replace(folder / "theirs")
+                files.try_to_replace(folder / "theirs")
         assert {path.name for path in folder.iterdir()} == {"own", "theirs"}
 
 
@@ -36,5 +36,5 @@ def test_a_trial_removes_nothing(tmp_path):
     (tmp_path / "file").touch()
     (tmp_path / "folder").mkdir()
     for name in ("file", "folder", "neither"):
-        trial.try_to_replace(tmp_path / name)
+        files.try_to_replace(tmp_path / name)
     assert {path.name for path in tmp_path.iterdir()} == {"file", "folder"}

@@ -1,8 +1,8 @@
 import pytest
 
 from cfl_cli.tables.codec import ReadOptions
+from cfl_cli.tables.csv_reader import as_usual
 from cfl_cli.tables.formats import KINDS
-from cfl_cli.tables.usual import as_usual
 
 SAID = {"delimiter": ";", "encoding": "cp1252"}
 USUAL, NOT_ENCODING = {}, {"delimiter": ";"}

@@ -9,12 +9,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cfl_cli.errors import DataError, UsageError
-from cfl_cli.tables import source as sources
+from cfl_cli.tables import source
 from cfl_cli.tables import table as tables
 from cfl_cli.tables.codec import ReadOptions
 from cfl_cli.tables.csv import read
-from cfl_cli.tables.csv_dialect import Dialect
-from cfl_cli.tables.csv_header import renamed
+from cfl_cli.tables.csv_reader import Dialect, renamed
 from cfl_cli.tables.encodings import utf8_lines
 from cfl_cli.tables.formats import KINDS
 from cfl_cli.tables.table import Place
@@ -149,7 +148,7 @@ def test_pieces_of_any_size_give_the_same_rows(tmp_path, monkeypatch, end, size)
     def chunks(_self):
         return (data[at : at + size] for at in range(0, len(data), size))
 
-    monkeypatch.setattr(sources.Source, "chunks", chunks)
+    monkeypatch.setattr(source.Source, "chunks", chunks)
     place = Place.to_read(str(path))
     whole = tables.read(place, **how)
     with tables.reading(place, rows=7, **how) as blocks:

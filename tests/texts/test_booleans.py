@@ -2,7 +2,7 @@
 
 import pytest
 
-from cfl_cli.texts.booleans import PAIRS, is_pair, truth
+from cfl_cli.texts.matching import PAIRS, is_pair, truth
 
 LISTED = (
     *("no/yes", "n/y", "false/true", "f/t", "0/1", "nein/ja", "n/j", "non/oui", "n/o", "no/sí"),

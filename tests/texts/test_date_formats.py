@@ -6,8 +6,7 @@ from builders.tallies import tallied
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from cfl_cli.texts.date_formats import formats, two_orders
-from cfl_cli.texts.dates import days
+from cfl_cli.texts.dates import days, formats, two_orders
 
 
 @pytest.mark.parametrize(

@@ -3,8 +3,7 @@
 import pytest
 from builders.tallies import tallied
 
-from cfl_cli.texts.degrees import levels, shared_words
-from cfl_cli.texts.scales import scale
+from cfl_cli.texts.scales import degree_levels, scale, shared_words
 
 IN_ORDER = [  # from the lowest to the highest
     "Kesinlikle katılmıyorum|Katılmıyorum|Kararsızım|Katılıyorum|Kesinlikle katılıyorum",
@@ -52,11 +51,11 @@ def test_bands_whose_ends_are_in_unknown_words_are_doubtful():
 
 def test_words_around_a_step_shift_it():
     texts = ["good", "not good", "very good", "not very good", "not at all good", "rather good"]
-    by_level = sorted(texts, key=levels(texts).__getitem__)
+    by_level = sorted(texts, key=degree_levels(texts).__getitem__)
     assert by_level == [
         "not at all good", "not good", "not very good", "rather good", "good", "very good",
     ]  # fmt: skip
-    assert levels(["red", "green", "blue"]) == {}
+    assert degree_levels(["red", "green", "blue"]) == {}
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,7 @@ import uuid
 import pytest
 from builders.tallies import tallied
 
-from cfl_cli.texts.ids import id_kind, is_name_of_id
+from cfl_cli.texts.identifiers import id_kind, is_name_of_id
 
 
 def test_row_numbers_are_an_id_and_measurements_are_not():

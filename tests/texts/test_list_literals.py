@@ -6,7 +6,7 @@ from builders.tallies import tallied
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cfl_cli.texts.list_literals import elements, elements_of, hold_lists
+from cfl_cli.texts.lists import elements, elements_of, hold_lists
 
 TEXTS = st.lists(st.text(st.characters(codec="utf-8"), max_size=6), max_size=4)
 

@@ -3,7 +3,7 @@ from itertools import product
 import pytest
 from builders.tallies import tallied
 
-from cfl_cli.texts.marks import exact_mark
+from cfl_cli.texts.lists import exact_mark
 
 VALUES = ["flu", "cold", "gout", "mumps"]
 

@@ -1,7 +1,7 @@
 import pytest
 from builders.tallies import tallied
 
-from cfl_cli.texts.missing_codes import codes, doubtful, is_code, is_doubtful, may_be_answers
+from cfl_cli.texts.missing import codes, doubtful, is_code, is_doubtful, may_be_answers
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,7 @@
 import pytest
 from builders.tallies import tallied
 
-from cfl_cli.texts.negations import is_name_of_exclusions, negated
+from cfl_cli.texts.lists import is_name_of_exclusions, negated
 
 
 @pytest.mark.parametrize("word", ["not", "kein", "nicht", "pas de", "sin", "geen", "ruled out:"])

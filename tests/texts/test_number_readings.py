@@ -3,7 +3,7 @@ from builders.tallies import tallied
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cfl_cli.texts.number_readings import Reading, number, readings
+from cfl_cli.texts.numbers import Reading, number, readings
 
 POINT, GROUPED = Reading(), Reading(".", thousands=True)
 COMMA = Reading(",")

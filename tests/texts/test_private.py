@@ -1,6 +1,6 @@
 import pytest
 
-from cfl_cli.texts.private import says_identifier, says_private
+from cfl_cli.texts.identifiers import says_identifier, says_private
 
 
 @pytest.mark.parametrize(

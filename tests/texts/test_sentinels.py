@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from builders.tallies import tallied
 
-from cfl_cli.texts.sentinels import sentinels
+from cfl_cli.texts.numbers import sentinels
 
 
 def found(values):

@@ -2,7 +2,7 @@ from itertools import product
 
 import pytest
 
-from cfl_cli.texts.spellings import misspelt
+from cfl_cli.texts.matching import misspelt
 
 
 def edits(word):

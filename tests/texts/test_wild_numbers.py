@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from cfl_cli.texts.wild_numbers import Wild, wild
+from cfl_cli.texts.numbers import Wild, wild
 
 STEPS = np.linspace(0, 1, 200)
 RNG = np.random.default_rng(0)

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from scipy.stats import binomtest, hypergeom
 
-from cfl_cli.trust.audit import WIDTH, agree, ends, judge, more_rows, share
 from cfl_cli.trust.intervals import NORMAL, Interval
+from cfl_cli.trust.report import WIDTH, agree, ends, judge, more_rows, share
 
 
 def accepted(right, checked, answers):

@@ -6,10 +6,8 @@ import numpy as np
 import pytest
 from builders.batches import SIZE, FittedModel, Rows
 
-from cfl_cli.trust import batch as module
-from cfl_cli.trust.batch import Counts, difference, judge_batch
-from cfl_cli.trust.detector import BETS, Course
-from cfl_cli.trust.drift import compare
+from cfl_cli.trust import drift
+from cfl_cli.trust.drift import BETS, Counts, Course, compare, difference, judge_batch
 from cfl_cli.trust.facts import ColumnFacts
 from cfl_cli.trust.intervals import Interval
 from cfl_cli.trust.reference import NO_FOLDS, Reference
@@ -141,9 +139,9 @@ def test_what_fitting_has_refuted_is_not_known_of_a_batch_either(model):
 
 def test_all_tests_of_all_cfs_share_a_small_level(model, monkeypatch):
     seen = []
-    built = module.verdict.build
+    built = drift.verdict.build
     monkeypatch.setattr(
-        module.verdict, "build", lambda *a, **o: seen.append(o["level"]) or built(*a, **o)
+        drift.verdict, "build", lambda *a, **o: seen.append(o["level"]) or built(*a, **o)
     )
     model.judge(Rows(60, 0))
     assert seen == [0.0005 / 4 / 2]

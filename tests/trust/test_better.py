@@ -5,9 +5,7 @@ import pytest
 from builders.cells import skewed
 
 from cfl_cli.core.exclusions import Mechanism
-from cfl_cli.trust.better import Footing, shares_of_others
-from cfl_cli.trust.heldout import judge
-from cfl_cli.trust.hidden_cells import HiddenCells
+from cfl_cli.trust.heldout import Footing, HiddenCells, judge, shares_of_others
 
 SHARES = np.array([0.5, 0.3, 0.2])
 

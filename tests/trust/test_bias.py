@@ -12,11 +12,11 @@ import pytest
 from builders.cells import skewed
 from builders.hidden_rows import case, stubborn
 
+from cfl_cli.core.arrays import most_confident
 from cfl_cli.core.exclusions import Mechanism
-from cfl_cli.core.posterior import most_confident
 from cfl_cli.core.uniformity import MOST_BIAS
 from cfl_cli.trust.bias import Biased, inclusions, kept_first
-from cfl_cli.trust.hidden_cells import HiddenCells
+from cfl_cli.trust.heldout import HiddenCells
 from cfl_cli.trust.intervals import Interval
 
 COPIES = 840  # of each row, at least: what the sums of small weights divide

@@ -5,12 +5,12 @@ import polars as pl
 import pytest
 
 from cfl_cli import Schema, impute
-from cfl_cli.cli.show.report import page
+from cfl_cli.cli.pages.report import page
+from cfl_cli.commands.evaluate.job import calibration_error
 from cfl_cli.core.exclusions import Mechanism
-from cfl_cli.estimators.interface import Estimate, Hidden, Origin
-from cfl_cli.steps.encode import encode
+from cfl_cli.encode.encode import encode
+from cfl_cli.methods.interface import Estimate, Hidden, Origin
 from cfl_cli.trust.facts import ColumnFacts
-from cfl_cli.trust.scores import calibration_error
 
 OFS = {f"x{place}": {"role": "ordinary", "type": "numeric"} for place in range(4)}
 DOMAIN = ["a", "b", "c", "d"]

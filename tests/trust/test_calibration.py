@@ -7,11 +7,8 @@ import pytest
 from builders.hidden_rows import WORLDS, World
 
 from cfl_cli.core.exclusions import Mechanism
-from cfl_cli.trust.calibration import HEIGHTS, Tally, bins
-from cfl_cli.trust.heldout import judge
-from cfl_cli.trust.hidden_cells import HiddenCells
+from cfl_cli.trust.heldout import HEIGHTS, HiddenCells, PossibleAnswers, Tally, bins, judge
 from cfl_cli.trust.intervals import NORMAL
-from cfl_cli.trust.possible_cells import PossibleAnswers
 
 
 @pytest.mark.parametrize("name", WORLDS)

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from cfl_cli.trust.coarser import binned, merged
+from cfl_cli.commands.risk.disclosure import binned, merged
 
 
 def test_numbers_become_the_means_of_bins_of_about_equally_many_rows_scaled_again():

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
+from cfl_cli.core.dataset import Known
 from cfl_cli.core.draws import hash_rows
 from cfl_cli.core.exclusions import Mechanism
-from cfl_cli.core.known import Known
 from cfl_cli.core.parallel import Workers
 from cfl_cli.trust.copies import CfCells, Comparison, find
 

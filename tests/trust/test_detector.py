@@ -5,7 +5,7 @@ from itertools import product
 import numpy as np
 import pytest
 
-from cfl_cli.trust.detector import ALARM, BETS, BatchEvidence, Course, Pooled
+from cfl_cli.trust.drift import ALARM, BETS, BatchEvidence, Course, Pooled
 
 
 def ratios_by_loop(losses, limits, groups):

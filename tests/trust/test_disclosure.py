@@ -3,10 +3,17 @@
 import numpy as np
 import pytest
 
+from cfl_cli.commands.risk import disclosure
+from cfl_cli.commands.risk.disclosure import (
+    Moved,
+    change,
+    fewer,
+    in_these_rows,
+    more,
+    with_learning,
+)
 from cfl_cli.core.exclusions import Mechanism
-from cfl_cli.trust import disclosure
-from cfl_cli.trust.disclosure import Moved, change, fewer, in_these_rows, more, with_learning
-from cfl_cli.trust.hidden_cells import HiddenCells
+from cfl_cli.trust.heldout import HiddenCells
 from cfl_cli.trust.intervals import Interval
 
 SIZE = 4

@@ -4,8 +4,8 @@ import numpy as np
 import polars as pl
 
 from cfl_cli import Schema, impute
-from cfl_cli.steps.encode import Block, Encoded
-from cfl_cli.trust.doubts import doubts
+from cfl_cli.encode.encode import Block, Encoded
+from cfl_cli.trust.verdict import doubts
 
 COLUMNS = {
     "x": {"role": "ordinary", "type": "numeric"},

@@ -9,7 +9,7 @@ from builders.hidden_rows import case
 
 from cfl_cli.core.exclusions import Mechanism
 from cfl_cli.trust.drift import NONE_ALIKE, compare
-from cfl_cli.trust.hidden_cells import HiddenCells
+from cfl_cli.trust.heldout import HiddenCells
 from cfl_cli.trust.reference import NO_FOLDS, Reference
 
 

@@ -5,12 +5,11 @@ from itertools import combinations
 import numpy as np
 import pytest
 
+from cfl_cli.core.arrays import most_confident
 from cfl_cli.core.exclusions import Mechanism
-from cfl_cli.core.posterior import most_confident
-from cfl_cli.trust.exact_cells import ExactAudit, audit, headline
-from cfl_cli.trust.heldout import judge
-from cfl_cli.trust.hidden_cells import HiddenCells
+from cfl_cli.trust.heldout import HiddenCells, judge
 from cfl_cli.trust.intervals import wilson
+from cfl_cli.trust.mechanism import ExactAudit, audit, headline
 
 PRIOR = np.array([0.5, 0.3, 0.15, 0.05])
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from cfl_cli.core.exclusions import Mechanism
-from cfl_cli.trust.fitted_mechanism import fit, log_weights, rates
+from cfl_cli.trust.mechanism import fit, log_weights, rates
 
 
 def drawn(rng, weights, shares, *, exact, others, exclusions=1):

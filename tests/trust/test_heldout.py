@@ -8,11 +8,10 @@ import pytest
 from builders.cells import cells, in_full, probability, skewed
 from builders.hidden_rows import WORLDS, World, case, stubborn
 
+from cfl_cli.core.arrays import most_confident
 from cfl_cli.core.exclusions import Mechanism
-from cfl_cli.core.posterior import most_confident
 from cfl_cli.trust import heldout
-from cfl_cli.trust.heldout import difference, judge, scores
-from cfl_cli.trust.hidden_cells import HiddenCells
+from cfl_cli.trust.heldout import HiddenCells, difference, judge, scores
 
 
 def test_the_score_of_one_and_of_several_exclusions_by_hand():

@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 from cfl_cli.core.exclusions import Mechanism
-from cfl_cli.trust.heldout import judge
-from cfl_cli.trust.hidden_cells import HiddenCells
+from cfl_cli.trust.heldout import HiddenCells, judge
 
 
 def test_the_effective_share_is_that_of_the_groups_sizes():

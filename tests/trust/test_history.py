@@ -8,9 +8,8 @@ import pytest
 from builders.batches import FittedModel, Rows
 
 from cfl_cli.errors import DataError, ResourceError
-from cfl_cli.trust import history as module
-from cfl_cli.trust.detector import BETS, Course
-from cfl_cli.trust.drift import compare
+from cfl_cli.trust import history
+from cfl_cli.trust.drift import BETS, Course, compare
 from cfl_cli.trust.facts import ColumnFacts
 from cfl_cli.trust.history import History, Line, read, to_append
 
@@ -156,14 +155,14 @@ def test_a_missing_line_and_other_cfs_are_noticed(path, lines):
 def test_what_cannot_be_written_whole_leaves_the_file_as_it_was(path, monkeypatch):
     before = path.read_bytes()
     write = os.write
-    monkeypatch.setattr(module.os, "write", lambda handle, data: write(handle, data[:20]))
+    monkeypatch.setattr(history.os, "write", lambda handle, data: write(handle, data[:20]))
     with to_append(path) as opened, pytest.raises(ResourceError, match="cannot be written"):
         opened.append(replace(opened.history.lines[-1], batch=4, checksum="new"))
     assert path.read_bytes() == before
 
 
 def test_a_second_run_waits_for_the_first(path, monkeypatch):
-    monkeypatch.setattr(module, "PATIENCE", 0.1)
+    monkeypatch.setattr(history, "PATIENCE", 0.1)
     with (
         to_append(path),
         pytest.raises(ResourceError, match="another run has it"),

@@ -8,8 +8,8 @@ import pytest
 from builders.cells import cells, probability, skewed
 
 from cfl_cli.core.exclusions import Mechanism
-from cfl_cli.trust import losses as module
-from cfl_cli.trust.losses import expected_losses, losses, ratios
+from cfl_cli.trust import reference
+from cfl_cli.trust.reference import expected_losses, losses, ratios
 
 SHARES = np.array([0.4, 0.3, 0.2, 0.1])
 HIGHEST = log(0.9 + 0.1 * 20)
@@ -76,7 +76,7 @@ def test_every_number_of_exclusions_has_its_own_scale():
 def test_too_many_cells_are_drawn_and_give_about_the_same():
     rng = np.random.default_rng(0)
     prior, shares = rng.dirichlet(np.full(10, 0.3), size=40), rng.dirichlet(np.ones(10))
-    assert comb(10, 4) > module.LISTED
+    assert comb(10, 4) > reference.LISTED
     expected = []
     for row in prior:
         total = 0.0

@@ -7,10 +7,10 @@ import pytest
 from builders.cells import cells, in_full, probability, skewed
 from builders.hidden_rows import case, stubborn
 
+from cfl_cli.core.arrays import most_confident
 from cfl_cli.core.exclusions import Mechanism
-from cfl_cli.core.posterior import most_confident
-from cfl_cli.trust import possible_cells
-from cfl_cli.trust.possible_cells import PossibleCells
+from cfl_cli.trust import heldout
+from cfl_cli.trust.heldout import PossibleCells
 
 
 def answer(prior, mechanism, excluded):
@@ -66,7 +66,7 @@ def test_keep_is_what_going_through_all_sets_gives(mechanism, sizes, least):
 
 @ANY
 def test_cells_drawn_at_random_give_the_same_keep(mechanism, sizes, monkeypatch):
-    monkeypatch.setattr(possible_cells, "LISTED", 0)
+    monkeypatch.setattr(heldout, "LISTED", 0)
     prior, *_ = case(mechanism, 3)
     expected = [expected_keep(row, mechanism, sizes) for row in prior]
     np.testing.assert_allclose(found_keep(prior, mechanism, sizes), expected, atol=0.02)
@@ -111,7 +111,7 @@ def test_another_rule_keeps_what_it_answers_set_by_set(mechanism, sizes, least):
 def test_cells_drawn_at_random_give_the_same_keep_by_another_rule(mechanism, sizes, monkeypatch):
     prior, *_ = case(mechanism, 3)
     expected = found_keep(prior, mechanism, sizes, rule=flattened)
-    monkeypatch.setattr(possible_cells, "LISTED", 0)
+    monkeypatch.setattr(heldout, "LISTED", 0)
     found = found_keep(prior, mechanism, sizes, rule=flattened)
     np.testing.assert_allclose(found, expected, atol=0.02)
 
@@ -133,8 +133,8 @@ def test_cells_too_many_to_list_are_drawn_and_few_rows_get_more_draws():
     possible = PossibleCells.of(table, Mechanism(40))  # 9,880 cells of three exclusions
     assert len(possible.listed) == 0
     assert possible.drawn[3] == 1
-    assert possible.draws(10**6) == possible_cells.DRAWN
-    assert possible.draws(1) == possible_cells.NUMBERS_DRAWN // 40
+    assert possible.draws(10**6) == heldout.DRAWN
+    assert possible.draws(1) == heldout.NUMBERS_DRAWN // 40
 
 
 @ANY
@@ -144,7 +144,7 @@ def test_the_probabilities_of_all_cells_sum_to_1_whether_listed_or_drawn(
     prior, *_ = case(mechanism, 4)
     table = np.concatenate([cells(mechanism.size, exclusions)[0][:1] for exclusions in sizes])
     for listed in (128, 0):
-        monkeypatch.setattr(possible_cells, "LISTED", listed)
+        monkeypatch.setattr(heldout, "LISTED", listed)
         possible = PossibleCells.of(table, mechanism)
         draws, random = possible.draws(len(prior)), np.random.default_rng(0)
         answers = possible.answers(prior, prior, draws, random, most_confident)

@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from cfl_cli.core.exclusions import Mechanism
-from cfl_cli.estimators.interface import Power
-from cfl_cli.trust.hidden_cells import HiddenCells
+from cfl_cli.methods.interface import Power
+from cfl_cli.trust.heldout import HiddenCells
 from cfl_cli.trust.intervals import Interval
 from cfl_cli.trust.powers import WIDTH, by_other_half, find, raised
 

@@ -11,7 +11,7 @@ from builders.hidden_rows import case
 
 from cfl_cli.core.exclusions import Mechanism
 from cfl_cli.core.state import StateError
-from cfl_cli.trust.hidden_cells import HiddenCells
+from cfl_cli.trust.heldout import HiddenCells
 from cfl_cli.trust.reference import LEAST, LEVEL, NO_FOLDS, TOO_FEW, Reference
 
 

@@ -12,7 +12,7 @@ from hypothesis import given
 from cfl_cli import impute
 from cfl_cli.errors import DataError
 from cfl_cli.schema.model import Complementary, Ordinary, Schema
-from cfl_cli.trust.calibration import Bin
+from cfl_cli.trust.heldout import Bin
 from cfl_cli.trust.intervals import Interval
 from cfl_cli.trust.report import Report, is_flagged
 

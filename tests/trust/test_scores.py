@@ -7,13 +7,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cfl_cli.trust.scores import (
+from cfl_cli.commands.evaluate.job import (
     CLIP,
     accuracy,
     calibration_error,
     cross_entropy,
-    in_truth,
     macro_f1,
+    share_in_truth,
 )
 
 PAIRS = st.lists(st.tuples(st.integers(0, 4), st.integers(0, 4)), min_size=1, max_size=30)
@@ -38,7 +38,7 @@ def test_a_confidence_of_0_in_the_truth_costs_as_much_as_the_clip():
 
 def test_the_confidence_in_what_is_true_is_picked_row_by_row():
     confidences = np.array([[0.1, 0.9], [0.3, 0.7]])
-    assert in_truth(np.array([1, 0]), confidences).tolist() == [0.9, 0.3]
+    assert share_in_truth(np.array([1, 0]), confidences).tolist() == [0.9, 0.3]
 
 
 @given(PAIRS)

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 from builders.encoding import encoded
 
-from cfl_cli.estimators.interface import Estimate, Origin
+from cfl_cli.methods.interface import Estimate, Origin
 from cfl_cli.schema.model import Complementary
 from cfl_cli.trust.facts import ColumnFacts
-from cfl_cli.trust.shares import THRESHOLDS, confidence_shares, coverage, value_shares
+from cfl_cli.trust.verdict import THRESHOLDS, confidence_shares, coverage, value_shares
 
 ABC = {"values": ["a", "b", "c"], "separator": ";", "exact": "="}
 

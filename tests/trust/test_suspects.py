@@ -6,8 +6,14 @@ import numpy as np
 import pytest
 
 from cfl_cli.core.exclusions import Mechanism
-from cfl_cli.trust.suspects import POWERS, Cells, WrongShare, suspects, well_founded
-from cfl_cli.trust.wrong_cells import GuessedShares
+from cfl_cli.trust.wrong_cells import (
+    POWERS,
+    Cells,
+    GuessedShares,
+    WrongShare,
+    suspects,
+    well_founded,
+)
 
 
 def listed(mass, shares_mass, candidates, *, hidden=(), wrong=None):

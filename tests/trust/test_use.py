@@ -5,12 +5,18 @@ from dataclasses import replace
 import pytest
 from builders.reports import column, report
 
-from cfl_cli.trust.audit import judge
-from cfl_cli.trust.basis import AUDIT, EXACT_CELLS, NONE, NOT_HIDDEN
-from cfl_cli.trust.calibration import Calibration
+from cfl_cli.trust.heldout import Calibration
 from cfl_cli.trust.intervals import Interval
-from cfl_cli.trust.report import Batch
-from cfl_cli.trust.use import State, by_state, use_of
+from cfl_cli.trust.recommendation import (
+    AUDIT,
+    EXACT_CELLS,
+    NONE,
+    NOT_HIDDEN,
+    State,
+    by_state,
+    use_of,
+)
+from cfl_cli.trust.report import Batch, judge
 
 GOOD = {
     "estimated_accuracy": Interval(0.92, 0.9, 0.97),

@@ -7,9 +7,9 @@ import pytest
 
 from cfl_cli.core.exclusions import Mechanism
 from cfl_cli.core.uniformity import Uniformity
-from cfl_cli.estimators.interface import Estimate, Hidden, Null, Origin
-from cfl_cli.steps.encode import Block, Encoded
-from cfl_cli.trust.basis import NOT_RANDOM
+from cfl_cli.encode.encode import Block, Encoded
+from cfl_cli.methods.interface import Estimate, Hidden, Null, Origin
+from cfl_cli.trust.recommendation import NOT_RANDOM
 from cfl_cli.trust.verdict import build
 
 

@@ -8,7 +8,7 @@ import pytest
 from builders.cells import skewed
 
 from cfl_cli.core.exclusions import Mechanism
-from cfl_cli.trust.hidden_cells import HiddenCells
+from cfl_cli.trust.heldout import HiddenCells
 from cfl_cli.trust.wrong_cells import (
     Surest,
     guessed_wrong,

@@ -4,7 +4,7 @@ import polars as pl
 import pytest
 from builders.command_line import cfl, refused
 
-from cfl_cli.jobs import row_filler
+from cfl_cli.run import result as row_filler
 from cfl_cli.tables import files
 
 

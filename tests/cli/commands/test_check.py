@@ -8,10 +8,10 @@ import pytest
 from builders.command_line import cfl, impute
 from builders.killed import dying
 
-from cfl_cli.cli import imputes
-from cfl_cli.engines import opened
+from cfl_cli.commands.impute import work
+from cfl_cli.large import engine
 
-COMMANDS = "cfl_cli.cli.commands"
+COMMANDS = "cfl_cli.commands"
 CATEGORY = "y: {role: ordinary, type: categorical}"
 
 
@@ -227,9 +227,9 @@ def test_a_run_directory_in_use_or_of_something_else_is_refused(begun, folder):
 
 def test_a_large_table_is_checked_with_cells_and_arrays_on_disk(folder, monkeypatch):
     whole = cfl(*CHECK[:-2], "--format", "json")
-    monkeypatch.setattr(imputes, "LARGE", 1)
-    monkeypatch.setattr(opened, "IN_MEMORY", 1)
-    monkeypatch.setattr("cfl_cli.cli.checks.read_table", None)
+    monkeypatch.setattr(work, "LARGE", 1)
+    monkeypatch.setattr(engine, "IN_MEMORY", 1)
+    monkeypatch.setattr("cfl_cli.commands.check.job.read_table", None)
     blocks = cfl(*CHECK[:-2], "--format", "json")
     assert blocks.exit_code == 0, blocks.output
     one, other = (json.loads(result.stdout) for result in (whole, blocks))

@@ -9,7 +9,7 @@ from builders.command_line import ROWS, SCHEMA, cfl, impute, refused
 from cfl_cli import Model, Schema, UsageError
 from cfl_cli import impute as impute_frame
 from cfl_cli.core.draws import FITTED, some
-from cfl_cli.models.content import is_model
+from cfl_cli.models import is_model
 from cfl_cli.trust.report import Report, RowsDrawn
 
 

@@ -7,7 +7,7 @@ from builders.command_line import cfl, impute
 from builders.reports import column, report, without_checksums
 from builders.web_reports import history
 
-from cfl_cli.cli.verified import new_columns
+from cfl_cli.commands.report.work import new_columns
 from cfl_cli.trust.report import Batch
 
 

@@ -7,14 +7,14 @@ import yaml
 from builders.command_line import cfl
 from builders.tuning import FEW, SCHEMA, table
 
-from cfl_cli.jobs import tune as tuning
-from cfl_cli.jobs.search import tuned
+from cfl_cli.commands.tune import job
+from cfl_cli.run.search import tuned
 from cfl_cli.schema.model import Schema
 
 
 @pytest.fixture
 def folder(tmp_path, monkeypatch):
-    monkeypatch.setattr(tuning, "CHOICES", FEW)
+    monkeypatch.setattr(job, "CHOICES", FEW)
     monkeypatch.chdir(tmp_path)
     (tmp_path / "schema.yml").write_bytes(SCHEMA.encode())
     table(150).write_csv("data.csv")

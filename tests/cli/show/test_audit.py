@@ -8,9 +8,9 @@ import polars as pl
 import pytest
 from builders.audits import filled, output
 
-from cfl_cli.cli.show import render, report
-from cfl_cli.cli.show.audit import page
-from cfl_cli.jobs.audit import audit, draw
+from cfl_cli.cli.pages import render, report
+from cfl_cli.commands.audit.job import audit, draw
+from cfl_cli.commands.audit.page import page
 
 
 def audited(wrong=6):

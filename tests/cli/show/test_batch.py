@@ -6,11 +6,10 @@ import io
 import pytest
 from builders.reports import column, report
 
-from cfl_cli.cli.show import render
-from cfl_cli.cli.show.report import page
-from cfl_cli.trust.drift_figures import Drift
+from cfl_cli.cli.pages import render
+from cfl_cli.cli.pages.report import page
 from cfl_cli.trust.intervals import Interval
-from cfl_cli.trust.report import Batch
+from cfl_cli.trust.report import Batch, Drift
 
 DRIFT = Drift(
     cells=400,

@@ -4,9 +4,9 @@ import polars as pl
 import pytest
 
 from cfl_cli import impute
-from cfl_cli.cli.show import render
-from cfl_cli.cli.show.explain import page
-from cfl_cli.cli.show.html import fragment
+from cfl_cli.cli.pages import render
+from cfl_cli.cli.pages.layout import fragment
+from cfl_cli.commands.explain.page import page
 
 HOSTILE = ["<script>alert(1)</script>", "a | b\n*c*", "\x1b[31mred", "x" * 300]
 

@@ -1,9 +1,8 @@
 import pytest
 
-from cfl_cli.cli.show.findings import describe
-from cfl_cli.jobs.check import Checked
-from cfl_cli.jobs.cost import Plan
-from cfl_cli.steps.findings import Finding
+from cfl_cli.commands.check.job import Checked, describe
+from cfl_cli.encode.findings import Finding
+from cfl_cli.run.cost import Plan
 
 
 def test_a_plan_in_words_says_every_number_and_warning():

@@ -6,9 +6,9 @@ import json
 
 import pytest
 
-from cfl_cli.cli.show import render
-from cfl_cli.cli.show.history import ASCII, page
-from cfl_cli.trust.detector import Course
+from cfl_cli.cli.pages import render
+from cfl_cli.cli.pages.history import ASCII, page
+from cfl_cli.trust.drift import Course
 from cfl_cli.trust.history import CfLine, History, Line
 from cfl_cli.trust.intervals import Interval
 

@@ -13,11 +13,11 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
-from cfl_cli.cli.show import render
-from cfl_cli.cli.show.report import page
+from cfl_cli.cli.pages import render
+from cfl_cli.cli.pages.report import page
 from cfl_cli.errors import DataError
-from cfl_cli.estimators.interface import Part
-from cfl_cli.trust.calibration import Calibration
+from cfl_cli.methods.interface import Part
+from cfl_cli.trust.heldout import Calibration
 from cfl_cli.trust.intervals import Interval
 from cfl_cli.trust.report import Confident, FittedMechanism, Report, Sources, ValueShare
 

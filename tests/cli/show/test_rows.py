@@ -7,9 +7,9 @@ import json
 import polars as pl
 from builders.reports import report
 
-from cfl_cli.cli.show.layout import comma_separated, json_text, markdown, table
-from cfl_cli.cli.show.rows import page
-from cfl_cli.jobs.diagnostics import KINDS
+from cfl_cli.cli.pages.layout import comma_separated, json_text, markdown, table
+from cfl_cli.cli.pages.report import rows_page
+from cfl_cli.run.diagnostics import KINDS
 
 
 def listed(*cells):
@@ -26,7 +26,7 @@ DOUBTFUL = [(n + 1, 40 - n, "job", "doubtful-cell", "a", 20.0 - n) for n in rang
 
 def test_doubtful_cells_come_one_by_one_behind_those_that_the_report_counts():
     cells = listed((2, 7, "job", "suspect-cell", "b", 19.5), *DOUBTFUL)
-    found = page(report(), cells)
+    found = rows_page(report(), cells)
     assert found.title.endswith("1 cell to look at")
     assert [(line.why, line.rows, line.times) for line in found.facts] == [
         ("suspect-cell", (7,), 19.5),
@@ -41,6 +41,6 @@ def test_doubtful_cells_come_one_by_one_behind_those_that_the_report_counts():
 
 
 def test_without_cells_there_is_no_empty_table():
-    found = page(report(), listed())
+    found = rows_page(report(), listed())
     assert table(found) == markdown(found) == f"{found.title}\n"
     assert found.title.endswith("0 cells to look at")

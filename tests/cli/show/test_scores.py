@@ -4,9 +4,8 @@ import csv
 import io
 import json
 
-from cfl_cli.cli.show import render
-from cfl_cli.cli.show.scores import page
-from cfl_cli.jobs.evaluate import ColumnScores, Evaluation
+from cfl_cli.cli.pages import render
+from cfl_cli.commands.evaluate.job import ColumnScores, Evaluation, page
 
 SHOWN = Evaluation(
     1234,

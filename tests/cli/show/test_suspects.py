@@ -8,10 +8,9 @@ import pytest
 from builders.reports import column, report
 from builders.suspects import CELLS, diagnostics
 
-from cfl_cli.cli.show import render
-from cfl_cli.cli.show.suspects import page
-from cfl_cli.core.wording import on_command_line
-from cfl_cli.jobs.suspects import suspects
+from cfl_cli.cli.pages import render
+from cfl_cli.commands.suspects.job import page, suspects
+from cfl_cli.core.messages import on_command_line
 
 REPORT = report(
     column("job", wrong_cells_most=0.1), column("hat"), column("pet", wrong_cells_most=0.2)

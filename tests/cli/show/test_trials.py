@@ -10,10 +10,9 @@ from builders.command_line import SCHEMA
 from builders.markdown import cells_of_markdown, paragraphs_of_markdown
 
 from cfl_cli import Schema
-from cfl_cli.cli.show import RENDERERS, render
-from cfl_cli.cli.show.trials import page, summary
-from cfl_cli.jobs import tune
-from cfl_cli.jobs.tune import Trial, Tuning
+from cfl_cli.cli.pages import RENDERERS, render
+from cfl_cli.commands.tune import job
+from cfl_cli.commands.tune.job import Trial, Tuning, page, summary
 from cfl_cli.trust.intervals import Gain
 
 SETTINGS = {"iterations": 100, "k": 20, "gamma": 0.25, "ridge": 0.3}
@@ -25,7 +24,7 @@ TRIALS = (
 )
 TUNED = Tuning(
     TRIALS,
-    (tune.Test(2, Gain.of(2.5, 0.25), passed=True),),
+    (job.Test(2, Gain.of(2.5, 0.25), passed=True),),
     complete=True,
     rows=1500,
     searched_rows=1000,
@@ -34,7 +33,7 @@ TUNED = Tuning(
     warnings=("beware",),
     given=Schema.parse(SCHEMA),
 )
-KEPT = replace(TUNED, tests=(tune.Test(1, Gain.of(0.01, 0.5), passed=False),), complete=False)
+KEPT = replace(TUNED, tests=(job.Test(1, Gain.of(0.01, 0.5), passed=False),), complete=False)
 
 
 def test_the_table_has_a_line_for_every_trial():

@@ -6,11 +6,11 @@ from builders.web_reports import full_column, history
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cfl_cli.cli.show.history import courses_of
-from cfl_cli.cli.show.web import charts, courses, plots
-from cfl_cli.cli.show.web.charts import LEFT, LETTER, LINE, RIGHT, TOP, Axis, Point, Tick
-from cfl_cli.estimators.interface import Tried
-from cfl_cli.trust.calibration import Bin, Calibration
+from cfl_cli.cli.pages.history import courses_of
+from cfl_cli.cli.pages.web import charts
+from cfl_cli.cli.pages.web.charts import LEFT, LETTER, LINE, RIGHT, TOP, Axis, Point, Tick
+from cfl_cli.methods.interface import Tried
+from cfl_cli.trust.heldout import Bin, Calibration
 from cfl_cli.trust.intervals import Interval
 from cfl_cli.trust.report import Coverage
 
@@ -91,12 +91,12 @@ def test_reliability_draws_bins_where_they_are_and_few_cells_hollow():
         Bin(0.4, 0.5, 29, 0.45, Interval(0.5, -0.2, 1.3)),
         Bin(0.9, 1.0, 300, 0.95, Interval(0.9, 0.8, 1.0)),
     )
-    plot = plots.reliability(Calibration(0.1, Interval(0.05, 0.01, 0.09), bins, ""), ())
+    plot = charts.reliability(Calibration(0.1, Interval(0.05, 0.01, 0.09), bins, ""), ())
     few, many = plot.points
     assert (few.hollow, many.hollow) == (True, False)
-    assert (few.low, few.high) == (TOP + plots.SIDE, TOP)  # cut at 0 and 1
-    assert few.x == LEFT + 0.45 * plots.SIDE
-    assert many.y == pytest.approx(TOP + 0.1 * plots.SIDE)
+    assert (few.low, few.high) == (TOP + charts.SIDE, TOP)  # cut at 0 and 1
+    assert few.x == LEFT + 0.45 * charts.SIDE
+    assert many.y == pytest.approx(TOP + 0.1 * charts.SIDE)
     assert plot.counted == "share of hidden cells"
     assert plot.bars[1].height == 50
     assert plot.bars[0].height == pytest.approx(50 * 29 / 300, abs=0.05)
@@ -106,10 +106,10 @@ def test_reliability_draws_bins_where_they_are_and_few_cells_hollow():
 
 def test_the_histogram_is_of_all_answers_where_it_is_known():
     job = full_column(confidence_shares=(0.0,) * 8 + (0.25, 0.75))
-    plot = plots.reliability(job.calibration, job.confidence_shares)
+    plot = charts.reliability(job.calibration, job.confidence_shares)
     assert plot.counted == "share of all answers"
     assert [bar.height for bar in plot.bars] == [pytest.approx(50 / 3, abs=0.05), 50]
-    assert plot.bars[1].x == LEFT + 0.9 * plots.SIDE + 1
+    assert plot.bars[1].x == LEFT + 0.9 * charts.SIDE + 1
 
 
 def test_coverage_says_what_is_not_known_by_a_dash():
@@ -118,7 +118,7 @@ def test_coverage_says_what_is_not_known_by_a_dash():
         Coverage(0.9, 0.25, Interval(0.95, 0.9, 1.0)),
         Coverage(0.95, 0.0, None),
     )
-    plot = plots.coverage(points, Interval(0.6, 0.5, 0.7))
+    plot = charts.coverage(points, Interval(0.6, 0.5, 0.7))
     assert plot.rows == (
         ("0.50", "100 %", "80 % (75–85)"),
         ("0.90", "25 %", "95 % (90–100)"),
@@ -131,7 +131,7 @@ def test_coverage_says_what_is_not_known_by_a_dash():
 
 
 def test_the_chosen_step_is_marked():
-    plot = courses.tried(full_column())
+    plot = charts.tried(full_column())
     (chosen,) = plot.marked
     assert chosen.text == "chosen: 50 steps"
     assert chosen.y == min(point.y for line in plot.lines for point in line.points)
@@ -139,25 +139,25 @@ def test_the_chosen_step_is_marked():
 
 
 def test_the_best_step_is_marked_where_the_chosen_one_is_not_recorded():
-    plot = courses.tried(full_column(round=None, iterations=None))
+    plot = charts.tried(full_column(round=None, iterations=None))
     assert [point.text for point in plot.marked] == ["best: 50 steps"]
     assert plot.finding == "Best: round 2, after 50 steps."
 
 
 def test_a_course_is_left_out_where_nothing_was_chosen():
-    assert courses.tried(column()) is None
-    assert courses.tried(column(tried=(Tried(1, (5,), (0.1,)),))) is None
+    assert charts.tried(column()) is None
+    assert charts.tried(column(tried=(Tried(1, (5,), (0.1,)),))) is None
 
 
 def test_scores_of_any_size_stay_within_the_drawing():
     odd = column(tried=(Tried(1, (0, 7), (-1e308, 1e308)), Tried(2, (3,), (0.0,))), round=1)
-    for line in courses.tried(odd).lines:
+    for line in charts.tried(odd).lines:
         assert all(LEFT <= point.x <= RIGHT and TOP <= point.y <= 214 for point in line.points)
 
 
 def test_a_history_shows_its_alarm_and_its_limit():
     (course,) = courses_of(history().lines)
-    drawn = courses.drifted(course)
+    drawn = charts.drifted(course)
     (alarm,) = drawn.loss.marked
     assert alarm.text == "drift: batch 8"
     assert len(drawn.limits.split()) == 12
@@ -167,6 +167,6 @@ def test_a_history_shows_its_alarm_and_its_limit():
 
 def test_a_single_batch_is_a_sentence():
     (course,) = courses_of(history(batches=1).lines)
-    drawn = courses.drifted(course)
+    drawn = charts.drifted(course)
     assert (drawn.accuracy, drawn.loss) == (None, None)
     assert drawn.sentence == "One batch so far: no drift (loss 0.0520, limit 0.0800)."

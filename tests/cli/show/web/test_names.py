@@ -1,6 +1,6 @@
 import pytest
 
-from cfl_cli.cli.show.web.names import LONGEST, Piece, name_of, sentence, visible
+from cfl_cli.cli.pages.web.sections import LONGEST, Piece, name_of, sentence, visible
 
 
 @pytest.mark.parametrize(

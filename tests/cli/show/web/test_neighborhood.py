@@ -5,9 +5,9 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from cfl_cli.cli.show.page import Dot, Surroundings
-from cfl_cli.cli.show.web.charts import LETTER, LINE
-from cfl_cli.cli.show.web.neighborhood import picture
+from cfl_cli.cli.pages.page import Dot, Surroundings
+from cfl_cli.cli.pages.web.charts import LETTER, LINE
+from cfl_cli.cli.pages.web.sections import picture
 
 
 def around(*dots, spread=(0.5, 0.25)):

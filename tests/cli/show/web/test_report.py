@@ -25,14 +25,13 @@ from builders.web_reports import (
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cfl_cli.cli.show.notes import notes
-from cfl_cli.cli.show.web.names import visible
-from cfl_cli.cli.show.web.report import fragment, history_page, page
-from cfl_cli.estimators.interface import Part, Tried
-from cfl_cli.trust.drift_figures import Drift
+from cfl_cli.cli.pages.report import notes
+from cfl_cli.cli.pages.web.report import fragment, history_page, page
+from cfl_cli.cli.pages.web.sections import visible
+from cfl_cli.methods.interface import Part, Tried
 from cfl_cli.trust.intervals import Interval
-from cfl_cli.trust.report import Batch, Coverage, Report, ValueShare
-from cfl_cli.trust.use import use_of
+from cfl_cli.trust.recommendation import use_of
+from cfl_cli.trust.report import Batch, Coverage, Drift, Report, ValueShare
 
 FOUR = full_report(full_column(audit=AUDITED), poor(), unknown(), unmeasured())
 PLACES = {"x", "y", "x1", "x2", "y1", "y2", "cx", "cy", "width", "height", "points"}

@@ -3,8 +3,8 @@
 from html import unescape
 from re import findall, sub
 
-from cfl_cli.cli.show.page import Dot, Field, Page, Section, Surroundings
-from cfl_cli.cli.show.web import sections
+from cfl_cli.cli.pages.page import Dot, Field, Page, Section, Surroundings
+from cfl_cli.cli.pages.web import sections
 
 HOSTILE = "<script>alert(1)</script> \"'{{ x }} \u202e"
 

@@ -1,0 +1,215 @@
+"""The page of a history: a line for each CF, with the course of its loss as a line of signs."""
+
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass
+from typing import TypeAlias
+
+from cfl_cli import __version__
+from cfl_cli.cli.pages.page import Field as AnyField
+from cfl_cli.cli.pages.page import Page
+from cfl_cli.core.messages import count, printable
+from cfl_cli.trust.heldout import HEIGHTS
+from cfl_cli.trust.history import CfLine, History, Line
+
+ASCII = "_.-:=+*#"  # where the output's encoding lacks the signs
+MARK = "^"  # below a batch after which the CF had drifted
+PART = 10  # batches of a column of signs
+PARTS = 18  # columns of signs, at most: a terminal of 250 has room for them
+LONGEST = 20  # of a CF's name that is not folded, for how many columns there is room
+BESIDES = 38  # taken by the columns of figures
+
+
+@dataclass(frozen=True)
+class CfCourse:
+    """One CF in all batches of a model, in order."""
+
+    batches: tuple[CfLine, ...]
+    first: int  # number of the first batch
+
+    @property
+    def name(self) -> str:
+        """Return the CF's name."""
+        return self.batches[-1].name
+
+    @property
+    def judged(self) -> list[CfLine]:
+        """Return the batches in which there was something to judge."""
+        return [line for line in self.batches if line.loss is not None]
+
+    @property
+    def losses(self) -> list[float]:
+        """Return the losses that are known."""
+        return [line.loss for line in self.batches if line.loss is not None]
+
+    @property
+    def drifted_since(self) -> int | None:
+        """Return the batch since which the CF has drifted; None: it has not."""
+        return self.batches[-1].course.drifted_since
+
+    def signs(self, number: int, signs: str) -> str:
+        """Return a sign for each of the batches from a number on, and marks below if any drifted.
+
+        It is as high as the loss, from 0 to the largest loss or limit of all batches; blank where
+        none is known.
+        """
+        top = max([x for line in self.judged for x in (line.loss, line.limit) if x], default=1.0)
+        part = self.batches[max(number - self.first, 0) :][:PART]
+        heights = "".join(
+            " " if line.loss is None else signs[round(line.loss / top * (len(signs) - 1))]
+            for line in part
+        )
+        marks = "".join(MARK if line.drifted else " " for line in part).rstrip()
+        return f"{heights}\n{marks}" if marks else heights
+
+
+Field: TypeAlias = AnyField[CfCourse]
+
+
+def page(history: History, *, encoding: str | None = "utf-8") -> Page[CfCourse]:
+    """Return what there is to show of a history; `encoding` is that of the output."""
+    last = history.of_model(history.lines[-1].model) if history.lines else ()
+    courses = courses_of(last)
+    drifted = sum(course.drifted_since is not None for course in courses)
+    verdict = f"{drifted} drifted" if drifted else "none drifted"
+    return Page(
+        title=f"{_batches(len(last))}, {count(len(courses), 'CF')}, {verdict}",
+        fields=[*FIGURES, *_parts(courses, len(last), _drawable(encoding))],
+        facts=courses,
+        notes=[*_notes(history, last, courses)],
+        records=[_flat(line, cf) for line in history.lines for cf in line.columns],
+        json=_json(history),
+    )
+
+
+def courses_of(lines: Sequence[Line]) -> list[CfCourse]:
+    """Return the course of each CF over the batches of one model."""
+    names = [column.name for column in lines[-1].columns] if lines else []
+    return [
+        CfCourse(
+            tuple(cf for line in lines for cf in line.columns if cf.name == name), lines[0].batch
+        )
+        for name in names
+    ]
+
+
+def _drawable(encoding: str | None) -> str:
+    """Return the signs that an encoding has."""
+    try:
+        HEIGHTS.encode(encoding or "ascii")
+    except (UnicodeEncodeError, LookupError):
+        return ASCII
+    return HEIGHTS
+
+
+def _parts(courses: Sequence[CfCourse], batches: int, signs: str) -> Iterator[Field]:
+    """Yield a column of signs for every ten batches, the newest first to be shown."""
+    if not courses:
+        return
+    names = min(max(len(printable(course.name)) for course in courses), LONGEST)
+    starts = range(1, batches + 1, PART)[-PARTS:]
+    for place, number in enumerate(starts):
+        newer = len(starts) - 1 - place
+        yield Field(
+            f"batch {number}",
+            lambda course, number=number: course.signs(number, signs),  # type: ignore[misc]  # mypy infers no default
+            from_width=names + BESIDES + (PART + 1) * (newer + 1) if newer else 0,
+            drawing=True,
+        )
+
+
+def _number(value: float | None) -> str:
+    return "-" if value is None else f"{value:.4f}"
+
+
+def _range(course: CfCourse) -> str:
+    if not course.losses:
+        return "-"
+    return f"{min(course.losses):.4f}–{max(course.losses):.4f}"
+
+
+FIGURES = (
+    Field("CF", lambda course: printable(course.name), folds=True, style=lambda _: "bold"),
+    Field("loss", lambda course: _number(course.batches[-1].loss), right=True),
+    Field("limit", lambda course: _number(course.batches[-1].limit), right=True),
+    Field("least–most", _range),
+    Field(
+        "drifted",
+        lambda course: "-" if course.drifted_since is None else f"since {course.drifted_since}",
+        style=lambda course: "dim" if course.drifted_since is None else "yellow",
+    ),
+)
+
+
+def _notes(history: History, last: Sequence[Line], courses: Sequence[CfCourse]) -> Iterator[str]:
+    for course in courses:
+        since = course.drifted_since
+        if since is not None:
+            alarm = course.batches[since - course.first]
+            yield (
+                f"{printable(course.name)}: its cells have been predicted worse than those at "
+                f"fitting since batch {since}: loss {_number(alarm.loss)} there, against a limit "
+                f"of {_number(alarm.limit)}; evidence {odds(alarm.evidence or 0.0)}."
+            )
+        elif not course.judged:
+            yield f"{printable(course.name)}: there is nothing to judge drift by."
+    if last:
+        yield (
+            "Signs are as high as each batch's loss, from 0 to the largest loss or limit"
+            + (
+                f"; {MARK} marks batches after which a CF had drifted."
+                if any(line.drifted for course in courses for line in course.batches)
+                else "."
+            )
+        )
+    yield from others(history, last)
+
+
+def others(history: History, last: Sequence[Line]) -> Iterator[str]:
+    """Yield what a page of the last model's batches leaves out."""
+    models = {line.model for line in history.lines} - {line.model for line in last}
+    if models:
+        batches = len(history.lines) - len(last)
+        yield (
+            f"{_batches(batches)} of {count(len(models), 'other model')} not shown: --format csv "
+            "or json has all."
+        )
+
+
+def odds(evidence: float) -> str:
+    """Return evidence in words."""
+    return f"1 : {evidence:,.0f}" if evidence < 1e9 else f"1 : {evidence:.0e}"
+
+
+def _batches(number: int) -> str:
+    return f"{number:,} batch{'es' if number != 1 else ''}"
+
+
+def _flat(line: Line, cf: CfLine) -> dict[str, object]:
+    """Return what a batch says of a CF as one record: nothing nested."""
+    accuracy = cf.accuracy
+    return {
+        "model": line.model,
+        "batch": line.batch,
+        "checksum": line.checksum,
+        "file": line.name,
+        "rows": line.rows,
+        "name": cf.name,
+        "cells": cf.cells,
+        "score": cf.score,
+        "accuracy_value": accuracy.value if accuracy else None,
+        "accuracy_low": accuracy.low if accuracy else None,
+        "accuracy_high": accuracy.high if accuracy else None,
+        "loss": cf.loss,
+        "limit": cf.limit,
+        "evidence": cf.evidence,
+        "drifted": str(cf.drifted).lower(),
+        "drifted_since": cf.course.drifted_since,
+        "flags": ";".join(cf.flags),
+    }
+
+
+def _json(history: History) -> str:
+    batches = [asdict(line) for line in history.lines]
+    whole = {"version": 1, "cfl_version": __version__, "batches": batches}
+    return json.dumps(whole, ensure_ascii=False, indent=2, allow_nan=False)

@@ -1,0 +1,262 @@
+"""A page as text: in columns for terminals, Markdown, CSV or JSON."""
+
+import csv
+import io
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from html import escape
+from typing import Any
+
+from rich.cells import cell_len
+from rich.console import Console, Group
+from rich.table import Table
+from rich.text import Text
+
+from cfl_cli.cli.pages.page import Field, Page, Section
+
+PIPE_WIDTH = 120  # of a table that does not go to a terminal
+NARROWEST = 40  # below, the terminal may wrap lines rather than we drop facts
+FOLDED = 20  # of a column that folds, at least
+BESIDE = 4  # a name gets one part in so many of the width, where the rest is stacked
+# What Markdown would take for markup; an underscore within a word is not markup …
+MARKUP = re.compile(r"[\\`|*<&\[~]|(?<![^\W_])_|_(?![^\W_])")
+# … and, where a paragraph begins, for a heading, a quotation, a list or a line.
+BEGINNING = re.compile(r"^(?=[#>+=-]|[0-9]+[.)])([0-9]*)")
+
+
+def table(page: Page[Any], *, color: bool = False, width: int | None = None) -> str:
+    """Return section by section the title, a line for each fact, then the notes.
+
+    Where the width does not suffice for all columns, a fact gets several lines below each other,
+    and so do the headings. `width` is that of the terminal; None without one.
+    """
+    width = max(width or PIPE_WIDTH, NARROWEST)
+    console = Console(
+        file=io.StringIO(),
+        force_terminal=color,
+        no_color=not color,
+        width=width,
+        highlight=False,
+    )
+    for number, section in enumerate(page.sections):
+        if number:
+            console.print()
+        _print(section, console, width)
+    text = console.file.getvalue()  # type: ignore[attr-defined]  # the StringIO above
+    return "\n".join(line.rstrip() for line in text.splitlines()) + "\n"
+
+
+def _print(section: Section[Any], console: Console, width: int) -> None:
+    """Print one section."""
+    console.print(Text(section.title))
+    if section.lead:
+        console.print(Text(section.lead))
+    shown = [field for field in section.fields if width >= field.from_width or not section.facts]
+    if section.facts:
+        console.print()
+        console.print(_body([Column.of(field, section.facts) for field in shown], width))
+    for note in (*_left_out(section, shown), *section.notes):
+        console.print()
+        console.print(Text(note))
+
+
+def _left_out(page: Section[Any], shown: Sequence[Field[Any]]) -> list[str]:
+    """Return which columns a narrow terminal hides, if any."""
+    headings = {field.heading for field in shown}
+    hidden = [f.heading for f in page.fields if f.heading and f.heading not in headings]
+    return [f"Not shown in this width: {', '.join(hidden)}."] if hidden else []
+
+
+def markdown(page: Page[Any], **_: object) -> str:
+    """Return the same as Markdown tables between paragraphs."""
+    return "\n\n".join(part for section in page.sections for part in _markdown(section)) + "\n"
+
+
+def _markdown(section: Section[Any]) -> list[str]:
+    """Return one section as paragraphs and a table."""
+    fields = [field for field in section.fields if not field.drawing]
+    rows = [
+        [_escape(field.heading) for field in fields],
+        ["---:" if field.right else "---" for field in fields],
+        *([_escape(field.show(fact)) for field in fields] for fact in section.facts),
+    ]
+    body = ["\n".join(f"| {' | '.join(row)} |" for row in rows)] if section.facts else []
+    above = [section.title, *section.lead.splitlines()]
+    return [*map(_paragraph, above), *body, *map(_paragraph, section.notes)]
+
+
+def comma_separated(page: Page[Any], **_: object) -> str:
+    """Return a CSV record for each of the page's, below the names; None is an empty cell."""
+
+    def line(cells: Iterable[object]) -> str:
+        text = io.StringIO()
+        csv.writer(text).writerow(cells)
+        # With "\n" as its line terminator, csv leaves a \r in a name unquoted before Python 3.13.
+        return text.getvalue().removesuffix("\r\n") + "\n"
+
+    names = [line(page.records[0])] if page.records else []
+    return "".join([*names, *(line(record.values()) for record in page.records)])
+
+
+def json_text(page: Page[Any], **_: object) -> str:
+    """Return the page's JSON, its last line ended."""
+    return page.json + "\n"
+
+
+@dataclass(frozen=True, eq=False)
+class Column:
+    """A field, its cells, and how much room they need."""
+
+    field: Field[Any]
+    cells: tuple[Text, ...]
+
+    @classmethod
+    def of(cls, field: Field[Any], facts: Sequence[Any]) -> "Column":
+        """Return the column that shows a field of all facts."""
+        return cls(field, tuple(_cell(field, fact) for fact in facts))
+
+    def of_fact(self, number: int) -> "Column":
+        """Return the column with a single cell."""
+        return Column(self.field, self.cells[number : number + 1])
+
+    @property
+    def width(self) -> int:
+        """Return how wide it is if nothing is folded."""
+        texts = (self.field.heading, *(cell.plain for cell in self.cells))
+        return max(cell_len(line) for text in texts for line in text.split("\n"))
+
+    @property
+    def least(self) -> int:
+        """Return how wide it must be; where lines are split, a part is not to be broken."""
+        return min(self.width, FOLDED) if self.field.folds and not self.field.splits else self.width
+
+
+def _body(columns: Sequence[Column], width: int) -> Table:
+    """Return a line for each fact or, if that is too wide, a name and lines beside it."""
+    needed = [column for column in columns if not column.field.spare]
+    for some in (columns, needed):
+        if sum(column.least + 1 for column in some) - 1 <= width:
+            return _lines(some, width)
+    name, *others = needed
+    beside = min(name.width, max(width // BESIDE, NARROWEST // BESIDE))
+    rest = width - beside - 1
+    groups = _groups(others, rest)
+    body = _table()
+    heads = [_lines([Column(one.field, ()) for one in group], rest, group) for group in groups]
+    lower = "\n" * (len(groups) - 1)  # headings stand at the bottom otherwise
+    body.add_column(Text(name.field.heading + lower), width=beside, overflow="fold")
+    body.add_column(Group(*heads), width=rest)
+    for number, cell in enumerate(name.cells):
+        lines = [
+            _lines([one.of_fact(number) for one in group], rest, group, headed=False)
+            for group in groups
+            if any(one.cells[number].plain for one in group)
+        ]
+        body.add_row(cell, Group(*lines))
+    return body
+
+
+def _groups(columns: Sequence[Column], width: int) -> list[list[Column]]:
+    """Return the columns in lines; one begins where it should, if that takes no more of them."""
+    groups = _filled(columns, width)
+    for place, column in enumerate(columns):
+        if column.field.begins:
+            apart = [*_filled(columns[:place], width), *_filled(columns[place:], width)]
+            return apart if len(apart) == len(groups) else groups
+    return groups
+
+
+def _filled(columns: Sequence[Column], width: int) -> list[list[Column]]:
+    """Return the columns in lines, each with as many as there is room for."""
+    groups: list[list[Column]] = []
+    left = 0
+    for column in columns:
+        if not groups or column.least > left:
+            groups.append([])
+            left = width
+        groups[-1].append(column)
+        left -= column.least + 1
+    return groups
+
+
+def _lines(
+    columns: Sequence[Column],
+    width: int,
+    like: Sequence[Column] | None = None,
+    *,
+    headed: bool = True,
+) -> Table:
+    """Return cells side by side, in columns as wide as those of `like`, or as their own."""
+    like = like or columns
+    spare = width - sum(column.least + 1 for column in like) + 1
+    lines = _table(headed=headed)
+    for column, model in zip(columns, like, strict=True):
+        more = min(max(spare, 0), model.width - model.least)
+        spare -= more
+        lines.add_column(
+            column.field.heading,
+            justify="right" if column.field.right else "left",
+            overflow="fold" if column.field.folds else "crop",
+            no_wrap=not column.field.folds,
+            width=min(model.least + more, width),
+        )
+    for cells in zip(*(column.cells for column in columns), strict=True):
+        lines.add_row(*cells)
+    return lines
+
+
+def _table(*, headed: bool = True) -> Table:
+    return Table(
+        box=None,
+        pad_edge=False,
+        padding=(0, 0, 0, 1),
+        header_style="bold",
+        show_header=headed,
+    )
+
+
+def _cell(field: Field[Any], fact: Any) -> Text:
+    text = field.show(fact)
+    return Text(text.replace(", ", ",\n") if field.splits else text, field.style(fact))
+
+
+def _escape(text: str) -> str:
+    return MARKUP.sub(r"\\\g<0>", text)
+
+
+def _paragraph(text: str) -> str:
+    return BEGINNING.sub(r"\1\\", _escape(text.strip()))
+
+
+# A page as a piece of HTML: a table between paragraphs, for notebooks.
+
+
+def fragment(page: Page[Any]) -> str:
+    """Return section by section a title, a table with a line for each fact, then the notes."""
+    return f"<div>{''.join(map(_section, page.sections))}</div>"
+
+
+def _section(section: Section[Any]) -> str:
+    """Return one section, all of it escaped."""
+    fields = [field for field in section.fields if not field.drawing]
+    head = _line("th", ((field, field.heading) for field in fields))
+    lines = (_line("td", ((field, field.show(fact)) for field in fields)) for fact in section.facts)
+    table = f"<table><thead>{head}</thead><tbody>{''.join(lines)}</tbody></table>"
+    above = [section.title, *(section.lead.splitlines())]
+    return f"{paragraphs(above)}{table}{paragraphs(section.notes)}"
+
+
+def paragraphs(texts: Iterable[str]) -> str:
+    """Return texts as paragraphs."""
+    return "".join(f"<p>{escape(text)}</p>" for text in texts)
+
+
+def _line(tag: str, cells: Iterable[tuple[Field[Any], str]]) -> str:
+    """Return a line of the table."""
+    return f"<tr>{''.join(_html_cell(tag, *cell) for cell in cells)}</tr>"
+
+
+def _html_cell(tag: str, field: Field[Any], text: str) -> str:
+    side = "right" if field.right else "left"
+    return f'<{tag} style="text-align: {side}">{escape(text)}</{tag}>'

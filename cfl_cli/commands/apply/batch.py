@@ -1,0 +1,366 @@
+"""The new rows of one call, and what their own cells say of the model that answers them.
+
+Rows go through one block after the other, so that memory does not grow with their number. Some of
+them stay, with what was said of them, and are judged in the end: see `sample`.
+"""
+
+import tempfile
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from functools import cached_property, lru_cache
+from hashlib import sha256
+from itertools import islice
+from math import ceil
+from pathlib import Path
+from typing import Any, Protocol, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from cfl_cli import __version__
+from cfl_cli.core.arrays import Floats, Ints, Mask
+from cfl_cli.core.dataset import Known
+from cfl_cli.core.parallel import NOTHING, Engine, Lasting, Workers, available_cores
+from cfl_cli.core.progress import Team
+from cfl_cli.core.settings import RunSettings, Settings
+from cfl_cli.encode.columns import Unusual
+from cfl_cli.encode.encode import Encoded
+from cfl_cli.errors import DataError
+from cfl_cli.large.engine import open_engine
+from cfl_cli.large.stored import Stored
+from cfl_cli.methods.interface import Answer, Estimate, Hidden
+from cfl_cli.run.arguments import recorded
+from cfl_cli.run.diagnostics import diagnose
+from cfl_cli.run.fit import Sample
+from cfl_cli.run.model import Kept
+from cfl_cli.run.prepare import with_copies
+from cfl_cli.run.result import Filled, RowFiller
+from cfl_cli.tables import frames
+from cfl_cli.tables.checksums import ColumnsChecksum
+from cfl_cli.trust.drift import Counts, JudgedBatch, judge_batch
+from cfl_cli.trust.facts import ColumnFacts
+from cfl_cli.trust.history import Before
+from cfl_cli.trust.report import Batch as BatchFacts
+from cfl_cli.trust.verdict import SUSPECT
+
+# Who answers new rows: threads of this process, or an engine's workers, with the same bytes.
+#
+# What is said of a row depends on that row alone. So workers need the model, which each of them loads
+# once, and rows; nothing is exchanged between them. To workers on other hosts both are sent.
+
+MODEL = "model.cfl"  # in the folder of a run
+BLOCKS = 4  # for each worker at once …
+MOST_BLOCKS = 32  # … or for all of them
+
+
+class Answering(Protocol):
+    """Answers blocks of rows."""
+
+    workers: Workers  # threads of this process
+    blocks: int  # that are answered together
+    team: Team | None  # workers beside this process; None: there are none
+
+    def answers(self, blocks: Sequence[Known], *, rows: int) -> Iterator[Answer]:
+        """Yield what is said of each block, none of which has more than so many rows."""
+
+
+class Here:
+    """Threads of this process answer one block after the other."""
+
+    def __init__(self, kept: Kept, workers: Workers) -> None:
+        self.kept, self.workers = kept, workers
+        self.blocks = 1
+        self.team: Team | None = None
+
+    def answers(self, blocks: Sequence[Known], *, rows: int) -> Iterator[Answer]:  # noqa: ARG002 — as all have it
+        """Yield what is said of each block."""
+        return (self.kept.fitted.answer(known, self.workers) for known in blocks)
+
+
+@dataclass(frozen=True)
+class Arrays:
+    """Rows to be answered, and what is said of them; see `Known` and `Answer`."""
+
+    features: Floats
+    candidates: Mask
+    priors: Floats
+    confidences: Floats
+    fell_back: Mask
+    mass: Floats
+    answers: Ints
+
+
+@dataclass(frozen=True)
+class AnswerRows:
+    """A kernel that answers rows by a model, and returns whether each has an answer of its own."""
+
+    model: str  # where it is
+    checksum: str
+    starts: Ints
+    of: Arrays
+    sent: "Sent | None" = None  # the model, where its file is not in sight
+
+    def __call__(self, part: slice) -> int:
+        """Answer a slice of the rows."""
+        return self.place(part, self.answered(part))
+
+    def parcel(self, rows: slice) -> Callable[[slice], Answer]:
+        """Return what answers some of the rows on any host."""
+        features, candidates = np.array(self.of.features[rows]), np.array(self.of.candidates[rows])
+        of, path = Arrays(features, candidates, *[NOTHING] * 5), self.model
+        sent: Any = Lasting(lambda: Sent(np.fromfile(path, np.uint8), path), self.checksum)
+        return replace(self, of=of, sent=sent).answered
+
+    def answered(self, part: slice) -> Answer:
+        """Return what is said of a slice of the rows."""
+        kept, workers = self.sent.loaded if self.sent else _loaded(self.model, self.checksum)
+        features, candidates = np.array(self.of.features[part]), np.array(self.of.candidates[part])
+        rows = Known(features, candidates, self.starts, kept.encoding.mechanisms)
+        return kept.fitted.answer(rows, workers)
+
+    def place(self, part: slice, values: Answer) -> int:
+        """Write what is said of a slice of the rows."""
+        said = values
+        self.of.priors[part], self.of.confidences[part] = said.priors, said.confidences
+        self.of.fell_back[part], self.of.mass[part] = said.fell_back, said.mass
+        if said.answers is None:
+            return 0
+        self.of.answers[part] = said.answers
+        return 1
+
+
+@dataclass(frozen=True, eq=False)
+class Sent:
+    """A model that was sent to this process, which loads it once."""
+
+    file: npt.NDArray[np.uint8]  # all that is in it
+    path: str  # where it is at home
+
+    @cached_property
+    def loaded(self) -> tuple[Kept, Workers]:
+        """Return the model, and the one thread that answers."""
+        with tempfile.NamedTemporaryFile(suffix=Path(self.path).suffix) as copy:
+            self.file.tofile(copy)
+            copy.flush()
+            return Kept.load(copy.name), Workers(1).__enter__()
+
+
+@lru_cache(maxsize=1)
+def _loaded(path: str, checksum: str) -> tuple[Kept, Workers]:
+    """Return the model, which a process loads once, and the one thread that answers."""
+    kept = Kept.load(path)
+    if kept.checksum != checksum:
+        raise DataError(f"{path}: was changed during the run: begin anew")
+    return kept, Workers(1).__enter__()  # until the process ends
+
+
+class ByEngine:
+    """An engine's workers answer several blocks at once; their arrays are its files."""
+
+    def __init__(self, kept: Kept, engine: Stored, workers: Workers) -> None:
+        self.engine, self.workers, self.layout = engine, workers, kept.layout
+        self.blocks, self.team = min(BLOCKS * engine.jobs, MOST_BLOCKS), engine.team
+        self._model = engine.path / MODEL
+        self._checksum = kept.save(self._model)
+        self._arrays: Arrays | None = None
+
+    def answers(self, blocks: Sequence[Known], *, rows: int) -> Iterator[Answer]:
+        """Yield what is said of each block."""
+        of = self._arrays = self._arrays or self._made(self.blocks * rows)
+        total, parts = 0, []
+        for known in blocks:
+            part = slice(total, total + len(known))
+            of.features[part], of.candidates[part] = known.features, known.candidates
+            parts.append(part)
+            total = part.stop
+        kernel = AnswerRows(str(self._model), self._checksum, blocks[0].blocks, of)
+        at_once = ceil(total / self.engine.jobs) or 1  # graph searches for many rows faster
+        own = [
+            has
+            for _, has in self.engine.rows("answer", kernel, total, at_once=at_once, marked=False)
+        ]
+        for part in parts:
+            yield Answer(
+                np.array(of.priors[part]),
+                np.array(of.confidences[part]),
+                np.array(of.fell_back[part]),
+                np.array(of.mass[part]),
+                np.array(of.answers[part]) if any(own) else None,
+            )
+
+    def _made(self, rows: int) -> Arrays:
+        """Return arrays for so many rows."""
+        layout = self.layout
+        width, cfs = layout.width, len(layout.domains)
+
+        def empty(name: str, columns: int, kind: npt.DTypeLike) -> Any:
+            return self.engine.empty(name, (rows, columns), kind)
+
+        return Arrays(
+            empty("features", layout.features, np.float64),
+            empty("candidates", width, np.bool_),
+            empty("priors", width, np.float64),
+            empty("confidences", width, np.float64),
+            empty("fell back", cfs, np.bool_),
+            empty("mass", cfs, np.float64),
+            empty("answers", cfs, np.int64),
+        )
+
+
+@contextmanager
+def answering(kept: Kept, limits: RunSettings, *, near: Path | None = None) -> Iterator[Answering]:
+    """Give who answers new rows by a model; files that it needs for a while are in `near`."""
+    with open_engine(limits, rows=0, identity={}, near=near) as engine:
+        if isinstance(engine, Workers):
+            yield Here(kept, engine)
+            return
+        with Workers(limits.jobs or available_cores()) as workers:
+            yield ByEngine(kept, engine, workers)
+
+
+JUDGED_ROWS = 10_000  # of a batch, at most …
+JUDGED_NUMBERS = 1 << 21  # … or those of as many confidences
+Key = TypeVar("Key")
+
+
+@dataclass(frozen=True)
+class Judged:
+    """The verdict on a batch, and which cells of the rows that were judged to look at."""
+
+    verdict: JudgedBatch
+    diagnostics: pl.DataFrame
+
+
+class Batch(RowFiller):
+    """The new rows of one call, answered, counted and in the end judged."""
+
+    def __init__(self, kept: Kept, settings: Settings, workers: Engine, *, name: str) -> None:
+        super().__init__(kept, settings, workers, name=name)
+        rows = max(min(JUDGED_ROWS, JUDGED_NUMBERS // self.width), 1)
+        self.sample = Sample(rows, kept.settings.seed)
+        self.unusual = Unusual()
+        self.counts = np.zeros((len(kept.layout.domains), 5), dtype=np.int64)
+        self.features, self.cells = sha256(), sha256()
+        self.answers = ColumnsChecksum()
+
+    def add(self, parts: Iterable[tuple[Key, Any]], by: Answering) -> Iterator[tuple[Key, Filled]]:
+        """Yield blocks of rows, answered, each with its key; they follow each other."""
+        first, waiting = 1, iter(parts)
+        while some := [*islice(waiting, by.blocks)]:
+            blocks = []
+            for _, frame in some:
+                cells = frames.as_polars(frame, self.used, name=self.name)
+                blocks.append((cells, self.encoded(cells, first_row=first)))
+                first += cells.height
+            answers = by.answers([block.known for _, block in blocks], rows=self.rows_at_once)
+            for (key, _), block, said in zip(some, blocks, answers, strict=True):
+                filled = self.filled(*block, said)
+                self._add(filled)
+                yield key, filled
+
+    def _add(self, filled: Filled) -> None:
+        """Count rows, and let some of them stay."""
+        self._count(filled.encoded, filled.estimate)
+        self.answers.add(filled.columns)
+        said = filled.answer
+        self.sample.add(
+            filled.cells,
+            priors=said.priors,
+            confidences=said.confidences,
+            fell_back=said.fell_back,
+            mass=said.mass,
+            **({} if said.answers is None else {"answers": said.answers}),
+        )
+
+    @property
+    def checksum(self) -> str:
+        """Return the SHA-256 of the rows as the model sees them."""
+        return sha256(self.features.digest() + self.cells.digest()).hexdigest()
+
+    def judged(self, before: Before | None = None, *, diagnostics: bool = True) -> Judged:
+        """Return the verdict on all rows, as the next batch of a history if there is one.
+
+        Without `diagnostics` it does not say which cells to look at, and takes less time.
+        """
+        drawn = self.sample.drawn()
+        encoded = self.encoded(drawn.cells, first_row=1)
+        encoded = replace(encoded, warnings=self.unusual.warnings)  # of all rows
+        encoded = with_copies(encoded, self.kept.settings, workers=self.workers)
+        found = drawn.arrays
+        hidden = Hidden(
+            np.arange(len(drawn.rows)),
+            found["priors"],
+            self.kept.fitted.rules,
+            self.kept.reference.shares,
+        )
+        estimate = self.calibrated(
+            encoded,
+            Estimate(
+                found["confidences"],
+                found["fell_back"],
+                found["mass"],
+                self.kept.origins,
+                hidden,
+                answers=found.get("answers"),
+            ),
+        )
+        settings = self.settings
+        judged = judge_batch(
+            encoded,
+            estimate,
+            batch=self._facts(len(drawn.rows), before.number if before else None),
+            rows=self.sample.seen,
+            counts=[Counts(*counts) for counts in self.counts.tolist()],
+            fitting=self.kept.report,
+            reference=self.kept.reference,
+            courses=before.courses if before else None,
+            cfl_version=__version__,
+            settings=settings.as_dict(),
+            min_confidence=settings.min_confidence,
+            bias=settings.bias,
+            kept=self.as_observed,
+            jobs=self.workers.jobs,
+        )
+        judged = replace(judged, report=recorded(judged.report, self.kept.schema))
+        listed = diagnose(encoded, estimate, judged.report.columns if diagnostics else ())
+        rows = drawn.rows[listed["row"].to_numpy() - 1] + 1
+        return Judged(judged, listed.with_columns(row=pl.Series(rows, dtype=pl.Int64)))
+
+    def _count(self, encoded: Encoded, estimate: Estimate) -> None:
+        """Add up what is known of all rows."""
+        self.unusual += encoded.unusual
+        self.features.update(np.ascontiguousarray(encoded.features).tobytes())
+        self.cells.update(encoded.candidates.tobytes())
+        for cf, block in enumerate(encoded.blocks):
+            facts = ColumnFacts(encoded, estimate, cf)
+            unsure = facts.answer_confidences < self.settings.min_confidence
+            self.counts[cf] += [
+                block.exact_cells,
+                block.empty_cells,
+                int(estimate.fell_back[:, cf].sum()),
+                int(unsure.sum()),
+                int((estimate.mass[:, cf] < SUSPECT).sum()),
+            ]
+
+    def _facts(self, judged: int, number: int | None) -> BatchFacts:
+        """Return what the batch is, beside the rows that were fitted."""
+        unusual = self.unusual.columns
+        flagged = self.kept.encoding.beyond_chance(self.unusual)
+        shares = {
+            name: (
+                counts.new_categories / max(counts.rows, 1),
+                counts.out_of_range / max(counts.rows, 1),
+            )
+            for name, counts in unusual.items()
+            if name in flagged
+        }
+        return BatchFacts(
+            rows_judged=judged,
+            new_categories={name: share for name, (share, _) in shares.items() if share},
+            out_of_range={name: share for name, (_, share) in shares.items() if share},
+            model=self.kept.checksum,
+            checksum=self.checksum,
+            number=number,
+        )

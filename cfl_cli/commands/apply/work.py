@@ -1,0 +1,179 @@
+"""How `cfl apply` works: block by block, and in the end the verdict, the files, the history."""
+
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from cfl_cli.cli.inputs import (
+    Inputs,
+    check_encoding,
+    check_names,
+    columns_to_show,
+    read_table,
+    sets_aside,
+    signs_of,
+    stored_table,
+    warn_of_cells,
+    warn_of_rejects,
+    with_table,
+    without_words,
+)
+from cfl_cli.cli.log import note
+from cfl_cli.cli.options import Values
+from cfl_cli.cli.outputs import Outputs
+from cfl_cli.cli.progress import Display
+from cfl_cli.commands.apply.batch import Batch, answering
+from cfl_cli.core import process
+from cfl_cli.core.progress import Progress, Stages, introduce
+from cfl_cli.core.settings import RunSettings, Settings
+from cfl_cli.large.engine import remove_run
+from cfl_cli.run.arguments import Context
+from cfl_cli.run.fit import fit, fit_stored
+from cfl_cli.run.learn import JUDGE
+from cfl_cli.run.result import ANSWER, Model
+from cfl_cli.tables import frames
+from cfl_cli.tables import table as tables
+from cfl_cli.trust import history
+from cfl_cli.trust.report import Report
+
+
+@dataclass(frozen=True)
+class Done:
+    """What came of it."""
+
+    report: Report
+    rejected: int  # records that were set aside
+    course: Path | None  # the history
+    repeated: bool  # was the batch in it already?
+
+    def note_history(self) -> None:
+        """Say what became of the history."""
+        batch = self.report.batch
+        if self.course is None or batch is None:
+            return
+        what = "is there already, and counts once" if self.repeated else "is added"
+        if not self.report.rows:
+            what = "has no rows, and is left out"
+        note(f"{self.course}: batch {batch.number} {what}")
+
+
+@dataclass(frozen=True)
+class Application:
+    """A model, and where what it says goes."""
+
+    model: Model
+    settings: Settings
+    outputs: Outputs
+    course: Path | None
+    limits: RunSettings
+
+    def run(
+        self, source: tables.Place, how: Values, *, progress: Progress, overwrite: bool
+    ) -> Done:
+        """Answer all rows, judge them and write everything, or nothing at all."""
+        stages = Stages(progress)
+        with (
+            self.outputs.stream() as stream,
+            answering(self.model, self.limits, near=self.outputs.near) as by,
+            ExitStack() as held,
+        ):
+            introduce(by.team, progress)
+            batch = Batch(self.model, self.settings, by.workers, name=source.name)
+            schema = self.model.schema
+            signs, aside = signs_of(how, source, schema.file), sets_aside(how)
+            held.enter_context(without_words(schema))
+            blocks = held.enter_context(
+                tables.reading(
+                    source,
+                    rows=batch.rows_at_once,
+                    set_aside=aside,
+                    columns=columns_to_show(how, schema),
+                    **signs,
+                )
+            )
+            check_names(frames.names(blocks.empty.frame), source, signs, schema)
+            warn_of_cells(blocks.empty, source, schema, model=True)
+            blocks.check_holds(self.outputs.table)
+            batch.check(frames.names(blocks.empty.frame))
+            batch.sample.left_out = self.model.rows_seen(blocks)  # it is not judged by these
+            with self.outputs.writing(stream=stream, overwrite=overwrite) as writer:
+
+                def new_rows() -> Iterator[tuple[tables.Table, Any]]:
+                    for block in blocks:
+                        if not block.first:
+                            check_encoding(block, source, signs, how)
+                        yield block, block.frame
+
+                stages(ANSWER, 0, blocks.height)
+                for block, answered in batch.add(new_rows(), by):
+                    stages(ANSWER, block.first, blocks.height)
+                    writer.add(frames.append(block.frame, answered.columns), block)
+                stages(JUDGE, 0, 1)
+                # No other run may add a batch between this one's verdict and its line.
+                course = held.enter_context(history.to_append(self.course)) if self.course else None
+                name = source.path.name if source.path else None
+                before = self._before(batch, course, name)
+                judged = batch.judged(before, diagnostics=False)
+                self.model.check_unchanged()
+                took, peak = stages.seconds(), process.peak_mb()
+                report = replace(
+                    judged.verdict.report,
+                    timings=took,
+                    peak_memory_mb=peak,
+                    sources=with_table(self.model.sources, source, how, blocks),
+                    answers_sha256=batch.answers.hexdigest(),
+                )
+                writer.finish(report)
+                if course and before and report.rows and not before.repeated:
+                    held.push(_taken_back_if_it_fails(course))
+                    course.append(history.Line.of(judged.verdict, name=name))
+        return Done(report, blocks.rejected, self.course, before is not None and before.repeated)
+
+    def _before(
+        self, batch: Batch, course: history.OpenHistory | None, name: str | None
+    ) -> history.Before | None:
+        """Return what precedes the batch in the history; None: there is none."""
+        if course is None:
+            return None
+        cfs = [*self.model.encoding.domains]
+        return course.history.before(self.model.checksum, batch.checksum, cfs, name=name)
+
+
+def _taken_back_if_it_fails(course: history.OpenHistory) -> Callable[..., None]:
+    """Return what takes back the line of a batch whose files did not get into their places."""
+
+    def leave(kind: type[BaseException] | None, *_: object) -> None:
+        if kind is not None:
+            course.take_back()
+
+    return leave
+
+
+# How `cfl fit` works: on a table in memory, or on one that need not fit into it.
+
+
+def fit_whole(inputs: Inputs, source: tables.Place, how: Values, target: Path) -> Model:
+    """Write a model of a table and return it; the table is in memory."""
+    table = read_table(source, how, inputs.schema, checksum=True, may_set_aside=True)
+    warn_of_rejects(len(table.rejects), source)
+    fitted = inputs.learn(fit, table, source, how)
+    fitted.save(target, overwrite=inputs.run.overwrite)
+    return fitted
+
+
+def fit_in_blocks(inputs: Inputs, source: tables.Place, how: Values, target: Path) -> Model:
+    """Write a model of a table and return it; the table's cells are on disk."""
+    near = target.resolve().parent
+    with (
+        stored_table(source, how, inputs.schema, directory=near, may_set_aside=True) as table,
+        Display(quiet=inputs.run.quiet) as display,
+    ):
+        warn_of_rejects(table.rejected, source)
+        sources = with_table(inputs.sources, source, how, table)
+        context = Context(source.name, display, sources, near)
+        fitted = fit_stored(table, inputs.arguments(samples=True), context)
+        fitted.save(target, overwrite=inputs.run.overwrite)
+    remove_run(inputs.run)
+    return fitted

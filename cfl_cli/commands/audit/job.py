@@ -1,0 +1,776 @@
+"""An audit: rows drawn at random, looked up by a person, and what they say of all answers.
+
+`draw` makes the table that the person fills in, `audit` reads it back. The population of a CF's
+audit is every row to which the output gives an answer, exact cells included, as in all accuracies
+of the report; rows without an answer to any of the CFs are not drawn.
+"""
+
+import json
+import re
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from functools import cached_property
+from hashlib import blake2b
+from math import ceil
+from typing import Any, Self, cast
+
+import numpy as np
+import polars as pl
+
+from cfl_cli import __version__
+from cfl_cli.core import Shown, draws
+from cfl_cli.core.arrays import Ints, Mask
+from cfl_cli.core.messages import command, count, did_you_mean, meant, option, quote
+from cfl_cli.encode.cells import Cells, usable_columns
+from cfl_cli.encode.encode import Block, encode_cf, new_names
+from cfl_cli.encode.findings import Problems
+from cfl_cli.errors import DataError, ProblemList, SchemaError, UsageError
+from cfl_cli.run.arguments import AnySchema
+from cfl_cli.schema.model import Complementary, Schema
+from cfl_cli.tables import frames
+from cfl_cli.trust.intervals import Interval
+from cfl_cli.trust.recommendation import AUDIT
+from cfl_cli.trust.report import Audit, ColumnReport, Report, judge
+
+# What an output of `impute` answers, CF by CF, by its report and its columns, without a schema.
+#
+# The report names the CFs. Hard columns hold answers; soft ones, whose names hold the domain, hold
+# confidences, of which the first among the largest is the answer. A CF that was kept has none.
+
+
+@dataclass(frozen=True, eq=False)
+class GivenAnswers:
+    """What an output answers to one CF."""
+
+    cf: str
+    texts: pl.Series  # n: the answers, null where there is none
+    values: tuple[str, ...]  # of the domain, as far as they are known
+    is_whole: bool  # they are the whole domain
+    columns: tuple[str, ...]  # that the output has for this CF
+    candidates: Mask | None  # n × K, in the order of `values`; None: no schema
+
+    @property
+    def given(self) -> Mask:
+        """Return which rows have an answer."""
+        return self.texts.is_not_null().to_numpy()
+
+
+@dataclass(frozen=True, eq=False)
+class Output:
+    """A table that `impute` wrote: all that an audit needs of it."""
+
+    table: pl.DataFrame
+    name: str  # what messages call it
+    report: Report
+    answers: tuple[GivenAnswers, ...]  # of CFs that were not kept
+    fingerprint: str  # of all answers
+
+    def of(self, cfs: Sequence[str]) -> list[GivenAnswers]:
+        """Return the answers to some CFs, or to all if none is named."""
+        known = {answers.cf: answers for answers in self.answers}
+        problems = []
+        for cf in cfs:
+            if cf in self.report.kept:
+                problems.append(f"{_named(cf)}: kept as observed, so it has no answers to check")
+            elif cf not in known:
+                near = did_you_mean(cf, known)
+                problems.append(f"{_named(cf)}: not a CF in the report of {self.name}{near}")
+        if problems:
+            raise UsageError(*problems)
+        return [answers for cf, answers in known.items() if not cfs or cf in cfs]
+
+
+def _named(cf: str) -> str:
+    """Return how the caller names a CF whose answers are wanted."""
+    return option("cf", cf, python="cfs", quoted=True)
+
+
+def read_answers(
+    table: pl.DataFrame, report: Report, schema: Schema | None = None, *, name: str
+) -> Output:
+    """Return what a table answers, or raise one DataError with all that does not fit its report."""
+    if table.height != report.rows:
+        raise DataError(
+            f"{name}: {table.height:,} rows, but its report has {report.rows:,}: pass a table and "
+            "the report of the same run"
+        )
+    answers: list[GivenAnswers] = []
+    problems: list[str] = []
+    for column in report.columns:
+        if column.action == "kept":
+            continue
+        try:
+            answers.append(_answers(table, column, schema, name))
+        except DataError as error:
+            problems += error.problems
+    if problems:
+        raise DataError(*problems)
+    if not answers:
+        raise DataError(f"{name}: every CF was kept as observed, so there are no answers to check")
+    return Output(table, name, report, tuple(answers), _fingerprint(answers))
+
+
+def _answers(
+    table: pl.DataFrame, column: ColumnReport, schema: Schema | None, name: str
+) -> GivenAnswers:
+    cf = column.name
+    candidates, listed = _by_schema(table, column, schema, name) if schema else (None, ())
+    hard = new_names(cf, (), "hard")
+    soft = _soft(table, column, listed)
+    values = listed or tuple(title.removeprefix(f"{cf}__") for title in soft)
+    if hard[0] in table.columns:
+        texts = _texts(table[hard[0]], name)
+    elif soft:
+        texts = _most_confident(table.select(soft), values, name)
+    else:
+        (expected,) = new_names(cf, ["VALUE"], "soft")
+        way_out = "" if schema else f", or its {option('schema')}, if other columns have such names"
+        raise DataError(
+            f"{name}: no answers for {quote(cf)}: expected column {quote(hard[0])} or, for each "
+            f"value, {quote(expected)}: pass what {command('impute')} wrote{way_out}"
+        )
+    seen = sorted(texts.drop_nulls().unique().to_list())
+    strange = [text for text in seen if values and text not in values]
+    if strange:
+        raise DataError(
+            f"{name}: column {quote(hard[0])}: {quote(strange[0])} is not a value of {quote(cf)}: "
+            "pass the schema that the table was imputed with"
+        )
+    whole = bool(values) or len(seen) == column.domain_size
+    own = tuple(title for title in (*hard, *soft) if title in table.columns)
+    return GivenAnswers(cf, texts, values or tuple(seen), whole, own, candidates)
+
+
+def _by_schema(
+    table: pl.DataFrame, column: ColumnReport, schema: Schema, name: str
+) -> tuple[Mask, tuple[str, ...]]:
+    """Return the candidates that a CF's cells leave, n × K, and its domain."""
+    way_out = "pass the schema that the table was imputed with"
+    cf = schema.complementary.get(column.name)
+    if cf is None:
+        near = did_you_mean(column.name, schema.complementary)
+        raise DataError(
+            f"{name}: {quote(column.name)} is a CF of its report but not of the schema{near}: "
+            f"{way_out}"
+        )
+    problems = Problems(name, schema)
+    encoded = None
+    if usable_columns(table, [column.name], problems, lists=[column.name]):
+        cells = Cells.of(table[column.name], schema)
+        encoded = encode_cf(cells, cf, schema, 0, problems)
+    problems.raise_if_any()
+    candidates, block = cast("tuple[Mask, Block]", encoded)  # or there is a problem
+    if len(block.values) != column.domain_size:
+        raise DataError(
+            f"{name}: {quote(column.name)} has {count(column.domain_size, 'value')} by its report "
+            f"and {len(block.values)} by the schema: {way_out}"
+        )
+    return candidates, block.values
+
+
+def _soft(table: pl.DataFrame, column: ColumnReport, listed: Sequence[str]) -> list[str]:
+    """Return the soft columns of a CF, as many as its domain is large; empty if it has none."""
+    if listed:
+        names = new_names(column.name, listed, "soft")
+        return names if all(title in table.columns for title in names) else []
+    names = [title for title in table.columns if title.startswith(f"{column.name}__")]
+    return names if len(names) == column.domain_size else []
+
+
+def _texts(column: pl.Series, name: str) -> pl.Series:
+    """Return answers as text, null where there is none."""
+    if not frames.has_text(column.dtype):
+        kind = frames.type_name(column.dtype)
+        raise DataError(f"{name}: column {quote(column.name)} holds {kind}, not answers")
+    texts = column.cast(pl.String)
+    return texts.set(texts == "", None)
+
+
+def _most_confident(soft: pl.DataFrame, values: Sequence[str], name: str) -> pl.Series:
+    """Return the values with the largest confidences, the first of equal ones."""
+    for column in soft:
+        numbers = column.cast(pl.Float64, strict=False) if frames.has_text(column.dtype) else None
+        if numbers is None or numbers.is_null().any() or numbers.is_nan().any():
+            raise DataError(
+                f"{name}: column {quote(column.name)} does not hold a confidence in every row"
+            )
+    places = soft.cast(pl.Float64).to_numpy().argmax(axis=1) if soft.height else np.zeros(0, int)
+    return pl.Series(values, dtype=pl.String).gather(places)
+
+
+def _fingerprint(answers: Sequence[GivenAnswers]) -> str:
+    """Return eight digits that differ, nearly always, where any answer does."""
+    digest = blake2b(digest_size=4)
+    for one in answers:
+        digest.update("\x1f".join([one.cf, *one.texts.fill_null("\0")]).encode())
+        digest.update(b"\x1e")
+    return digest.hexdigest()
+
+
+# Files of rows to check, as a person fills them in: their layout, and how they are read back.
+#
+#     cfl_row, keys…, a column for each CF, cfl_draw
+#
+# `cfl_draw` says which draw a line belongs to: `seed 0 rows 100 of 5f1c2ab9` is the first 100 rows
+# of the output whose answers have this fingerprint, in the random order of seed 0. So lines may be
+# sorted, deleted, or joined with those of other draws, and a line that was not drawn is noticed. The
+# order depends on the answers too: rows whose values were learned from are not drawn again.
+
+ROW, DRAW = "cfl_row", "cfl_draw"
+NUMBER = re.compile(r"([0-9]{1,18})(\.0*)?")  # spreadsheets write 12 as 12.0, some of them
+RECORD = re.compile(r"seed ([0-9]{1,19}) rows ([0-9]{1,18}) of ([0-9a-f]{8})")
+
+
+@dataclass(frozen=True)
+class Draw:
+    """The first rows of an output, in the random order of a seed."""
+
+    seed: int
+    first: int
+    fingerprint: str  # of the output's answers
+
+    @classmethod
+    def parse(cls, text: str) -> Self | None:
+        """Return the draw that a cell names, or None."""
+        found = RECORD.fullmatch(text.strip())
+        if found is None or int(found[1]) >= 2**63:
+            return None
+        return cls(int(found[1]), int(found[2]), found[3])
+
+    def __str__(self) -> str:
+        return f"seed {self.seed} rows {self.first} of {self.fingerprint}"
+
+    def rows(self, n: int) -> Mask:
+        """Return which of n rows were drawn."""
+        drawn = np.zeros(n, dtype=bool)
+        drawn[order(n, self.seed, self.fingerprint)[: self.first]] = True
+        return drawn
+
+
+def order(n: int, seed: int, fingerprint: str) -> Ints:
+    """Return n rows in the random order in which they are drawn."""
+    return draws.order(n, draws.stream_of(f"audit of {fingerprint}"), seed)
+
+
+@dataclass(frozen=True, eq=False)
+class Checked:
+    """What was found out about one CF."""
+
+    answers: GivenAnswers
+    drawn: Mask  # n: by any draw in the files that have a column for this CF
+    draws: tuple[Draw, ...]  # these draws
+    places: Ints  # n: of the true values among `answers.values`, −1 where not found out
+
+    @cached_property
+    def known(self) -> Mask:
+        """Return of which rows the true value is known."""
+        return self.places >= 0
+
+
+def no_more_missing(cf: str) -> tuple[str, ...]:  # noqa: ARG001 — as a schema has it
+    """Return that only empty cells count as empty."""
+    return ("",)
+
+
+def read_checked(
+    files: Mapping[str, pl.DataFrame],
+    output: Output,
+    cfs: Sequence[str] = (),
+    missing_in: Callable[[str], Collection[str]] = no_more_missing,
+) -> list[Checked]:
+    """Return what was found out, or raise one DataError with all that is wrong with the files.
+
+    `cfs` are those to look at, all if none is named; `missing_in` gives the cells of one that count
+    as empty.
+    """
+    wanted, problems = output.of(cfs), ProblemList()
+    lines = [_Lines.of(file, name, output, problems) for name, file in files.items()]
+    found = []
+    for answers in wanted:
+        parts = [one for one in lines if one is not None and answers.cf in one.frame.columns]
+        if parts:
+            found.append(_joined(parts, answers, output.table.height, missing_in, problems))
+    problems.raise_if_any()
+    if not found:
+        titles = ", ".join(quote(answers.cf) for answers in wanted)
+        raise DataError(f"{', '.join(files)}: no column for a CF: expected {titles}")
+    if not any(one.known.any() for one in found):
+        raise DataError(
+            f"{', '.join(files)}: nothing is filled in: write the true values into the columns of "
+            "the CFs"
+        )
+    return found
+
+
+@dataclass(frozen=True, eq=False)
+class _Lines:
+    """The lines of one file, each with the row that it is about."""
+
+    name: str
+    frame: pl.DataFrame
+    rows: Ints  # from 0
+    draws: tuple[Draw, ...]
+
+    @classmethod
+    def of(
+        cls, frame: pl.DataFrame, name: str, output: Output, problems: ProblemList
+    ) -> Self | None:
+        """Return the lines of a file, or None and note why they cannot be used."""
+        others = [title for title in frame.columns if title not in {ROW, DRAW}]
+        absent = [title for title in (ROW, DRAW) if title not in frame.columns]
+        for title in absent:
+            problems.note(
+                f"{name}: no column {quote(title)}{did_you_mean(title, others)}: pass a "
+                f"file that {command('audit --draw', python='draw')} wrote, with this column as "
+                "it was"
+            )
+        _note_misspelled(frame, name, output, problems)
+        if absent:
+            return None
+        texts = frame.with_columns(_text(frame[title]) for title in (ROW, DRAW))
+        # Spreadsheets leave lines of empty cells behind.
+        blank = np.logical_and.reduce([_text(column) == "" for column in texts])
+        lines, places = texts.filter(~blank), (np.flatnonzero(~blank) + 1).tolist()
+        named = [Draw.parse(text) for text in lines[DRAW]]
+        numbers = [NUMBER.fullmatch(text) for text in lines[ROW]]
+        before = problems.shown.copy()
+        for line, text, number, draw in zip(places, lines[ROW], numbers, named, strict=True):
+            fault = _fault(text, number, draw, output)
+            if fault:
+                problems.note(f"{name}: row {line}, {fault}")
+            elif draw and draw.fingerprint != output.fingerprint:
+                problems.note(
+                    f"{name}: drawn from other answers than those in {output.name}: pass the "
+                    "output that it was drawn from, or draw again"
+                )
+                return None
+        if problems.shown != before:
+            return None
+        rows = np.array([int(number[1]) - 1 for number in numbers if number], dtype=np.int64)
+        known = tuple(draw for draw in named if draw)
+        drawn = {draw: draw.rows(output.table.height) for draw in dict.fromkeys(known)}
+        first: dict[int, int] = {}
+        for line, row, draw in zip(places, rows.tolist(), known, strict=True):
+            if not drawn[draw][row]:
+                problems.note(
+                    f"{name}: {ROW} {row + 1} was not drawn: remove the line, or correct its "
+                    f"{ROW}: only rows drawn at random say something of all of them"
+                )
+            if first.setdefault(row, line) != line:
+                problems.note(
+                    f"{name}: {ROW} {row + 1} is there twice, in rows {first[row]} and {line} of "
+                    "the file: remove one"
+                )
+        return cls(name, lines, rows, tuple(drawn))
+
+
+def _fault(
+    text: str, number: re.Match[str] | None, draw: Draw | None, output: Output
+) -> str | None:
+    """Return what is wrong with a line's row or draw, if anything is."""
+    if number is None:
+        found = quote(text) if text else "an empty cell"
+        return f"column {quote(ROW)}: {found} is not a row number: restore it, or remove the line"
+    if not 1 <= int(number[1]) <= output.table.height:
+        return (
+            f"column {quote(ROW)}: {output.name} has no row {number[1]}: restore the number, or "
+            "remove the line"
+        )
+    if draw is None:
+        return (
+            f"column {quote(DRAW)}: does not say how the row was drawn: copy the cell from another "
+            "line of the same draw"
+        )
+    return None
+
+
+def _note_misspelled(frame: pl.DataFrame, name: str, output: Output, problems: ProblemList) -> None:
+    """Note columns that are nearly named like a CF that the file lacks; others are ignored."""
+    absent = [answers.cf for answers in output.answers if answers.cf not in frame.columns]
+    for title in frame.columns:
+        strange = title not in {ROW, DRAW, *output.table.columns}
+        if strange and (near := did_you_mean(title, absent)):
+            problems.note(f"{name}: column {quote(title)}: not a CF{near}: rename it, or remove it")
+
+
+def _text(column: pl.Series) -> pl.Series:
+    """Return a column as text without blanks around; null becomes empty."""
+    if not frames.has_text(column.dtype):
+        return pl.Series(column.name, [frames.type_name(column.dtype)] * len(column))
+    return column.cast(pl.String).fill_null("").str.strip_chars()
+
+
+def _joined(
+    parts: Sequence[_Lines],
+    answers: GivenAnswers,
+    n: int,
+    missing_in: Callable[[str], Collection[str]],
+    problems: ProblemList,
+) -> Checked:
+    """Return what all files say of a CF; a row that two of them answer alike counts once."""
+    drawn, places = np.zeros(n, dtype=bool), np.full(n, -1)
+    spellings, missing = _Spellings(answers.values), {"", *missing_in(answers.cf)}
+    for part in parts:
+        for draw in part.draws:
+            drawn |= draw.rows(n)
+        before = places.copy()  # a row that is twice in one file was said to be
+        for row, text in zip(part.rows.tolist(), _text(part.frame[answers.cf]), strict=True):
+            if text in missing:
+                continue
+            place = spellings.place(text)
+            where = f"{part.name}: {ROW} {row + 1}, column {quote(answers.cf)}"
+            if place < 0:
+                problems.note(f"{where}: {quote(text)} {_not_a_value(text, answers)}")
+            elif before[row] >= 0 and before[row] != place:
+                problems.note(f"{where}: another file has another value for it: correct one")
+            else:
+                places[row] = place
+    draws_of = dict.fromkeys(draw for part in parts for draw in part.draws)
+    return Checked(answers, drawn & answers.given, tuple(draws_of), places)
+
+
+class _Spellings:
+    """The values of a domain as people write them: case matters only where it must."""
+
+    def __init__(self, values: Sequence[str]) -> None:
+        self.exact = self._clear([value.strip() for value in values])
+        self.folded = self._clear([value.strip().casefold() for value in values])
+
+    def place(self, text: str) -> int:
+        """Return the place of the value that a text means, −1 if that is not clear."""
+        return self.exact.get(text, self.folded.get(text.casefold(), -1))
+
+    @staticmethod
+    def _clear(texts: Sequence[str]) -> dict[str, int]:
+        return {text: place for place, text in enumerate(texts) if texts.count(text) == 1}
+
+
+def _not_a_value(text: str, answers: GivenAnswers) -> str:
+    near = meant(text, answers.values)
+    if answers.is_whole:
+        return f"is not a value of it{near}: correct it, or leave the cell empty"
+    return f"is not among the values of its answers{near}: correct it, or add {option('schema')}"
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """The rows to check."""
+
+    frame: pl.DataFrame
+    of: int  # rows that could have been drawn
+    answers: tuple[GivenAnswers, ...]  # to the CFs that are to be filled in
+
+
+@dataclass(frozen=True)
+class LargerDraw:
+    """A draw that holds all rows drawn so far, and enough others."""
+
+    rows: int
+    seed: int
+
+
+@dataclass(frozen=True)
+class Audited(Shown):
+    """What the checked rows say, CF by CF, and the report that now says it too."""
+
+    rows: int  # of the output
+    audits: dict[str, Audit]
+    files: tuple[str, ...]  # what errors call them
+    unchecked: tuple[str, ...]  # CFs of the files of which nothing was found out
+    absent: tuple[str, ...]  # CFs for which no file has a column
+    larger: LargerDraw | None  # for intervals as narrow as `more_rows` aims at, about
+    report: Report
+    checked: tuple[Checked, ...]
+
+    def to_json(self) -> str:
+        """Return everything as JSON text, one object."""
+        columns = [{"name": cf, **asdict(audit)} for cf, audit in self.audits.items()]
+        facts = {
+            "version": 1,
+            "cfl_version": __version__,
+            "rows": self.rows,
+            "columns": columns,
+            "unchecked": self.unchecked,
+            "absent": self.absent,
+            "larger_draw": asdict(self.larger) if self.larger else None,
+        }
+        return json.dumps(facts, ensure_ascii=False, indent=2, allow_nan=False)
+
+
+def read_output(
+    frame: Any, report: Report, schema: AnySchema | None = None, *, name: str = "table"
+) -> Output:
+    """Return what `frame`, an output of `impute`, answers; `name` is what errors call it.
+
+    With the schema, values that were never answered are known, too.
+    """
+    known = None if schema is None else Schema.of(schema)
+    return read_answers(frames.as_polars(frame, name=name), report, known, name=name)
+
+
+def draw(
+    output: Output,
+    rows: int,
+    *,
+    cfs: Sequence[str] = (),
+    keys: Sequence[str] = (),
+    show_answers: bool = False,
+    seed: int = 0,
+) -> Drawn:
+    """Draw so many rows to check the answers to `cfs`, all if none is named.
+
+    `keys` are columns of the output to find the rows by.
+    """
+    wanted = output.of(cfs)
+    _refuse_keys(keys, wanted, output)
+    some = np.logical_or.reduce([answers.given for answers in wanted])
+    population = int(some.sum())
+    if not 1 <= rows <= population:
+        raise UsageError(
+            f"{option('draw', rows, python='rows')}: expected 1 to {population:,}, the rows of "
+            f"{output.name} that have an answer"
+        )
+    chosen, first = _first(some, rows, seed, output.fingerprint)
+    columns = [pl.Series(ROW, chosen + 1), *(output.table[key].gather(chosen) for key in keys)]
+    for answers in wanted:
+        columns.append(pl.Series(answers.cf, [None] * rows, dtype=pl.String))
+        if show_answers:
+            columns.append(answers.texts.gather(chosen).rename(f"{answers.cf}_imputed"))
+    columns.append(pl.Series(DRAW, [str(Draw(seed, first, output.fingerprint))] * rows))
+    return Drawn(pl.DataFrame(columns), population, tuple(wanted))
+
+
+def audit(
+    output: Output,
+    checked: Mapping[str, Any],
+    *,
+    cfs: Sequence[str] = (),
+    missing_in: Callable[[str], Collection[str]] = no_more_missing,
+) -> Audited:
+    """Return what tables that `draw` made and a person filled in say of all answers.
+
+    `checked` holds the tables by what errors call them. A row in several of them counts once.
+    `missing_in` gives the cells of a CF's column that count as empty.
+    """
+    tables = {name: frames.as_polars(table, name=name) for name, table in checked.items()}
+    found = read_checked(tables, output, cfs, missing_in)
+    filled = {one.answers.cf for one in found}
+    reports = {column.name: column for column in output.report.columns}
+    audits = {
+        one.answers.cf: judged for one in found if (judged := _audit(one, reports[one.answers.cf]))
+    }
+    columns = tuple(_audited(column, audits.get(column.name)) for column in output.report.columns)
+    return Audited(
+        output.table.height,
+        audits,
+        tuple(tables),
+        tuple(one.answers.cf for one in found if one.answers.cf not in audits),
+        tuple(answers.cf for answers in output.of(cfs) if answers.cf not in filled),
+        _larger(found, audits, output),
+        replace(output.report, columns=columns),
+        tuple(found),
+    )
+
+
+def _first(some: Mask, rows: int, seed: int, fingerprint: str) -> tuple[Ints, int]:
+    """Return the first `rows` in random order that have some answer, and how far that took."""
+    drawn = order(len(some), seed, fingerprint)
+    places = np.flatnonzero(some[drawn])[:rows]
+    return np.sort(drawn[places]), int(places[-1]) + 1
+
+
+def _larger(
+    found: Sequence[Checked], audits: Mapping[str, Audit], output: Output
+) -> LargerDraw | None:
+    """Return which draw has the rows to check more, or None: none is needed, or none holds all."""
+    draws = {draw for one in found for draw in one.draws}
+    seeds = {draw.seed for draw in draws}
+    if len(seeds) != 1 or not any(audit.more_rows for audit in audits.values()):
+        return None
+    [seed] = seeds
+    some = np.logical_or.reduce([one.answers.given for one in found])
+    drawn = order(len(some), seed, output.fingerprint)
+    rows = int(some[drawn[: max(draw.first for draw in draws)]].sum())
+    # Of the rows to come, as many will have an answer, and be found out, as of those so far.
+    more = max(ceil(audit.more_rows * rows / audit.checked) for audit in audits.values())
+    enough = min(rows + more, int(some.sum()))
+    return LargerDraw(enough, seed) if enough > rows else None
+
+
+def _refuse_keys(keys: Sequence[str], wanted: Sequence[GivenAnswers], output: Output) -> None:
+    """Raise if columns to find rows by are not there, or would show what is to be found out."""
+    ours = {title for answers in output.answers for title in answers.columns}
+    taken = {ROW, DRAW, *(answers.cf for answers in wanted)}
+    problems = []
+    for number, key in enumerate(keys):
+        named = option("key", key, python="keys", quoted=True)
+        if key not in output.table.columns:
+            near = did_you_mean(key, output.table.columns)
+            problems.append(f"{named}: not a column of {output.name}{near}")
+        elif key in ours:
+            problems.append(f"{named}: holds answers: use {option('show_answers', value=True)}")
+        elif key in taken:
+            problems.append(
+                f"{named}: the file has a column of this name to fill in, or of its own"
+            )
+        elif key in keys[:number]:
+            problems.append(f"{named}: named twice")
+    problems += [
+        f"{output.name}: a CF named {quote(answers.cf)} cannot be audited: rename it"
+        for answers in wanted
+        if answers.cf in {ROW, DRAW}
+    ]
+    if problems:
+        raise UsageError(*problems)
+
+
+def _audit(found: Checked, column: ColumnReport) -> Audit | None:
+    """Return the audit of a CF, or None if no answer to it was checked."""
+    answers = found.answers
+    rows = np.flatnonzero(found.known & answers.given)
+    if not len(rows):
+        return None
+    true = pl.Series(answers.values, dtype=pl.String).gather(found.places[rows])
+    candidates = answers.candidates
+    known = np.flatnonzero(found.known)
+    before = column.audit
+    return judge(
+        answers=int(answers.given.sum()),
+        drawn=int(found.drawn.sum()),
+        checked=len(rows),
+        right=int((true == answers.texts.gather(rows)).sum()),
+        estimate=_estimate(column, all_given=bool(answers.given.all())),
+        former=(before.former_accuracy, before.former_basis)
+        if before
+        else (column.estimated_accuracy, column.accuracy_basis),
+        contradicted=None
+        if candidates is None
+        else int((~candidates[known, found.places[known]]).sum()),
+    )
+
+
+def _estimate(column: ColumnReport, *, all_given: bool) -> Interval | None:
+    """Return what was said without truth of the answers that are given."""
+    if not all_given:  # min_confidence leaves the others empty
+        return column.confident.accuracy if column.confident else None
+    return column.audit.former_accuracy if column.audit else column.estimated_accuracy
+
+
+def _audited(column: ColumnReport, audit: Audit | None) -> ColumnReport:
+    """Return what is now known of a CF; an audit assumes nothing that a bias could upset."""
+    if audit is None:
+        return column
+    return replace(
+        column,
+        estimated_accuracy=audit.accuracy,
+        accuracy_basis=AUDIT,
+        accuracy_reason=None,
+        break_even_bias=None,
+        unnoticed_bias=None,
+        accuracy_under_bias=None,
+        audit=audit,
+    )
+
+
+# Values that a person found out, written as exact cells into the table that was imputed.
+#
+# Everything else stays as it is. The next run learns from these cells; they are a random part of all
+# cells as long as no others are exact.
+
+CLOSE = 1e-9  # relative: numbers that were written as text and read again
+
+
+@dataclass(frozen=True)
+class Written:
+    """The table with its new exact cells."""
+
+    frame: Any  # of the kind that was given: polars, pandas or pyarrow
+    cells: dict[str, int]  # how many of each CF
+
+
+def write_back(
+    frame: Any, output: Output, checked: Sequence[Checked], schema: Schema, *, name: str = "table"
+) -> Written:
+    """Write checked values into `frame`, the table that `output` was made from.
+
+    `name` is what errors call it.
+    """
+    found = [one for one in checked if one.known.any()]
+    marks = _marks([one.answers.cf for one in found], schema)
+    table = frames.as_polars(frame, name=name)
+    _refuse_other(table, output, name)
+    columns = []
+    for one in found:
+        cf, rows = one.answers.cf, np.flatnonzero(one.known)
+        values = pl.Series(one.answers.values, dtype=pl.String).gather(one.places[rows])
+        columns.append(_with_cells(table[cf], rows, marks[cf] + values))
+    cells = {one.answers.cf: int(one.known.sum()) for one in found}
+    return Written(frames.replace(frame, columns), cells)
+
+
+def _with_cells(column: pl.Series, rows: Ints, texts: pl.Series) -> pl.Series:
+    """Return a column with other texts in some rows; in one of lists each is a list of its own."""
+    if not frames.holds_lists(column.dtype):
+        return column.cast(pl.String).scatter(rows, texts)
+    cells = column.cast(pl.List(pl.String)).to_list()
+    for row, text in zip(rows.tolist(), texts, strict=True):
+        cells[row] = [text]
+    return pl.Series(column.name, cells, dtype=pl.List(pl.String))
+
+
+def _marks(cfs: Sequence[str], schema: Schema) -> dict[str, str]:
+    """Return the mark of each CF's exact cells, or raise if one has none."""
+    columns: dict[str, Complementary] = schema.complementary
+    problems = [
+        f"column {quote(cf)} has no mark for exact cells: add `exact` in the schema, such as "
+        f'exact: "=", or name the other CFs with {option("cf", python="cfs")}'
+        for cf in cfs
+        if columns[cf].exact is None
+    ]
+    if problems:
+        raise SchemaError(*problems)
+    return {cf: str(columns[cf].exact) for cf in cfs}
+
+
+def _refuse_other(table: pl.DataFrame, output: Output, name: str) -> None:
+    """Raise unless the table is the one that was imputed, row by row."""
+    answers = [title for one in output.answers for title in one.columns if title in table.columns]
+    if answers:
+        raise DataError(
+            f"{name}: has answers, in column {quote(answers[0])}: pass the table that "
+            f"{output.name} was made from, before {command('impute')}"
+        )
+    theirs = f"{name}: not the table that {output.name} was made from"
+    if table.height != output.table.height:
+        raise DataError(
+            f"{theirs}: {table.height:,} rows, but {output.name} has {output.table.height:,}"
+        )
+    absent = [column for column in table.columns if column not in output.table.columns]
+    cfs = [answers.cf for answers in output.answers if answers.cf not in table.columns]
+    problems = [
+        f"{theirs}: its column {quote(column)} is not in {output.name}" for column in absent
+    ]
+    problems += [f"{theirs}: it has no column {quote(cf)}" for cf in cfs]
+    for column in table.columns:
+        if column in absent or not frames.has_text(table[column].dtype):
+            continue
+        differs = _differ(table[column], output.table[column])
+        if differs.any():
+            problems.append(
+                f"{theirs}: row {int(differs.argmax()) + 1}, column {quote(column)} differs: rows "
+                "are matched by their order"
+            )
+    if problems:
+        raise DataError(problems[0], more=len(problems) - 1)
+
+
+def _differ(one: pl.Series, other: pl.Series) -> Mask:
+    """Return which cells differ; a number and its text are equal, and so are empty and null."""
+    if not frames.has_text(other.dtype):
+        return np.zeros(len(one), dtype=bool)
+    texts = [column.cast(pl.String).fill_null("") for column in (one, other)]
+    differ = (texts[0] != texts[1]).to_numpy()
+    if differ.any() and one.dtype != other.dtype:
+        numbers = [text.cast(pl.Float64, strict=False).to_numpy() for text in texts]
+        differ &= ~np.isclose(numbers[0], numbers[1], rtol=CLOSE, atol=0)
+    return np.asarray(differ)

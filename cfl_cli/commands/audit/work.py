@@ -1,0 +1,337 @@
+"""The two halves of `cfl audit`: rows to check go out, checked rows come back."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from shlex import quote as shell_quote
+from typing import Any
+
+from cfl_cli.cli.inputs import Inputs, load, read_output, read_table, sets_aside
+from cfl_cli.cli.log import LOG, note, warn
+from cfl_cli.cli.options import Values
+from cfl_cli.cli.outputs import Outputs, check_targets, deliver, drawn, note_rejects, text_target
+from cfl_cli.commands.audit import job
+from cfl_cli.commands.audit.job import DRAW, ROW, Audited, Output, no_more_missing, write_back
+from cfl_cli.commands.audit.page import page
+from cfl_cli.core.messages import count, printable
+from cfl_cli.core.settings import RunSettings, Settings, override
+from cfl_cli.errors import DataError, UsageError
+from cfl_cli.schema.model import Schema
+from cfl_cli.tables import files
+from cfl_cli.tables import table as tables
+from cfl_cli.tables.encodings import check_encoding
+from cfl_cli.tables.formats import YES
+from cfl_cli.tables.table import STANDARD, Place, Table
+from cfl_cli.trust.report import Report
+
+VALUES_SHOWN = 20  # of a domain
+READING_BACK = {"checked", "into", "checked_format", "checked_encoding", "into_format"}
+SIGNS = ",;\t|"  # that spreadsheets separate cells with
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What the user asked for."""
+
+    answers: str
+    out: str | None
+    options: Values
+    given: Values
+
+    def __post_init__(self) -> None:
+        draw = {"draw", "key", "show_answers"} & {*self.options}
+        check = READING_BACK & {*self.options}
+        if self.answers == STANDARD:
+            raise UsageError("OUT: name a file, not -: its report is read, too")
+        if not {"draw", "checked"} & {*self.options}:
+            raise UsageError(
+                "add --draw N to draw rows to check, or --checked FILE to read them back"
+            )
+        if draw and check:
+            one, other = (f"--{min(names).replace('_', '-')}" for names in (draw, check))
+            raise UsageError(
+                f"{one} and {other} do not go together: draw rows, fill them in, then read them "
+                "back"
+            )
+        if draw and self.options.get("format", "table") != "table":
+            raise UsageError(
+                "--format: is that of the audit: for rows to check, use --output-format"
+            )
+        if "into" in self.options and "schema" not in self.options:
+            raise UsageError(
+                "--into needs --schema, whose `exact` marks the cells are written with"
+            )
+        if "into" in self.options and self.out is None:
+            raise UsageError("--into needs --out FILE, where the table is written")
+        named = self.options.get("checked", [])
+        if len({*named}) < len(named):
+            raise UsageError("--checked: names the same file twice")
+        if self.options.get("report") == STANDARD:
+            raise UsageError("--report: name a file, not -")
+
+    @cached_property
+    def inputs(self) -> Inputs | None:
+        """Return the schema with the settings, if there is one."""
+        schema = self.options.get("schema")
+        return load(schema, self.given) if schema else None
+
+    @property
+    def schema(self) -> Schema | None:
+        """Return the schema, if there is one."""
+        return self.inputs.schema if self.inputs else None
+
+    @cached_property
+    def settings(self) -> tuple[Settings, RunSettings]:
+        """Return the settings as everybody has them."""
+        if self.inputs:
+            return self.inputs.settings, self.inputs.run
+        chosen, run = override(Settings(), RunSettings(), self.given)
+        LOG.verbose, LOG.format = run.verbose, run.log_format
+        return chosen, run
+
+    @cached_property
+    def place(self) -> Place:
+        """Return where the output is."""
+        return Place.to_read(self.answers, self.options.get("input_format"))
+
+    @cached_property
+    def table(self) -> Table:
+        """Return the output as it was read."""
+        return read_output(self.place)
+
+    def output(self) -> Output:
+        """Return what the output answers."""
+        asked = self.options.get("report")
+        source = asked if asked and files.exists(tables.local(asked)) else self.answers
+        path = self.place.path
+        if source == self.answers and path and not self.place.format.embeds_report:
+            beside = tables.report_path(path)
+            if files.exists(path) and not files.exists(beside):
+                raise DataError(
+                    f"{path}: no report: expected {beside.name} beside it, or add --report FILE"
+                )
+        report = Report.from_json(tables.read_report(source), name=source)
+        return job.read_output(self.table.frame, report, self.schema, name=self.place.name)
+
+    @property
+    def own_files(self) -> list[Path | None]:
+        """Return OUT and its reports, wherever they are: nothing else may be written there."""
+        out, named = self.place.path, self.options.get("report")
+        beside = [out, tables.report_path(out)] if out else []
+        return [*beside, *([tables.local(named)] if named else [])]
+
+    @property
+    def sources(self) -> list[Path | None]:
+        """Return the files that are read, OUT and its report aside; None is standard input."""
+        named = [*self.options.get("checked", []), self.options.get("into")]
+        paths = [None if name == STANDARD else tables.local(name) for name in named if name]
+        if paths.count(None) > 1:
+            raise UsageError("only one of the files can be standard input: name the others")
+        schema = self.options.get("schema")
+        return [*paths, *([tables.local(schema)] if schema else [])]
+
+
+def draw(asked: Asked) -> None:
+    """Write the rows to check."""
+    settings, run = asked.settings
+    target = Place.to_write(asked.out or STANDARD, asked.options.get("output_format"))
+    outputs = Outputs.without_report(target, reject=False)
+    outputs.check(sources=[*asked.own_files, *asked.sources], overwrite=run.overwrite)
+    with outputs.stream() as stream:
+        rows = job.draw(
+            asked.output(),
+            asked.options["draw"],
+            cfs=asked.options.get("cf", []),
+            keys=asked.options.get("key", []),
+            show_answers=asked.options.get("show_answers", False),
+            seed=settings.seed,
+        )
+        tables.check_holds(Table(rows.frame), target)
+        outputs.write(rows.frame, Table(rows.frame), stream=stream, overwrite=run.overwrite)
+    if run.quiet:
+        return
+    cfs = count(len(rows.answers), "CF")
+    note(f"{target.name}: {rows.frame.height:,} of {rows.of:,} rows drawn, {cfs} to fill in")
+    for answers in rows.answers:
+        more = len(answers.values) - VALUES_SHOWN
+        rest = f" and {more:,} more" if more > 0 else ""
+        values = ", ".join(answers.values[:VALUES_SHOWN]) + rest
+        if answers.is_whole:
+            note(printable(f"values of {answers.cf}: {values}"))
+        else:
+            known = f"values among the answers of {answers.cf}: {values}"
+            note(printable(f"{known} (--schema FILE lists all)"))
+    note(
+        f"write the true values, leave empty what is not known, keep {ROW} and {DRAW}",
+        f"then: {_reading_back(asked, target)}",
+    )
+
+
+def _reading_back(asked: Asked, target: Place) -> str:
+    """Return the command that reads the rows back, with the options that it needs again."""
+    options = {**asked.options, "checked_format": asked.options.get("output_format")}
+    words = ["cfl", "audit", asked.answers, "--checked", target.name if target.path else "FILE"]
+    for name in ("checked_format", "schema", "report", "input_format"):
+        if options.get(name):
+            words += [f"--{name.replace('_', '-')}", options[name]]
+    for cf in options.get("cf", []):
+        words += ["--cf", cf]
+    return " ".join(map(shell_quote, words))
+
+
+def read_back(asked: Asked) -> None:
+    """Say what checked rows show, bring the report up to date and write values back."""
+    _, run = asked.settings
+    sources, into = asked.sources, asked.options.get("into")
+    report = _report_place(asked, sources)
+    text_out = None if into else asked.out
+    target = text_target(
+        text_out or STANDARD, [*sources, *asked.own_files], overwrite=run.overwrite
+    )
+    merged = _merged_place(asked, sources) if into else None
+    output = asked.output()
+    audited = job.audit(
+        output,
+        {name: _checked(name, asked.options) for name in asked.options["checked"]},
+        cfs=asked.options.get("cf", []),
+        missing_in=asked.schema.missing_in if asked.schema else no_more_missing,
+    )
+    if merged and asked.schema:
+        _write_back(asked, asked.schema, merged, output, audited)
+    _update(asked, report, audited.report)
+    if merged is None or merged.table.path is not None:
+        form = asked.options.get("format", "table")
+        deliver(drawn(page(audited), form, target), target, overwrite=run.overwrite)
+    if not run.quiet:
+        note(f"{report}: report brought up to date; see `cfl report {shell_quote(str(report))}`")
+        note(*_next_step(asked, merged, audited))
+
+
+def _next_step(asked: Asked, merged: Outputs | None, audited: Audited) -> Iterator[str]:
+    """Yield what to do with checked values, if something can be done."""
+    schema = asked.schema
+    if merged and merged.table.path:
+        words = ["cfl", "impute", merged.table.name, "--schema", asked.options["schema"]]
+        if "output_format" in asked.options:
+            words += ["--input-format", asked.options["output_format"]]
+        words += _as_written(merged.table, schema)
+        yield f"next: {' '.join(map(shell_quote, words))} --out OUT2"
+    elif merged is None and (
+        schema is None or any(schema.complementary[cf].exact for cf in audited.audits)
+    ):
+        file = shell_quote(asked.options["schema"]) if schema else "S"
+        yield (
+            f"next: add --into DATA --schema {file} --out DATA2 to write the values back as exact "
+            "cells, for the next run to learn from"
+        )
+
+
+def _as_written(place: Place, schema: Schema | None) -> list[str]:
+    """Return the options that a table of ours needs where the schema says how others are written.
+
+    What is written has commas, or tabs, and is in UTF-8, which its reader sees where the schema
+    says another delimiter.
+    """
+    kind = place.format.kind
+    if schema is None or "delimiter" not in kind.signs:
+        return []
+    if schema.file.delimiter not in (None, kind.delimiter):
+        return []
+    usual = {"delimiter": kind.delimiter, "quote": '"', "encoding": "utf-8", "escape": "none"}
+    said = {name: getattr(schema.file, name) for name in usual}
+    names = {"\t": "tab"}
+    return [
+        word
+        for name, sign in usual.items()
+        if said[name] not in (None, sign)
+        for word in (f"--{name}", names.get(sign, sign))
+    ] + ["--no-trim-cells"] * (schema.file.trim_cells == YES)
+
+
+def _checked(name: str, options: Values) -> Any:
+    """Return a table that a person filled in; its header shows the sign between its cells."""
+    place = Place.to_read(name, options.get("checked_format"), option="--checked-format")
+    is_text = "delimiter" in place.format.kind.signs and not place.format.packing
+    if not is_text or place.path is None:
+        return tables.read(place).frame
+    encoding = options.get("checked_encoding")
+    if encoding:
+        check_encoding(encoding, option="--checked-encoding")
+    sign = _delimiter(files.read(place.path), encoding or "utf-8")
+    try:
+        return tables.read(place, delimiter=sign, encoding=encoding).frame
+    except DataError as error:
+        if error.cause != "file-encoding":
+            raise
+        # A schema says how DATA is written, not what a person saved.
+        found = [one.removeprefix(place.name).partition(", or file:")[0] for one in error.problems]
+        own = [place.name + one.replace("--encoding", "--checked-encoding") for one in found]
+        raise DataError(*own, cause=error.cause) from error
+
+
+def _delimiter(data: bytes, encoding: str) -> str | None:
+    """Return what separates the cells of a file whose header names the column of row numbers."""
+    first, _, _ = data.decode(encoding, errors="replace").partition("\n")
+    if first.lower().startswith("sep="):
+        return None  # which the reader understands
+    header = first.strip("\r").replace('"', "")
+    before, _, after = header.partition(ROW)
+    near = after[:1] or before[-1:]
+    if near and near in SIGNS:
+        return near
+    return max(SIGNS, key=header.count)
+
+
+def _report_place(asked: Asked, sources: list[Path | None]) -> Path:
+    """Return the file in which the report is brought up to date, or raise if it cannot be."""
+    named, out = asked.options.get("report"), asked.place.path
+    if named:
+        path = tables.local(named)
+    elif out is not None and not asked.place.format.embeds_report:
+        path = tables.report_path(out)
+    else:
+        path = tables.local(asked.answers)
+    others = [*sources, *([out] if named else [])]
+    whole = path if asked.place.is_folder and path == out else None
+    check_targets([path], sources=others, overwrite=True, files_only=[path], folder=whole)
+    return path
+
+
+def _update(asked: Asked, path: Path, report: Report) -> None:
+    """Write the report where it belongs; a table that holds it inside is replaced as a whole."""
+    if path == asked.place.path:
+        text, frame = report.to_json(), asked.table.frame
+        tables.write(frame, asked.place, report=text, source=asked.table, overwrite=True)
+    else:
+        tables.write_text(report.to_json() + "\n", path, overwrite=True)
+
+
+def _merged_place(asked: Asked, sources: list[Path | None]) -> Outputs:
+    """Return where the table with new exact cells goes, or raise if it cannot be written."""
+    place = Place.to_write(str(asked.out), asked.options.get("output_format"))
+    outputs = Outputs.without_report(place, reject=sets_aside(asked.options))
+    outputs.check(sources=[*sources, *asked.own_files], overwrite=asked.settings[1].overwrite)
+    return outputs
+
+
+def _write_back(
+    asked: Asked, schema: Schema, merged: Outputs, output: Output, audited: Audited
+) -> None:
+    """Write the table that was imputed, with the checked values as exact cells."""
+    run = asked.settings[1]
+    source = Place.to_read(
+        asked.options["into"], asked.options.get("into_format"), option="--into-format"
+    )
+    with merged.stream() as stream:
+        table: Table = read_table(source, asked.options, schema, may_set_aside=True)
+        tables.check_holds(table, merged.table)
+        written = write_back(table.frame, output, audited.checked, schema, name=source.name)
+        merged.write(written.frame, table, stream=stream, overwrite=run.overwrite)
+    if not run.quiet:
+        note_rejects(merged, len(table.rejects), source)
+        cells = ", ".join(f"{number:,} of {cf}" for cf, number in written.cells.items())
+        note(printable(f"{merged.table.name}: {len(table.frame):,} rows, exact cells: {cells}"))
+        wrong = sum(audit.contradicted or 0 for audit in audited.audits.values())
+        if wrong:
+            warn(f"{count(wrong, 'cell')} had ruled out what turned out to be true")

@@ -1,0 +1,667 @@
+"""An output of `impute` scored against the truth: how good answers and confidences are, per CF.
+
+Rows are matched by their order, or by key columns; those whose truth is missing count for the
+entropy alone. Where the output gives no value (a CF that was kept, a confidence that was too low) a
+row is *unanswered*: accuracy, macro-F1 and calibration error are those of the answers that were
+given. Soft columns are filled in every row, so the cross entropy covers every row whose truth is
+known.
+"""
+
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass, fields
+from typing import Any, TypeAlias
+
+import numpy as np
+import polars as pl
+
+from cfl_cli import __version__
+from cfl_cli.cli.pages.page import Field as AnyField
+from cfl_cli.cli.pages.page import Page
+from cfl_cli.core import Shown, arrays
+from cfl_cli.core.arrays import Floats, Ints, Mask, best
+from cfl_cli.core.messages import command, count, did_you_mean, option, printable, quote
+from cfl_cli.encode.causes import in_values
+from cfl_cli.encode.cells import Cells, Ruling, domain, taken_for_whole, usable_columns
+from cfl_cli.encode.encode import encode_cf, new_names
+from cfl_cli.encode.findings import Cause, Problems
+from cfl_cli.errors import DataError
+from cfl_cli.run.arguments import AnySchema
+from cfl_cli.schema.model import Complementary, Schema
+from cfl_cli.tables import frames
+
+# How good answers and confidences are, judged by the truth.
+#
+# Values are places in the domain, rows with a truth and an answer. Over n rows with the truth y, the
+# answers a and the confidences Q, n × K:
+#
+#     accuracy             the share of rows with a = y
+#     macro-F1             the mean of 2·hits / (times true + times answered) over the values that
+#                          are true or answered in any row
+#     cross entropy        the mean of −log max(Q[i, y_i], CLIP)
+#     calibration error    Σ_b n_b/n · |share of right answers in b − mean confidence in b|, over BINS
+#                          bins of the answers' confidences, ((b−1)/BINS, b/BINS], 0 in the first
+#
+# The bins hold their upper ends, as the ECE is defined (Guo et al. 2017); those of the report hold
+# their lower ends, as what --min-confidence keeps does.
+
+BINS = 10
+CLIP = 1e-10  # as in the authors' code; or a single row without confidence would decide all
+
+
+def accuracy(truth: Ints, answers: Ints) -> float:
+    """Return the share of answers that are right."""
+    return float((truth == answers).mean())
+
+
+def macro_f1(truth: Ints, answers: Ints) -> float:
+    """Return the mean F1 of the values that are true or answered in any row."""
+    size = int(max(truth.max(), answers.max())) + 1
+    hits = np.bincount(truth[truth == answers], minlength=size)
+    uses = np.bincount(truth, minlength=size) + np.bincount(answers, minlength=size)
+    return float((2 * hits[uses > 0] / uses[uses > 0]).mean())
+
+
+def share_in_truth(truth: Ints, confidences: Floats) -> Floats:
+    """Return every row's confidence in what is true."""
+    return confidences[np.arange(len(truth)), truth]
+
+
+def cross_entropy(confidence: Floats) -> float:
+    """Return the mean of −log of the confidences in what is true."""
+    # The absolute value and not −mean: where all confidences are 1 this is 0, and not −0.
+    return float(np.abs(np.log(np.maximum(confidence, CLIP)).mean()))
+
+
+def calibration_error(right: Mask, confidence: Floats) -> float:
+    """Return how far, on average, answers of like confidence are from being right that often."""
+    bins = np.searchsorted(np.arange(1, BINS) / BINS, confidence)
+    return float(np.abs(np.bincount(bins, right - confidence)).sum() / len(right))
+
+
+# Rows of two tables matched by the cells of key columns, which name a row in both.
+
+SHOWN = 3  # rows, or keys, of one message
+WHOLE = r"^([+-]?[0-9]+)\.0+$"  # a whole number that a float column made
+
+
+@dataclass(frozen=True, eq=False)
+class Matched:
+    """Which row of the other table each row of a table is."""
+
+    rows: Ints  # n: from 0; −1: none
+    warnings: tuple[str, ...]
+
+    def carried_over(self, numbers: Ints) -> Ints:
+        """Return what the other table's rows have, −1 at least, row by row of the table."""
+        known = self.rows >= 0
+        carried = np.full(len(known), -1)
+        carried[known] = numbers[self.rows[known]]
+        return carried
+
+
+@dataclass(frozen=True)
+class Side:
+    """A table, and what messages call it."""
+
+    table: pl.DataFrame
+    name: str
+
+    def texts(self, column: str, schema: Schema) -> pl.Series:
+        """Return a key column as text, or raise if it cannot be one."""
+        if column not in self.table.columns:
+            near = did_you_mean(column, self.table.columns)
+            raise DataError(
+                f"{self.name}: no column {quote(column)}{near}: a key is in both tables"
+            )
+        if not frames.has_text(self.table[column].dtype):
+            kind = frames.type_name(self.table[column].dtype)
+            raise DataError(f"{self.name}: column {quote(column)} holds {kind}, which is no key")
+        return Cells.of(self.table[column], schema).text
+
+
+def match(
+    table: pl.DataFrame,
+    other: pl.DataFrame,
+    key: Sequence[str],
+    schema: Schema,
+    *,
+    name: str,
+    other_name: str,
+) -> Matched:
+    """Return which row of `other` has the key of each row of `table`.
+
+    Keys are compared as text; outer blanks and `.0` behind a whole number do not count, unless they
+    alone tell keys apart. A key of several rows of a table is an error. Rows without a partner
+    are counted in the warnings.
+    """
+    if not table.height:
+        raise DataError(f"{name}: the table has no rows to score")
+    sides = Side(table, name), Side(other, other_name)
+    pairs = [_alike(*(side.texts(column, schema) for side in sides)) for column in key]
+    left, right = (
+        pl.DataFrame([column.alias(str(place)) for place, column in enumerate(columns)])
+        for columns in zip(*pairs, strict=True)
+    )
+    hidden = not schema.identifiers.isdisjoint(key)
+    problems = [
+        *_repeated(left, key, name, hidden=hidden),
+        *_repeated(right, key, other_name, hidden=hidden),
+    ]
+    if problems:
+        raise DataError(*problems)
+    numbered = right.with_row_index("other").drop_nulls()
+    found = left.join(numbered, on=left.columns, how="left", maintain_order="left")["other"]
+    rows = found.cast(pl.Int64).fill_null(-1).to_numpy()
+    if not (rows >= 0).any():
+        raise DataError(
+            f"{name}: none of its keys is in {other_name}: compare {_columns(key)} of both tables"
+        )
+    return Matched(rows, tuple(_unmatched(left, right, rows, name, other_name)))
+
+
+def _alike(one: pl.Series, other: pl.Series) -> tuple[pl.Series, pl.Series]:
+    """Return the texts of a key column of both tables, so that the same key is the same text."""
+    plain = [text.str.strip_chars().str.replace(WHOLE, "$1") for text in (one, other)]
+    merged = (new.n_unique() < old.n_unique() for new, old in zip(plain, (one, other), strict=True))
+    return (one, other) if any(merged) else (plain[0], plain[1])
+
+
+def _repeated(keys: pl.DataFrame, key: Sequence[str], name: str, *, hidden: bool) -> list[str]:
+    """Return that keys stand in several rows of a table, if any do; `hidden`: not which."""
+    places = keys.with_row_index("row", offset=1).drop_nulls()
+    groups = places.group_by(keys.columns, maintain_order=True).agg("row")
+    several = groups.filter(pl.col("row").list.len() > 1)
+    if not several.height:
+        return []
+    shown = "; ".join(
+        f"{'one' if hidden else ', '.join(map(quote, cells))} in rows {_key_numbers(rows)}"
+        for *cells, rows in several.head(SHOWN).iter_rows()
+    )
+    more = " …" if several.height > SHOWN else ""
+    stand = f"{several.height:,} keys stand" if several.height > 1 else "a key stands"
+    problem = (
+        f"{name}: {stand} in several rows, in {_columns(key)}: {shown}{more}: leave copies out, or "
+        "name one more column that tells them apart"
+    )
+    return [problem]
+
+
+def _unmatched(
+    left: pl.DataFrame, right: pl.DataFrame, rows: Ints, name: str, other_name: str
+) -> list[str]:
+    """Return which rows have no partner, table by table."""
+    partners = np.zeros(right.height, dtype=bool)
+    partners[rows[rows >= 0]] = True
+    said = []
+    for keys, here, own, another, so in (
+        (left, rows >= 0, name, other_name, "counted as not known"),
+        (right, partners, other_name, name, "not used"),
+    ):
+        blank = keys.select(pl.any_horizontal(pl.all().is_null())).to_series().to_numpy()
+        for which, what in ((blank, "without a key"), (~here & ~blank, f"not in {another}")):
+            places = np.flatnonzero(which) + 1
+            if len(places):
+                noun = "row" if len(places) == 1 else "rows"
+                listed = f"{len(places):,} {noun} {what} ({noun} {_key_numbers(places.tolist())})"
+                said.append(f"{own}: {listed}: {so}")
+    return said
+
+
+def _key_numbers(rows: Sequence[int]) -> str:
+    return ", ".join(f"{row:,}" for row in rows[:SHOWN]) + (" …" if len(rows) > SHOWN else "")
+
+
+def _columns(key: Sequence[str]) -> str:
+    return f"column{'s' if len(key) > 1 else ''} {', '.join(map(quote, key))}"
+
+
+# Columns that say what the values of CFs are: every cell's place in the domain.
+
+
+@dataclass(frozen=True, eq=False)
+class Truth:
+    """The true values of one CF."""
+
+    cells: Cells
+    values: tuple[str, ...]  # the domain
+    places: Ints  # n: of every row's value in the domain, −1 where it is missing
+
+
+def read(
+    frame: pl.DataFrame, schema: Schema, *, name: str = "table"
+) -> tuple[list[Truth], list[str]]:
+    """Return the truth of every CF, and warnings, or raise one DataError with all problems."""
+    problems = Problems(name, schema)
+    usable = usable_columns(frame, schema.complementary, problems)
+    truths, warnings = [], []
+    for column, cf in schema.complementary.items():
+        if column not in usable:
+            continue
+        cells = Cells.of(frame[column], schema)
+        values = domain(cells, cf, cells.named, problems)
+        if values is None:
+            continue
+        if cf.values is None:
+            warnings.append(taken_for_whole(column, values).for_report)
+            _refuse_unwritable(cells, cf, problems)
+        truths.append(Truth(cells, values, value_indices(cells, values, problems)))
+    problems.raise_if_any()
+    return truths, warnings
+
+
+def value_indices(cells: Cells, values: Sequence[str], problems: Problems, *, cf: str = "") -> Ints:
+    """Return the place of every cell's value in the domain, −1 where it is missing."""
+    codes = cells.codes(values)
+    problems.add_cells(
+        cells.shown,
+        (codes < 0) & ~cells.missing,
+        lambda found: _causes(found, cf or cells.name, values, problems.schema),
+    )
+    return codes
+
+
+def _causes(
+    wrong: Sequence[str], cf: str, values: Sequence[str], schema: Schema
+) -> Iterator[Cause]:
+    """Yield why cells are no value of a CF."""
+    several = {
+        text
+        for text in wrong
+        if len(parts := Ruling.read(text, schema.complementary[cf]).values) > 1
+        and {part.strip() for part in parts} <= {*values}
+    }
+    if several:
+        yield Cause(
+            "several-values",
+            "hold several values, as exclusions do",
+            correct="pass a table of true values, one in each cell",
+            texts=several,
+        )
+    yield from in_values([text for text in wrong if text not in several], cf, values, schema)
+
+
+def _refuse_unwritable(cells: Cells, cf: Complementary, problems: Problems) -> None:
+    """Note cells whose value would be read as something else, because it holds a mark of the CF.
+
+    The schema itself checks this for a domain that it lists.
+    """
+    fit = [text for text in cells.seen if Ruling.read(text, cf) == Ruling((text,), exact=False)]
+    signs = [quote(mark) for mark in (cf.separator, cf.exact) if mark is not None]
+    marks = f"{' and '.join(signs)} {'are marks' if len(signs) > 1 else 'is a mark'}"
+    problems.add_cells(
+        cells.shown,
+        (cells.codes(fit) < 0) & ~cells.missing,
+        Cause(
+            "mark-in-value",
+            f"hold a mark, and no cell in which {marks} can rule them out",
+            "change the mark in the schema",
+        ),
+    )
+
+
+ROUNDED = 0.01  # how far the sum of rounded confidences may be from 1
+HAIR = 1e-9  # how far one of them may exceed 1
+NO_CONFIDENCE = Cause("confidence", "are not confidences", correct="expected a number from 0 to 1")
+ONE_BLOCK = np.zeros(1, dtype=np.int64)
+
+
+@dataclass(frozen=True)
+class Scores:
+    """How good answers are. None: not known."""
+
+    accuracy: float | None
+    macro_f1: float | None
+    cross_entropy: float | None
+    entropy: float | None
+    expected_calibration_error: float | None
+
+
+@dataclass(frozen=True)
+class ColumnScores:
+    """How good the answers of one CF are, and how many rows they rest on. None: not known."""
+
+    name: str
+    domain_size: int
+    known: int  # rows whose truth is known
+    unanswered: int  # of these, rows without an answer
+    contradicted: int  # of these, rows whose cell rules out what is true
+    zero_confidence: int | None  # of these, rows with next to no confidence in what is true
+    accuracy: float | None
+    macro_f1: float | None
+    cross_entropy: float | None  # natural log; not known without soft columns
+    entropy: float | None  # mean Shannon entropy of the confidences, natural log; the same
+    expected_calibration_error: float | None
+
+
+@dataclass(frozen=True)
+class Evaluation(Shown):
+    """The scores of every CF."""
+
+    rows: int
+    columns: tuple[ColumnScores, ...]
+    warnings: tuple[str, ...] = ()
+    key: tuple[str, ...] = ()  # columns by which rows were matched; none: by their order
+
+    @property
+    def mean(self) -> Scores:
+        """Return the mean of each score over the CFs for which it is known."""
+        means = {}
+        for score in fields(Scores):
+            values = (getattr(column, score.name) for column in self.columns)
+            known = [value for value in values if value is not None]
+            means[score.name] = float(np.mean(known)) if known else None
+        return Scores(**means)
+
+    def to_json(self) -> str:
+        """Return everything as JSON text, one object."""
+        facts = {
+            "version": 1,
+            "cfl_version": __version__,
+            **asdict(self),
+            "mean": asdict(self.mean),
+        }
+        return json.dumps(facts, ensure_ascii=False, indent=2, allow_nan=False)
+
+
+@dataclass(frozen=True, eq=False)
+class Answers:
+    """What an output says of one CF."""
+
+    values: tuple[str, ...]  # the domain
+    candidates: Mask  # n × K: what the cells allow
+    places: Ints  # n: the answer's place in the domain, −1 where there is none
+    confidence: Floats  # n: in the answer
+    confidences: Floats | None  # n × K; None without soft columns
+
+
+def evaluate(
+    frame: Any,
+    true: Any,
+    schema: AnySchema,
+    *,
+    name: str = "table",
+    true_name: str = "truth",
+    key: str | Sequence[str] = (),
+) -> Evaluation:
+    """Score `frame`, an output of `impute`, against `true`, a table with the CFs' true values.
+
+    Both are polars, pandas or pyarrow tables. Their rows are in the same order or, if `key` names
+    a column or several, matched by the cells of these. `name` and `true_name` are what errors call
+    them.
+    """
+    schema = Schema.of(schema)
+    keys = (key,) if isinstance(key, str) else tuple(key)
+    table = frames.as_polars(frame, name=name)
+    other = frames.as_polars(
+        true, [*{**schema.complementary, **dict.fromkeys(keys)}], name=true_name
+    )
+    problems, others = Problems(name, schema), Problems(true_name, schema)
+    _refuse_input(table, schema, problems)
+    matched = None
+    if keys:
+        matched = match(table, other, keys, schema, name=name, other_name=true_name)
+    else:
+        _refuse_unlike(table, other, problems, true_name)
+    cfs = schema.complementary
+    readable = usable_columns(table, cfs, problems, lists=cfs)
+    given = {
+        cf: _answers(table, cf, schema, problems) for cf in schema.complementary if cf in readable
+    }
+    usable = usable_columns(other, schema.complementary, others)
+    columns, warnings = [], [*(matched.warnings if matched else ())]
+    for cf, column in schema.complementary.items():
+        answers = given.get(cf)
+        values = answers.values if answers else column.values
+        if cf not in usable or values is None:
+            continue
+        places = value_indices(Cells.of(other[cf], schema), values, others)
+        places = matched.carried_over(places) if matched else places
+        if column.values is None:
+            warnings.append(taken_for_whole(cf, values).for_report)
+        if (places < 0).all():
+            warnings.append(f"column {quote(cf)}: {true_name} has no value for it")
+        if answers and not (problems or others):
+            columns.append(_scored(cf, answers, places))
+    if problems or others:
+        raise DataError(*problems.lines, *others.lines)
+    return Evaluation(table.height, tuple(columns), tuple(warnings), keys)
+
+
+def _refuse_input(table: pl.DataFrame, schema: Schema, problems: Problems) -> None:
+    """Raise if a table holds answers for no CF at all: what else is wrong with it says nothing."""
+    cfs = [*schema.complementary]
+    if not any(
+        title in new_names(cf, (), "hard") or title.startswith(f"{cf}__")
+        for title in table.columns
+        for cf in cfs
+    ):
+        _are_there(table, [], cfs[0], problems)
+        problems.raise_if_any()
+
+
+def _refuse_unlike(
+    table: pl.DataFrame, other: pl.DataFrame, problems: Problems, other_name: str
+) -> None:
+    """Note if the rows of two tables cannot be matched."""
+    if table.height != other.height:
+        problems.add(
+            "row-count",
+            f"{table.height:,} rows, but {other_name} has {other.height:,}",
+            "rows are matched by their order, so both tables need the same ones; or name a key "
+            f"column ({option('key')})",
+        )
+    elif not table.height:
+        problems.add("few-rows", "the table has no rows to score")
+
+
+def _answers(table: pl.DataFrame, cf: str, schema: Schema, problems: Problems) -> Answers | None:
+    """Return what the output says of a CF, or None and note why it says nothing."""
+    encoded = encode_cf(Cells.of(table[cf], schema), schema.complementary[cf], schema, 0, problems)
+    if encoded is None:
+        return None
+    candidates, block = encoded
+    hard, soft = (
+        names if any(name in table.columns for name in names) else []
+        for names in (new_names(cf, block.values, mode) for mode in ("hard", "soft"))
+    )
+    if not _are_there(table, [*hard, *soft], cf, problems):
+        return None
+    confidences = _confidences(table, soft, cf, schema, problems) if soft else None
+    if hard:
+        places = value_indices(Cells.of(table[hard[0]], schema), block.values, problems, cf=cf)
+        confidence = _numbers(Cells.of(table[hard[1]], schema), problems, needed=places >= 0)
+    elif confidences is not None:
+        places = best(confidences, candidates)
+        confidence = confidences[np.arange(len(places)), places]
+    return Answers(block.values, candidates, places, confidence, confidences)
+
+
+def _are_there(table: pl.DataFrame, names: Sequence[str], cf: str, problems: Problems) -> bool:
+    """Return whether the columns of a CF's answers can be read; note those that cannot."""
+    if not names:
+        hard, _ = new_names(cf, (), "hard")
+        (soft,) = new_names(cf, ["VALUE"], "soft")
+        problems.add(
+            "no-answers",
+            f"no answers for {quote(cf)}: expected column {quote(hard)} or {quote(soft)}",
+            f"pass what {command('impute')} wrote with this schema",
+        )
+        return False
+    absent = [name for name in names if name not in table.columns]
+    for name in absent:
+        problems.add(
+            "no-answers",
+            f"no column {quote(name)}, which the answers for {quote(cf)} need"
+            f"{did_you_mean(name, table.columns)}",
+            f"pass what {command('impute')} wrote with this schema",
+        )
+    odd = [name for name in names if name not in absent and not frames.has_text(table[name].dtype)]
+    for name in odd:
+        problems.add(
+            "column-type",
+            f"holds {frames.type_name(table[name].dtype)}, not answers",
+            column=name,
+        )
+    return not absent and not odd
+
+
+def _confidences(
+    table: pl.DataFrame, names: Sequence[str], cf: str, schema: Schema, problems: Problems
+) -> Floats:
+    """Return a CF's soft columns, n × K."""
+    columns = [_numbers(Cells.of(table[name], schema), problems) for name in names]
+    confidences = np.column_stack(columns)
+    off = np.flatnonzero(np.abs(confidences.sum(axis=1) - 1) > ROUNDED)
+    if len(off):
+        more = f" and in {len(off) - 1:,} more" if len(off) > 1 else ""
+        problems.add(
+            "confidence",
+            f"row {off[0] + 1}, CF {quote(cf)}: the confidences do not sum to 1 in this row{more}",
+        )
+    return confidences
+
+
+def _numbers(cells: Cells, problems: Problems, *, needed: Mask | None = None) -> Floats:
+    """Return a column of confidences, whatever the schema says of 0.
+
+    None may be missing, except in rows where it is not `needed`.
+    """
+    raw = cells.raw
+    source = raw if raw.dtype.is_numeric() else raw.cast(pl.String).str.strip_chars()
+    numbers = source.cast(pl.Float64, strict=False).fill_null(np.nan).to_numpy()
+    wrong = ~((numbers >= 0) & (numbers <= 1 + HAIR))
+    if needed is not None:
+        wrong &= needed | ~cells.missing
+    problems.add_cells(raw, wrong, NO_CONFIDENCE)
+    return np.where(wrong, np.nan, numbers)
+
+
+def _scored(cf: str, given: Answers, places: Ints) -> ColumnScores:
+    """Return the scores of a CF whose true values have these places in the domain."""
+    known = places >= 0
+    answered = known & (given.places >= 0)
+    true, answers = places[answered], given.places[answered]
+    some, soft = bool(answered.any()), given.confidences
+    in_truth = None if soft is None else share_in_truth(places[known], soft[known])
+    return ColumnScores(
+        cf,
+        len(given.values),
+        known=int(known.sum()),
+        unanswered=int((known & ~answered).sum()),
+        contradicted=int((~given.candidates[known, places[known]]).sum()),
+        zero_confidence=None if in_truth is None else int((in_truth < CLIP).sum()),
+        accuracy=accuracy(true, answers) if some else None,
+        macro_f1=macro_f1(true, answers) if some else None,
+        cross_entropy=cross_entropy(in_truth) if in_truth is not None and known.any() else None,
+        entropy=None if soft is None else float(arrays.entropies(soft, ONE_BLOCK).mean()),
+        expected_calibration_error=(
+            calibration_error(true == answers, given.confidence[answered]) if some else None
+        ),
+    )
+
+
+# The page of scores against the truth: a line for each CF, then one for the mean.
+
+ORDER = "rows in the same order, or match them by a key (--key)"
+
+
+@dataclass(frozen=True)
+class Line:
+    """A CF and its scores, or the mean over all of them."""
+
+    scores: ColumnScores | Scores
+
+    @property
+    def column(self) -> ColumnScores | None:
+        """Return the CF, if it is one."""
+        return self.scores if isinstance(self.scores, ColumnScores) else None
+
+
+Field: TypeAlias = AnyField[Line]
+
+
+def page(evaluation: Evaluation) -> Page[Line]:
+    """Return what there is to show of an evaluation; the record of the mean has no name."""
+    names = [field.name for field in fields(ColumnScores)]
+    mean = dict.fromkeys(names) | asdict(evaluation.mean)
+    by = f", matched by {', '.join(map(printable, evaluation.key))}" if evaluation.key else ""
+    return Page(
+        title=f"{count(evaluation.rows, 'row')}, {count(len(evaluation.columns), 'CF')}{by}",
+        fields=FIELDS,
+        facts=[*map(Line, evaluation.columns), Line(evaluation.mean)],
+        notes=_notes(evaluation),
+        records=[*map(asdict, evaluation.columns), mean],
+        json=evaluation.to_json(),
+    )
+
+
+def _score(name: str, heading: str, *, begins: bool = False) -> Field:
+    """Return the column of a score."""
+
+    def show(line: Line) -> str:
+        value = getattr(line.scores, name)
+        return "-" if value is None else f"{value:.3f}"
+
+    return Field(heading, show, right=True, begins=begins)
+
+
+def _count(name: str, heading: str) -> Field:
+    """Return a column that counts."""
+    return Field(
+        heading,
+        lambda line: f"{getattr(line.column, name):,}" if line.column else "",
+        right=True,
+    )
+
+
+NAME = Field(
+    "CF",
+    lambda line: printable(line.column.name) if line.column else "mean",
+    folds=True,
+    style=lambda line: "bold" if line.column else "",
+)
+FIELDS = (
+    NAME,
+    _count("domain_size", "values"),
+    _count("known", "rows"),
+    _count("unanswered", "unanswered"),
+    _score("accuracy", "accuracy", begins=True),
+    _score("macro_f1", "macro-F1"),
+    _score("cross_entropy", "cross entropy"),
+    _score("entropy", "entropy"),
+    _score("expected_calibration_error", "ECE"),
+)
+
+
+def _notes(evaluation: Evaluation) -> list[str]:
+    """Return a sentence for everything that a score alone does not say."""
+    soft = evaluation.mean.entropy is not None
+    return [
+        *(note for column in evaluation.columns for note in _of_column(column, evaluation)),
+        *(() if soft else ["no cross entropy, no entropy: impute with --mode soft or both."]),
+        *(f"warning: {printable(warning)}." for warning in evaluation.warnings),
+    ]
+
+
+def _of_column(column: ColumnScores, evaluation: Evaluation) -> Iterator[str]:
+    name = printable(column.name)
+    unknown = evaluation.rows - column.known
+    if unknown:
+        rows = count(unknown, "row")
+        yield f"{name}: {rows} without a true value, counted in the entropy alone."
+    if column.unanswered:
+        yield (
+            f"{name}: {count(column.unanswered, 'row')} unanswered; accuracy, macro-F1 and ECE "
+            "are those of the others."
+        )
+    if column.contradicted:
+        yield (
+            f"{name}: in {count(column.contradicted, 'row')} the cell rules out the true value: "
+            f"check that both tables have the same {'keys' if evaluation.key else ORDER}."
+        )
+    if column.zero_confidence:
+        yield (
+            f"{name}: {count(column.zero_confidence, 'row')} with a confidence below {CLIP:g} in "
+            "the true value; it counts as that in the cross entropy."
+        )

@@ -1,0 +1,265 @@
+"""How a complementary column is written: its separator, its exact mark, its domain."""
+
+from collections.abc import Collection
+from dataclasses import replace
+from typing import Any
+
+import polars as pl
+
+from cfl_cli.commands.init.columns import Guess, Look, alike, named, slips, written_otherwise
+from cfl_cli.core.messages import count, quote
+from cfl_cli.texts import lists, missing
+from cfl_cli.texts.tally import BLANKS, Tally, tally, words
+
+DOMAIN = 200  # more different values than this are too many to list
+NO_EXCLUSION = missing.DOUBTFUL - frozenset(
+    words("""other others andere sonstige sonstiges autre otro otra altro anders outro outra inne
+    inny inna no nein non error failed invalid void ungültig so sans nt""")
+)  # words that a CF's cell may say instead of an exclusion
+FEWEST = 4  # values, so that one of them can differ from all others
+CHANCE, SURE = 0.2, 0.01  # that a value never stands beside others
+EXACT = "="  # the mark that needs no other evidence
+
+
+def guess(look: Look) -> Guess:
+    """Return how a CF of texts is written."""
+    if lists.hold_lists(look.rest):
+        return _of_literals(look)
+    column, doubts = _with_one_sign(look.rest)
+    doubts += look.text_doubts
+    mark, found = _mark_and_listing(column)
+    separator = found.separator if found else None
+    if mark:
+        column, said = _well_marked(column, mark, separator)
+        doubts += said
+        mark, found = _mark_and_listing(column)
+    marked = {text for text in column.texts if mark and text.startswith(mark.text)}
+    plain = column.without(marked)
+    parts = _parts(column, separator, mark)
+    own = tuple(part for part in parts if missing.folded(part) in NO_EXCLUSION)
+    own = tuple(text for text in own if text in dict(column) and not _in_lists(text, plain, found))
+    if own and len(parts) - len(own) >= 2:
+        doubts += (f"{named(column, own)}: rules nothing out, or a value?",)
+    else:
+        own = ()
+    if apart := _never_beside(column, found, mark, {*own, *look.codes}):
+        lonely, sure = apart
+        doubts += (f"{named(column, lonely)}, never beside others: a value, or missing?",)
+        own += lonely if sure else ()
+    in_lists = (part for part in parts if missing.is_code(part))
+    codes = look.codes + tuple(part for part in in_lists if part not in (*own, *look.codes))
+    values = sorted(part for part in parts if _is_value(part, {*own, *codes}, mark))
+    if mark and not mark.sure:
+        doubts += (_said_exact(mark),)
+    if found and not found.sure:
+        doubts += (
+            f"{count(found.joined, 'cell')} like {quote(found.example)}: one value, or several?",
+        )
+    if negated := lists.negated(column):
+        doubts += (f"cells like {quote(negated)}: a value is named without that word",)
+    doubts += _value_doubts({value: parts[value] for value in values}, column.cells, own)
+    keys = {"separator": separator, "exact": mark.text if mark else None}
+    return _entry(values, keys, Guess({}, (), doubts, codes, own))
+
+
+def _value_doubts(counts: dict[str, int], cells: int, own: Collection[str]) -> tuple[str, ...]:
+    """Return what is doubtful about values of a domain, given how many cells hold each."""
+    counted = Tally("", (*counts,), (*counts.values(),), (), 0)
+    doubts: tuple[str, ...] = ()
+    if odd := tuple(text for text in written_otherwise(counted) if text not in own):
+        doubts += (f"is {named(counted, odd)} a value, or missing?",)
+    if spelled := alike(counted):
+        doubts += (spelled,)
+    doubts += slips(counts, cells)
+    others = [value for value in counts if missing.is_doubtful(value)]
+    if others:
+        doubts += (f"is {quote(others[0])} a value, or does it rule nothing out?",)
+    return doubts
+
+
+def of_lists(column: pl.Series) -> Guess:
+    """Return how a CF is written whose cells are lists: every element is an exclusion."""
+    return guess_parts(Look.at(tally(column.explode().cast(pl.String).rename(column.name))))
+
+
+def _of_literals(look: Look) -> Guess:
+    """Return how a CF is written whose cells are lists as programs write them."""
+    found = guess_parts(Look.at(lists.elements_of(look.rest)))
+    plain = tuple(text for text in look.rest.texts if lists.elements(text) is None)
+    example = next(text for text in look.rest.texts if lists.elements(text))
+    doubts = (f"{named(look.rest, plain)}: no lists as the others are",) if plain else ()
+    return replace(
+        found,
+        notes=(f"cells are lists such as {quote(example)}", *found.notes, *look.text_notes),
+        doubts=(*doubts, *found.doubts, *look.text_doubts),
+        codes=tuple(dict.fromkeys((*look.codes, *found.codes))),
+    )
+
+
+def guess_parts(look: Look) -> Guess:
+    """Return the domain of a CF whose cells come in parts."""
+    mark = lists.exact_mark(look.rest, [t for t in look.rest.texts if not t.startswith("=")])
+    values = {t.removeprefix(mark.text).strip() if mark else t for t in look.rest.texts}
+    keys = {"exact": mark.text if mark else None}
+    doubts = look.code_doubts
+    if mark and not mark.sure:
+        doubts += (_said_exact(mark),)
+    return _entry(sorted(values), keys, Guess({}, (), doubts, look.codes))
+
+
+def _with_one_sign(column: Tally) -> tuple[Tally, tuple[str, ...]]:
+    """Return the cells with one sign between their parts, and a word about those with another."""
+    found = lists.mixed(column)
+    if found is None:
+        return column, ()
+    counts = dict(column)
+    said = (
+        f"{count(sum(counts[text] for text in texts), 'cell')} like {quote(texts[0])} hold "
+        f"{quote(sign.strip(' '))}: replace it by {quote(found.separator)}"
+        for sign, texts in found.others.items()
+    )
+    return found.alike, tuple(said)
+
+
+def _well_marked(
+    column: Tally, mark: lists.Mark, separator: str | None
+) -> tuple[Tally, tuple[str, ...]]:
+    """Return the cells whose exact mark is as it should be, and a word about the others."""
+    begins = [text for text in column.texts if text.casefold().startswith(mark.text.casefold())]
+    odd = {
+        f"begin with {quote(mark.text)} in other letters: write it so": [
+            text for text in begins if not text.startswith(mark.text)
+        ],
+        f"name several values behind {quote(mark.text)}: leave one": [
+            text for text in begins if separator and separator in text[len(mark.text) :]
+        ],
+    }
+    counts = dict(column)
+    said = tuple(
+        f"{count(sum(counts[text] for text in texts), 'cell')} like {quote(texts[0])} {what}"
+        for what, texts in odd.items()
+        if texts
+    )
+    return column.without({text for texts in odd.values() for text in texts}), said
+
+
+def _said_exact(mark: lists.Mark) -> str:
+    return f"{count(mark.cells, 'cell')} like {quote(mark.example)} are exact"
+
+
+def _never_beside(
+    column: Tally,
+    found: lists.Listing | None,
+    mark: lists.Mark | None,
+    codes: Collection[str],
+) -> tuple[tuple[str, ...], bool] | None:
+    """Return the value that stands in no list and behind no mark while all others do, if any.
+
+    Second, whether it has too many cells for that to be by chance.
+    """
+    alone: dict[str, int] = {}
+    joined: dict[str, int] = {}
+    for text, cells in column:
+        bare = text.removeprefix(mark.text).strip(BLANKS) if mark else text
+        parts = lists.split(bare, found.separator if found else None)
+        for part in parts:
+            where = joined if len(parts) > 1 or bare != text else alone
+            where[part] = where.get(part, 0) + cells
+    values = [part for part in {**alone, **joined} if not _is_code(part, codes)]
+    lonely = tuple(part for part in values if part not in joined)
+    if len(lonely) != 1 or len(values) < FEWEST:
+        return None
+    others = sum(n for part, n in alone.items() if part not in lonely)
+    share = others / (others + sum(joined.values()))  # of the others that stand alone
+    if share ** alone[lonely[0]] > CHANCE:
+        return None
+    return lonely, share ** alone[lonely[0]] < SURE
+
+
+def _is_code(part: str, codes: Collection[str]) -> bool:
+    return part in codes or missing.is_code(part)
+
+
+def _entry(values: list[str], keys: dict[str, str | None], found: Guess) -> Guess:
+    """Return the guess with its entry, and with a word about the domain."""
+    marks_ = {key: text for key, text in keys.items() if text}
+    entry: dict[str, Any] = {"role": "complementary"}
+    if 2 <= len(values) <= DOMAIN:
+        entry["values"] = values
+        note = f"{len(values)} values seen: add those that are possible and never ruled out"
+        doubts = found.doubts
+    else:
+        note = f"{len(values):,} different values seen: list all possible ones as values: [...]"
+        doubts = (*found.doubts, note)
+        note = ""
+    return Guess(
+        {**entry, **marks_},
+        tuple(filter(None, [note, *found.notes])),
+        doubts,
+        found.codes,
+        found.own_codes,
+        frozenset(values),
+    )
+
+
+def _mark_and_listing(column: Tally) -> tuple[lists.Mark | None, lists.Listing | None]:
+    """Return the exact mark and the separator, if there are."""
+    found = _listing(column)
+    parts = _parts(column, found.separator if found else None)
+    single = column.without({t for t in column.texts if found and found.separator in t})
+    mark = lists.exact_mark(single, parts) or _usual_mark(column)
+    if mark is None:
+        return None, found
+    plain = column.without({text for text in column.texts if text.startswith(mark.text)})
+    return mark, _listing(plain, {*plain.texts, *mark.values})
+
+
+def _usual_mark(column: Tally) -> lists.Mark | None:
+    """Return `=` if all cells that begin with it hold something behind it."""
+    cells = {text: n for text, n in column if text.startswith(EXACT)}
+    values = [text.removeprefix(EXACT).strip(BLANKS) for text in cells]
+    if not cells or any(not v or v.startswith(EXACT) or missing.is_code(v) for v in values):
+        return None
+    return lists.Mark(EXACT, sum(cells.values()), next(iter(cells)), tuple(dict.fromkeys(values)))
+
+
+def _is_value(part: str, codes: Collection[str], mark: lists.Mark | None) -> bool:
+    """Return whether a part is a domain value; a mark behind a separator is for `check`."""
+    return not _is_code(part, codes) and not (mark and part.startswith(mark.text))
+
+
+def _parts(column: Tally, separator: str | None, mark: lists.Mark | None = None) -> dict[str, int]:
+    """Return the parts of cells, and values behind a mark, with how many cells hold each."""
+    found: dict[str, int] = {}
+    for text, cells in column:
+        exact = mark is not None and text.startswith(mark.text)
+        bare = text.removeprefix(mark.text).strip(BLANKS) if exact and mark else text
+        for part in [bare] if exact else lists.split(text, separator):
+            found[part] = found.get(part, 0) + cells
+    return found
+
+
+def _listing(column: Tally, known: Collection[str] = ()) -> lists.Listing | None:
+    """Return how cells are split: as lists are, or into parts that are mostly cells too."""
+    if found := lists.listing(column):
+        return found
+    cells = {*column.texts, *known}
+    for sign in lists.SIGNS:
+        joined = [(text, n) for text, n in column if sign in text]
+        parts = [part for text, _ in joined for part in lists.split(text, sign)]
+        if joined and "" not in parts and len({*parts} & cells) > len({*parts}) / 2:
+            everything = tuple(dict.fromkeys([*_parts(column, sign)]))
+            return lists.Listing(
+                sign, everything, sum(n for _, n in joined), joined[0][0], 1.0, alone=True
+            )
+    return lists.by_word(column)
+
+
+def _in_lists(text: str, column: Tally, found: lists.Listing | None) -> bool:
+    """Return whether a text stands beside others in a list, as values do."""
+    if found is None:
+        return False
+    return any(
+        text in parts and len(parts) > 1
+        for parts in (lists.split(cell, found.separator) for cell in column.texts)
+    )

@@ -1,0 +1,800 @@
+"""What an ordinary column holds: the first of the kinds below that explains all its cells."""
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from cfl_cli.core.messages import count, option, quote
+from cfl_cli.texts import dates as date_formats
+from cfl_cli.texts import identifiers, lists, matching, missing, scales
+from cfl_cli.texts import numbers as number_readings
+from cfl_cli.texts import numbers as sentinels
+from cfl_cli.texts.dates import COMPACT, formats
+from cfl_cli.texts.matching import misspelt
+from cfl_cli.texts.numbers import Reading, is_number, is_zero_padded, readings, wild
+from cfl_cli.texts.numbers import numbers as read_numbers
+from cfl_cli.texts.tally import Tally
+
+# What is guessed of one column: its entry in a schema, the evidence, and what stays doubtful.
+
+POINT = "a point"  # the decimal sign of numbers that are read by default too
+EITHER = "either"  # of numbers that need one, whichever it is
+SHOWN = 4  # codes or values that a comment names
+
+
+@dataclass(frozen=True)
+class Guess:
+    """A column's entry in the schema, and what the user should check about it."""
+
+    entry: Mapping[str, Any]
+    notes: tuple[str, ...] = ()  # the evidence
+    doubts: tuple[str, ...] = ()  # why it may be otherwise
+    codes: tuple[str, ...] = ()  # missing codes, which may be those of other columns too
+    own_codes: tuple[str, ...] = ()  # missing codes of this column alone
+    values: frozenset[str] = field(default_factory=frozenset)  # texts that are values here
+    decimal: str | None = None  # the decimal sign that its numbers need, POINT or EITHER
+    private: bool = False  # by its name, so that it may have been blurred on purpose
+
+    @property
+    def comment(self) -> str:
+        """Return the evidence in words, with a mark in front if there is a doubt."""
+        said = "; ".join([*self.doubts, *self.notes])
+        return f"? {said}" if self.doubts else said
+
+
+IGNORED = {"role": "ignore"}
+IDENTIFIER = {"role": "identifier"}
+UNUSED = ("ignore", "identifier")  # roles of columns that play no part
+
+
+def ordinary(type_: str, **keys: Any) -> dict[str, Any]:
+    """Return the entry of an OF."""
+    return {"role": "ordinary", "type": type_, **{k: v for k, v in keys.items() if v is not None}}
+
+
+@dataclass(frozen=True)
+class Look:
+    """A column as it is looked at: its texts, and which of them say that a value is missing."""
+
+    tally: Tally
+    codes: tuple[str, ...]  # that are sure
+    doubtful_codes: tuple[str, ...]  # that look like the other texts, or hold most cells
+    rest: Tally  # the texts that are no codes
+
+    @classmethod
+    def at(cls, tally: Tally) -> "Look":
+        """Look at a column."""
+        found = missing.codes(tally)
+        doubtful = missing.may_be_answers(tally, found)
+        values = missing.alike(tally, found)
+        left = tuple(text for text in found if text not in values)
+        return cls(tally, left, doubtful, tally.without({*left}))
+
+    @property
+    def name(self) -> str:
+        """Return the column's name."""
+        return self.tally.name
+
+    @property
+    def code_doubts(self) -> tuple[str, ...]:
+        """Return what is to be said of codes that may be answers."""
+        if not self.doubtful_codes:
+            return ()
+        return (f"is {named(self.tally, self.doubtful_codes)} missing, or an answer?",)
+
+    @property
+    def text_doubts(self) -> tuple[str, ...]:
+        """Return the same of codes that may be answers in a column of texts."""
+        weak = missing.weak(self.codes)
+        said = tuple(dict.fromkeys([*self.doubtful_codes, *weak]))
+        return (f"is {named(self.tally, said)} missing, or an answer?",) if said else ()
+
+    @property
+    def code_notes(self) -> tuple[str, ...]:
+        """Return what is to be said of all other codes."""
+        return self._missing([text for text in self.codes if text not in self.doubtful_codes])
+
+    @property
+    def text_notes(self) -> tuple[str, ...]:
+        """Return the same in a column of texts."""
+        doubtful = {*self.doubtful_codes, *missing.weak(self.codes)}
+        return self._missing([text for text in self.codes if text not in doubtful])
+
+    def _missing(self, sure: list[str]) -> tuple[str, ...]:
+        return (f"missing: {named(self.tally, sure)}",) if sure else ()
+
+
+def named(tally: Tally, texts: Sequence[str]) -> str:
+    """Return texts with how many cells hold each: `'k.A.' 61, '-' 14 cells`."""
+    counts = dict(tally)
+    several = [f"{quote(text)} {counts[text]:,}" for text in texts[:SHOWN]]
+    more = f" and {len(texts) - SHOWN} more" if len(texts) > SHOWN else ""
+    cells = "cell" if len(texts) == 1 and counts[texts[0]] == 1 else "cells"
+    return f"{', '.join(several)}{more} {cells}"
+
+
+def alike(tally: Tally) -> str | None:
+    """Return values that are spelled in several ways, if there are: `'Nike' 40, 'nike' 3`."""
+    spelled: dict[str, list[str]] = {}
+    for text in tally.texts:
+        spelled.setdefault(" ".join(text.casefold().split()), []).append(text)
+    several = [texts for texts in spelled.values() if len(texts) > 1]
+    if not several:
+        return None
+    more = f", and {count(len(several) - 1, 'other value')} so" if len(several) > 1 else ""
+    return f"one value in several spellings? {named(tally, several[0])}{more}"
+
+
+def slips(counts: Mapping[str, int], cells: int) -> tuple[str, ...]:
+    """Return a word about values that may be others misspelt, if there are."""
+    found = list(misspelt(counts, cells).items())
+    if not found:
+        return ()
+    rare, frequent = found[0]
+    more = f", and {count(len(found) - 1, 'other value')} so" if len(found) > 1 else ""
+    cells_ = count(counts[rare], "cell")
+    return (f"{quote(rare)} ({cells_}) may be {quote(frequent)} misspelt{more}",)
+
+
+# What a column of a few texts is: categories, with a word about what else they may be.
+
+CATEGORIES = 50  # more different texts than this look like names or notes
+WORDS = 4  # by the mean, in a note
+DIFFERENT = 0.5  # share of different texts in names and notes
+PARTLY = 0.6  # share of texts that are known steps, so that all may be
+ALIKE = 4  # texts that show how they are written
+
+
+def category(look: Look, doubt: str | None, note: str = "") -> Guess:
+    """Return the guess about categories, or about names and notes if they are many."""
+    column = look.rest
+    different = len(column)
+    doubts: tuple[str, ...] = (doubt,) if doubt else ()
+    said = f"{different:,} different texts"
+    if different > CATEGORIES:
+        length = sum(len(text.split()) * n for text, n in column) / column.cells
+        is_note = length >= WORDS or different > DIFFERENT * column.cells
+        what = "a note?" if is_note else "a name or a note?"
+        return Guess(IGNORED, (note,) if note else (), (*doubts, f"{said}: {what}"))
+    if spelled := alike(column):
+        doubts += (spelled,)
+    doubts += slips(dict(column), column.cells)
+    doubts += answers(column, missing.doubtful(column) or written_otherwise(column))
+    notes = (f"{different} values", *((note,) if note else ()), *look.text_notes)
+    return Guess(
+        ordinary("categorical"),
+        notes,
+        (*doubts, *look.text_doubts),
+        look.codes,
+        values=frozenset(column.texts),
+    )
+
+
+def answers(column: Tally, words: Sequence[str]) -> tuple[str, ...]:
+    """Return a word about texts that may be missing codes, if there are."""
+    return (f"is {named(column, words)} an answer, or missing?",) if words else ()
+
+
+def steps(column: Tally) -> str | None:
+    """Return a word about texts that may be steps of a scale."""
+    found = scales.degree_levels(column.texts)
+    partly = len({*found.values()}) > 1 and len(found) >= PARTLY * len(column)
+    if (not partly and not scales.shared_words(column.texts)) or scales.are_weekdays(column.texts):
+        return None
+    return "have they an order? then type: ordered, with values: from lowest to highest"
+
+
+def written_otherwise(column: Tally) -> tuple[str, ...]:
+    """Return the one text that is written otherwise than all others: small, or in brackets."""
+    if len(column) < ALIKE:
+        return ()
+    for style in (lambda text: text[0].isupper(), lambda text: text[0] not in "([<{"):
+        odd = tuple(text for text in column.texts if not style(text))
+        if len(odd) == 1 and (odd[0][0].isalpha() or odd[0][0] in "([<{"):
+            return odd
+    return ()
+
+
+# What a file's columns say about each other: its decimal sign, and whether days come first.
+
+
+@dataclass(frozen=True)
+class Context:
+    """The columns of a file; what they show is looked for when one of them leaves a doubt."""
+
+    columns: tuple[Tally, ...] = ()
+    semicolons: bool = False  # do semicolons separate the cells?
+
+    @cached_property
+    def decimals(self) -> frozenset[str]:
+        """Return the decimal signs that columns surely have."""
+        found = ((readings(column), column) for column in self.columns)
+        signs = (_sign(one[0], column) for one, column in found if len(one) == 1)
+        return frozenset(sign for sign in signs if sign)
+
+    @cached_property
+    def day_first(self) -> frozenset[bool]:
+        """Return the orders that dates surely have."""
+        found = (formats(column) for column in self.columns)
+        sure = (one[0] for one in found if len(one) == 1)
+        return frozenset(
+            format_.find("%d") < format_.find("%m")
+            for format_ in sure
+            if format_ and "%m" in format_ and format_ != COMPACT
+        )
+
+    def reading(self, found: tuple[Reading, ...]) -> tuple[Reading, bool]:
+        """Return the likelier reading of numbers, and whether it is sure."""
+        if len(found) == 1:
+            return found[0], True
+        by_sign = {one.decimal or ".": one for one in found}
+        if len(self.decimals) == 1:
+            return by_sign[next(iter(self.decimals))], True
+        return by_sign["," if self.semicolons or "," in self.decimals else "."], False
+
+    def format(self, found: tuple[str | None, ...]) -> tuple[str | None, bool]:
+        """Return the likelier format of dates, and whether it is sure."""
+        if len(found) == 1:
+            return found[0], True
+        if self.day_first == {False}:
+            return found[-1], True
+        return found[0], self.day_first == {True}
+
+
+def _sign(reading: Reading, column: Tally) -> str | None:
+    """Return the decimal sign that a reading shows, if it shows one."""
+    if reading.decimal == ",":
+        return "," if any("," in text or "." in text for text in column.texts) else None
+    return "." if any("." in text or "," in text for text in column.texts) else None
+
+
+# Whether a column holds one text, or two: yes and no, however they are written.
+
+SPELLINGS = 12  # of yes and no, at most
+RARE_PAIR = 0.2  # share of cells that a word beside yes and no may hold and be missing
+SENTINELS = frozenset({"9", "99", "999", "-9", "-99", "-999", "98", "88", "77"})
+
+
+def constant(look: Look, _: Context) -> Guess | None:
+    """Return the guess about a column that holds one text at most."""
+    if len(look.rest) > 1:
+        return None
+    if not len(look.rest):
+        return Guess(IGNORED, ("every cell is missing",))
+    text, cells = next(iter(look.rest))
+    if len(look.codes) == 1 and (look.codes == ("-",) or missing.weak(look.codes)):
+        pair = sorted([text, *look.codes])
+        doubt = f"is {named(look.tally, look.codes)} missing, or an answer?"
+        return Guess(ordinary("binary", values=pair), doubts=(doubt,), values=frozenset(pair))
+    empty = look.tally.empty
+    if empty and matching.is_sure(text) and matching.truth(text):
+        beside = (
+            f"{quote(text)} in {count(cells, 'cell')}, nothing in {empty:,}: does that mean no?"
+        )
+        if text[0].isdigit():  # columns of numbers have no empty text
+            return Guess(IGNORED, doubts=(beside,))
+        return Guess(
+            ordinary("binary", values=["", text]),
+            look.text_notes,
+            (beside,),
+            look.codes,
+            values=frozenset({text}),
+        )
+    return Guess(IGNORED, ("the same in every row",))
+
+
+def two_notes(look: Look, _: Context) -> Guess | None:
+    """Return the guess about two texts of several words in fewer than half of the cells."""
+    column = look.rest
+    several = len(column) == 2 and all(len(text.split()) > 1 for text in column.texts)
+    if not several or matching.is_pair(column.texts) or column.cells >= column.empty:
+        return None
+    return Guess(IGNORED, doubts=("two texts of several words, in few cells: notes?",))
+
+
+def two(look: Look, _: Context) -> Guess | None:
+    """Return the guess about two texts, each perhaps in several spellings."""
+    column = look.rest
+    own: tuple[str, ...] = ()
+    if len(column) > SPELLINGS:
+        return None
+    if len(column) > 2 and (said := _two_and_more(look)):
+        return said
+    if len(column) == 3 and not matching.are_truths(column.texts):
+        own = tuple(text for text in column.texts if text in SENTINELS)
+        column = column.without({*own})
+        if set(column.texts) not in ({"0", "1"}, {"1", "2"}):
+            return None
+    if not matching.are_truths(column.texts) and len(column) != 2:
+        return None
+    if len({text.casefold() for text in column.texts}) == 1:
+        return Guess(IGNORED, doubts=(alike(column) or "",))
+    values = _pair(column)
+    words = () if matching.is_pair(values) else missing.doubtful(column)
+    doubts = answers(column, words) or _lone_answer(values)
+    if own:
+        doubts += (f"{named(look.rest, own)}: missing?",)
+    return Guess(
+        ordinary("binary", values=values),
+        look.text_notes,
+        (*doubts, *look.text_doubts),
+        look.codes,
+        own,
+        frozenset(column.texts),
+    )
+
+
+def _two_and_more(look: Look) -> Guess | None:
+    """Return the guess about yes and no with one or two other words."""
+    column = look.rest
+    beside = matching.and_others(column.texts)
+    if not beside or len(beside) == len(column) or len(beside) > 2 or scales.scale(column):
+        return None
+    cells = sum(n for text, n in column if text in beside)
+    doubt = f"{named(column, beside)} beside yes and no: missing?"
+    rare = cells <= RARE_PAIR * column.cells or all(map(missing.is_doubtful, beside))
+    if len({text.casefold() for text in beside}) > 1 or not rare:
+        return category(look, f"{doubt} then type: binary")
+    values = _pair(column.without({*beside}))
+    return Guess(
+        ordinary("binary", values=values),
+        look.text_notes,
+        (doubt, *look.text_doubts),
+        look.codes,
+        beside,
+        frozenset(values),
+    )
+
+
+def _lone_answer(values: Sequence[str]) -> tuple[str, ...]:
+    """Return a word about yes or no beside a text that is not the other of the two."""
+    words = [text for text in values if len(text) > 1 and matching.is_sure(text)]
+    if matching.is_pair(values) or len(words) != 1 or words[0][0].isdigit():
+        return ()
+    other = next(text for text in values if text != words[0])
+    return (f"is {quote(other)} an answer beside {quote(words[0])}, or missing?",)
+
+
+def _pair(column: Tally) -> list[str]:
+    """Return the two values, false first if they are yes and no, each in its commonest spelling."""
+    if not matching.are_truths(column.texts):
+        return sorted(column.texts)
+    best: dict[bool, tuple[int, str]] = {}
+    for text, cells in column:
+        said = bool(matching.truth(text))
+        best[said] = max(best.get(said, (0, "")), (cells, text))
+    return [best[False][1], best[True][1]]
+
+
+# Whether a column holds numbers, how they are written, and which of them mean nothing.
+
+FITTING_TEXTS, FITTING_CELLS = 0.9, 0.8  # shares that leave the others to be codes
+MISFITS = 3  # such texts, at most
+NUMBER_WORDS = 20  # and of known words
+FEW = 12  # whole numbers that may be codes
+YEARS = range(1900, 2101)
+_DIGIT = re.compile(r"\d")
+_CODES = re.compile(
+    r"(?:^|[^a-z])(?:plz|zip|zipcode|postal|postcode|postleitzahl|cap|kod|icd|isco|nace|sic|fips)"
+    r"(?=[^a-z]|$)|(?:zip|post|area)_?code|(?<=[^a-z])code$",
+    re.IGNORECASE,
+)
+_KEYS = re.compile(r"(?:^|[^a-z])(?:id|uuid|guid)$", re.IGNORECASE)
+
+
+def numbers(look: Look, context: Context) -> Guess | None:
+    """Return the guess that a column holds numbers, None if it does not."""
+    column = look.rest
+    others: tuple[str, ...] = ()
+    doubts: tuple[str, ...] = ()
+    found = readings(column)
+    if not found:
+        others = misfits(column)
+        column = column.without({*others})
+        found = readings(column) if others else ()
+        if not found or len(column) < 2:
+            return None
+        doubts = (fitting(look.rest, others, "numbers"),)
+    reading, sure = context.reading(found)
+    series = read_numbers(pl.Series(column.texts), decimal=reading.decimal, unit=reading.unit)
+    if not series.is_finite().all() or series.has_nulls():
+        return None
+    kept = series.to_list()
+    if guess := _number_id(look, column, kept):
+        return guess
+    if not sure:
+        doubts += (_two_readings(column, reading),)
+    outside = sentinels.sentinels(column, kept)
+    own = others
+    if outside:
+        own += outside.texts
+        others_lie = f"the others lie in {outside.low:g} to {outside.high:g}"
+        doubts += (f"{named(column, outside.texts)}: {others_lie}",)
+        inner = [value for text, value in zip(column.texts, kept, strict=True)
+                 if text not in outside.texts]  # fmt: skip
+    else:
+        inner = kept
+    far = () if outside else _wild(column, kept)
+    doubts += far
+    if reading.decimal == "," and _may_be_lists(column):
+        doubts += (f"{quote(_longest(column))}: a decimal comma, or two values?",)
+    if reading.lacking:
+        doubts += (f"{count(reading.lacking, 'cell')} without {quote(reading.unit or '')}",)
+    if not reading.usual:
+        doubts += (f"is {quote(reading.unit or '')} a unit?",)
+    more_doubts, notes = _remarks(column, inner, reading)
+    return Guess(
+        ordinary("numeric", unit=reading.unit, scale="robust" if far else None),
+        notes=(*notes, *look.code_notes),
+        doubts=(*doubts, *more_doubts, *look.code_doubts),
+        codes=look.codes,
+        own_codes=own,
+        values=frozenset(column.texts) - {*own},
+        decimal=_needed(reading, column),
+    )
+
+
+def _needed(reading: Reading, column: Tally) -> str | None:
+    """Return the decimal sign that the numbers of a column need."""
+    if reading.either:
+        return EITHER
+    return reading.decimal or (POINT if any("." in text for text in column.texts) else None)
+
+
+def misfits(column: Tally) -> tuple[str, ...]:
+    """Return the few texts without digits that may be codes among texts with digits."""
+    bare = []
+    for text in column.texts:
+        if not _DIGIT.search(text):
+            bare.append(text)
+        if len(bare) > NUMBER_WORDS:
+            return ()
+    words = [text for text in bare if missing.is_doubtful(text)]
+    odd = {*bare}
+    cells = sum(n for text, n in column if text in odd) if odd else 0
+    few = len(bare) <= MISFITS and len(bare) <= (1 - FITTING_TEXTS) * len(column)
+    if few and cells <= (1 - FITTING_CELLS) * column.cells:
+        return tuple(bare)
+    return tuple(words) if words == bare else ()
+
+
+def fitting(column: Tally, others: Sequence[str], what: str) -> str:
+    """Return how many texts are numbers or dates, and what the others are."""
+    fits = f"{len(column) - len(others):,} of {len(column):,} different texts are {what}"
+    which = "the other is" if len(others) == 1 else "the others are"
+    return f"{fits}; {which} {named(column, others)}: missing?"
+
+
+def _number_id(look: Look, column: Tally, values: Sequence[float]) -> Guess | None:
+    whole = all(value == int(value) for value in values)
+    if found := identifiers.id_kind(column, numbers=True, whole=whole):
+        why, sure = found
+        said = "a different value in every row" if sure else why
+        return Guess(IGNORED, notes=(f"{said}: an id?",) if sure else (),
+                     doubts=() if sure else (f"{said}: an id?",))  # fmt: skip
+    if whole and len(column) > FEW and _KEYS.search(look.name):
+        return Guess(IGNORED, doubts=("named like an id: does it measure anything?",))
+    lengths = {len(text) for text in column.texts}
+    if whole and len(column) > 2 and len(lengths) <= 2 and _CODES.search(look.name):
+        doubt = "codes, by the column's name? then type: categorical, or role: ignore"
+        if len(column) > 50:
+            return Guess(IGNORED, doubts=(doubt,))
+        return Guess(ordinary("categorical"), doubts=(doubt,), codes=look.codes,
+                     values=frozenset(column.texts))  # fmt: skip
+    return None
+
+
+def _wild(column: Tally, values: Sequence[float]) -> tuple[str, ...]:
+    """Return what is to be said of numbers that would squeeze all others, if there are such."""
+    found = wild(np.repeat(np.array(values, dtype=np.float64), column.counts))
+    if found is None:
+        return ()
+    far = [text for text, value in zip(column.texts, values, strict=True)
+           if not found.low <= value <= found.high]  # fmt: skip
+    lie = f"the others lie in {found.low:g} to {found.high:g}"
+    return (f"{named(column, far)}: {lie}, hence scale: robust; a slip?",)
+
+
+def _two_readings(column: Tally, reading: Reading) -> str:
+    """Return how an ambiguous number was read, and how to read it otherwise."""
+    text = next(text for text in column.texts if "." in text or "," in text)
+    value = number_readings.number(text, reading)
+    other = "." if reading.decimal == "," else ","
+    as_other = "one and a bit" if reading.thousands else "thousands"
+    return f'{quote(text)} read as {value:.10g}; if it means {as_other} set decimal: "{other}"'
+
+
+def _remarks(
+    column: Tally, values: Sequence[float], reading: Reading
+) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return what is doubtful and what is worth knowing about numbers."""
+    different = sorted({*values})
+    whole = all(value == int(value) for value in different)
+    notes: tuple[str, ...] = ()
+    if reading.decimal == "," and any("," in text for text in column.texts):
+        example = next(text for text in column.texts if "," in text)
+        notes += (f"a decimal comma, as in {quote(example)}",)
+    elif reading.decimal is not None:
+        notes += (f"thousands as in {quote(_longest(column))}",)
+    if reading.unit == "%":
+        notes += ("in percent",)
+    if whole and len(different) > 2 and all(value in YEARS for value in different):
+        return (), (*notes, "a year")
+    run = different[0] in (0, 1) and different[-1] - different[0] == len(different) - 1
+    if whole and 2 < len(different) <= FEW and run and not reading.unit:
+        return (f"only {len(different)} values: codes or a scale? then type: categorical",), notes
+    if any(re.fullmatch(r"0\d+", text) for text in column.texts):
+        return ("some begin with 0: codes? then type: categorical",), notes
+    return (), notes
+
+
+def _may_be_lists(column: Tally) -> bool:
+    """Return whether what stands before and behind every comma is a cell of its own too."""
+    joined, there = [text for text in column.texts if "," in text], {*column.texts}
+    return bool(joined) and all(part in there for text in joined for part in text.split(","))
+
+
+def _longest(column: Tally) -> str:
+    return max(column.texts, key=len)
+
+
+NEARLY = 0.8  # share of texts that are numbers, so that the others are worth a word
+SEVERAL = 5  # texts that may be otherwise in a short column
+RARE = 0.5  # of its even share of the cells: so few hold a text that is no step of a scale
+STEPS = 4  # of a scale that leave one other text
+PARTS = range(3, 41)  # of a list that looks like exclusions
+CLOCK = re.compile(r"[0-2]?\d:[0-5]\d(?::[0-5]\d)?(?:\s*[AaPp]\.?[Mm]\.?)?")
+COMPACT_DATE = re.compile(
+    r"\d{8}|(?:0[1-9]|1[0-2])\.(?:19|20)\d\d|(?:19|20)\d\d\.(?:0[1-9]|1[0-2])"
+)
+FIRST_DAYS = re.compile(
+    r"0?1\D0?1\D(?:1900|1901|1970)(?:\D.*)?|(?:1900|1901|1970)\D0?1\D0?1(?:\D.*)?"
+)
+OFTEN = 5  # times as many cells as a usual date has, so that a date may be a code
+LAST_DAYS = re.compile(r"(?:9999|2999|2099|1900|1899|0000|0001|1111|31\D12\D9999|0?1\D0?1\D1900).*")
+
+
+def guess(look: Look, context: Context) -> Guess:
+    """Return what an ordinary column holds."""
+    for kind in _KINDS:
+        found = kind(look, context)
+        if found is not None:
+            return found
+    return _texts(look)
+
+
+def _dates(look: Look, context: Context) -> Guess | None:
+    column = look.rest
+    others: tuple[str, ...] = ()
+    found = date_formats.formats(column)
+    doubts: tuple[str, ...] = ()
+    if not found:
+        others = misfits(column) or _last_days(column)
+        column = column.without({*others})
+        found = date_formats.formats(column) if others else ()
+        if not found or len(column) < 2:
+            return None
+        doubts = (fitting(look.rest, others, "dates"),)
+    doubts += _first_days(column)
+    format_, sure = context.format(found)
+    if format_ in (date_formats.COMPACT, "%m.%Y", "%Y.%m") and not _says_date(look.name):
+        doubts += ("numbers that can be read as dates",)
+    if not sure:
+        doubts += (f"day or month first? nothing shows it: {found[0]} or {found[-1]}",)
+    if date_formats.has_short_year(format_):
+        doubts += ("years of two digits: 69 to 99 are read as 19.., the others as 20..",)
+    notes = (f"dates like {quote(column.texts[0])}",) if format_ else ()
+    return Guess(
+        ordinary("date", format=format_),
+        (*notes, *look.code_notes),
+        (*doubts, *look.code_doubts),
+        look.codes,
+        others,
+        frozenset(column.texts),
+    )
+
+
+def _last_days(column: Tally) -> tuple[str, ...]:
+    """Return dates that stand for "open" or "unknown", such as 9999-12-31."""
+    odd = tuple(text for text in column.texts if LAST_DAYS.fullmatch(text))
+    return odd if 0 < len(odd) <= 2 and len(odd) < len(column) else ()
+
+
+def _first_days(column: Tally) -> tuple[str, ...]:
+    """Return a word about the first day of a calendar, if it is far commoner than other dates."""
+    odd = [text for text in column.texts if FIRST_DAYS.fullmatch(text)]
+    usual = sorted(column.counts)[len(column) // 2]
+    counts = dict(column)
+    often = [text for text in odd if counts[text] >= max(SEVERAL, OFTEN * usual)]
+    return (f"is {named(column, often)} a date, or a code?",) if often else ()
+
+
+def _nearly_dates(look: Look, _: Context) -> Guess | None:
+    """Return the guess about dates, some of which have another format or are none."""
+    column = look.rest
+    if date_formats.two_orders(column):
+        return None
+    found = date_formats.nearly(column)
+    if found is None:
+        return None
+    shown = [f"{len(texts):,} like {quote(texts[0])}" for texts in found.by_format.values()]
+    formats = [date_formats.shown(format_) for format_ in found.by_format]
+    if len(formats) > 1:
+        said = f"dates in two formats, {' and '.join(shown)}: write all alike"
+        other = f"; {named(column, found.others)}: no such date" if found.others else ""
+        return Guess(IGNORED, doubts=(f"{said}, then {formats[0]} or {formats[1]}{other}",))
+    dates = f"{shown[0].split(' ')[0]} of {len(column):,} different texts are dates"
+    example = next(iter(found.by_format.values()))[0]
+    is_not = "is not: correct it" if len(found.others) == 1 else "are not: correct them"
+    others = named(column, found.others)
+    said = f"{dates} like {quote(example)}; {others} {is_not}, then {formats[0]}"
+    return Guess(IGNORED, doubts=(said,))
+
+
+def _says_date(name: str) -> bool:
+    return (
+        re.search(r"dat[eum]|fecha|tag|day|jour|día|dzie|giorno|birth|geb", name, re.IGNORECASE)
+        is not None
+    )
+
+
+def _compact_dates(look: Look, context: Context) -> Guess | None:
+    first = look.rest.texts[0]
+    return _dates(look, context) if COMPACT_DATE.fullmatch(first) else None
+
+
+def _ordered(look: Look, _: Context) -> Guess | None:
+    column = look.rest
+    own: tuple[str, ...] = ()
+    found = scales.scale(column)
+    if found is None:
+        own = missing.doubtful(column) if len(column) <= CATEGORIES else ()
+        own = own or _no_rung(column)
+        column = column.without({*own})
+        found = scales.scale(column) if own else None
+    if found is None or (found.doubt and len(column) == column.cells):
+        return None  # numbers that differ in every row are an id
+    doubts: tuple[str, ...] = (found.doubt,) if found.doubt else ()
+    if own:
+        doubts += (f"{named(look.rest, own)}: missing?",)
+    if said := missing.no_opinion(look.codes):
+        doubts += (f"{named(look.tally, said)}: missing, or a rung?",)
+    return Guess(
+        ordinary("ordered", values=list(found.values)),
+        (found.kind, *look.code_notes),
+        doubts,
+        look.codes,
+        own,
+        frozenset(found.values),
+    )
+
+
+def _no_rung(column: Tally) -> tuple[str, ...]:
+    """Return the one text that is no step of the scale that all others are on, if it is rare."""
+    found = scales.degree_levels(column.texts)
+    if len(found) < max(STEPS, len(column) - 1):
+        return ()
+    others = tuple(text for text in column.texts if text not in found)
+    cells = sum(n for text, n in column if text in others)
+    rare = cells * len(column) <= RARE * column.cells
+    return others if len(others) == 1 and rare else ()
+
+
+def _bounded(look: Look, _: Context) -> Guess | None:
+    """Return the guess about numbers some of which are bounds, such as <5."""
+    column = look.rest
+    bounds = [text for text in column.texts if scales.bound(text)]
+    if not bounds or len(bounds) > (1 - NEARLY) * len(column) + SEVERAL:
+        return None
+    left = column.without({*bounds})
+    if len(left) < 2 or not (readings(left) or readings(left.without({*misfits(left)}))):
+        return None
+    counts = dict(column)
+    cells = count(sum(counts[text] for text in bounds), "cell")
+    said = f"{cells} like {quote(bounds[0])} are bounds: replace them by a number"
+    if len(column) > CATEGORIES:
+        return Guess(IGNORED, doubts=(f"{said}, then type: numeric",))
+    return category(look, f"{said}, or list all values in order as type: ordered")
+
+
+def _list(look: Look, _: Context) -> Guess | None:
+    column = look.rest
+    if lists.hold_lists(column):
+        way = option("cf", look.name, pasted=True)
+        example = quote(column.texts[0])
+        said = f"lists such as {example}: if they say what it is not run with {way}"
+        return Guess(IGNORED, doubts=(said,))
+    found = lists.listing(column)
+    if found is None:
+        return None
+    cells = f"{count(found.joined, 'cell')} like {quote(found.example)}"
+    doubt = (
+        f"{cells} hold several of {len(found.parts)} values, separated by {quote(found.separator)}"
+    )
+    if len(found.parts) in PARTS:
+        doubt += f"; if they say what it is not run with {option('cf', look.name, pasted=True)}"
+    return category(look, doubt)
+
+
+def _id(look: Look, _: Context) -> Guess | None:
+    found = identifiers.id_kind(look.rest, numbers=False)
+    if found is None:
+        return None
+    why, sure = found
+    said = why if why in identifiers.SHAPES else f"{why}: an id?"
+    return Guess(IGNORED, (said,) if sure else (), () if sure else (said,))
+
+
+def _odd(look: Look, _: Context) -> Guess | None:
+    """Return the guess about texts that are almost of a kind, or say what a value is not."""
+    for doubt in (_negated, _two_orders, _almost_numbers):
+        if said := doubt(look.rest):
+            return category(look, said)
+    if all(map(CLOCK.fullmatch, look.rest.texts)):
+        return Guess(IGNORED, doubts=(f"times of day like {quote(look.rest.texts[0])}",))
+    return None
+
+
+_KINDS: tuple[Callable[[Look, Context], Guess | None], ...] = (
+    constant,
+    two_notes,
+    two,
+    _compact_dates,
+    numbers,
+    _dates,
+    _nearly_dates,
+    _ordered,
+    _bounded,
+    _list,
+    _odd,
+    _id,
+)
+
+
+def _texts(look: Look) -> Guess:
+    """Return what a column of other texts is: categories, names or notes."""
+    if lists.is_name_of_exclusions(look.name):
+        way = option("cf", look.name, pasted=True)
+        said = f"looks complementary by its name: if so run with {way}"
+        return category(look, said)
+    padded = is_zero_padded(look.rest.texts)
+    if not padded and (order := steps(look.rest)):
+        return category(look, order)
+    return category(look, None, "codes with leading zeros" if padded else "")
+
+
+def _negated(column: Tally) -> str | None:
+    cell = lists.negated(column)
+    way = option("cf", column.name, pasted=True)
+    return cell and f"looks complementary: cells like {quote(cell)}; run with {way}"
+
+
+def _two_orders(column: Tally) -> str | None:
+    rows = date_formats.two_orders(column)
+    if rows is None:
+        return None
+    texts = dict(zip(column.rows, column.texts, strict=True))
+    return f"dates in two orders ({', '.join(f'row {row}: {texts[row]}' for row in rows)})"
+
+
+def _almost_numbers(column: Tally) -> str | None:
+    """Return a word about texts that keep a column from being one of numbers."""
+    if is_zero_padded(column.texts):
+        return None
+    odd: list[str] = []
+    for text in column.texts:
+        if not is_number(text):
+            odd.append(text)
+        if len(odd) > (1 - NEARLY) * len(column) + SEVERAL:
+            return None
+    if odd and len(odd) <= (1 - NEARLY) * len(column):
+        fits = f"{len(column) - len(odd):,} of {len(column):,} different texts are numbers"
+        return f"{fits}, and {named(column, odd)} are not"
+    if not odd:
+        return f"numbers that are written in several ways, such as {quote(column.texts[0])}"
+    return None

@@ -1,0 +1,314 @@
+"""Drafts a schema from a table: what its cells show, with the evidence and doubts as comments."""
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import polars as pl
+
+from cfl_cli.commands.init import cfs as cf_guess
+from cfl_cli.commands.init import columns as column_guess
+from cfl_cli.commands.init.columns import (
+    EITHER,
+    IDENTIFIER,
+    IGNORED,
+    POINT,
+    UNUSED,
+    Context,
+    Guess,
+    Look,
+    ordinary,
+)
+from cfl_cli.core.messages import did_you_mean, option, options, printable, quote
+from cfl_cli.errors import SchemaError, UsageError
+from cfl_cli.schema.model import Schema, TextFile, flow, key, scalar
+from cfl_cli.tables import frames
+from cfl_cli.tables.frames import has_text, type_name
+from cfl_cli.texts import identifiers
+from cfl_cli.texts.matching import as_text
+from cfl_cli.texts.tally import tally
+
+HEADER = """\
+# A draft: read every line. The comments say what to check; delete them as you go.
+#   role: ordinary       the cells say what the value is (OF)
+#   role: complementary  the cells say what the value is not (CF)
+#   role: ignore         an id, a note, the label of a later model: left out of the estimate
+"""
+NAMING = (
+    "#   role: identifier     names a person or a thing: left out, and no message shows its cells\n"
+)
+MARKED = "#   # ?                  a guess that may be wrong: search for these first\n"
+EMPTY, FEWEST = 0.8, 10  # share of a column's cells, and cells, that are worth a word if empty
+# No blank behind the first sign: without it, the entry stands where those above it do.
+BLURRED = (
+    "#blurred: privacy  # ? private, by its name: if it was blurred on purpose, remove the first # "
+    "of this line: then it is inferred only where a run names it"
+)
+NAMES = {"\t": "tab"}  # signs that are hard to read
+LISTS = (pl.List, pl.Array)
+PLAIN: Mapping[str, Mapping[str, Any]] = {
+    "ordinary": {"role": "ordinary", "type": "numeric"},
+    "complementary": {"role": "complementary"},
+}
+
+
+def draft_schema(
+    frame: pl.DataFrame,
+    *,
+    cfs: Sequence[str],
+    ignored: Sequence[str],
+    file: TextFile | None = None,
+    file_notes: Sequence[str] = (),
+) -> str:
+    """Return the text of a schema for the table.
+
+    `file` is how a text file is written, None if the table comes from another kind of file;
+    `file_notes` say how that was found, a doubtful one beginning with `?`.
+    """
+    _check_columns(frame, cfs, ignored)
+    frame, repeated = _without_headers(frame)
+    if repeated and file is None:
+        file_notes = (*file_notes, f"? row {repeated[0]:,} repeats the header: delete it")
+    guesses = _guesses(frame, cfs, ignored, semicolons=file is not None and file.delimiter == ";")
+    text = _text(guesses, cfs, file, file_notes)
+    if not _can_be_read(text, guesses):
+        guesses = {name: _accepted(name, guess) for name, guess in guesses.items()}
+        text = _text(guesses, cfs, file, file_notes)
+    return text
+
+
+def _text(
+    guesses: Mapping[str, Guess],
+    cfs: Sequence[str],
+    file: TextFile | None,
+    file_notes: Sequence[str],
+) -> str:
+    """Return the text of a schema with these entries."""
+    decimal = _decimal(guesses.values()) if file is not None else None
+    if decimal and file is not None:
+        file = file.model_copy(update={"decimal": decimal})
+    shared = _shared(guesses.values())
+    lines = [f"# {printable(note)}" for note in file_notes]
+    if file is not None and (signs := file.model_dump(exclude_none=True)):
+        lines.append(f"file: {flow({name: NAMES.get(sign, sign) for name, sign in signs.items()})}")
+    lines += [f"missing: {flow(['', *shared])}  # cells that hold nothing", "columns:"]
+    for name, guess in guesses.items():
+        comment = f"  # {printable(guess.comment)}" if guess.comment else ""
+        entry = _entry(guess, shared, decimal)
+        if guess.private:
+            lines += [f"  {key(name)}:{comment}"]
+            lines += [f"    {scalar(one)}: {flow(said)}" for one, said in entry.items()]
+            lines.append(f"    {BLURRED}")
+        else:
+            lines.append(f"  {key(name)}: {flow(entry)}{comment}")
+    if not cfs:
+        lines.append(
+            f"# No CF yet: run again with {option('cf', 'COLUMN')}, or change a role above."
+        )
+    text = "\n".join(["version: 1", *lines]) + "\n"
+    naming = any(guess.entry == IDENTIFIER for guess in guesses.values())
+    return HEADER + (NAMING if naming else "") + (MARKED if "# ?" in text else "") + text
+
+
+def _can_be_read(text: str, guesses: Mapping[str, Guess]) -> bool:
+    """Return whether the schema takes the draft, once it has an OF and a CF."""
+    roles = {guess.entry["role"] for guess in guesses.values()}
+    lacking = [(role, entry) for role, entry in PLAIN.items() if role not in roles]
+    longest = max(map(len, guesses), default=0)
+    more = [f"  {role}{'_' * longest}: {flow(entry)}\n" for role, entry in lacking]
+    try:
+        Schema.parse(text + "".join(more))
+    except SchemaError:
+        return False
+    return True
+
+
+def _accepted(name: str, guess: Guess) -> Guess:
+    """Return a guess that the schema takes: itself or, if it is refused, one with less in it."""
+    if _can_be_read(_text({name: guess}, ["a CF"], None, ()), {name: guess}):
+        return guess
+    role = guess.entry["role"]
+    entry = PLAIN[role] if role == "complementary" else IGNORED
+    return Guess(entry, guess.notes, (*guess.doubts, "write this entry yourself"))
+
+
+def _without_headers(frame: pl.DataFrame) -> tuple[pl.DataFrame, list[int]]:
+    """Return the table without rows that repeat its names, and these rows, counted from 1."""
+    if not frame.width or any(kind != pl.String for kind in frame.dtypes):
+        return frame, []
+    first = (frame.to_series(0) == frame.columns[0]).fill_null(value=False)
+    if not first.any():
+        return frame, []
+    same = pl.all_horizontal(pl.col(name).eq_missing(name) for name in frame.columns)
+    repeats = frame.select(same.alias("it")).to_series()
+    return frame.filter(~repeats), [row + 1 for row in repeats.arg_true().to_list()]
+
+
+def _guesses(
+    frame: pl.DataFrame, cfs: Sequence[str], ignored: Sequence[str], *, semicolons: bool
+) -> dict[str, Guess]:
+    """Return what each column is, in order."""
+    looks = {
+        column.name: Look.at(tally(as_text(_without_nan(column))))
+        for column in frame.get_columns()
+        if column.name not in ignored and has_text(column.dtype)
+    }
+    others = tuple(look.rest for name, look in looks.items() if name not in cfs)
+    context = Context(others, semicolons)
+    found = {}
+    for column in frame.get_columns():
+        name = column.name
+        if name in ignored:
+            found[name] = Guess(IGNORED)
+        elif not name and name not in cfs:
+            found[name] = _index(column)
+        elif isinstance(column.dtype, LISTS) and name in cfs:
+            found[name] = cf_guess.of_lists(column)
+        elif name not in looks:
+            found[name] = _untyped(column)
+        elif name in cfs:
+            found[name] = cf_guess.guess(looks[name])
+        elif column.dtype.is_temporal() and column.dtype != pl.Time and len(looks[name].rest) > 1:
+            found[name] = Guess(ordinary("date"))
+        else:
+            found[name] = column_guess.guess(looks[name], context)
+        if name in looks:
+            found[name] = _private(found[name], looks[name], is_cf=name in cfs)
+            found[name] = _mostly_empty(found[name], looks[name])
+    return found
+
+
+def _private(guess: Guess, look: Look, *, is_cf: bool) -> Guess:
+    """Return the guess, or another one about a column that is private by its name."""
+    if is_cf:
+        if not identifiers.says_private(look.name):
+            return guess
+        return replace(guess, private=True)
+    different = len(look.rest) / max(look.rest.cells, 1)
+    broken = guess.entry.get("type") == "numeric" and any("." in one for one in look.rest.texts)
+    if len(look.rest) > 1 and not broken and guess.entry.get("type") != "date":
+        if identifiers.says_identifier(look.name, different=different):
+            return Guess(IDENTIFIER, ("names somebody, by its name",))
+        if guess.entry == IGNORED and (kind := identifiers.shape(look.rest)) is not None:
+            return Guess(IDENTIFIER, (kind,))
+    return guess
+
+
+def _mostly_empty(guess: Guess, look: Look) -> Guess:
+    """Return the guess, with a word about a column most cells of which say nothing."""
+    empty, cells = look.rest.empty, look.rest.empty + look.rest.cells
+    used = guess.entry["role"] not in UNUSED and "" not in guess.entry.get("values", ())
+    if not used or empty < EMPTY * cells or empty < FEWEST:
+        return guess
+    said = f"{empty / cells:.0%} of the cells are empty: of use?"
+    return replace(guess, doubts=(*guess.doubts, said))
+
+
+def _index(column: pl.Series) -> Guess:
+    """Return what is said of a column without a name, which programs write as an index."""
+    if column.is_unique().all():
+        return Guess(IGNORED, ("a column without a name, different in every row: an index",))
+    doubt = "a column without a name whose cells repeat: an index, or name it in the file"
+    return Guess(IGNORED, doubts=(doubt,))
+
+
+def _without_nan(column: pl.Series) -> pl.Series:
+    return column.fill_nan(None) if column.dtype.is_float() else column
+
+
+def _untyped(column: pl.Series) -> Guess:
+    """Return what is said of a column that is neither text nor numbers."""
+    if isinstance(column.dtype, LISTS) and _can_be_cf(column.dtype):
+        doubt = f"lists: if they say what it is not run with {option('cf', column.name)}"
+        return Guess(IGNORED, doubts=(doubt,))
+    return Guess(IGNORED, (f"holds {type_name(column.dtype)}, which cfl does not compare",))
+
+
+def _check_columns(frame: pl.DataFrame, cfs: Sequence[str], ignored: Sequence[str]) -> None:
+    problems = [
+        f"{option(role)}: {_unknown(role, name, frame.columns)}"
+        for role, names in (("cf", cfs), ("ignore", ignored))
+        for name in names
+        if name not in frame.columns
+    ]
+    problems += [
+        f"{option('cf')}: column {quote(name)} holds {type_name(frame[name].dtype)}, not text or "
+        "numbers"
+        for name in cfs
+        if name in frame.columns and not _can_be_cf(frame[name].dtype)
+    ]
+    problems += [
+        f"{option('cf')} and {option('ignore')}: both name {quote(name)}"
+        for name in cfs
+        if name in ignored
+    ]
+    if problems:
+        raise UsageError(*problems)
+
+
+def _can_be_cf(kind: pl.DataType) -> bool:
+    inner = kind.inner if isinstance(kind, LISTS) else kind
+    return isinstance(inner, pl.DataType) and has_text(inner)
+
+
+def _unknown(role: str, name: str, columns: Sequence[str]) -> str:
+    parts = [part.strip() for part in name.split(",")]
+    if len(parts) > 1 and all(part in columns for part in parts):
+        return f"name each column by itself: {options(role, parts)}"
+    return f"no column {quote(name)} in the table{did_you_mean(name, columns)}"
+
+
+def _decimal(guesses: Collection[Guess]) -> str | None:
+    """Return the decimal sign that the file's numbers need, None if none does."""
+    signs = [guess.decimal for guess in guesses]
+    if signs.count(",") >= max(1, signs.count(".") + signs.count(POINT)):
+        return ","
+    return "." if {".", EITHER} & {*signs} else None
+
+
+def _shared(guesses: Collection[Guess]) -> list[str]:
+    """Return the missing codes of several columns that are a value in none."""
+    counts: dict[str, int] = {}
+    for guess in guesses:
+        for code in guess.codes:
+            counts[code] = counts.get(code, 0) + 1
+    values = {value for guess in guesses for value in guess.values}
+    return [code for code, columns in counts.items() if columns > 1 and code not in values]
+
+
+def _entry(guess: Guess, shared: Sequence[str], decimal: str | None) -> Mapping[str, Any]:
+    """Return a column's entry with what it has beside the rest of the table."""
+    entry = dict(guess.entry)
+    needed = {POINT: ".", EITHER: decimal or "."}.get(guess.decimal or "", guess.decimal)
+    if needed and needed != (decimal or (guess.decimal == POINT and ".")):
+        entry["decimal"] = needed
+    if guess.entry["role"] not in UNUSED:
+        codes = [code for code in guess.codes if code not in shared]
+        if own := [*codes, *guess.own_codes]:
+            entry["missing"] = own
+    return entry
+
+
+# A first schema for a data frame: its text, with comments that say what to check.
+
+
+def draft(
+    frame: Any,
+    *,
+    cf: str | Sequence[str] = (),
+    ignore: str | Sequence[str] = (),
+    name: str = "table",
+) -> str:
+    """Return the text of a schema for `frame`, a polars, pandas or pyarrow table.
+
+    `cf` names columns that say what a value is not, `ignore` those to leave out; all others become
+    ordinary columns, whose types are guessed. What is doubtful is marked `# ?`. Write the text to a
+    file, read and change it, then load it. `name` is what errors call the table.
+    """
+    return draft_schema(
+        frames.as_polars(frame, name=name), cfs=_columns(cf), ignored=_columns(ignore)
+    )
+
+
+def _columns(named: str | Sequence[str]) -> list[str]:
+    return [named] if isinstance(named, str) else [*named]

@@ -1,0 +1,410 @@
+"""What `cfl report` shows: the report of a table or of a model, its rows, or a history."""
+
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from io import BytesIO
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from cfl_cli.cli.outputs import side_file
+from cfl_cli.cli.pages.page import Page
+from cfl_cli.core.messages import printable, quote
+from cfl_cli.errors import CflError, DataError, UsageError
+from cfl_cli.models import Content, is_model, read_report_text
+from cfl_cli.tables import formats
+from cfl_cli.tables import table as tables
+from cfl_cli.tables.codec import ReadOptions, WriteOptions, codec_of, write
+from cfl_cli.tables.unchanged import Compared, compared
+from cfl_cli.trust.report import Report, Sources
+
+if TYPE_CHECKING:
+    import polars as pl
+
+DIGITS = 12  # of a checksum in a message
+
+
+def named(source: str | None, history: str | None, which: set[str], *, html: bool) -> str:
+    """Return what to show first, the table or the history; `which` are the options given.
+
+    Raise where they do not go together.
+    """
+    name = source if history is None else history
+    both = None not in (source, history)
+    if name is None or (both and not html):
+        raise UsageError(
+            "name a table, a report or a model, or a history with --history"
+            + ("; with --format html, one page shows both" if both else "")
+        )
+    if html and "rows" in which:
+        raise UsageError("--format html shows no rows of the table: leave it or --rows out")
+    if html and "verify" in which:
+        raise UsageError("--verify prints lines of text: leave it or --format html out")
+    if (history is not None) + len(which & {"rows", "verify"}) > 1:
+        raise UsageError("--history, --rows and --verify show different things: give one")
+    for option, needed in (("schema", "verify"), ("diagnostics", "rows")):
+        if option in which and needed not in which:
+            raise UsageError(f"--{option} goes with --{needed}: add it, or leave --{option} out")
+    return name
+
+
+def page_of(name: str, *, is_history: bool, to_file: bool) -> Page[Any]:
+    """Return the page of what has this name; a file can hold every sign, a terminal may not."""
+    if is_history:
+        from cfl_cli.cli.pages import history as show  # noqa: PLC0415 — one of the two is needed
+        from cfl_cli.trust import history  # noqa: PLC0415 — loads slowly
+
+        encoding = "utf-8" if to_file else sys.stdout.encoding
+        return show.page(history.read(tables.local(name)), encoding=encoding)
+    from cfl_cli.cli.pages.report import page  # noqa: PLC0415 — loads slowly
+
+    return page(report_of(name))
+
+
+def html_of(name: str | None, history: str | None) -> str:
+    """Return the page for browsers of a report, a history, or both."""
+    from cfl_cli.cli.pages.web.report import history_page  # noqa: PLC0415 — loads slowly
+    from cfl_cli.cli.pages.web.report import page as page_report  # noqa: PLC0415 — loads slowly
+    from cfl_cli.trust import history as histories  # noqa: PLC0415 — loads slowly
+
+    course = None if history is None else histories.read(tables.local(history))
+    if name is None:
+        return history_page(course or histories.History(()))
+    report = report_of(name)
+    if course is None or not course.lines:
+        return page_report(report)
+    batches = course.of_model(_model_of(name, report))
+    if not batches:
+        raise DataError(
+            f"{history}: no batch of the model that answered {name}: name the history that "
+            "`cfl apply --history` wrote then, or leave it out"
+        )
+    return page_report(report, batches=batches)
+
+
+def _model_of(name: str, report: Report) -> str:
+    """Return the SHA-256 of the model that answered a batch, or of one that is a file itself."""
+    if report.batch:
+        return report.batch.model
+    if name != tables.STANDARD and is_model(tables.local(name)):
+        return Content.read(tables.local(name)).checksum or ""
+    raise UsageError(
+        f"{name}: no model has answered it, so no history belongs to it: name what `cfl apply` "
+        "wrote, or the model"
+    )
+
+
+def rows_page(name: str, diagnostics: str | None) -> Page[Any]:
+    """Return the page of the rows that a report counts, from the file of its diagnostics."""
+    from cfl_cli.cli.pages.report import rows_page as rows_page_report  # noqa: PLC0415 — loads slowly
+
+    return rows_page_report(*diagnosed(name, diagnostics))
+
+
+def diagnosed(name: str, diagnostics: str | None) -> "tuple[Report, pl.DataFrame]":
+    """Return a run's report and what its diagnostics list, from their file if it is named."""
+    from cfl_cli.run.diagnostics import read  # noqa: PLC0415 — loads slowly
+
+    report = report_of(name)
+    sources = report.sources or Sources()
+    place = side_file(diagnostics or str(_beside(name, sources, is_batch=report.batch is not None)))
+    table = tables.read(place, checksum=True)
+    if sources.diagnostics_sha256 not in (None, table.sha256):
+        raise DataError(
+            f"{place.name}: not the diagnostics of the run that wrote {name} (SHA-256 "
+            f"{(table.sha256 or '')[:DIGITS]}…, recorded {sources.diagnostics_sha256[:DIGITS]}…): "
+            "name the right file with --diagnostics, or impute again"
+        )
+    listed = read(table.frame, name=place.name)
+    cfs = [column.name for column in report.columns]
+    if not (listed["cf"].is_in(cfs).all() and (listed["row"] <= report.rows).all()):
+        raise DataError(
+            f"{place.name}: not the diagnostics of the run that wrote {name}, as it lists other "
+            "CFs or more rows: name the right file with --diagnostics, or impute again"
+        )
+    return report, listed
+
+
+def side_files(name: str) -> list[Path]:
+    """Return the files beside a result that are read with it, whether or not they are there."""
+    if name == tables.STANDARD:
+        return []
+    path = tables.local(name)
+    beside = path.with_name(f"{path.name}.report.json")
+    with suppress(CflError, OSError, ValueError):  # a name that no file has
+        sources = report_of(name).sources
+        if sources and sources.diagnostics:
+            return [beside, path.with_name(Path(sources.diagnostics).name)]
+    return [beside]
+
+
+def _beside(name: str, sources: Sources, *, is_batch: bool) -> Path:
+    """Return where the diagnostics of a run should be: beside its table or report."""
+    if sources.diagnostics is None and is_batch:
+        raise DataError(
+            f"{name}: `cfl apply` lists no cells to look at; in Python, `result.suspects` does"
+        )
+    if sources.diagnostics is None:
+        raise DataError(
+            f"{name}: its run wrote no diagnostics: impute again with --diagnostics FILE"
+        )
+    if name == tables.STANDARD:
+        raise UsageError("name the file with --diagnostics if the report is standard input")
+    file = sources.diagnostics
+    if file in ("", ".", "..") or "\0" in file or Path(file).name != file:
+        raise DataError(
+            f"{name}: not a report of cfl (sources.diagnostics: {quote(file)} is not the name of a "
+            "file without folders): name the file with --diagnostics"
+        )
+    return tables.local(name).with_name(file)
+
+
+def report_of(name: str) -> Report:
+    """Return the report of a table, of a model, or in a file of its own."""
+    return Report.from_json(_text(name), name=name)
+
+
+def _text(name: str) -> str | bytes:
+    """Return the report's JSON."""
+    if name != tables.STANDARD and is_model(tables.local(name)):
+        return read_report_text(tables.local(name))
+    if name != tables.STANDARD and formats.is_schema(tables.local(name)):
+        raise DataError(
+            f"{name}: this is a schema, not a report: pass the OUT of `cfl impute`, or its report"
+        )
+    return tables.read_report(name)
+
+
+# What `cfl report` says of a result that was changed or damaged, or belongs to other files.
+#
+# A report that is shown with its table is compared with it first: with --verify in any case, without
+# as far as that is quick.
+
+SHOWN = 3  # columns that a message names
+ENDING = ".report.json"  # of a report beside its table
+WAY_OUT = "get both from a copy, or impute again"
+
+
+@dataclass(frozen=True)
+class Verified:
+    """Whether a file is the one that a result came from."""
+
+    holds: bool
+    line: str
+
+
+def verify(name: str, data: str | None, schema: str | None) -> Iterator[Verified]:
+    """Yield whether a result is as it was written, and that of a table and a schema if named."""
+    report = report_of(name)
+    sources = report.sources or Sources()
+    place = table_of(name, report)
+    if data is not None:
+        table = _verified(name, data, "table", sources.table, sources.table_sha256)
+        yield table
+        if schema is not None:
+            yield _verified(name, schema, "schema", sources.schema, sources.schema_sha256)
+        if table.holds and data != tables.STANDARD and place and place.name == name:
+            yield _unaltered(name, data, schema, report)
+    elif schema is not None:
+        yield _verified(name, schema, "schema", sources.schema, sources.schema_sha256)
+    if place is not None:
+        yield from _as_written(place, report)
+    elif data is None:
+        yield Verified(
+            holds=False, line=f"{name}: no table to compare: name the table, not its report"
+        )
+
+
+def check_pair(name: str) -> None:
+    """Raise if a table is not the one that its report belongs to, as far as that is seen soon."""
+    if name == tables.STANDARD or (place := _place(name)) is None:
+        return
+    report = report_of(name)
+    if place.path is not None and not place.path.exists():
+        raise DataError(
+            f"{name}: is not there, only its report is: to see that alone, name it "
+            f"({tables.report_path(place.path).name})"
+        )
+    found = _compared(place, report, thorough=False)
+    if found is not None and not found.holds:
+        raise DataError(f"{name}: {_changed(found)}")
+
+
+def _as_written(place: tables.Place, report: Report) -> Iterator[Verified]:
+    """Yield whether the new columns, and all columns, of a table are as they were written."""
+    name = place.name
+    try:
+        if report.answers_sha256 is not None:
+            holds = _answers_sha256(place, report) == report.answers_sha256
+            said = "are as they were written" if holds else "have changed since they were written"
+            yield Verified(holds, f"{name}: its new columns {said}")
+        found = _compared(place, report, thorough=True)
+    except DataError as error:  # it cannot be read
+        yield from (Verified(holds=False, line=line) for line in error.problems)
+        return
+    if found is None:
+        line = f"{name}: what its columns held is not recorded (an older cfl wrote it)"
+        yield Verified(holds=report.answers_sha256 is not None, line=line)
+    elif found.holds:
+        more = f" ({found.what})" if found.what else ""
+        yield Verified(holds=True, line=f"{name}: all columns are as they were written{more}")
+    else:
+        yield Verified(holds=False, line=f"{name}: {_changed(found)}")
+
+
+def _changed(found: Compared) -> str:
+    return (
+        f"not the table that its report belongs to: {found.what}: it was changed or damaged since "
+        f"it was written, or the report is that of another run: {WAY_OUT}"
+    )
+
+
+def _compared(place: tables.Place, report: Report, *, thorough: bool) -> Compared | None:
+    """Return whether a table is as its report says; None: it does not say."""
+    if report.content is None:
+        return None
+    size = tables.bytes_of(place)
+    return compared(place, report.content, size=size, thorough=thorough)
+
+
+def table_of(name: str, report: Report) -> tables.Place | None:
+    """Return the table that is meant, also by the name of a report beside it; None: unknown."""
+    if name == tables.STANDARD or is_model(tables.local(name)):
+        return None
+    if (place := _place(name)) is not None:
+        return place
+    path = tables.local(name)
+    known = [report.content.file] if report.content and report.content.file else []
+    for other in (*known, path.name.removesuffix(ENDING)):
+        beside = path.with_name(other) if other and Path(other).name == other else path
+        if beside != path and beside.exists() and (place := _place(str(beside))) is not None:
+            return place
+    return None
+
+
+def _place(name: str) -> tables.Place | None:
+    """Return the result itself; None: this is its report, or a model."""
+    with suppress(UsageError):  # no table by its name
+        return tables.Place.to_read(name)
+    return None
+
+
+def _unaltered(name: str, data: str, schema: str | None, report: Report) -> Verified:
+    """Return whether all columns of a table are in its result as `impute` writes them."""
+    from cfl_cli.tables import frames  # noqa: PLC0415 — loads slowly
+
+    place = tables.Place.to_read(name)
+    file, kind = BytesIO(), place.format.kind
+    try:
+        table = _table(data, schema, report)
+        tables.check_holds(table, place)
+    except CflError:
+        way = ": is the schema right?" if schema else ", which its schema may say: add --schema"
+        line = f"{name}: its other columns are not compared: {data} is written in another way{way}"
+        return Verified(holds=True, line=line)
+    write(table.frame, file, WriteOptions(kind, name), source=table)
+    again = codec_of(kind).read(file.getvalue(), ReadOptions(kind, data))
+    expected = frames.as_polars(again.frame, name=data)
+    found = frames.as_polars(tables.read(place).frame, name=name)
+    others = [
+        one.name
+        for one in expected.iter_columns()
+        if one.name not in found.columns or not found[one.name].equals(one)
+    ]
+    if not others:
+        return Verified(holds=True, line=f"{name}: its other columns are those of {data}")
+    listed = ", ".join(map(quote, others[:SHOWN])) + (" …" if len(others) > SHOWN else "")
+    noun = "column" if len(others) == 1 else "columns"
+    return Verified(holds=False, line=f"{name}: not as in {data}: {noun} {listed}")
+
+
+def _table(data: str, schema: str | None, report: Report) -> tables.Table:
+    """Return a table, read as it was when the result was made, as far as that is known."""
+    from cfl_cli.cli import inputs  # noqa: PLC0415 — loads slowly
+    from cfl_cli.schema.model import Schema  # noqa: PLC0415 — loads slowly
+
+    reading = (report.sources or Sources()).reading
+    how = {option: value for option, value in reading.items() if isinstance(value, str)}
+    place = tables.Place.to_read(data, how.get("input_format"))
+    if place.format.kind.is_only_read:
+        place = replace(place, sheet=place.sheet or how.get("sheet"))
+    signs = inputs.signs_of(how, place, Schema.load(tables.local(schema)).file if schema else None)
+    columns = () if {*how} & {*signs} else tuple(column.name for column in report.columns)
+    aside = inputs.sets_aside(how)
+    return tables.read(place, set_aside=aside, checksum=False, columns=columns, **signs)
+
+
+def _answers_sha256(place: tables.Place, report: Report) -> str | None:
+    """Return the checksum of what a table's new columns hold; None: it lacks some."""
+    import polars as pl  # noqa: PLC0415 — loads slowly
+
+    from cfl_cli.tables import frames  # noqa: PLC0415 — loads slowly
+    from cfl_cli.tables.checksums import ColumnsChecksum  # noqa: PLC0415 — loads slowly
+
+    made = ColumnsChecksum()
+    with tables.reading(place) as blocks:
+        new = new_columns(frames.names(blocks.empty.frame), report)
+        if new is None:
+            return None
+        for block in blocks:
+            cells = frames.as_polars(block.frame, new, name=place.name)
+            made.add(
+                cells[one].cast(pl.String if is_text else pl.Float64, strict=False)
+                for one, is_text in new.items()
+            )
+    return made.hexdigest()
+
+
+def new_columns(names: Sequence[str], report: Report) -> dict[str, bool] | None:
+    """Return which of a table's columns are new, in order, and if they hold text; None: not all.
+
+    A report knows how many values a CF has, not which: their columns are the last that begin like
+    the CF's. A longer name goes first, for that of another CF may begin it.
+    """
+    from cfl_cli.encode.encode import new_names  # noqa: PLC0415 — loads slowly
+
+    mode = report.settings.get("mode")
+    cfs = [column.name for column in report.columns]
+    hard = {cf: new_names(cf, (), "hard") if mode != "soft" else [] for cf in cfs}
+    taken = {name for ones in hard.values() for name in ones}
+    if not taken <= {*names}:
+        return None
+    soft: dict[str, list[str]] = {}
+    for column in sorted(report.columns, key=lambda one: -len(one.name)):
+        (begin,) = new_names(column.name, [""], "soft")
+        found = [name for name in names if name.startswith(begin) and name not in taken]
+        size = column.domain_size if mode != "hard" else 0
+        if not 0 <= size <= len(found):
+            return None
+        soft[column.name] = found[len(found) - size :]
+        taken |= {*soft[column.name]}
+    texts = {hard[cf][0] for cf in cfs if hard[cf]}
+    return {name: name in texts for cf in cfs for name in (*hard[cf], *soft[cf])}
+
+
+def _verified(
+    name: str, file: str, what: str, recorded: str | None, checksum: str | None
+) -> Verified:
+    if checksum is None:
+        line = f"{name}: its {what} is not recorded (an older cfl wrote it, or it had no file)"
+        return Verified(holds=False, line=line)
+    found = tables.sha256_of(_path(file))
+    if found == checksum:
+        short = found[:DIGITS]
+        line = f"{file}: is the {what} that {name} was made from (SHA-256 {short}…)"
+        return Verified(holds=True, line=line)
+    was = f"{printable(recorded)}, " if recorded not in (None, tables.STANDARD) else ""
+    line = (
+        f"{file}: is not the {what} that {name} was made from ({was}SHA-256 "
+        f"{checksum[:DIGITS]}…; this one has {found[:DIGITS]}…)"
+    )
+    return Verified(holds=False, line=line)
+
+
+def _path(file: str) -> Path | None:
+    """Return the file that is meant, also by the name of a sheet; None is standard input."""
+    try:
+        return tables.Place.to_read(file).path
+    except UsageError:  # no table by its name
+        return tables.local(file)

@@ -1,0 +1,89 @@
+"""`cfl risk`: what an attacker would learn from blurred data."""
+
+from cfl_cli.cli.options import (
+    READING,
+    REPORT_FORMAT,
+    Data,
+    SchemaFile,
+    TextOut,
+    Values,
+    described,
+    takes,
+    variant,
+)
+from cfl_cli.core.settings import SETTINGS, Bounds, Whole
+
+EXAMPLES = {
+    "risk": "cfl risk people.csv --schema schema.yml",
+}
+
+
+TRIED = (
+    variant(
+        SETTINGS["method"],
+        "What an attacker would use, whatever the schema says; see `cfl impute`.",
+        default="auto",
+    ),
+    described(
+        "rows",
+        Whole(Bounds(least=0)),
+        "On how many rows OFs are left out and other ways of blurring are tried; 0: on none.",
+        panel="judging",
+        default_text="10,000, or fewer if there are many OFs",
+        variable=False,
+    ),
+)
+
+
+@takes("risk", tried=TRIED, how=READING, shown=(REPORT_FORMAT,))
+def risk(
+    data: Data,
+    schema: SchemaFile,
+    *,
+    out: TextOut = "-",
+    given: Values,
+    tried: Values,
+    how: Values,
+    shown: Values,
+) -> None:
+    """Estimate what an attacker would learn from blurred data, before you publish it.
+
+    A complementary feature (CF) is a column whose cells say what a value is not; ordinary features
+    (OFs) say what it is. For each CF: the share of rows whose value is inferred right beside that
+    of always guessing the commonest, how many rows an attacker would be sure of, which OFs carry
+    it, and what other ways of blurring would do. Nothing is written but the report.
+    """
+    from pathlib import Path
+
+    from cfl_cli.cli.inputs import load, read_table
+    from cfl_cli.cli.outputs import deliver, drawn, text_target
+    from cfl_cli.cli.progress import Display
+    from cfl_cli.cli.start import listen
+    from cfl_cli.commands.risk.job import risk as estimate
+    from cfl_cli.commands.risk.page import page
+    from cfl_cli.tables import table as tables
+
+    listen()
+    inputs = load(schema, given, data=data)
+    run = inputs.run
+    source = tables.Place.to_read(data, how.get("input_format"))
+    target = text_target(out, [source.path, Path(schema)], overwrite=run.overwrite)
+    table = read_table(source, how, inputs.schema)
+    with Display(quiet=run.quiet) as display:
+        found = estimate(
+            table.frame,
+            inputs.schema,
+            name=source.name,
+            rows=tried.get("rows"),
+            progress=display,
+            jobs=run.jobs,
+            max_memory=run.max_memory,
+            **{**inputs.settings.as_dict(), "method": tried.get("method")},
+        )
+    form = shown.get("format", REPORT_FORMAT.default)
+    if form == "html":
+        from cfl_cli.cli.pages.web import sections
+
+        deliver(sections.page(page(found)), target, overwrite=run.overwrite, utf8=True)
+    else:
+        deliver(drawn(page(found), form, target), target, overwrite=run.overwrite)

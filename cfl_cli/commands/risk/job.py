@@ -1,0 +1,600 @@
+"""What an attacker would learn from a blurred table: the estimate of `impute`, from the other side.
+
+It is run on all rows. Which OFs carry it, and what other ways of blurring would do, takes a run
+each: these are made on some rows, drawn from the seed, and compared with a run on the same rows.
+"""
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from cfl_cli import __version__, methods
+from cfl_cli.commands.explain.naming import features_of
+from cfl_cli.commands.risk import disclosure
+from cfl_cli.commands.risk.disclosure import SURE, Moved, Prospect
+from cfl_cli.core import Shown, draws
+from cfl_cli.core.arrays import Floats, Ints, Mask
+from cfl_cli.core.parallel import Engine, Workers, available_cores
+from cfl_cli.core.progress import Expected, Progress, Stage, Stages, Work
+from cfl_cli.core.settings import AUTO, METHODS, Bounds, Settings, Whole, read_by
+from cfl_cli.encode.columns import FittedCategories
+from cfl_cli.encode.encode import Encoded
+from cfl_cli.errors import UsageError
+from cfl_cli.methods.graph import HiddenRuns, is_enough
+from cfl_cli.methods.interface import Estimate
+from cfl_cli.run.arguments import OWN, AnySchema, Arguments, Context
+from cfl_cli.run.cost import size_of
+from cfl_cli.run.learn import Learned, learn
+from cfl_cli.run.prepare import run
+from cfl_cli.schema.model import Schema
+from cfl_cli.trust.facts import CalibratedFacts, ColumnFacts, calibrate
+from cfl_cli.trust.heldout import HiddenCells, shares_of_others
+from cfl_cli.trust.intervals import Interval
+from cfl_cli.trust.report import ColumnReport
+
+# What else to try on a table: which OFs to leave out, which other ways of blurring there are.
+
+TRYING = Stage("tried", Work.TRIALS, "trying other ways of blurring")
+MOST_ROWS, FEWEST_ROWS = 10_000, 2_000  # that a run is made on
+ALL_ROWS = 150_000  # of all runs together
+BOOST_ABOVE = 5_000  # rows
+FOLDS, ONE_FOLD_ABOVE = 5, 5_000
+MORE, FEWER = "one exclusion more", "one exclusion fewer"  # in each cell
+BINS, MERGED = (8, 4), "rare categories merged"
+Altered: TypeAlias = Callable[[Ints, int], Ints]  # the exclusions of cells, of a domain's size
+Coarse: TypeAlias = Callable[[Encoded], Floats]
+
+
+@dataclass(frozen=True, eq=False)
+class Plan:
+    """What is tried, on which rows, and by which settings."""
+
+    rows: Ints
+    settings: Settings
+    left_out: Mapping[str, slice]  # the features of each OF
+    coarse: Mapping[str, Coarse]  # by the way of blurring
+    more: bool  # can cells have more exclusions?
+    fewer: bool
+
+    @property
+    def runs(self) -> int:
+        """Return how many runs are made: one of the table as it is, four for more exclusions."""
+        return 1 + len(self.left_out) + len(self.coarse) + 4 * self.more + self.fewer
+
+    def expected(self, encoded: Encoded) -> list[Expected]:
+        """Return how long all runs take, more or less."""
+        rows = len(self.rows)
+        folds = FOLDS if rows <= ONE_FOLD_ABOVE else 1
+        stages = methods.load(self.settings.method).stages(
+            replace(size_of(encoded), rows=rows), self.settings, folds=folds
+        )
+        return [Expected(TRYING, self.runs * sum(one.seconds for one in stages))]
+
+
+def plan(encoded: Encoded, settings: Settings, rows: int | None) -> Plan | None:
+    """Return what to try on `rows` rows, or as many as there is time for; None: nothing."""
+    if rows == 0:
+        return None
+    ofs = features_of(encoded)
+    made = Plan(
+        np.arange(0),
+        settings,
+        ofs if len(ofs) > 1 else {},
+        _coarser_ways(encoded),
+        more=_can(encoded, disclosure.more),
+        fewer=_can(encoded, disclosure.fewer),
+    )
+    most = rows or min(MOST_ROWS, max(FEWEST_ROWS, ALL_ROWS // made.runs))
+    chosen = draws.some(len(encoded.features), most, draws.stream_of("risk"), settings.seed)
+    return replace(made, rows=chosen, settings=_settings(settings, len(chosen)))
+
+
+def counts_of(candidates: Mask) -> Ints:
+    """Return how many values each cell rules out, n."""
+    return np.asarray((~candidates).sum(axis=1))
+
+
+def is_altered(candidates: Mask, altered: Altered) -> bool:
+    """Return whether any cell would have another number of exclusions."""
+    counts = counts_of(candidates)
+    return bool((altered(counts, candidates.shape[1]) != counts).any())
+
+
+def with_fewer(encoded: Encoded, seed: int) -> Mask:
+    """Return the candidates with one exclusion taken back in each cell that has several, n × ΣK."""
+    parts = []
+    for block in encoded.blocks:
+        cells = encoded.candidates[:, block.columns]
+        counts = counts_of(cells)
+        can = disclosure.fewer(counts, cells.shape[1]) < counts
+        stream = draws.stream_of(f"risk fewer {block.name}")
+        chance = draws.chances(np.arange(len(cells)), stream, seed)
+        place = np.floor(chance * counts)  # of the exclusion that is taken back, among the cell's
+        taken = (np.cumsum(~cells, axis=1) - 1 == place[:, None]) & ~cells
+        parts.append(cells | (taken & can[:, None]))
+    return np.hstack(parts)
+
+
+def _can(encoded: Encoded, altered: Altered) -> bool:
+    return any(is_altered(encoded.candidates[:, one.columns], altered) for one in encoded.blocks)
+
+
+def _coarser_ways(encoded: Encoded) -> dict[str, Coarse]:
+    """Return the ways of coarser OFs that make any difference."""
+    ofs = features_of(encoded)
+    of_texts = {
+        name for name, fitted in encoded.ordinary.items() if isinstance(fitted, FittedCategories)
+    }
+
+    def in_bins(bins: int) -> Coarse:
+        def coarse(of: Encoded) -> Floats:
+            features = of.features.copy()
+            for name, own in ofs.items():
+                if name not in of_texts:
+                    features[:, own] = disclosure.binned(of.features[:, own], bins)
+            return features
+
+        return coarse
+
+    def without_rare(of: Encoded) -> Floats:
+        parts = []
+        for name, own in ofs.items():
+            part = of.features[:, own]
+            merged = disclosure.merged(part) if name in of_texts and part.shape[1] > 1 else None
+            parts.append(part if merged is None else merged)
+        return np.hstack(parts)
+
+    ways: dict[str, Coarse] = {}
+    if len(of_texts) < len(ofs):
+        ways |= {f"numbers in {bins} bins": in_bins(bins) for bins in BINS}
+    if without_rare(encoded).shape[1] < encoded.features.shape[1]:
+        ways[MERGED] = without_rare
+    return ways
+
+
+def _settings(settings: Settings, rows: int) -> Settings:
+    """Return the settings of runs on so many rows.
+
+    Of many, auto is little better than boost alone; of few, graph's first round is quicker.
+    """
+    changed: dict[str, object] = {"k": min(settings.k, max(rows // 2, 1)), "budget": None}
+    if settings.method == AUTO:
+        changed["method"] = "boost" if rows > BOOST_ABOVE else "graph"
+    if METHODS[str(changed.get("method", settings.method))].second_round:
+        changed["gamma"] = 0.0  # a second round does harm where few rows are distinct
+    return settings.replaced(changed)
+
+
+# Runs of a method on some rows, with other features or other cells, each judged by hidden cells.
+#
+# All runs hide the same rows, and take the powers of the first: each its own would differ by chance
+# more than the runs do.
+
+
+def _nothing() -> None:
+    pass
+
+
+class Trial:
+    """Runs a method on some rows, encoded in one way or another."""
+
+    def __init__(
+        self,
+        encoded: Encoded,
+        settings: Settings,
+        engine: Engine,
+        *,
+        began: Callable[[], None] = _nothing,
+    ) -> None:
+        self.encoded, self.settings, self.began = encoded, settings, began
+        self.engine, self.runs = engine, 0
+        dealt = draws.folds(len(encoded.features), FOLDS, settings.seed, encoded.groups)
+        self.folds = dealt if len(encoded.features) <= ONE_FOLD_ABOVE else dealt[:1]
+        self.first = self._first()
+        self._own: HiddenRuns | None = None  # on the rows' own features
+
+    @property
+    def now(self) -> list[ColumnFacts]:
+        """Return what the first run shows of each CF."""
+        return self._facts(self.first)
+
+    def otherwise(
+        self, *, features: Floats | None = None, candidates: Mask | None = None
+    ) -> list[ColumnFacts]:
+        """Return what a run shows of each CF; it is judged by the rows' own cells."""
+        engine = self._next()
+        changed = self.encoded
+        if features is not None:
+            changed = replace(changed, features=features)
+        if candidates is not None:
+            changed = replace(changed, candidates=candidates)
+        if not is_enough(self.settings):
+            hidden = self._run(changed, engine).hidden
+        elif features is None:
+            self._own = self._own or self._hidden_runs(changed, engine)
+            hidden = self._own.predict(changed.evidence, name=f"run {self.runs}")
+        else:
+            hidden = self._hidden_runs(changed, engine).predict(changed.evidence, name="run")
+        # What the first run says of rows that are not hidden stays, and nobody looks at it.
+        return self._facts(replace(self.first, hidden=hidden))
+
+    def rows_of(self, facts: ColumnFacts) -> Ints:
+        """Return the rows that were hidden, in the order of their priors."""
+        hidden = facts.estimate.hidden
+        assert hidden is not None  # noqa: S101 — every run here hides rows
+        return hidden.rows
+
+    def _first(self) -> Estimate:
+        found = self._run(self.encoded, self._next())
+        if not METHODS[self.settings.method].calibrated:
+            return found
+        return calibrate(self.encoded, found, jobs=self.engine.jobs)
+
+    def _next(self) -> Engine:
+        self.began()
+        self.runs += 1
+        return self.engine.within(f"tried {self.runs}")
+
+    def _run(self, encoded: Encoded, engine: Engine) -> Estimate:
+        return run(
+            encoded,
+            self.settings,
+            folds=self.folds,
+            progress=lambda *_: None,
+            engine=engine,
+            fit=False,
+        )
+
+    def _hidden_runs(self, encoded: Encoded, engine: Engine) -> HiddenRuns:
+        return HiddenRuns.of(encoded.known, self.settings, folds=self.folds, workers=engine)
+
+    def _facts(self, found: Estimate) -> list[ColumnFacts]:
+        kind = ColumnFacts if found.powers is None else CalibratedFacts
+        return [kind(self.encoded, found, number) for number in range(len(self.encoded.blocks))]
+
+
+# What an attacker would learn without an OF, or if cells and OFs were blurred otherwise.
+#
+# without an OF, coarser OFs   the method is run again, and judged by the same hidden cells
+# fewer exclusions             one is left out of each cell; then as above
+# more exclusions              the rows' own cells: as above. What is learned from all of them: values
+#                              are drawn from the confidences and blurred both ways
+
+
+@dataclass(frozen=True)
+class Otherwise:
+    """What another way of blurring would do."""
+
+    way: str
+    change: Interval  # of the share of rows inferred right
+    inferred_right: float
+
+
+@dataclass(frozen=True)
+class Tried:
+    """What was tried, for each CF."""
+
+    rows: int
+    method: str
+    without: Mapping[str, Sequence[Interval]]  # by OF: the change, per CF
+    otherwise: Sequence[Mapping[str, Interval]]  # per CF, by the way of blurring: the change
+
+
+def try_others(learned: Learned, plan: Plan, *, engine: Engine, progress: Progress) -> Tried:
+    """Return what leaving out and blurring otherwise would change."""
+    trial = Trial(
+        learned.encoded.some(plan.rows),
+        plan.settings,
+        engine,
+        began=_counted(progress, plan.runs),
+    )
+    now = trial.now
+    prospects = [prospect_of(facts) for facts in now]
+
+    def changes(
+        then: Sequence[ColumnFacts], altered: Altered | None = None, cells: Mask | None = None
+    ) -> list[Interval]:
+        return [
+            disclosure.change(
+                _hidden(facts), one, prospect_of(other, altered, cells), rows=len(plan.rows)
+            )
+            for facts, one, other in zip(now, prospects, then, strict=True)
+        ]
+
+    def without_of(own: slice) -> list[Interval]:
+        features = np.ascontiguousarray(np.delete(trial.encoded.features, own, axis=1))
+        return changes(trial.otherwise(features=features))
+
+    without = {name: without_of(own) for name, own in plan.left_out.items()}
+    ways: dict[str, list[Interval | None]] = {}
+    if plan.more:
+        ways[MORE] = _with_more(trial, learned, plan.rows)
+    if plan.fewer:
+        cells = with_fewer(trial.encoded, plan.settings.seed)
+        found = changes(trial.otherwise(candidates=cells), disclosure.fewer, cells)
+        ways[FEWER] = [
+            change if is_altered(facts.candidates, disclosure.fewer) else None
+            for facts, change in zip(now, found, strict=True)
+        ]
+    for way, coarse in plan.coarse.items():
+        ways[way] = [*changes(trial.otherwise(features=coarse(trial.encoded)))]
+    progress(TRYING, plan.runs, plan.runs)
+    otherwise = [
+        {way: change for way, of in ways.items() if (change := of[cf]) is not None}
+        for cf in range(len(now))
+    ]
+    return Tried(len(plan.rows), plan.settings.method, without, otherwise)
+
+
+def _with_more(trial: Trial, learned: Learned, rows: Ints) -> list[Interval | None]:
+    """Return what a further exclusion in each cell would change; None: no cell has room for it."""
+    found: list[Interval | None] = []
+    hard = _learning(trial, _drawn(trial, learned.estimate.confidences[rows]))
+    easy = _learning(trial, [facts.answers for facts in trial.now])
+    for number, effects in enumerate(zip(hard, easy, strict=True)):
+        facts = facts_of(learned, number)
+        if facts.hidden_cells is None or not is_altered(facts.candidates, disclosure.more):
+            found.append(None)
+            continue
+        hidden, n = facts.hidden_cells, len(facts.candidates)
+        here, there = prospect_of(facts), prospect_of(facts, disclosure.more)
+        moved = Moved.by_more(hidden, here, there)
+        own = disclosure.change(hidden, here, there, rows=n, moved=moved)
+        found.append(disclosure.with_learning(own, effects, share=len(rows) / n))
+    return found
+
+
+def _drawn(trial: Trial, confidences: Floats) -> list[Ints]:
+    """Return values of each CF, drawn from the confidences of all."""
+    values = []
+    for block in trial.encoded.blocks:
+        stream = draws.stream_of(f"risk {block.name}")
+        chance = draws.chances(np.arange(len(confidences)), stream, trial.settings.seed)
+        up_to = np.cumsum(confidences[:, block.columns], axis=1)
+        values.append((up_to > chance[:, None] * up_to[:, -1:]).argmax(axis=1))
+    return values
+
+
+def _learning(trial: Trial, values: Sequence[Ints]) -> list[float]:
+    """Return, for each CF, what is learned from a further exclusion in each cell of all rows.
+
+    It is the change of the share of rows inferred right beyond what the rows' own cells change,
+    if these were the values: they are blurred both ways.
+    """
+    blocks, seed = trial.encoded.blocks, trial.settings.seed
+    places = np.arange(len(trial.encoded.features))
+
+    def facts(altered: Altered) -> list[ColumnFacts]:
+        cells = []
+        for block, true in zip(blocks, values, strict=True):
+            own = trial.encoded.candidates[:, block.columns]
+            stream, size = draws.stream_of(f"risk {block.name}") + 1, own.shape[1]
+            chances = np.column_stack(
+                [draws.chances(places, stream + place, seed) for place in range(size)]
+            )
+            cells.append(block.mechanism.draw(true, altered(counts_of(own), size), chances))
+        return trial.otherwise(candidates=np.hstack(cells))
+
+    now, then = facts(lambda counts, _: counts), facts(disclosure.more)
+    return [
+        _right(there, true, trial) - _right(here, true, trial)
+        for here, there, true in zip(now, then, values, strict=True)
+    ]
+
+
+def _right(facts: ColumnFacts, true: Ints, trial: Trial) -> float:
+    """Return the share of hidden rows inferred right with a further exclusion in their cells."""
+    right = prospect_of(facts, disclosure.more).right
+    return float(right[np.arange(len(right)), true[trial.rows_of(facts)]].mean())
+
+
+def facts_of(learned: Learned, number: int) -> ColumnFacts:
+    """Return what a run on all rows shows of a CF."""
+    kind = ColumnFacts if learned.estimate.powers is None else CalibratedFacts
+    return kind(learned.encoded, learned.estimate, number)
+
+
+def prospect_of(
+    facts: ColumnFacts, altered: Altered | None = None, cells: Mask | None = None
+) -> Prospect:
+    """Return what hidden rows are answered, with other numbers of exclusions or other cells."""
+    hidden, counts = _hidden(facts), counts_of(facts.candidates)
+    if altered is not None:
+        counts = altered(counts, facts.candidates.shape[1])
+    own = hidden.cells
+    if cells is not None and facts.estimate.hidden is not None:
+        own = cells[facts.estimate.hidden.rows, facts.block.columns]
+    return disclosure.prospect(hidden, counts, own, rule=facts.rule)
+
+
+def _hidden(facts: ColumnFacts) -> HiddenCells:
+    cells = facts.hidden_cells
+    assert cells is not None  # noqa: S101 — every run here hides rows
+    return cells
+
+
+def _counted(progress: Progress, runs: int) -> Callable[[], None]:
+    """Return what tells the progress, called when each run begins."""
+    begun = iter(range(runs))
+    return lambda: progress(TRYING, next(begun, runs), runs)
+
+
+LEAST_COUNT = 10  # rows that are counted: fewer may point at people
+ROWS = Whole(Bounds(least=0))
+
+
+@dataclass(frozen=True)
+class FeatureRisk:
+    """How much of the gain is lost if an OF is left out."""
+
+    name: str
+    gain_lost: Interval  # below 0: chance, or the attacker does better without it
+
+
+@dataclass(frozen=True)
+class ColumnRisk:
+    """What an attacker would learn of one CF. None: not known."""
+
+    name: str
+    domain_size: int
+    blurred: str | None  # on purpose, as the schema says
+    exclusions_per_cell: float
+    inferred_right: Interval | None  # share of the rows
+    commonest_right: Interval | None  # if the commonest candidate is always answered
+    gain: Interval | None  # of the one over the other: what is disclosed
+    clearly_more: bool | None  # is it, beyond chance?
+    sure_share: float  # of the rows whose value has a confidence of 0.9 or more
+    sure_rows: int | None  # how many these are; None: under 10
+    sure_right: Interval | None  # share of them that is right
+    reason: str | None = None  # why the shares are not known
+    features: tuple[FeatureRisk, ...] = ()  # the OFs, the one that carries most first
+    otherwise: tuple[Otherwise, ...] = ()  # other ways of blurring
+
+
+@dataclass(frozen=True)
+class Risk(Shown):
+    """What an attacker would learn of a table."""
+
+    rows: int
+    method: str
+    columns: tuple[ColumnRisk, ...]
+    tried_rows: int = 0  # on which OFs and other ways of blurring were tried; 0: they were not
+    tried_method: str | None = None
+    warnings: tuple[str, ...] = ()
+    sure_confidence: float = SURE
+    cfl_version: str = __version__
+    version: int = 1
+
+    def to_json(self) -> str:
+        """Return it as JSON text, one object."""
+        return json.dumps(asdict(self), ensure_ascii=False, indent=2, allow_nan=False)
+
+
+def risk(
+    frame: Any,
+    schema: AnySchema,
+    *,
+    name: str = "table",
+    rows: int | None = None,
+    progress: Progress = lambda *_: None,
+    jobs: int | None = None,
+    max_memory: int | None = None,
+    **settings: Any,
+) -> Risk:
+    """Return what an attacker would learn from `frame`, a polars, pandas or pyarrow table.
+
+    The arguments are those of `impute`. `method` is auto unless it is given, whatever the schema
+    says: an attacker takes what does best. `rows` is on how many rows OFs and other ways of
+    blurring are tried, 0: on none; left out, on some 10,000 or fewer where there are many OFs.
+    """
+    asked = read_by({"rows": ROWS}, {} if rows is None else {"rows": rows}).get("rows")
+    settings = {**settings, "method": settings.get("method") or AUTO}
+    given = Arguments.read(schema, settings, jobs=jobs, max_memory=max_memory, own=(*OWN, "rows"))
+    if given.settings.folds == 0:
+        raise UsageError("folds: risk is estimated by hidden cells: it needs folds other than 0")
+    stages, threads = Stages(progress), given.limits.jobs or available_cores()
+
+    def afterwards(encoded: Encoded, settings: Settings) -> list[Expected]:
+        made = plan(encoded, settings, asked)
+        return made.expected(encoded) if made else []
+
+    with Workers(threads) as engine:
+        learned = learn(
+            frame,
+            given,
+            Context(name=name),
+            stages=stages,
+            engine=engine,
+            fit=False,
+            then=afterwards,
+        )
+        known = any(column.estimated_accuracy is not None for column in learned.report.columns)
+        made = plan(learned.encoded, learned.settings, asked) if known else None
+        tried = try_others(learned, made, engine=engine, progress=stages) if made else None
+    return Risk(
+        rows=learned.report.rows,
+        method=learned.settings.method,
+        columns=tuple(
+            _column(number, one, learned, given.schema, tried)
+            for number, one in enumerate(learned.report.columns)
+        ),
+        tried_rows=tried.rows if tried else 0,
+        tried_method=tried.method if tried else None,
+        warnings=learned.report.warnings,
+    )
+
+
+def _column(
+    number: int, column: ColumnReport, learned: Learned, schema: Schema, tried: Tried | None
+) -> ColumnRisk:
+    """Return what is said of one CF."""
+    sure = next(one for one in column.coverage if one.min_confidence == SURE)
+    known = column.estimated_accuracy
+    count = round(sure.share * learned.report.rows)
+    features: list[FeatureRisk] = []
+    otherwise: list[Otherwise] = []
+    if tried and known:
+        lost = [FeatureRisk(name, _negated(of[number])) for name, of in tried.without.items()]
+        features = sorted(lost, key=lambda one: -one.gain_lost.value)
+        otherwise = [
+            Otherwise(way, change, _share(known.value + change.value))
+            for way, change in tried.otherwise[number].items()
+        ]
+    shares = _in_these_rows(column, facts_of(learned, number))
+    return ColumnRisk(
+        name=column.name,
+        domain_size=column.domain_size,
+        blurred=schema.blurred.get(column.name),
+        exclusions_per_cell=column.exclusions_per_cell,
+        inferred_right=shares.inferred,
+        commonest_right=shares.commonest,
+        gain=shares.gain,
+        clearly_more=column.clearly_better,
+        sure_share=sure.share,
+        sure_rows=count if count >= LEAST_COUNT or count == 0 else None,
+        sure_right=sure.accuracy,
+        reason=column.accuracy_reason,
+        features=tuple(features),
+        otherwise=tuple(otherwise),
+    )
+
+
+@dataclass(frozen=True)
+class _Shares:
+    """Shares of right answers, and the gain of the first over the second."""
+
+    inferred: Interval | None
+    commonest: Interval | None
+    gain: Interval | None
+
+
+def _in_these_rows(column: ColumnReport, facts: ColumnFacts) -> _Shares:
+    """Return the report's shares with intervals that hold those of the table's own rows.
+
+    The gain is the change from answers that know of no OF.
+    """
+    inferred, commonest = column.estimated_accuracy, column.commonest_accuracy
+    hidden, rows = facts.hidden_cells, len(facts.candidates)
+    others = None if hidden is None else shares_of_others(hidden.cells, hidden.mechanism)
+    if inferred is None or commonest is None or hidden is None or others is None:
+        return _Shares(inferred, commonest, column.gain)
+    knows = prospect_of(facts)
+    knows_nothing = disclosure.prospect(
+        replace(hidden, prior=others[0][others[1]]), counts_of(facts.candidates), hidden.cells
+    )
+    return _Shares(
+        disclosure.in_these_rows(inferred, hidden, knows, rows=rows),
+        disclosure.in_these_rows(commonest, hidden, knows_nothing, rows=rows),
+        disclosure.change(hidden, knows_nothing, knows, rows=rows),
+    )
+
+
+def _negated(change: Interval) -> Interval:
+    return Interval(-change.value, -change.high, -change.low)
+
+
+def _share(value: float) -> float:
+    return min(max(value, 0.0), 1.0)

@@ -1,0 +1,80 @@
+"""`cfl suspects`: which cells are most likely wrong."""
+
+from typing import Annotated
+
+import typer
+
+from cfl_cli.cli.options import FORMAT, Columns, TextOut, Values, described, takes
+from cfl_cli.core.settings import COUNT, FileName
+
+EXAMPLES = {
+    "suspects": "cfl suspects imputed.parquet",
+}
+
+
+WHICH = (
+    described(
+        "cf",
+        Columns(),
+        "A CF whose cells are listed; repeat it for more.",
+        panel="input",
+        default_text="all",
+        variable=False,
+    ),
+    described(
+        "diagnostics",
+        FileName(),
+        "The file that `cfl impute --diagnostics` wrote.",
+        panel="input",
+        default_text="the one that the report names, beside OUT",
+        variable=False,
+    ),
+)
+TOP = described(
+    "top",
+    COUNT,
+    "How many cells are listed.",
+    panel="output",
+    default_text="20 in a table or Markdown, all in CSV and JSON",
+    variable=False,
+)
+
+
+@takes("suspects", which=WHICH, how=(FORMAT, TOP))
+def suspects(
+    source: Annotated[
+        str,
+        typer.Argument(
+            metavar="OUT",
+            help="Table that `cfl impute --diagnostics` wrote, or its report; - is standard input.",
+        ),
+    ],
+    *,
+    out: TextOut = "-",
+    given: Values,
+    which: Values,
+    how: Values,
+) -> None:
+    """List the cells most likely to be wrong, and how many of them are expected to be.
+
+    A complementary feature (CF) is a column whose cells say what a value is not; such a cell is
+    wrong if it rules out the true value. It reads what `cfl impute --diagnostics` wrote, and
+    shows row numbers, from 1, and values that cells rule out, nothing else of the table.
+    """
+    from cfl_cli.cli.outputs import deliver, drawn, text_target
+    from cfl_cli.cli.start import listen
+    from cfl_cli.commands.report.work import diagnosed, side_files
+    from cfl_cli.commands.suspects.job import page
+    from cfl_cli.commands.suspects.job import suspects as list_suspects
+    from cfl_cli.tables import table
+
+    listen()
+    names = [source, *([which["diagnostics"]] if "diagnostics" in which else [])]
+    paths = [None if one == table.STANDARD else table.local(one) for one in names]
+    paths += side_files(source)
+    overwrite = given.get("overwrite", False)
+    target = text_target(out, paths, overwrite=overwrite)
+    report, cells = diagnosed(source, which.get("diagnostics"))
+    found = list_suspects(report, cells, cfs=which.get("cf", ()))
+    text = drawn(page(found, top=how.get("top")), how.get("format", FORMAT.default), target)
+    deliver(text, target, overwrite=overwrite)

@@ -1,0 +1,277 @@
+"""The cells of a finished run that are most likely wrong, and how many of them are expected to be.
+
+With p_i the probability that the i-th cell of the list rules out the true value, Σ_{i ≤ L} p_i of
+the first L are expected to be wrong. It is a guess; at most, as many as p_i would make it if as
+many cells of each CF were wrong as can be, and what chance adds to them:
+
+    Σ p_i + 1.64 · (Σ p_i (1 − p_i))^½
+
+If the share of wrong cells is known, the sum of p_i given that share is no guess.
+"""
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any, TypeAlias
+
+import numpy as np
+import polars as pl
+
+from cfl_cli import __version__
+from cfl_cli.cli.pages.page import Field as AnyField
+from cfl_cli.cli.pages.page import Page
+from cfl_cli.core import Shown
+from cfl_cli.core.arrays import Floats
+from cfl_cli.core.messages import (
+    Caller,
+    caller,
+    count,
+    did_you_mean,
+    option,
+    printable,
+    quote,
+)
+from cfl_cli.errors import UsageError
+from cfl_cli.run.diagnostics import DOUBTFUL_CELL, SUPPOSED_WRONG, SUSPECT_CELL
+from cfl_cli.trust.report import Report
+from cfl_cli.trust.wrong_cells import SUPPOSED
+
+CHANCE = 1.645  # standard deviations that are exceeded once in twenty
+LENGTHS = (10, 20, 50, 100, 200, 500, 1000)  # of a list, for which the errors are told
+FROM_FILE = (
+    *("rank", "row", "cf", "value", "candidates_mass", "times_as_likely"),
+    *("probability_wrong", "probability_wrong_most", *SUPPOSED_WRONG),
+)
+
+
+@dataclass(frozen=True)
+class Errors:
+    """How many of the first cells of a list are expected to be wrong."""
+
+    length: int
+    expected: float
+    at_most: int
+    supposed: dict[float, float | None]  # by the share of cells that are wrong; None: not known
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class SuspectCells(Shown):
+    """Cells that are most likely wrong, the most likely first."""
+
+    # As in `diagnostics`, and of all cells up to each one how many are expected to be wrong,
+    # `errors_expected`, and at most, `errors_most`; null: not known. Such cells come last.
+    cells: pl.DataFrame
+    rows: int  # of the table
+    cfs: tuple[str, ...]  # whose cells are ranked
+    recorded: bool = True  # are there probabilities? an older cfl recorded none
+
+    def __repr__(self) -> str:
+        """Return what it holds, in a line."""
+        return f"SuspectCells({count(self.rows, 'row')}, {count(self.cells.height, 'cell')})"
+
+    @property
+    def known(self) -> int:
+        """Return of how many cells it is known how likely they are wrong."""
+        return int(self.cells["errors_expected"].count())
+
+    @property
+    def unknown_cfs(self) -> tuple[str, ...]:
+        """Return the CFs with listed cells of which that is not known, exact ones aside."""
+        listed = self.cells.filter(pl.col("times_as_likely").is_not_null())
+        found = {*listed.filter(pl.col("errors_expected").is_null())["cf"]}
+        return tuple(cf for cf in self.cfs if cf in found)
+
+    def errors(self, length: int) -> Errors | None:
+        """Return how many of the first cells are wrong, of those of which it is known; or None."""
+        length = min(length, self.known)
+        if length <= 0:
+            return None
+        first = self.cells.head(length)
+        supposed = {
+            share: None if first[name].null_count() else float(first[name].sum())
+            for share, name in zip(SUPPOSED, SUPPOSED_WRONG, strict=True)
+        }
+        last = first.row(-1, named=True)
+        return Errors(length, last["errors_expected"], last["errors_most"], supposed)
+
+    @property
+    def by_length(self) -> list[Errors]:
+        """Return the same for lists of several lengths, the whole one last."""
+        lengths = [*(length for length in LENGTHS if length < self.known), self.known]
+        return [errors for errors in map(self.errors, lengths) if errors]
+
+    def to_json(self, top: int | None = None) -> str:
+        """Return everything as JSON text, one object; of the cells the first ones, all if None."""
+        facts = {
+            "version": 1,
+            "cfl_version": __version__,
+            "rows": self.rows,
+            "listed": self.cells.height,
+            "errors": [asdict(errors) for errors in self.by_length],
+            "cells": (self.cells if top is None else self.cells.head(top)).to_dicts(),
+        }
+        return json.dumps(facts, ensure_ascii=False, indent=2, allow_nan=False)
+
+
+def suspects(report: Report, diagnostics: pl.DataFrame, *, cfs: Sequence[str] = ()) -> SuspectCells:
+    """Return the cells that are most likely wrong of some CFs, all if none is named."""
+    names = [column.name for column in report.columns]
+    for cf in cfs:
+        if cf not in names:
+            raise UsageError(
+                f"{option('cf', cf, python='cfs', quoted=True)}: no CF of this result"
+                f"{did_you_mean(cf, names)}: it has {', '.join(map(quote, names))}"
+            )
+    wanted = tuple(name for name in names if not cfs or name in cfs)
+    ranked = diagnostics.filter(
+        pl.col("why").is_in([SUSPECT_CELL, DOUBTFUL_CELL]) & pl.col("cf").is_in(wanted)
+    )
+    cells = ranked.select(FROM_FILE).sort("rank", maintain_order=True)
+    most = _most(cells["probability_wrong_most"].fill_null(0).to_numpy())
+    known = pl.col("probability_wrong").is_not_null()
+    return SuspectCells(
+        cells.with_columns(
+            errors_expected=pl.when(known).then(pl.col("probability_wrong").cum_sum()),
+            errors_most=pl.when(known).then(pl.Series(most, dtype=pl.Int64)),
+        ),
+        report.rows,
+        wanted,
+        _recorded(ranked, report),
+    )
+
+
+def _recorded(ranked: pl.DataFrame, report: Report) -> bool:
+    """Return whether probabilities were recorded, if some could be known."""
+    limited = [column.name for column in report.columns if column.wrong_cells_most is not None]
+    could = ranked.filter(pl.col("cf").is_in(limited) & pl.col("times_as_likely").is_not_null())
+    return could.height == 0 or could["probability_wrong"].count() > 0
+
+
+def _most(chances: Floats) -> list[int]:
+    """Return how many of the first cells are wrong at most, for each length of the list."""
+    reach = chances.cumsum() + CHANCE * np.sqrt((chances * (1 - chances)).cumsum())
+    lengths = np.arange(1, len(chances) + 1)
+    return [int(most) for most in np.minimum(np.ceil(reach - 1e-9), lengths)]
+
+
+# The page of the cells that are most likely wrong, and how many of them are expected to be.
+
+MOST_TIMES = 1000  # as likely; more is shown as more than that
+SHOWN = 20  # cells of a table, unless another number is asked for
+Line: TypeAlias = Mapping[str, Any]  # a row of `SuspectCells.cells`
+Field: TypeAlias = AnyField[Line]
+
+
+def _number(name: str, form: str) -> Any:
+    return lambda line: "-" if line[name] is None else format(line[name], form)
+
+
+def _times(times: float | None) -> str:
+    """Return how many times as likely, without digits that mean nothing."""
+    if times is None:
+        return "-"
+    return f"> {MOST_TIMES:,}" if times > MOST_TIMES else f"{times:,.1f}"
+
+
+FIELDS = (
+    Field("rank", _number("rank", ","), right=True),
+    Field("row", _number("row", ","), right=True),
+    Field("CF", lambda line: printable(line["cf"]), folds=True, style=lambda _: "bold"),
+    Field(
+        "rules out",
+        lambda line: "-" if line["value"] is None else printable(line["value"]),
+        folds=True,
+    ),
+    Field("mass left", _number("candidates_mass", ".3f"), right=True),
+    Field("times", lambda line: _times(line["times_as_likely"]), right=True),
+    Field("P(wrong)", _number("probability_wrong", ".2f"), right=True),
+    Field("expected", _number("errors_expected", ",.1f"), right=True),
+    Field("at most", _number("errors_most", ","), right=True),
+)
+
+
+def page(found: SuspectCells, *, top: int | None = None) -> Page[Line]:
+    """Return what there is to show of suspect cells: `top` of them; else 20 in tables, all in data.
+
+    The number of errors at each length of the list is that of the whole list.
+    """
+    shown = found.cells.head(SHOWN if top is None else top).to_dicts()
+    return Page(
+        title=_title(found, len(shown)),
+        fields=FIELDS,
+        facts=shown,
+        notes=[*_notes(found, len(shown))],
+        records=(found.cells if top is None else found.cells.head(top)).to_dicts(),
+        json=found.to_json(top),
+    )
+
+
+def _title(found: SuspectCells, shown: int) -> str:
+    """Return the sentence on top: how many of the cells that are shown are wrong."""
+    listed = found.cells.height
+    if listed == 0:
+        return f"{count(found.rows, 'row')}, no cell is suspect"
+    errors = found.errors(shown)
+    if errors is None:
+        why = "it is not known" if found.recorded else "it is not recorded"
+        return f"{count(listed, 'cell')} that fit least; {why} how many of them are wrong"
+    return (
+        f"Best guess: of the first {errors.length:,} of {count(listed, 'cell')} that fit least, "
+        f"about {errors.expected:,.0f} (0 to {errors.at_most:,}) "
+        f"{'is' if round(errors.expected) == 1 else 'are'} wrong"
+    )
+
+
+def _notes(found: SuspectCells, shown: int) -> Iterator[str]:
+    """Yield what the numbers mean, and what is left out."""
+    if found.cells.height == 0:
+        return
+    if found.known:
+        yield f"Wrong, by the best guess: {'; '.join(map(_of_length, found.by_length))}."
+        yield from _supposed(found.errors(shown))
+        yield (
+            "It is a guess because wrong cells look like right ones of values that are hard to "
+            "predict: it rests as much on how often cells are wrong elsewhere as on this table, "
+            "and none of them need be wrong. At most: if as many cells are wrong as hidden cells "
+            "allow. Look before you correct."
+        )
+    if not found.recorded:
+        yield (
+            "How likely cells are wrong is not recorded: an older cfl wrote the diagnostics; "
+            "impute again."
+        )
+    elif found.unknown_cfs:
+        names = ", ".join(map(printable, found.unknown_cfs))
+        yield (
+            f"{names}: how likely cells are wrong is not known, because the report has no upper "
+            "limit of wrong cells; they come last."
+        )
+    yield (
+        "Rules out: the value that the cell rules out and the row's neighbors favor. Mass left: "
+        "what they leave to its candidates. Times: as likely if the cell is wrong as if it is "
+        "right. Expected, at most: wrong ones among the cells down to this one."
+    )
+    if shown < found.cells.height:
+        left = found.cells.height - shown
+        way = f"--top {found.cells.height}, or --format csv or json"
+        in_python = caller() is Caller.PYTHON
+        yield f"{count(left, 'more cell')}: {'`.cells` has all' if in_python else way}."
+
+
+def _of_length(errors: Errors) -> str:
+    return f"{errors.expected:,.0f} of the first {errors.length:,} (0 to {errors.at_most:,})"
+
+
+def _supposed(errors: Errors | None) -> Iterator[str]:
+    """Yield what would be expected if the share of wrong cells were known."""
+    if errors is None:
+        return
+    parts = [
+        (f"{100 * share:g} %", f"{number:,.0f}")
+        for share, number in errors.supposed.items()
+        if number is not None
+    ]
+    if parts:
+        (share, number), *others = parts
+        first = f"If {share} of all cells are wrong, {number} of the first {errors.length:,} are"
+        yield f"{'; '.join([first, *(f'if {share}, {number}' for share, number in others)])}."

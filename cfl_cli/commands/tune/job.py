@@ -1,0 +1,370 @@
+"""Chooses settings by hidden cells: a search on some rows, and a test of its winner on others.
+
+    score  = mean over the CFs of (K − 1)/s · (mean over their hidden cells of log P(cell | prior))
+    gain   = score of one trial − score of another, on the same hidden cells
+
+K is the size of a CF's domain and s the mean number of its cells' exclusions: such a cell carries
+about s/(K − 1) of the information in the value itself. So weighted, a CF counts for as much as it
+would if the values were known, and scores rank settings as the cross entropy of the answers does.
+
+A large table is searched on a part of its rows, and the test made on all of them. Hidden rows are
+drawn from the seed. The number of threads changes nothing; the clock decides only how many trials
+are made.
+"""
+
+import json
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass, field, replace
+from math import inf
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from cfl_cli import __version__
+from cfl_cli.cli.pages.page import Field as AnyField
+from cfl_cli.cli.pages.page import Page
+from cfl_cli.core import Shown, draws
+from cfl_cli.core.arrays import Floats
+from cfl_cli.core.messages import count
+from cfl_cli.core.parallel import Workers, available_cores
+from cfl_cli.core.progress import Expected, Progress, announce
+from cfl_cli.core.settings import AUTO, COUNT, Bounds, Number, RunSettings, Settings, read_by
+from cfl_cli.encode.encode import Encoded
+from cfl_cli.errors import DataError, ResourceError, SchemaError, UsageError
+from cfl_cli.methods import graph
+from cfl_cli.methods.interface import Size
+from cfl_cli.run.arguments import OWN, AnySchema, Arguments
+from cfl_cli.run.cost import check_memory, size_of
+from cfl_cli.run.prepare import prepare, settle_gamma
+from cfl_cli.run.search import (
+    CHOICES,
+    TESTING,
+    TRIALS,
+    Folds,
+    Limit,
+    Trial,
+    Trials,
+    confirm,
+    search,
+)
+from cfl_cli.schema import edit
+from cfl_cli.schema.edit import Value, spelled
+from cfl_cli.schema.model import Schema
+from cfl_cli.tables import frames
+from cfl_cli.trust.intervals import Gain
+
+SAMPLE = 10_000  # rows that are searched on, if there are more
+BUDGET = 300.0  # seconds
+LIMITS = {"budget": Number(Bounds(least=0)), "trials": COUNT}
+
+
+@dataclass(frozen=True)
+class Test:
+    """A trial's settings beside the start, on rows that the search did not hide."""
+
+    trial: int  # its place among the trials
+    gain: Gain
+    passed: bool
+
+
+@dataclass(frozen=True)
+class Tuning(Shown):
+    """What was tried, and what came of it."""
+
+    trials: tuple[Trial, ...]  # in the order of trying; the first is the start
+    tests: tuple[Test, ...]  # in the order of testing; none after one that was passed
+    complete: bool  # False: time or trials ran out before the search had ended
+    rows: int
+    searched_rows: int  # so many of them were searched on
+    tested_rows: int  # and the tests made on so many
+    seconds: float
+    warnings: tuple[str, ...]
+    given: Schema = field(repr=False)  # that was tuned for
+
+    @property
+    def settings(self) -> dict[str, Value]:
+        """Return the settings to use, as `impute` takes them."""
+        return dict(self.chosen.settings)
+
+    @property
+    def schema(self) -> Schema:
+        """Return the schema with these settings, to be used, or to be written as its `text`."""
+        try:
+            return Schema.parse(edit.put(self.given.text, self.settings))
+        except SchemaError:  # its text cannot be edited
+            changed = self.given.settings.override(**self.settings)
+            return self.given.model_copy(update={"settings": changed})
+
+    @property
+    def chosen(self) -> Trial:
+        """Return the trial whose settings to use."""
+        passed = (test.trial for test in self.tests if test.passed)
+        return self.trials[next(passed, 0)]
+
+
+def tune(
+    frame: Any,
+    schema: AnySchema,
+    *,
+    name: str = "table",
+    budget: float | None = None,
+    trials: int | None = None,
+    progress: Progress = lambda *_: None,
+    jobs: int | None = None,
+    max_memory: int | None = None,
+    **settings: Any,
+) -> Tuning:
+    """Return which settings predict the hidden cells of `frame` best.
+
+    `budget` is about how many seconds it may take, 300 unless `trials` says how many trials to
+    make at most. The start is scored in any case. `settings` win over the schema's, as in `impute`.
+    """
+    asked = {"budget": budget, "trials": trials}
+    read = read_by(LIMITS, {one: value for one, value in asked.items() if value is not None})
+    budget, trials = read.get("budget"), read.get("trials")
+    own = (*OWN, *LIMITS)
+    given = Arguments.read(schema, settings, jobs=jobs, max_memory=max_memory, own=own)
+    start, limits = given.settings, given.limits
+    if budget is None:
+        budget = BUDGET if trials is None else inf
+    limit = Limit(budget, inf if trials is None else trials)
+    if start.method != "graph":
+        raise UsageError(
+            f"tune chooses settings of method graph, and the schema says {start.method}: take "
+            "`method` out of it to tune"
+        )
+    encoded = prepare(frame, given.schema, start, name=name, jobs=limits.jobs)
+    start, warnings = settle_gamma(encoded, start)
+    table = frames.size(frame)
+    check_memory(encoded, start, table=table, jobs=limits.jobs, max_memory=limits.max_memory)
+    n = len(encoded.features)
+    dealt = draws.order(n, draws.TRIALS, start.seed)
+    some = dealt[: max(SAMPLE, start.k + 1)]
+    folds, all_folds = (Folds.of(rows, encoded.groups) for rows in (some, dealt))
+    _check(encoded, folds, name=name)
+    size = replace(size_of(encoded), rows=len(some))
+    announce(_expected(size, start, folds, budget), progress)
+    with Workers(limits.jobs or available_cores()) as workers:
+        sample_trials = Trials(encoded, some, workers)
+
+        def test_seconds(trial: float, *, on_all: bool) -> float:
+            """Return how long the scores for a test take, given how long a trial takes."""
+            if on_all:
+                return trial * sample_trials.times_longer(n) * all_folds.test_in_trials
+            return trial * folds.test_in_trials
+
+        def kept_back(trial: float) -> float:
+            on_all = 4 * test_seconds(trial, on_all=True) <= limit.seconds
+            return 2 * test_seconds(trial, on_all=on_all)
+
+        limit.kept_back = kept_back
+
+        def score(candidate: Settings) -> Floats | None:
+            if not limit.allows():
+                return None
+            return limit.time(lambda: sample_trials.judged(candidate, folds))
+
+        choices = _possible(encoded, start, limits, rows=len(some), table=table)
+        result = search(start, choices, score, progress=progress)
+        each = test_seconds(limit.longest, on_all=True)
+        tested, tested_folds = sample_trials, folds
+        if result.path and n > len(some) and limit.left >= 2 * each:
+            tested, tested_folds = Trials(encoded, dealt, workers), all_folds
+        else:
+            each = test_seconds(limit.longest, on_all=False)
+        tests = confirm(
+            start,
+            result.path,
+            lambda candidate: tested.tested(candidate, tested_folds),
+            mutual=tested_folds.mutual,
+            may=lambda: limit.left > each,
+            progress=progress,
+        )
+    return Tuning(
+        trials=result.trials,
+        tests=tuple(
+            Test(result.place(settings), gained, passed) for settings, gained, passed in tests
+        ),
+        complete=result.complete,
+        rows=n,
+        searched_rows=len(some),
+        tested_rows=len(tested.rows) if tests else 0,
+        seconds=limit.elapsed,
+        warnings=(*encoded.warnings, *warnings),
+        given=given.schema,
+    )
+
+
+def _expected(size: Size, start: Settings, folds: Folds, budget: float) -> list[Expected]:
+    """Return all that is to come, if one pass is enough and the first test is passed."""
+    trial = sum(stage.seconds for stage in graph.stages(size, start, folds=1))
+    trials = 1 + sum(map(len, CHOICES.values()))
+    return [
+        Expected(TRIALS, min(trials * trial, budget)),
+        Expected(TESTING, 2 * trial * folds.test_in_trials),
+    ]
+
+
+def _possible(
+    encoded: Encoded, start: Settings, limits: RunSettings, *, rows: int, table: int
+) -> dict[str, tuple[Value, ...]]:
+    """Return the choices that the table, its memory and its other settings leave."""
+
+    def is_possible(name: str, value: Value) -> bool:
+        if value == AUTO:
+            return start.folds != 0  # it chooses by hidden cells
+        candidate = start.override(**{name: value})
+        if candidate.k >= rows:
+            return False
+        try:
+            check_memory(
+                encoded, candidate, table=table, jobs=limits.jobs, max_memory=limits.max_memory
+            )
+        except ResourceError:
+            return False
+        return True
+
+    return {
+        name: tuple(value for value in values if is_possible(name, value))
+        for name, values in CHOICES.items()
+    }
+
+
+def _check(encoded: Encoded, folds: Folds, *, name: str) -> None:
+    """Raise unless both the search and the test have cells to go by."""
+    cells = [encoded.candidates[:, block.columns] for block in encoded.blocks]
+    informative = np.any([~part.all(axis=1) for part in cells], axis=0)
+    if not informative.any():
+        raise DataError(f"{name}: every CF cell is empty: there is nothing to choose settings by")
+    if not folds.confirming:
+        raise DataError(
+            f"{name}: all rows that settings are tried on belong to one group: the choice can only "
+            "be tested on another one"
+        )
+    for rows in (folds.searching, np.concatenate(folds.confirming)):
+        if not informative[rows].any():
+            raise DataError(
+                f"{name}: too few rows have CF cells that are not empty: some are needed to choose "
+                "settings by, and others to test the choice"
+            )
+
+
+# The page of a search of settings: a line for each trial; and what came of it, in words.
+#
+# Nothing on the page depends on how long the search took, so that the same trials give the same
+# bytes.
+
+
+@dataclass(frozen=True)
+class Line:
+    """A trial, its number from 1, and what was done with it."""
+
+    number: int
+    trial: Trial
+    test: Gain | None  # None: not tested
+    chosen: bool
+
+    @property
+    def status(self) -> str:
+        """Return what was done with the trial, in words."""
+        marks = {"start": self.number == 1, "tested": self.test, "chosen": self.chosen}
+        return ", ".join(mark for mark, holds in marks.items() if holds)
+
+
+Field: TypeAlias = AnyField[Line]
+
+
+def page(tuning: Tuning) -> Page[Line]:
+    """Return what there is to show of a search."""
+    tests = {test.trial: test.gain for test in tuning.tests}
+    lines = [
+        Line(place + 1, trial, tests.get(place), trial == tuning.chosen)
+        for place, trial in enumerate(tuning.trials)
+    ]
+    chosen = next(line.number for line in lines if line.chosen)
+    outcome = "the start kept" if chosen == 1 else f"trial {chosen} chosen"
+    return Page(
+        title=f"{count(len(lines), 'trial')}, {outcome}",
+        fields=[
+            Field("trial", lambda line: str(line.number), right=True),
+            *map(_setting, tuning.chosen.settings),
+            Field("score", lambda line: f"{line.trial.score:.4f}", right=True),
+            Field("gain", _gain, right=True),
+            Field("status", lambda line: line.status),
+        ],
+        facts=lines,
+        notes=(),
+        records=[_flat(line) for line in lines],
+        json=_json(tuning),
+    )
+
+
+def summary(tuning: Tuning) -> Iterator[str]:
+    """Yield in words what was done and what came of it, a line each."""
+    part = f"{tuning.searched_rows:,} of " if tuning.searched_rows < tuning.rows else ""
+    yield (
+        f"{count(len(tuning.trials), 'trial')} on {part}{tuning.rows:,} rows "
+        f"in {tuning.seconds:.1f} s"
+    )
+    if not tuning.complete:
+        yield "the search did not finish: more --budget or --trials may find better settings"
+    for test in tuning.tests:
+        verdict = (
+            "accepted: a clear gain"
+            if test.passed
+            else "rejected: no clear gain, or a loss for some CF,"
+        )
+        settings = _words(tuning.trials[test.trial].settings)
+        yield (
+            f"{settings}: {verdict} on cells that the search did not use, of "
+            f"{tuning.tested_rows:,} rows: gain {_signed(test.gain)}"
+        )
+    kept = tuning.chosen is tuning.trials[0]
+    yield f"{'kept' if kept else 'chosen'}: {_words(tuning.chosen.settings)}"
+
+
+def _setting(name: str) -> Field:
+    """Return the column of a setting."""
+    return Field(name, lambda line: spelled(line.trial.settings[name]), right=True)
+
+
+def _gain(line: Line) -> str:
+    return _signed(line.trial.gain) if line.number > 1 else "-"
+
+
+def _signed(gain: Gain) -> str:
+    return f"{gain.value:+.4f} ± {gain.error:.4f}"
+
+
+def _words(settings: dict[str, Value]) -> str:
+    return ", ".join(f"{name}: {spelled(value)}" for name, value in settings.items())
+
+
+def _flat(line: Line) -> dict[str, object]:
+    """Return the trial's facts as one record: nothing nested."""
+    trial, test = line.trial, line.test
+    return {
+        "trial": line.number,
+        **{name: spelled(value) for name, value in trial.settings.items()},
+        "score": trial.score,
+        "gain": trial.gain.value,
+        "gain_error": trial.gain.error,
+        "tested_gain": test.value if test else None,
+        "tested_gain_error": test.error if test else None,
+        "chosen": str(line.chosen).lower(),
+    }
+
+
+def _json(tuning: Tuning) -> str:
+    facts = asdict(tuning)
+    facts.pop("seconds")
+    facts.pop("given")
+    facts["trials"] = [
+        {"trial": number, **trial.pop("settings"), **trial}
+        for number, trial in enumerate(facts["trials"], start=1)
+    ]
+    for test in facts["tests"]:
+        test["trial"] += 1
+    chosen = tuning.chosen.settings
+    whole = {"version": 1, "cfl_version": __version__, "chosen": chosen, **facts}
+    return json.dumps(whole, ensure_ascii=False, indent=2, allow_nan=False)

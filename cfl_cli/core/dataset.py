@@ -1,0 +1,84 @@
+"""What is known of a table's rows: their features, and what each cell leaves possible."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, Self
+
+import numpy as np
+
+from cfl_cli.core.arrays import Floats, Ints, Mask, columns
+from cfl_cli.core.draws import shuffled
+from cfl_cli.core.exclusions import Mechanism
+
+LEAST_EXACT = 50  # hidden cells that are exact, at least, for anything to follow from them alone
+# How rows are answered: priors and likelihoods of cells, … × K, become answers and confidences.
+Rule = Callable[[Floats, Floats], tuple[Ints, Floats]]
+
+
+@dataclass(frozen=True)
+class Known:
+    """What is known of a table's rows."""
+
+    features: Floats  # n × d
+    candidates: Mask  # n × ΣK
+    blocks: Ints  # the first column of each CF
+    mechanisms: tuple[Mechanism, ...]  # how each CF's exclusions arise
+    groups: Ints | None = None  # n: rows with the same number belong together; None: none do
+    # Per CF, n: which cells are exact and, as the schema says, a random sample; None: unknown.
+    sampled: tuple[Mask | None, ...] | None = None
+
+    def __len__(self) -> int:
+        return len(self.features)
+
+    @cached_property
+    def evidence(self) -> Floats | Mask:
+        """Return how likely each cell is under each value, n × ΣK, up to a factor of its own."""
+        if all(mechanism.rates is None for mechanism in self.mechanisms):
+            return self.candidates
+        cells = zip(self.mechanisms, self.columns, strict=True)
+        return np.hstack([how.likelihood(self.candidates[:, block]) for how, block in cells])
+
+    @cached_property
+    def columns(self) -> list[slice]:
+        """Return the columns of each CF."""
+        return columns(self.blocks, self.candidates.shape[1])
+
+    def some(self, rows: Ints) -> Self:
+        """Return what is known of some of the rows."""
+        return replace(
+            self,
+            features=self.features[rows],
+            candidates=self.candidates[rows],
+            groups=self.groups_of(rows),
+            sampled=self.sampled
+            and tuple(None if exact is None else exact[rows] for exact in self.sampled),
+        )
+
+    def groups_of(self, rows: Ints) -> Ints | None:
+        """Return the groups of some of the rows."""
+        return None if self.groups is None else self.groups[rows]
+
+    def shuffled(self, seed: int) -> Self:
+        """Return the same rows with every CF's cells shuffled over them."""
+        mixed: Any = shuffled(self.candidates, self.blocks, seed)
+        return replace(self, candidates=mixed)
+
+    def shares(self, rows: Mask | slice = slice(None)) -> list[Floats]:
+        """Return how common each CF's values are, estimated from the cells of some rows."""
+        cells = self.candidates[rows]
+        estimates = (
+            mechanism.shares(cells[:, block])
+            for mechanism, block in zip(self.mechanisms, self.columns, strict=True)
+        )
+        return [
+            np.full(mechanism.size, 1 / mechanism.size) if shares is None else shares.prior
+            for mechanism, shares in zip(self.mechanisms, estimates, strict=True)
+        ]
+
+
+def all_but(rows: Ints, n: int) -> Mask:
+    """Return which of n rows are not among some."""
+    seen = np.ones(n, dtype=bool)
+    seen[rows] = False
+    return seen

@@ -1,0 +1,321 @@
+"""How much memory this process may use, and how much it used at its peak.
+
+It may use the least of what the machine has, what the group leaves that it runs in, and what its
+own limits leave (`ulimit`). A group that needs more than it may have loses a process, silently.
+"""
+
+import ctypes
+import os
+import re
+import shutil
+import signal
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+# The control groups that this process runs in: what memory they allow, and whom they ended.
+#
+# A container is such a group. Linux has two versions of them, and some machines have both at once.
+
+PROC = Path("/proc")
+# Version 2: more than `max` is not given, and above `high` a process hardly gets on.
+LIMITS = ("memory.high", "memory.max", "memory.limit_in_bytes")
+HELD = ("anon", "total_rss")  # what cannot be dropped, as pages of files can
+KILLS = ("memory.events", "memory.oom_control")
+
+
+@dataclass(frozen=True)
+class Group:
+    """A folder by which the system shows a group."""
+
+    folder: Path
+
+    @property
+    def limit(self) -> int | None:
+        """How many bytes its processes may hold together; None: it does not say."""
+        texts = (_read(self.folder / name).strip() for name in LIMITS)
+        return min((int(text) for text in texts if text.isdigit()), default=None)
+
+    @property
+    def held(self) -> int:
+        """How many bytes its processes hold that are not pages of files."""
+        return _counted(self.folder / "memory.stat", HELD)
+
+    @property
+    def kills(self) -> int:
+        """How many processes of it were ended because it had no memory left."""
+        return sum(_counted(self.folder / name, ("oom_kill",)) for name in KILLS)
+
+
+def own_groups(proc: Path = PROC) -> list[Group]:
+    """Return the groups that have a say in this process's memory, each before the one around it."""
+    paths = [line.split(":", 2)[1:] for line in _read(proc / "self/cgroup").splitlines()]
+    found = list[Group]()
+    for mount, root, controller in _mounts(proc):
+        for controllers, path in paths:
+            if controller not in controllers.split(","):
+                continue
+            # Within a container the path may be one of the host, of which nothing is to be seen.
+            inner = path.removeprefix(root) if root != "/" else path
+            folder = mount / inner.lstrip("/")
+            around = [folder, *folder.parents]
+            found += [Group(one) for one in around if mount == one or mount in one.parents]
+    return found
+
+
+def _mounts(proc: Path) -> Iterator[tuple[Path, str, str]]:
+    """Yield where groups can be seen, which group is the first of them, and what marks its line."""
+    for line in _read(proc / "self/mountinfo").splitlines():
+        before, _, after = line.partition(" - ")
+        root, mount = (_plain(text) for text in before.split()[3:5])
+        kind, *_, options = after.split()
+        if kind == "cgroup2":
+            yield Path(mount), root, ""
+        elif kind == "cgroup" and "memory" in options.split(","):
+            yield Path(mount), root, "memory"
+
+
+def _plain(text: str) -> str:
+    """Return a path as it is: blanks in it are written as numbers."""
+    return re.sub(r"\\([0-7]{3})", lambda found: chr(int(found[1], 8)), text)
+
+
+def _counted(path: Path, names: tuple[str, ...]) -> int:
+    """Return the number behind one of some names in a file of lines; 0 if it is not there."""
+    pairs = (line.split() for line in _read(path).splitlines())
+    return next((int(pair[1]) for pair in pairs if pair[0] in names), 0)
+
+
+def _read(path: Path) -> str:
+    """Return what is in a file; nothing if it cannot be read."""
+    try:
+        return path.read_text()
+    except OSError:
+        return ""
+
+
+MACHINE, GROUP = "this machine", "its container or control group"
+SPACE, DATA = "ulimit -v", "ulimit -d"
+# Address space that packages need and mostly never use: measured, with a thread of polars per core.
+RESERVED, RESERVED_A_CORE = 1_600_000_000, 100_000_000
+
+
+@dataclass(frozen=True)
+class Allowance:
+    """How many bytes of memory this process may hold, and who says so."""
+
+    size: int
+    whose: str
+    limit: int  # the number that they have set; of it some may be in use already
+
+
+def peak_mb() -> float | None:
+    """Return the peak of the process's resident memory in MB, None where it is not known."""
+    held = _status().get("VmHWM")
+    if held is not None:  # `getrusage` would also count the process that has started this one
+        return round(held / 1e6, 1)
+    try:
+        import resource  # noqa: PLC0415 — Unix only
+    except ImportError:
+        return None
+    unit = 1 if sys.platform == "darwin" else 1024
+    return round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit / 1e6, 1)
+
+
+def available() -> int:
+    """Return how many bytes of memory this process may hold."""
+    return allowance().size
+
+
+def allowance() -> Allowance:
+    """Return how many bytes of memory this process may hold, and who says so."""
+    machine = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    found = [Allowance(machine, MACHINE, machine), *_of_groups(), *_of_limits()]
+    return min(found, key=lambda one: one.size)
+
+
+def limit_of(name: str) -> int | None:
+    """Return one of the process's own limits, such as RLIMIT_AS, in bytes; None: there is none."""
+    try:
+        import resource  # noqa: PLC0415 — Unix only
+    except ImportError:
+        return None
+    allowed, _ = resource.getrlimit(getattr(resource, name))
+    return None if allowed == resource.RLIM_INFINITY else allowed
+
+
+def reserved_space() -> int:
+    """Return how many bytes of address space packages need."""
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else 1
+    return RESERVED + cores * RESERVED_A_CORE
+
+
+def _of_groups() -> Iterator[Allowance]:
+    """Yield what the groups leave that this process is in."""
+    own = _status().get("RssAnon", 0)
+    for group in own_groups():
+        limit = group.limit
+        if limit is not None:
+            yield Allowance(max(0, limit - max(0, group.held - own)), GROUP, limit)
+
+
+def _of_limits() -> Iterator[Allowance]:
+    """Yield what the process's own limits leave."""
+    status = _status()
+    space, data = limit_of("RLIMIT_AS"), limit_of("RLIMIT_DATA")
+    if space is not None:  # counts all that is mapped, held or not
+        yield Allowance(max(0, space - reserved_space()), SPACE, space)
+    if data is not None:  # counts what may be written to, held or not
+        reserved = status.get("VmData", 0) - status.get("RssAnon", 0)
+        yield Allowance(max(0, data - reserved), DATA, data)
+
+
+def _status() -> dict[str, int]:
+    """Return what the system counts of this process, in bytes; nothing where it does not."""
+    try:
+        lines = (PROC / "self/status").read_text().splitlines()
+    except OSError:
+        return {}
+    pairs = (line.split() for line in lines if line.endswith(" kB"))
+    return {name.rstrip(":"): 1024 * int(number) for name, number, _ in pairs}
+
+
+# How a process ends when it is told to from outside: what is half done is removed, and it is gone.
+#
+# No exception is raised for that. One that a signal raises in the midst of a package's work may be
+# lost there: polars swallows it and writes the same bytes again, an import makes another of it. So
+# whoever makes something that must not stay says so here, and a thread of its own ends the process,
+# whatever the others are doing.
+
+PATIENCE = 10.0  # seconds for files that are taking their places just now
+FAREWELL = 0.5  # seconds for all that would be good to do besides
+
+# Held while names of files come and go; whoever ends the process takes it and keeps it.
+GATE = threading.RLock()
+_half_done: dict[Path, None] = {}
+_farewells: dict[object, Callable[[], object]] = {}
+_told: list[int] = []  # the pipe to a process that waits for this one's exit code, if one does
+
+
+def remove_at_end(path: Path) -> None:
+    """Let a file or folder go with the process; call this where the gate is held."""
+    _half_done[path] = None
+
+
+def keep(path: Path) -> None:
+    """Let it stay: it is in its place, or gone."""
+    _half_done.pop(path, None)
+
+
+@contextmanager
+def farewell(action: Callable[[], object]) -> Iterator[None]:
+    """Within the block, let an action be tried if the process is to end; it may be cut short."""
+    own = object()
+    _farewells[own] = action
+    try:
+        yield
+    finally:
+        del _farewells[own]
+
+
+def settle() -> None:
+    """Go on, unless the process is about to end: then wait for that."""
+    with GATE:
+        pass
+
+
+def say_code_to(pipe: int) -> None:
+    """Let the process at the other end of a pipe know when this one leaves by itself."""
+    _told[:] = [pipe]
+
+
+def say_code(code: int) -> None:
+    """Say that this process is about to leave by itself, with this code."""
+    for pipe in _told:
+        with suppress(OSError):
+            os.write(pipe, bytes([code]))
+
+
+def leave(code: int, *, say: Callable[[], object]) -> None:
+    """Remove what is half done, say so, and end the process."""
+    GATE.acquire(timeout=PATIENCE)
+    for path in [*_half_done] * 3:  # threads that are still at work may put files into a folder
+        if path.is_dir():
+            shutil.rmtree(path, ignore_errors=True)
+        else:
+            with suppress(OSError):
+                path.unlink()
+    actions = [*reversed([*_farewells.values()]), say]
+    # A thread, because what another one holds (a lock, a pipe that is full) may never be free.
+    last = threading.Thread(target=_in_turn, args=(actions,), daemon=True)
+    with suppress(RuntimeError):  # no more threads
+        last.start()
+        last.join(FAREWELL)
+    say_code(code)
+    os._exit(code)
+
+
+def _in_turn(actions: list[Callable[[], object]]) -> None:
+    for action in actions:
+        with suppress(Exception):  # nobody is left to care
+            action()
+
+
+# Signals that wait for the end of a block, where an exception of theirs would do harm.
+
+SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+_held: list[int] = []  # numbers of signals that came
+
+
+def _hold(number: int, _frame: object) -> None:
+    _held.append(number)
+
+
+@contextmanager
+def undisturbed() -> Iterator[None]:
+    """Hold signals back until the block ends; in the first thread, the only one that hears them."""
+    before = {number: signal.getsignal(number) for number in SIGNALS}
+    is_first = threading.current_thread() is threading.main_thread()
+    if not is_first or _hold in before.values():
+        yield
+        return
+    ours = {number: handler for number, handler in before.items() if handler is not None}
+    for number in ours:  # others were set by something that is not Python
+        signal.signal(number, _hold)
+    try:
+        yield
+    finally:
+        for number, handler in ours.items():
+            signal.signal(number, handler)
+        came = _held[:]
+        _held.clear()
+        if came:
+            signal.raise_signal(came[0])
+
+
+# Memory of arrays that were let go, kept by this process for the next ones.
+#
+# A kernel has large arrays for a moment, again and again. Where malloc returns their memory to the
+# system each time, the next ones are fresh memory, which the system must clear and map page by page:
+# dealing points to lists then takes four times as long.
+
+KEPT = 32 << 20  # bytes of an array whose memory is kept: malloc's own upper bound
+TRIM, MAP = -1, -3  # what mallopt calls the thresholds
+BY_DASK = "MALLOC_TRIM_THRESHOLD_"  # which sets it for its workers, whether users want it or not
+BY_USERS = ("MALLOC_MMAP_THRESHOLD_", "GLIBC_TUNABLES")
+
+
+def keep_freed_memory(*, of_dask: bool = False) -> None:
+    """Let malloc keep such memory from now on, where it can and users do not set it themselves.
+
+    In a worker `of_dask` the variable that Dask sets is not the user's word.
+    """
+    if any(name in os.environ for name in (*BY_USERS, *([] if of_dask else [BY_DASK]))):
+        return
+    with suppress(OSError, AttributeError):  # not every C library has it
+        libc = ctypes.CDLL(None)
+        libc.mallopt(ctypes.c_int(TRIM), ctypes.c_int(2 * KEPT))
+        libc.mallopt(ctypes.c_int(MAP), ctypes.c_int(KEPT))

@@ -1,0 +1,340 @@
+"""The cells of a column, as the schema reads them: missing, named values, what does not fit."""
+
+import json
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise
+
+import numpy as np
+import polars as pl
+
+from cfl_cli.core.arrays import Floats, Ints, Mask
+from cfl_cli.core.messages import count, did_you_mean, nearest
+from cfl_cli.core.state import State, StateError
+from cfl_cli.encode.findings import Finding, Patch, Problems, ignoring
+from cfl_cli.schema.model import Complementary, Ordinary, Schema
+from cfl_cli.tables.codec import Columns, column_type
+from cfl_cli.tables.frames import has_text, holds_lists, type_name
+from cfl_cli.texts.dates import days
+from cfl_cli.texts.lists import are_lists, elements, saying_nothing, speaking
+from cfl_cli.texts.matching import Matcher, as_text, lists_as_text, nearly, whole
+from cfl_cli.texts.numbers import numbers, numbers_or_plain
+from cfl_cli.texts.tally import BLANKS
+
+VALUED = ("binary", "categorical", "ordered")  # types whose cells are one of some values
+MOST_ROWS = 2**53
+CATEGORIES = 1000  # values that an OF may have, and a CF whose domain is not listed
+
+
+@dataclass(frozen=True)
+class Cells:
+    """A column as text, null where the schema counts the cell as missing.
+
+    Cells of a column of lists are JSON arrays of their elements.
+    """
+
+    name: str
+    raw: pl.Series
+    text: pl.Series
+    format: str | None = None  # of dates that are text
+    known_numbers: pl.Series | None = None  # if they were read already
+    known_texts: tuple[str, ...] | None = None  # the different ones, if they were looked for
+    silent: frozenset[str] = frozenset()  # parts of a list that say nothing
+
+    @classmethod
+    def of(cls, column: pl.Series, schema: Schema) -> "Cells":
+        """Return the column's cells as text."""
+        codes = list(schema.missing_in(column.name))
+        if holds_lists(column.dtype):
+            return cls(column.name, column, lists_as_text(column, codes))
+        entry, text = schema.columns.get(column.name), as_text(column)
+        listed = getattr(entry, "values", None) or ()
+        if "" in listed:
+            text = text.fill_null("")
+        missing = text.is_in(codes) | text.is_null()
+        kind = getattr(entry, "type", None)
+        found, different = None, None
+        near, unsure = [*map(whole, codes)], text  # texts that may be a code nearly
+        tokens = pl.Series(codes).cast(pl.Float64, strict=False).drop_nulls().to_list()
+        if column.dtype.is_float():
+            missing |= column.is_nan()  # how pandas writes a missing number
+            missing |= column.is_in(tokens)  # "-999" means -999.0 too
+        elif not column.dtype.is_numeric():
+            if isinstance(entry, Ordinary) and kind == "numeric":
+                read = numbers if entry.decimal else numbers_or_plain  # the file's is of texts
+                found = read(text, decimal=schema.decimal_of(column.name), unit=entry.unit)
+                missing |= found.is_in(tokens).fill_null(value=False)
+                unsure = text.filter(found.is_null() & ~missing)
+            elif kind in VALUED or isinstance(entry, Complementary):
+                unsure = different = text.unique()
+            near = nearly(unsure, codes)
+        silent = frozenset(code.strip(BLANKS) for code in codes) - {"", *listed}
+        if isinstance(entry, Complementary) and different is not None:
+            near += saying_nothing(different, entry.separator, silent)
+        near = [text for text in near if text not in listed]
+        if near:
+            missing |= text.is_in(near)
+        if different is not None:
+            different = different.filter(~different.is_in([*codes, *near])).drop_nulls()
+        blank = pl.Series(column.name, [None], dtype=pl.String)
+        text = text.zip_with(~missing.fill_null(value=True), blank)
+        texts = None if different is None else tuple(sorted(different))
+        form = getattr(entry, "format", None)
+        return cls(column.name, column, text, form, found, texts, silent)
+
+    @property
+    def are_lists(self) -> bool:
+        """Return whether every cell is a list."""
+        return holds_lists(self.raw.dtype)
+
+    @cached_property
+    def missing(self) -> Mask:
+        """Return which cells are missing."""
+        return self.text.is_null().to_numpy()
+
+    @cached_property
+    def numbers(self) -> Floats:
+        """Return the cells as numbers, NaN where they are not; what is missing may be either."""
+        found = self.known_numbers
+        if found is None:
+            found = (
+                self.raw.cast(pl.Float64, strict=False)
+                if self.raw.dtype.is_numeric()
+                else numbers(self.text, decimal=None, unit=None)
+            )
+        return found.fill_null(np.nan).to_numpy()
+
+    @cached_property
+    def days(self) -> Floats:
+        """Return the cells as days since 1970, NaN where they are no dates or missing."""
+        source = self.raw if self.raw.dtype in (pl.Date, pl.Datetime) else self.text
+        found = days(source, format=self.format).fill_null(np.nan).to_numpy()
+        return np.where(self.missing, np.nan, found)
+
+    @cached_property
+    def seen(self) -> list[str]:
+        """Return the different texts of the other cells, sorted by code point."""
+        return sorted(self.known_texts or self.text.drop_nulls().unique().to_list())
+
+    @cached_property
+    def named(self) -> list[str]:
+        """Return the different texts without their outer blanks, sorted by code point."""
+        return sorted({text.strip(BLANKS) for text in self.seen})
+
+    def codes(self, values: Sequence[str]) -> Ints:
+        """Return every cell's place in `values`, −1 if it is missing or means none of them."""
+        places = _places(self.text, list(values), range(len(values)))
+        if (others := (places < 0) & ~self.missing).any():
+            texts = self.text.filter(pl.Series(others)).unique().to_list()
+            found = [*map(Matcher(values).place, texts)]
+            places = np.where(others, _places(self.text, texts, found), places)
+        return places
+
+    def shown(self) -> pl.Series:
+        """Return what the cells hold, as messages show it."""
+        if self.are_lists:
+            return self.text
+        return self.text.zip_with(self.text.is_not_null(), self.raw.cast(pl.String))
+
+    @cached_property
+    def hold_lists(self) -> bool:
+        """Return whether nearly all texts are lists as programs write them."""
+        return are_lists(self.seen)
+
+    def _elements(self, text: str, cf: Complementary, match: Matcher | None) -> list[str] | None:
+        """Return the elements of a cell that is a list; None if it is none, or itself a value."""
+        if self.are_lists:
+            return list(json.loads(text))
+        if cf.separator is not None or (text in match.exact if match else not self.hold_lists):
+            return None
+        found = elements(text)
+        return None if found is None else [*speaking(found, {*self.silent, ""})]
+
+    def ruling(self, text: str, cf: Complementary, match: Matcher | None = None) -> "Ruling":
+        """Return what a text of this column says of a CF, whose values `match` finds, if known.
+
+        It is read as it stands if that names values, and loosely otherwise.
+        """
+        parts = self._elements(text, cf, match)
+        found = Ruling.read(text, cf) if parts is None else Ruling(tuple(parts), exact=False)
+        if match is None or not all(value in match.exact for value in found.values):
+            found = Ruling.read_loosely(text, cf) if parts is None else Ruling.of_list(parts, cf)
+        if self.silent and not found.exact and len(found.values) > 1:
+            found = Ruling(speaking(found.values, self.silent), exact=False)
+        return found.meaning(match) if match else found
+
+
+def _places(text: pl.Series, texts: list[str], places: Sequence[int]) -> Ints:
+    """Return the place of every cell's text, −1 for others."""
+    found = text.replace_strict(texts, list(places), default=-1, return_dtype=pl.Int64)
+    return found.fill_null(-1).to_numpy()
+
+
+@dataclass(frozen=True)
+class Ruling:
+    """What one CF cell says: it rules out these values or, if exact, all others."""
+
+    values: tuple[str, ...]
+    exact: bool
+
+    @classmethod
+    def read(cls, text: str, cf: Complementary) -> "Ruling":
+        """Read a cell by the CF's marks, as it stands."""
+        if cf.exact is not None and text.startswith(cf.exact):
+            return cls((text.removeprefix(cf.exact),), exact=True)
+        parts = text.split(cf.separator) if cf.separator is not None else [text]
+        return cls(tuple(parts), exact=False)
+
+    @classmethod
+    def read_loosely(cls, text: str, cf: Complementary) -> "Ruling":
+        """Read a cell whose marks may have blanks around, and a separator behind the last part."""
+        if (value := _exact(text, cf)) is not None:
+            return cls((value,), exact=True)
+        parts = text.split(cf.separator) if cf.separator is not None else [text]
+        *others, last = parts
+        return cls(tuple(others if any(others) and not last.strip(BLANKS) else parts), exact=False)
+
+    @classmethod
+    def of_list(cls, parts: Sequence[str], cf: Complementary) -> "Ruling":
+        """Read a cell that is a list."""
+        if len(parts) == 1 and (value := _exact(parts[0], cf)) is not None:
+            return cls((value,), exact=True)
+        return cls(tuple(parts), exact=False)
+
+    def meaning(self, match: Matcher) -> "Ruling":
+        """Return what it says of the values that its parts mean; others stay as they are."""
+        return Ruling(tuple(map(match, self.values)), self.exact)
+
+    def candidates(self, values: Sequence[str]) -> list[bool]:
+        """Return which domain values the cell leaves possible."""
+        return [(value in self.values) == self.exact for value in values]
+
+    def fits(self, values: Sequence[str]) -> bool:
+        """Return whether the cell names values of the domain only, and leaves one possible."""
+        return all(value in values for value in self.values) and any(self.candidates(values))
+
+
+def _exact(text: str, cf: Complementary) -> str | None:
+    """Return what stands behind the exact mark, None if there is none; blanks may surround it."""
+    if cf.exact is None:
+        return None
+    bare = cf.exact.strip(BLANKS)
+    marks = [cf.exact] if not bare or bare[-1].isalnum() else [cf.exact, bare]
+    for start in (text, text.lstrip(BLANKS)):
+        for mark in marks:
+            if start.startswith(mark):
+                return start.removeprefix(mark)
+    return None
+
+
+def used_columns(schema: Schema) -> list[str]:
+    """Return the columns that a schema reads: OFs, CFs, and those that name groups."""
+    return [*dict.fromkeys([*schema.ordinary, *schema.complementary, *schema.group])]
+
+
+def usable_columns(
+    frame: Columns, listed: Iterable[str], problems: Problems, *, lists: Collection[str] = ()
+) -> set[str]:
+    """Return which of the columns that a schema lists can be read; note those that cannot.
+
+    `lists` are those whose cells may be lists.
+    """
+    usable = set()
+    for column in listed:
+        if column not in frame.columns:
+            near = did_you_mean(column, frame.columns)
+            change = "rename it in the schema" if near else "add it, or remove it from the schema"
+            problems.add(
+                "no-column",
+                f"is {'' if problems.model else 'in the schema but '}not in the table{near}",
+                "add it, the model needs it" if problems.model else change,
+                column=column,
+                patch=_renamed(column, frame.columns, problems.schema),
+            )
+        elif not has_text(kind := column_type(frame, column)) and not (
+            column in lists and holds_lists(kind)
+        ):
+            named = type_name(kind)
+            problems.add(
+                "column-type",
+                f"holds {named}, not text or numbers",
+                "convert it" if problems.model else "mark it `role: ignore`",
+                column=column,
+                patch=ignoring(column, problems.schema),
+            )
+        else:
+            usable.add(column)
+    return usable
+
+
+def _renamed(column: str, names: Sequence[str], schema: Schema) -> Patch | None:
+    """Return the schema's change by which a column is that of the nearest name, or left out."""
+    if column not in schema.columns:
+        return None
+    near = nearest(column, [name for name in names if name not in schema.columns])
+    entry = schema.columns[column].model_dump(mode="json", exclude_none=True)
+    return {"columns": {column: None} | ({near: entry} if near else {})}
+
+
+def domain(
+    cells: Cells, cf: Complementary, named: Iterable[str], problems: Problems
+) -> tuple[str, ...] | None:
+    """Return a CF's domain, or the values `named` if the schema lists none; None if unusable."""
+    values = cf.values or tuple(sorted(named))
+    if cf.values is None and not 2 <= len(values) <= CATEGORIES:
+        problems.add(
+            "domain-size",
+            f"{count(len(values), 'different value')} seen, but a domain that is not listed needs "
+            f"2 to {CATEGORIES:,}",
+            "list all possible ones under `values`",
+            column=cells.name,
+        )
+        return None
+    return values
+
+
+def kept_rows(facts: State) -> int:
+    """Return how many cells a column was fitted to."""
+    rows = facts.fact("rows", int)
+    if not 1 <= rows <= MOST_ROWS:
+        raise StateError("it was fitted to no cells")
+    return rows
+
+
+def kept_values(
+    facts: State, column: Ordinary | Complementary, schema: Schema, most: int = CATEGORIES
+) -> tuple[str, ...]:
+    """Return a column's fitted values: those that the schema lists, or those kept as seen."""
+    if column.values is not None:
+        return column.values
+    missing = {*schema.missing, *(column.missing or ())}
+    values = facts.fact("values", list)
+    for value in values:
+        if not isinstance(value, str) or value in missing or not _is_utf8(value):
+            raise StateError("its values are not texts that cells can hold")
+    if len(values) > most or any(one >= other for one, other in pairwise(values)):
+        raise StateError(f"its values are not at most {most:,}, sorted and distinct")
+    return tuple(values)
+
+
+def _is_utf8(text: str) -> bool:
+    try:
+        text.encode()
+    except UnicodeEncodeError:  # half a character, which JSON can spell
+        return False
+    return True
+
+
+def taken_for_whole(cf: str, values: Sequence[str]) -> Finding:
+    """Return the warning about a domain that the schema leaves out."""
+    what = f"the schema gives no values, so the {len(values)} seen are taken for the whole domain"
+    return Finding(
+        "domain-not-listed",
+        what,
+        "list them under `values`",
+        cf,
+        patch={"columns": {cf: {"values": [*values]}}},
+        warning=True,
+        brief=f"{what}; list them under `values`",
+    )

@@ -1,0 +1,573 @@
+"""What is fitted of an OF's column, and the features that cells become by it, also later ones.
+
+    numeric   (x − low) / (high − low); a missing cell counts as the median
+    robust    (x − lower) / (upper − lower), at least 0 and at most 1; see `fences`
+    coded     the place among two values; one-hot / sqrt(K) for K ≥ 3; a missing cell counts as the
+              commonest value, and so does one that was never seen
+    ordered   place / (K − 1); a missing cell counts as the median value
+    date      see `dated`
+
+A later number may lie outside low to high, and its feature outside 0 to 1, by FARTHEST at most;
+that of a robust column may not.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from math import exp, inf, lgamma
+from typing import Any, Self, TypeAlias
+
+import numpy as np
+
+from cfl_cli.core.arrays import Floats, Ints
+from cfl_cli.core.messages import count, quote
+from cfl_cli.core.state import State, StateError
+from cfl_cli.encode.cells import CATEGORIES, Cells, kept_rows, kept_values
+from cfl_cli.encode.findings import Problems, ignoring
+from cfl_cli.schema.model import Ordinary, Scale, Schema
+from cfl_cli.texts.dates import FIRST_DAY, LAST_DAY, cycle_features
+from cfl_cli.texts.matching import is_pair, truth
+
+# Between which numbers a column is scaled where a few wild cells must not decide it.
+#
+#     low, high       the ends of the middle nine tenths of the cells
+#     lower           the smallest cell from low − (high − low) on
+#     upper           the largest cell up to high + (high − low)
+#
+# So a column without outliers is scaled as min-max does it, and no twentieth of the cells, however
+# wild, can widen it to more than three times what the middle ones take up. Where nine tenths of the
+# cells hold one number, the others' ends are taken, and that number with them.
+
+TAIL = 0.05  # of the cells, at each end, that have no say
+MARGIN = 1.0  # of the width between the ends, beyond each of them
+
+
+def fences(numbers: Floats) -> tuple[float, float]:
+    """Return the lower and the upper fence of the numbers of a column, all of them finite.
+
+    They differ if numbers do. Numbers are at most 1 in size: differences of huge ones are not.
+    """
+    low, high = _ends(numbers)
+    if low == high:
+        others = numbers[numbers != low]
+        if not len(others):
+            return low, high
+        ends = _ends(others)
+        low, high = min(low, ends[0]), max(high, ends[1])
+    margin = MARGIN * (high - low)
+    inside = numbers[(low - margin <= numbers) & (numbers <= high + margin)]
+    return float(inside.min()), float(inside.max())
+
+
+def _ends(numbers: Floats) -> tuple[float, float]:
+    """Return the smallest and the largest number without the tails, one cell at least each."""
+    tail = min(max(1, int(TAIL * len(numbers))), (len(numbers) - 1) // 2)
+    places = tail, len(numbers) - 1 - tail
+    low, high = np.partition(numbers, places)[[*places]]
+    return float(low), float(high)
+
+
+# What new rows hold that the fitted ones did not, and whether that is more than chance.
+#
+# If n fitted and m new cells are in random order by size, the cells before the first fitted one and
+# after the last are two of the n + 1 gaps between the fitted ones. Any two gaps hold x new cells or
+# more together exactly if, with these gaps first, at most one of the first x + 1 cells is fitted:
+#
+#     P(X ≥ x) = (C(m, x + 1) + n C(m, x)) / C(n + m, x + 1)        with the mean 2m / (n + 1)
+#
+# is how probably x new numbers or more lie outside the fitted range; equal numbers only lower it.
+#
+# How many cells hold a category never seen follows from those seen once, N₁, and twice, N₂ (Good and
+# Turing): X has about the mean μ = m (N₁ + 1) / n, of which the fitted rows leave n/m a variance of
+# N₁ + 1 + 2 N₂. With a negative binomial X of this mean and variance
+#
+#     P(X ≥ x) = I_q(x, r)        r = (N₁ + 1)² / (N₁ + 1 + 2 N₂), q = μ / (μ + r)
+#
+# and counts once for each category, as any of them might have been the one that was not seen. Without
+# N₂ it is exact for one category: all of its x cells are new with a probability of (m / (n + m))ˣ.
+
+LEVEL = 0.0002  # how often a batch of rows like the fitted ones may be flagged, over all OFs
+FARTHEST = 1e6  # of features, in widths of the fitted range: squared distances must be finite
+LEAST_SHARE = 0.01  # of the rows: less is counted, but harms nobody
+
+
+@dataclass(frozen=True)
+class Counts:
+    """How many cells of an OF are not as those it was fitted to."""
+
+    rows: int = 0
+    missing: int = 0  # filled in
+    out_of_range: int = 0  # numbers, used as they are
+    new_categories: int = 0  # cells of such, filled in like missing ones
+
+    def __add__(self, other: Self) -> Self:
+        return type(self)(
+            self.rows + other.rows,
+            self.missing + other.missing,
+            self.out_of_range + other.out_of_range,
+            self.new_categories + other.new_categories,
+        )
+
+    @property
+    def share(self) -> float:
+        """Return the share of the rows whose cell was never seen, or is out of range."""
+        return (self.out_of_range + self.new_categories) / max(self.rows, 1)
+
+
+@dataclass(frozen=True)
+class Unusual:
+    """The counts of some rows, by OF; those of several blocks of rows can be added."""
+
+    columns: Mapping[str, Counts] = field(default_factory=dict)
+
+    def __add__(self, other: Self) -> Self:
+        names = dict.fromkeys([*self.columns, *other.columns])
+        nothing = Counts()
+        return type(self)(
+            {
+                name: self.columns.get(name, nothing) + other.columns.get(name, nothing)
+                for name in names
+            }
+        )
+
+    @property
+    def said(self) -> tuple[tuple[str, str, int, str], ...]:
+        """Return what to say of it: a key for programs, the column, the count, and the words."""
+        return tuple(
+            (key, name, number, f"{count(number, noun)} {what}")
+            for name, counts in self.columns.items()
+            for key, number, noun, what in (
+                ("filled-in", counts.missing, "missing cell", "filled in"),
+                ("out-of-range", counts.out_of_range, "number", "outside the fitted range"),
+                (
+                    "new-categories",
+                    counts.new_categories,
+                    "cell",
+                    "with a category never seen, filled in",
+                ),
+            )
+            if number
+        )
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """Return the same as sentences."""
+        return tuple(f"column {quote(name)}: {words}" for _, name, _, words in self.said)
+
+
+def chance_outside(outside: int, *, new: int, fitted: int) -> float:
+    """Return how probably so many of the new cells, or more, are outside the fitted range."""
+    some = _log_choose(fitted + new, outside + 1)
+    none_fitted = _log_choose(new, outside + 1) - some
+    one_fitted = _log_choose(fitted, 1) + _log_choose(new, outside) - some
+    return min(1.0, exp(none_fitted) + exp(one_fitted))
+
+
+def chance_unseen(
+    unseen: int, *, new: int, fitted: int, categories: int, once: int, twice: int
+) -> float:
+    """Return how probably so many of the new cells, or more, hold categories never seen."""
+    if not unseen:
+        return 1.0
+    from scipy.special import betainc  # noqa: PLC0415 — it loads slowly, and few batches need it
+
+    mean = new * (once + 1) / fitted
+    shape = (once + 1) ** 2 / (once + 1 + 2 * twice)
+    tail = float(betainc(unseen, shape, mean / (mean + shape)))
+    return min(1.0, tail * (categories + 1))
+
+
+def _log_choose(n: int, k: int) -> float:
+    """Return the log of a binomial coefficient."""
+    return lgamma(n + 1) - lgamma(k + 1) - lgamma(n - k + 1) if k <= n else -inf
+
+
+# What is fitted of an OF of dates, and the features that cells become by it, also later ones.
+#
+#     (day − low) / (high − low)      and for each cycle a point on a circle of diameter 1
+#     robust                          between fences, as numbers: see `ordinary`
+#
+# A missing cell counts as the median, and as the middle of each circle, as far from any place as from
+# the opposite one. Days later than the fitted ones are usual; only earlier ones are counted.
+
+
+@dataclass(frozen=True)
+class FittedDates:
+    """An OF of dates; its numbers are days since 1970."""
+
+    rows: int  # whose cell is not missing
+    low: float
+    high: float
+    median: float
+    cycle: tuple[str, ...] | None = None  # as the schema has it
+    lower: float | None = None  # the fences between which it is scaled, if not low and high
+    upper: float | None = None
+
+    @property
+    def width(self) -> int:
+        """Return how many features it becomes."""
+        return 1 + 2 * len(self.cycle or ())
+
+    @property
+    def varies(self) -> bool:
+        """Return whether the fitted rows differ in it."""
+        return self.low < self.high
+
+    def features(self, cells: Cells, problems: Problems) -> tuple[Floats, Counts] | None:
+        """Return the cells' features, n × width, and what is unusual, or None and note why not.
+
+        A column that was constant is 0 in every row: nothing was learned of how far another day is.
+        """
+        if not are_dates(cells, problems):
+            return None
+        days = np.where(cells.missing, self.median, cells.days)
+        counts = Counts(len(days), int(cells.missing.sum()), int((days < self.low).sum()))
+        if not self.varies:
+            return np.zeros((len(days), self.width)), counts
+        if self.lower is not None and self.upper is not None:
+            bounded = np.clip(days, self.lower, self.upper)
+            scaled = (bounded - self.lower) / (self.upper - self.lower)
+        else:
+            scaled = (days - self.low) / (self.high - self.low)
+        points = [
+            np.where(cells.missing[:, None], 0.5, cycle_features(days, cycle))
+            for cycle in self.cycle or ()
+        ]
+        return np.hstack([np.clip(scaled, -FARTHEST, FARTHEST)[:, None], *points]), counts
+
+    def chance(self, counts: Counts) -> float:
+        """Return how probably, at most, rows like the fitted ones are as unusual as this."""
+        known = counts.rows - counts.missing
+        return chance_outside(counts.out_of_range, new=known, fitted=self.rows)
+
+    @classmethod
+    def from_facts(cls, facts: State, ordinary: Ordinary, scale: Scale) -> Self:
+        """Return what was fitted, or raise StateError if nothing can have been.
+
+        Models of earlier versions have no fences, whatever the scale.
+        """
+        low, median, high = (facts.fact(name, float) for name in ("low", "median", "high"))
+        if not FIRST_DAY <= low <= median <= high < LAST_DAY + 1:
+            raise StateError("its days are not a median within a range of the calendar")
+        rows, cycle = kept_rows(facts), ordinary.cycle
+        if scale == "minmax" or not {"lower", "upper"} & facts.facts.keys():
+            return cls(rows, low, high, median, cycle)
+        lower, upper = (facts.fact(name, float) for name in ("lower", "upper"))
+        if not low <= lower <= upper <= high or (low < high) != (lower < upper):
+            raise StateError("its fences are not within its range")
+        return cls(rows, low, high, median, cycle, lower, upper)
+
+
+def are_dates(cells: Cells, problems: Problems) -> bool:
+    """Return whether all cells that are not missing are dates; note those that are not."""
+    wrong = ~cells.missing & np.isnan(cells.days)
+    if wrong.any():
+        from cfl_cli.encode.causes import in_dates  # noqa: PLC0415 — most tables are right
+
+        problems.add_cells(
+            cells.shown, wrong, lambda found: in_dates(found, cells, problems.schema)
+        )
+        return False
+    return True
+
+
+def fit_dates(
+    cells: Cells, ordinary: Ordinary, problems: Problems, *, robust: bool
+) -> FittedDates | None:
+    """Return what there is to fit of a column, or None and note why nothing can be."""
+    if not are_dates(cells, problems):
+        return None
+    known = cells.days[~cells.missing]
+    low, high = float(known.min()), float(known.max())
+    bounds = fences(known) if robust else (None, None)
+    return FittedDates(len(known), low, high, float(np.median(known)), ordinary.cycle, *bounds)
+
+
+EXPONENTS = (-1073, 1024)  # that frexp gives of a finite number
+
+IMPOSSIBLE = "no column can have such counts of its values"
+
+
+@dataclass(frozen=True)
+class FittedNumbers:
+    """A numeric OF; its numbers are divided by 2^exponent, so that sums of huge ones are finite."""
+
+    rows: int  # whose cell is not missing
+    exponent: int
+    low: float
+    high: float
+    median: float
+    lower: float | None = None  # the fences between which it is scaled, if not low and high
+    upper: float | None = None
+
+    width = 1  # how many features it becomes
+
+    @property
+    def varies(self) -> bool:
+        """Return whether the fitted rows differ in it."""
+        return self.low < self.high
+
+    def features(self, cells: Cells, problems: Problems) -> tuple[Floats, Counts] | None:
+        """Return the cells' features, n × 1, and what is unusual, or None and note why not.
+
+        A column that was constant is 0 in every row: nothing was learned of how far another number
+        is from it, so one is only counted.
+        """
+        if not are_numbers(cells, problems):
+            return None
+        with np.errstate(over="ignore"):  # of what is bounded in the end
+            numbers = np.ldexp(cells.numbers, -self.exponent)
+            numbers = np.where(cells.missing, self.median, numbers)
+            outside = (numbers < self.low) | (numbers > self.high)
+            features = np.zeros(len(numbers))
+            if self.varies and self.lower is not None and self.upper is not None:
+                bounded = np.clip(numbers, self.lower, self.upper)
+                features = (bounded - self.lower) / (self.upper - self.lower)
+            elif self.varies:
+                features = (numbers - self.low) / (self.high - self.low)
+        counts = Counts(len(numbers), int(cells.missing.sum()), int(outside.sum()))
+        return np.clip(features, -FARTHEST, FARTHEST)[:, None], counts
+
+    def chance(self, counts: Counts) -> float:
+        """Return how probably rows like the fitted ones are as unusual as this, or more so."""
+        known = counts.rows - counts.missing
+        return chance_outside(counts.out_of_range, new=known, fitted=self.rows)
+
+    @classmethod
+    def from_facts(cls, facts: State, scale: Scale) -> Self:
+        """Return what was fitted, or raise StateError if nothing can have been."""
+        low, median, high = (facts.fact(name, float) for name in ("low", "median", "high"))
+        rows, exponent = kept_rows(facts), facts.fact("exponent", int)
+        largest = max(abs(low), abs(high))
+        scaled = 0.5 <= largest < 1 and EXPONENTS[0] <= exponent <= EXPONENTS[1]
+        if not low <= median <= high or not (scaled or (largest == 0 and exponent == 0)):
+            raise StateError("its numbers are not a median within a range")
+        if scale == "minmax" or (scale == "auto" and "lower" not in facts.facts):
+            return cls(rows, exponent, low, high, median)
+        lower, upper = (facts.fact(name, float) for name in ("lower", "upper"))
+        if not low <= lower <= upper <= high or (low < high) != (lower < upper):
+            raise StateError("its fences are not within its range")
+        return cls(rows, exponent, low, high, median, lower, upper)
+
+
+class OfValues:
+    """What OFs have in common whose cells hold one of several values."""
+
+    values: tuple[str, ...]
+    rows: int
+    seen: int
+    once: int
+    twice: int
+
+    @property
+    def varies(self) -> bool:
+        """Return whether the fitted rows differ in it."""
+        return self.seen > 1
+
+    def places(self, cells: Cells, default: int) -> tuple[Ints, Counts]:
+        """Return the cells' places among the values, and what is unusual."""
+        codes = cells.codes(self.values)
+        unseen = int(((codes < 0) & ~cells.missing).sum())
+        counts = Counts(len(codes), int(cells.missing.sum()), new_categories=unseen)
+        return np.where(codes < 0, default, codes), counts
+
+    def chance(self, counts: Counts) -> float:
+        """Return how probably rows like the fitted ones are as unusual as this, or more so."""
+        return chance_unseen(
+            counts.new_categories,
+            new=counts.rows - counts.missing,
+            fitted=self.rows,
+            categories=self.seen,
+            once=self.once,
+            twice=self.twice,
+        )
+
+
+@dataclass(frozen=True)
+class FittedCategories(OfValues):
+    """A binary or categorical OF."""
+
+    values: tuple[str, ...]
+    rows: int  # whose cell is not missing
+    commonest: int  # its place
+    seen: int  # how many of the values were
+    once: int  # how many were seen in one row only
+    twice: int
+
+    @property
+    def width(self) -> int:
+        """Return how many features it becomes."""
+        return len(self.values) if len(self.values) > 2 else 1
+
+    def features(self, cells: Cells, problems: Problems) -> tuple[Floats, Counts]:  # noqa: ARG002 — as numbers have it
+        """Return the cells' features, n × width, and what is unusual."""
+        codes, counts = self.places(cells, self.commonest)
+        if self.width == 1:
+            return codes.astype(float)[:, None], counts
+        return (codes[:, None] == np.arange(self.width)) / np.sqrt(self.width), counts
+
+    @classmethod
+    def from_facts(cls, facts: State, ordinary: Ordinary, schema: Schema) -> Self:
+        """Return what was fitted, or raise StateError if nothing can have been."""
+        kept = _kept_counts(facts, ordinary, schema)
+        return cls(**kept, commonest=_kept_place(facts, "commonest", kept["values"]))
+
+
+@dataclass(frozen=True)
+class FittedOrdered(OfValues):
+    """An ordered OF."""
+
+    values: tuple[str, ...]
+    rows: int  # whose cell is not missing
+    median: int  # the place of the median value, the lower one of two
+    seen: int  # how many of the values were
+    once: int  # how many were seen in one row only
+    twice: int
+
+    width = 1  # how many features it becomes
+
+    def features(self, cells: Cells, problems: Problems) -> tuple[Floats, Counts]:  # noqa: ARG002 — as numbers have it
+        """Return the cells' features, n × 1, and what is unusual."""
+        codes, counts = self.places(cells, self.median)
+        return codes[:, None] / (len(self.values) - 1), counts
+
+    @classmethod
+    def from_facts(cls, facts: State, ordinary: Ordinary, schema: Schema) -> Self:
+        """Return what was fitted, or raise StateError if nothing can have been."""
+        kept = _kept_counts(facts, ordinary, schema)
+        return cls(**kept, median=_kept_place(facts, "median", kept["values"]))
+
+
+def _kept_counts(facts: State, ordinary: Ordinary, schema: Schema) -> dict[str, Any]:
+    """Return what was kept of how often values were seen, or raise StateError."""
+    values = kept_values(facts, ordinary, schema)
+    most = 2 if ordinary.type == "binary" else CATEGORIES
+    seen, once, twice = (facts.fact(name, int) for name in ("seen", "once", "twice"))
+    rows, more = kept_rows(facts), seen - once - twice
+    least = once + 2 * twice + 3 * more
+    possible = (
+        min(once, twice, more) >= 0
+        and 1 <= seen <= len(values) <= most
+        and (seen == len(values) or ordinary.values is not None)
+        and (least <= rows if more else least == rows)
+    )
+    if not possible:
+        raise StateError(IMPOSSIBLE)
+    return {"values": values, "rows": rows, "seen": seen, "once": once, "twice": twice}
+
+
+def _kept_place(facts: State, name: str, values: tuple[str, ...]) -> int:
+    """Return the place of a value that was kept, or raise StateError."""
+    place = facts.fact(name, int)
+    if not 0 <= place < len(values):
+        raise StateError(IMPOSSIBLE)
+    return place
+
+
+FittedOrdinary: TypeAlias = FittedNumbers | FittedCategories | FittedOrdered | FittedDates
+
+
+def fit(cells: Cells, ordinary: Ordinary, problems: Problems) -> FittedOrdinary | None:
+    """Return what there is to fit of an OF's column, or None and note why nothing can be."""
+    if cells.missing.all():
+        problems.add(
+            "all-missing",
+            "every cell is missing",
+            "mark it `role: ignore`",
+            column=cells.name,
+            patch=ignoring(cells.name, problems.schema),
+        )
+        return None
+    robust = problems.schema.scale_of(cells.name) == "robust"
+    if ordinary.type == "numeric":
+        return _fit_numbers(cells, problems, robust=robust)
+    if ordinary.type == "date":
+        return fit_dates(cells, ordinary, problems, robust=robust)
+    return _fit_values(cells, ordinary, problems)
+
+
+def check_missing(cells: Cells, schema: Schema, problems: Problems) -> None:
+    """Note missing cells of a column that may not have any."""
+    if not schema.fills_missing(cells.name):
+        from cfl_cli.encode.causes import required  # noqa: PLC0415 — most tables are right
+
+        problems.add_cells(cells.shown, cells.missing, required(cells.name))
+
+
+def are_numbers(cells: Cells, problems: Problems) -> bool:
+    """Return whether all cells that are not missing are finite numbers; note those that are not."""
+    known = ~cells.missing
+    words = known & np.isnan(cells.numbers)
+    endless = known & np.isinf(cells.numbers)
+    wrong = words | endless
+    if wrong.any():
+        from cfl_cli.encode.causes import in_numbers  # noqa: PLC0415 — most tables are right
+
+        problems.add_cells(
+            cells.shown, wrong, lambda found: in_numbers(found, cells, problems.schema)
+        )
+        return False
+    return True
+
+
+def _fit_numbers(cells: Cells, problems: Problems, *, robust: bool) -> FittedNumbers | None:
+    if not are_numbers(cells, problems):
+        return None
+    known = cells.numbers[~cells.missing]
+    exponent = int(np.frexp(np.abs(known).max())[1])
+    known = np.ldexp(known, -exponent)
+    low, high, median = float(known.min()), float(known.max()), float(np.median(known))
+    bounds = fences(known) if robust else (None, None)
+    return FittedNumbers(len(known), exponent, low, high, median, *bounds)
+
+
+def _fit_values(
+    cells: Cells, ordinary: Ordinary, problems: Problems
+) -> FittedCategories | FittedOrdered | None:
+    values = ordinary.values or tuple(cells.named)
+    if ordinary.type == "binary":
+        values = _two_of(values)
+    if ordinary.type == "binary" and len(values) > 2:
+        from cfl_cli.encode.causes import third_values  # noqa: PLC0415 — most tables are right
+
+        codes = cells.codes(values)
+        counts = np.bincount(codes[codes >= 0], minlength=len(values))
+        usual = np.argsort(-counts, kind="stable")[:2]
+        third = (codes >= 0) & ~np.isin(codes, usual)
+        problems.add_cells(
+            cells.shown, third, lambda found: third_values(found, cells.name, problems.schema)
+        )
+        return None
+    if len(values) > CATEGORIES:
+        problems.add(
+            "many-values",
+            f"{len(values):,} different values, but a categorical column has at most "
+            f"{CATEGORIES:,}",
+            "mark it `role: ignore`, or group its values",
+            column=cells.name,
+            patch=ignoring(cells.name, problems.schema),
+        )
+        return None
+    codes = cells.codes(values)
+    outside = ~cells.missing & (codes < 0)
+    if outside.any():
+        from cfl_cli.encode.causes import in_ordinary  # noqa: PLC0415 — most tables are right
+
+        problems.add_cells(
+            cells.shown, outside, lambda found: in_ordinary(found, cells, values, problems.schema)
+        )
+        return None
+    counts = np.bincount(codes[~cells.missing], minlength=len(values))
+    rows, seen = int(counts.sum()), int((counts > 0).sum())
+    once, twice = (int((counts == number).sum()) for number in (1, 2))
+    if ordinary.type == "ordered":
+        middle = int((2 * counts.cumsum() >= rows).argmax())
+        return FittedOrdered(values, rows, middle, seen, once, twice)
+    return FittedCategories(values, rows, int(counts.argmax()), seen, once, twice)
+
+
+def _two_of(spellings: tuple[str, ...]) -> tuple[str, ...]:
+    """Return one text for each of the two values that several spellings of a known pair mean."""
+    if len(spellings) <= 2 or not is_pair(spellings):
+        return spellings
+    meant = {truth(text): text for text in reversed(spellings)}  # the first of each
+    return tuple(sorted(meant.values()))

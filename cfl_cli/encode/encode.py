@@ -1,0 +1,599 @@
+"""Step 1: a table and its schema become features, candidates and blocks.
+
+Numeric OF → min-max to [0, 1]. Binary OF → 0/1. Categorical OF with K ≥ 3 → one-hot times
+1/sqrt(K), so that two unequal values lie sqrt(2/K) apart. Ordered OF → equally spaced from 0 to 1.
+Date OF → a number, and two features for each cycle. CF → a block of candidate columns.
+
+What that takes is fitted to a table (`encoding`), and new rows are encoded by it. All cells that do
+not fit the schema are reported together.
+"""
+
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from functools import cached_property
+from hashlib import sha256
+from typing import Any, TypeAlias, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from cfl_cli.core.arrays import Floats, Ints, Mask, best, ranks, start
+from cfl_cli.core.dataset import Known
+from cfl_cli.core.exclusions import Mechanism
+from cfl_cli.core.messages import command, quote
+from cfl_cli.core.state import State, StateError
+from cfl_cli.encode import pitfalls
+from cfl_cli.encode.cells import (
+    Cells,
+    domain,
+    kept_values,
+    taken_for_whole,
+    usable_columns,
+    used_columns,
+)
+from cfl_cli.encode.columns import (
+    LEAST_SHARE,
+    LEVEL,
+    FittedCategories,
+    FittedDates,
+    FittedNumbers,
+    FittedOrdered,
+    FittedOrdinary,
+    Unusual,
+    check_missing,
+    fit,
+)
+from cfl_cli.encode.findings import Cause, Finding, Problems
+from cfl_cli.schema.model import Complementary, Ordinary, Schema
+from cfl_cli.tables.codec import Columns
+from cfl_cli.texts.matching import Matcher
+from cfl_cli.texts.tally import BLANKS
+
+# What was fitted of a table's columns, by which any rows are encoded: later ones like the first.
+#
+#     of each OF   its range, fences and median, or its categories and the commonest of them
+#     of each CF   its domain, and how its exclusions arise
+#
+# What the schema says already is not kept once more.
+
+Column = TypeVar("Column")
+Read = TypeVar("Read")
+
+
+@dataclass(frozen=True, eq=False)
+class Domain:
+    """A CF's values, in order, and the rates of its mechanism; None: exclusions are uniform."""
+
+    values: tuple[str, ...]
+    rates: Floats | None = None  # K × K
+
+    @cached_property
+    def mechanism(self) -> Mechanism:
+        """Return how the CF's exclusions arise."""
+        return Mechanism.of(len(self.values), self.rates)
+
+
+def fit_domain(
+    cells: Cells, cf: Complementary, named: Iterable[str], problems: Problems
+) -> Domain | None:
+    """Return a CF's domain, or None and note why it is unusable; `named` are the values seen."""
+    values = domain(cells, cf, named, problems)
+    return None if values is None else Domain(values, _given_rates(cf))
+
+
+@dataclass(frozen=True, eq=False)
+class Encoding:
+    """What was fitted of each column, in the schema's order."""
+
+    ordinary: Mapping[str, FittedOrdinary]
+    domains: Mapping[str, Domain]  # of the CFs
+
+    @property
+    def width(self) -> int:
+        """Return how many features a row has."""
+        return sum(fitted.width for fitted in self.ordinary.values())
+
+    @property
+    def mechanisms(self) -> tuple[Mechanism, ...]:
+        """Return how each CF's exclusions arise."""
+        return tuple(domain.mechanism for domain in self.domains.values())
+
+    def beyond_chance(self, unusual: Unusual) -> tuple[str, ...]:
+        """Return the OFs in which new rows are unusual beyond chance, and often enough to matter.
+
+        Rows that are like the fitted ones have such an OF with a probability of LEVEL at most.
+        """
+        level = LEVEL / max(len(self.ordinary), 1)
+        return tuple(
+            name
+            for name, counts in unusual.columns.items()
+            if counts.share >= LEAST_SHARE and self.ordinary[name].chance(counts) <= level
+        )
+
+    def facts(self, schema: Schema) -> dict[str, Any]:
+        """Return all that has to be kept beside the schema, as JSON can hold it."""
+        return {
+            "ordinary": {
+                name: _facts(
+                    asdict(fitted),
+                    given={
+                        "values": schema.ordinary[name].values,
+                        "cycle": schema.ordinary[name].cycle,
+                    },
+                )
+                for name, fitted in self.ordinary.items()
+            },
+            "complementary": {
+                name: _facts(
+                    {"values": cf.values, "rates": None if cf.rates is None else cf.rates.tolist()},
+                    given={
+                        "values": schema.complementary[name].values,
+                        "rates": _given_rates(schema.complementary[name]),
+                    },
+                )
+                for name, cf in self.domains.items()
+            },
+        }
+
+    @classmethod
+    def from_facts(cls, facts: Mapping[str, Any], schema: Schema) -> "Encoding":
+        """Return what was fitted, or raise StateError if nothing can have had these facts."""
+        ordinary = _restored(facts, "ordinary", schema.ordinary, _ordinary, schema)
+        domains = _restored(facts, "complementary", schema.complementary, _domain, schema)
+        if not any(fitted.varies for fitted in ordinary.values()):
+            raise StateError("all ordinary columns are constant")
+        restored = cls(ordinary, domains)
+        if restored.facts(schema) != facts:
+            raise StateError("it holds more than what is fitted of the columns")
+        return restored
+
+
+def _facts(facts: dict[str, Any], *, given: Mapping[str, object]) -> dict[str, Any]:
+    """Return the facts that the schema does not give."""
+    return {
+        name: [*fact] if isinstance(fact, tuple) else fact
+        for name, fact in facts.items()
+        if fact is not None and given.get(name) is None
+    }
+
+
+def _restored(
+    facts: Mapping[str, Any],
+    kind: str,
+    columns: Mapping[str, Column],
+    read: Callable[[State, Column, Schema], Read],
+    schema: Schema,
+) -> dict[str, Read]:
+    """Return what was fitted of the columns of one kind."""
+    kept = State(facts=facts).fact(kind, dict)
+    if kept.keys() != columns.keys():
+        raise StateError(f"the {kind} columns are not those of the schema")
+    restored = {}
+    for name, column in columns.items():
+        try:
+            if not isinstance(kept[name], dict):
+                raise StateError("it has no facts")  # noqa: TRY301 — the column's name is added below
+            restored[name] = read(State(facts=kept[name]), column, schema)
+        except StateError as error:
+            raise StateError(f"column {quote(name)}: {error}") from None
+    return restored
+
+
+def _ordinary(facts: State, column: Ordinary, schema: Schema) -> FittedOrdinary:
+    scale = column.scale or schema.scale or "minmax"
+    if column.type == "numeric":
+        return FittedNumbers.from_facts(facts, scale)
+    if column.type == "date":
+        return FittedDates.from_facts(facts, column, scale)
+    if column.type == "ordered":
+        return FittedOrdered.from_facts(facts, column, schema)
+    return FittedCategories.from_facts(facts, column, schema)
+
+
+def _domain(facts: State, cf: Complementary, schema: Schema) -> Domain:
+    values = kept_values(facts, cf, schema)
+    if len(values) < 2:
+        raise StateError("its domain has less than two values")
+    given, kept = _given_rates(cf), facts.facts.get("rates")
+    if kept is None or given is not None:
+        return Domain(values, given)
+    rows = facts.fact("rates", list)
+    square = len(rows) == len(values) and all(
+        isinstance(row, list)
+        and len(row) == len(values)
+        and all(isinstance(rate, float) for rate in row)
+        for row in rows
+    )
+    if cf.mechanism != "fit" or not square:
+        raise StateError("its rates are not those of a mechanism that was to be fitted")
+    restored = Domain(values, np.array(rows))
+    try:
+        restored.mechanism  # noqa: B018 — made now, so that rates which are none are found here
+    except ValueError as error:
+        raise StateError(str(error)) from None
+    return restored
+
+
+def _given_rates(cf: Complementary) -> Floats | None:
+    """Return the rates of the mechanism that the schema gives, if it gives one."""
+    return None if cf.mechanism in (None, "fit") else np.array(cf.mechanism)
+
+
+# Makes an array of a name, a shape and a kind.
+Empty: TypeAlias = Callable[[str, tuple[int, ...], npt.DTypeLike], npt.NDArray[Any]]
+
+
+@dataclass(frozen=True)
+class Block:
+    """One CF: its domain, its columns among the confidences, and what its cells hold."""
+
+    name: str
+    values: tuple[str, ...]
+    start: int
+    exclusions_per_cell: float  # mean over the cells that list exclusions
+    exact_cells: int
+    empty_cells: int
+    rates: Floats | None = None  # of the mechanism, if the schema gives one
+    marked: Mask | None = None  # n: which cells have the exact mark; None: there is no such mark
+    marked_at_random: bool = False  # does the schema say that they are a random sample?
+    to_be_fitted: bool = False  # is its mechanism to be fitted with their help?
+    listed: bool = True  # does the schema list the domain, or is it what cells hold?
+
+    @cached_property
+    def mechanism(self) -> Mechanism:
+        """Return how the CF's exclusions arise."""
+        return Mechanism.of(len(self.values), self.rates)
+
+    @property
+    def columns(self) -> slice:
+        """Return the block's columns in the candidates and the confidences."""
+        return slice(self.start, self.start + len(self.values))
+
+
+@dataclass(frozen=True)
+class Encoded:
+    """What the numeric core needs of a table, and what the report says of it."""
+
+    features: Floats  # n × d
+    candidates: Mask  # n × ΣK
+    blocks: tuple[Block, ...]
+    warnings: tuple[str, ...]
+    groups: Ints | None = None  # n: rows with the same number belong together; None: none do
+    ordinary: Mapping[str, FittedOrdinary] = field(default_factory=dict)  # by the OFs' names
+    unusual: Unusual = field(default_factory=Unusual)  # what the fitted rows did not hold
+    findings: tuple[Finding, ...] = ()  # the warnings, with cells of the table
+
+    @property
+    def encoding(self) -> Encoding:
+        """Return what was fitted, with the mechanisms that the blocks have by now."""
+        domains = {block.name: Domain(block.values, block.rates) for block in self.blocks}
+        return Encoding(self.ordinary, domains)
+
+    @cached_property
+    def known(self) -> Known:
+        """Return what estimators are given."""
+        return Known(
+            self.features,
+            self.candidates,
+            self.starts,
+            tuple(block.mechanism for block in self.blocks),
+            self.groups,
+            tuple(block.marked if block.marked_at_random else None for block in self.blocks),
+        )
+
+    def some(self, rows: Ints) -> "Encoded":
+        """Return some of the rows."""
+        some = self.known.some(rows)
+        blocks = tuple(
+            block if block.marked is None else replace(block, marked=block.marked[rows])
+            for block in self.blocks
+        )
+        return replace(
+            self,
+            features=some.features,
+            candidates=some.candidates,
+            blocks=blocks,
+            groups=some.groups,
+        )
+
+    @property
+    def evidence(self) -> Floats | Mask:
+        """Return how likely each cell is under each value, n × ΣK, up to a factor of its own."""
+        return self.known.evidence
+
+    @cached_property
+    def starts(self) -> Ints:
+        """Return the first column of every block."""
+        return np.array([block.start for block in self.blocks])
+
+
+def encode(
+    frame: Columns,
+    schema: Schema,
+    *,
+    name: str = "table",
+    encoding: Encoding | None = None,
+    first_row: int = 1,
+    empty: Empty | None = None,
+) -> Encoded:
+    """Return the encoded rows, or raise one DataError with all their problems.
+
+    Columns of `frame` are asked for one at a time, and features and candidates are put into arrays
+    that `empty` makes; so neither the table nor these need be in memory.
+    Without an `encoding` it is fitted to the rows. With one they may be any new rows, also one or
+    none, a block of a larger table in which `first_row` is the number of the first of them.
+    """
+    problems = Problems(name, schema, first_row=first_row, model=encoding is not None)
+    usable = usable_columns(frame, used_columns(schema), problems, lists=schema.complementary)
+    if encoding is None and frame.height < 2:
+        rows = "one row" if frame.height else "no rows"
+        problems.add("few-rows", f"the table has {rows}, too few to estimate from", "add rows")
+        usable = set()
+    features, ordinary, counts = [], {}, {}
+    for column in schema.ordinary:
+        if column not in usable:
+            continue
+        cells = Cells.of(frame[column], schema)
+        check_missing(cells, schema, problems)
+        fitted = (
+            fit(cells, schema.ordinary[column], problems)
+            if encoding is None
+            else encoding.ordinary[column]
+        )
+        if fitted is not None and (of := fitted.features(cells, problems)) is not None:
+            ordinary[column] = fitted
+            problems.warn(pitfalls.in_ordinary(cells, schema, varies=fitted.varies))
+            features.append(of[0])
+            counts[column] = of[1]
+    candidates, blocks = [], []
+    start = 0
+    for column, cf in schema.complementary.items():
+        if column not in usable:
+            continue
+        domain = None if encoding is None else encoding.domains[column]
+        cells = Cells.of(frame[column], schema)
+        encoded_cf = encode_cf(cells, cf, schema, start, problems, domain=domain)
+        if encoded_cf is None:
+            continue
+        mask, block = encoded_cf
+        if cf.values is None and domain is None:
+            problems.warn([taken_for_whole(column, block.values)])
+        candidates.append(mask)
+        blocks.append(block)
+        start += len(block.values)
+    if not problems and not any(fitted.varies for fitted in ordinary.values()):
+        problems.add(
+            "all-constant",
+            "all ordinary columns are constant, so all rows are equally near",
+            "mark a column that varies as ordinary",
+        )
+    problems.raise_if_any()
+    unusual = Unusual(counts)
+    findings = (
+        *problems.warnings,
+        *(
+            Finding(key, words, "", column, number, warning=True)
+            for key, column, number, words in unusual.said
+        ),
+    )
+    groups = [Cells.of(frame[column], schema) for column in schema.group]
+    return Encoded(
+        beside("features", features, empty or in_memory),
+        beside("candidates", candidates, empty or in_memory),
+        tuple(blocks),
+        tuple(finding.for_report for finding in findings),
+        _groups(groups) if encoding is None else _lasting_groups(groups, first_row),
+        ordinary,
+        unusual,
+        findings,
+    )
+
+
+def in_memory(name: str, shape: tuple[int, ...], kind: npt.DTypeLike) -> npt.NDArray[Any]:  # noqa: ARG001 — of use where arrays are files
+    """Return a new array in memory."""
+    return np.empty(shape, kind)
+
+
+def beside(name: str, parts: list[npt.NDArray[Any]], empty: Empty) -> npt.NDArray[Any]:
+    """Return columns beside each other; the parts are given up one by one."""
+    ends = np.cumsum([part.shape[1] for part in parts])
+    whole = empty(name, (len(parts[0]), int(ends[-1])), parts[0].dtype)
+    for end in ends[::-1]:
+        part = parts.pop()
+        whole[:, end - part.shape[1] : end] = part
+    return whole
+
+
+def _groups(columns: list[Cells]) -> Ints | None:
+    """Return a number for each row, the same for equal cells in all columns; None: all differ.
+
+    A row with a missing cell has a number of its own.
+    """
+    if not columns:
+        return None
+    groups = np.zeros(len(columns[0].missing), dtype=np.int64)
+    for cells in columns:
+        groups = ranks(groups * (len(cells.named) + 1) + cells.codes(cells.named))
+    missing = np.any([cells.missing for cells in columns], axis=0)
+    groups = np.where(missing, groups.max() + 1 + np.arange(len(groups)), groups)
+    return groups if len(np.unique(groups)) < len(groups) else None
+
+
+def _lasting_groups(columns: list[Cells], first_row: int) -> Ints | None:
+    """Return a number for each row, the same for equal cells in all columns, in any block of rows.
+
+    It is a part of the cells' SHA-256, and below 0 for a row with a missing cell, which has a
+    number of its own.
+    """
+    if not columns:
+        return None
+    texts = zip(*(cells.text.str.strip_chars(BLANKS) for cells in columns), strict=True)
+    return np.array(
+        [
+            -row if None in cells else _digest(cells)
+            for row, cells in enumerate(texts, start=first_row)
+        ],
+        dtype=np.int64,
+    )
+
+
+def _digest(texts: tuple[str, ...]) -> int:
+    """Return 63 bits that differ, nearly always, where texts do."""
+    sizes = "".join(f"{len(text)}," for text in texts)  # or ("a", "bc") were ("ab", "c")
+    return int.from_bytes(sha256(f"{sizes}{''.join(texts)}".encode()).digest()[:8]) >> 1
+
+
+def encode_cf(
+    cells: Cells,
+    cf: Complementary,
+    schema: Schema,
+    start: int,
+    problems: Problems,
+    *,
+    domain: Domain | None = None,
+) -> tuple[Mask, Block] | None:
+    """Return a CF's candidate mask, n × K, and its block; None if it has no sensible domain.
+
+    `domain` is the fitted one, if there is one.
+    """
+    texts = cells.seen
+    if domain is None:
+        read = (cells.ruling(text, cf) for text in (texts if cf.values is None else ()))
+        named = {value.strip(BLANKS) for ruling in read for value in ruling.values}
+        domain = fit_domain(cells, cf, named.difference(schema.missing_in(cells.name)), problems)
+    if domain is None:
+        return None
+    values, match = domain.values, Matcher(domain.values)
+    rulings = [cells.ruling(text, cf, match) for text in texts]
+    codes = cells.codes(texts)
+    wrong = np.array([not ruling.fits(values) for ruling in rulings] + [False])[codes]
+    if wrong.any():
+        from cfl_cli.encode.causes import in_cf  # noqa: PLC0415 — most tables are right
+
+        problems.add_cells(cells.shown, wrong, lambda found: in_cf(found, cells, values, schema))
+    masks = np.ones((len(texts) + 1, len(values)), dtype=bool)  # the last one is the empty cell's
+    for code, ruling in enumerate(rulings):
+        masks[code] = ruling.candidates(values)
+    lists = np.array([not ruling.exact for ruling in rulings] + [False])
+    marks = np.array([ruling.exact for ruling in rulings] + [False])
+    excluded = (~masks).sum(axis=1)[codes][lists[codes]]
+    candidates = masks[codes]
+    block = Block(
+        cells.name,
+        values,
+        start,
+        exclusions_per_cell=float(excluded.mean()) if len(excluded) else 0.0,
+        exact_cells=int((candidates.sum(axis=1) == 1).sum()),
+        empty_cells=int(cells.missing.sum()),
+        rates=domain.rates,
+        marked=None if cf.exact is None else marks[codes],
+        marked_at_random=cf.exact_cells == "random",
+        to_be_fitted=cf.mechanism == "fit",
+        listed=cf.values is not None,
+    )
+    if block.rates is not None and not wrong.any():
+        problems.add_cells(
+            cells.shown,
+            np.isneginf(block.mechanism.scaled(masks)[1])[codes],
+            Cause(
+                "mechanism",
+                "are impossible under the column's `mechanism`",
+                correct="correct them" if problems.model else "correct one of the two",
+            ),
+        )
+    if not wrong.any():
+        counts = np.bincount(codes[codes >= 0], minlength=len(texts))
+        exact = marks[:-1]
+        problems.warn(
+            pitfalls.in_cf(cells.name, values, schema, masks=masks[:-1], counts=counts, exact=exact)
+        )
+    return candidates, block
+
+
+# Step 5: confidences become columns.
+
+
+def new_names(cf: str, values: Sequence[str], mode: str) -> list[str]:
+    """Return the names of the columns that a CF gets, in order."""
+    hard = [f"{cf}_imputed", f"{cf}_confidence"]
+    soft = [f"{cf}__{value}" for value in values]
+    return {"hard": hard, "soft": soft, "both": hard + soft}[mode]
+
+
+def clashes(
+    existing: Sequence[str], domains: Mapping[str, Sequence[str]], *, mode: str
+) -> list[str]:
+    """Return which new columns' names are taken, by the table or by each other, or impossible.
+
+    `domains` holds the values of every CF.
+    """
+    taken = set(existing)
+    problems = []
+    new = [name for cf, values in domains.items() for name in new_names(cf, values, mode)]
+    if new and taken.issuperset(new):
+        there = f"column {quote(new[0])} is there already, as in what {command('impute')} writes"
+        return [f"{there}: pass the table that it was made from, or rename the column"]
+    for cf, values in domains.items():
+        for name in new_names(cf, values, mode):
+            if name in taken:
+                problems.append(
+                    f"column {quote(name)}, which the output adds for {quote(cf)}, "
+                    "would be a duplicate: rename a column of the table"
+                )
+            taken.add(name)
+        problems += [
+            f"{quote(text)} holds a NUL character, which a column's name cannot hold"
+            for text in (cf, *values)
+            if "\0" in text
+        ]
+    return problems
+
+
+def written(confidences: Floats, candidates: Mask, block: Block, kept: Collection[str]) -> Floats:
+    """Return one CF's confidences, n × K; those of a CF in `kept` are all candidates alike."""
+    if block.name in kept:
+        return start(candidates[:, block.columns], 1)
+    return confidences[:, block.columns]
+
+
+def decode(
+    confidences: Floats,
+    candidates: Mask,
+    blocks: Sequence[Block],
+    *,
+    mode: str,
+    answers: Ints | None = None,
+    kept: Collection[str] = (),
+    min_confidence: float = 0.0,
+) -> list[pl.Series]:
+    """Return the new columns, CF by CF.
+
+    `answers`, n × CFs, are places in the domains; left out, the most confident candidates are.
+    CFs in `kept` are as observed: neither values nor their confidence, and candidates alike in
+    soft columns. Cells of less than `min_confidence` get null for a value.
+    """
+    series = []
+    for cf, block in enumerate(blocks):
+        own = written(confidences, candidates, block, kept)
+        columns: list[pl.Series] = []
+        if mode != "soft" and block.name in kept:
+            columns += [
+                pl.Series([None], dtype=kind).new_from_index(0, len(own))
+                for kind in (pl.String, pl.Float64)
+            ]
+        elif mode != "soft":
+            given = candidates[:, block.columns]
+            place = best(own, given) if answers is None else answers[:, cf]
+            confidence = own[np.arange(len(own)), place]
+            values = pl.Series(block.values, dtype=pl.String).gather(place)
+            if min_confidence > 0:
+                values = values.set(pl.Series(confidence < min_confidence), None)
+            columns += [values, pl.Series(confidence)]
+        if mode != "hard":
+            columns += [pl.Series(np.ascontiguousarray(column)) for column in own.T]
+        series += [
+            column.rename(name)
+            for column, name in zip(columns, new_names(block.name, block.values, mode), strict=True)
+        ]
+    return series

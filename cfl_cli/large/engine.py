@@ -1,0 +1,116 @@
+"""Which engine a run has: the only place that decides it.
+
+Up to a million rows, or fewer where memory is short, threads over arrays in memory. With more, or
+if the run is to be resumed, the arrays are files; with Dask, worker processes share these.
+"""
+
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from cfl_cli.core import process
+from cfl_cli.core.messages import option
+from cfl_cli.core.parallel import Workers, available_cores
+from cfl_cli.core.settings import RunSettings
+from cfl_cli.errors import UsageError
+
+if TYPE_CHECKING:
+    from cfl_cli.large.run_directory import RunDirectory
+    from cfl_cli.large.stored import Executor, Stored
+
+IN_MEMORY = 1_000_000  # rows, at most
+BYTES_A_ROW = 4000  # of memory that a run of fewer should have
+MOST = 32  # worker processes, or four for each core
+
+
+@contextmanager
+def open_engine(
+    limits: RunSettings,
+    *,
+    rows: int,
+    identity: Mapping[str, str],
+    near: Path | None = None,
+) -> "Iterator[Workers | Stored]":
+    """Give the engine that a run of some rows asks for.
+
+    `identity` says what the run is of; a run directory of something else is refused. Without one,
+    files go into a temporary folder in `near`, or where temporary files are. A run directory is
+    left as it is, unless `finish` of the engine says that all is written.
+    """
+    with ExitStack() as stack:
+        threads = stack.enter_context(Workers(limits.jobs or available_cores()))
+        if is_in_memory(limits, rows):
+            yield threads
+            return
+        # Runs in memory do without these.
+        from cfl_cli.large.run_directory import RunDirectory  # noqa: PLC0415 — see above
+        from cfl_cli.large.stored import (
+            Stored,  # noqa: PLC0415 — see above
+            Threads,  # noqa: PLC0415 — see above
+        )
+
+        if limits.run_dir is None:
+            directory = RunDirectory.make_temporary(near)
+        else:
+            directory = RunDirectory.begin(Path(limits.run_dir), identity, resume=limits.resume)
+        stack.enter_context(directory)
+        is_local = limits.engine == "local"
+        executor = Threads(threads) if is_local else _cluster(limits, directory, threads, stack)
+        durable = not directory.temporary
+        yield Stored(
+            directory.folder, executor, threads, durable=durable, on_finish=directory.finish
+        )
+
+
+def is_in_memory(limits: RunSettings, rows: int) -> bool:
+    """Return whether the arrays of a run of some rows are in memory."""
+    if limits.engine != "local" or limits.run_dir is not None:
+        return False
+    return rows <= min(IN_MEMORY, (limits.max_memory or process.available()) // BYTES_A_ROW)
+
+
+def just_looking(limits: RunSettings) -> RunSettings:
+    """Return the limits of who looks at a table: no workers are started, and no run is begun."""
+    return limits.replaced({"engine": "local", "run_dir": None, "resume": False})
+
+
+def check_engine(limits: RunSettings) -> None:
+    """Raise if a run could not have the engine that it asks for; nothing is started or reached."""
+    if limits.engine == "local":
+        return
+    from cfl_cli import cluster  # noqa: PLC0415 — see below
+
+    cluster.import_dask()
+    if limits.scheduler is None:
+        _processes(limits)
+    else:
+        cluster.check_address(limits.scheduler)
+
+
+def _processes(limits: RunSettings) -> int:
+    """Return how many worker processes to start, or raise if they are too many."""
+    count, most = limits.workers or available_cores(), max(MOST, 4 * available_cores())
+    if count > most:
+        told = f"{count:,} processes would choke this machine: use {most} or fewer"
+        raise UsageError(f"{option('workers')}: {told}")
+    return count
+
+
+def _cluster(
+    limits: RunSettings, directory: "RunDirectory", threads: Workers, stack: ExitStack
+) -> "Executor":
+    from cfl_cli import cluster  # noqa: PLC0415 — other runs need not wait for asyncio
+
+    if limits.scheduler is None:
+        return stack.enter_context(cluster.local_cluster(_processes(limits)))
+    return stack.enter_context(cluster.running_cluster(limits.scheduler, directory.path, threads))
+
+
+def remove_run(limits: RunSettings) -> None:
+    """Remove the run directory of a run whose engine is closed and whose results are written."""
+    if limits.run_dir is not None and Path(limits.run_dir).is_dir():
+        from cfl_cli.large.run_directory import RunDirectory  # noqa: PLC0415 — as above
+
+        with RunDirectory.reopened(Path(limits.run_dir)) as directory:
+            directory.finish()

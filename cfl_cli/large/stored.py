@@ -1,0 +1,328 @@
+"""The engine whose arrays are files of a run directory, and whose kernels an executor runs.
+
+The rows of a stage are cut into slices, and these into tasks. A task calls the kernel for each of
+its slices. Who runs the tasks, and how many there are, changes no byte: a slice's rows are computed
+by themselves. If the run can be resumed, then after each task of a marked stage the arrays that the
+kernel holds are written to the disk, and after that the task is marked as done, with a checksum of
+what it has written: a task whose rows were damaged since is done again.
+"""
+
+import json
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
+from math import ceil
+from pathlib import Path
+from queue import Empty, SimpleQueue
+from typing import Any, Protocol, TypeAlias, cast
+from zlib import crc32
+
+import numpy as np
+import numpy.typing as npt
+
+from cfl_cli.core.parallel import Array, Item, Result, Workers, guarded, interrupted
+from cfl_cli.core.progress import Team
+from cfl_cli.large.arrays import Cut, Marks, maps_of, plain_view
+from cfl_cli.large.run_directory import Folder
+
+Kernel: TypeAlias = Callable[[slice], Any]
+Task: TypeAlias = list[slice]
+Done: TypeAlias = tuple[int, list[Any], BaseException | None]
+HEARD_WITHIN = 0.5  # seconds: a Ctrl-C that had to wait
+TASKS = 4  # of a marked stage for each worker, at least
+TASK_ROWS = 131_072  # at most: what a resumed run does again, and how often progress is seen
+
+
+class Executor(Protocol):
+    """Who runs tasks."""
+
+    workers: int
+    dashboard: str  # the address of a page about them; empty: none
+    hosts: int  # that they are on
+    cost: bool  # does handing over a task cost much? Then an unmarked stage has one for each worker
+
+    @property
+    def team(self) -> Team | None:
+        """Return what each worker has done; None: they are threads of this process."""
+
+    def run(
+        self, kernel: Kernel, tasks: Sequence[Task], *, flush: bool
+    ) -> Iterator[tuple[int, list[Any]]]:
+        """Yield the number of a task and its results, as tasks are done; with `flush`, for good."""
+
+    def flush(self, arrays: Sequence[npt.NDArray[Any]]) -> None:
+        """Return when all that was written to these arrays is on the disk."""
+
+
+class Stopped(Exception):  # noqa: N818 — nothing is wrong
+    """The run has ended, so nobody waits for this task."""
+
+
+def run_task(
+    kernel: Kernel, task: Task, *, flush: bool, stopped: Callable[[], bool] = lambda: False
+) -> list[Any]:
+    """Return what a kernel returns for each slice of a task; with `flush`, its arrays are safe."""
+    results = [plain(one) for one in run_parts(kernel, task, stopped)]
+    if flush:
+        flush_maps(kernel)
+    return results
+
+
+def run_parts(kernel: Kernel, task: Task, stopped: Callable[[], bool]) -> list[Any]:
+    """Return what a kernel returns for each slice of a task."""
+    results = []
+    for part in task:
+        if stopped():
+            raise Stopped
+        results.append(kernel(part))
+    return results
+
+
+def flush_maps(*things: Any) -> None:
+    """Return when the files that arrays in these things are views of are on the disk."""
+    for source in maps_of(*things):
+        source.flush()
+
+
+def checksum(kernel: Kernel, task: Task, results: list[Any]) -> int:
+    """Return a checksum of a task's results, and of what its kernel says that it has written."""
+    found = crc32(json.dumps(results).encode())
+    written: Callable[[slice], Iterable[npt.NDArray[Any]]] | None = getattr(kernel, "written", None)
+    if written is None:
+        return found
+    for array in (array for part in task for array in written(part)):
+        found = crc32(np.ascontiguousarray(array).data, found)
+    return found
+
+
+def plain(result: Any) -> Any:
+    """Return a kernel's result as JSON can hold it."""
+    if isinstance(result, (np.ndarray, np.generic)):
+        return result.tolist()
+    if isinstance(result, (list, tuple)):
+        return [plain(one) for one in result]
+    if isinstance(result, dict):
+        return {name: plain(one) for name, one in result.items()}
+    return result
+
+
+def _next_of(done: "SimpleQueue[Done]") -> Done:
+    """Return the next task that is done; a Ctrl-C that waits ends the waiting."""
+    while True:
+        with suppress(Empty):
+            return done.get(timeout=HEARD_WITHIN)
+        if interrupted():
+            raise Stopped
+
+
+class Threads:
+    """Runs tasks by threads of this process."""
+
+    dashboard = ""
+    team: Team | None = None
+    hosts = 1
+    cost = False
+
+    def __init__(self, pool: Workers) -> None:
+        self.workers, self._pool = pool.jobs, pool
+
+    def run(
+        self, kernel: Kernel, tasks: Sequence[Task], *, flush: bool
+    ) -> Iterator[tuple[int, list[Any]]]:
+        """Yield the number of a task and its results, as tasks are done."""
+        ended = False
+        done: SimpleQueue[Done] = SimpleQueue()
+
+        def one(at: int) -> None:
+            try:
+                results = run_task(kernel, tasks[at], flush=flush, stopped=stopped)
+            except BaseException as error:  # noqa: BLE001 — raised by whoever waits
+                done.put((at, [], error))
+            else:
+                done.put((at, results, None))
+
+        def stopped() -> bool:
+            return ended or self._pool.stopped
+
+        with guarded(kernel):
+            waiting = self._pool.map(one, range(len(tasks)))
+            try:
+                for _ in tasks:
+                    if len(tasks) == 1:
+                        list(waiting)  # which only now begins
+                    at, results, error = _next_of(done)
+                    if error is not None:
+                        raise error
+                    yield at, results
+            finally:
+                ended = True
+
+    def flush(self, arrays: Sequence[npt.NDArray[Any]]) -> None:
+        """Return when these arrays are on the disk."""
+        flush_maps(arrays)
+
+
+class Stored:
+    """An engine whose arrays are files; `durable`: another run may go on with them."""
+
+    in_memory = False
+
+    def __init__(
+        self,
+        folder: Folder,
+        executor: Executor,
+        threads: Workers,
+        *,
+        durable: bool,
+        used: set[str] | None = None,
+        fresh: set[str] | None = None,
+        on_finish: Callable[[], None] = lambda: None,
+    ) -> None:
+        self.jobs = executor.workers
+        self.dashboard = executor.dashboard  # where people can watch it; empty: nowhere
+        self.team, self.hosts = executor.team, executor.hosts  # that workers are on
+        self.keeps = durable
+        self._folder, self._executor, self._threads = folder, executor, threads
+        self._on_finish = on_finish
+        self._used: set[str] = set() if used is None else used  # names, which must not clash
+        self._fresh: set[str] = set() if fresh is None else fresh  # files that this run made
+
+    @property
+    def stopped(self) -> bool:
+        """Return whether an error or an interrupt has ended it."""
+        return self._threads.stopped
+
+    @stopped.setter
+    def stopped(self, stopped: bool) -> None:
+        self._threads.stopped = stopped
+
+    def narrow(self, jobs: int) -> None:
+        """Let at most so many threads of this process work from now on; workers are not its."""
+        self._threads.narrow(jobs)
+
+    def map(self, function: Callable[[Item], Result], items: Iterable[Item]) -> Iterator[Result]:
+        """Yield `function(item)` for every item, in order, by threads of this process."""
+        return self._threads.map(function, items)
+
+    def rows(
+        self,
+        name: str,
+        kernel: Callable[[slice], Result],
+        total: int,
+        *,
+        at_once: int,
+        marked: bool = True,
+    ) -> Iterator[tuple[slice, Result]]:
+        """Yield slices of at most `at_once` of `total` rows and `kernel(slice)`, in order.
+
+        What the kernel returns comes as JSON would have it: numbers and lists of them. A resumed
+        run has the slices of the run before.
+        """
+        if total <= 0:
+            return iter(())
+        cut = self._cut(total, at_once, marked=marked)
+        if not (marked and self.keeps):
+            return self._run(kernel, cut.tasks(), None)
+        path = self._folder.marks(name)
+        self._use(str(path), name)
+        if any(source.path in self._fresh for source in maps_of(kernel)):
+            path.unlink(missing_ok=True)  # an array was dropped since: its marks mean nothing
+        marks = Marks.opened(path, cut)
+        return self._run(kernel, marks.cut.tasks(), marks)
+
+    def empty(self, name: str, shape: tuple[int, ...], kind: npt.DTypeLike) -> npt.NDArray[Any]:
+        """Return a new array of zeros, or on a resumed run the one of that name, as it was left."""
+        path = self._folder.array_path(name)
+        self._use(str(path), name)
+        if not path.exists():
+            self._fresh.add(str(path))
+        return plain_view(self._folder.array(name, shape, kind))
+
+    def share(self, name: str, array: Array) -> Array:
+        """Return an array that is a file: itself if it is one, or a copy."""
+        if maps_of(array):
+            return array
+        shared = self.empty(name, array.shape, array.dtype)
+        shared[...] = array
+        return cast("Array", shared)
+
+    def within(self, name: str) -> "Stored":
+        """Return the same engine for a part of the run, whose names are its own."""
+        return Stored(
+            self._folder.within(name),
+            self._executor,
+            self._threads,
+            durable=self.keeps,
+            used=self._used,
+            fresh=self._fresh,
+        )
+
+    def kept(self, name: str) -> Any:
+        """Return what was kept by this name; None: nothing, or an array of it is damaged."""
+        kept = self._folder.facts(name)
+        return kept["facts"] if kept and self._folder.holds(kept["arrays"]) else None
+
+    def keep(self, name: str, facts: Any, *arrays: npt.NDArray[Any]) -> None:
+        """Keep facts, as JSON can hold them, once all that is in some arrays cannot be lost."""
+        if self.keeps:
+            self._executor.flush(arrays)
+            sums = self._folder.checksums(maps_of(arrays))
+            self._folder.keep(name, {"facts": plain(facts), "arrays": sums})
+
+    def drop(self, *arrays: npt.NDArray[Any]) -> None:
+        """Remove the files of arrays that nobody needs any more."""
+        for source in maps_of(arrays):
+            source.remove()
+            self._used.discard(source.path)
+
+    @property
+    def path(self) -> Path:
+        """The folder of the run's files, which all workers have."""
+        return self._folder.path
+
+    def finish(self) -> None:
+        """Say that what the run was for is written: its folder goes when the engine is closed."""
+        self._on_finish()
+
+    def _use(self, path: str, name: str) -> None:
+        if path in self._used:
+            raise ValueError(f"{name}: this part of the run has two of that name")
+        self._used.add(path)
+
+    def _cut(self, total: int, at_once: int, *, marked: bool) -> Cut:
+        """Return how to cut rows into slices and tasks."""
+        at_once = max(1, min(at_once, total))
+        count = ceil(total / at_once)
+        if marked:
+            tasks = max(TASKS * self.jobs, ceil(total / TASK_ROWS))
+        elif self._executor.cost:
+            tasks = self.jobs
+        else:
+            tasks = count
+        return Cut(total, at_once, max(1, ceil(count / tasks)))
+
+    def _run(
+        self, kernel: Kernel, tasks: list[Task], marks: Marks | None
+    ) -> Iterator[tuple[slice, Any]]:
+        """Yield what is marked as done, and the rest when it is; all in order."""
+        ready = {} if marks is None else _sound(marks, kernel, tasks)
+        numbers = [at for at in range(len(tasks)) if at not in ready]
+        todo = [tasks[at] for at in numbers]
+        following = iter(self._executor.run(kernel, todo, flush=marks is not None) if todo else ())
+        for at, task in enumerate(tasks):
+            while at not in ready:
+                which, results = next(following)
+                if marks is not None:
+                    marks.add(todo[which], results, checksum(kernel, todo[which], results))
+                ready[numbers[which]] = results
+            yield from zip(task, ready.pop(at), strict=True)
+
+
+def _sound(marks: Marks, kernel: Kernel, tasks: list[Task]) -> dict[int, list[Any]]:
+    """Return the results of tasks that are marked, and whose rows are as they were then."""
+    marked = [(at, task) for at, task in enumerate(tasks) if task[0].start in marks.done]
+    results = {at: marks.done[task[0].start] for at, task in marked}
+    return {
+        at: results[at]
+        for at, task in marked
+        if marks.sums[task[0].start] == checksum(kernel, task, results[at])
+    }

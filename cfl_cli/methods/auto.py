@@ -1,0 +1,375 @@
+"""Each CF by the best blend of several estimators, or by one of them, as hidden cells favor.
+
+    boost, net   as they are
+    graph        its first round, with as many steps of propagation, up to 100, as hidden cells
+                 favor; where that is worth a quarter of any CF's blend, both rounds with up to 400
+
+Where exclusions are shown not to be those of the CF's mechanism, its blend is a cautious one (see
+`blend`), for which the graph's second round was measured to add nothing. Exact cells choose its
+weights if the schema says that they are a random sample.
+
+So the time goes where it pays: as a rule the graph adds little to the other two, and its second
+round takes the most time. With a budget of seconds, a part is tried on some of the rows first, and
+is not run if it would take longer than what is left. Then a slow machine may leave out what a fast
+one does not; without a budget, the clock has no say.
+"""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from time import monotonic
+from typing import Self
+
+import numpy as np
+
+from cfl_cli.core import draws
+from cfl_cli.core.arrays import Floats, Ints, Mask, independent, normalise, start
+from cfl_cli.core.dataset import LEAST_EXACT, Known
+from cfl_cli.core.exclusions import Mechanism
+from cfl_cli.core.parallel import Engine
+from cfl_cli.core.progress import PILOT_ROWS, Expected, Progress, Stage, Stages, Work, forecast
+from cfl_cli.core.settings import AUTO, METHODS, Settings
+from cfl_cli.core.state import State, StateError
+from cfl_cli.core.uniformity import Uniformity
+from cfl_cli.errors import UsageError
+from cfl_cli.methods import blend, boost, commonest, graph, load, net
+from cfl_cli.methods.graph import GraphInBrief
+from cfl_cli.methods.interface import (
+    Answer,
+    Estimate,
+    Fitted,
+    Hidden,
+    Layout,
+    Module,
+    Null,
+    Origin,
+    Part,
+    Size,
+    without_points,
+)
+
+# What `auto` has learned: its parts, and how each CF blends them.
+#
+# A CF's prior is the blend of its parts' priors, and its confidences are that of their confidences,
+# for which each part has applied the row's cell by itself; what the cell rules out has none. Where a
+# blend is cautious (see `blend`), there is one more part: even confidences in the prior, and the bare
+# cell in the confidences.
+
+PART_NAMES = ("graph", "boost", "net", "commonest")  # of which a blend may be made
+
+
+@dataclass(frozen=True, eq=False)
+class Recipe:
+    """How each CF blends the parts that have weight in any."""
+
+    weights: Floats  # parts × CFs
+    cautious: Mask  # per CF
+    among: int  # parts, with those that have no weight
+
+    def confidences(self, parts: Sequence[Floats], rows: Known) -> Floats:
+        """Return the blend of the parts' confidences, n × ΣK."""
+        confidences = np.hstack(
+            [
+                self.of_cf(cf, [part[:, block] for part in parts], rows.evidence[:, block])
+                for cf, block in enumerate(rows.columns)
+            ]
+        )
+        normalise(confidences, rows.blocks, out=confidences)
+        return confidences
+
+    def of_cf(self, cf: int, parts: Sequence[Floats], evidence: Floats | Mask) -> Floats:
+        """Return the blend of one CF's confidences, n × K each; they need not sum to 1 yet."""
+        mixed = self._blend(cf, parts, start(evidence, 1))
+        return np.where(evidence == 0, 0.0, mixed)
+
+    def priors(self, parts: Sequence[Floats], rows: Known) -> Floats:
+        """Return the blend of the parts' priors, n × ΣK."""
+        blends = []
+        for cf, (block, how) in enumerate(zip(rows.columns, rows.mechanisms, strict=True)):
+            even = np.full((len(rows), how.size), 1 / how.size)
+            blends.append(self._blend(cf, [part[:, block] for part in parts], even))
+        return np.hstack(blends)
+
+    def fell_back(self, parts: Sequence[Mask]) -> Mask:
+        """Return where all parts that count fell back, n × CFs."""
+        counting = zip(parts, self.weights, strict=True)
+        return np.asarray(np.all([part | (own == 0) for part, own in counting], axis=0))
+
+    def mean(self, parts: Sequence[Floats]) -> Floats:
+        """Return the mean of what the parts have per CF, by their weights."""
+        return np.asarray(sum(part * own for part, own in zip(parts, self.weights, strict=True)))
+
+    def _blend(self, cf: int, parts: Sequence[Floats], bare: Floats) -> Floats:
+        weights = self.weights[:, cf]
+        if self.cautious[cf]:
+            return blend.with_bare(parts, weights, bare, among=self.among)
+        return blend.blended(parts, weights)
+
+
+@dataclass(frozen=True, eq=False)
+class FittedAuto:
+    """The parts that count, and the recipe."""
+
+    parts: Mapping[str, Fitted]  # in the recipe's order
+    recipe: Recipe
+    rules: None = None
+
+    def answer(self, rows: Known, workers: Engine) -> Answer:
+        """Return what is said of some rows."""
+        answers = [part.answer(rows, workers) for part in self.parts.values()]
+        return Answer(
+            self.recipe.priors([part.priors for part in answers], rows),
+            self.recipe.confidences([part.confidences for part in answers], rows),
+            self.recipe.fell_back([part.fell_back for part in answers]),
+            self.recipe.mean([part.mass for part in answers]),
+        )
+
+    def without_points(self) -> Self:
+        """Return the same without points; see `interface.Pointed`."""
+        return replace(
+            self, parts={name: without_points(part) for name, part in self.parts.items()}
+        )
+
+    def state(self) -> State:
+        """Return all that has to be kept."""
+        recipe = self.recipe
+        return State(
+            {"weights": recipe.weights, "cautious": recipe.cautious.astype(np.uint8)},
+            {"parts": list(self.parts), "among": recipe.among},
+            {name: part.state() for name, part in self.parts.items()},
+        )
+
+
+def restore(state: State, layout: Layout) -> FittedAuto:
+    """Return what was fitted, or raise StateError if it cannot have had this state."""
+    names, among = state.fact("parts", list), state.fact("among", int)
+    possible = [name for name in PART_NAMES if name in names]
+    if sorted(possible) != sorted(map(str, names)) or not 1 <= len(names) <= among <= len(
+        PART_NAMES
+    ):
+        raise StateError("fact 'parts' does not list parts that auto can have")
+    cfs = len(layout.mechanisms)
+    weights = state.array("weights", np.float64, len(names), cfs)
+    for of_cf in weights.T:
+        blend.check_weights("weights", of_cf)
+    cautious = state.array("cautious", np.uint8, cfs)
+    if not weights.any(axis=1).all() or (cautious > 1).any():
+        raise StateError("array 'weights' or 'cautious' is that of no blend")
+    parts = {name: load(name).restore(state.part(name), layout) for name in names}
+    return FittedAuto(parts, Recipe(weights, cautious.astype(bool), among))
+
+
+WORTH_IT = 0.25
+PARTS: dict[str, Module] = {"graph": GraphInBrief(), "boost": boost, "net": net}
+IN_FULL: dict[str, Module] = {"graph": graph}  # what is run again where it is worth it
+
+
+def estimate(
+    known: Known,
+    settings: Settings,
+    *,
+    folds: Sequence[Ints],
+    workers: Engine,
+    progress: Progress,
+) -> Estimate:
+    """Run what pays, and blend the parts CF by CF."""
+    runner = PartRunner(known, _of_parts(settings), folds, workers, progress)
+    for name, part in PARTS.items():
+        runner.run(name, part)
+    blends = runner.blends()
+    for name, part in IN_FULL.items():
+        if name in runner.estimates:
+            place = [*runner.estimates].index(name)
+            chosen = [of_cf.weights[place] for of_cf in blends if not of_cf.cautious]
+            if max(chosen, default=0) >= WORTH_IT:
+                runner.run(name, part)
+                blends = runner.blends()
+    return _blended(known, folds, runner, blends)
+
+
+def model_bytes(size: Size, settings: Settings) -> float:
+    """Return about how many bytes are kept of what is fitted, if all parts count."""
+    parts = {**PARTS, **IN_FULL}.values()
+    return sum(part.model_bytes(size, settings) for part in parts)
+
+
+def memory(size: Size, settings: Settings, *, jobs: int) -> float:
+    """Return about how many bytes are held at the peak, those of the table left aside."""
+    own = len(PARTS) * size.rows * size.width * 9.0  # what the parts return
+    parts = [*PARTS.values(), *IN_FULL.values()]
+    return own + max(part.memory(size, settings, jobs=jobs) for part in parts)
+
+
+def stages(size: Size, settings: Settings, *, folds: int) -> list[Expected]:
+    """Return what `estimate` is going to do as a rule, and about how long each stage takes."""
+    ahead, of_parts = [], _of_parts(settings)
+    for name, part in PARTS.items():
+        if settings.budget is not None and size.rows > PILOT_ROWS:
+            pilot = part.stages(replace(size, rows=PILOT_ROWS), of_parts, folds=folds)
+            ahead.append(Expected(pilot_of(name), sum(stage.seconds for stage in pilot)))
+        ahead += part.stages(size, of_parts, folds=folds)
+    return ahead
+
+
+def pilot_of(name: str) -> Stage:
+    """Return the stage in which a part is tried on some rows."""
+    return Stage(f"pilot of {name}", Work.PILOT, f"timing {name} on {PILOT_ROWS:,} rows")
+
+
+def _of_parts(settings: Settings) -> Settings:
+    """Return the settings of the parts: hidden cells choose the steps, whatever was given."""
+    return settings.replaced({"iterations": AUTO})
+
+
+class PartRunner:
+    """Runs parts while time is left, and keeps what they said."""
+
+    def __init__(
+        self,
+        known: Known,
+        settings: Settings,
+        folds: Sequence[Ints],
+        workers: Engine,
+        progress: Progress,
+    ) -> None:
+        self.known, self.settings, self.folds = known, settings, folds
+        self.rows = np.concatenate(folds)  # that are hidden
+        self.workers, self.progress = workers, progress
+        self.began, self.runs = monotonic(), Counter[str]()
+        self.estimates: dict[str, Estimate] = {}
+        self.warnings: list[str] = []
+
+    def run(self, name: str, part: Module) -> None:
+        """Run a part if it can be run and the time allows it."""
+        k, budget = self.settings.k, self.settings.budget
+        if METHODS[name].needs_neighbors and k >= len(self.known):
+            self.warnings.append(f"auto skips {name}: k = {k} needs more than {k} rows")
+            return
+        try:
+            if budget is None or self._allows(name, part, budget):
+                self.estimates[name] = self._run(name, part, self.known, self.folds, self.progress)
+        except UsageError as error:
+            self.warnings.append(f"auto skips {name}: {error}")
+
+    def blends(self) -> list[blend.Blend]:
+        """Return how to blend the parts, CF by CF."""
+        if not self.estimates:
+            self.estimates["commonest"] = self._run(
+                "commonest", commonest, self.known, self.folds, self.progress
+            )
+        hidden_priors = [part.hidden.priors for part in self.estimates.values() if part.hidden]
+        return [
+            self._blend(cf, [priors[:, block] for priors in hidden_priors])
+            for cf, block in enumerate(self.known.columns)
+        ]
+
+    def _blend(self, cf: int, priors: Sequence[Floats]) -> blend.Blend:
+        """Return how to blend the parts' priors of one CF's hidden rows."""
+        block, how, rows = self.known.columns[cf], self.known.mechanisms[cf], self.rows
+        cells, groups = self.known.evidence[rows, block], self.known.groups_of(rows)
+        fitted = blend.fit(priors, cells, groups=groups)
+        if not self._refuted(fitted.prior, block, how):
+            hidden = self.known.candidates[rows, block]
+            return blend.unless_less_accurate(fitted, priors, hidden, how, groups=groups)
+        sampled = self.known.sampled[cf] if self.known.sampled else None
+        if sampled is not None and sampled[rows].sum() >= LEAST_EXACT:
+            return blend.fit(priors, cells, groups=groups, by=sampled[rows], cautious=True)
+        return blend.fit(priors, cells, groups=groups, cautious=True)
+
+    def _refuted(self, prior: Floats, block: slice, how: Mechanism) -> bool:
+        """Return whether a CF's cells cannot have come about as its mechanism says."""
+        rows, candidates = self.rows, self.known.candidates[:, block]
+        uniformity = Uniformity(
+            prior,
+            candidates[rows],
+            how,
+            mutual=len(rows) == len(self.known),
+            counts=independent(self.known.groups_of(rows)),
+        )
+        counts = independent(self.known.groups)
+        return uniformity.refuted or len(how.too_often(candidates, counts)) > 0
+
+    def _allows(self, name: str, part: Module, budget: float) -> bool:
+        n = len(self.known)
+        expected = 0.0
+        if n > PILOT_ROWS and monotonic() - self.began < budget:
+            self.progress(pilot_of(name), 0, 1)
+            seed, count = self.settings.seed, len(self.folds)
+            some = self.known.some(np.sort(draws.order(n, draws.SAMPLE, seed)[:PILOT_ROWS]))
+            hidden = draws.folds(PILOT_ROWS, count + 1, seed)[:count]
+            timer = Stages(clock=monotonic)
+            self._run(f"pilot of {name}", part, some, hidden, timer)
+            expected = forecast(timer.spent(), rows=PILOT_ROWS, more=n)
+        left = budget - (monotonic() - self.began)
+        if 0 < left >= expected:
+            return True
+        why = f"it would take about {expected:,.0f} s, and {left:,.0f} s of the budget are left"
+        self.warnings.append(
+            f"auto skips {'the rest of ' if name in self.estimates else ''}{name}: "
+            f"{why if left > 0 else 'the budget is spent'}"
+        )
+        return False
+
+    def _run(
+        self, name: str, part: Module, known: Known, folds: Sequence[Ints], progress: Progress
+    ) -> Estimate:
+        self.runs[name] += 1
+        engine = self.workers.within(f"{name} {self.runs[name]}")
+        return part.estimate(known, self.settings, folds=folds, workers=engine, progress=progress)
+
+
+def _blended(
+    known: Known, folds: Sequence[Ints], runner: PartRunner, blends: Sequence[blend.Blend]
+) -> Estimate:
+    weights = np.array([of_cf.weights for of_cf in blends]).T  # parts × CFs
+    every = Recipe(weights, np.array([of_cf.cautious for of_cf in blends]), len(weights))
+    recipe = replace(every, weights=weights[weights.any(axis=1)])
+    names = [*runner.estimates]
+    counting = [name for name, own in zip(names, weights, strict=True) if own.any()]
+    parts = [runner.estimates[name] for name in counting]
+    fitted = {name: part.fitted for name, part in zip(counting, parts, strict=True) if part.fitted}
+    graph_part = runner.estimates.get("graph")
+    return Estimate(
+        recipe.confidences([part.confidences for part in parts], known),
+        recipe.fell_back([part.fell_back for part in parts]),
+        recipe.mean([part.mass for part in parts]),
+        tuple(
+            Origin(
+                "auto",
+                _with_stops(of_cf.parts(names), graph_part, cf),
+                cautious=of_cf.cautious,
+                tried=graph_part.origins[cf].tried if graph_part and "graph" in counting else (),
+            )
+            for cf, of_cf in enumerate(blends)
+        ),
+        Hidden(np.concatenate(folds), np.hstack([of_cf.prior for of_cf in blends])),
+        _null([part.null for part in runner.estimates.values()], every),
+        rescued_rows=graph_part.rescued_rows if graph_part else 0,
+        recall=graph_part.recall if graph_part else 1.0,
+        steps=graph_part.steps if graph_part else (),
+        warnings=tuple(runner.warnings),
+        fitted=FittedAuto(fitted, recipe) if len(fitted) == len(parts) else None,
+    )
+
+
+def _with_stops(parts: Sequence[Part], graph_part: Estimate | None, cf: int) -> tuple[Part, ...]:
+    """Return the parts of a CF's blend, of which the graph says in which round it stopped when."""
+    if graph_part is None:
+        return tuple(parts)
+    own = graph_part.origins[cf]
+    return tuple(
+        replace(part, round=own.round, stops=own.stops) if part.name == "graph" else part
+        for part in parts
+    )
+
+
+def _null(nulls: Sequence[Null | None], recipe: Recipe) -> Null | None:
+    """Return what the parts make of shuffled cells, by their weights."""
+    compared = [null for null in nulls if null]
+    if len(compared) < len(nulls):
+        return None
+    return Null(
+        recipe.mean([null.entropy for null in compared]),
+        recipe.mean([null.shuffled for null in compared]),
+        min(null.rows for null in compared),
+    )

@@ -1,0 +1,793 @@
+"""Gradient boosting that is fitted to the exclusions alone.
+
+Boosting starts between uniform priors and what is known already: half way to the domain shares. It
+goes on for as long as it gains on hidden cells, and then again on all cells for as many rounds.
+There are three answers for each CF, blended by what their hidden cells favor:
+
+    shallow   from the OFs, small trees
+    deep      from the OFs, larger trees, each of which sees some of the features
+    related   small trees, from the OFs and what the first two say of the row's *other* CFs; it
+              starts a quarter of the way to what shallow says
+
+What is said of CF B rests on the OFs and B's cells. So nothing of a row's cell of A reaches the
+features that A is predicted from. Only columns that A's residuals vary with are used.
+
+A model is fitted in one thread, and CFs are fitted side by side.
+"""
+
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from importlib import import_module
+from typing import Any, Self
+
+import numpy as np
+import numpy.typing as npt
+
+from cfl_cli.core.arrays import (
+    Fallback,
+    Floats,
+    Ints,
+    Mask,
+    Singles,
+    columns,
+    entropies,
+    log_scores,
+    posterior,
+)
+from cfl_cli.core.dataset import Known, all_but
+from cfl_cli.core.parallel import Engine, slices
+from cfl_cli.core.progress import Expected, Progress, Stage, Work
+from cfl_cli.core.settings import Settings
+from cfl_cli.core.state import State, StateError
+from cfl_cli.errors import UsageError
+from cfl_cli.methods import blend, forest
+from cfl_cli.methods.forest import Forest, contributions, grown, none_grown
+from cfl_cli.methods.interface import (
+    Answer,
+    Estimate,
+    Hidden,
+    Layout,
+    Moves,
+    Null,
+    Origin,
+    Size,
+    answer_by,
+    apply_cells,
+)
+
+# What boosting minimises: how improbable one CF's cells are under its scores.
+#
+# With scores z of a row's values, p = softmax(z) and e the evidence of its cell:
+#
+#     loss       −log Σ_v p_v e_v
+#     gradient   p − r,  r = normalise(p ⊙ e): what EM would move the prior by
+#     curvature  h_j = c_s · p_j²/(K−1) · Σ_{b≠j} p_b/(1−p_b),  at most p_j (1 − p_j)
+#                c_s = s (K−1)/(K−s),  s the number of the cell's exclusions
+#
+# The curvature is the expected squared gradient: exactly for one uniform exclusion, for an exact
+# cell, and for any number of exclusions where all values are as probable; an empty cell has none.
+
+MOST_ROUNDS = 300
+PATIENCE = 20  # rounds without a better score
+LEAST_GAIN = 1e-3  # of the score over so many rounds, times (K − 1)/s; less is not worth the time
+HEAD_START = 0.5  # of the way to the domain shares, in logarithms
+RAREST = 0.25  # share at the start, times K: an estimate of 0 may be far off
+FLATTEST = np.float32(1e-6)  # curvature of a row, at least
+CERTAIN = 1e6  # c_s of an exact cell: its curvature is p (1 − p)
+
+
+@dataclass(frozen=True)
+class Target:
+    """One CF to predict; values are rows here, as boosting needs them."""
+
+    cf: int
+    cells: Singles  # K × n: the evidence
+    factors: Singles  # n: c_s
+    information: float  # s/(K − 1), the mean over the cells: 1 if all are exact
+    # Per run, K × 1 or n, where scores begin: while each fold is hidden, and last on all rows.
+    starts: tuple[Singles, ...]
+
+    @classmethod
+    def of(cls, known: Known, cf: int, shares: Sequence[Floats]) -> Self:
+        """Return a CF of a table; `shares` are its domain shares in each run."""
+        block = known.columns[cf]
+        size = block.stop - block.start
+        exclusions = (~known.candidates[:, block]).sum(axis=1)
+        factors = exclusions * (size - 1) / (size - exclusions)
+        starts = [HEAD_START * np.log(np.maximum(run, RAREST / size)) for run in shares]
+        return cls(
+            cf,
+            np.ascontiguousarray(known.evidence[:, block].T, dtype=np.float32),
+            np.where(exclusions == size - 1, CERTAIN, factors).astype(np.float32),
+            float(exclusions.mean()) / (size - 1),
+            tuple(run.astype(np.float32)[:, None] for run in starts),
+        )
+
+    def applied_to(self, priors: Singles) -> Singles:
+        """Return priors with the cells applied, K × n."""
+        posteriors, _ = posterior(priors, self.cells, over=0, fallback=Fallback.PRIOR)
+        return posteriors
+
+    def residuals(self, priors: Singles, fold: Ints | None) -> Singles:
+        """Return by how much cells pull priors, K × n; the hidden cells of `fold` do not."""
+        pull = self.applied_to(priors) - priors
+        if fold is not None:
+            pull[:, fold] = 0
+        return pull
+
+
+class StopBoosting(Exception):  # noqa: N818 — not an error
+    """Ends boosting."""
+
+
+class BoostObjective:
+    """LightGBM's objective for one CF, and the priors at the best score, or after `limit` rounds.
+
+    The cells of the rows in `fold` have no say; they are what is scored.
+    """
+
+    def __init__(self, target: Target, run: int, fold: Ints | None) -> None:
+        self.target, self.fold = target, fold
+        self.start = target.starts[run]
+        self.seen = np.ones(target.cells.shape[1], dtype=np.float32)
+        if fold is not None:
+            self.seen[fold] = 0
+        self.factors = target.factors / np.float32(len(target.cells) - 1)
+        self.limit = MOST_ROUNDS
+        self.scores: list[float] = []
+        self.rounds = 0  # the best number of them, or the last
+        self.priors = np.zeros_like(target.cells)
+
+    def stay(self) -> None:
+        """Go no further than the start: no feature varies, and LightGBM takes that for an error."""
+        with suppress(StopBoosting):
+            self(np.zeros(self.target.cells.T.shape), None)
+
+    def __call__(self, scores: Floats, _: object) -> tuple[Singles, Singles]:
+        """Return the gradient and the curvature at these scores, both n × K, or stop boosting."""
+        p = priors_of(scores.T, self.start)
+        self._look(p)
+        gradient = p - self.target.applied_to(p)
+        gradient *= self.seen
+        rest = 1 - p
+        odds = p / np.maximum(rest, np.finfo(np.float32).eps)
+        curvature = odds.sum(axis=0) - odds
+        curvature *= p
+        curvature *= self.factors
+        np.minimum(curvature, rest, out=curvature)
+        curvature *= p
+        np.maximum(curvature, FLATTEST, out=curvature)
+        curvature *= self.seen
+        return gradient.T, curvature.T
+
+    def _look(self, p: Singles) -> None:
+        """Score the hidden cells, and keep the priors that predict them best."""
+        done = len(self.scores)
+        if self.fold is None:
+            self.scores.append(0.0)
+            self.rounds, self.priors = done, p
+        else:
+            logs = log_scores(p[:, self.fold], self.target.cells[:, self.fold], over=0)
+            self.scores.append(float(logs.mean(dtype=float)))
+            if done == 0 or self.scores[-1] > self.scores[self.rounds]:
+                self.rounds, self.priors = done, p.copy()
+            gain = self.scores[self.rounds] - self.scores[max(done - PATIENCE, 0)]
+            if done >= PATIENCE and gain < LEAST_GAIN * self.target.information:
+                raise StopBoosting
+        if done == self.limit:
+            raise StopBoosting
+
+
+def priors_of(scores: Floats, start: Singles) -> Singles:
+    """Return the priors of scores, K × n, added to where they begin, K × 1 or n: their softmax."""
+    p = np.array(scores, dtype=np.float32, order="C")
+    p += start
+    p -= p.max(axis=0)
+    np.exp(p, out=p)
+    total = p[0].copy()
+    for of_value in p[1:]:  # one by one: numpy adds those of a single row in another order
+        total += of_value
+    p /= total
+    return p
+
+
+# How boosting grows its trees: LightGBM, in one thread and from a seed.
+
+FULL_LEAVES = 20_000  # rows from which on leaves hold as many as their shape says
+MOST_FEATURES = 32  # that a tree sees
+WIDE = 64  # features, from which on a table is wide
+ROWS_OF_A_BIN = 32  # of a wide table, at least about so many
+FEWEST_BINS, MOST_BINS = 15, 255  # of a feature; the latter is LightGBM's own limit
+LONGER_STEPS = 2.0  # times the rate, where there are fewer bins than that
+L2 = 5.0
+
+
+@dataclass(frozen=True)
+class Shape:
+    """What trees are grown."""
+
+    leaves: int
+    rows: int  # in a leaf, at least; of a table below FULL_LEAVES rows, fewer in proportion
+    rate: float
+    columns: float  # share of the features that each tree sees
+
+
+SHALLOW = Shape(leaves=7, rows=200, rate=0.1, columns=1.0)
+DEEP = Shape(leaves=31, rows=100, rate=0.07, columns=0.7)
+
+
+class Trees:
+    """Grows trees until the objective stops it, or the workers are stopped."""
+
+    def __init__(self, seed: int, workers: Engine) -> None:
+        self.seed, self.workers = seed, workers
+        self.lightgbm = lightgbm()
+
+    def bins(self, features: npt.NDArray[np.floating]) -> Any:
+        """Return features in LightGBM's bins."""
+        options = {
+            "verbose": -1,
+            "num_threads": 1,
+            "feature_pre_filter": False,
+            "max_bin": bins_of(*features.shape),
+        }
+        return self.lightgbm.Dataset(features, params=options).construct()
+
+    def grow(self, objective: BoostObjective, data: Any, shape: Shape) -> Any:
+        """Boost; what comes of it is in the objective. Return the booster, if there was any."""
+        size, n = objective.target.cells.shape
+        if not any(data.feature_num_bin(column) > 1 for column in range(data.num_feature())):
+            objective.stay()
+            return None
+        rows = max(min(shape.rows, n * shape.rows // FULL_LEAVES), 1)
+        longer = LONGER_STEPS if bins_of(n, data.num_feature()) < MOST_BINS else 1.0
+        booster = self.lightgbm.Booster(
+            {
+                "objective": "none",
+                "num_class": size,
+                "learning_rate": longer * shape.rate,
+                "num_leaves": shape.leaves,
+                "min_data_in_leaf": rows,
+                # It counts rows by their curvature, and without this might split off none at all.
+                "min_sum_hessian_in_leaf": 0.5 * rows * float(FLATTEST),
+                "lambda_l2": L2,
+                "feature_fraction": min(shape.columns, MOST_FEATURES / data.num_feature()),
+                "boost_from_average": False,
+                "feature_pre_filter": False,
+                "seed": self.seed % 2**31,
+                "deterministic": True,
+                # The same trees, whichever it is: by columns a small table's sums take less time.
+                "force_col_wise": n < FULL_LEAVES,
+                "force_row_wise": n >= FULL_LEAVES,
+                "num_threads": 1,
+                "verbose": -1,
+            },
+            data,
+        )
+        with suppress(StopBoosting):
+            while not (self.workers.stopped or booster.update(fobj=objective)):
+                pass
+        return booster
+
+
+def bins_of(rows: int, features: int) -> int:
+    """Return how many bins a feature has at most.
+
+    A small wide table spends nearly all its time on looking for splits between bins, of which 255
+    would hold a few rows each: a split at one of them is hardly better founded than at the next.
+    """
+    if features < WIDE:
+        return MOST_BINS
+    return min(max(rows // ROWS_OF_A_BIN, FEWEST_BINS), MOST_BINS)
+
+
+def forest_of(booster: Any, size: int) -> Forest:
+    """Return the trees of a booster, for a CF of so many values; None has none."""
+    return none_grown(size) if booster is None else grown(booster.model_to_string(), size)
+
+
+def lightgbm() -> Any:
+    """Return the package, or raise with what to install."""
+    try:
+        return import_module("lightgbm")
+    except ImportError:
+        raise UsageError(
+            "method boost needs LightGBM, which is not installed: reinstall cfl-cli "
+            "(pip install --force-reinstall cfl-cli)"
+        ) from None
+    except OSError as error:  # its library lacks another one, of the system
+        raise UsageError(
+            f"method boost needs LightGBM, which does not load ({error}): install the OpenMP "
+            "runtime, which is the package libgomp1 on Debian and libomp on macOS"
+        ) from None
+
+
+# What boosting has learned of one CF: its forests, and how they are blended.
+
+FURTHER_START = 0.25  # of the way to what shallow trees say from the OFs alone
+TINY = np.float32(1e-30)
+
+
+@dataclass(frozen=True, eq=False)
+class Related:
+    """The forest of one CF that sees what is said of others."""
+
+    trees: Forest
+    columns: Ints  # of all confidences, those that it sees beside the OFs
+
+
+@dataclass(frozen=True, eq=False)
+class BoostedCf:
+    """What was fitted for one CF."""
+
+    start: Singles  # K × 1: where scores begin
+    shallow: Forest
+    deep: Forest
+    first: Floats  # the weights of these two, …
+    related: Related | None
+    weights: Floats  # … and of all
+
+    def from_ofs(self, features: Floats) -> list[Singles]:
+        """Return what the first two say of rows, K × n each."""
+        return [
+            priors_of(trees.scores(features), self.start) for trees in (self.shallow, self.deep)
+        ]
+
+    def from_others(self, features: Floats, confidences: Floats, shallow: Singles) -> list[Singles]:
+        """Return what the third says, K × n, if there is one."""
+        if self.related is None:
+            return []
+        others = confidences[:, self.related.columns].astype(np.float32)
+        scores = self.related.trees.scores(np.hstack([features, others]))
+        return [priors_of(scores, further_start(shallow))]
+
+    def state(self) -> State:
+        """Return all that has to be kept."""
+        arrays: dict[str, npt.NDArray[Any]] = {
+            "start": self.start[:, 0],
+            "first": self.first,
+            "weights": self.weights,
+        }
+        parts = {"shallow": self.shallow.state(), "deep": self.deep.state()}
+        if self.related is not None:
+            arrays["columns"] = self.related.columns
+            parts["related"] = self.related.trees.state()
+        return State(arrays, parts=parts)
+
+
+def further_start(shallow: Singles) -> Singles:
+    """Return where the scores of `related` begin, K × n, given what shallow trees say."""
+    return np.float32(FURTHER_START) * np.log(np.maximum(shallow, TINY))
+
+
+# How far each OF and each other CF moved what boosting says of one row.
+#
+#     score(v) = base(v) + Σ_f of_features(f, v) + Σ_c of_others(c, v)      prior = softmax(score)
+#
+# A blend is a weighted sum of logarithms, and each part's logarithms are, but for a constant, scores
+# of trees added to where they begin. So the Shapley values of the trees (see `tree_shap`) add up:
+#
+#     shallow, deep   start + scores from the OFs
+#     related         a quarter of shallow's, and scores from the OFs and other CFs' confidences
+#
+# Where other CFs' confidences themselves come from is another question: an OF has a say in these.
+#
+# Priors are computed in single precision, and a part of a blend counts as at least FLOOR. What that
+# changes goes into the base, so that the softmax is the prior to the last digits; but the prior of a
+# part that answers alone sums to 1 in single precision only, and a softmax exactly. The change is a
+# rounding, unless a part is below FLOOR: then the base is more for that value than what would be said
+# of a row of which nothing is known.
+#
+# A softmax does not change if all of a CF's scores move alike: means over the values are taken off.
+
+
+def moves_of(of_cf: BoostedCf, features: Floats, confidences: Floats, prior: Floats) -> Moves:
+    """Return the moves of one CF.
+
+    Of one row: its features, d; what is first said of all CFs, ΣK; and the CF's prior, K.
+    """
+    size, d = len(prior), len(features)
+    base, moves = np.zeros(size), np.zeros((d, size))
+    others = np.zeros((len(confidences), size))
+    of_shallow, of_deep, of_related = (*of_cf.weights, 0.0)[:3]
+    # What shallow says counts in its own right, and as where `related` begins.
+    for trees, weight in (
+        (of_cf.shallow, of_shallow + FURTHER_START * of_related),
+        (of_cf.deep, of_deep),
+    ):
+        if weight:
+            begins, by_feature = contributions(trees, features)
+            base += weight * (of_cf.start[:, 0] + begins)
+            moves += weight * by_feature
+    if of_cf.related is not None and of_related:
+        seen = confidences[of_cf.related.columns].astype(np.float32)
+        begins, by_feature = contributions(of_cf.related.trees, np.concatenate([features, seen]))
+        base += of_related * begins
+        moves += of_related * by_feature[:d]
+        others[of_cf.related.columns] = of_related * by_feature[d:]
+    base += _correction(base + moves.sum(axis=0) + others.sum(axis=0), prior)
+    return Moves(*(each - each.mean(axis=-1, keepdims=True) for each in (base, moves, others)))
+
+
+def _correction(scores: Floats, prior: Floats) -> Floats:
+    """Return what makes the prior of scores; a value whose prior is 0 stays as improbable as it is.
+
+    Such a prior is one too small for single precision, of a part that answers alone.
+    """
+    logs = scores - scores.max()
+    logs -= np.log(np.exp(logs).sum())
+    correction: Floats = np.log(prior, out=logs.copy(), where=prior > 0) - logs
+    return correction
+
+
+# What boosting has learned: forests for each CF, and how they are blended.
+#
+#     shallow, deep   forests of the OFs: priors by softmax(start + scores)
+#     first           their blend; with the rows' own cells applied, it says what other CFs are told
+#     related         a forest of the OFs and of that, for other CFs' values: it starts a quarter of
+#                     the way to what shallow says
+#     prior           the blend of the three
+#
+# So the prior of a CF depends on a row's OFs and its cells of other CFs.
+
+FURTHEST = np.float32(1e3)  # of a start from 0: they are halves of logarithms of shares
+ROWS_AT_ONCE = 1024
+
+
+@dataclass(frozen=True, eq=False)
+class FittedBoost:
+    """What was fitted for all CFs."""
+
+    cfs: tuple[BoostedCf, ...]
+    rules: None = None
+
+    def answer(self, rows: Known, workers: Engine) -> Answer:
+        """Return what is said of some rows."""
+        evidence = rows.evidence
+
+        def priors(some: slice) -> Floats:
+            return self._said(rows.features[some], evidence[some], rows.blocks)[1]
+
+        blocks = slices(len(rows), ROWS_AT_ONCE) or [slice(0, 0)]
+        return answer_by(np.vstack([*workers.map(priors, blocks)]), rows)
+
+    def _said(
+        self, features: Floats, evidence: Floats | Mask, blocks: Ints
+    ) -> tuple[Floats, Floats]:
+        """Return what other CFs are told, and the priors, n × ΣK each."""
+        parts = [of_cf.from_ofs(features) for of_cf in self.cfs]
+        first = beside(parts, [of_cf.first for of_cf in self.cfs])
+        confidences, _ = posterior(first, evidence, over=blocks, fallback=Fallback.CELL)
+        parts = [
+            own + of_cf.from_others(features, confidences, own[0])
+            for of_cf, own in zip(self.cfs, parts, strict=True)
+        ]
+        return confidences, beside(parts, [of_cf.weights for of_cf in self.cfs])
+
+    def moves(
+        self,
+        row: Known,
+        *,
+        blank: Floats | None = None,  # noqa: ARG002 — as all have it: trees know what they expect
+        ofs: Sequence[slice] = (),  # noqa: ARG002 — as all have it: features are told apart
+        cfs: Collection[int] | None = None,
+    ) -> tuple[Moves | None, ...]:
+        """Return for each CF how far each OF and each other CF moved what is said of one row.
+
+        None for those that are not among `cfs`; see `interface.Moving`.
+        """
+        confidences, priors = self._said(row.features, row.evidence, row.blocks)
+        return tuple(
+            moves_of(of_cf, row.features[0], confidences[0], priors[0, block])
+            if cfs is None or cf in cfs
+            else None
+            for cf, (of_cf, block) in enumerate(zip(self.cfs, row.columns, strict=True))
+        )
+
+    def state(self) -> State:
+        """Return all that has to be kept."""
+        return State(parts={f"{cf}": own.state() for cf, own in enumerate(self.cfs)})
+
+
+def beside(parts: Sequence[Sequence[Singles]], weights: Sequence[Floats]) -> Floats:
+    """Return the blends of the parts of each CF, K × n each, beside each other: n × ΣK."""
+    return np.hstack(
+        [
+            blend.blended([part.T.astype(float) for part in own], how)
+            for own, how in zip(parts, weights, strict=True)
+        ]
+    )
+
+
+def restore(state: State, layout: Layout) -> FittedBoost:
+    """Return what was fitted, or raise StateError if it cannot have had this state."""
+    blocks = np.cumsum([0, *layout.domains[:-1]])
+    return FittedBoost(
+        tuple(
+            _restore_cf(state.part(f"{cf}"), layout, block)
+            for cf, block in enumerate(columns(blocks, layout.width))
+        )
+    )
+
+
+def _restore_cf(state: State, layout: Layout, own: slice) -> BoostedCf:
+    size = own.stop - own.start
+    start = state.array("start", np.float32, size)
+    if (np.abs(start) > FURTHEST).any():
+        raise StateError("array 'start' holds scores that no share can have")
+    shallow, deep = (
+        forest.restore(state.part(name), values=size, features=layout.features)
+        for name in ("shallow", "deep")
+    )
+    related = None
+    if "related" in state.parts:
+        used = state.places("columns", layout.width, None)
+        if ((used >= own.start) & (used < own.stop)).any():
+            raise StateError("array 'columns' holds columns of the CF that is predicted from them")
+        trees = forest.restore(
+            state.part("related"), values=size, features=layout.features + len(used)
+        )
+        related = Related(trees, used)
+    first = state.array("first", np.float64, 2)
+    weights = state.array("weights", np.float64, 2 if related is None else 3)
+    for name, array in (("first", first), ("weights", weights)):
+        blend.check_weights(name, array)
+    return BoostedCf(start[:, None], shallow, deep, first, related, weights)
+
+
+CLEAR = 2.5  # standard errors of a residual's covariance with an informative column
+LEAST_NOISE = 1e-12  # of a column that does not vary
+MOST_COLUMNS = 20  # of other CFs, among the features for one
+LIGHTGBM, TREES = 45e6, 0.7e6  # bytes of the package, and of the trees for one value
+FROM_OFS = Stage("boosting", Work.BOOSTING, "growing trees")
+FROM_CFS = Stage("boosting from other CFs", Work.BOOSTING, "growing trees from other CFs")
+ON_SHUFFLED = Stage("boosting, shuffled cells", Work.BOOSTING, "growing trees on shuffled cells")
+USUAL_ROUNDS = 40  # of full trees, as many bytes as 17 to 63 on Bank and Adult
+RUN_SECONDS = {FROM_OFS: 3.2e-6, FROM_CFS: 1.5e-6, ON_SHUFFLED: 0.6e-6}  # per row and value
+
+
+SHAPES = {"shallow": SHALLOW, "deep": DEEP, "related": SHALLOW}
+
+
+def estimate(
+    known: Known,
+    settings: Settings,
+    *,
+    folds: Sequence[Ints],
+    workers: Engine,
+    progress: Progress,
+) -> Estimate:
+    """Fit every CF, as far as the rows of each of the `folds`, hidden, favor it."""
+    fitter = Fitter(known, folds, settings.seed, workers, progress)
+    fits = fitter.from_ofs(FROM_OFS, ["shallow", "deep"])
+    first = fitter.blends(fits)
+    confidences, _, _ = apply_cells(blended_priors(fits, first), known)
+    further = fitter.from_others(confidences, fits)
+    fits = [of_cf + more for of_cf, more in zip(fits, further, strict=True)]
+    blends = fitter.blends(fits)
+    shallow, _, _ = apply_cells(_beside(of_cf[0].priors for of_cf in fits), known)
+    return Estimate(
+        *apply_cells(blended_priors(fits, blends), known),
+        tuple(Origin("boost", of_cf.parts([*SHAPES][: len(of_cf.weights)])) for of_cf in blends),
+        Hidden(np.concatenate(folds), np.hstack([of_cf.prior for of_cf in blends])),
+        _null(known, shallow, settings, folds, workers, progress),
+        fitted=FittedBoost(
+            tuple(
+                _kept(of_cf, target.starts[-1], one.weights, all_parts.weights)
+                for of_cf, target, one, all_parts in zip(
+                    fits, fitter.targets, first, blends, strict=True
+                )
+            )
+        ),
+    )
+
+
+def model_bytes(size: Size, settings: Settings) -> float:  # noqa: ARG001 — as all have it
+    """Return about how many bytes are kept of what is fitted."""
+    leaves = sum(shape.leaves for shape in SHAPES.values())
+    return float(USUAL_ROUNDS * size.width * leaves * (8 + 4 + 4 + 4 + 8 + 4))
+
+
+def memory(size: Size, settings: Settings, *, jobs: int) -> float:  # noqa: ARG001 — as all have it
+    """Return about how many bytes are held at the peak, those of the table left aside."""
+    n, width, largest = size.rows, size.width, max(size.domains)
+    features = n * (8 + 1) * (size.features + jobs * MOST_COLUMNS)  # and in bins
+    fits = n * width * 4 * 3 * 2  # three of each CF: on the way, and in the end
+    confidences = n * width * (1 + 4 * 8)
+    trees = LIGHTGBM + width * TREES
+    return float(features + fits + confidences + jobs * n * largest * (8 + 6 * 4)) + trees
+
+
+def stages(size: Size, settings: Settings, *, folds: int) -> list[Expected]:  # noqa: ARG001 — as all have it
+    """Return what `estimate` is going to do, and about how long each stage takes."""
+    runs = {FROM_OFS: folds + 1, FROM_CFS: folds + 1, ON_SHUFFLED: min(folds, 1) + 1}
+    if len(size.domains) == 1:
+        del runs[FROM_CFS]
+    return [
+        Expected.of(stage, size.rows, RUN_SECONDS[stage] * count * size.width)
+        for stage, count in runs.items()
+    ]
+
+
+def _null(
+    known: Known,
+    shallow: Floats,
+    settings: Settings,
+    folds: Sequence[Ints],
+    workers: Engine,
+    progress: Progress,
+) -> Null:
+    """Compare the shallow trees' confidences with those of trees fitted to shuffled cells."""
+    mixed = known.shuffled(settings.seed)
+    fits = Fitter(mixed, folds[:1], settings.seed, workers, progress).from_ofs(
+        ON_SHUFFLED, ["shallow"]
+    )
+    other, _, _ = apply_cells(_beside(of_cf[0].priors for of_cf in fits), mixed)
+    entropy, shuffled = (entropies(each, known.blocks).mean(axis=0) for each in (shallow, other))
+    return Null(entropy, shuffled, len(known))
+
+
+@dataclass(frozen=True)
+class Fit:
+    """What a model of one CF says of the rows, and what it says without the hidden ones' cells."""
+
+    priors: Singles  # K × n
+    without: tuple[Singles, ...]  # K × n for each fold: fitted while that was hidden
+    trees: Forest  # fitted to all rows
+    columns: Ints | None = None  # of all confidences, those that trees see beside the OFs
+
+
+class Fitter:
+    """Fits the CFs of a table, each while some rows are hidden and then on all rows."""
+
+    def __init__(
+        self,
+        known: Known,
+        folds: Sequence[Ints],
+        seed: int,
+        workers: Engine,
+        progress: Progress,
+    ) -> None:
+        self.known, self.folds = known, folds
+        self.workers, self.progress = workers, progress
+        self.trees = Trees(seed, workers)
+        shares = [known.shares(all_but(fold, len(known))) for fold in folds]
+        shares.append(known.shares())
+        self.targets = [
+            Target.of(known, cf, [run[cf] for run in shares]) for cf in range(len(known.blocks))
+        ]
+
+    def from_ofs(self, stage: Stage, parts: Sequence[str]) -> list[list[Fit]]:
+        """Fit all CFs to the OFs, with trees of these shapes."""
+        ofs = self.trees.bins(self.known.features)
+
+        def fit(job: tuple[Target, Shape]) -> Fit:
+            target, shape = job
+            return self._fit(target, [ofs] * len(target.starts), shape)
+
+        jobs = [(target, SHAPES[part]) for target in self._largest_first for part in parts]
+        return self._gather(jobs, self._each(stage, fit, jobs))
+
+    def from_others(self, confidences: Floats, fits: Sequence[Sequence[Fit]]) -> list[list[Fit]]:
+        """Fit the CFs to the OFs and to what is said of the other CFs, where that is informative.
+
+        `confidences` must come from the OFs and each CF's own cells alone.
+        """
+
+        def fit(job: tuple[Target, Shape]) -> Fit | None:
+            target, shape = job
+            own = self.known.columns[target.cf]
+            of_others = np.delete(np.arange(confidences.shape[1]), own)
+            others = confidences[:, of_others].astype(np.float32)
+            shallow = fits[target.cf][0]
+            priors = (*shallow.without, shallow.priors)
+            runs = zip((*self.folds, None), priors, strict=True)
+            used = [
+                informative_columns(others, target.residuals(prior, fold)) for fold, prior in runs
+            ]
+            if not len(used[-1]):
+                return None
+            data = [
+                self.trees.bins(np.hstack([self.known.features, others[:, columns]]))
+                for columns in used
+            ]
+            further = tuple(further_start(prior) for prior in priors)
+            fitted = self._fit(replace(target, starts=further), data, shape)
+            return replace(fitted, columns=of_others[used[-1]])
+
+        jobs = [(target, SHAPES["related"]) for target in self._largest_first]
+        if len(jobs) == 1:
+            return [[]]
+        return self._gather(jobs, self._each(FROM_CFS, fit, jobs))
+
+    def blends(self, fits: Sequence[Sequence[Fit]]) -> list[blend.Blend]:
+        """Return how to blend the fits of each CF."""
+        rows = np.concatenate(self.folds)
+        return [
+            blend.fit(
+                [_hidden_priors(fitted, self.folds) for fitted in of_cf],
+                target.cells[:, rows].T.astype(float),
+                groups=self.known.groups_of(rows),
+            )
+            for target, of_cf in zip(self.targets, fits, strict=True)
+        ]
+
+    @property
+    def _largest_first(self) -> list[Target]:
+        """Return the CFs so that no core waits for a large domain in the end."""
+        return sorted(self.targets, key=lambda target: -len(target.cells))
+
+    def _each(
+        self,
+        stage: Stage,
+        fit: Callable[[tuple[Target, Shape]], Fit | None],
+        jobs: Sequence[tuple[Target, Shape]],
+    ) -> Iterator[Fit | None]:
+        sizes = [len(target.cells) for target, _ in jobs]  # a tree of its own for each value
+        self.progress(stage, 0, sum(sizes))
+        done = 0
+        for size, fitted in zip(sizes, self.workers.map(fit, jobs), strict=True):
+            done += size
+            self.progress(stage, done, sum(sizes))
+            yield fitted
+
+    def _gather(
+        self, jobs: Sequence[tuple[Target, Shape]], results: Iterator[Fit | None]
+    ) -> list[list[Fit]]:
+        """Return the fits of each CF, in the CFs' order."""
+        fits: list[list[Fit]] = [[] for _ in self.targets]
+        for (target, _), fitted in zip(jobs, results, strict=True):
+            fits[target.cf] += [] if fitted is None else [fitted]
+        return fits
+
+    def _fit(self, target: Target, data: Sequence[Any], shape: Shape) -> Fit:
+        """Boost while each fold is hidden, then on all rows for as many rounds; data per run."""
+        hidden = []
+        for run, fold in enumerate(self.folds):
+            hidden.append(BoostObjective(target, run, fold))
+            self.trees.grow(hidden[-1], data[run], shape)
+        last = BoostObjective(target, len(self.folds), None)
+        last.limit = round(sum(objective.rounds for objective in hidden) / len(hidden))
+        booster = self.trees.grow(last, data[-1], shape)
+        trees = forest_of(booster, len(target.cells))
+        return Fit(last.priors, tuple(objective.priors for objective in hidden), trees)
+
+
+def blended_priors(fits: Sequence[Sequence[Fit]], blends: Sequence[blend.Blend]) -> Floats:
+    """Return the blended priors of all rows, n × ΣK."""
+    return beside(
+        [[fitted.priors for fitted in of_cf] for of_cf in fits], [how.weights for how in blends]
+    )
+
+
+def _kept(fits: Sequence[Fit], start: Singles, first: Floats, weights: Floats) -> BoostedCf:
+    """Return what is kept of one CF."""
+    shallow, deep, *further = fits
+    related = None
+    for fitted in further:
+        if fitted.columns is not None:
+            related = Related(fitted.trees, fitted.columns)
+    return BoostedCf(start, shallow.trees, deep.trees, first, related, weights)
+
+
+def _hidden_priors(fitted: Fit, folds: Sequence[Ints]) -> Floats:
+    """Return the priors of the rows of all folds, each while it was hidden, m × K."""
+    hidden = [prior[:, fold] for prior, fold in zip(fitted.without, folds, strict=True)]
+    return np.hstack(hidden).T.astype(float)
+
+
+def _beside(priors: Iterable[Singles]) -> Floats:
+    """Return the priors of several CFs beside each other, n × ΣK."""
+    return np.vstack(list(priors)).T.astype(float)
+
+
+def informative_columns(columns: Singles, residuals: Singles) -> Ints:
+    """Return the columns, n × C, that residuals vary with more than by chance, strongest first."""
+    # A constant column's mean is off by a rounding, and so would be the column from its mean.
+    centered = np.where(np.ptp(columns, axis=0) > 0, columns - columns.mean(axis=0), 0)
+    together = residuals @ centered
+    noise = np.sqrt((residuals**2) @ (centered**2))
+    strength = np.max(np.abs(together) / np.maximum(noise, LEAST_NOISE), axis=0)
+    first = np.argsort(-strength, kind="stable")[:MOST_COLUMNS]
+    return np.asarray(first[strength[first] > CLEAR])

@@ -1,0 +1,930 @@
+"""The whole method: the paper's Algorithm 1, and what its hidden cells say of it.
+
+round one   neighbors and weights from the OFs; confidences propagated along them
+round two   the same, with round one's confidences as further features, weighted by γ
+
+To judge the answer without the truth, the rounds run again with the cells of some rows hidden, all
+CFs at once: every value becomes a candidate. What they say of a hidden row is then a prediction
+that none of its cells has touched, neither in the features nor in the weights, and the cells are
+its test. By the same test every CF can choose after how many steps it stops, and in which round.
+
+Cells shuffled over the rows show what the rounds make of a CF that nothing can be known of. That is
+a fair comparison in round one only, whose graph depends on the OFs alone. It is found once and
+shared by all runs; of a large table, a part of the rows is enough for this comparison.
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
+from typing import Any, Self
+
+import numpy as np
+
+from cfl_cli.core.arrays import (
+    Floats,
+    Ints,
+    Mask,
+    Places,
+    Singles,
+    columns,
+    entropies,
+    log_scores,
+    normalise,
+    sizes,
+)
+from cfl_cli.core.dataset import Known
+from cfl_cli.core.draws import SAMPLE, order, shuffled
+from cfl_cli.core.parallel import Engine, filled, slices
+from cfl_cli.core.progress import Expected, Progress, Stage, Work
+from cfl_cli.core.settings import AUTO, DEFAULT_GAMMA, Settings
+from cfl_cli.core.state import State, StateError
+from cfl_cli.methods.graph.neighbors import FARTHEST, Groups, Others, nearest
+from cfl_cli.methods.graph.propagate import CELLS_AT_ONCE as CELLS_AT_ONCE_propagate
+from cfl_cli.methods.graph.propagate import Graph, Propagation, Watch, propagate
+from cfl_cli.methods.graph.weights import rows_at_once, solve, solve_around
+from cfl_cli.methods.interface import (
+    Answer,
+    Estimate,
+    Fitted,
+    Hidden,
+    Layout,
+    Null,
+    Origin,
+    Size,
+    Tried,
+    answer_by,
+    check_distributions,
+)
+
+# What the settings mean for the graph: what they fix, and what they leave to hidden cells.
+
+LONGEST = 400  # steps of propagation, where hidden cells choose how many
+
+
+def chooses_steps(settings: Settings) -> bool:
+    """Return whether each CF stops after as many steps as its hidden cells favor."""
+    return settings.iterations == AUTO
+
+
+def chooses_round(settings: Settings) -> bool:
+    """Return whether each CF takes the round that its hidden cells favor; so it does in `auto`."""
+    return AUTO in (settings.gamma, settings.method)
+
+
+def chooses(settings: Settings) -> bool:
+    """Return whether hidden cells choose anything; a γ that nobody gave may be left to them."""
+    return chooses_steps(settings) or chooses_round(settings) or settings.gamma is None
+
+
+def most_steps(settings: Settings, longest: int = LONGEST) -> int:
+    """Return the number of steps that is given, or else the most to choose from."""
+    return longest if settings.iterations == AUTO else settings.iterations
+
+
+def gamma(settings: Settings) -> float:
+    """Return how much the first round's confidences count in the second; 0: there is none."""
+    if settings.gamma is None or settings.gamma == AUTO:
+        return DEFAULT_GAMMA
+    return settings.gamma
+
+
+# What the graph has learned of a table, and what that says of rows that come later.
+#
+#     round one   P1(x) = Σ_j w_j S1_j         over x's neighbors j among the fitted points
+#     round two   P2(x) = Σ_j w_j S2_j         the same with sqrt(γ/K) · P1(x) as further features
+#     prior       (1 − DOUBT) · P(x) + DOUBT / K
+#
+# Weights are those of the same quadratic programme. S_j = Σ_i H_ji Q_i is what is said at a point
+# without its own cells, the mean over its rows: the fitted confidences, once along the fitted graph.
+# (New rows of Bank and Adult were told better by S than by Q, in which every row's own cell shows.)
+#
+# A new row's cells are applied to its P, and that is all they do. Its point in round two has none of
+# them either: P1 and not what the cells make of it, so that no prior depends on a cell of the row.
+# Points and what is said at them are kept in single precision, to which new rows are rounded too.
+
+MOST_NEIGHBORS = 1024  # of a new row: k × k numbers are held at once
+MOST_ROWS = 1 << 48  # that sizes may add up to
+CELLS_AT_ONCE = 1 << 18  # a block of priors that stays in a core's cache
+ROUNDS = ("first", "second")
+# Share of every prior that is even. Few neighbors that all rule out a value leave it nothing, which
+# was wrong in 28 of 9,043 new rows of Bank, and no power makes more of nothing.
+DOUBT = 1e-3
+
+
+@dataclass(frozen=True)
+class Leaning:
+    """How a new row leans on fitted ones."""
+
+    k: int
+    ridge: float
+    seed: int
+
+    @classmethod
+    def by(cls, settings: Settings) -> Self:
+        """Return how the settings have it."""
+        return cls(min(settings.k, MOST_NEIGHBORS), settings.ridge, settings.seed)
+
+    def facts(self) -> dict[str, Any]:
+        """Return what is kept of it."""
+        return {"k": self.k, "ridge": self.ridge, "seed": self.seed}
+
+    @classmethod
+    def restored(cls, state: State) -> Self:
+        """Return it again, or raise StateError."""
+        k, seed = state.fact("k", int), state.fact("seed", int)
+        ridge = state.fact("ridge", float)
+        if not (1 <= k <= MOST_NEIGHBORS and 0 <= seed < 2**63 and 1e-6 <= ridge <= 1e6):
+            raise StateError(f"k, ridge or seed is out of range: {k}, {ridge:g}, {seed}")
+        return cls(k, ridge, seed)
+
+
+@dataclass(frozen=True, eq=False)
+class FittedRound:
+    """The points of one round, and what is said at each."""
+
+    points: Singles  # u × d: distinct
+    size: Ints  # u: how many rows share each
+    said: Singles  # u × ΣK
+    leaning: Leaning
+
+    @classmethod
+    def of(cls, points: Floats, said: Floats, leaning: Leaning) -> Self:
+        """Gather the rows of a round by their points, n × d, to single precision."""
+        groups = Groups.here(rounded(points))
+        sums = np.add.reduceat(said[groups.members], groups.start, axis=0)
+        means = sums / groups.size[:, None]
+        single = np.float32
+        return cls(groups.points.astype(single), groups.size, means.astype(single), leaning)
+
+    @cached_property
+    def others(self) -> Others:
+        """The points, to find neighbors among."""
+        return Others(self.points, self.size, k=self.leaning.k)
+
+    def priors(self, points: Floats, blocks: Ints, workers: Engine) -> Floats:
+        """Return what the neighbors of any points, m × d, say of them, m × ΣK."""
+        asked = Groups.here(rounded(points))
+        neighbors, weights = self.lean(asked.points, workers)
+        priors = np.zeros((len(neighbors), self.said.shape[1]))
+
+        def add(part: slice) -> None:
+            for near, weight in zip(neighbors[part].T, weights[part].T, strict=True):
+                priors[part] += weight[:, None] * self.said[near]
+            normalise(priors[part], blocks, out=priors[part])
+
+        at_once = max(1, CELLS_AT_ONCE // self.said.shape[1])
+        for _ in workers.map(add, slices(len(priors), at_once)):
+            pass
+        return np.asarray(priors[asked.of_rows])
+
+    def lean(self, asked: Floats, workers: Engine) -> tuple[Ints, Floats]:
+        """Return the neighbors that rounded points have here, and their weights, m × k each."""
+        how = self.leaning
+        neighbors = self.others.nearest(asked, seed=how.seed, workers=workers)
+        weights = solve_around(self.points, asked, neighbors, ridge=how.ridge, workers=workers)
+        return neighbors, weights
+
+    def without_points(self) -> Self:
+        """Return the same with no points, and nothing said."""
+        points, said = (np.empty((0, own.shape[1]), own.dtype) for own in (self.points, self.said))
+        return replace(self, points=points, size=np.empty(0, self.size.dtype), said=said)
+
+    def state(self) -> State:
+        """Return all that has to be kept of the round."""
+        return State({"points": self.points, "size": self.size, "said": self.said})
+
+    @classmethod
+    def restored(cls, state: State, layout: Layout, leaning: Leaning, *, features: int) -> Self:
+        """Return the round again, or raise StateError."""
+        points = state.array("points", np.float32, None, features)
+        size = state.array("size", np.int64, len(points))
+        said = state.array("said", np.float32, len(points), layout.width)
+        if len(points) and np.abs(points).max(initial=0) > FARTHEST:
+            raise StateError("array 'points' holds numbers that are too large")
+        if not len(size) or size.min() < 1 or not leaning.k < size.sum(dtype=float) <= MOST_ROWS:
+            raise StateError(f"array 'size' does not add up to more than {leaning.k} rows")
+        check_distributions("said", said, layout)
+        return cls(points, size, said, leaning)
+
+
+@dataclass(frozen=True, eq=False)
+class FittedGraph:
+    """Both rounds, or the first alone, and which of them each CF takes."""
+
+    rounds: tuple[FittedRound, ...]
+    chosen: Ints  # per CF: 1 or 2
+    gamma: float
+    correction: bool  # are a row's own cells applied?
+    rules: None = None
+
+    def answer(self, rows: Known, workers: Engine) -> Answer:
+        """Return what is said of some rows."""
+        return self.given([priors for _, priors in self.by_round(rows, workers)], rows)
+
+    def by_round(self, rows: Known, workers: Engine) -> Iterator[tuple[Floats, Floats]]:
+        """Yield where some rows lie in each round, m × d, and what is said of them, m × ΣK."""
+        points = rounded(rows.features)
+        first = self.rounds[0].priors(points, rows.blocks, workers)
+        yield points, first
+        for second in self.rounds[1:]:
+            estimated = scale_by_domain(first, rows.blocks, gamma=self.gamma)
+            points = rounded(np.hstack([points, estimated]))
+            yield points, second.priors(points, rows.blocks, workers)
+
+    def given(self, of_rounds: Sequence[Floats], rows: Known) -> Answer:
+        """Return what is said of some rows of which each round says so much, m × ΣK."""
+        widths = sizes(rows.blocks, rows.candidates.shape[1])
+        priors = pick(of_rounds, self.chosen - 1, widths)
+        return self.applied(doubted(priors, np.repeat(1 / widths, widths)), rows)
+
+    def applied(self, priors: Floats, rows: Known) -> Answer:
+        """Return what priors become by the rows' own cells, if these are applied."""
+        if self.correction:
+            return answer_by(priors, rows)
+        shape = len(rows), len(rows.blocks)
+        return Answer(priors, priors, np.zeros(shape, dtype=bool), np.ones(shape))
+
+    def without_points(self) -> Self:
+        """Return the same without points; see `interface.Pointed`."""
+        return replace(self, rounds=tuple(one.without_points() for one in self.rounds))
+
+    def state(self) -> State:
+        """Return all that has to be kept."""
+        facts = {"gamma": self.gamma, "correction": self.correction}
+        return State(
+            {"rounds": self.chosen},
+            self.rounds[0].leaning.facts() | facts,
+            {name: one.state() for name, one in zip(ROUNDS, self.rounds, strict=False)},
+        )
+
+
+def restore(state: State, layout: Layout) -> FittedGraph:
+    """Return what was fitted, or raise StateError if it cannot have had this state."""
+    leaning = Leaning.restored(state)
+    weight, correction = state.fact("gamma", float), state.fact("correction", bool)
+    chosen = state.array("rounds", np.int64, len(layout.mechanisms))
+    if weight < 0 or not np.isin(chosen, (1, 2)).all():
+        raise StateError("array 'rounds' holds others than 1 and 2, or gamma is below 0")
+    widths = (layout.features, layout.features + layout.width)
+    rounds = (
+        FittedRound.restored(state.part(name), layout, leaning, features=width)
+        for name, width in zip(ROUNDS[: chosen.max()], widths, strict=False)
+    )
+    return FittedGraph(tuple(rounds), chosen, weight, correction)
+
+
+def model_bytes(size: Size, settings: Settings) -> float:
+    """Return about how many bytes are kept of what is fitted, if no two rows are equal."""
+    first = size.features + size.width
+    second = first + size.width if gamma(settings) else 0
+    return float(size.rows * (4 * (first + second) + 8 * (2 if second else 1)))
+
+
+def rounded(points: Floats) -> Floats:
+    """Return points in the precision in which they are kept, none of them boundless."""
+    within = np.clip(points, -FARTHEST, FARTHEST)
+    return within.astype(np.float32).astype(float) + 0.0  # −0.0 and 0.0 are one value
+
+
+def doubted(priors: Floats, even: Floats | float) -> Floats:
+    """Return priors of which a little is even: 1/K."""
+    return priors + DOUBT * (even - priors)
+
+
+def pick(of_rounds: Sequence[Any], favored: Ints, widths: Ints | int = 1) -> Any:
+    """Return each CF's columns from the round it favors."""
+    if (favored == favored[0]).all():
+        return of_rounds[favored[0]]
+    which = np.repeat(favored, widths)
+    picked = of_rounds[0]
+    for number, other in enumerate(of_rounds[1:], start=1):
+        picked = np.where(which == number, other, picked)
+    return picked
+
+
+def scale_by_domain(confidences: Floats, blocks: Ints, *, gamma: float) -> Floats:
+    """Return sqrt(γ/K) · Q for each CF's block, so that every CF weighs alike in a distance."""
+    widths = sizes(blocks, confidences.shape[1])
+    scaled: Floats = confidences * np.repeat(np.sqrt(gamma / widths), widths)
+    return scaled
+
+
+@dataclass(frozen=True)
+class Stack:
+    """A kernel: features and, beside them, scaled confidences."""
+
+    features: Floats
+    confidences: Floats
+    blocks: Ints
+    gamma: float
+    points: Floats  # to be filled
+
+    def __call__(self, part: slice) -> None:
+        """Put those of some rows beside each other."""
+        d = self.features.shape[1]
+        self.points[part, :d] = self.features[part]
+        estimated = scale_by_domain(self.confidences[part], self.blocks, gamma=self.gamma)
+        self.points[part, d:] = estimated
+
+    def written(self, part: slice) -> tuple[Floats, ...]:
+        """Return what was written for some rows."""
+        return (self.points[part],)
+
+
+# The stages of the graph's rounds, and about how long each takes.
+
+WORDS = {
+    Work.NEIGHBORS: "finding neighbors",
+    Work.WEIGHTS: "weighing neighbors",
+    Work.PROPAGATION: "propagating",
+}
+SAMPLED_ABOVE = 20_000  # rows; of more, some are enough to compare cells with shuffled ones …
+SAMPLE_ROWS = 5_000  # … and so many are taken
+NEIGHBORS_SECONDS = 8e-6  # per row^1.1
+WEIGHTS_SECONDS = 6e-8  # per row and k²
+STEP_SECONDS = 3.8e-10  # per row, neighbor and value
+
+
+def stages(size: Size, settings: Settings, *, folds: int, longest: int = LONGEST) -> list[Expected]:
+    """Return what `estimate` is going to do, and about how long each stage takes."""
+    choosing, twice = chooses_steps(settings), gamma(settings) > 0
+    hidden = [f"fold {number + 1}" for number in range(folds)]
+    rounds = RoundStages(size, settings, longest)
+    ahead = rounds.graph("round 1")
+    if choosing:
+        ahead += [rounds.walk(f"{fold}, round 1") for fold in hidden]
+    for fold in hidden:
+        ahead.append(rounds.walk(f"{fold}, round 1"))
+        ahead += rounds.round(f"{fold}, round 2") if twice else []
+    ahead.append(rounds.walk("round 1"))
+    if folds and size.rows > SAMPLED_ABOVE:
+        sample = replace(rounds, size=replace(size, rows=SAMPLE_ROWS))
+        ahead += [*sample.round("sample"), sample.walk("shuffled")]
+    elif folds:
+        ahead.append(rounds.walk("shuffled"))
+    return ahead + (rounds.round("round 2") if twice else [])
+
+
+@dataclass(frozen=True)
+class RoundStages:
+    """What the rounds of a table are expected to take."""
+
+    size: Size
+    settings: Settings
+    longest: int = LONGEST
+
+    def graph(self, name: str) -> list[Expected]:
+        """Return the stages in which a round's graph is made."""
+        units = {
+            Work.NEIGHBORS: NEIGHBORS_SECONDS,
+            Work.WEIGHTS: WEIGHTS_SECONDS * self.settings.k**2,
+        }
+        rows = self.size.rows
+        return [Expected.of(stage_of(name, work), rows, unit) for work, unit in units.items()]
+
+    def walk(self, name: str) -> Expected:
+        """Return the stage in which confidences are propagated."""
+        steps: float = most_steps(self.settings, self.longest)
+        if chooses_steps(self.settings):
+            steps /= 4  # it ends early as a rule
+        unit = STEP_SECONDS * steps * self.settings.k * self.size.width
+        return Expected.of(stage_of(name, Work.PROPAGATION), self.size.rows, unit)
+
+    def round(self, name: str) -> list[Expected]:
+        """Return all stages of a round."""
+        return [*self.graph(name), self.walk(name)]
+
+
+def stage_of(name: str, work: Work) -> Stage:
+    """Return the stage of a round; `name` says which round it is."""
+    return Stage(f"{name}: {work.value}", work, f"{name}, {WORDS[work]}")
+
+
+def memory(size: Size, settings: Settings, *, jobs: int) -> float:
+    """Return about how many bytes are held at the peak, those of the table left aside."""
+    n, d, width, k = size.rows, size.features, size.width, settings.k
+    points = d + (width if gamma(settings) else 0)
+    features = 8 * n * (d + 2 * points)  # the OFs'; the last round's, and its distinct rows
+    index = n * (4 * points + 8 + 8 + 36 + 32)  # offsets, members, homes, centers' reach, groups
+    graph = n * k * (4 + 8 + 16)  # neighbors, weights, and both again laid out
+    confidences = n * width * (1 + 4 * 8)  # the mask; before, after, round one's, the output's
+    # Every thread holds differences to neighbors, and k × k matrices on the way to the weights.
+    thread = 8 * rows_at_once(k, points) * k * (2 * points + 6 * k)
+    kept = 2 * model_bytes(size, settings)  # and once more on the way
+    return float(features + max(index, confidences + kept) + graph + jobs * thread)
+
+
+# The rounds of one table, whatever cells they are given, and which of them each CF takes.
+
+
+@dataclass(frozen=True)
+class RoundChoice:
+    """The round whose answer each CF takes, and after how many steps it stops in each round."""
+
+    rounds: Ints  # per CF: 1 or 2
+    stops: tuple[Ints, ...]  # per round, per CF
+    tried: tuple[tuple[Tried, ...], ...] = ()  # per CF, what was chosen from; empty: nothing was
+
+    def origin(self, cf: int, rounds: int) -> Origin:
+        """Return how one CF's answer comes about, if so many rounds are run."""
+        favored = int(self.rounds[cf])
+        return Origin(
+            "graph",
+            round=favored,
+            iterations=int(self.stops[favored - 1][cf]),
+            stops=tuple(int(stops[cf]) for stops in self.stops[:rounds]),
+            tried=self.tried[cf] if self.tried else (),
+        )
+
+    def origins(self, rounds: int) -> tuple[Origin, ...]:
+        """Return the same of every CF."""
+        return tuple(self.origin(cf, rounds) for cf in range(len(self.rounds)))
+
+
+def unjudged(settings: Settings, cfs: int, longest: int = LONGEST) -> RoundChoice:
+    """Return what is done for so many CFs when there is nothing to choose by."""
+    count, steps = 2 if gamma(settings) > 0 else 1, most_steps(settings, longest)
+    return RoundChoice(np.full(cfs, count), (np.full(cfs, steps),) * count)
+
+
+class Rounds:
+    """The rounds of one table, whatever cells they are given."""
+
+    def __init__(
+        self,
+        features: Floats,
+        evidence: Floats | Mask,
+        blocks: Ints,
+        settings: Settings,
+        workers: Engine,
+        progress: Progress,
+        *,
+        name: str = "round 1",
+        longest: int = LONGEST,
+        first: Graph | None = None,
+    ) -> None:
+        self.features = workers.share("features", features)
+        self.evidence, self.blocks = workers.share("evidence", evidence), blocks
+        self.settings, self.workers, self.progress = settings, workers, progress
+        self.longest = longest
+        self.rescued, self.recall = 0, 1.0
+        self._hidden: tuple[Ints, Floats | Mask] | None = None  # rows, and the cells without theirs
+        self.first = first or self._kept(name) or self._made(name, self.features)
+
+    def of(self, name: str, rows: Ints) -> "Rounds":
+        """Return the rounds of some of the rows."""
+        return Rounds(
+            self.features[rows],
+            self.evidence[rows],
+            self.blocks,
+            self.settings,
+            self.workers.within(name),
+            self.progress,
+            name=name,
+            longest=self.longest,
+        )
+
+    def second(self, name: str, confidences: Floats) -> Graph:
+        """Return round two's graph, given round one's confidences."""
+        ready = self._kept(name)
+        if ready is not None:
+            return ready
+        points = self.points(name, confidences)
+        graph = self._made(name, points)
+        self.workers.drop(points)
+        return graph
+
+    def points(self, name: str, confidences: Floats) -> Floats:
+        """Return round two's points, given round one's confidences."""
+        n, d = self.features.shape
+        engine, width = self.workers.within(name), confidences.shape[1]
+        points = engine.empty("points", (n, d + width), np.float64)
+        stack = Stack(self.features, confidences, self.blocks, gamma(self.settings), points)
+        filled(
+            engine.rows("points", stack, n, at_once=max(1, CELLS_AT_ONCE_propagate // (d + width)))
+        )
+        return points
+
+    def walk(
+        self,
+        name: str,
+        graph: Graph,
+        evidence: Floats | Mask,
+        stops: Ints,
+        watch: Watch | None = None,
+        *,
+        restart: float | None = None,
+    ) -> Propagation:
+        """Propagate along a graph; `name` is what the progress calls it.
+
+        With `restart`, that share comes from the start in every step, and cells are not applied.
+        """
+        return propagate(
+            graph,
+            evidence,
+            self.blocks,
+            iterations=stops,
+            correction=self.settings.correction and restart is None,
+            restart=restart or 0.0,
+            workers=self.workers.within(f"{name}, {'watched' if watch else 'walk'}"),
+            watch=watch,
+            progress=self._stage(name, Work.PROPAGATION, int(stops.max())),
+        )
+
+    def predict_hidden(self, name: str, rows: Ints, choice: RoundChoice) -> Floats:
+        """Return the priors of some rows while their cells are hidden, m × ΣK."""
+        cells = self.hide(name, rows)
+        walks = [self.walk(f"{name}, round 1", self.first, cells, choice.stops[0])]
+        if (choice.rounds == 2).any():
+            graph = self.second(f"{name}, round 2", walks[0].confidences)
+            walks.append(self.walk(f"{name}, round 2", graph, cells, choice.stops[1]))
+        priors = [walk.confidences[rows] for walk in walks]
+        chosen: Floats = pick(priors, choice.rounds - 1, sizes(self.blocks, cells.shape[1]))
+        return chosen
+
+    def fitted(
+        self, favored: Ints, graphs: Sequence[Graph], confidences: Sequence[Floats]
+    ) -> FittedGraph:
+        """Return what later rows need: each round's points, and what is said at them."""
+        points = [self.features, *(self.points("fitted", first) for first in confidences[:-1])]
+        said = (
+            graph.flow(own, self.workers.within(f"said {number}"))
+            for number, (graph, own) in enumerate(zip(graphs, confidences, strict=True))
+        )
+        leaning = Leaning.by(self.settings)
+        fitted = tuple(FittedRound.of(*of, leaning) for of in zip(points, said, strict=True))
+        return FittedGraph(fitted, favored, gamma(self.settings), self.settings.correction)
+
+    def unjudged(self) -> RoundChoice:
+        """Return what is done when there is nothing to choose by."""
+        return unjudged(self.settings, len(self.blocks), self.longest)
+
+    def all_alike(self) -> Ints:
+        """Return the number of steps that was asked for, for every CF."""
+        return np.full(len(self.blocks), most_steps(self.settings, self.longest))
+
+    def hide(self, name: str, rows: Ints) -> Floats | Mask:
+        """Return the cells with those of some rows hidden: any value may be theirs."""
+        if self._hidden is None or self._hidden[0] is not rows:
+            if self._hidden is not None:
+                self.workers.drop(self._hidden[1])
+            cells = self.workers.within(name).share("cells", hide(self.evidence, rows))
+            self._hidden = rows, cells
+        return self._hidden[1]
+
+    def _kept(self, name: str) -> Graph | None:
+        """Return a graph that a run before has made, if this one is resumed."""
+        ready = Graph.kept(len(self.features), self.workers.within(name))
+        if ready is None:
+            return None
+        graph, facts = ready
+        self._count(**facts)
+        return graph
+
+    def _count(self, *, rescued: int, recall: float) -> None:
+        self.rescued += rescued
+        self.recall = min(self.recall, recall)
+
+    def _made(self, name: str, points: Floats) -> Graph:
+        engine = self.workers.within(name)
+        neighbors = nearest(
+            points,
+            k=self.settings.k,
+            seed=self.settings.seed,
+            exact=self.settings.neighbors == "exact",
+            workers=engine,
+            progress=self._stage(name, Work.NEIGHBORS, len(points)),
+        )
+        weights = solve(
+            points,
+            neighbors.rows,
+            ridge=self.settings.ridge,
+            workers=engine,
+            progress=self._stage(name, Work.WEIGHTS, len(points)),
+        )
+        self._note(name, points, neighbors.rows, weights.values)
+        graph = Graph.of(neighbors.rows, weights.values, neighbors.order, workers=engine)
+        facts: dict[str, Any] = {"rescued": weights.rescued_rows, "recall": neighbors.recall}
+        graph.keep(engine, facts)
+        engine.drop(neighbors.rows, weights.values)
+        self._count(**facts)
+        return graph
+
+    def _note(self, name: str, points: Floats, neighbors: Places, weights: Floats) -> None:
+        """Look at a graph before it is laid out; see `graph_explained`."""
+
+    def _stage(self, name: str, work: Work, total: int) -> Callable[[int], None]:
+        stage = stage_of(name, work)
+        self.progress(stage, 0, total)
+        return lambda done: self.progress(stage, done, total)
+
+
+def hide(evidence: Floats | Mask, rows: Ints) -> Floats | Mask:
+    """Return the cells with those of some rows hidden: any value may be theirs."""
+    hidden = evidence.copy()
+    hidden[rows] = 1
+    return hidden
+
+
+# What one round of the graph says of hidden rows, step by step, and how well it predicts cells.
+
+
+class Trace:
+    """One round's priors of hidden rows, step by step."""
+
+    def __init__(
+        self, evidence: Floats | Mask, blocks: Ints, folds: Sequence[Ints], steps: Sequence[int]
+    ) -> None:
+        self.evidence, self.blocks, self.folds, self.steps = evidence, blocks, folds, steps
+        self.priors: list[dict[int, Floats]] = [{} for _ in folds]
+        self.scores: list[dict[int, Floats]] = [{} for _ in folds]  # sums over a fold, per CF
+        self.restored: set[int] = set()  # folds that a run before this one has seen
+
+    def watch(self, fold: int, engine: Engine) -> Watch:
+        """Return the watch over one fold's rows; a run that is resumed has what was kept of it."""
+
+        def see(step: int, priors: Floats) -> bool:
+            self.priors[fold][step] = priors.astype(np.float32) if len(self.steps) > 1 else priors
+            self.scores[fold][step] = self._logs(priors, self.folds[fold]).sum(axis=0)
+            return len(self.steps) > 1 and bool((2 * _best(self.scores[fold]) <= step).all())
+
+        return Watch(self.folds[fold], self.steps, see, has_seen=self._restored(fold, engine))
+
+    def keep(self, fold: int, engine: Engine) -> None:
+        """Keep what was seen of a fold, for a run that is resumed."""
+        if not engine.keeps or fold in self.restored:
+            return
+        priors = [engine.share(f"step {step}", one) for step, one in self.priors[fold].items()]
+        engine.keep("seen", [*self.scores[fold].items()], *priors)
+
+    def _restored(self, fold: int, engine: Engine) -> bool:
+        """Return whether a run before has seen the fold to its end, and take over what it saw."""
+        kept = engine.kept("seen")
+        if kept is None:
+            return False
+        shape = len(self.folds[fold]), self.evidence.shape[1]
+        kind = np.float32 if len(self.steps) > 1 else np.float64
+        for step, scores in kept:
+            self.priors[fold][step] = np.array(engine.empty(f"step {step}", shape, kind))
+            self.scores[fold][step] = np.array(scores)
+        self.restored.add(fold)
+        return True
+
+    def best(self) -> Ints:
+        """Return the number of steps after which each CF's hidden cells are predicted best."""
+        common = set.intersection(*(set(scores) for scores in self.scores))
+        return _best(
+            {step: np.sum([scores[step] for scores in self.scores], 0) for step in sorted(common)}
+        )
+
+    def tried(self, number: int, cf: int) -> Tried:
+        """Return how well one CF's hidden cells were predicted, step by step of this round."""
+        steps = sorted(set.intersection(*(set(scores) for scores in self.scores)))
+        cells = sum(map(len, self.folds))
+        sums = (sum(float(scores[step][cf]) for scores in self.scores) for step in steps)
+        return Tried(number, tuple(steps), tuple(total / cells for total in sums))
+
+    def at(self, stops: Ints) -> Floats:
+        """Return the priors of all hidden rows when each CF stops after its number of steps."""
+        width = self.evidence.shape[1]
+        parts = []
+        for priors in self.priors:
+            last = [max(step for step in priors if step <= stop) for stop in stops]
+            blocks = zip(last, columns(self.blocks, width), strict=True)
+            parts.append(np.hstack([priors[step][:, block] for step, block in blocks]))
+        return np.vstack(parts).astype(float, copy=False)
+
+    def score(self, priors: Floats) -> Floats:
+        """Return the mean log score of the hidden cells, per CF."""
+        return np.asarray(self._logs(priors, np.concatenate(self.folds)).mean(axis=0))
+
+    def _logs(self, priors: Floats, rows: Ints) -> Floats:
+        return log_scores(priors, self.evidence[rows], over=self.blocks)
+
+
+def _best(scores: Mapping[int, Floats]) -> Ints:
+    """Return the step with the best score for each CF, the first of equals."""
+    return np.asarray(np.array([*scores])[np.argmax([*scores.values()], axis=0)])
+
+
+# The numbers of steps to choose from.
+STOPS = (1, 2, 3, 5, 7, 10, 14, 20, 30, 40, 50, 70, 100, 140, 200, 280, 400)
+
+
+def estimate(
+    known: Known,
+    settings: Settings,
+    *,
+    folds: Sequence[Ints],
+    workers: Engine,
+    progress: Progress,
+    fit: bool = True,
+    longest: int = LONGEST,
+    rounds_of: Callable[..., "Rounds"] | None = None,
+) -> Estimate:
+    """Run both rounds, and again with the rows of each of the `folds` hidden.
+
+    Unless it is to `fit` something, nothing for later rows comes of it. Where hidden cells choose
+    how many steps are made, they are no more than `longest`. Whoever wants to look on makes the
+    rounds, by `rounds_of`; see `graph_explained`.
+    """
+    evidence, blocks, made = known.evidence, known.blocks, rounds_of or Rounds
+    rounds = made(known.features, evidence, blocks, settings, workers, progress, longest=longest)
+    choice, hidden = judge(rounds, folds) if folds else (rounds.unjudged(), None)
+    first = rounds.walk("round 1", rounds.first, evidence, choice.stops[0])
+    walks, graphs = [first], [rounds.first]
+    null = _null(rounds, first, choice.stops[0]) if folds else None
+    if (choice.rounds == 2).any():
+        graphs.append(rounds.second("round 2", first.confidences))
+        walks.append(rounds.walk("round 2", graphs[1], evidence, choice.stops[1]))
+    favored = choice.rounds - 1
+    return Estimate(
+        pick([walk.confidences for walk in walks], favored, sizes(blocks, evidence.shape[1])),
+        pick([walk.fell_back for walk in walks], favored),
+        pick([walk.mass for walk in walks], favored),
+        choice.origins(len(walks)),
+        hidden,
+        null,
+        rescued_rows=rounds.rescued,
+        recall=rounds.recall,
+        steps=tuple(walk.steps for walk in walks),
+        fitted=rounds.fitted(choice.rounds, graphs, [walk.confidences for walk in walks])
+        if fit
+        else None,
+    )
+
+
+estimate_only = partial(estimate, fit=False)
+
+
+def judge(rounds: Rounds, folds: Sequence[Ints]) -> tuple[RoundChoice, Hidden]:
+    """Hide the rows of each fold in turn, and choose by them what is left open."""
+    settings, evidence, blocks = rounds.settings, rounds.evidence, rounds.blocks
+    choosing = chooses_steps(settings)
+    stops = [*rounds.unjudged().stops]
+    most = most_steps(settings, rounds.longest)
+    steps = tuple(stop for stop in STOPS if stop <= most) if choosing else (most,)
+    traces = [Trace(evidence, blocks, folds, steps) for _ in stops]
+    if choosing:  # round two needs to know what round one has come to
+        for number, fold in enumerate(folds):
+            name, cells = f"fold {number + 1}, round 1", rounds.hide(f"fold {number + 1}", fold)
+            _watched(rounds, name, rounds.first, cells, stops[0], traces[0], number)
+        stops[0] = traces[0].best()
+    for number, fold in enumerate(folds):
+        name = f"fold {number + 1}"
+        cells = rounds.hide(name, fold)
+        given = f"{name}, round 1", rounds.first, cells, stops[0]
+        first = rounds.walk(*given) if choosing else _watched(rounds, *given, traces[0], number)
+        if len(traces) > 1:
+            graph = rounds.second(f"{name}, round 2", first.confidences)
+            _watched(rounds, f"{name}, round 2", graph, cells, stops[1], traces[1], number)
+    if choosing and len(traces) > 1:
+        stops[1] = traces[1].best()
+    priors = [trace.at(stop) for trace, stop in zip(traces, stops, strict=True)]
+    favored = np.full(len(blocks), len(traces))
+    if chooses_round(settings):
+        favored = 1 + np.argmax(
+            [trace.score(prior) for trace, prior in zip(traces, priors, strict=True)], axis=0
+        )
+    chosen = pick(priors, favored - 1, sizes(blocks, evidence.shape[1]))
+    tried = tuple(
+        tuple(trace.tried(number, cf) for number, trace in enumerate(traces, start=1))
+        for cf in range(len(blocks))
+        if choosing or chooses_round(settings)
+    )
+    return RoundChoice(favored, tuple(stops), tried), Hidden(np.concatenate(folds), chosen)
+
+
+def _watched(
+    rounds: Rounds,
+    name: str,
+    graph: Graph,
+    cells: Floats | Mask,
+    stops: Ints,
+    trace: Trace,
+    fold: int,
+) -> Propagation:
+    """Walk with a fold hidden, and trace its priors; a resumed run does not walk again."""
+    engine = rounds.workers.within(f"{name}, seen")
+    walk = rounds.walk(name, graph, cells, stops, trace.watch(fold, engine))
+    trace.keep(fold, engine)
+    return walk
+
+
+def _null(rounds: Rounds, first: Propagation, stops: Ints) -> Null:
+    """Compare round one with what it makes of shuffled cells."""
+    n, seed = len(rounds.features), rounds.settings.seed
+    if n > SAMPLED_ABOVE:
+        rounds = rounds.of("sample", np.sort(order(n, SAMPLE, seed)[:SAMPLE_ROWS]))
+        first = rounds.walk("sample", rounds.first, rounds.evidence, stops)
+    mixed = shuffled(rounds.evidence, rounds.blocks, seed)
+    walk = rounds.walk("shuffled", rounds.first, mixed, stops)
+    own, other = (entropies(at.confidences, rounds.blocks).mean(axis=0) for at in (first, walk))
+    return Null(own, other, len(rounds.features))
+
+
+# The graph in brief, as `auto` tries it first: its first round, with no more than 100 steps.
+
+FEW_STEPS = 100
+
+
+class GraphInBrief:
+    """An estimator that only `auto` runs."""
+
+    def estimate(
+        self,
+        known: Known,
+        settings: Settings,
+        *,
+        folds: Sequence[Ints],
+        workers: Engine,
+        progress: Progress,
+    ) -> Estimate:
+        """Run the first round, and again with the rows of each of the `folds` hidden."""
+        return estimate(
+            known,
+            _one_round(settings),
+            folds=folds,
+            workers=workers,
+            progress=progress,
+            longest=FEW_STEPS,
+        )
+
+    def restore(self, state: State, layout: Layout) -> Fitted:
+        """Return what was fitted, or raise StateError if it cannot have had this state."""
+        return restore(state, layout)
+
+    def model_bytes(self, size: Size, settings: Settings) -> float:
+        """Return about how many bytes are kept of what is fitted."""
+        return model_bytes(size, _one_round(settings))
+
+    def memory(self, size: Size, settings: Settings, *, jobs: int) -> float:
+        """Return about how many bytes are held at the peak, those of the table left aside."""
+        return memory(size, _one_round(settings), jobs=jobs)
+
+    def stages(self, size: Size, settings: Settings, *, folds: int) -> list[Expected]:
+        """Return what `estimate` is going to do, and about how long each stage takes."""
+        return stages(size, _one_round(settings), folds=folds, longest=FEW_STEPS)
+
+
+def _one_round(settings: Settings) -> Settings:
+    return settings.replaced({"gamma": 0.0})
+
+
+# What round one says of hidden rows, and nothing else: all folds in one walk.
+#
+# The cells without a fold's are further blocks of the same rows. Steps act on each block by itself,
+# so that one walk of them all gives what a walk for each fold would.
+
+
+def is_enough(settings: Settings) -> bool:
+    """Return whether round one is all there is, and hidden cells choose nothing."""
+    return settings.method == "graph" and not chooses(settings) and gamma(settings) == 0
+
+
+@dataclass(frozen=True, eq=False)
+class HiddenRuns:
+    """Runs of round one on one table's features, by the same graph whatever its cells are."""
+
+    rounds: Rounds
+    folds: Sequence[Ints]
+
+    @classmethod
+    def of(
+        cls,
+        known: Known,
+        settings: Settings,
+        *,
+        folds: Sequence[Ints],
+        workers: Engine,
+        progress: Progress = lambda *_: None,
+    ) -> "HiddenRuns":
+        """Return the runs of which neighbors and weights are found; nothing is walked yet."""
+        features, evidence, blocks = known.features, known.evidence, known.blocks
+        return cls(Rounds(features, evidence, blocks, settings, workers, progress), folds)
+
+    @property
+    def graph(self) -> Graph:
+        """Return the neighbors and their weights."""
+        return self.rounds.first
+
+    def predict(self, evidence: Floats | Mask, *, name: str) -> Hidden:
+        """Return what is said of the rows of each fold while its cells are hidden."""
+        width, blocks = evidence.shape[1], self.rounds.blocks
+        cells: Any = np.hstack([hide(evidence, fold) for fold in self.folds])  # as the evidence is
+        starts = np.concatenate([blocks + number * width for number in range(len(self.folds))])
+        folded = Rounds(
+            self.rounds.features,
+            cells,
+            starts,
+            self.rounds.settings,
+            self.rounds.workers.within(name),
+            self.rounds.progress,
+            first=self.graph,
+        )
+        said = folded.walk("round 1", self.graph, folded.evidence, folded.all_alike()).confidences
+        priors = [
+            said[fold, number * width : (number + 1) * width]
+            for number, fold in enumerate(self.folds)
+        ]
+        return Hidden(np.concatenate(self.folds), np.vstack(priors))

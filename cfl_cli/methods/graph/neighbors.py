@@ -1,0 +1,1116 @@
+"""Step 2: the k nearest rows of every row.
+
+    N(i) = the k rows j ≠ i with the smallest ‖x_i − x_j‖, equal distances in pseudo-random order
+
+Rows with equal features form a *group*, and distances are found between groups only: fifty
+thousand rows of which three hundred are distinct cost what three hundred cost. Seen from one
+group, all rows of its *inner* groups are neighbors; the *shell* is the groups at the k-th
+distance, and the neighbors still wanting are drawn from its rows. The draw of row i depends on
+the seed, on i and on the rows it draws from. So the rows of a large group lean on different
+neighbors, and the answer depends on neither block size nor thread count.
+
+How near groups are found is described in near.py. A searcher that may miss some is given up where
+it matters most: a shell of several groups, which must be seen whole, is searched exactly.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
+from itertools import chain
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+
+from cfl_cli.core.arrays import Floats, Ints, Mask, Places, Singles
+from cfl_cli.core.draws import Bits, draw, hash_rows
+from cfl_cli.core.parallel import NOTHING, Engine, filled, shifted, slices
+from cfl_cli.methods.compiled import kernel
+
+if TYPE_CHECKING:
+    from scipy.spatial import cKDTree
+
+# Pairs of points, and the distances between them.
+
+TIE = 1e-9  # distances closer than this, relatively, are one distance
+CELLS_AT_ONCE = 1 << 20  # how many numbers one temporary array may hold
+
+
+@dataclass(frozen=True)
+class Pairs:
+    """Points near each other: places among the asked points, ascending, and the points near them.
+
+    An asked point without pairs was left to the next searcher.
+    """
+
+    row: Ints
+    point: Ints
+    distance: Floats
+
+
+def joined(pairs: Sequence[Pairs], parts: Sequence[slice]) -> Pairs:
+    """Return the pairs of all asked points, given those of parts of them."""
+    return Pairs(
+        np.concatenate([one.row + part.start for one, part in zip(pairs, parts, strict=True)]),
+        np.concatenate([one.point for one in pairs]),
+        np.concatenate([one.distance for one in pairs]),
+    )
+
+
+def by_row(row: Ints, point: Ints, distance: Floats) -> Pairs:
+    """Return the pairs with the asked points' places ascending."""
+    by = np.argsort(row, kind="stable")
+    return Pairs(row[by], point[by], distance[by])
+
+
+def measure(
+    points: Floats, one: Ints, other: Ints, *, others: Floats | Singles | None = None
+) -> Floats:
+    """Return the distances between pairs of points, the second of each from `others` if given."""
+    others = points if others is None else others
+    distance = np.empty(len(one))
+    for part in slices(len(one), max(1, CELLS_AT_ONCE // max(1, points.shape[1]))):
+        distance[part] = np.sqrt(squares(points[one[part]] - others[other[part]]))
+    return distance
+
+
+def squares(vectors: Floats) -> Floats:
+    """Return the squared length of every row."""
+    lengths: Floats = np.einsum("ij,ij->i", vectors, vectors)
+    return lengths
+
+
+# Points near points, found through lists: points dealt to centers.
+#
+# Lists are exact and quick where points lie in clusters or near a surface, as those of tables do.
+# Between a point x of list a and any point of list b lies at least
+#
+#     ‖c_a − c_b‖ − u·(x − c_a) − max over p in b of −u·(p − c_b),    u = (c_b − c_a) / ‖c_b − c_a‖
+#
+# the gap along the line of centers. A list whose gap exceeds `effort` · r_i is passed over: with
+# effort 1 the answer is exact, and below that some points may be missed.
+
+EPSILON = float(np.finfo(np.float32).eps)
+MANY_POINTS = 110_000  # up to these, as many lists as points in a list; then more lists, …
+MORE_LISTS = 3  # … at most so many times: dealing takes points times lists
+SAMPLE_PER_LIST = 16  # points from which the centers are computed
+FITTINGS = 6  # how often a center moves to the mean of its points
+FIRST_POINTS = 512  # among which a first bound of r_i is found
+CROWD = 8  # times the points wanted: with more in reach, Dense is the better searcher
+
+
+@dataclass(frozen=True)
+class Lists:
+    """Points dealt to the nearest of some centers, and stored list by list."""
+
+    points: Floats  # u × d
+    wanted: int  # m
+    members: Ints  # u: point numbers, list by list
+    home: Ints  # u: every point's list
+    begin: Ints  # L + 1: where each list begins in `members`
+    centers: Floats  # L × d
+    radius: Singles  # L: how far a list's points lie from its center
+    offsets: Singles  # u × (d + 1), in the order of `members`; a list's, laid out as `block` says
+    reach: Singles  # L × L: how far list b comes out of its center towards center a, at [a, b]
+    slack: float  # what single precision may take from a gap
+
+    @classmethod
+    def of(cls, points: Floats, *, wanted: int, workers: Engine) -> Self:
+        """Deal the points; about as many lists as points in a list, more if there are many."""
+        total, dimensions = points.shape
+        more = np.clip(np.sqrt(total / MANY_POINTS), 1, MORE_LISTS)
+        count = int(more * np.sqrt(total))
+        centers = _fit(points, count, workers)
+        dealt = workers.empty("dealt", (total,), np.int64)
+        deal = Deal.to(centers, points, dealt)
+        filled(workers.rows("deal", deal, total, at_once=deal.rows))
+        kept = np.bincount(dealt, minlength=count) > 0
+        chain = _chain(centers[kept])
+        centers = centers[kept][chain]
+        home = workers.empty("home", (total,), np.int64)
+        home[:] = np.argsort(chain)[(np.cumsum(kept) - 1)[dealt]]
+        workers.drop(dealt)
+        members = workers.empty("members", (total,), np.int64)
+        members[:] = np.argsort(home, kind="stable")
+        begin = np.append(0, np.cumsum(np.bincount(home)))
+        offsets = workers.empty("offsets", (total, dimensions + 1), np.float32)
+        reach = workers.empty("reach", (len(centers), len(centers)), np.float32)
+        radius = workers.empty("radius", (len(centers),), np.float32)
+        survey = Survey(points, members, begin, centers, offsets, reach, radius)
+        filled(workers.rows("survey", survey, len(centers), at_once=1))
+        slack = 4 * (dimensions + 4) * EPSILON * 2 * _radius(points)
+        return cls(points, wanted, members, home, begin, centers, radius, offsets, reach, slack)
+
+    def search(self, asked: Ints, *, effort: float = 1.0) -> Pairs:
+        """Find the points near the asked ones; those in a crowd are left over."""
+        return self._search(self.points[asked], self.home[asked], effort=effort)
+
+    def homes(self, points: Floats, workers: Engine) -> Ints:
+        """Return the lists whose centers are nearest to any points."""
+        return _deal(points, self.centers, workers)
+
+    def search_around(self, points: Floats, home: Ints) -> Pairs:
+        """Find the points near any others, whose `homes` are given; exact, but for crowds."""
+        # However far outside they lie: a gap's rounding grows with the way to their list's center.
+        away = np.sqrt(squares(points - self.centers[home]))
+        return self._search(points, home, effort=1.0, slack=away * self.rounding)
+
+    @property
+    def rounding(self) -> float:
+        """Return what single precision may take from a sum of products, relatively."""
+        return float(4 * (self.points.shape[1] + 4) * EPSILON)
+
+    def _search(
+        self, points: Floats, home: Ints, *, effort: float, slack: Floats | None = None
+    ) -> Pairs:
+        visits, bound = self._visits(points, home, effort=effort, slack=slack)
+        limit = 4 * CROWD * self.wanted
+        count = np.zeros(len(points), dtype=np.int64)
+        rows, places, lows, highs = [], [], [], []
+        for b in np.flatnonzero(visits.any(axis=0)).tolist():
+            row = np.flatnonzero(visits[:, b] & (count <= limit))
+            rough, shift, error = self._between(points[row], b)
+            hit = np.flatnonzero(rough <= bound[row, None] - shift + error)
+            near, place = np.divmod(hit, rough.shape[1])
+            count += np.bincount(row[near], minlength=len(points))
+            middle = rough.reshape(-1)[hit] + shift[near, 0]
+            rows.append(row[near])
+            places.append(place + self.begin[b])
+            lows.append(middle - error[near, 0])
+            highs.append(middle + error[near, 0])
+        row, place = np.concatenate(rows), np.concatenate(places)
+        low, high = np.concatenate(lows), np.concatenate(highs)
+        tight = self._tight(row, high, bound)
+        kept = (low <= tight[row]) & (count[row] <= limit)
+        crowded = np.bincount(row[kept], minlength=len(points)) > CROWD * self.wanted
+        kept &= ~crowded[row]
+        row, point = row[kept], self.members[place[kept]]
+        return by_row(row, point, measure(points, row, point, others=self.points))
+
+    def cost(self, asked: Ints) -> float:
+        """Return how many points an exact search looks at."""
+        visits, _ = self._visits(self.points[asked], self.home[asked], effort=1.0)
+        return float((visits @ np.diff(self.begin)).sum())
+
+    def _visits(
+        self, points: Floats, home: Ints, *, effort: float, slack: Floats | None = None
+    ) -> tuple[Mask, Singles]:
+        """Return which lists each of some points must look at, and a bound of r²."""
+        visits = np.empty((len(points), len(self.centers)), dtype=bool)
+        bound = np.empty(len(points), dtype=np.float32)
+        size = np.diff(self.begin)
+        for a in np.unique(home).tolist():
+            row = np.flatnonzero(home == a)
+            own = points[row]
+            apart, towards = directions(self.centers, a)
+            near = np.argsort(apart, kind="stable")
+            enough = np.searchsorted(np.cumsum(size[near]), max(FIRST_POINTS, 2 * self.wanted))
+            first = near[: enough + 1]
+            parts = [self._between(own, b) for b in first.tolist()]
+            high = np.hstack([rough + (shift + error) for rough, shift, error in parts])
+            bound[row] = np.partition(high, self.wanted - 1, axis=1)[:, self.wanted - 1]
+            along = (own - self.centers[a]).astype(np.float32) @ towards.T
+            gap = (apart - self.slack).astype(np.float32) - self.reach[a] - along
+            if slack is not None:
+                gap -= slack[row, None].astype(np.float32)
+            visits[row] = gap <= np.float32(effort) * np.sqrt(bound[row, None])
+            visits[np.ix_(row, first)] = True
+        return visits, bound
+
+    def _between(self, points: Floats, b: int) -> tuple[Singles, Singles, Singles]:
+        """Return how list b's points lie to the given ones, in single precision.
+
+        Squared distances are `rough + shift`, give or take `error`; the last two have one column.
+        """
+        offset = points - self.centers[b]
+        left = np.empty((len(points), points.shape[1] + 1), dtype=np.float32)
+        left[:, :-1], left[:, -1] = -2 * offset, 1
+        rough: Singles = left @ block(self.offsets[self.begin[b] : self.begin[b + 1]])
+        shift = squares(offset)[:, None]
+        error = self.rounding * (shift + self.radius[b] ** 2)
+        return rough, shift.astype(np.float32), error.astype(np.float32)
+
+    def _tight(self, row: Ints, high: Singles, bound: Singles) -> Singles:
+        """Return better bounds of r², now that the near points are at hand."""
+        by = np.lexsort((high, row))
+        begin = np.searchsorted(row[by], np.arange(len(bound)))
+        tight: Singles = high[by[begin + self.wanted - 1]]
+        return np.minimum(bound, tight)
+
+
+def _fit(points: Floats, count: int, workers: Engine) -> Floats:
+    """Return centers: means of the sample points dealt to them, the same for any thread count."""
+    chosen = np.random.default_rng(0).permutation(len(points))[: SAMPLE_PER_LIST * count]
+    some = points[chosen]
+    centers = some[:count].copy()
+    for _ in range(FITTINGS):
+        home = _deal(some, centers, workers)
+        size = np.bincount(home, minlength=count)
+        full = np.flatnonzero(size)
+        begin = (np.cumsum(size) - size)[full]
+        sums = np.add.reduceat(some[np.argsort(home, kind="stable")], begin, axis=0)
+        centers[full] = sums / size[full, None]
+    return centers
+
+
+@dataclass(frozen=True)
+class Deal:
+    """A kernel: the nearest center of every point, to single precision."""
+
+    points: Floats
+    middle: Floats  # of the centers
+    right: Singles  # the centers around it
+    half: Singles  # of their squared lengths
+    home: Ints  # to be filled
+    first: int = 0  # the point that is counted as the first
+
+    @classmethod
+    def to(cls, centers: Floats, points: Floats, home: Ints) -> Self:
+        """Deal points to centers."""
+        middle = centers.mean(axis=0)
+        half = (squares(centers - middle) / 2).astype(np.float32)
+        return cls(points, middle, (centers - middle).astype(np.float32), half, home)
+
+    @property
+    def rows(self) -> int:
+        """Return how many points to deal at once."""
+        return max(1, CELLS_AT_ONCE // len(self.half))
+
+    def __call__(self, part: slice) -> None:
+        """Deal some points."""
+        self.place(part, self.dealt(part))
+
+    def parcel(self, rows: slice) -> Callable[[slice], Ints]:
+        """Return what deals some points."""
+        return replace(self, home=NOTHING, first=rows.start).dealt
+
+    def dealt(self, part: slice) -> Ints:
+        """Return the nearest centers of some points."""
+        left = (self.points[shifted(part, self.first)] - self.middle).astype(np.float32)
+        far = left @ self.right.T
+        np.subtract(self.half, far, out=far)
+        return np.asarray(far.argmin(axis=1))
+
+    def place(self, part: slice, values: Ints) -> None:
+        """Write the nearest centers of some points."""
+        self.home[part] = values
+
+    def written(self, part: slice) -> tuple[Ints, ...]:
+        """Return what was written for some points."""
+        return (self.home[part],)
+
+
+@dataclass(frozen=True)
+class Survey:
+    """A kernel: what is kept of each list."""
+
+    points: Floats
+    members: Ints
+    begin: Ints
+    centers: Floats
+    offsets: Singles  # these three are to be filled
+    reach: Singles
+    radius: Singles
+    first: int = 0  # the list that is counted as the first
+
+    def __call__(self, lists: slice) -> None:
+        """Look at some lists."""
+        self.place(lists, self.surveyed(lists))
+
+    def parcel(self, rows: slice) -> Callable[[slice], Any]:
+        """Return what looks at some lists."""
+        nothing = {"offsets": NOTHING, "reach": NOTHING, "radius": NOTHING}
+        return replace(self, first=rows.start, **nothing).surveyed
+
+    def surveyed(self, lists: slice) -> list[tuple[Singles, Singles, float]]:
+        """Return what is kept of some lists."""
+        return [self._surveyed(b + self.first) for b in range(lists.start, lists.stop)]
+
+    def _surveyed(self, b: int) -> tuple[Singles, Singles, float]:
+        members = self.members[self.begin[b] : self.begin[b + 1]]
+        offset = self.points[members] - self.centers[b]
+        square = squares(offset)
+        laid_out = np.empty((offset.shape[1] + 1, len(offset)), dtype=np.float32)
+        laid_out[:-1], laid_out[-1] = offset.T, square
+        _, towards = directions(self.centers, b)
+        return laid_out, (towards @ laid_out[:-1]).max(axis=1), float(np.sqrt(square.max()))
+
+    def place(self, part: slice, values: list[tuple[Singles, Singles, float]]) -> None:
+        """Write what is kept of some lists."""
+        for b, (laid_out, reach, radius) in zip(range(part.start, part.stop), values, strict=True):
+            block(self.offsets[self.begin[b] : self.begin[b + 1]])[...] = laid_out
+            self.reach[:, b], self.radius[b] = reach, radius
+
+    def written(self, part: slice) -> tuple[Singles, ...]:
+        """Return what was written for some lists."""
+        rows = slice(self.begin[part.start], self.begin[part.stop])
+        return self.offsets[rows], self.reach[:, part], self.radius[part]
+
+
+def _deal(points: Floats, centers: Floats, workers: Engine) -> Ints:
+    """Return the nearest center of every point, to single precision, by threads."""
+    home = np.empty(len(points), dtype=np.int64)
+    deal = Deal.to(centers, points, home)
+    for _ in workers.map(deal, slices(len(points), deal.rows)):
+        pass
+    return home
+
+
+def _radius(points: Floats) -> float:
+    """Return how far points lie from their mean, at most."""
+    middle = points.mean(axis=0)
+    parts = slices(len(points), max(1, CELLS_AT_ONCE // points.shape[1]))
+    return float(np.sqrt(max(squares(points[part] - middle).max() for part in parts)))
+
+
+def _chain(centers: Floats) -> Ints:
+    """Return an order of the centers in which each is followed by the nearest one left."""
+    chain = np.zeros(len(centers), dtype=np.int64)
+    left = np.ones(len(centers), dtype=bool)
+    left[0] = False
+    for step in range(1, len(centers)):
+        square = squares(centers - centers[chain[step - 1]])
+        chain[step] = np.argmin(np.where(left, square, np.inf))
+        left[chain[step]] = False
+    return chain
+
+
+def block(offsets: Singles) -> Singles:
+    """Return the offsets of one list as they are laid out, (d + 1) × points: x − c, ‖x − c‖².
+
+    A coordinate of all points lies together, so that many distances are computed at once.
+    """
+    return offsets.reshape(offsets.shape[1], -1)
+
+
+def directions(centers: Floats, a: int) -> tuple[Floats, Singles]:
+    """Return how far the other centers are from center a, and the unit vectors towards them."""
+    difference = centers - centers[a]
+    apart = np.sqrt(squares(difference))
+    unit = difference / np.where(apart > 0, apart, 1)[:, None]
+    return apart, unit.astype(np.float32)
+
+
+# Points near points: which lie within the distance of the m-th nearest, and how far away.
+#
+#     near(i) ⊇ { j : ‖x_i − x_j‖ ≤ r_i },   r_i = distance of the m-th nearest point, itself counted
+#
+# Because points are found by distance and not by number, ties at r_i are seen whole. Three searchers:
+#
+#     KDTree  a k-d tree; about n log n in few dimensions
+#     Lists   points dealt to centers; only lists that can hold a near point are looked at
+#     Dense   all distances at once, in double precision; for small tables and crowds of ties
+#
+# Where points fill the space of many dimensions, Lists are slow when exact. They may then be asked
+# with less effort and miss some points; how many is measured.
+
+TREE_DIMENSIONS = 5  # up to this a k-d tree is quick however the points lie
+DENSE_POINTS = 2048  # up to this there is nothing to be saved
+SAFE = 1e10 * np.finfo(float).eps  # rounding of products that stays well below TIE
+WIDEN = 8  # how many times more points a tree is asked for when ties are not seen whole
+AT_ONCE = 2048  # points asked for at once
+CELLS_IN_CACHE = 1 << 17  # numbers in one of several arrays that are gone through repeatedly
+DENSE_ROWS = 16  # points at once below which a product of matrices is slow
+PRODUCTS_AT_ONCE = 1 << 32  # how many multiplications one batch may take: about a second
+MEASURED_AT_ONCE = 1 << 28  # how many differences: about a second, too
+CHUNK = 1 << 16  # points that are compared with all asked ones at once
+PILOT = 1024  # points on which cost and recall are measured
+PILOT_AT_ONCE = 64  # so that threads share the work
+EXACT_POINTS = 1 << 16  # looking at so many for each point takes no longer than all the rest
+EFFORTS = (0.5, 0.6, 0.7, 0.8, 0.9)
+RECALL = 0.9995  # on the pilot; leaves room for chance above the 0.999 that is promised
+
+
+@dataclass(frozen=True)
+class Searcher:
+    """A searcher, and how it is to be asked."""
+
+    search: Callable[[Ints], Pairs]
+    at_once: int  # how many points it is asked for in one go
+    whole: bool  # whether it sees all that is near
+    lists: Lists | None = None  # those of an exact search by lists, which compiled code may do
+
+
+@dataclass(frozen=True)
+class Index:
+    """Searchers to be asked in turn, each for the points that the one before it left over."""
+
+    searchers: tuple[Searcher, ...]
+    order: Ints  # all points; those that follow each other are near each other
+    recall: float  # of the first searcher, measured; 1.0 when it is exact
+
+    @classmethod
+    def of(cls, points: Floats, *, wanted: int, exact: bool, workers: Engine) -> Self:
+        """Build what suits the points; sizes and positions decide, never the clock."""
+        total, dimensions = points.shape
+        rows = max(1, min(CELLS_AT_ONCE // total, PRODUCTS_AT_ONCE // (total * dimensions)))
+        last = Searcher(Dense.of(points, wanted).search, rows, whole=True)
+        if total <= max(DENSE_POINTS, 4 * wanted):
+            return cls((last,), np.arange(total), 1.0)
+        if dimensions <= TREE_DIMENSIONS:
+            tree = KDTree.of(points, wanted=wanted)
+            order = np.asarray(tree.tree.indices, dtype=np.int64)
+            return cls((Searcher(tree.search, AT_ONCE, whole=True), last), order, 1.0)
+        lists = Lists.of(points, wanted=wanted, workers=workers)
+        most = max(1, min(AT_ONCE, MEASURED_AT_ONCE // (CROWD * wanted * dimensions)))
+        searchers: tuple[Searcher, ...] = (
+            Searcher(lists.search, most, whole=True, lists=lists),
+            last,
+        )
+        effort, recall = (1.0, 1.0) if exact else _effort(lists, workers)
+        if effort < 1:
+            approximate = partial(lists.search, effort=effort)
+            searchers = (Searcher(approximate, most, whole=False), *searchers)
+        return cls(searchers, lists.members, recall)
+
+
+def _effort(lists: Lists, workers: Engine) -> tuple[float, float]:
+    """Return the effort that a run needs, and the recall that it had on the pilot."""
+    total = len(lists.members)
+    pilot = lists.members[np.linspace(0, total - 1, min(PILOT, total)).astype(np.int64)]
+    parts = [pilot[part] for part in slices(len(pilot), PILOT_AT_ONCE)]
+    if sum(workers.map(lists.cost, parts)) <= EXACT_POINTS * len(pilot):
+        return 1.0, 1.0
+    truth = list(workers.map(lists.search, parts))
+    for effort in EFFORTS:
+        tried = workers.map(partial(lists.search, effort=effort), parts)
+        pairs = zip(tried, truth, strict=True)
+        shares = [recalls(some, exact, lists.wanted) for some, exact in pairs]
+        known = np.concatenate(shares)
+        recall = float(known.sum() / max(1, len(known)))
+        if recall >= RECALL:
+            return effort, recall
+    return 1.0, 1.0
+
+
+def recalls(pairs: Pairs, truth: Pairs, wanted: int) -> Floats:
+    """Return which share of its nearest points, itself aside, each point that both answer found."""
+    total = max(pairs.row.max(initial=0), truth.row.max(initial=0)) + 1
+    by = np.lexsort((truth.distance, truth.row))
+    rows, begin = np.unique(truth.row, return_index=True)
+    radius = np.zeros(total)
+    radius[rows] = truth.distance[by[begin + wanted - 1]]
+    near = pairs.distance <= radius[pairs.row] * (1 + TIE)
+    hits = np.bincount(pairs.row[near], minlength=total)[np.intersect1d(pairs.row, rows)]
+    shares: Floats = (np.minimum(hits, wanted) - 1) / (wanted - 1)
+    return shares
+
+
+SENT: list["KDTree"] = []  # the last tree that was sent to this process, if any was
+
+
+@dataclass(frozen=True)
+class KDTree:
+    """A k-d tree, asked for some more points than wanted, until one lies beyond the ties."""
+
+    points: Floats
+    tree: "cKDTree"
+    wanted: int
+
+    @classmethod
+    def of(cls, points: Floats, *, wanted: int) -> Self:
+        """Build the tree."""
+        from scipy.spatial import cKDTree  # noqa: PLC0415 — slow to import, of use in few tables
+
+        return cls(points, cKDTree(points), wanted)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Let another process build a tree of its own."""
+        return _tree_here, (self.points, self.wanted)
+
+    def search(self, asked: Ints) -> Pairs:
+        """Find the points near the asked ones; larger crowds than a wide query's are left over."""
+        row, point, distance = [], [], []
+        places = np.arange(len(asked))
+        for count in (self.wanted + 1, min(WIDEN * self.wanted, len(self.points))):
+            _, nearest = self.tree.query(self.points[asked[places]], k=np.arange(1, count + 1))
+            near = np.asarray(nearest)
+            far = measure(self.points, np.repeat(asked[places], count), near.reshape(-1))
+            far = far.reshape(near.shape)
+            radius = np.partition(far, self.wanted - 1, axis=1)[:, self.wanted - 1]
+            closed = (far.max(axis=1) > radius * (1 + TIE)) | (count == len(self.points))
+            row.append(np.repeat(places[closed], count))
+            point.append(near[closed].reshape(-1))
+            distance.append(far[closed].reshape(-1))
+            places = places[~closed]
+        return by_row(np.concatenate(row), np.concatenate(point), np.concatenate(distance))
+
+
+def _tree_here(points: Floats, wanted: int) -> KDTree:
+    """Return a tree of some points, the last that this process was sent if they are the same."""
+    if not SENT or not _same(SENT[0].points, points) or SENT[0].wanted != wanted:
+        SENT.clear()  # before there are two of them
+        SENT.append(KDTree.of(points, wanted=wanted))
+    return SENT[0]
+
+
+def _same(one: Floats, other: Floats) -> bool:
+    """Return whether two arrays are views of the same memory."""
+    own, others = one.__array_interface__, other.__array_interface__
+    return own["data"] == others["data"] and one.shape == other.shape
+
+
+@dataclass(frozen=True)
+class Dense:
+    """All distances from products in double precision, measured anew where these would cancel.
+
+    Points are gone through in chunks, and what is found in one bounds what can be near in the next.
+    """
+
+    points: Floats
+    wanted: int
+    middle: Floats  # their mean; around it rounding is small
+
+    @classmethod
+    def of(cls, points: Floats, wanted: int) -> Self:
+        """Look at the points."""
+        return cls(points, wanted, np.asarray(points.mean(axis=0)))
+
+    def search(self, asked: Ints) -> Pairs:
+        """Find the points near the asked ones, all of them."""
+        chunks = slices(len(self.points), CHUNK)
+        parts = slices(len(asked), max(DENSE_ROWS, CELLS_IN_CACHE // chunks[0].stop))
+        only = [self._chunk(chunks[0])] if len(chunks) == 1 else None
+        found = [self._search(asked[part], only or map(self._chunk, chunks)) for part in parts]
+        return joined(found, parts)
+
+    def _chunk(self, part: slice) -> tuple[int, Floats, Floats]:
+        """Return the number of the first of some points, these around the middle and lengths²."""
+        chunk = self.points[part] - self.middle
+        return part.start, chunk, squares(chunk)
+
+    def _search(self, asked: Ints, chunks: Iterable[tuple[int, Floats, Floats]]) -> Pairs:
+        own = self.points[asked] - self.middle
+        lengths, doubt = squares(own), (self.points.shape[1] + 4) * SAFE
+        bound = np.full(len(asked), np.inf)  # of the square of the distance that counts
+        found: list[tuple[Ints, Ints, Floats, Floats]] = []
+        for first, chunk, others in chunks:
+            norms = lengths[:, None] + others
+            square = own @ chunk.T
+            square *= -2
+            square += norms
+            np.maximum(square, 0, out=square)
+            bound = np.minimum(bound, at_most(square, self.wanted))
+            # What is unsafe for the longest is too much for most, and no other pass over them all.
+            cut = np.maximum(bound * (1 + 4 * TIE), (lengths + others.max()) * doubt)
+            hit = np.flatnonzero(square <= cut[:, None])
+            row, point = np.divmod(hit, len(chunk))
+            unsafe = norms.reshape(-1)[hit] * doubt
+            found.append((row, point + first, square.reshape(-1)[hit], unsafe))
+        row, point, near, unsafe = (np.concatenate(parts) for parts in zip(*found, strict=True))
+        by = np.lexsort((near, row))
+        begin = np.searchsorted(row[by], np.arange(len(asked)))
+        radius = near[by[begin + self.wanted - 1]] * (1 + 4 * TIE)  # with room for ties
+        kept = np.flatnonzero(near <= np.maximum(radius[row], unsafe))
+        kept = kept[np.argsort(row[kept], kind="stable")]
+        row, point, near, unsafe = row[kept], point[kept], near[kept], unsafe[kept]
+        distance = np.sqrt(near)
+        again = np.flatnonzero(near <= unsafe)
+        distance[again] = measure(self.points, asked[row[again]], point[again])
+        return Pairs(row, point, distance)
+
+
+def at_most(numbers: Floats, wanted: int) -> Floats:
+    """Return for each row a number that its `wanted` least ones do not exceed; ∞: it has fewer.
+
+    Of many numbers, only the smaller of each pair is looked at, again and again: the answer may be
+    larger than it need be, never smaller.
+    """
+    while numbers.shape[1] >= 8 * wanted:
+        half = numbers.shape[1] // 2
+        numbers = np.minimum(numbers[:, :half], numbers[:, half : 2 * half])
+    if numbers.shape[1] < wanted:
+        return np.full(len(numbers), np.inf)
+    least: Floats = np.partition(numbers, wanted - 1, axis=1)[:, wanted - 1]
+    return least
+
+
+# Neighbor lists scanned by compiled code, where there is some and it is worth it.
+#
+# Of points whose neighbors are beyond doubt, these come back at once; of others, all pairs that can
+# matter, measured as the plain search does: so that equal distances are told from unequal ones alike.
+
+LARGEST = 1e15  # a distance whose square is far within single precision
+
+
+@dataclass(frozen=True)
+class Scanned:
+    """What a scan has found; a point that is in neither was left to the next searcher."""
+
+    sure: Ints  # s: places among the asked points
+    nearest: Ints  # s × wanted: the nearest points of each, in order
+    near: Pairs  # what is near the others
+
+
+def scan(lists: Lists, asked: Ints, size: Ints) -> Scanned | None:
+    """Return what is near the asked points, they themselves first; None: plain code is to search.
+
+    Points stand for `size` rows each. Neighbors are sure only if each is a single row.
+    """
+    return _scan(lists, lists.points[asked], asked, lists.home[asked], size, room=0.0)
+
+
+def scan_around(lists: Lists, points: Floats, home: Ints, size: Ints) -> Scanned | None:
+    """Return what is near any points, whose `homes` are given, as `Lists.search_around` does."""
+    none = np.full(len(points), -1)
+    return _scan(lists, points, none, home, size, room=lists.rounding)
+
+
+def _scan(
+    lists: Lists, own: Floats, same: Ints, home: Ints, size: Ints, *, room: float
+) -> Scanned | None:
+    compiled = kernel("scan", rows=len(lists.members))
+    if compiled is None or not lists.slack < LARGEST * lists.rounding:
+        return None
+    most = CROWD * lists.wanted
+    near = np.empty((len(own), most), dtype=np.int64)
+    found, sure = np.empty(len(own), dtype=np.int64), np.empty(len(own), dtype=bool)
+    compiled(
+        *(lists.points, own, same, home, lists.members, lists.begin),
+        *(lists.centers, lists.radius, lists.reach, np.asarray(lists.offsets).reshape(-1), size),
+        *(lists.slack, lists.wanted, lists.rounding, room, TIE, near, found, sure),
+    )
+    row, place = np.nonzero(np.arange(most) < np.where(sure, 0, found)[:, None])
+    point = near[row, place]
+    pairs = Pairs(row, point, measure(own, row, point, others=lists.points))
+    return Scanned(np.flatnonzero(sure), near[sure, : lists.wanted], pairs)
+
+
+ROWS_AT_ONCE = 1 << 16  # whose draws are made at once
+
+
+@dataclass(frozen=True)
+class Neighbors:
+    """The neighbors, and how many of the true ones they are."""
+
+    rows: Places  # n × k: the numbers of every row's neighbors, nearest first
+    recall: float  # measured on some rows of this table; 1.0 when the search was exact
+    order: Ints  # n: all rows; those that follow each other are near each other
+
+
+def nearest(
+    features: Floats,
+    *,
+    k: int,
+    workers: Engine,
+    seed: int = 0,
+    exact: bool = False,
+    progress: Callable[[int], None] = lambda _: None,
+) -> Neighbors:
+    """Return every row's k neighbors; `exact` forbids a search that may miss some.
+
+    Needs 1 ≤ k < n. `progress` is given how many rows are done.
+    """
+    groups = Groups.of(features, workers)
+    wanted = min(k + 1, len(groups.points))  # itself and k more: enough rows in any case
+    index = Index.of(groups.points, wanted=wanted, exact=exact, workers=workers)
+    neighbors = workers.empty("neighbors", (len(features), k), np.int32)
+    done, asked = 0, index.order
+    for number, searcher in enumerate(index.searchers):
+        asked = workers.share(f"asked {number}", asked)
+        left = workers.empty(f"left by {number}", (len(asked),), np.bool_)
+        settle = Settle(searcher, asked, groups, neighbors, left, k, seed)
+        name, at_once = f"search {number}", searcher.at_once
+        for _, rows in workers.rows(name, settle, len(asked), at_once=at_once):
+            done += rows
+            progress(done)
+        asked = asked[left]
+    order = workers.share("order", groups.rows_of(index.order))
+    return Neighbors(neighbors, index.recall, order)
+
+
+@dataclass(frozen=True)
+class Settle:
+    """A kernel: the neighbors of the rows of some groups, as far as a searcher finds them."""
+
+    searcher: Searcher
+    asked: Ints  # the groups
+    groups: "Groups"
+    neighbors: Places  # n × k, to be filled
+    left: Mask  # to be filled: which of the asked groups are left to the next searcher
+    k: int
+    seed: int
+
+    def __call__(self, part: slice) -> int:
+        """Settle some of the groups; return how many rows that are."""
+        return self.place(part, self._found(part))
+
+    def parcel(self, rows: slice) -> Callable[[slice], Any]:
+        """Return what settles some of the groups."""
+        asked = np.array(self.asked[rows])
+        return replace(self, asked=asked, neighbors=NOTHING, left=NOTHING).found
+
+    def found(self, part: slice) -> tuple[Ints, list[tuple[Places, Places]]]:
+        """Return the settled ones of some groups, their rows and the neighbors of these."""
+        settled, chosen = self._found(part)
+        return settled, [(rows.astype(np.int32), near.astype(np.int32)) for rows, near in chosen]
+
+    def place(self, part: slice, values: tuple[Ints, Iterable[tuple[Any, Any]]]) -> int:
+        """Write the neighbors of the rows of some groups; return how many rows that are."""
+        settled, chosen = values
+        for rows, near in chosen:
+            self.neighbors[rows] = near
+        self.left[part] = ~np.isin(self.asked[part], settled)
+        return int(self.groups.size[settled].sum())
+
+    def written(self, part: slice) -> tuple[Mask, Places]:
+        """Return what was written for some groups."""
+        left = self.left[part]
+        return left, self.neighbors[self.groups.rows_of(self.asked[part][~left])]
+
+    def _found(self, part: slice) -> tuple[Ints, Iterator[tuple[Ints, Ints]]]:
+        asked, groups = self.asked[part], self.groups
+        lists, whole = self.searcher.lists, self.searcher.whole
+        scanned = scan(lists, asked, groups.size) if lists else None
+        near = self.searcher.search(asked) if scanned is None else scanned.near
+        ranking = rank(near, groups.size, asked, own=asked, k=self.k, whole=whole)
+        drawn = _draws(ranking, groups, k=self.k, seed=self.seed)
+        if scanned is None:
+            return ranking.asked, drawn
+        # Each that is sure stands for one row, and so do its neighbors.
+        sure, chosen = asked[scanned.sure], groups.members[groups.start[scanned.nearest[:, 1:]]]
+        ready = groups.members[groups.start[sure]], chosen
+        return np.concatenate([ranking.asked, sure]), chain(drawn, [ready])
+
+
+@dataclass(frozen=True)
+class Groups:
+    """Rows with equal features, gathered."""
+
+    points: Floats  # u × d: the distinct feature rows
+    size: Ints  # u: how many rows share each
+    start: Ints  # u: where each group begins in `members`
+    members: Ints  # n: row numbers, group by group, ascending within a group
+    place: Ints  # n: every row's place within its group
+
+    @classmethod
+    def of(cls, features: Floats, workers: Engine) -> Self:
+        """Group the rows of `features`, groups in order of first appearance, for kernels."""
+        keys = workers.empty("keys", (len(features),), np.uint64)
+        hashing = HashRows(features, keys)
+        filled(workers.rows("keys", hashing, len(features), at_once=hashing.rows))
+        groups = cls.by(keys, features)
+        workers.drop(keys)
+        fields = vars(groups).items()
+        return cls(**{name: workers.share(f"group {name}", own) for name, own in fields})
+
+    @classmethod
+    def here(cls, features: Floats) -> Self:
+        """Group the rows of `features`, in memory."""
+        return cls.by(hash_rows(features + 0.0), features)
+
+    @classmethod
+    def by(cls, keys: Bits, features: Floats) -> Self:
+        """Group rows that have equal features, and so equal keys."""
+        n, ranked = len(features), np.sort(keys)
+        if (ranked[1:] != ranked[:-1]).all():  # all rows differ
+            every, one = np.arange(n), np.ones(n, dtype=np.int64)
+            return cls(features, one, every, every, np.zeros_like(one))
+        first, group = _first_alike(features, keys)
+        size = np.bincount(group)
+        start = np.cumsum(size) - size
+        members = np.argsort(group, kind="stable")
+        place = np.empty(n, dtype=np.int64)
+        place[members] = np.arange(n) - np.repeat(start, size)
+        return cls(features[first] + 0.0, size, start, members, place)
+
+    def rows_of(self, groups: Ints) -> Ints:
+        """Return the rows of some groups, one group after the other."""
+        count = self.size[groups]
+        first = np.repeat(self.start[groups] - (np.cumsum(count) - count), count)
+        rows: Ints = self.members[first + np.arange(len(first))]
+        return rows
+
+    @property
+    def of_rows(self) -> Ints:
+        """Return every row's group, n."""
+        group = np.empty(len(self.members), dtype=np.int64)
+        group[self.members] = np.repeat(np.arange(len(self.size)), self.size)
+        return group
+
+
+@dataclass(frozen=True)
+class HashRows:
+    """A kernel: a key for each row, the same for equal ones."""
+
+    features: Floats
+    keys: Bits  # n, to be filled
+
+    @property
+    def rows(self) -> int:
+        """Return how many rows to look at at once."""
+        return max(1, CELLS_AT_ONCE // int(self.features.shape[1]))
+
+    def __call__(self, part: slice) -> None:
+        """Make the keys of some rows; −0.0 and 0.0 are one value."""
+        self.keys[part] = hash_rows(self.features[part] + 0.0)
+
+    def written(self, part: slice) -> tuple[Bits, ...]:
+        """Return what was written for some rows."""
+        return (self.keys[part],)
+
+
+def _first_alike(features: Floats, keys: Bits) -> tuple[Ints, Ints]:
+    """Return the first row of every group, groups in order of these, and each row's group."""
+    _, first, group = np.unique(keys, return_index=True, return_inverse=True)
+    parts = slices(len(features), max(1, CELLS_AT_ONCE // features.shape[1]))
+    if not all(np.array_equal(features[first[group[part]]], features[part]) for part in parts):
+        # Two keys collided.
+        _, first, group = np.unique(features + 0.0, axis=0, return_index=True, return_inverse=True)
+        group = group.reshape(-1)
+    seen = np.argsort(first)  # neighboring rows tend to be alike: keep their order
+    return first[seen], np.argsort(seen)[group]
+
+
+@dataclass(frozen=True)
+class Ranking:
+    """For each of some groups, the groups that hold its rows' neighbors: inner ones, then shell.
+
+    Equally far groups go by their numbers, whatever order a searcher found them in.
+    """
+
+    asked: Ints  # g: the groups, or whatever else asked
+    owner: Ints  # p: places in `asked`, ascending
+    order: Ints  # p: the groups that the owner leans on, nearest first
+    reach: Ints  # p: other rows in the owner's groups, added up from the nearest
+    inner: Ints  # g: how many rows the inner groups hold, always below k
+    pool: Ints  # g: how many rows the shell holds
+
+
+def rank(near: Pairs, size: Ints, asked: Ints, *, own: Ints | None, k: int, whole: bool) -> Ranking:
+    """Rank near groups. Unless shells were seen `whole`, those of several groups are left.
+
+    `own` are the groups that the askers belong to: a row is no neighbor of its own. None: to none.
+    """
+    by = np.lexsort((near.distance, near.row))
+    row, order, distance = near.row[by], near.point[by], near.distance[by]
+    new = np.diff(row, prepend=-1) > 0
+    level = np.cumsum(new | (distance > np.roll(distance, 1) * (1 + TIE)))
+    by = np.lexsort((order, level))
+    order = order[by]
+
+    owner = np.cumsum(new) - 1
+    others = size[order] if own is None else size[order] - (order == own[row])
+    asked = asked[row[new]]
+    reach = np.cumsum(others)
+    reach -= (reach - others)[new][owner]
+    begin = np.flatnonzero(new)
+    kth = begin + np.bincount(owner, weights=reach < k).astype(np.int64)
+    inside, shell = level < level[kth][owner], level == level[kth][owner]
+    inner = np.bincount(owner, weights=others * inside).astype(np.int64)
+    pool = np.bincount(owner, weights=others * shell).astype(np.int64)
+
+    settled = whole | (np.bincount(owner, weights=shell) == 1)
+    kept = settled[owner] & (inside | shell)
+    owner = (np.cumsum(settled) - 1)[owner[kept]]
+    return Ranking(asked[settled], owner, order[kept], reach[kept], inner[settled], pool[settled])
+
+
+def _draws(ranking: Ranking, groups: Groups, *, k: int, seed: int) -> Iterator[tuple[Ints, Ints]]:
+    """Yield row numbers and their neighbors, for all rows of the ranked groups."""
+    owner = np.repeat(np.arange(len(ranking.asked)), groups.size[ranking.asked])
+    rows = groups.rows_of(ranking.asked)
+    for part in slices(len(rows), max(1, ROWS_AT_ONCE // k)):
+        yield rows[part], _neighbors_of(rows[part], owner[part], ranking, groups, k=k, seed=seed)
+
+
+def _neighbors_of(
+    rows: Ints, owner: Ints, ranking: Ranking, groups: Groups, *, k: int, seed: int
+) -> Ints:
+    """Return the neighbors of `rows`, which belong to the ranked groups `owner`."""
+    place, pair = places(rows, owner, ranking, k=k, seed=seed)
+    group = ranking.order[pair]
+    own = group == ranking.asked[owner, None]
+    offset = place - (ranking.reach[pair] - groups.size[group] + own)
+    offset += own & (offset >= groups.place[rows, None])  # step over the row itself
+    chosen: Ints = groups.members[groups.start[group] + offset]
+    return chosen
+
+
+def places(
+    keys: Ints | Bits, owner: Ints, ranking: Ranking, *, k: int, seed: int
+) -> tuple[Ints, Ints]:
+    """Return where the neighbors of each of some rows stand, m × k, and by which ranked pair.
+
+    Places count the other rows from the nearest group on: every inner one, and drawn shell ones.
+    `owner` are the rows' places in the ranking, and draws depend on their `keys`.
+    """
+    inner = ranking.inner[owner, None]
+    drawn = sample(keys, pool=ranking.pool[owner], wanted=k - inner[:, 0], k=k, seed=seed)
+    slot = np.arange(k)
+    place = np.where(slot < inner, slot, inner + _shift(drawn, inner))
+    stride = int(ranking.reach.max(initial=0)) + 1  # so that one search serves all rows
+    reach = ranking.owner * stride + ranking.reach
+    return place, np.searchsorted(reach, owner[:, None] * stride + place, side="right")
+
+
+def _shift(drawn: Ints, inner: Ints) -> Ints:
+    """Move every row's draws to the right by its inner count: slot i finds draw i − inner."""
+    source = np.maximum(np.arange(drawn.shape[1]) - inner, 0)
+    return np.take_along_axis(drawn, source, axis=1)
+
+
+def sample(rows: Ints | Bits, *, pool: Ints, wanted: Ints, k: int, seed: int) -> Ints:
+    """Draw, for every row, `wanted` ≤ k different numbers below its `pool`, by Floyd's algorithm.
+
+    Returns an array of k columns; those beyond a row's `wanted` mean nothing.
+    """
+    drawn = np.full((len(rows), k), -1, dtype=np.int64)
+    for step in range(k):
+        last = np.maximum(pool - wanted + step, 0)
+        pick = (draw(rows, step, seed) % (last + 1).astype(np.uint64)).astype(np.int64)
+        taken = (drawn[:, :step] == pick[:, None]).any(axis=1)
+        drawn[:, step] = np.where(taken, last, pick)
+    return drawn
+
+
+# The neighbors that any points have among others, which stay: those of a fitted table.
+#
+#     N(x) = the k rows with the smallest ‖x − x_j‖, equal distances in pseudo-random order
+#
+# Rows at equal points are one point with a size, and a neighbor is told by its point. No row is left
+# out, not even one that equals x. What is drawn from a shell (see `neighbors`) depends on the seed
+# and on x. So x alone decides: the rows asked for beside it, their order, threads and blocks do not.
+#
+# Distances are rough first, from products in single precision whose error is bounded. What can be
+# near by them is measured anew, each pair by itself in double precision, and only that decides. Once
+# many points have been asked for among many others, Lists find what can be near.
+
+FARTHEST = 1e15  # from 0, of any coordinate: its square is far within single precision
+NEW_PRODUCTS_AT_ONCE = 1 << 21  # a block of rough distances that stays near a core
+RANKED_AT_ONCE = 256  # asked points, so that threads share the work
+PAIRS_AT_ONCE = 1 << 20  # held at once, more or less: points far off are as near to one as to all
+BINS = 1024  # whose least distances bound the m-th least of all
+MANY_FITTED_POINTS = 1 << 14  # below, lists save nothing
+MANY_ASKED = 8  # times the root of the number of points: lists are built after so many, …
+ENOUGH_ASKED = 2  # … and so many at once are found faster by them
+TINY = float(np.finfo(np.float32).tiny)
+
+
+class Others:
+    """Points that stay, in single precision, and how many rows each stands for."""
+
+    def __init__(self, points: Singles, size: Ints, *, k: int) -> None:
+        self.points, self.size, self.k = points, size, k
+        self.wanted = min(k, len(points))  # enough rows in any case
+        self.asked = 0  # points so far
+        self.lists: Lists | None = None
+
+    def nearest(self, asked: Floats, *, seed: int, workers: Engine) -> Ints:
+        """Return the places of the k neighbors of each of some points, m × k, nearest first."""
+        neighbors = np.empty((len(asked), self.k), dtype=np.int64)
+        keys = hash_rows(asked)
+
+        def settle(rows: Ints, near: Pairs) -> Ints:
+            near = self._within_reach(near, len(rows))
+            ranking = rank(near, self.size, rows, own=None, k=self.k, whole=True)
+            found, owner = ranking.asked, np.arange(len(ranking.asked))
+            _, pair = places(keys[found], owner, ranking, k=self.k, seed=seed)
+            neighbors[found] = ranking.order[pair]
+            return rows[~np.isin(rows, found)]
+
+        def by_products(rows: Ints) -> None:
+            for some, near in self.batches(asked[rows]):
+                settle(rows[some], near)
+
+        left = np.arange(len(asked))
+        lists = self._lists(len(asked), workers)
+        if lists:
+            homes = lists.homes(asked, workers)
+
+            def by_lists(rows: Ints) -> Ints:
+                around, home = asked[rows], homes[rows]
+                scanned = scan_around(lists, around, home, self.size) if self._single else None
+                if scanned is None:
+                    return settle(rows, lists.search_around(around, home))
+                sure = rows[scanned.sure]
+                neighbors[sure] = scanned.nearest
+                return np.setdiff1d(settle(rows, scanned.near), sure, assume_unique=True)
+
+            parts = _cut(np.argsort(homes, kind="stable"), AT_ONCE)
+            left = np.concatenate([left[:0], *workers.map(by_lists, parts)])
+        for _ in workers.map(by_products, _cut(left, RANKED_AT_ONCE)):
+            pass
+        return neighbors
+
+    def batches(self, asked: Floats) -> Iterator[tuple[slice, Pairs]]:
+        """Yield some of the asked points and what is near them, fewer at once amid crowds."""
+        parts = slices(len(asked), max(1, NEW_PRODUCTS_AT_ONCE // len(self.points)))
+        held: list[Pairs] = []
+        begin = 0
+        for place, part in enumerate(parts):
+            held.append(self.search(asked[part]))
+            if part.stop == len(asked) or sum(len(near.row) for near in held) > PAIRS_AT_ONCE:
+                first = parts[begin].start
+                spans = [slice(one.start - first, one.stop) for one in parts[begin : place + 1]]
+                yield slice(first, part.stop), joined(held, spans)
+                held, begin = [], place + 1
+
+    def search(self, asked: Floats) -> Pairs:
+        """Find the points near some others; some that are a little farther may be among them."""
+        left = np.ones((len(asked), self._rough.shape[0]), dtype=np.float32)
+        offset = asked - self._middle
+        left[:, :-1] = -2 * offset
+        rough = left @ self._rough  # ‖x − p‖² − ‖x‖², around the middle
+        least = rough.reshape(len(asked), -1, self._bins).min(axis=1)
+        bound = np.partition(least, self.wanted - 1, axis=1)[:, self.wanted - 1]
+        products = asked.shape[1] + 4
+        error = products * (4 * EPSILON * (squares(offset) + self._radius) + TINY)
+        hit = np.flatnonzero(rough <= (bound + 2 * error).astype(np.float32)[:, None])
+        row, point = np.divmod(hit, rough.shape[1])
+        return Pairs(row, point, measure(asked, row, point, others=self.points))
+
+    def _within_reach(self, near: Pairs, asked: int) -> Pairs:
+        """Return the pairs no farther apart than the m-th nearest, which any search finds alike."""
+        by = np.lexsort((near.distance, near.row))
+        begin = np.searchsorted(near.row, np.arange(asked))
+        found = np.bincount(near.row, minlength=asked) > 0
+        radius = np.zeros(asked)
+        radius[found] = near.distance[by[begin[found] + self.wanted - 1]]
+        kept = near.distance <= radius[near.row] * (1 + TIE)
+        return Pairs(near.row[kept], near.point[kept], near.distance[kept])
+
+    def _lists(self, asked: int, workers: Engine) -> Lists | None:
+        """Return lists of the points, if so many more that are asked for are worth it by now."""
+        self.asked += asked
+        root = len(self.points) ** 0.5
+        if len(self.points) < MANY_FITTED_POINTS or asked < ENOUGH_ASKED * root:
+            return None
+        if self.lists is None and self.asked >= MANY_ASKED * root:
+            self.lists = Lists.of(self.points.astype(float), wanted=self.wanted, workers=workers)
+        return self.lists
+
+    @property
+    def _single(self) -> bool:
+        """Whether k neighbors can be k points."""
+        return self.wanted == self.k
+
+    @cached_property
+    def _middle(self) -> Floats:
+        """The mean of the points; around it rounding is small."""
+        return np.asarray(self.points.mean(axis=0, dtype=float))
+
+    @cached_property
+    def _bins(self) -> int:
+        """How many bins the points are dealt to, by turns."""
+        return min(len(self.points), max(BINS, 8 * self.wanted))
+
+    @cached_property
+    def _rough(self) -> Singles:
+        """(d + 1) × the points, all bins filled up: p, ‖p‖² around the middle."""
+        total, dimensions = self.points.shape
+        columns = -(-total // self._bins) * self._bins
+        rough = np.zeros((dimensions + 1, columns), dtype=np.float32)
+        rough[-1] = np.inf  # what fills up is far away
+        for part in slices(total, max(1, NEW_PRODUCTS_AT_ONCE // (dimensions + 1))):
+            offset = self.points[part] - self._middle
+            rough[:-1, part], rough[-1, part] = offset.T, squares(offset)
+        return rough
+
+    @cached_property
+    def _radius(self) -> float:
+        """The largest of the ‖p‖²."""
+        return float(self._rough[-1, : len(self.points)].max())
+
+
+def _cut(rows: Ints, size: int) -> list[Ints]:
+    return [rows[part] for part in slices(len(rows), size)]

@@ -1,0 +1,675 @@
+"""Step 4: confidences flow along the weights.
+
+    P = H Q                                     prior: what a row's neighbors say
+    Q = normalise_per_block(P ⊙ M)              the row's own cell applied
+
+H is the n × n matrix of weights. M is the evidence of the cells: how likely a cell is under each
+value, up to a factor of its own; under uniform exclusions 1 for every candidate and 0 otherwise. A
+block whose mass is all masked away falls back to its start, M scaled to sum to 1. Each step is a
+step of EM. It costs n k ΣK, and all CFs go at once.
+
+A step waits for memory more than for arithmetic: every row reads the confidences of its neighbors.
+So a large table's confidences are held in single precision; for how rows are laid out see `flow`.
+Single precision moves a confidence by some 1e-6. Where it could move more, the walk begins again in
+double precision: when a row has next to no mass left, which single precision would take for none.
+Long walks are in double precision from the start, because steps may get too small for single
+precision to see and yet add up.
+"""
+
+from collections.abc import Callable, Collection
+from dataclasses import dataclass, field, replace
+from time import monotonic
+from typing import TYPE_CHECKING, Any, Self, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from cfl_cli.core.arrays import (
+    Fallback,
+    Floats,
+    Ints,
+    Mask,
+    Places,
+    Singles,
+    columns,
+    normalise,
+    posterior,
+    sizes,
+    start,
+)
+from cfl_cli.core.parallel import NOTHING, Engine, Own, Result, filled, lasting, leaned_on
+from cfl_cli.methods.compiled import kernel
+
+if TYPE_CHECKING:
+    import scipy.sparse as sp
+
+# H, the n × n matrix of weights, along which confidences flow.
+#
+# A product with it waits for memory more than for arithmetic: every row reads the confidences of its
+# neighbors. So rows are laid out near those that are near them, and neighbors without weight are left
+# out. Neither changes a bit of a product: a row's sum runs over its neighbors, nearest first.
+
+CELLS_AT_ONCE = 1 << 18  # a block of confidences that stays in a core's cache
+SMALL = 4000  # rows that are in the cache in whatever order and precision
+
+Part = tuple[int, int, str]
+
+
+@dataclass(frozen=True, eq=False)
+class Graph:
+    """H, row by row in the order in which rows are laid out."""
+
+    order: Ints  # n: the row at each place
+    place: Places  # n: the place of each row
+    ends: Ints  # n + 1: where the neighbors of each place begin
+    neighbors: Places  # their places
+    weights: Floats
+    singles: Singles  # the weights once more, of a large table
+    faintest: float  # the smallest weight
+    cut: "Own[Part, sp.csr_array]" = field(default_factory=Own)  # parts that were asked for
+
+    @classmethod
+    def of(cls, neighbors: Places | Ints, weights: Floats, order: Ints, *, workers: Engine) -> Self:
+        """Lay the rows out in an order, given every row's neighbors and their weights, n × k."""
+        n, k = neighbors.shape
+        at_once = max(1, CELLS_AT_ONCE // k)
+        place = np.empty(n, dtype=np.int32)
+        place[order] = np.arange(n, dtype=np.int32)
+        place = workers.share("place", place)
+        counts = workers.empty("counts", (n,), np.int32)
+        filled(workers.rows("count", Count(weights, order, counts), n, at_once=at_once))
+        ends = workers.share("ends", np.append(0, np.cumsum(counts, dtype=np.int64)))
+        workers.drop(counts)
+        total = int(ends[-1])
+        near = workers.empty("near", (total,), np.int32)
+        doubles = workers.empty("doubles", (total,), np.float64)
+        singles = workers.empty("singles", (total if n > SMALL else 0,), np.float32)
+        lay = LayOut(neighbors, weights, order, place, ends, near, doubles, singles)
+        least = [least for _, least in workers.rows("lay out", lay, n, at_once=at_once)]
+        return cls(order, place, ends, near, doubles, singles, min(least))
+
+    def keep(self, workers: Engine, facts: Any) -> None:
+        """Keep it for a run that is resumed, and facts beside it."""
+        own = {"total": len(self.neighbors), "faintest": self.faintest, "facts": facts}
+        workers.keep("graph", own, *self._arrays)
+
+    @classmethod
+    def kept(cls, n: int, workers: Engine) -> tuple[Self, Any] | None:
+        """Return what was kept of n rows, and the facts beside it; None: nothing was."""
+        facts = workers.kept("graph")
+        if facts is None:
+            return None
+        total = facts["total"]
+        graph = cls(
+            workers.empty("order", (n,), np.int64),
+            workers.empty("place", (n,), np.int32),
+            workers.empty("ends", (n + 1,), np.int64),
+            workers.empty("near", (total,), np.int32),
+            workers.empty("doubles", (total,), np.float64),
+            workers.empty("singles", (total if n > SMALL else 0,), np.float32),
+            facts["faintest"],
+        )
+        return graph, facts["facts"]
+
+    @property
+    def _arrays(self) -> tuple[npt.NDArray[Any], ...]:
+        return self.order, self.place, self.ends, self.neighbors, self.weights, self.singles
+
+    def __len__(self) -> int:
+        return len(self.order)
+
+    @property
+    def is_large(self) -> bool:
+        """Return whether single precision saves anything."""
+        return len(self.singles) > 0
+
+    def part(self, rows: slice, kind: npt.DTypeLike) -> "sp.csr_array":
+        """Return some rows of H, with numbers of the given kind."""
+        import scipy.sparse as sp  # noqa: PLC0415 — slow to import, and of no use to new rows
+
+        key = rows.start, rows.stop, np.dtype(kind).name
+        if key not in self.cut:
+            numbers = self.singles if kind == np.float32 else self.weights
+            own = slice(self.ends[rows.start], self.ends[rows.stop])
+            ends = (self.ends[rows.start : rows.stop + 1] - own.start).astype(np.int32)
+            shape = (rows.stop - rows.start, len(self))
+            self.cut[key] = sp.csr_array((numbers[own], self.neighbors[own], ends), shape=shape)
+        return self.cut[key]
+
+    def beyond(self, rows: slice) -> Ints | Places:
+        """Return the places beyond some rows that these lean on, ascending."""
+        return leaned_on(rows, self._near(rows))[0]
+
+    def piece(self, rows: slice, kind: npt.DTypeLike) -> "Graph":
+        """Return some rows of H by themselves: its columns are these, then those beyond."""
+        beyond, near = leaned_on(rows, self._near(rows))
+        own = slice(self.ends[rows.start], self.ends[rows.stop])
+        none = np.empty(0)
+        return Graph(
+            np.concatenate([np.arange(rows.start, rows.stop), beyond]),
+            none.astype(np.int32),
+            self.ends[rows.start : rows.stop + 1] - own.start,
+            near,
+            none if kind == np.float32 else self.weights[own],
+            self.singles[own] if kind == np.float32 else none.astype(np.float32),
+            self.faintest,
+        )
+
+    def _near(self, rows: slice) -> Places:
+        return self.neighbors[self.ends[rows.start] : self.ends[rows.stop]]
+
+    def flow(self, confidences: Floats, workers: Engine) -> Floats:
+        """Return P = H Q, the rows in the order of the table."""
+        laid_out = workers.share("laid out", confidences[self.order])
+        prior = workers.empty("flow", laid_out.shape, np.float64)
+        at_once = max(1, CELLS_AT_ONCE // confidences.shape[1])
+        flow = Flow(self, laid_out, prior)
+        filled(workers.rows("flow", flow, len(self), at_once=at_once, marked=False))
+        return np.asarray(prior[self.place])
+
+
+@dataclass(frozen=True)
+class Count:
+    """A kernel: how many neighbors with weight the row at each place has."""
+
+    weights: Floats
+    order: Ints
+    counts: Places  # to be filled
+
+    def __call__(self, part: slice) -> None:
+        """Count those of some places."""
+        self.counts[part] = (self.weights[self.order[part]] != 0).sum(axis=1)
+
+    def written(self, part: slice) -> tuple[Places, ...]:
+        """Return what was written for some places."""
+        return (self.counts[part],)
+
+
+@dataclass(frozen=True)
+class LayOut:
+    """A kernel: the neighbors with weight, row by row."""
+
+    neighbors: Places | Ints
+    weights: Floats
+    order: Ints
+    place: Places
+    ends: Ints
+    near: Places  # these three are to be filled; the last only if it is not empty
+    doubles: Floats
+    singles: Singles
+
+    def __call__(self, part: slice) -> float:
+        """Lay out the rows at some places; return their smallest weight."""
+        rows = self.order[part]
+        weights = self.weights[rows]
+        some = weights != 0
+        here = self._here(part)
+        self.near[here] = self.place[self.neighbors[rows][some]]
+        self.doubles[here] = kept = weights[some]
+        if len(self.singles):
+            self.singles[here] = kept
+        return float(kept.min())
+
+    def written(self, part: slice) -> tuple[Places, Floats, Singles]:
+        """Return what was written for some places."""
+        here = self._here(part)
+        return self.near[here], self.doubles[here], self.singles[here]
+
+    def _here(self, part: slice) -> slice:
+        return slice(self.ends[part.start], self.ends[part.stop])
+
+
+@dataclass(frozen=True)
+class Flow:
+    """A kernel: a product with H."""
+
+    graph: Graph
+    laid_out: Floats
+    prior: Floats  # to be filled
+
+    def __call__(self, part: slice) -> None:
+        """Multiply some rows."""
+        self.prior[part] = self.graph.part(part, np.float64) @ self.laid_out
+
+
+# What a walk does to the rows at some places: kernels, for any engine.
+
+Numbers: TypeAlias = npt.NDArray[Any]  # of single or double precision
+Kind: TypeAlias = type[np.floating[Any]]
+LARGEST = 129  # domain, above which compiled code would add up in another order
+
+
+@dataclass(frozen=True)
+class Stop:
+    """Where CFs are or stopped; rows lie as they do in the graph."""
+
+    confidences: Numbers  # n × K, or n × ΣK
+    fell_back: Mask  # n × 1, or n × CFs
+    mass: Numbers
+
+    @classmethod
+    def empty(cls, name: str, shape: tuple[int, int, int], kind: Kind, workers: Engine) -> Self:
+        """Return room for so many rows, confidences and CFs."""
+        n, width, cfs = shape
+        return cls(
+            workers.empty(f"{name} confidences", (n, width), kind),
+            workers.empty(f"{name} fell back", (n, cfs), np.bool_),
+            workers.empty(f"{name} mass", (n, cfs), kind),
+        )
+
+    @property
+    def arrays(self) -> tuple[Any, ...]:
+        """Return all of it."""
+        return self.confidences, self.fell_back, self.mass
+
+
+@dataclass(frozen=True)
+class Begin:
+    """A kernel: the cells and Q0, laid out."""
+
+    order: Ints
+    evidence: Floats | Mask
+    blocks: Ints
+    laid_out: Floats | Mask  # these four are to be filled
+    current: Numbers
+    fell_back: Mask
+    mass: Numbers
+
+    def __call__(self, part: slice) -> None:
+        """Lay out the cells at some places."""
+        self.laid_out[part] = cells = self.evidence[self.order[part]]
+        self.current[part] = start(cells, self.blocks)
+        self.fell_back[part], self.mass[part] = False, 1
+
+
+@dataclass(frozen=True)
+class Piece:
+    """What the parcels of all steps have in common, for the rows at some places."""
+
+    beyond: Ints | Places  # the other places that these lean on
+    graph: Any  # that of these rows, and their cells: both travel once
+    evidence: Any
+
+
+@dataclass(frozen=True)
+class Step:
+    """A kernel: one step."""
+
+    graph: Graph
+    evidence: Floats | Mask
+    before: Numbers
+    after: Numbers  # these three are to be filled
+    fell_back: Mask
+    mass: Numbers
+    blocks: Ints
+    least: float
+    correction: bool
+    restart: float
+    pieces: Own[tuple[int, int], Piece] = field(default_factory=Own)
+
+    def __call__(self, part: slice) -> bool:
+        """Take it for the rows at some places; return whether a block has next to no mass."""
+        return self._note(part, self._take(part, out=self.after[part]))
+
+    def parcel(self, rows: slice) -> Callable[[slice], Any]:
+        """Return the step of some rows, with the confidences of those that they lean on."""
+        key = rows.start, rows.stop
+        if key not in self.pieces:
+            graph, evidence, kind = self.graph, self.evidence, self.before.dtype
+            self.pieces[key] = Piece(
+                graph.beyond(rows),
+                lasting(lambda: graph.piece(rows, kind)),
+                lasting(lambda: np.array(evidence[rows])),
+            )
+        piece = self.pieces[key]
+        return replace(
+            self,
+            graph=piece.graph,
+            evidence=piece.evidence,
+            before=np.concatenate([self.before[rows], self.before[piece.beyond]]),
+            after=NOTHING,
+            fell_back=NOTHING,
+            mass=NOTHING,
+        ).taken
+
+    def taken(self, part: slice) -> tuple[Numbers, Numbers | None]:
+        """Return the confidences after the step, and the mass if cells are applied."""
+        after = np.empty((part.stop - part.start, self.before.shape[1]), self.before.dtype)
+        return after, self._take(part, out=after)
+
+    def place(self, part: slice, values: tuple[Numbers, Numbers | None]) -> bool:
+        """Write what was taken elsewhere; return whether a block has next to no mass."""
+        self.after[part], mass = values
+        return self._note(part, mass)
+
+    def _take(self, part: slice, *, out: Numbers) -> Numbers | None:
+        prior = self.graph.part(part, self.before.dtype) @ self.before
+        if not self.correction:
+            if self.restart:
+                prior *= 1 - self.restart
+                prior += self.restart * start(self.evidence[part], self.blocks)
+            out[...] = prior
+            return None
+        return self._posterior(prior, self.evidence[part], out)
+
+    def _note(self, part: slice, mass: Numbers | None) -> bool:
+        if mass is None:
+            return False
+        empty = mass == 0
+        self.mass[part] = mass
+        self.fell_back[part] |= empty
+        return bool(((mass < self.least) & ~empty).any())
+
+    def _posterior(self, prior: Numbers, evidence: Floats | Mask, out: Numbers) -> Numbers:
+        """Write the confidences to `out`, and return the mass of each CF."""
+        largest = int(sizes(self.blocks, prior.shape[1]).max())
+        fit = prior.dtype == np.float32 and evidence.dtype == np.bool_ and largest <= LARGEST
+        compiled = kernel("posterior", rows=len(self.graph)) if fit else None
+        if compiled is None:
+            return posterior(prior, evidence, over=self.blocks, fallback=Fallback.CELL, out=out)[1]
+        mass = np.empty((len(prior), len(self.blocks)), dtype=np.float32)
+        compiled(prior, evidence, self.blocks, out, mass)
+        return mass
+
+
+@dataclass(frozen=True)
+class Motion:
+    """A kernel: how far a step moved a confidence, at most."""
+
+    before: Numbers
+    after: Numbers
+
+    def __call__(self, part: slice) -> float:
+        """Return it for the rows at some places."""
+        return float(np.abs(self.after[part] - self.before[part]).max())
+
+
+@dataclass(frozen=True)
+class Copy:
+    """A kernel: where one CF is."""
+
+    source: Stop
+    target: Stop  # to be filled
+    cf: int
+    columns: slice
+
+    def __call__(self, part: slice) -> None:
+        """Copy the rows at some places."""
+        self.target.confidences[part] = self.source.confidences[part, self.columns]
+        self.target.fell_back[part, 0] = self.source.fell_back[part, self.cf]
+        self.target.mass[part, 0] = self.source.mass[part, self.cf]
+
+
+@dataclass(frozen=True)
+class End:
+    """A kernel: where all CFs stopped, in the order of the table."""
+
+    order: Ints
+    last: Stop
+    stopped: dict[int, Stop]  # CFs that stopped before
+    columns: tuple[slice, ...]
+    given: Stop  # to be filled
+    blocks: Ints | None  # confidences are scaled once more within these, if they are given
+
+    def __call__(self, part: slice) -> None:
+        """Bring back the rows at some places."""
+        confidences = self.last.confidences[part].astype(float)
+        fell_back, mass = self.last.fell_back[part].copy(), self.last.mass[part].astype(float)
+        for cf, stop in self.stopped.items():
+            confidences[:, self.columns[cf]] = stop.confidences[part]
+            fell_back[:, cf], mass[:, cf] = stop.fell_back[part, 0], stop.mass[part, 0]
+        if self.blocks is not None:
+            normalise(confidences, self.blocks, out=confidences)
+        rows = self.order[part]
+        self.given.confidences[rows] = confidences
+        self.given.fell_back[rows], self.given.mass[rows] = fell_back, mass
+
+
+WATCH = 10  # steps from one look at how much still moves to the next
+STILL = 1e-10  # when no confidence moves by more than this in a step, nothing does
+SINGLE_STEPS = 400  # at most so many in single precision: they add up to 400 roundings, 2e-5
+FAINT = 1e-25  # mass of a block that single precision does not round to none, with room for a step
+KEPT_SECONDS = 60.0  # after which a walk that can be resumed keeps where it is
+
+
+@dataclass(frozen=True)
+class Propagation:
+    """Where the confidences ended, and which rows lost all mass on the way."""
+
+    confidences: Floats  # n × ΣK
+    fell_back: Mask  # n × CFs: did this row's block ever fall back?
+    mass: Floats  # n × CFs: how much of the prior the row's cell left, in the last step
+    steps: int  # how many were taken
+
+
+@dataclass(frozen=True)
+class Watch:
+    """Looks at some rows' confidences after some steps and the last, and may call it enough."""
+
+    rows: Ints
+    steps: Collection[int]
+    see: Callable[[int, Floats], bool]  # given the step and the confidences: is it enough?
+    has_seen: bool = False  # a run before this one has kept all that there is to see
+
+
+def propagate(
+    graph: Graph,
+    evidence: Floats | Mask,
+    blocks: Ints,
+    *,
+    iterations: int | Ints,
+    workers: Engine,
+    correction: bool = True,
+    restart: float = 0.0,
+    watch: Watch | None = None,
+    progress: Callable[[int], None] = lambda _: None,
+) -> Propagation:
+    """Return the confidences after `iterations` steps from Q0, or when nothing moves any more.
+
+    `iterations` may differ from CF to CF. Without `correction` a row's own cell is not applied
+    again after the start; the share `restart` of its confidences then comes from the start again
+    in every step.
+    """
+    stops = np.broadcast_to(iterations, len(blocks))
+    single = bool(
+        graph.is_large
+        and stops.max() <= SINGLE_STEPS
+        and graph.faintest * FAINT > np.finfo(np.float32).tiny
+    )
+
+    def walk(kind: Kind) -> Walk:
+        return Walk(
+            graph,
+            evidence,
+            blocks,
+            kind,
+            stops=stops,
+            correction=correction,
+            restart=restart,
+            watch=watch,
+            workers=workers.within(kind.__name__),
+        )
+
+    known = workers.kept("walked")
+    if known is not None and (watch is None or watch.has_seen):
+        return Propagation(*_outcome(workers, evidence.shape, len(blocks)), known)
+    walked = walk(np.float32 if single and not workers.kept("faint") else np.float64)
+    walked.go(progress)
+    if walked.faint:
+        workers.keep("faint", facts=True)
+        walked.drop()
+        walked = walk(np.float64)
+        walked.go(progress)
+    outcome = _outcome(workers, evidence.shape, len(blocks))
+    walked.end(*outcome, rescaled=single)
+    workers.keep("walked", walked.done, *outcome)
+    walked.drop()
+    return Propagation(*outcome, walked.done)
+
+
+def _outcome(workers: Engine, shape: tuple[int, ...], cfs: int) -> tuple[Floats, Mask, Floats]:
+    """Return the arrays that a propagation is in."""
+    n, width = shape
+    return (
+        workers.empty("confidences", (n, width), np.float64),
+        workers.empty("fell back", (n, cfs), np.bool_),
+        workers.empty("mass", (n, cfs), np.float64),
+    )
+
+
+class Walk:
+    """Steps from Q0 in one precision; rows lie as they do in the graph.
+
+    A run that can be resumed keeps where it is now and then. What is kept must stay as it is
+    meanwhile, so that steps go on between two other arrays.
+    """
+
+    def __init__(
+        self,
+        graph: Graph,
+        evidence: Floats | Mask,
+        blocks: Ints,
+        kind: Kind,
+        *,
+        stops: Ints,
+        correction: bool,
+        restart: float,
+        watch: Watch | None,
+        workers: Engine,
+    ) -> None:
+        n, width = evidence.shape
+        self.graph, self.blocks, self.kind, self.workers = graph, blocks, kind, workers
+        self.stops, self.correction, self.restart = stops, correction, restart
+        self.watch, self.watched = watch, graph.place[watch.rows] if watch else None
+        self.columns = columns(blocks, width)
+        self.at_once = max(1, CELLS_AT_ONCE // width)
+        self.evidence = workers.empty("evidence", (n, width), evidence.dtype)
+        self.fell_back = workers.empty("fell back", (n, len(blocks)), np.bool_)
+        self.mass = workers.empty("mass", (n, len(blocks)), kind)
+        # Confidences before a step and after it; and, if some are kept, what is free meanwhile.
+        names = "abc" if workers.keeps and watch is None else "ab"
+        self.states = {name: workers.empty(f"state {name}", (n, width), kind) for name in names}
+        self.turn, self.held = [*names], ""
+        self.copy, spare = 0, len(names) - 2
+        self.copies = [
+            workers.empty(f"copy {number}", (spare * n, len(blocks)), np.bool_) for number in (0, 1)
+        ]
+        self.stopped: dict[int, Stop] = {}
+        self.pieces: Own[tuple[int, int], Piece] = Own()  # of rows that other hosts do
+        self.least = FAINT if kind is np.float32 else 0.0
+        self.still = max(STILL, float(np.finfo(kind).eps))
+        self.faint = False  # has a row next to no mass, too little for this precision?
+        self.done = 0
+        if not self._resumed():
+            begin = Begin(
+                graph.order,
+                workers.share("given", evidence),
+                blocks,
+                self.evidence,
+                self.current,
+                self.fell_back,
+                self.mass,
+            )
+            self._all("begin", begin)
+
+    @property
+    def current(self) -> Numbers:
+        """Return the confidences after the last step."""
+        return self.states[self.turn[0]]
+
+    def go(self, progress: Callable[[int], None]) -> None:
+        """Take steps until every CF stops, nothing moves or whoever watches has seen enough."""
+        moving, moment = True, monotonic()
+        while moving and self.done < self.stops.max() and not self.faint:
+            before, after = (self.states[name] for name in self.turn[:2])
+            step = Step(
+                self.graph,
+                self.evidence,
+                before,
+                after,
+                self.fell_back,
+                self.mass,
+                self.blocks,
+                self.least,
+                correction=self.correction,
+                restart=self.restart,
+                pieces=self.pieces,
+            )
+            self.faint = any(self._all("step", step))
+            self.done += 1
+            moving = self.done % WATCH != 0 or max(self._all("motion", Motion(before, after))) > (
+                self.still
+            )
+            first, second, *free = self.turn
+            self.turn = [second, *free, first] if first == self.held else [second, first, *free]
+            last = not moving or self.done == self.stops.max()
+            if self.watch and not self.faint and (last or self.done in self.watch.steps):
+                seen = np.asarray(self.current[self.watched], dtype=float)
+                moving &= not self.watch.see(self.done, seen)
+            if self.done < self.stops.max():
+                for cf in np.flatnonzero(self.stops == self.done).tolist():
+                    self._stop(cf)
+            progress(self.done)
+            if moving and len(self.turn) > 2 and monotonic() - moment > KEPT_SECONDS:
+                self._keep()
+                moment = monotonic()
+
+    def end(self, confidences: Floats, fell_back: Mask, mass: Floats, *, rescaled: bool) -> None:
+        """Bring it all back to the order of the table; single precision to the last digit."""
+        own = Stop(self.current, self.fell_back, self.mass)
+        given = Stop(confidences, fell_back, mass)
+        blocks = self.blocks if rescaled else None
+        end = End(self.graph.order, own, self.stopped, tuple(self.columns), given, blocks)
+        self._all("end", end)
+
+    def drop(self) -> None:
+        """Let go of all arrays."""
+        stopped = (array for one in self.stopped.values() for array in one.arrays)
+        states = self.states.values()
+        own = self.evidence, self.fell_back, self.mass, *self.copies
+        self.workers.drop(*own, *states, *stopped)
+
+    def _all(self, name: str, kernel: Callable[[slice], Result]) -> list[Result]:
+        """Return what a kernel returns, part by part."""
+        n, at_once = len(self.graph), self.at_once
+        done = self.workers.rows(name, kernel, n, at_once=at_once, marked=False)
+        return [result for _, result in done]
+
+    def _room(self, cf: int) -> Stop:
+        block = self.columns[cf]
+        shape = len(self.graph), block.stop - block.start, 1
+        return Stop.empty(f"stop {cf}", shape, self.kind, self.workers)
+
+    def _stop(self, cf: int) -> None:
+        """Take note of where a CF is."""
+        self.stopped[cf] = self._room(cf)
+        own = Stop(self.current, self.fell_back, self.mass)
+        self._all("stop", Copy(own, self.stopped[cf], cf, self.columns[cf]))
+
+    def _keep(self) -> None:
+        """Keep where the walk is, for a run that is resumed."""
+        self.held = self.turn[0]
+        # Rows that fall back after this must not seem to have done so before: a copy, beside the
+        # one that was kept before.
+        self.copy = 1 - self.copy
+        copy = self.copies[self.copy]
+        copy[...] = self.fell_back
+        facts = {
+            "done": self.done,
+            "turn": self.turn,
+            "stopped": [*self.stopped],
+            "copy": self.copy,
+        }
+        stopped = (array for one in self.stopped.values() for array in one.arrays)
+        self.workers.keep("walk", facts, self.evidence, self.current, copy, *stopped)
+
+    def _resumed(self) -> bool:
+        """Return whether a walk was kept, and go on where it was."""
+        facts = self.workers.kept("walk")
+        if facts is None or self.watch is not None:
+            return False
+        self.done, self.turn = facts["done"], facts["turn"]
+        self.held, self.copy = self.turn[0], facts["copy"]
+        self.fell_back[...] = self.copies[self.copy]
+        self.stopped = {cf: self._room(cf) for cf in facts["stopped"]}
+        return True

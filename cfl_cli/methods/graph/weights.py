@@ -1,0 +1,368 @@
+"""Step 3: how much each neighbor counts.
+
+For every row i with neighbor differences D (k × d), G = D Dᵀ and τ = trace(G)/k:
+
+    minimise  wᵀ (G/τ + λ I) w    subject to   Σw = 1,  w ≥ 0
+
+OSQP finds which neighbors count, many rows at a time: rows are stacked block-diagonally in a
+workspace of fixed size and pattern, and only the numbers change from stack to stack. Scaling and
+adaptive steps are off and every solve starts from uniform weights, because otherwise a row's answer
+would depend on the rows beside or before it. OSQP stops early and only its support S is read, off
+the multipliers, which separate zeros from small weights long before the weights do. On S the
+optimum is w ∝ (G/τ + λI)_S⁻¹ 1, exact to rounding, and the optimality conditions are checked over
+all k neighbors. A row that fails the check has its support corrected and, should that not settle
+it, goes to an active-set solver; such rows, and those that OSQP gave up on, are counted. In a small
+table all neighbors are the first support. Corrections lead to the same one, and OSQP is asked only
+where they do not.
+"""
+
+import signal
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import TYPE_CHECKING, Self
+
+import numpy as np
+
+from cfl_cli.core.arrays import Floats, Ints, Mask, Places, Singles
+from cfl_cli.core.messages import option
+from cfl_cli.core.parallel import NOTHING, Engine, interrupts_wait, shifted, slices
+from cfl_cli.errors import ResourceError
+from cfl_cli.methods.compiled import kernel
+
+if TYPE_CHECKING:
+    import osqp
+
+# The first support of many rows at once: which of their neighbors count.
+#
+# Found by compiled code where there is some and it is worth it, otherwise by OSQP. Compiled code
+# leaves a stack to OSQP, just as it would have been without it, if it is not sure of one of its rows:
+# then rounding may decide what the support is, and it must not depend on who found it.
+
+LEAST_RIDGE = 1e-3  # below, too many weights are so small that rounding may decide
+MOST_NEIGHBORS = 64  # above, OSQP is quicker
+
+
+def first_support(
+    grams: Floats, by_osqp: Callable[[Floats], Floats], *, ridge: float, stack: int, rows: int
+) -> Floats:
+    """Return for each neighbor, b × k, a number above 0 if it counts, NaN for unsolved rows.
+
+    `by_osqp` returns the same, in stacks of `stack` rows. The whole table has so many `rows`.
+    """
+    k = grams.shape[1]
+    fit = ridge >= LEAST_RIDGE and k <= MOST_NEIGHBORS
+    compiled = kernel("support", rows=rows) if fit else None
+    if compiled is None:
+        return by_osqp(grams)
+    counts, sure = np.empty(grams.shape[:2], dtype=bool), np.empty(len(grams), dtype=bool)
+    compiled(np.ascontiguousarray(grams), ridge, counts, sure)
+    rough = np.where(counts, 1.0, -1.0)
+    for part in slices(len(grams), stack):
+        if not sure[part].all():
+            rough[part] = by_osqp(grams[part])
+    return rough
+
+
+FEW = 4000  # rows, for which OSQP is not asked: to load it and set it up takes longer than it saves
+EASY = 0.01  # ridge from which on corrections settle a support that begins with all neighbors
+STACK = 100  # rows per OSQP problem: fewer pay more overhead, more wait for the slowest row
+PRECISION = 1e-2  # OSQP's; only the support is read off its answer
+CORRECTIONS = 10  # of a misjudged support, before the active-set solver takes over
+OPTIMAL = 1e-9  # slack allowed in the optimality conditions, relative to the objective
+CELLS_AT_ONCE = 1 << 18  # a block of neighbor differences that stays in a core's cache
+
+
+@dataclass(frozen=True)
+class Weights:
+    """Every row's weights, n × k, and how many rows OSQP did not settle."""
+
+    values: Floats
+    rescued_rows: int
+
+
+def solve(
+    features: Floats,
+    neighbors: Places,
+    *,
+    ridge: float,
+    workers: Engine,
+    progress: Callable[[int], None] = lambda _: None,
+) -> Weights:
+    """Return the weights of every row's neighbors; each row's are ≥ 0 and sum to 1."""
+    n, k = neighbors.shape
+    values = workers.empty("weights", (n, k), np.float64)
+    weigh = Weigh(features, neighbors, values, ridge)
+    rescued = 0
+    for part, more in workers.rows("weights", weigh, n, at_once=rows_at_once(k, features.shape[1])):
+        rescued += more
+        progress(part.stop)
+    return Weights(values, rescued)
+
+
+@dataclass(frozen=True)
+class Weigh:
+    """A kernel: the weights of some rows' neighbors."""
+
+    features: Floats
+    neighbors: Places
+    values: Floats  # n × k, to be filled
+    ridge: float
+    first: int = 0  # the row that the first of the neighbors are those of
+
+    def __call__(self, part: slice) -> int:
+        """Weigh the neighbors of some rows; return how many rows OSQP did not settle."""
+        return self.place(part, self.weighed(part))
+
+    def parcel(self, rows: slice) -> Callable[[slice], tuple[Floats, int]]:
+        """Return what weighs the neighbors of some rows."""
+        near = np.array(self.neighbors[rows])
+        return replace(self, neighbors=near, values=NOTHING, first=rows.start).weighed
+
+    def weighed(self, part: slice) -> tuple[Floats, int]:
+        """Return the weights of some rows' neighbors, and how many rows OSQP did not settle."""
+        rows = shifted(part, self.first)
+        difference = np.take(self.features, self.neighbors[part], axis=0)  # quicker than [...]
+        difference -= self.features[rows, None, :]
+        grams = gram(difference, ridge=self.ridge)
+        weights, rescued = self._settled(grams)
+        check(weights, first=rows.start)
+        return weights, rescued
+
+    def place(self, part: slice, values: tuple[Floats, int]) -> int:
+        """Write weights; return how many rows OSQP did not settle."""
+        self.values[part], rescued = values
+        return rescued
+
+    def written(self, part: slice) -> tuple[Floats, ...]:
+        """Return what was written for some rows."""
+        return (self.values[part],)
+
+    def _settled(self, grams: Floats) -> tuple[Floats, int]:
+        n, ridge = len(self.features), self.ridge
+        if n < FEW and ridge >= EASY:
+            weights, rescued = sharpen(grams, np.ones_like(grams[:, 0]))
+            if not rescued:
+                return weights, 0
+        osqp = partial(by_osqp, ridge=ridge)
+        return sharpen(grams, first_support(grams, osqp, ridge=ridge, stack=STACK, rows=n))
+
+    @contextmanager
+    def guard(self) -> Iterator[None]:
+        """Let a Ctrl-C wait, and be heard by Python."""
+        with interrupts_wait(), listener_kept():
+            yield
+
+
+OWN = threading.local()  # an OSQP workspace belongs to one thread
+
+
+def by_osqp(grams: Floats, *, ridge: float) -> Floats:
+    """Return what OSQP says of rows, by a workspace of this thread; see `Workspace.solve`."""
+    key = grams.shape[1], ridge
+    if getattr(OWN, "of", None) != key:
+        OWN.workspace, OWN.of = Workspace.set_up(key[0], ridge=ridge), key
+    rough: Floats = OWN.workspace.solve(grams)
+    return rough
+
+
+def rows_at_once(k: int, dimensions: int) -> int:
+    """Return how many rows go together: whole stacks, and no more than a cache should hold."""
+    return STACK * min(max(CELLS_AT_ONCE // (STACK * k * max(k, dimensions)), 1), 20)
+
+
+def solve_around(
+    points: Floats | Singles, asked: Floats, neighbors: Ints, *, ridge: float, workers: Engine
+) -> Floats:
+    """Return the weights of the neighbors that any `asked` points have among `points`, m × k.
+
+    OSQP is not asked for a first support. It decides for a stack of rows when it stops, and where a
+    neighbor hardly counts, rows beside a row could then decide whether it is left out.
+    """
+    m, k = neighbors.shape
+    values = np.empty((m, k))
+
+    def settle(part: slice) -> None:
+        grams = gram(points[neighbors[part]] - asked[part, None], ridge=ridge)
+        values[part], _ = sharpen(grams, np.ones_like(grams[:, 0]))
+
+    at_once = max(1, CELLS_AT_ONCE // (k * max(k, asked.shape[1])))
+    for _ in workers.map(settle, slices(m, at_once)):
+        pass
+    check(values)
+    return values
+
+
+def gram(difference: Floats, *, ridge: float) -> Floats:
+    """Return G/τ + λI of the differences to each row's neighbors, b × k × k; overwrites them.
+
+    τ's and G's units cancel. A row that equals all its neighbors gets λI, whose optimum is uniform
+    weights.
+    """
+    k = difference.shape[1]
+    largest = np.abs(difference).max(axis=(1, 2), keepdims=True, initial=0)
+    difference /= np.where(largest > 0, largest, 1)  # so that squares neither over- nor underflow
+    grams = difference @ difference.transpose(0, 2, 1)
+    mean = np.trace(grams, axis1=1, axis2=2)[:, None, None] / k
+    grams /= np.where(mean > 0, mean, 1)
+    grams += ridge * np.eye(k)
+    return np.asarray(grams)
+
+
+@dataclass(frozen=True)
+class Workspace:
+    """One OSQP problem of STACK rows whose numbers are replaced again and again."""
+
+    solver: "osqp.OSQP"
+    rho: float
+    k: int
+    upper: tuple[Ints, Ints]  # the upper triangle of a k × k matrix, column by column
+
+    @classmethod
+    def set_up(cls, k: int, *, ridge: float) -> Self:
+        """Allocate and factorise for stacks of k × k problems."""
+        import osqp  # noqa: PLC0415 — slow to import, and of no use to new rows
+        import scipy.sparse as sp  # noqa: PLC0415 — loads slowly
+
+        column, row = np.tril_indices(k)
+        eye = sp.identity(STACK)
+        pattern = sp.kron(eye, np.triu(np.ones((k, k))), format="csc")
+        sums = sp.kron(eye, np.ones((1, k)))
+        # The eigenvalues of 2(G/τ + λI) lie in [2λ, 2(k + λ)] and the largest is seldom above half
+        # of that. Steps near their geometric mean converge fastest.
+        rho = 2 * float(np.sqrt(ridge * (k / 2 + ridge)))
+        solver = osqp.OSQP()
+        solver.setup(
+            pattern,
+            np.zeros(STACK * k),
+            sp.vstack([sums, sp.identity(STACK * k)], format="csc"),
+            np.concatenate([np.ones(STACK), np.zeros(STACK * k)]),
+            np.concatenate([np.ones(STACK), np.full(STACK * k, np.inf)]),
+            rho=rho,
+            adaptive_rho=False,
+            scaling=0,
+            warm_starting=True,  # from where `_solve` says, never from the stack before
+            polishing=False,
+            eps_abs=PRECISION,
+            eps_rel=0.0,
+            check_termination=5,
+            max_iter=4000,
+            verbose=False,
+        )
+        return cls(solver, rho, k, (row, column))
+
+    def solve(self, grams: Floats) -> Floats:
+        """Return for each neighbor, b × k, a number above 0 if it counts; NaN for unsolved rows."""
+        return np.concatenate([self._solve(grams[part]) for part in slices(len(grams), STACK)])
+
+    def _solve(self, grams: Floats) -> Floats:
+        from osqp import SolverStatus  # noqa: PLC0415 — loads slowly
+
+        rows = np.arange(STACK) % len(grams)  # a short stack repeats its rows
+        numbers = 2 * grams[rows[:, None], *self.upper]
+        # OSQP reads raw memory: a C-contiguous float64 array, or it solves another problem.
+        self.solver.update(Px=np.ascontiguousarray(numbers, dtype=np.float64).reshape(-1))
+        multipliers = -2 * grams.mean(axis=(1, 2))[rows]  # of Σw = 1, at uniform weights
+        self.solver.warm_start(
+            x=np.full(STACK * self.k, 1 / self.k),
+            y=np.concatenate([multipliers, np.zeros(STACK * self.k)]),
+        )
+        answer = self.solver.solve(raise_error=False)
+        if answer.info.status_val == SolverStatus.OSQP_SIGINT:
+            raise KeyboardInterrupt
+        if answer.info.status_val != SolverStatus.OSQP_SOLVED:
+            return np.full(grams.shape[:2], np.nan)
+        # A step of OSQP ends by projecting this on w ≥ 0: what is below 0 it holds at 0.
+        projected = np.asarray(answer.x) + np.asarray(answer.y)[STACK:] / self.rho
+        return projected.reshape(STACK, self.k)[: len(grams)]
+
+
+def sharpen(grams: Floats, rough: Floats) -> tuple[Floats, int]:
+    """Return the optimal weights, exact to rounding, and how many rows OSQP did not settle.
+
+    Neighbors whose number in `rough` is above 0 are the first support. Where it turns out not to
+    be the optimum's, neighbors whose weight came out negative leave it and neighbors that deserve
+    weight enter, a few times over.
+    """
+    weights = np.empty_like(rough)
+    todo, unsettled, support = np.arange(len(grams)), grams, rough > 0
+    for _ in range(CORRECTIONS):
+        weights[todo] = attempt = on_support(unsettled, support)
+        right, deserving = optimal(unsettled, attempt)
+        todo, unsettled = todo[~right], unsettled[~right]
+        if not len(todo):
+            break
+        support = ((attempt > 0) | deserving)[~right]
+    for row in todo:
+        weights[row] = active_set(grams[row])
+    gave_up = np.flatnonzero(np.isnan(rough).any(axis=1))
+    return weights, len(np.union1d(gave_up, todo))
+
+
+def on_support(grams: Floats, support: Mask) -> Floats:
+    """Return w ∝ G_S⁻¹ 1 on each support S and 0 off it; some may come out negative."""
+    support = support | ~support.any(axis=1, keepdims=True)
+    pairs = support[:, :, None] & support[:, None, :]
+    system = np.where(pairs, grams, np.eye(grams.shape[1]))
+    weights: Floats = np.linalg.solve(system, support[:, :, None].astype(float))[:, :, 0]
+    weights /= weights.sum(axis=1, keepdims=True)
+    return weights
+
+
+def optimal(grams: Floats, weights: Floats) -> tuple[Mask, Mask]:
+    """Return which rows' weights are optimal, and which neighbors (b × k) deserve more weight.
+
+    At the optimum no weight is negative and no neighbor's slope, G w, is below the objective.
+    """
+    slope = np.einsum("bij,bj->bi", grams, weights)
+    objective = np.einsum("bi,bi->b", weights, slope)
+    deserving = slope < objective[:, None] * (1 - OPTIMAL)
+    return (weights >= 0).all(axis=1) & ~deserving.any(axis=1), deserving
+
+
+def active_set(gram: Floats) -> Floats:
+    """Return the optimal weights of one row by Lawson and Hanson's non-negative least squares.
+
+    Minimising ‖Lᵀw‖² + (Σw − 1)² over w ≥ 0 gives the optimum up to a factor.
+    """
+    from scipy.optimize import nnls  # noqa: PLC0415 — slow to import and seldom needed
+
+    root = np.linalg.cholesky(gram).T
+    k = len(gram)
+    weights, _ = nnls(np.vstack([root, np.ones(k)]), np.append(np.zeros(k), 1.0), maxiter=100 * k)
+    return np.asarray(weights / weights.sum())
+
+
+@contextmanager
+def listener_kept() -> Iterator[None]:
+    """Let Python be the one that hears a Ctrl-C when the block has ended.
+
+    Each solve of OSQP sets a listener of its own and then restores what it found. With several
+    threads it may find the other's, and restore that for good. (A Ctrl-C meanwhile is lost if
+    a thread hears it that was started elsewhere and does not leave it to others; in `cfl` none is.)
+    """
+    try:
+        yield
+    finally:
+        handler = signal.getsignal(signal.SIGINT)
+        if handler is not None and threading.current_thread() is threading.main_thread():
+            signal.signal(signal.SIGINT, handler)
+
+
+def check(weights: Floats, *, first: int | None = None) -> None:
+    """Raise unless every row's weights are ≥ 0 and sum to 1.
+
+    `first` is the number of the first of them, from 0; None: they are new rows.
+    """
+    sums = weights.sum(axis=1)
+    sound = (weights >= 0).all(axis=1) & (np.abs(sums - 1) <= 1e-9)
+    if not sound.all():
+        row = int(np.argmin(sound))
+        whose = "a new row" if first is None else f"row {first + row + 1:,}"
+        way_out = f"{'fit again with' if first is None else 'try'} a larger {option('ridge')}"
+        raise ResourceError(
+            f"{whose}: the solvers gave its neighbors weights that are negative or do not "
+            f"sum to 1 (least {weights[row].min():.3g}, sum {sums[row]:.12g}): {way_out}"
+        )

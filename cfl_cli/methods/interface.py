@@ -1,0 +1,315 @@
+"""What every estimator is given, and what it returns.
+
+    given      features of the OFs, and what each row's cells say of the CFs' values; the settings
+    returned   confidences of all rows; priors of rows whose cells were hidden; and something
+               fitted that answers any other rows
+
+A prior is what an estimator says of a row's CF without the row's own cell of that CF. The cells of
+some rows are hidden to learn how good such priors are, and to choose by them. That holds for an
+estimator however it works: nothing derived from a row's hidden cell of a CF may reach its prior.
+So it does for rows that come later: their priors may depend on their features and on their cells of
+*other* CFs.
+"""
+
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass
+from typing import Protocol, TypeAlias, runtime_checkable
+
+import numpy as np
+import numpy.typing as npt
+
+from cfl_cli.core.arrays import Fallback, Floats, Ints, Mask, posterior
+from cfl_cli.core.dataset import Known, Rule
+from cfl_cli.core.exclusions import Mechanism
+from cfl_cli.core.parallel import Engine
+from cfl_cli.core.progress import Expected, Progress
+from cfl_cli.core.settings import Settings
+from cfl_cli.core.state import State, StateError
+
+# Why something is said of one row: what methods tell of it, as arrays.
+#
+#     neighbors   whom the row leans on, how much, how far away, and what they said (graph, ipal)
+#     moves       how far each feature moved the scores of the values (boost, net)
+#
+# Rows are numbered from 0 here, and features are the encoded ones: `jobs.explain` names them.
+
+# Given what neighbors say of one CF, s × K: the answers, s, and the confidences, s × K.
+Answered: TypeAlias = Callable[[Floats], tuple[Ints, Floats]]
+
+
+@dataclass(frozen=True, eq=False)
+class Neighborhood:
+    """The neighbors that one row leans on in one round, and what they say."""
+
+    round: int
+    rows: Ints | None  # m: rows of the table; None: points of a model, nobody knows whose
+    shared: Ints  # m: how many rows share each point (1 within a table)
+    differences: Floats  # m × d (round one) or m × (d + ΣK) (round two): neighbor − row
+    usual: Floats  # d or d + ΣK: mean squared difference to all rows, feature by feature
+    weights: Floats  # m, sum 1; those of weight 0 are listed too
+    ridge: float  # by which the weights were found
+    said: Floats  # m × ΣK: what each passed on in the last step; of a model: what is said there
+    prior: Floats  # ΣK: Σ_j weights_j said_j, per CF at that CF's last step
+    confidences: Floats  # ΣK: the prior with the row's own cells applied, before calibration
+
+    @property
+    def gaps(self) -> Floats:
+        """Return the squared differences, feature by feature: rows sum to squared distances."""
+        return np.asarray(self.differences**2)
+
+    @property
+    def distances(self) -> Floats:
+        """Return how far away each neighbor is."""
+        return np.asarray(np.sqrt(self.gaps.sum(axis=1)))
+
+
+@dataclass(frozen=True, eq=False)
+class Moves:
+    """How far each feature moved the scores of one CF's values.
+
+    score = base + Σ of_features + Σ of_others, and the prior is softmax(score).
+    """
+
+    base: Floats  # K: the score of a row of which nothing is known
+    of_features: Floats  # d × K: by encoded feature
+    of_others: Floats  # ΣK × K: by the confidence of each value of another CF; 0 for its own
+
+
+@dataclass(frozen=True, eq=False)
+class PartExplained:
+    """Why one method says what it says of one row."""
+
+    name: str  # graph, boost, net, ipal, commonest, observed
+    prior: Floats  # ΣK
+    confidences: Floats  # ΣK
+    neighborhoods: tuple[Neighborhood, ...] = ()  # per round
+    moves: tuple[Moves | None, ...] = ()  # per CF
+    rounds: tuple[int, ...] = ()  # per CF: whose neighborhood its answer comes from
+    answers: tuple[int, ...] | None = None  # per CF; None: the most confident candidate
+    # Given the row and a CF: what its neighbors would make of it by saying something else.
+    answered: Callable[[Known, int], Answered] | None = None  # None: it has no neighbors
+
+
+SUMS_TO_ONE = 1e-4  # within this: they may be kept in single precision
+
+
+@dataclass(frozen=True)
+class Hidden:
+    """What is said of rows whose cells were hidden."""
+
+    rows: Ints  # m; none twice
+    priors: Floats  # m × ΣK
+    rules: tuple[Rule, ...] | None = None  # per CF; None: the most confident candidate answers
+    # Per CF, K: how common values are by the cells that the priors come from, if these are of other
+    # rows than the table's. None: rows of the table that were hidden from the rest of it.
+    shares: tuple[Floats, ...] | None = None
+
+
+@dataclass(frozen=True)
+class Null:
+    """What becomes of some rows' cells, and of the same cells shuffled over the rows."""
+
+    entropy: Floats  # per CF, mean over the rows
+    shuffled: Floats
+    rows: int  # that were compared
+
+
+@dataclass(frozen=True)
+class Power:
+    """The power to which one CF's confidences are raised, found by hidden cells."""
+
+    value: float  # by all of them; 1 leaves confidences as they are
+    halves: tuple[float, float]  # by either half of the hidden rows: `core.groups.halves`
+
+
+@dataclass(frozen=True)
+class Part:
+    """One of the answers that a CF's answer is blended from."""
+
+    name: str
+    score: float  # mean log-likelihood of the hidden cells, up to a constant
+    weight: float
+    round: int | None = None  # of the graph, if this is one
+    stops: tuple[int, ...] = ()  # steps after which each of its rounds stopped
+
+
+@dataclass(frozen=True)
+class Tried:
+    """How well hidden cells were predicted after some numbers of steps of one round."""
+
+    round: int  # of the graph
+    steps: tuple[int, ...]
+    scores: tuple[float, ...]  # mean log-likelihood of the hidden cells, up to a constant
+
+
+@dataclass(frozen=True)
+class Origin:
+    """How one CF's answer came about."""
+
+    method: str
+    parts: tuple[Part, ...] = ()  # that it was chosen among or blended from
+    round: int | None = None  # of the graph
+    iterations: int | None = None  # of propagation in that round
+    cautious: bool = False  # were parts blended as if hidden cells could hardly choose?
+    stops: tuple[int, ...] = ()  # steps after which each round of the graph stopped
+    tried: tuple[Tried, ...] = ()  # what its hidden cells chose from; none: nothing was chosen
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What something fitted says of m rows, whether or not it was fitted to them."""
+
+    priors: Floats  # m × ΣK: of each CF without the rows' own cells of it
+    confidences: Floats  # m × ΣK
+    fell_back: Mask  # m × CFs: does the prior rule out what the cell leaves?
+    mass: Floats  # m × CFs: how much of its prior a row's cell allows
+    answers: Ints | None = None  # m × CFs, places in the domain; None: the most confident candidate
+
+
+@dataclass(frozen=True)
+class Layout:
+    """What something fitted must fit: the sizes of the table, and how its exclusions arise."""
+
+    features: int
+    mechanisms: tuple[Mechanism, ...]  # per CF
+
+    @property
+    def domains(self) -> tuple[int, ...]:
+        """Return how many values each CF has."""
+        return tuple(mechanism.size for mechanism in self.mechanisms)
+
+    @property
+    def width(self) -> int:
+        """Return how many confidences a row has."""
+        return sum(self.domains)
+
+
+class Fitted(Protocol):
+    """What an estimator has learned from a table: it answers any rows that are encoded like it.
+
+    What it says of a row depends on that row alone, to the bit: neither on the rows beside it nor
+    on its number.
+    """
+
+    @property
+    def rules(self) -> tuple[Rule, ...] | None:
+        """Return how each CF's rows are answered; None: by the most confident candidate."""
+
+    def answer(self, rows: Known, workers: Engine) -> Answer:
+        """Return what is said of some rows."""
+
+    def state(self) -> State:
+        """Return all that has to be kept; the estimator's `restore` makes the same of it again."""
+
+
+@runtime_checkable
+class Pointed(Protocol):
+    """What was fitted, if it may hold points that new rows lean on."""
+
+    def without_points(self) -> Fitted:
+        """Return the same without them: it explains rows of its own table, but answers none."""
+
+
+def without_points(fitted: Fitted) -> Fitted:
+    """Return all that it takes to explain rows of the table that something was fitted to."""
+    return fitted.without_points() if isinstance(fitted, Pointed) else fitted
+
+
+@runtime_checkable
+class Moving(Protocol):
+    """What was fitted, if it can say how far each feature moved what it says."""
+
+    def moves(
+        self, row: Known, *, blank: Floats, ofs: Sequence[slice], cfs: Collection[int] | None
+    ) -> tuple[Moves | None, ...]:
+        """Return for each CF what moved its scores, of one row.
+
+        `blank` are the features of a row of which nothing is known, d, and `ofs` those of each OF.
+        CFs that are not among `cfs` have None; if it is None, all are.
+        """
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """The confidences, and what the report should know of how they came about."""
+
+    confidences: Floats  # n × ΣK
+    fell_back: Mask  # n × CFs: does the prior rule out what the cell leaves?
+    mass: Floats  # n × CFs: how much of its prior a row's cell allows
+    origins: tuple[Origin, ...]  # per CF
+    hidden: Hidden | None = None
+    null: Null | None = None
+    answers: Ints | None = None  # n × CFs, places in the domain; None: the most confident candidate
+    rescued_rows: int = 0  # rows whose weights OSQP could not settle, over all rounds
+    recall: float = 1.0  # share of the true neighbors that were found, in the round with fewest
+    steps: tuple[int, ...] = ()  # of propagation, in each round
+    warnings: tuple[str, ...] = ()
+    powers: tuple[Power | None, ...] | None = None  # per CF; None: hidden cells say nothing of it
+    raw: Floats | None = None  # n × ΣK: before they were raised to powers; None: they were not
+    fitted: Fitted | None = None  # None: this method learns nothing
+
+
+@dataclass(frozen=True)
+class Size:
+    """The size of a table, for the memory and time that an estimator needs."""
+
+    rows: int
+    features: int
+    domains: tuple[int, ...]  # how many values each CF has
+
+    @property
+    def width(self) -> int:
+        """Return how many confidences a row has."""
+        return sum(self.domains)
+
+
+class Module(Protocol):
+    """What a module must have to be an estimator."""
+
+    def estimate(
+        self,
+        known: Known,
+        settings: Settings,
+        *,
+        folds: Sequence[Ints],
+        workers: Engine,
+        progress: Progress,
+    ) -> Estimate:
+        """Estimate the values behind all cells; the rows of each of the `folds` are hidden in turn.
+
+        Each estimator takes of the settings what concerns it.
+        """
+
+    def restore(self, state: State, layout: Layout) -> Fitted:
+        """Return what was fitted, or raise StateError if it cannot have had this state."""
+
+    def model_bytes(self, size: Size, settings: Settings) -> float:
+        """Return about how many bytes are kept of what is fitted."""
+
+    def memory(self, size: Size, settings: Settings, *, jobs: int) -> float:
+        """Return about how many bytes are held at the peak, those of the table left aside."""
+
+    def stages(self, size: Size, settings: Settings, *, folds: int) -> list[Expected]:
+        """Return what `estimate` is going to do, and about how long each stage takes."""
+
+
+def apply_cells(priors: Floats, known: Known) -> tuple[Floats, Mask, Floats]:
+    """Return confidences, n × ΣK, which rows fell back, and how much each cell allows, n × CFs."""
+    confidences, mass = posterior(priors, known.evidence, over=known.blocks, fallback=Fallback.CELL)
+    return confidences, mass == 0, mass
+
+
+def answer_by(priors: Floats, rows: Known) -> Answer:
+    """Return the answer that priors and the rows' own cells give."""
+    return Answer(priors, *apply_cells(priors, rows))
+
+
+def check_distributions(name: str, rows: npt.NDArray[np.floating], layout: Layout) -> None:
+    """Raise StateError unless every row's every CF has confidences that sum to 1, m × ΣK."""
+    starts = np.cumsum((0, *layout.domains[:-1]))
+    fits = ((rows >= 0) & (rows <= 1 + SUMS_TO_ONE)).all()
+    if fits and len(rows):
+        sums = np.add.reduceat(rows, starts, axis=1, dtype=float)
+        fits = (np.abs(sums - 1) <= SUMS_TO_ONE).all()
+    if not fits:
+        raise StateError(f"array {name!r} holds confidences that are negative or do not sum to 1")

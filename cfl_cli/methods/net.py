@@ -1,0 +1,564 @@
+"""A small neural network that is fitted to the exclusions of all CFs at once.
+
+    features → two layers of rectified units, shared → scores of all CFs' values, softmax per CF
+
+The loss is −log Σ_v p_v e_v for every cell, and its gradient in a CF's scores is p − r with
+r = normalise(p ⊙ e), as in boosting. What helps to predict one CF thus helps to predict the others.
+The network learns by small batches of rows (Adam with decoupled weight decay, dropout, a rate that
+falls like a cosine), and answers by a running mean of its weights. It stops learning, for each CF
+by itself, where the hidden cells are predicted best; so it learns once with every fold hidden, and
+once from all rows. These runs go side by side, each in one thread; each depends on the seed alone.
+"""
+
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from math import ceil, factorial
+from typing import TypeAlias
+
+import numpy as np
+
+from cfl_cli.core.arrays import (
+    Fallback,
+    Floats,
+    Ints,
+    Mask,
+    Singles,
+    columns,
+    entropies,
+    log_scores,
+    normalise,
+    posterior,
+    sizes,
+)
+from cfl_cli.core.dataset import Known, all_but
+from cfl_cli.core.parallel import Engine, slices
+from cfl_cli.core.progress import Expected, Progress, Stage, Work
+from cfl_cli.core.settings import Settings
+from cfl_cli.core.state import State, StateError
+from cfl_cli.methods.interface import (
+    Answer,
+    Estimate,
+    Hidden,
+    Layout,
+    Moves,
+    Null,
+    Origin,
+    Size,
+    answer_by,
+)
+
+# What the network takes for features: normal scores of their ranks, by lines between knots.
+#
+#     input(x) = Φ⁻¹(share of the fitted rows below x, and half of those at it), scaled to spread 1
+#
+# Between knots it is a line, and beyond the first and last one it stays what it is there. Knots are
+# the distinct numbers of the fitted rows; of many, those on either side of even steps of the scores,
+# so that none is off by more than a step. Of two numbers the input is the number itself, from the
+# mean and in standard deviations; a constant column is none.
+
+MOST_KNOTS = 256  # of a column
+RAREST_SPREAD = 0.1  # of the range of two numbers: no less is their standard deviation
+FURTHEST = 1e3  # of an input from 0
+
+
+@dataclass(frozen=True, eq=False)
+class Inputs:
+    """How features become inputs; knots column by column."""
+
+    knots: Floats
+    scores: Floats  # of the knots
+    counts: Ints  # per column: of its knots; 0 where it is none of the inputs
+
+    @classmethod
+    def fit(cls, features: Floats) -> "Inputs":
+        """Return the inputs of a table's columns, n × d."""
+        pairs = [_fit(column) for column in features.T]
+        return cls(
+            np.concatenate([np.zeros(0), *(knots for knots, _ in pairs)]),
+            np.concatenate([np.zeros(0), *(scores for _, scores in pairs)]),
+            np.array([len(knots) for knots, _ in pairs], dtype=np.int64),
+        )
+
+    @property
+    def width(self) -> int:
+        """Return how many inputs there are; without any, there is one that says nothing."""
+        return max(int(np.count_nonzero(self.counts)), 1)
+
+    def of(self, features: Floats) -> Singles:
+        """Return the inputs of rows, n × inputs."""
+        ends = np.cumsum(self.counts)
+        inputs = np.zeros((len(features), self.width), dtype=np.float32)
+        for place, column in enumerate(np.flatnonzero(self.counts).tolist()):
+            own = slice(int(ends[column] - self.counts[column]), int(ends[column]))
+            inputs[:, place] = np.interp(features[:, column], self.knots[own], self.scores[own])
+        return inputs
+
+    def state(self) -> State:
+        """Return all that has to be kept."""
+        return State({"knots": self.knots, "scores": self.scores, "counts": self.counts})
+
+
+def restore_inputs(state: State, *, features: int) -> Inputs:
+    """Return the inputs of a state, or raise StateError if they cannot be those of `features`."""
+    counts = state.places("counts", MOST_KNOTS + 1, features)
+    total = int(counts.sum())
+    knots, scores = (state.array(name, np.float64, total) for name in ("knots", "scores"))
+    same = np.repeat(np.arange(features), counts)
+    inside = np.diff(same) == 0  # between two knots of one column
+    if (counts == 1).any() or (np.diff(knots)[inside] <= 0).any():
+        raise StateError("array 'knots' holds columns whose knots do not ascend")
+    if (np.diff(scores)[inside] < 0).any() or (np.abs(scores) > FURTHEST).any():
+        raise StateError("array 'scores' holds columns whose scores do not ascend")
+    return Inputs(knots, scores, counts)
+
+
+def _fit(column: Floats) -> tuple[Floats, Floats]:
+    """Return the knots of a column, none if it is constant, and their scores."""
+    from scipy.special import ndtri  # noqa: PLC0415 — only fitting needs it
+
+    distinct, counts = np.unique(column, return_counts=True)
+    if len(distinct) < 2:
+        return np.zeros(0), np.zeros(0)
+    if len(distinct) == 2:
+        spread = max(float(column.std()), RAREST_SPREAD * float(np.ptp(column)))
+        return distinct, (distinct - column.mean()) / spread
+    scores = ndtri((np.cumsum(counts) - counts / 2) / len(column))
+    chosen = _spread(scores)
+    knots, scores = distinct[chosen], scores[chosen]
+    return knots, scores / np.interp(column, knots, scores).std()
+
+
+def _spread(scores: Floats) -> Mask | slice:
+    """Return which of ascending scores become knots: those next to each of many even steps."""
+    if len(scores) <= MOST_KNOTS:
+        return slice(None)
+    steps = np.linspace(scores[0], scores[-1], MOST_KNOTS // 2)
+    above = np.searchsorted(scores, steps)
+    chosen = np.zeros(len(scores), dtype=bool)
+    chosen[above] = chosen[np.maximum(above - 1, 0)] = True
+    return chosen
+
+
+# How far each OF moved what the network says of one row: Shapley values of its log-priors.
+#
+#     φ_i = Σ_{S without i} |S|! (M − 1 − |S|)! / M! · (log p(S + i) − log p(S))
+#
+# p(S) is the prior of the row with its own features for the OFs in S, and those of a row of which
+# nothing is known for the others. They sum to log p(all) − log p(none). Of up to ten OFs all sets are
+# tried. Of more, φ is the mean over ORDERS orders in which OFs become known and their reverses, the
+# same for every row: the sum is as exact, the single values are within some hundredths as a rule.
+
+ALL_SETS = 10  # OFs, of which there are 1,024 sets
+ORDERS = 32
+LEAST = 1e-30  # of a prior, so that its logarithm is finite
+
+Logs: TypeAlias = Callable[[Mask], Floats]  # which OFs are known, s × M, to log-priors, s × ΣK
+
+
+def moves(
+    said: Callable[[Floats], Floats],
+    own: Floats,
+    blank: Floats,
+    ofs: Sequence[slice],
+    blocks: Ints,
+) -> tuple[Moves, ...]:
+    """Return for each CF how far the OFs moved its scores; `own` and `blank` are features, d.
+
+    `said` makes priors, s × ΣK, of features, s × d. `ofs` are the features of each OF; what an OF
+    did stands at the first of them.
+    """
+    differing = [of for of in ofs if (own[of] != blank[of]).any()]
+
+    def logs(known: Mask) -> Floats:
+        points = np.repeat(blank[None], len(known), axis=0)
+        for number, of in enumerate(differing):
+            points[known[:, number], of] = own[of]
+        return np.log(np.maximum(said(points), LEAST))
+
+    base, shapley = (by_sets if len(differing) <= ALL_SETS else by_orders)(len(differing), logs)
+    of_features = np.zeros((len(own), len(base)))
+    for of, move in zip(differing, shapley, strict=True):
+        of_features[of.start] = move
+    return tuple(
+        Moves(base[block], of_features[:, block], np.zeros((len(base), block.stop - block.start)))
+        for block in columns(blocks, len(base))
+    )
+
+
+def by_sets(count: int, logs: Logs) -> tuple[Floats, Floats]:
+    """Return what is said of nothing, ΣK, and the exact values of each OF, count × ΣK."""
+    sets = (np.arange(1 << count)[:, None] >> np.arange(count) & 1).astype(bool)
+    said, size = logs(sets), sets.sum(axis=1)
+    weights = np.array(
+        [factorial(s) * factorial(count - 1 - s) / factorial(count) for s in range(count)]
+    )
+    values = np.zeros((count, said.shape[1]))
+    for of in range(count):
+        without = np.flatnonzero(~sets[:, of])
+        gained = said[without + (1 << of)] - said[without]
+        values[of] = weights[size[without]] @ gained
+    return said[0], values
+
+
+def by_orders(count: int, logs: Logs) -> tuple[Floats, Floats]:
+    """Return the same with values averaged over some orders and their reverses."""
+    rng = np.random.default_rng(0)  # the same orders for every row
+    orders = [rng.permutation(count) for _ in range(ORDERS)]
+    values = np.zeros((count, 0))
+    base = np.zeros(0)
+    for order in (one for own in orders for one in (own, own[::-1])):
+        known = np.zeros((count + 1, count), dtype=bool)
+        for step, of in enumerate(order.tolist(), start=1):
+            known[step:, of] = True
+        said = logs(known)
+        if not values.size:
+            base, values = said[0], np.zeros((count, said.shape[1]))
+        values[order] += np.diff(said, axis=0) / (2 * ORDERS)
+    return base, values
+
+
+# What the network has learned: its layers where each CF stopped learning.
+#
+# first = max(inputs · one + bias, 0)    second = max(first · two + bias, 0)
+# priors = softmax(second · last + bias), per CF
+
+UNITS = 128
+LAYERS = ("one", "one_bias", "two", "two_bias", "last", "last_bias")
+LARGEST = 1e6  # of a weight: what comes of three layers is then far from infinite
+ROWS_AT_ONCE = 1024
+
+
+@dataclass(frozen=True)
+class Net:
+    """Weights and biases, layer by layer."""
+
+    layers: tuple[Singles, ...]
+
+    def priors(self, inputs: Singles, blocks: Ints) -> Singles:
+        """Return the priors of rows, b × ΣK."""
+        one, one_bias, two, two_bias, last, last_bias = self.layers
+        first = np.maximum(_product(inputs, one) + one_bias, 0)
+        second = np.maximum(_product(first, two) + two_bias, 0)
+        return softmax(_product(second, last) + last_bias, blocks)
+
+
+@dataclass(frozen=True, eq=False)
+class NetPerCf:
+    """The network as it was when each CF stopped learning."""
+
+    nets: tuple[Net, ...]
+    looks: Ints  # per CF: which of them is its own
+
+    @classmethod
+    def at(cls, nets: Sequence[Net], looks: Ints) -> "NetPerCf":
+        """Return of all networks those at the CFs' looks."""
+        used, places = np.unique(looks, return_inverse=True)
+        return cls(tuple(nets[look] for look in used), places)
+
+    def only(self, cfs: Collection[int]) -> "NetPerCf":
+        """Return the networks of some CFs; what these say of the others counts for nothing."""
+        looks = np.full_like(self.looks, self.looks[min(cfs)])
+        looks[[*cfs]] = self.looks[[*cfs]]
+        return NetPerCf.at(self.nets, looks)
+
+    def priors(self, inputs: Singles, blocks: Ints) -> Floats:
+        """Return the priors of rows, m × ΣK."""
+        each = [net.priors(inputs, blocks) for net in self.nets]
+        own = columns(blocks, each[0].shape[1])
+        priors = np.hstack(
+            [each[look][:, block] for look, block in zip(self.looks, own, strict=True)]
+        ).astype(float)
+        normalise(priors, blocks, out=priors)
+        return priors
+
+
+@dataclass(frozen=True, eq=False)
+class FittedNet:
+    """How features become inputs, and the network."""
+
+    inputs: Inputs
+    net: NetPerCf
+    rules: None = None
+
+    def answer(self, rows: Known, workers: Engine) -> Answer:
+        """Return what is said of some rows."""
+
+        def priors(some: slice) -> Floats:
+            return self.net.priors(self.inputs.of(rows.features[some]), rows.blocks)
+
+        blocks = slices(len(rows), ROWS_AT_ONCE) or [slice(0, 0)]
+        return answer_by(np.vstack([*workers.map(priors, blocks)]), rows)
+
+    def moves(
+        self,
+        row: Known,
+        *,
+        blank: Floats,
+        ofs: Sequence[slice],
+        cfs: Collection[int] | None = None,
+    ) -> tuple[Moves | None, ...]:
+        """Return for each CF how far each OF moved what is said of one row.
+
+        None for those that are not among `cfs`; see `interface.Moving`.
+        """
+        net = self.net if cfs is None else self.net.only(cfs)
+
+        def said(points: Floats) -> Floats:
+            return net.priors(self.inputs.of(points), row.blocks)
+
+        every = moves(said, row.features[0], blank, ofs, row.blocks)
+        return tuple(own if cfs is None or cf in cfs else None for cf, own in enumerate(every))
+
+    def state(self) -> State:
+        """Return all that has to be kept."""
+        nets = {
+            f"{look}": State(dict(zip(LAYERS, net.layers, strict=True)))
+            for look, net in enumerate(self.net.nets)
+        }
+        return State({"looks": self.net.looks}, parts={"inputs": self.inputs.state(), **nets})
+
+
+def restore(state: State, layout: Layout) -> FittedNet:
+    """Return what was fitted, or raise StateError if it cannot have had this state."""
+    inputs = restore_inputs(state.part("inputs"), features=layout.features)
+    cfs = len(layout.mechanisms)
+    looks = state.places("looks", cfs, cfs)
+    nets = tuple(
+        _restore(state.part(f"{look}"), inputs.width, layout.width)
+        for look in range(int(looks.max()) + 1)
+    )
+    return FittedNet(inputs, NetPerCf(nets, looks))
+
+
+def _restore(state: State, inputs: int, width: int) -> Net:
+    shapes = ((inputs, UNITS), (UNITS,), (UNITS, UNITS), (UNITS,), (UNITS, width), (width,))
+    layers = tuple(
+        state.array(name, np.float32, *shape) for name, shape in zip(LAYERS, shapes, strict=True)
+    )
+    if any((np.abs(layer) > LARGEST).any() for layer in layers):
+        raise StateError("layers of the network hold weights that it cannot have learned")
+    return Net(layers)
+
+
+def _product(rows: Singles, layer: Singles) -> Singles:
+    """Return rows · layer, each row by itself.
+
+    A product of all rows at once has other last digits for other numbers of rows.
+    """
+    return np.asarray(np.matmul(rows[:, None, :], layer)[:, 0])
+
+
+def softmax(scores: Singles, blocks: Ints) -> Singles:
+    """Return the distributions of every row's every block."""
+    widths = sizes(blocks, scores.shape[1])
+    p = np.exp(scores - np.repeat(np.maximum.reduceat(scores, blocks, axis=1), widths, axis=1))
+    return np.asarray(p / np.repeat(np.add.reduceat(p, blocks, axis=1), widths, axis=1))
+
+
+EPOCHS = 12  # times that each row is seen, at least
+STEPS = 1500  # of learning, at least
+LOOKS = 12  # at the hidden cells, evenly spread over the steps
+BATCH = 256  # rows of a large table; of a small one, a hundredth of its rows
+LEAST_BATCH = 32
+RATE = 2e-3
+WARM_UP = 100  # steps until that is reached
+DECAY = 1e-2  # of the weights
+DROPPED = 0.1  # share of the units that are left out of a step
+MOMENTUM, SCALE = 0.9, 0.999  # of Adam's running means
+AVERAGE = 0.995  # of the weights' running mean
+SMALL = 1e-8
+RAREST = 0.25  # share at the start, times K: an estimate of 0 may be far off
+RUN_SECONDS = 3.4e-5  # per row
+TRAINING = Stage("network", Work.NETWORK, "training the network")
+ON_SHUFFLED = Stage(
+    "network, shuffled cells", Work.NETWORK, "training the network on shuffled cells"
+)
+
+
+def estimate(
+    known: Known,
+    settings: Settings,
+    *,
+    folds: Sequence[Ints],
+    workers: Engine,
+    progress: Progress,
+) -> Estimate:
+    """Let the network learn while each of the `folds` is hidden, and from all rows."""
+    made = Inputs.fit(known.features)
+    inputs = made.of(known.features)
+    hidden_priors, nets = _learn(
+        known, inputs, settings.seed, (*folds, None), TRAINING, workers, progress
+    )
+    fitted = FittedNet(made, nets[-1])
+    answer = fitted.answer(known, workers)
+    # Shuffled cells are learned once, with a fold hidden, and compared with what is learned so.
+    mixed = known.shuffled(settings.seed)
+    _, others = _learn(mixed, inputs, settings.seed, folds[:1], ON_SHUFFLED, workers, progress)
+    entropy, shuffled = (
+        entropies(FittedNet(made, run).answer(cells, workers).confidences, known.blocks)
+        for run, cells in ((nets[0], known), (others[0], mixed))
+    )
+    return Estimate(
+        answer.confidences,
+        answer.fell_back,
+        answer.mass,
+        (Origin("net"),) * len(known.blocks),
+        Hidden(np.concatenate(folds), hidden_priors),
+        Null(entropy.mean(axis=0), shuffled.mean(axis=0), len(known)),
+        fitted=fitted,
+    )
+
+
+def model_bytes(size: Size, settings: Settings) -> float:  # noqa: ARG001 — as all have it
+    """Return about how many bytes are kept of what is fitted."""
+    layers = 4 * UNITS * (size.features + UNITS + size.width)
+    looks = min(len(size.domains), LOOKS)
+    return float(looks * layers + 16 * MOST_KNOTS * size.features)
+
+
+def memory(size: Size, settings: Settings, *, jobs: int) -> float:  # noqa: ARG001 — as all have it
+    """Return about how many bytes are held at the peak, those of the table left aside."""
+    n, width = size.rows, size.width
+    return float(n * (8 + 4) * size.features + n * width * (1 + 4 * 8) + jobs * 4 * n * width)
+
+
+def stages(size: Size, settings: Settings, *, folds: int) -> list[Expected]:  # noqa: ARG001 — as all have it
+    """Return what `estimate` is going to do, and about how long each stage takes."""
+    runs = {TRAINING: folds + 1, ON_SHUFFLED: 1}
+    return [Expected.of(stage, size.rows, count * RUN_SECONDS) for stage, count in runs.items()]
+
+
+def _learn(
+    known: Known,
+    inputs: Singles,
+    seed: int,
+    folds: Sequence[Ints | None],
+    stage: Stage,
+    workers: Engine,
+    progress: Progress,
+) -> tuple[Floats, list[NetPerCf]]:
+    """Return the priors of the hidden rows, m × ΣK, and the network that each run has learned.
+
+    There is a run with each of the folds hidden; None of them is from all rows.
+    """
+    runs = [TrainingRun(known, inputs, seed, fold, workers) for fold in folds]
+    progress(stage, 0, len(runs))
+    learned: list[list[Net]] = []
+    for nets in workers.map(TrainingRun.learn, runs):
+        learned.append(nets)
+        progress(stage, len(learned), len(runs))
+    scores = np.zeros((len(learned[-1]), len(known.blocks)))
+    for run, fold, nets in zip(runs, folds, learned, strict=True):
+        if fold is not None:
+            scores += [run.score(net, fold) for net in nets]
+    best = scores.argmax(axis=0)  # per CF
+    of_runs = [NetPerCf.at(nets, best) for nets in learned]
+    hidden_priors = [
+        net.priors(inputs[fold], known.blocks)
+        for net, fold in zip(of_runs, folds, strict=True)
+        if fold is not None
+    ]
+    return np.vstack(hidden_priors), of_runs
+
+
+class TrainingRun:
+    """One run of learning; the rows of `fold` have no say in it."""
+
+    def __init__(
+        self, known: Known, inputs: Singles, seed: int, fold: Ints | None, workers: Engine
+    ) -> None:
+        self.known, self.inputs, self.seed, self.workers = known, inputs, seed, workers
+        self.seen = (
+            np.arange(len(known)) if fold is None else all_but(fold, len(known)).nonzero()[0]
+        )
+        self.widths = sizes(known.blocks, known.candidates.shape[1])
+
+    def learn(self) -> list[Net]:
+        """Return the network at every look."""
+        random = np.random.default_rng(self.seed)
+        n = len(self.seen)
+        batch = int(np.clip(n // 100, LEAST_BATCH, BATCH))
+        each = max(n // batch, 1)  # steps of an epoch
+        total = max(EPOCHS * each, STEPS)
+        trainer = Trainer(self._start(random), total, random)
+        nets = []
+        looks = {ceil(total * (look + 1) / LOOKS) for look in range(LOOKS)}
+        order = self.seen
+        for step in range(total):
+            if self.workers.stopped:
+                break
+            place = step % each
+            if place == 0:
+                order = random.permutation(self.seen)
+            rows = order[place * batch : (place + 1) * batch]
+            cells = self.known.evidence[rows].astype(np.float32)
+            trainer.step(self.inputs[rows], cells, self.known.blocks)
+            if step + 1 in looks:
+                nets.append(Net(tuple(layer.copy() for layer in trainer.means)))
+        return nets
+
+    def score(self, net: Net, fold: Ints) -> Floats:
+        """Return the log score of each CF, summed over the hidden cells."""
+        priors = net.priors(self.inputs[fold], self.known.blocks)
+        logs = log_scores(priors, self.known.evidence[fold], over=self.known.blocks)
+        return np.asarray(logs.sum(axis=0, dtype=float))
+
+    def _start(self, random: np.random.Generator) -> list[Singles]:
+        """Return a network that says no more than how common the values are."""
+        widths = [self.inputs.shape[1], UNITS, UNITS, self.known.candidates.shape[1]]
+        seen = np.zeros(len(self.known), dtype=bool)
+        seen[self.seen] = True
+        shares = [np.maximum(cf, RAREST / len(cf)) for cf in self.known.shares(seen)]
+        layers = []
+        for above, below in pairwise(widths):
+            layers.append(random.standard_normal((above, below)) * np.sqrt(2 / above))
+            layers.append(np.zeros(below))
+        layers[-2] *= 0.1
+        layers[-1] = np.log(np.concatenate(shares))
+        return [layer.astype(np.float32) for layer in layers]
+
+
+class Trainer:
+    """Trains a network, batch by batch."""
+
+    def __init__(self, layers: list[Singles], total: int, random: np.random.Generator) -> None:
+        self.layers, self.total, self.random = layers, total, random
+        self.means = [layer.copy() for layer in layers]
+        self.first = [np.zeros_like(layer) for layer in layers]
+        self.second = [np.zeros_like(layer) for layer in layers]
+        self.done = 0
+
+    def step(self, inputs: Singles, cells: Singles, blocks: Ints) -> None:
+        """Learn from some rows."""
+        one, one_bias, two, two_bias, last, last_bias = self.layers
+        keeps = [self._keep((len(inputs), UNITS)) for _ in range(2)]
+        first = np.maximum(inputs @ one + one_bias, 0) * keeps[0]
+        second = np.maximum(first @ two + two_bias, 0) * keeps[1]
+        priors = softmax(second @ last + last_bias, blocks)
+        posteriors, _ = posterior(priors, cells, over=blocks, fallback=Fallback.PRIOR)
+        pull = (priors - posteriors) / np.float32(len(inputs))
+        into_second = pull @ last.T * keeps[1] * (second > 0)
+        into_first = into_second @ two.T * keeps[0] * (first > 0)
+        slopes = []
+        for below, above in ((inputs, into_first), (first, into_second), (second, pull)):
+            slopes += [below.T @ above, above.sum(axis=0)]
+        self._move(slopes)
+
+    def _keep(self, shape: tuple[int, int]) -> Singles:
+        kept = self.random.random(shape, dtype=np.float32) >= DROPPED
+        return kept * np.float32(1 / (1 - DROPPED))
+
+    def _move(self, slopes: Sequence[Singles]) -> None:
+        self.done += 1
+        rate = RATE * min(self.done / WARM_UP, 1) * (1 + np.cos(np.pi * self.done / self.total)) / 2
+        for number, slope in enumerate(slopes):
+            layer, first, second = self.layers[number], self.first[number], self.second[number]
+            first += np.float32(1 - MOMENTUM) * (slope - first)
+            second += np.float32(1 - SCALE) * (slope * slope - second)
+            ahead = first / np.float32(1 - MOMENTUM**self.done)
+            ahead /= np.sqrt(second / np.float32(1 - SCALE**self.done)) + np.float32(SMALL)
+            if layer.ndim == 2:
+                ahead += np.float32(DECAY) * layer
+            layer -= np.float32(rate) * ahead
+            self.means[number] += np.float32(1 - AVERAGE) * (layer - self.means[number])

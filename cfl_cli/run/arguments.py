@@ -1,0 +1,144 @@
+"""What callers give a job: a schema in any form, and settings by their names."""
+
+import os
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Self, TypeAlias
+
+from cfl_cli.core.messages import command, did_you_mean, option, options, quote
+from cfl_cli.core.progress import Progress
+from cfl_cli.core.settings import RunSettings, Settings, entries, raise_flaws
+from cfl_cli.errors import SchemaError, UsageError
+from cfl_cli.schema.model import Schema
+from cfl_cli.trust.report import Report, Sources
+
+AnySchema: TypeAlias = Schema | Mapping[str, Any] | str | os.PathLike[str]
+ENGINE = ("engine", "scheduler", "workers", "run_dir", "resume")  # where the work is done
+INFER = ("infer",)  # CFs that were blurred on purpose
+OWN = ("name", "progress", "jobs", "max_memory")  # arguments that are no settings
+
+
+def silent(*_: object) -> None:
+    """Show no progress."""
+
+
+@dataclass(frozen=True)
+class Context:
+    """What a job knows of its table and of who waits for it, beside schema and settings."""
+
+    name: str = "table"  # what errors call the table
+    progress: Progress = silent
+    sources: Sources | None = None  # the files that table and schema came from
+    near: Path | None = None  # where files may be for a while; None: where temporary ones are
+
+
+@dataclass(frozen=True)
+class Arguments:
+    """A schema, and the settings that it and the caller ask for."""
+
+    schema: Schema
+    settings: Settings
+    limits: RunSettings
+
+    @classmethod
+    def read(
+        cls,
+        schema: AnySchema,
+        settings: Mapping[str, Any],
+        *,
+        jobs: int | None,
+        max_memory: int | None,
+        own: Sequence[str] = OWN,
+        engines: bool = False,
+        samples: bool = False,
+        infers: bool = False,
+    ) -> Self:
+        """Return what was given, or raise with all that is wrong; `own` are the job's arguments.
+
+        With `engines` it may be said where the work is done, with `samples` how many rows to draw,
+        and with `infers` which CFs to infer that were blurred on purpose.
+        """
+        more = (*(ENGINE if engines else ()), *(INFER if infers else ()))
+        read = Schema.of(schema)
+        where = {name: settings[name] for name in more if name in settings}
+        chosen = {name: value for name, value in settings.items() if name not in more}
+        refuse_unknown(chosen, (*own, *more))
+        decided = read.settings.override(**chosen)
+        if decided.sample is not None and not samples:
+            fit, rest = command("fit"), command("apply", python="Model.apply")
+            raise UsageError(f"{option('sample')} goes with {fit}: {rest} answers the other rows")
+        return cls(
+            read,
+            decided,
+            read.run.override(jobs=jobs, max_memory=max_memory, **where),
+        )
+
+
+def refuse_unknown(given: Mapping[str, Any], own: Sequence[str]) -> None:
+    """Raise if a name is neither a setting's nor one of the job's `own` arguments."""
+    known = [setting.name for setting in entries(Settings)]
+    raise_flaws(
+        [
+            (name, f"unknown argument{did_you_mean(name, [*known, *own])}")
+            for name in given
+            if name not in known
+        ]
+    )
+
+
+# CFs that were blurred for privacy: what they hide is inferred only where a run asks by name.
+
+CAUSE = "blurred"
+
+
+def refuse_blurred(
+    schema: Schema, infer: Sequence[str], *, cfs: Collection[str] | None = None
+) -> None:
+    """Raise if a CF was blurred for privacy and `infer` does not name it; `cfs`: of these alone."""
+    check_names(schema, infer)
+    if problems := refusals(schema, infer, cfs=cfs):
+        raise SchemaError(*problems, cause=CAUSE)
+
+
+def refusals(
+    schema: Schema, infer: Sequence[str], *, cfs: Collection[str] | None = None
+) -> list[str]:
+    """Return why CFs are not inferred, a sentence each."""
+    risk = command("risk", python="risk")
+    return [
+        f"column {quote(name)} was blurred for {reason} (`blurred: {reason}` in the schema), so it "
+        f"is not inferred: add {option('infer', name, pasted=True)} if you may, or mark it "
+        f"`role: ignore`; {risk} says what could be inferred"
+        for name, reason in schema.blurred.items()
+        if name not in infer and (cfs is None or name in cfs)
+    ]
+
+
+def check_names(schema: Schema, infer: Sequence[str]) -> None:
+    """Raise if a name is not that of a CF that was blurred for privacy."""
+    blurred = [*schema.blurred]
+    problems = []
+    for name in infer:
+        if name in blurred:
+            continue
+        if name in schema.complementary:
+            what = f"column {quote(name)} is not marked `blurred: privacy`: it is inferred anyway"
+        elif name in schema.columns:
+            what = f"column {quote(name)} is not a CF"
+        else:
+            near = did_you_mean(name, blurred or [*schema.complementary])
+            what = f"the schema has no column {quote(name)}{near}"
+        way = f"name {options('infer', blurred)}, or leave it out" if blurred else "leave it out"
+        problems.append(f"{option('infer')}: {what}: {way}")
+    if problems:
+        raise UsageError(*problems)
+
+
+def recorded(report: Report, schema: Schema) -> Report:
+    """Return the report, which says of CFs that were blurred on purpose that they were inferred."""
+    blurred = schema.blurred
+    if not blurred:
+        return report
+    columns = (replace(one, blurred=blurred.get(one.name)) for one in report.columns)
+    return replace(report, columns=tuple(columns))

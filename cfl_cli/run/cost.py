@@ -1,0 +1,212 @@
+"""What a run costs: its memory and its time, estimated before it starts.
+
+Memory is added up from the arrays that live at the same time. Time is measured: some rows, evenly
+spaced, go through the whole method, and each stage is scaled by how it grows; see core/stages.py.
+"""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from cfl_cli import methods
+from cfl_cli.core import draws, process
+from cfl_cli.core.messages import command, option
+from cfl_cli.core.parallel import Engine, available_cores
+from cfl_cli.core.progress import PILOT_ROWS, Stages, forecast
+from cfl_cli.core.settings import METHODS, RunSettings, Settings
+from cfl_cli.encode.encode import Encoded
+from cfl_cli.encode.findings import Finding
+from cfl_cli.errors import ResourceError
+from cfl_cli.large.engine import is_in_memory, just_looking, open_engine
+from cfl_cli.methods import compiled
+from cfl_cli.methods.interface import Size
+from cfl_cli.run.prepare import FOLDS, hidden_together, prepare, run, settle_gamma
+from cfl_cli.schema.model import Schema
+from cfl_cli.tables import frames
+from cfl_cli.tables.codec import is_loading
+
+REPORT_BYTES = 3000  # of a model's texts, for each CF and once more
+BYTES_A_ROW = 200  # that are held at once where arrays are files, beside a row's features
+MANY_ROWS = 100_000  # of which a part is enough to learn from
+# What Python and its packages hold before there is any table: half of it pages of their files. Some
+# are loaded only for tables that are not small; compiled code for large ones.
+PACKAGES, MORE_PACKAGES, COMPILED = 215e6, 25e6, 105e6
+NOT_SMALL = 10_000  # rows
+SLACK = 1.3  # malloc holds more than is asked for, and some of it for longer
+
+
+@dataclass(frozen=True)
+class Plan:
+    """The sizes of a run, and about what it costs."""
+
+    rows: int
+    distinct_rows: int  # by their OFs
+    ofs: int
+    features: int
+    cfs: int
+    confidences: int
+    memory_mb: float
+    seconds: float
+    model_mb: float | None  # of the file that `fit` would write; None: the method learns nothing
+    warnings: tuple[str, ...]
+    findings: tuple[Finding, ...] = ()  # the same with cells of the table
+
+
+def plan(
+    frame: Any,
+    schema: Schema,
+    settings: Settings | None = None,
+    run_settings: RunSettings | None = None,
+    *,
+    name: str = "table",
+    near: Path | None = None,
+) -> Plan:
+    """Return the plan of a run, or raise with everything that would keep it from working.
+
+    Arrays that are too large for memory are files in `near` for a while.
+    """
+    limits = run_settings or schema.run
+    rows = frames.height(frame)
+    with open_engine(just_looking(limits), rows=rows, identity={}, near=near) as engine:
+        return _planned(frame, schema, settings or schema.settings, limits, engine, name=name)
+
+
+def _planned(
+    frame: Any,
+    schema: Schema,
+    settings: Settings,
+    limits: RunSettings,
+    engine: Engine,
+    *,
+    name: str,
+) -> Plan:
+    empty = engine.within("table").empty
+    encoded = prepare(frame, schema, settings, name=name, jobs=limits.jobs, empty=empty)
+    settings, warnings = settle_gamma(encoded, settings)
+    findings = (
+        *encoded.findings,
+        *(Finding("few-distinct", it, "", warning=True) for it in warnings),
+    )
+    jobs, rows = limits.jobs, len(encoded.features)
+    table = 0 if is_loading(frame) else frames.size(frame)
+    held: dict[str, Any] = {"table": table, "jobs": jobs, "in_memory": is_in_memory(limits, rows)}
+    check_memory(encoded, settings, max_memory=limits.max_memory, **held)
+    return Plan(
+        rows=rows,
+        distinct_rows=len(np.unique(draws.hash_rows(encoded.features))),
+        ofs=len(schema.ordinary),
+        features=encoded.features.shape[1],
+        cfs=len(encoded.blocks),
+        confidences=encoded.candidates.shape[1],
+        memory_mb=peak_bytes(encoded, settings, **held) / 1e6,
+        seconds=seconds(encoded, settings, jobs=jobs),
+        model_mb=_model_bytes(encoded, settings, schema) / 1e6
+        if METHODS[settings.method].learns
+        else None,
+        warnings=(*encoded.warnings, *warnings),
+        findings=findings,
+    )
+
+
+def _model_bytes(encoded: Encoded, settings: Settings, schema: Schema) -> float:
+    """Return about how many bytes a model file has: what was fitted, the report, the schema."""
+    size = size_of(encoded)
+    report = REPORT_BYTES * (1 + len(size.domains))
+    fitted = methods.load(settings.method).model_bytes(size, settings)
+    return fitted + report + len(schema.plain_text.encode())
+
+
+def size_of(encoded: Encoded) -> Size:
+    """Return the size of a table, as estimators count it."""
+    n, d = encoded.features.shape
+    return Size(n, d, tuple(len(block.values) for block in encoded.blocks))
+
+
+def peak_bytes(
+    encoded: Encoded,
+    settings: Settings,
+    *,
+    table: int,
+    jobs: int | None = None,
+    in_memory: bool = True,
+) -> float:
+    """Return about how many bytes a run holds at its peak; `table` is the size of the table."""
+    estimator, threads = methods.load(settings.method), jobs or available_cores()
+    size = size_of(encoded)
+    held = estimator.memory(size, settings, jobs=threads)
+    if not in_memory and METHODS[settings.method].arrays_may_be_files:
+        held = size.rows * (BYTES_A_ROW + 8 * size.features)
+    return _packages(size.rows) + 3 * table + SLACK * held
+
+
+def _packages(rows: int) -> float:
+    """Return how many bytes the packages hold that a run of some rows needs."""
+    more = MORE_PACKAGES * min(1, rows / NOT_SMALL)
+    return PACKAGES + more + (COMPILED if compiled.pays(rows) else 0)
+
+
+def check_memory(
+    encoded: Encoded,
+    settings: Settings,
+    *,
+    table: int,
+    jobs: int | None = None,
+    max_memory: int | None = None,
+    in_memory: bool = True,
+) -> int:
+    """Return how many threads may work; raise if one would need more memory than there may be.
+
+    If the engine's arrays are not `in_memory`, they are files where the method has it so.
+    """
+
+    def needed_by(threads: int) -> float:
+        return peak_bytes(encoded, settings, table=table, jobs=threads, in_memory=in_memory)
+
+    threads, found = jobs or available_cores(), process.allowance()
+    allowed = max_memory or found.size
+    while threads > 1 and needed_by(threads) > allowed:
+        threads -= 1
+    needed = needed_by(threads)
+    if needed > allowed:
+        if max_memory:
+            found = process.Allowance(max_memory, option("max_memory"), max_memory)
+        left = f", of which {_amount(found.size)} are left" if found.size < found.limit else ""
+        others = METHODS[settings.method].saves_memory
+        smaller = (way if isinstance(way, str) else option(*way) for way in others)
+        *ways_out, last = _fewer_rows(len(encoded.features), settings), *smaller
+        either = f"{', '.join(ways_out)} or {last}" if ways_out else last
+        raise ResourceError(
+            f"about {needed / 1e6:,.0f} MB of memory are needed, and {found.whose} allows "
+            f"{_amount(found.limit)}{left}: use {either}"
+        )
+    return threads
+
+
+def _fewer_rows(rows: int, settings: Settings) -> str:
+    """Return how to do with fewer rows."""
+    if settings.sample is not None:
+        return f"a smaller {option('sample')}"
+    if rows <= MANY_ROWS or not METHODS[settings.method].learns:
+        return "fewer rows"
+    fit, rest = command("fit"), command("apply", python="Model.apply")
+    return f"a part of the rows ({fit} with {option('sample')}, then {rest} to all)"
+
+
+def _amount(size: int) -> str:
+    """Return so many bytes in words."""
+    return f"{size / 1e6:,.0f} MB" if size >= 1e6 else f"{size:,} bytes"
+
+
+def seconds(encoded: Encoded, settings: Settings, *, jobs: int | None = None) -> float:
+    """Return about how long a run takes on this machine, from running it on some of the rows."""
+    n = len(encoded.features)
+    rows = np.unique(np.linspace(0, n - 1, max(PILOT_ROWS, settings.k + 1)).astype(int))
+    some = encoded.some(rows)
+    hidden = hidden_together(n, settings, encoded.groups)
+    folds = draws.folds(len(rows), FOLDS, settings.seed)[: len(hidden)]
+    stages = Stages()
+    run(some, settings, folds=folds, jobs=jobs, progress=stages)
+    runs = 2 if any(block.to_be_fitted for block in encoded.blocks) else 1
+    return runs * forecast(stages.spent(), rows=len(rows), more=n)

@@ -1,0 +1,180 @@
+"""Which rows of a finished run to look at, and why, as a small data frame.
+
+    suspect-cell      the candidates get under 1 % of the estimate: what the report counts
+    doubtful-cell     not so few, but among the cells that most likely rule out the true value
+    impossible-value  the cell rules out a value that is ruled out too often
+    fallback          the estimate rules out every candidate, and all of them count alike
+
+Suspect and doubtful cells are ranked together, those of which it is not known how likely they are
+wrong after all others; a cell may be listed for several reasons.
+"""
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from cfl_cli.core.arrays import Floats, Ints, Mask
+from cfl_cli.core.messages import command, count
+from cfl_cli.encode.encode import Encoded
+from cfl_cli.errors import DataError
+from cfl_cli.methods.interface import Estimate
+from cfl_cli.tables import frames
+from cfl_cli.trust.facts import ColumnFacts
+from cfl_cli.trust.report import ColumnReport
+from cfl_cli.trust.verdict import SUSPECT
+from cfl_cli.trust.wrong_cells import SUPPOSED, Suspects
+
+SUSPECT_CELL = "suspect-cell"
+DOUBTFUL_CELL = "doubtful-cell"
+IMPOSSIBLE_VALUE = "impossible-value"
+FALLBACK = "fallback"
+REASONS = {
+    SUSPECT_CELL: "suspect cell",
+    IMPOSSIBLE_VALUE: "impossible-value cell",
+    FALLBACK: "fallback row",
+}
+SUPPOSED_WRONG = tuple(
+    f"probability_wrong_if_{share:.0%}".replace("%", "_percent") for share in SUPPOSED
+)
+KINDS = {
+    "rank": pl.Int64,  # of suspect and doubtful cells, the most likely wrong first; null: of others
+    "row": pl.Int64,  # from 1
+    "cf": pl.String,
+    "why": pl.String,
+    # Ruled out by the cell: the one ruled out too often, or the one that the row's prior favors;
+    # null: not known.
+    "value": pl.String,
+    "candidates_mass": pl.Float64,  # that the row's prior leaves, made without its cell if known
+    "estimate_mass": pl.Float64,  # that the estimate of the finished run leaves
+    "times_as_likely": pl.Float64,  # if the cell is wrong as if it is right; null: exact or empty
+    "probability_wrong": pl.Float64,  # of the cell, a guess; null: not known
+    "probability_wrong_most": pl.Float64,  # the same, if as many of the CF are wrong as can be
+    **dict.fromkeys(SUPPOSED_WRONG, pl.Float64),  # the same, if such a share of them is
+}
+LATER = ("probability_wrong", "probability_wrong_most", *SUPPOSED_WRONG)  # than earlier versions
+
+
+def diagnose(encoded: Encoded, estimate: Estimate, columns: Sequence[ColumnReport]) -> pl.DataFrame:
+    """Return which cells to look at; `columns` are the reports of the CFs."""
+    parts = [pl.DataFrame(schema=KINDS)]
+    ranked = [pl.DataFrame(schema=KINDS)]
+    for number, report in enumerate(columns):
+        facts = ColumnFacts(encoded, estimate, number)
+        found = facts.suspects(report.wrong_cells_most)
+        ranked += _ranked(facts, found)
+        parts += _others(facts, found, report)
+    order = ["probability_wrong", "times_as_likely", "estimate_mass"]
+    cells = pl.concat(ranked).sort(
+        order, descending=[True, True, False], nulls_last=True, maintain_order=True
+    )
+    cells = cells.with_columns(rank=pl.int_range(1, pl.len() + 1, dtype=pl.Int64))
+    others = pl.concat(parts).sort(
+        pl.col("why") == FALLBACK, maintain_order=True
+    )  # impossible values of all CFs first
+    return pl.concat([cells, others])
+
+
+def read(frame: Any, *, name: str) -> pl.DataFrame:
+    """Return what a file of diagnostics holds, or raise if it is another table."""
+    table = frames.as_polars(frame, name=name)
+    table = table.with_columns(pl.lit(None).alias(one) for one in LATER if one not in table.columns)
+    try:
+        texts = table.select(pl.col(KINDS).cast(pl.String).replace("", None))
+        found = texts.cast(KINDS)  # type: ignore[arg-type]  # a mapping of any order
+    except pl.exceptions.PolarsError:
+        found = None
+    if (
+        found is None
+        or found["row"].null_count()
+        or not found["why"].is_in([*REASONS, DOUBTFUL_CELL]).all()
+    ):
+        wrote = command("impute --diagnostics", python="impute")
+        raise DataError(f"{name}: not a table that {wrote} wrote: pass that one")
+    return found
+
+
+def in_words(found: pl.DataFrame) -> str:
+    """Return how many cells are listed, by reason, and of how many CFs."""
+    counts = dict(found["why"].value_counts().iter_rows())
+    least = counts.pop(DOUBTFUL_CELL, 0)
+    parts = [count(counts[why], noun) for why, noun in REASONS.items() if why in counts]
+    of = f"of {count(found['cf'].n_unique(), 'CF')}"
+    if not parts and not least:
+        return "no cell to look at"
+    if not parts:
+        return f"{fit_least(least)} {of}, the most doubtful first"
+    said = f"{', '.join(parts)} {of}"
+    return f"{said}; of the others, {fit_least(least)}" if least else said
+
+
+def fit_least(cells: int) -> str:
+    """Return so many doubtful cells in words; there are such in every table."""
+    return f"the {cells:,} cells that fit least" if cells != 1 else "the cell that fits least"
+
+
+def _ranked(facts: ColumnFacts, found: Suspects) -> Iterator[pl.DataFrame]:
+    """Yield the cells of a CF that may be wrong."""
+    left = facts.estimate.mass[:, facts.number]
+    suspect = np.flatnonzero(left < SUSPECT)
+    doubtful = found.rows[left[found.rows] >= SUSPECT]
+    for why, rows in ((SUSPECT_CELL, suspect), (DOUBTFUL_CELL, doubtful)):
+        yield _frame(facts, found, rows, why, _favored(facts, rows))
+
+
+def _others(facts: ColumnFacts, found: Suspects, report: ColumnReport) -> Iterator[pl.DataFrame]:
+    """Yield the cells of a CF that are listed for another reason."""
+    for place in report.impossible_values:
+        rows = np.flatnonzero(~facts.candidates[:, place - 1])
+        values = pl.Series([facts.block.values[place - 1]], dtype=pl.String)
+        yield _frame(facts, found, rows, IMPOSSIBLE_VALUE, values.new_from_index(0, len(rows)))
+    rows = np.flatnonzero(facts.estimate.fell_back[:, facts.number])
+    yield _frame(facts, found, rows, FALLBACK, _favored(facts, rows))
+
+
+def _frame(
+    facts: ColumnFacts, found: Suspects, rows: Ints, why: str, values: pl.Series
+) -> pl.DataFrame:
+    exclusions = (~facts.candidates[rows]).sum(axis=1)
+    exact = (exclusions == 0) | (exclusions == facts.candidates.shape[1] - 1)
+    return pl.DataFrame(
+        {
+            "rank": pl.Series([None], dtype=pl.Int64).new_from_index(0, len(rows)),
+            "row": rows + 1,
+            "cf": pl.Series([facts.block.name]).new_from_index(0, len(rows)),
+            "why": pl.Series([why]).new_from_index(0, len(rows)),
+            "value": values,
+            "candidates_mass": found.mass_of_all[rows],
+            "estimate_mass": facts.estimate.mass[rows, facts.number],
+            "times_as_likely": pl.Series(found.times_of_all[rows]).set(pl.Series(exact), None),
+            "probability_wrong": pl.Series(found.wrong_of_all[rows]).fill_nan(None),
+            "probability_wrong_most": pl.Series(found.most_of_all[rows]).fill_nan(None),
+            **{
+                name: pl.Series(chances[rows]).fill_nan(None)
+                for name, chances in zip(SUPPOSED_WRONG, found.supposed_of_all, strict=True)
+            },
+        },
+        schema=KINDS,
+    )
+
+
+def _favored(facts: ColumnFacts, rows: Ints) -> pl.Series:
+    """Return which of the values that its cell rules out a row's prior favors; null: not known."""
+    excluded = ~facts.candidates[rows]
+    known, prior = _priors(facts, rows)
+    place = np.where(excluded, prior, -1.0).argmax(axis=1)
+    known |= excluded.sum(axis=1) == 1
+    values = pl.Series(facts.block.values, dtype=pl.String).gather(place)
+    return values.set(pl.Series(~known), None)
+
+
+def _priors(facts: ColumnFacts, rows: Ints) -> tuple[Mask, Floats]:
+    """Return which of the rows were hidden, and their priors; 0 of those that were not."""
+    hidden = facts.hidden_cells
+    if hidden is None or facts.estimate.hidden is None:
+        return np.zeros(len(rows), dtype=bool), np.zeros(facts.candidates[rows].shape)
+    place = np.full(len(facts.candidates), -1)
+    place[facts.estimate.hidden.rows] = np.arange(len(hidden.prior))
+    known = place[rows] >= 0
+    return known, np.where(known[:, None], hidden.prior[place[rows]], 0.0)

@@ -1,0 +1,233 @@
+"""Learn once: a table and a schema in, a model out that answers rows that come later."""
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from cfl_cli.core.arrays import Ints
+from cfl_cli.core.draws import FITTED, JUDGED, draw, some
+from cfl_cli.core.progress import Progress, Stage, Stages, Work
+from cfl_cli.core.settings import METHODS, Settings
+from cfl_cli.encode.cells import used_columns
+from cfl_cli.encode.findings import Finding, MisfitError
+from cfl_cli.errors import UsageError
+from cfl_cli.large.engine import remove_run
+from cfl_cli.run.arguments import AnySchema, Arguments, Context, refuse_blurred
+from cfl_cli.run.learn import at_work, learn
+from cfl_cli.run.model import refusal
+from cfl_cli.run.result import Model
+from cfl_cli.schema.model import Schema
+from cfl_cli.tables import frames
+from cfl_cli.tables.codec import Table
+from cfl_cli.tables.frames import PORTABLE
+from cfl_cli.tables.table import StoredTable
+from cfl_cli.trust.report import RowsDrawn, Sources
+
+# Some rows of a stream that nobody knows the length of, drawn by their numbers.
+#
+# Every row has a random number of its own, and those with the smallest stay: all rows of a short
+# stream. Which rows stay does not depend on how the stream is cut into blocks. Rows that are left out
+# never stay.
+
+Arrays = dict[str, npt.NDArray[Any]]
+MOST_BLOCKS = 64  # that are held before they become one
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """Rows that were drawn, in their order."""
+
+    rows: Ints  # their numbers, from 0
+    cells: pl.DataFrame
+    arrays: Arrays  # with one entry for each row
+
+
+class Sample:
+    """At most `size` rows: their cells, and arrays with one entry for each."""
+
+    def __init__(self, size: int, seed: int) -> None:
+        self.size, self.seed = size, seed
+        self.left_out = np.empty(0, dtype=np.int64)  # numbers of rows, in order
+        self.seen = 0
+        self._keys = np.empty(0, dtype=np.uint64)
+        self._rows = np.empty(0, dtype=np.int64)
+        self._blocks: list[tuple[pl.DataFrame, Arrays]] = []
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    def add(self, cells: pl.DataFrame, **arrays: npt.NDArray[Any]) -> None:
+        """Add the rows that follow those that were added before."""
+        rows = np.arange(self.seen, self.seen + cells.height)
+        keys = draw(rows, JUDGED, self.seed)
+        self.seen += len(rows)
+        first, last = np.searchsorted(self.left_out, [self.seen - len(rows), self.seen])
+        may_stay = keys <= self._largest
+        may_stay[self.left_out[first:last] - (self.seen - len(rows))] = False
+        staying = np.flatnonzero(may_stay)
+        self._keys = np.append(self._keys, keys[staying])
+        self._rows = np.append(self._rows, rows[staying])
+        kept = {name: array[staying] for name, array in arrays.items()}
+        if len(staying) or not self._blocks:
+            self._blocks.append((compact(cells[staying]), kept))
+        if len(self._rows) > 2 * self.size or len(self._blocks) > MOST_BLOCKS:
+            self._drop(self._first())
+
+    def drawn(self) -> Drawn:
+        """Return the rows that stay."""
+        self._drop(self._first())
+        return Drawn(self._rows, *self._blocks[0])
+
+    @property
+    def _largest(self) -> np.uint64:
+        """Return the largest random number that a row may have to stay."""
+        full = len(self._keys) >= self.size
+        return np.uint64(self._keys.max() if full else 2**64 - 1)
+
+    def _first(self) -> Ints:
+        """Return the places of those that stay, in the rows' order."""
+        return np.sort(np.argsort(self._keys, kind="stable")[: self.size])
+
+    def _drop(self, staying: Ints) -> None:
+        """Keep these places alone, in one block."""
+        if len(self._blocks) == 1 and len(staying) == len(self._rows):
+            return
+        frames, arrays = zip(*self._blocks, strict=True)
+        joined = {name: np.concatenate([block[name] for block in arrays]) for name in arrays[0]}
+        cells = compact(pl.concat(frames)[staying])
+        self._keys, self._rows = self._keys[staying], self._rows[staying]
+        self._blocks = [(cells, {name: array[staying] for name, array in joined.items()})]
+
+
+def compact(frame: pl.DataFrame) -> pl.DataFrame:
+    """Return a frame with texts of its own: rows that were taken from others keep those of all."""
+    return pl.DataFrame(pl.from_arrow(frame.to_arrow(compat_level=PORTABLE)))
+
+
+# Some rows of a table to learn from, drawn at random; the others are never all in memory.
+
+DRAW = Stage("draw", Work.ENCODE, "drawing rows to learn from")
+AT_ONCE = 32_768  # rows of a block
+
+
+@dataclass(frozen=True)
+class Part:
+    """The rows of a table to learn from: a frame, or a table whose cells are on disk."""
+
+    frame: Any
+    rows: Ints | None = None  # their numbers in the table, from 0; None: these are all
+    facts: RowsDrawn | None = None  # for the report; None: all rows
+
+    @contextmanager
+    def numbered(self, name: str) -> Iterator[None]:
+        """Let errors in the block have the numbers that rows have in the table."""
+        try:
+            yield
+        except MisfitError as error:
+            if self.rows is None:
+                raise
+            found, warned = map(self._numbered, (error.findings, error.warnings))
+            raise MisfitError(name, found, warned) from None
+
+    def _numbered(self, findings: Sequence[Finding]) -> list[Finding]:
+        rows = self.rows if self.rows is not None else np.empty(0, dtype=np.int64)
+        return [
+            replace(one, rows=tuple(int(rows[row - 1]) + 1 for row in one.rows)) for one in findings
+        ]
+
+
+def part_of(
+    frame: Any, schema: Schema, settings: Settings, *, name: str, progress: Progress
+) -> Part:
+    """Return the rows to learn from, in the table's order; all, unless a sample is smaller.
+
+    Which these are depends on the seed and on how many rows there are. Columns that are not used
+    come without their cells.
+    """
+    size, is_stored = settings.sample, isinstance(frame, StoredTable)
+    if not is_stored:
+        frames.as_polars(frame, (), name=name)  # raises if it is no table
+    total = len(frame)
+    if size is None or size >= total:
+        return Part(frame)
+    rows = some(total, size, FITTED, settings.seed)
+    blocks = frame.blocks(AT_ONCE) if is_stored else [Table(frame)]
+    names = frames.names(frame)
+    wanted = {*used_columns(schema)}
+    there = [column for column in names if column in wanted]
+    taken: list[Any] = []
+    for block in blocks:
+        progress(DRAW, block.first, total)
+        first, last = np.searchsorted(rows, [block.first, block.first + len(block.frame)])
+        if last > first or not taken:
+            taken.append(_taken(block.frame, rows[first:last] - block.first, there))
+    cells = frames.as_polars(frames.concat(taken) if len(taken) > 1 else taken[0])
+    others = pl.Series([None]).new_from_index(0, size)
+    return Part(
+        pl.DataFrame(
+            {
+                column: cells[column] if column in wanted else others
+                for column in names
+                if isinstance(column, str)
+            }
+        ),
+        rows,
+        RowsDrawn(size, total),
+    )
+
+
+def _taken(frame: Any, rows: Ints, columns: list[str]) -> Any:
+    """Return some rows of some columns of a frame, in memory of their own."""
+    if frames.is_arrow(frame):
+        return frame.select(columns).take(rows)
+    if isinstance(frame, pl.DataFrame):
+        return compact(frame.select(columns)[rows])
+    return frame[columns].iloc[rows]
+
+
+def fit(
+    frame: Any,
+    schema: AnySchema,
+    *,
+    name: str = "table",
+    progress: Progress = lambda *_: None,
+    jobs: int | None = None,
+    max_memory: int | None = None,
+    sources: Sources | None = None,
+    **settings: Any,
+) -> Model:
+    """Learn from `frame`, a polars, pandas or pyarrow table, and return what was learned.
+
+    The arguments are those of `impute`. With `sample` it learns from so many rows, drawn at random.
+    """
+    given = Arguments.read(
+        schema,
+        settings,
+        jobs=jobs,
+        max_memory=max_memory,
+        engines=True,
+        samples=True,
+        infers=True,
+    )
+    fitted = fit_stored(frame, given, Context(name, progress, sources))
+    remove_run(given.limits)
+    return fitted
+
+
+def fit_stored(frame: Any, given: Arguments, context: Context) -> Model:
+    """Learn from a table, whose cells may be on disk."""
+    refuse_blurred(given.schema, given.limits.infer)
+    chosen, name = given.settings, context.name
+    if not METHODS[chosen.method].learns:
+        raise UsageError(refusal(chosen.method))
+    stages = Stages(context.progress)
+    part = part_of(frame, given.schema, chosen, name=name, progress=stages)
+    with at_work(part.frame, given, context) as engine, part.numbered(name):
+        learned = learn(part.frame, given, context, stages=stages, engine=engine)
+        facts = replace(learned.report, sample=part.facts)
+        return Model.of(replace(learned, report=facts), given.schema)

@@ -1,0 +1,173 @@
+"""The main job: a table and a schema in, the table with imputed columns and a report out."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import polars as pl
+
+from cfl_cli.core import process
+from cfl_cli.core.parallel import available_cores
+from cfl_cli.core.progress import Progress, Stages
+from cfl_cli.core.settings import METHODS
+from cfl_cli.encode.encode import decode, written
+from cfl_cli.errors import UsageError
+from cfl_cli.run.arguments import OWN, AnySchema, Arguments, Context, refuse_blurred
+from cfl_cli.run.diagnostics import diagnose
+from cfl_cli.run.learn import DECODE, Learned, at_work, learn
+from cfl_cli.run.model import refusal
+from cfl_cli.run.result import Confidences, FinishedRun, Model, OfTable, Result
+from cfl_cli.schema.model import Schema
+from cfl_cli.tables import frames
+from cfl_cli.tables.checksums import ColumnsChecksum
+from cfl_cli.tables.codec import Table
+from cfl_cli.tables.table import StoredTable
+from cfl_cli.trust.report import Report, Sources
+
+
+def impute(
+    frame: Any,
+    schema: AnySchema,
+    *,
+    name: str = "table",
+    progress: Progress = lambda *_: None,
+    jobs: int | None = None,
+    max_memory: int | None = None,
+    sources: Sources | None = None,
+    keep_model: bool = False,
+    diagnostics: bool = True,
+    **settings: Any,
+) -> Result:
+    """Estimate the value behind every exclusion in `frame`, a polars, pandas or pyarrow table.
+
+    `schema` is a `Schema`, a dict of what a schema file holds, or the path of one. `settings` are
+    the fields of `Settings` and win over the schema's; so do `jobs`, how many threads work, and
+    `max_memory`, how many bytes may be used (also as text: "2GB"). `name` is what
+    errors call the table. `progress` is called with a stage, how much of it is done and how much
+    there is; if it has a method `expect`, that once, with all stages that are to come. `sources` is
+    what the report holds of the files that table and schema came from; left out, it holds the
+    checksum of the schema's text alone. With `keep_model` the result has a model as well, by which
+    rows that come later can be answered. Without `diagnostics` it does not say which cells to look
+    at, and takes less time. Where the work is done say `engine`, `scheduler`, `workers`, `run_dir`
+    and `resume`, as the options of the command do. `infer` names the CFs to infer that the schema
+    says were blurred for privacy.
+    """
+    own = (*OWN, "sources", "keep_model", "diagnostics")
+    given = Arguments.read(
+        schema, settings, jobs=jobs, max_memory=max_memory, own=own, engines=True, infers=True
+    )
+    refuse_blurred(given.schema, given.limits.infer)
+    chosen = given.settings
+    if keep_model and not METHODS[chosen.method].learns:
+        raise UsageError(refusal(chosen.method))
+    context, stages = Context(name, progress, sources), Stages(progress)
+    with at_work(frame, given, context) as engine:
+        learned = learn(frame, given, context, stages=stages, engine=engine, fit=keep_model)
+        engine.finish()
+    encoded, estimate, facts = learned.encoded, learned.estimate, learned.report
+    listed = diagnose(encoded, estimate, facts.columns if diagnostics else ())
+    stages(DECODE, 0, 1)
+    columns = decode(
+        estimate.confidences,
+        encoded.candidates,
+        encoded.blocks,
+        answers=estimate.answers,
+        mode=chosen.mode,
+        kept=facts.kept,
+        min_confidence=chosen.min_confidence,
+    )
+    checksum = ColumnsChecksum()
+    checksum.add(columns)
+    threads = given.limits.jobs or available_cores()
+    return Result(
+        frames.append(frame, columns),
+        Confidences(
+            {
+                block.name: written(estimate.confidences, encoded.candidates, block, facts.kept)
+                for block in encoded.blocks
+            },
+            {block.name: block.values for block in encoded.blocks},
+            like=frame,
+        ),
+        replace(
+            facts,
+            timings=stages.seconds(),
+            peak_memory_mb=process.peak_mb(),
+            answers_sha256=checksum.hexdigest(),
+        ),
+        listed,
+        Model.of(learned, given.schema) if keep_model else None,
+        OfTable(FinishedRun.of(learned, frame, given.schema, name=name, jobs=threads)),
+    )
+
+
+# The main job for a table whose cells are not in memory: rows leave as they come, in blocks.
+
+ROWS_AT_ONCE = 8192
+
+
+@dataclass
+class Imputed:
+    """What is said of a table's rows, while the engine that knows it is open."""
+
+    table: StoredTable
+    schema: Schema
+    learned: Learned
+    stages: Stages
+    diagnostics: pl.DataFrame
+    checksum: ColumnsChecksum = field(default_factory=ColumnsChecksum)
+
+    def blocks(self) -> Iterator[tuple[Any, Table]]:
+        """Yield rows with their new columns, and the block of the table that they come from."""
+        encoded, estimate, report = self.learned.encoded, self.learned.estimate, self.learned.report
+        settings, done = self.learned.settings, 0
+        for block in self.table.blocks(ROWS_AT_ONCE):
+            self.stages(DECODE, done, self.table.height)
+            part = slice(done, done + len(block.frame))
+            columns = decode(
+                estimate.confidences[part],
+                encoded.candidates[part],
+                encoded.blocks,
+                answers=None if estimate.answers is None else estimate.answers[part],
+                mode=settings.mode,
+                kept=report.kept,
+                min_confidence=settings.min_confidence,
+            )
+            self.checksum.add(columns)
+            done = part.stop
+            yield frames.append(block.frame, columns), block
+
+    @property
+    def report(self) -> Report:
+        """Return the report, once all blocks have been asked for."""
+        return replace(
+            self.learned.report,
+            timings=self.stages.seconds(),
+            peak_memory_mb=process.peak_mb(),
+            answers_sha256=self.checksum.hexdigest(),
+        )
+
+    def model(self) -> Model:
+        """Return the model, if it was asked for."""
+        return Model.of(self.learned, self.schema)
+
+
+@contextmanager
+def impute_stored(
+    table: StoredTable,
+    given: Arguments,
+    context: Context,
+    *,
+    keep_model: bool = False,
+    diagnostics: bool = False,
+) -> Iterator[Imputed]:
+    """Estimate the value behind every exclusion in a table whose cells are not in memory."""
+    refuse_blurred(given.schema, given.limits.infer)
+    stages = Stages(context.progress)
+    with at_work(table, given, context) as engine:
+        learned = learn(table, given, context, stages=stages, engine=engine, fit=keep_model)
+        listed = diagnose(
+            learned.encoded, learned.estimate, learned.report.columns if diagnostics else ()
+        )
+        yield Imputed(table, given.schema, learned, stages, listed)

@@ -1,0 +1,347 @@
+"""What `impute` and `fit` have in common: a table is encoded, a method is run on it and judged."""
+
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, replace
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from cfl_cli import __version__, methods
+from cfl_cli.core.arrays import Floats, Ints, Mask
+from cfl_cli.core.dataset import LEAST_EXACT
+from cfl_cli.core.messages import count, quote
+from cfl_cli.core.parallel import Engine, available_cores
+from cfl_cli.core.progress import (
+    Expected,
+    Progress,
+    Stage,
+    Stages,
+    Work,
+    announce,
+    introduce,
+    telling,
+)
+from cfl_cli.core.settings import AUTO, METHODS, Settings
+from cfl_cli.encode.cells import used_columns
+from cfl_cli.encode.encode import Encoded
+from cfl_cli.errors import SchemaError
+from cfl_cli.large.engine import open_engine
+from cfl_cli.methods.interface import Estimate, Origin, Size
+from cfl_cli.methods.mixture import FittedMixture, Run
+from cfl_cli.run.arguments import Arguments, Context, recorded
+from cfl_cli.run.cost import check_memory, size_of
+from cfl_cli.run.prepare import hidden_together, prepare, run, settle_gamma
+from cfl_cli.schema.model import Schema
+from cfl_cli.tables import frames
+from cfl_cli.tables.checksums import checksum_of
+from cfl_cli.tables.codec import is_loading
+from cfl_cli.trust import verdict
+from cfl_cli.trust.facts import ColumnFacts, calibrate
+from cfl_cli.trust.mechanism import ExactAudit, fit, rates
+from cfl_cli.trust.report import FittedMechanism, Report, Sources
+
+# A second run with mechanisms fitted from exact cells, of which a CF takes what is clearly better.
+#
+# The first run takes exclusions for uniform. A mechanism is fitted for each CF whose schema asks for
+# it, and all are run once more. A CF takes the second run's answers if its exact cells, hidden in
+# both, audit them as clearly better than the first run's; otherwise nothing of it changes.
+
+
+@dataclass(frozen=True)
+class Refitted:
+    """The table with the mechanisms that were taken, its estimate, and what was fitted, by CF."""
+
+    encoded: Encoded
+    estimate: Estimate
+    fitted: Mapping[int, FittedMechanism]
+    origins: tuple[tuple[Origin, ...], ...]  # of each run whose answers any CF takes
+
+
+def refit(
+    encoded: Encoded,
+    estimate: Estimate,
+    settings: Settings,
+    *,
+    folds: Sequence[Ints],
+    progress: Progress,
+    **how: Any,
+) -> Refitted:
+    """Return the first run, with what a second one does clearly better.
+
+    `how` it is run is what `prepare.run` takes.
+    """
+    asked = [number for number, block in enumerate(encoded.blocks) if block.to_be_fitted]
+    uniform = _audits(encoded, estimate, asked)
+    lacking = tuple(_lacking(encoded, estimate, [cf for cf in asked if cf not in uniform]))
+    estimate = replace(estimate, warnings=(*estimate.warnings, *lacking))
+    weights = {}
+    for cf in uniform:
+        found = fit(encoded.candidates[:, encoded.blocks[cf].columns], _marked(encoded, cf))
+        if found is not None:
+            weights[cf] = found
+    changed, second = with_weights(encoded, weights), estimate
+    if weights:
+        second = run(changed, settings, folds=folds, progress=progress, **how)
+    fitted = _audits(changed, second, weights)
+    taken = {cf for cf, audit in fitted.items() if audit.clearly_better_than(uniform[cf])}
+    reports = {}
+    for cf, audit in uniform.items():
+        even = np.ones(len(encoded.blocks[cf].values))
+        reports[cf] = FittedMechanism(
+            weights=tuple(np.round(weights.get(cf, even), 4).tolist()),
+            taken=cf in taken,
+            uniform=audit.accuracy,
+            fitted=fitted[cf].accuracy if cf in fitted else None,
+        )
+    return Refitted(
+        with_weights(encoded, {cf: weights[cf] for cf in taken}),
+        mixed(estimate, second, encoded, changed, taken),
+        reports,
+        (estimate.origins, second.origins) if taken else (estimate.origins,),
+    )
+
+
+def with_weights(encoded: Encoded, weights: Mapping[int, Floats]) -> Encoded:
+    """Return the table with a mechanism of these weights for some of its CFs."""
+    blocks = [
+        replace(block, rates=rates(weights[cf])) if cf in weights else block
+        for cf, block in enumerate(encoded.blocks)
+    ]
+    return replace(encoded, blocks=tuple(blocks))
+
+
+def mixed(
+    one: Estimate, other: Estimate, encoded: Encoded, changed: Encoded, taken: set[int]
+) -> Estimate:
+    """Return an estimate with some CFs taken from another one of the same rows and folds.
+
+    `encoded` and `changed` are the table with the mechanisms of the first run and of the other one.
+    """
+    if not taken:
+        return one
+    cfs = [cf in taken for cf in range(len(encoded.blocks))]
+    values = np.repeat(cfs, [len(block.values) for block in encoded.blocks])
+    sources = [other if from_other else one for from_other in cfs]
+    hidden, null, answers = one.hidden, one.null, one.answers
+    if hidden is not None and other.hidden is not None:
+        rules = None
+        if hidden.rules is not None and other.hidden.rules is not None:
+            rules = tuple(
+                (other.hidden.rules if from_other else hidden.rules)[cf]
+                for cf, from_other in enumerate(cfs)
+            )
+        priors = np.where(values, other.hidden.priors, hidden.priors)
+        hidden = replace(hidden, priors=priors, rules=rules)
+    if null is not None and other.null is not None:
+        null = replace(
+            null,
+            entropy=np.where(cfs, other.null.entropy, null.entropy),
+            shuffled=np.where(cfs, other.null.shuffled, null.shuffled),
+        )
+    if answers is not None and other.answers is not None:
+        answers = np.where(cfs, other.answers, answers)
+    fitted = None
+    if one.fitted is not None and other.fitted is not None:
+        fitted = FittedMixture(
+            Run(one.fitted, encoded.known.mechanisms),
+            Run(other.fitted, changed.known.mechanisms),
+            np.array(cfs),
+        )
+    return replace(
+        one,
+        confidences=np.where(values, other.confidences, one.confidences),
+        fell_back=np.where(cfs, other.fell_back, one.fell_back),
+        mass=np.where(cfs, other.mass, one.mass),
+        origins=tuple(source.origins[cf] for cf, source in enumerate(sources)),
+        hidden=hidden,
+        null=null,
+        answers=answers,
+        rescued_rows=one.rescued_rows + other.rescued_rows,
+        recall=min(one.recall, other.recall),
+        warnings=tuple(dict.fromkeys((*one.warnings, *other.warnings))),
+        fitted=fitted,
+    )
+
+
+def _audits(
+    encoded: Encoded, estimate: Estimate, cfs: Sequence[int] | Mapping[int, Floats]
+) -> dict[int, ExactAudit]:
+    """Return what exact cells say of each of some CFs, where they are not too few."""
+    audits = {cf: ColumnFacts(encoded, estimate, cf).exact_audit for cf in cfs}
+    return {cf: audit for cf, audit in audits.items() if audit is not None}
+
+
+def _marked(encoded: Encoded, cf: int) -> Mask:
+    marked = encoded.blocks[cf].marked
+    return np.zeros(len(encoded.features), dtype=bool) if marked is None else marked
+
+
+def _lacking(encoded: Encoded, estimate: Estimate, cfs: Sequence[int]) -> Iterator[str]:
+    """Yield why a mechanism could not be fitted, for each of some CFs."""
+    for cf in cfs:
+        rows = estimate.hidden.rows if estimate.hidden else np.empty(0, dtype=int)
+        hidden = int(_marked(encoded, cf)[rows].sum())
+        yield (
+            f"column {quote(encoded.blocks[cf].name)}: fitting a mechanism takes {LEAST_EXACT} "
+            f"exact cells that are hidden and some that are not exact, and "
+            f"{count(hidden, 'exact cell')} of it were hidden: its exclusions count as uniform"
+        )
+
+
+ENCODE = Stage("encode", Work.ENCODE, "encoding the table")
+JUDGE = Stage("judge", Work.JUDGE, "judging the answers")
+DECODE = Stage("decode", Work.DECODE, "adding the answers to the table")
+JUDGE_SECONDS = 3.6e-6  # per row, CF and fold; a third of it without calibration
+DECODE_SECONDS = 2e-8  # per row and value
+
+
+@dataclass(frozen=True)
+class Learned:
+    """A table, what a method made of it, and the verdict."""
+
+    encoded: Encoded  # with the mechanisms that were settled on
+    estimate: Estimate  # with calibrated confidences
+    settings: Settings  # with a γ that was settled on
+    report: Report  # without timings and memory
+    runs: tuple[tuple[Origin, ...], ...] = ()  # how each run went: one, or two (see `refit`)
+
+
+def learn(
+    frame: Any,
+    given: Arguments,
+    context: Context,
+    *,
+    stages: Stages,
+    engine: Engine,
+    fit: bool = True,
+    then: Callable[[Encoded, Settings], Sequence[Expected]] = lambda *_: (),
+) -> Learned:
+    """Run the method on a table and judge the answers.
+
+    Unless it is to `fit` something for later rows, that is left out where it costs anything.
+    `then` says what is done with it afterwards, for those who want to know how long all takes.
+    """
+    schema, settings, limits = given.schema, given.settings, given.limits
+    threads = limits.jobs or available_cores()
+    stages(ENCODE, 0, 1)
+    encoded = prepare(
+        frame, schema, settings, name=context.name, jobs=threads, empty=engine.within("table").empty
+    )
+    settings, warnings = settle_gamma(encoded, settings)
+    threads = check_memory(
+        encoded,
+        settings,
+        table=0 if is_loading(frame) else frames.size(frame),
+        jobs=threads,
+        max_memory=limits.max_memory,
+        in_memory=engine.in_memory,
+    )
+    engine.narrow(threads)
+    folds = hidden_together(len(encoded.features), settings, encoded.groups)
+    runs = 2 if any(block.to_be_fitted for block in encoded.blocks) else 1
+    ahead = _expected(size_of(encoded), settings, folds=len(folds), runs=runs)
+    announce([*ahead, *then(encoded, settings)], stages.progress)
+    # With a mechanism to be fitted, what was fitted also says which of two runs a CF takes.
+    fit = fit or runs > 1
+    first, second = (engine.within(f"run {number}") for number in (1, 2))
+    estimate = run(encoded, settings, folds=folds, progress=stages, engine=first, fit=fit)
+    refitted = refit(
+        encoded, estimate, settings, folds=folds, progress=stages, engine=second, fit=fit
+    )
+    encoded = refitted.encoded
+    said = (*refitted.estimate.warnings, *warnings)
+    estimate = replace(refitted.estimate, warnings=said)
+    stages(JUDGE, 0, 1)
+    if settings.calibration and METHODS[settings.method].calibrated:
+        estimate = calibrate(encoded, estimate, jobs=threads)
+    facts = judged(encoded, estimate, settings, fitted=refitted.fitted, jobs=threads)
+    facts = replace(facts, sources=context.sources or Sources(schema_sha256=checksum(schema)))
+    facts = recorded(facts, schema)
+    return Learned(encoded, estimate, settings, facts, refitted.origins)
+
+
+@contextmanager
+def at_work(frame: Any, given: Arguments, context: Context) -> Iterator[Engine]:
+    """Give the engine of a run on a table.
+
+    Where people can watch a cluster they are told, and progress shows who is at work.
+    """
+    tell, limits, rows = telling(context.progress), given.limits, frames.height(frame)
+    identity = _identity(frame, given, context.sources) if limits.run_dir else {}
+    with open_engine(limits, rows=rows, identity=identity, near=context.near) as engine:
+        if engine.dashboard:
+            tell(f"Dask's dashboard: {engine.dashboard}")
+        if engine.hosts > 1:
+            tell(f"{engine.jobs:,} workers on {engine.hosts:,} hosts")
+        introduce(engine.team, context.progress)
+        yield engine
+
+
+def would_resume(frame: Any, given: Arguments, sources: Sources | None) -> bool | None:
+    """Return whether a run would go on with its directory, None: it has none; raise if refused."""
+    limits = given.limits
+    if limits.run_dir is None:
+        return None
+    from cfl_cli.large.run_directory import RunDirectory  # noqa: PLC0415 — few runs have one
+
+    identity = _identity(frame, given, sources)
+    return RunDirectory.check(Path(limits.run_dir), identity, resume=limits.resume)
+
+
+def _identity(frame: Any, given: Arguments, sources: Sources | None) -> dict[str, str]:
+    """Return what must be the same for a run to go on with what another has done."""
+    from cfl_cli.cluster import workers  # noqa: PLC0415 — loads asyncio, which few runs need
+
+    known, schema = sources or Sources(), given.schema
+    return {
+        **workers.versions(),
+        "settings": json.dumps(given.settings.as_dict()),
+        "schema": known.schema_sha256 or checksum(schema) or repr(schema),
+        "reading": json.dumps(known.reading or {}, sort_keys=True),
+        "data": known.table_sha256 or checksum_of(frame, used_columns(schema)),
+    }
+
+
+def judged(
+    encoded: Encoded,
+    estimate: Estimate,
+    settings: Settings,
+    *,
+    fitted: Mapping[int, FittedMechanism],
+    jobs: int,
+) -> Report:
+    """Return the verdict on calibrated answers; `fitted` are mechanisms, by CF."""
+    return verdict.build(
+        encoded,
+        estimate,
+        cfl_version=__version__,
+        settings=settings.as_dict(),
+        k=settings.k,
+        always_second_round=METHODS[settings.method].second_round
+        and settings.gamma not in (0, AUTO),
+        keep_flagged=settings.keep_flagged,
+        min_confidence=settings.min_confidence,
+        bias=settings.bias,
+        fitted=fitted,
+        jobs=jobs,
+    )
+
+
+def checksum(schema: Schema) -> str | None:
+    """Return the SHA-256 of a schema's text, which is that of its file if it has one."""
+    with suppress(SchemaError):  # it was made in Python, and would be too large as a file
+        return sha256(schema.text.encode()).hexdigest()
+    return None
+
+
+def _expected(size: Size, settings: Settings, *, folds: int, runs: int) -> list[Expected]:
+    """Return all that is to come once the table is encoded."""
+    return [
+        *methods.load(settings.method).stages(size, settings, folds=folds) * runs,
+        Expected.of(JUDGE, size.rows, JUDGE_SECONDS * len(size.domains) * folds),
+        Expected.of(DECODE, size.rows, DECODE_SECONDS * size.width),
+    ]

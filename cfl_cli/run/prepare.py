@@ -1,0 +1,345 @@
+"""What every job with a method needs: an encoded table, the rows to hide, and the method's run."""
+
+from collections.abc import Mapping, Sequence
+from contextlib import nullcontext
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from cfl_cli import methods
+from cfl_cli.core import draws
+from cfl_cli.core.arrays import Floats, Ints, linked, ranks
+from cfl_cli.core.messages import STORED, command, option, quote, setting
+from cfl_cli.core.parallel import Engine, Workers, available_cores
+from cfl_cli.core.progress import Progress
+from cfl_cli.core.settings import AUTO, DEFAULT_GAMMA, METHODS, Settings
+from cfl_cli.encode.cells import Cells, usable_columns, used_columns
+from cfl_cli.encode.columns import FittedDates, FittedNumbers, fit
+from cfl_cli.encode.encode import Empty, Encoded, clashes, encode
+from cfl_cli.encode.findings import Finding, MisfitError, Problems
+from cfl_cli.methods.interface import Estimate
+from cfl_cli.run.search import Folds, Trials, gain, harms, is_clear
+from cfl_cli.schema.model import Scale, Schema
+from cfl_cli.tables import frames
+from cfl_cli.tables.codec import Columns, is_loading
+from cfl_cli.trust.intervals import Gain
+from cfl_cli.trust.verdict import few_distinct
+
+FOLDS = 5  # unless their number is given …
+ONE_FOLD_ABOVE = 20_000  # … but of more rows than this, one of the five is enough …
+FEW_ROWS = 30  # from which an estimate is worth while with fewer neighbors than were asked for
+FEWER_HIDDEN_ABOVE = 1_000_000  # … and above this so many of them, at most
+MOST_HIDDEN = 200_000
+LARGE_GROUP = 0.01  # … unless a group holds more of them, for which one fold is no fair sample
+
+
+def prepare(
+    frame: Any,
+    schema: Schema,
+    settings: Settings,
+    *,
+    name: str,
+    jobs: int | None = None,
+    empty: Empty | None = None,
+) -> Encoded:
+    """Return the encoded table, or raise with everything that would keep a run from working.
+
+    Its arrays are made by `empty`, in memory if it is left out. Rows that are copies of others
+    belong together, like those that the schema groups.
+    """
+    k, mode = settings.k, settings.mode
+    loaded = is_loading(frame)
+    table = frame if loaded else frames.as_polars(frame, used_columns(schema), name=name)
+    needs_neighbors = METHODS[settings.method].needs_neighbors
+    problems = [_few_rows(table.height, k)] if needs_neighbors and 1 < table.height <= k else []
+    taken = frames.names(frame)
+    schema, said = _scaled(table, schema, settings, name=name, jobs=jobs)
+    try:
+        encoded = encode(table, schema, name=name, empty=empty)
+    except MisfitError as error:
+        listed = {cf: column.values or () for cf, column in schema.complementary.items()}
+        problems += _clashes(taken, listed, mode=mode)
+        raise MisfitError(name, (*error.findings, *problems), error.warnings) from None
+    domains = {block.name: block.values for block in encoded.blocks}
+    problems += _clashes(taken, domains, mode=mode)
+    problems += _too_few_groups(encoded, schema, settings)
+    if problems:
+        raise MisfitError(name, problems, encoded.findings)
+    encoded = replace(
+        encoded,
+        warnings=(*encoded.warnings, *said),
+        findings=(
+            *encoded.findings,
+            *(Finding("scale-chosen", it, "", warning=True) for it in said),
+        ),
+    )
+    if settings.folds == 0:
+        return encoded
+    if len(encoded.features) > FEWER_HIDDEN_ABOVE:
+        told = "copies among so many rows were not looked for: remove them, or intervals are narrow"
+        return replace(encoded, warnings=(*encoded.warnings, told))
+    with Workers(jobs or available_cores()) as workers:
+        return with_copies(encoded, settings, workers=workers)
+
+
+def _scaled(
+    table: Columns, schema: Schema, settings: Settings, *, name: str, jobs: int | None
+) -> tuple[Schema, tuple[str, ...]]:
+    """Return the schema in which every numeric column has a scale, and how one was chosen."""
+    if "auto" not in (schema.scale, *(of.scale for of in schema.ordinary.values())):
+        return schema, ()
+
+    return settle_scales(table, schema, settings, name=name, jobs=jobs)
+
+
+def _few_rows(rows: int, k: int) -> Finding:
+    """Return that a table has no more rows than each row is to have neighbors."""
+    if rows < FEW_ROWS:
+        what = f"{rows} rows are too few to estimate from"
+        model = command("apply", python="Model.apply", mark="")
+        return Finding("few-rows", what, f"use a fitted model ({model}), or add rows", count=rows)
+    what = f"k = {k} needs more than {k} rows, and the table has {rows}"
+    return Finding("few-rows", what, f"set {setting('k')} to {rows - 1} or less", count=rows)
+
+
+def _clashes(
+    taken: Sequence[str], domains: Mapping[str, Sequence[str]], *, mode: str
+) -> list[Finding]:
+    """Return which names of new columns are taken or impossible."""
+    return [Finding("column-name", said, "") for said in clashes(taken, domains, mode=mode)]
+
+
+def settle_gamma(encoded: Encoded, settings: Settings) -> tuple[Settings, tuple[str, ...]]:
+    """Return the settings with a γ, whether or not it was asked for, and what to warn of.
+
+    Unless it was, and if there are cells to choose by, each CF takes the round that its hidden
+    cells favor where few rows are distinct by their OFs.
+    """
+    if settings.gamma is not None:
+        return settings, ()
+    chooses = METHODS[settings.method].second_round and settings.folds != 0
+    few = few_distinct(encoded.features, k=settings.k) if chooses else None
+    if few is None:
+        return settings.replaced({"gamma": DEFAULT_GAMMA}), ()
+    why = (
+        f"only {few:,} rows are distinct by their OFs, and then a second round often does harm, so "
+        "gamma is auto: a second round only for CFs whose hidden cells favor it; "
+        f"{option('gamma', DEFAULT_GAMMA, to=STORED)} makes it for all"
+    )
+    return settings.replaced({"gamma": AUTO}), (why,)
+
+
+def _too_few_groups(encoded: Encoded, schema: Schema, settings: Settings) -> list[Finding]:
+    """Return why the rows of a schema's groups cannot be hidden together, if they cannot."""
+    if encoded.groups is None or settings.folds == 0:
+        return []
+    count = len(np.unique(encoded.groups))
+    if count == 1:
+        what = "all rows belong to one group, so that no rows are left when it is hidden"
+        group = ", ".join(schema.group)
+        fix = f"take `group: {group}` out of the schema, or hide none ({option('folds', 0)})"
+        return [Finding("few-groups", what, fix, patch={"group": None})]
+    if settings.folds != AUTO and count < settings.folds:
+        what = (
+            f"the rows belong to {count:,} groups, which are hidden whole, and cannot be dealt "
+            f"into {settings.folds:,} folds"
+        )
+        return [Finding("few-groups", what, f"set {setting('folds')} to {count:,} or less")]
+    return []
+
+
+def with_copies(encoded: Encoded, settings: Settings, *, workers: Engine) -> Encoded:
+    """Return the encoded table in which copies belong together; as it is, if there are none."""
+    from cfl_cli.trust import copies  # noqa: PLC0415 — the search for neighbors loads slowly
+
+    found = copies.find(encoded.known, workers=workers, seed=settings.seed)
+    if found is None:
+        return encoded
+    repeated = Finding("repeated-rows", found.warning, "", count=len(found.rows), warning=True)
+    warned = replace(
+        encoded,
+        warnings=(*encoded.warnings, repeated.for_report),
+        findings=(*encoded.findings, repeated),
+    )
+    groups = linked(len(encoded.features), found.rows, found.twins, encoded.groups)
+    # One group of all rows would leave nothing to learn from.
+    return replace(warned, groups=groups) if groups.any() else warned
+
+
+def hidden_together(n: int, settings: Settings, groups: Ints | None = None) -> list[Ints]:
+    """Return the rows that are hidden together, fold by fold; `groups` are never split.
+
+    The largest groups are dealt first, so that the first fold always has the largest of all.
+    """
+    if settings.folds != AUTO:
+        return draws.folds(n, settings.folds, settings.seed, groups)
+    if n > FEWER_HIDDEN_ABOVE and groups is None:
+        return draws.folds(n, n // MOST_HIDDEN, settings.seed)[:1]
+    dealt = draws.folds(n, FOLDS, settings.seed, groups)
+    largest = 1 if groups is None else np.bincount(ranks(groups)).max(initial=0)
+    return dealt[:1] if n > ONE_FOLD_ABOVE and largest <= LARGE_GROUP * n else dealt
+
+
+def run(
+    encoded: Encoded,
+    settings: Settings,
+    *,
+    folds: Sequence[Ints],
+    jobs: int | None = None,
+    progress: Progress,
+    engine: Engine | None = None,
+    fit: bool = True,
+) -> Estimate:
+    """Run the method on an encoded table, by an engine or else by as many threads as `jobs` says.
+
+    Unless it is to `fit` something for later rows, that is left out where it costs anything.
+    """
+    with nullcontext(engine) if engine else Workers(jobs or available_cores()) as workers:
+        estimator: Any = methods.load(settings.method)
+        estimate = estimator.estimate
+        if not fit:
+            estimate = getattr(estimator, "estimate_only", estimate)
+        found: Estimate = estimate(
+            encoded.known, settings, folds=folds, workers=workers, progress=progress
+        )
+        return found
+
+
+# Chooses by hidden cells how numbers and dates are scaled that the schema leaves to them.
+#
+# A column takes `robust` if rows that are hidden are predicted clearly better with it, and none of
+# the CFs clearly worse; otherwise it stays with `minmax`. Columns whose fences are their smallest and
+# largest cell are scaled alike by both, and need no trial; the others are tried one after the other,
+# each with what was chosen for those before, or all at once if they are many.
+#
+# A trial is the first round on a sample of the rows, but ranges and fences are those of all rows: a
+# wild cell counts also where the sample lacks it. Methods that know only which of two numbers is
+# larger, trees and the network, keep `minmax`.
+
+SAMPLE = 10_000  # rows of a trial, if there are more
+MANY = 12  # columns, above which all are tried at once
+
+
+@dataclass(frozen=True)
+class _Both:
+    """A column that fences scale otherwise, and its feature by them in the sample."""
+
+    name: str
+    place: int  # of its feature
+    robust: Floats  # m
+
+
+def open_columns(schema: Schema) -> tuple[str, ...]:
+    """Return the columns of numbers and dates whose scale the schema leaves to hidden cells."""
+    scaled = (name for name, of in schema.ordinary.items() if of.type in ("numeric", "date"))
+    return tuple(name for name in scaled if schema.scale_of(name) == "auto")
+
+
+def settle_scales(
+    table: Columns, schema: Schema, settings: Settings, *, name: str, jobs: int | None
+) -> tuple[Schema, tuple[str, ...]]:
+    """Return the schema in which every column has a scale, and what to say of the choice.
+
+    Whatever is wrong with the table is left to the run itself to report.
+    """
+    left = open_columns(schema)
+    plain = _with(schema, dict.fromkeys(left, "minmax"))
+    if not METHODS[settings.method].keeps_rows or table.height <= settings.k:
+        return plain, _told(left, {})
+    rows = draws.order(table.height, draws.TRIALS, settings.seed)[: max(SAMPLE, settings.k + 1)]
+    try:
+        encoded, differing = _sample(table, plain, left, np.sort(rows), name=name)
+    except MisfitError:
+        return plain, ()
+    chosen = _chosen(encoded, differing, settings, jobs=jobs)
+    return _with(plain, dict.fromkeys(chosen, "robust")), _told(left, chosen)
+
+
+def _with(schema: Schema, scales: dict[str, Scale]) -> Schema:
+    """Return the schema with the scales of some columns."""
+    changed = {
+        name: schema.ordinary[name].model_copy(update={"scale": scale})
+        for name, scale in scales.items()
+    }
+    return schema.model_copy(update={"columns": {**schema.columns, **changed}})
+
+
+def _sample(
+    table: Columns, schema: Schema, left: Sequence[str], rows: Ints, *, name: str
+) -> tuple[Encoded, list[_Both]]:
+    """Return the encoded sample, and the columns whose scale matters; or raise MisfitError."""
+    problems = Problems(name, _with(schema, dict.fromkeys(left, "robust")))
+    used = used_columns(schema)
+    usable_columns(table, used, problems, lists=schema.complementary)
+    problems.raise_if_any()
+    fitted, parts = {}, []
+    for column in used:
+        series = table[column]
+        parts.append(series.gather(rows))
+        if column in left:
+            found = fit(Cells.of(series, schema), schema.ordinary[column], problems)
+            if isinstance(found, FittedNumbers | FittedDates):
+                fitted[column] = found
+    problems.raise_if_any()
+    some = pl.DataFrame(parts)
+    encoded = encode(some, schema, name=name)
+    features, differing, place = encoded.features.copy(), [], 0
+    for column, own in encoded.ordinary.items():
+        if (robust := fitted.get(column)) is not None:
+            cells = Cells.of(some[column], schema)
+            plain = replace(robust, lower=None, upper=None).features(cells, problems)
+            fenced = robust.features(cells, problems)
+            if plain is not None and fenced is not None:
+                features[:, place] = plain[0][:, 0]
+                if (robust.lower, robust.upper) != (robust.low, robust.high):
+                    differing.append(_Both(column, place, fenced[0][:, 0]))
+        place += own.width
+    return replace(encoded, features=features), differing
+
+
+def _chosen(
+    encoded: Encoded, differing: Sequence[_Both], settings: Settings, *, jobs: int | None
+) -> dict[str, Gain]:
+    """Return the columns for which hidden cells favor fences, and how much each gains."""
+    rows = draws.order(len(encoded.features), draws.TRIALS, settings.seed)
+    folds = Folds.of(rows, encoded.groups)
+    hidden = np.concatenate([*folds.confirming, np.empty(0, dtype=np.int64)])
+    if not differing or encoded.candidates[hidden].all():
+        return {}
+    one_round = settings.replaced({"method": "graph", "gamma": 0.0})
+    chosen: dict[str, Gain] = {}
+    here, steps = encoded, [(it,) for it in differing] if len(differing) <= MANY else [differing]
+    with Workers(jobs or available_cores()) as workers:
+
+        def judged(tried: Encoded) -> Floats:
+            return Trials(tried, rows, workers).tested(one_round, folds)
+
+        scores = judged(here)
+        for step in steps:
+            features = here.features.copy()
+            for column in step:
+                features[:, column.place] = column.robust
+            there = replace(here, features=features)
+            other = judged(there)
+            gained = gain(other, scores, mutual=folds.mutual)
+            harm = harms(other, scores, mutual=folds.mutual)
+            if is_clear(gained, rows=len(other)) and not harm:
+                here, scores = there, other
+                chosen |= {column.name: gained for column in step}
+    return chosen
+
+
+def _told(left: Sequence[str], chosen: Mapping[str, Gain]) -> tuple[str, ...]:
+    """Return what was chosen, in words."""
+    return tuple(
+        f"column {quote(name)}: scale: auto chose "
+        + (
+            f"robust, by which hidden cells are predicted better (gain {gained.value:.3f} ± "
+            f"{gained.value - gained.low:.3f})"
+            if (gained := chosen.get(name)) is not None
+            else "minmax: hidden cells do not favor robust clearly"
+        )
+        for name in left
+    )

@@ -1,0 +1,415 @@
+"""A model as users hold it: it answers new rows, is saved and loaded."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import polars as pl
+
+from cfl_cli.core import process
+from cfl_cli.core.arrays import Floats
+from cfl_cli.core.messages import count, did_you_mean
+from cfl_cli.core.parallel import Engine, slices
+from cfl_cli.core.progress import Progress, Stage, Stages, Work
+from cfl_cli.core.settings import Settings
+from cfl_cli.encode.cells import used_columns
+from cfl_cli.encode.encode import Encoded, clashes, decode, encode, written
+from cfl_cli.errors import DataError, UsageError
+from cfl_cli.methods.interface import (
+    Answer,
+    Estimate,
+    Fitted,
+    Origin,
+    PartExplained,
+    Power,
+    without_points,
+)
+from cfl_cli.run.arguments import OWN, refuse_blurred, refuse_unknown
+from cfl_cli.run.learn import JUDGE, Learned
+from cfl_cli.run.model import CHANGEABLE, Kept
+from cfl_cli.schema.model import Schema
+from cfl_cli.tables import frames
+from cfl_cli.trust.facts import raised_to
+from cfl_cli.trust.report import Report
+
+if TYPE_CHECKING:
+    from cfl_cli.commands.explain.naming import Explanation
+    from cfl_cli.commands.suspects.job import SuspectCells
+
+# Confidences as users hold them: for each CF a table of the kind that was given.
+
+
+class Confidences(Mapping[str, Any]):
+    """By CF, a table with a row for each row and a column for each value, in the domain's order.
+
+    A table is made when it is first asked for. `arrays` has the same numbers by CF, n × K, without
+    making one.
+    """
+
+    def __init__(
+        self, arrays: Mapping[str, Floats], domains: Mapping[str, Sequence[str]], *, like: Any
+    ) -> None:
+        """Keep the confidences, n × K each; tables are of the kind of `like`, with its index."""
+        self.arrays = dict(arrays)
+        self._domains, self._like = domains, frames.bare(like)
+        self._made: dict[str, Any] = {}
+
+    def __getitem__(self, cf: str) -> Any:
+        """Return the confidences of a CF as a table."""
+        if cf not in self.arrays:
+            raise KeyError(f"no CF {cf!r}{did_you_mean(str(cf), self.arrays)}")
+        if cf not in self._made:
+            self._made[cf] = frames.of_array(self.arrays[cf], self._domains[cf], like=self._like)
+        return self._made[cf]
+
+    def __iter__(self) -> Iterator[str]:
+        """Yield the names of the CFs."""
+        return iter(self.arrays)
+
+    def __len__(self) -> int:
+        """Return how many CFs there are."""
+        return len(self.arrays)
+
+    def __repr__(self) -> str:
+        """Return the CFs, and how many values each has."""
+        sizes = (f"{cf}: {count(array.shape[1], 'value')}" for cf, array in self.arrays.items())
+        return f"Confidences({', '.join(sizes)})"
+
+
+# What explains the rows of a result, if somebody asks; how is imported only then.
+
+
+@dataclass(frozen=True, eq=False)
+class FinishedRun:
+    """A table, and what decided the answers to its rows."""
+
+    schema: Schema
+    encoded: Encoded  # with the mechanisms that were settled on
+    settings: Settings  # with a γ that was settled on
+    runs: tuple[tuple[Origin, ...], ...]  # of each run, per CF: one, or two with `mechanism: fit`
+    origins: tuple[Origin, ...]  # per CF, of the run that it takes
+    fitted: Fitted | None  # without points; None: nothing was, or graph as a report has it
+    powers: tuple[Power | None, ...] | None
+    as_observed: frozenset[str]  # CFs that are kept so
+    frame: Any  # the table, which nobody changes
+    name: str
+    jobs: int
+    warnings: tuple[str, ...] = ()
+    found: Mapping[int, "PartExplained"] = field(default_factory=dict)  # by row, from 0
+
+    @cached_property
+    def cells(self) -> pl.DataFrame:
+        """Return the table with the columns that are used."""
+        return frames.as_polars(self.frame, used_columns(self.schema), name=self.name)
+
+    @classmethod
+    def of(
+        cls, learned: Learned, frame: Any, schema: Schema, *, name: str, jobs: int
+    ) -> "FinishedRun":
+        """Return what is kept of a run that `impute` made."""
+        estimate = learned.estimate
+        return cls(
+            schema,
+            learned.encoded,
+            learned.settings,
+            learned.runs,
+            estimate.origins,
+            without_fitted_points(estimate.fitted),
+            estimate.powers,
+            frozenset(learned.report.kept),
+            frames.snapshot(frame, used_columns(schema), name=name),
+            name,
+            jobs,
+        )
+
+
+def without_fitted_points(fitted: Fitted | None) -> Fitted | None:
+    """Return what is needed of it: the walk of graph and ipal is repeated, their points are not."""
+    return None if fitted is None else without_points(fitted)
+
+
+@dataclass(frozen=True, eq=False)
+class OfTable:
+    """Explains rows of a table that `impute` filled in: the graph's walk is repeated for each."""
+
+    ran: FinishedRun
+
+    def __call__(self, row: int, cf: str | Sequence[str] | None) -> "Explanation":
+        """Return why a row is answered so."""
+        from cfl_cli.commands.explain.job import (
+            chosen_cfs,  # noqa: PLC0415 — the same
+            explain_row,  # noqa: PLC0415 — most results need none
+        )
+
+        cfs = [block.name for block in self.ran.encoded.blocks]
+        return explain_row(self.ran, row, cfs=chosen_cfs(cf, cfs, self.ran.name))
+
+
+@dataclass(frozen=True, eq=False)
+class OfNewRows:
+    """Explains rows that a model has answered."""
+
+    kept: Kept
+    cells: pl.DataFrame  # of the columns that are used
+    settings: Settings
+    name: str
+    jobs: int | None
+
+    def __call__(self, row: int, cf: str | Sequence[str] | None) -> "Explanation":
+        """Return why a row is answered so."""
+        from cfl_cli.commands.explain import job  # noqa: PLC0415 — as above
+
+        row = job.check_row(row, self.cells.height, self.name)
+        return job.explain_new(
+            self.kept,
+            self.cells[row - 1 : row],
+            self.settings,
+            row=row,
+            cfs=job.chosen_cfs(cf, [*self.kept.encoding.domains], self.name),
+            name=self.name,
+            jobs=self.jobs,
+        )
+
+
+ANSWER = Stage("answer", Work.DECODE, "answering new rows")
+WHERE = ("engine", "scheduler", "workers", "infer")  # the work is done, and what may be inferred
+MENTIONED = 5  # CFs, at most, of a result in a line
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Result:
+    """The table with its new columns, the confidences behind them, and the report."""
+
+    frame: Any  # of the kind that was given: polars, pandas or pyarrow
+    confidences: Confidences  # per CF a table of that kind, with a column for each value
+    report: Report
+    diagnostics: pl.DataFrame  # which cells to look at, and why: see `jobs.diagnostics`
+    model: "Model | None" = None  # what was learned from the table, if it was to be kept
+    # What explains its rows: of `impute` the encoded table, the cells that were used and what was
+    # fitted, without points; of `Model.apply` the model and the rows.
+    explainer: "OfTable | OfNewRows | None" = None
+
+    def explain(self, row: int, cf: str | Sequence[str] | None = None) -> "Explanation":
+        """Return why a row, numbered from 1, is answered so; `cf` names CFs, all if left out.
+
+        Confidences are those of this result. Of a table that `impute` filled in, graph, ipal and a
+        blend with graph repeat the walk over all rows, without hidden ones; of new rows that a
+        model answered it takes a moment. It shows cells of the row and of its neighbors.
+        """
+        if self.explainer is None:
+            raise UsageError("this result was not made by `impute` or `Model.apply`: call these")
+        return self.explainer(row, cf)
+
+    def __repr__(self) -> str:
+        """Return what it holds, in a line."""
+        report, columns = self.report, count(len(frames.names(self.frame)), "column")
+        cfs = [f"{cf.name} (flagged)" if cf.flagged else cf.name for cf in report.columns]
+        named = f"{', '.join(cfs[:MENTIONED])}{', …' if len(cfs) > MENTIONED else ''}"
+        return f"Result({count(report.rows, 'row')}, {columns}, {count(len(cfs), 'CF')}: {named})"
+
+    @property
+    def suspects(self) -> "SuspectCells":
+        """Return the cells that are most likely wrong, as `cfl suspects` shows them."""
+        from cfl_cli.commands.suspects.job import suspects  # noqa: PLC0415 — most results need none
+
+        return suspects(self.report, self.diagnostics)
+
+    def _repr_html_(self) -> str:
+        """Return the same for a notebook, above the report."""
+        from html import escape  # noqa: PLC0415 — the same
+
+        return f"<p>{escape(repr(self))}</p>{self.report._repr_html_()}"
+
+
+class Model(Kept):
+    """What a method has learned from a table, by which it answers rows that come later.
+
+    `fit` makes one, and so does `impute` with `keep_model`. What it says of a row depends on that
+    row alone. Do not apply one of graph, ipal or auto to the rows that it was fitted to: they would
+    meet themselves among their neighbors, and figures would be too good. `impute` answers these.
+    """
+
+    def apply(
+        self,
+        frame: Any,
+        *,
+        name: str = "table",
+        progress: Progress = lambda *_: None,
+        jobs: int | None = None,
+        **settings: Any,
+    ) -> Result:
+        """Estimate the value behind every exclusion in new rows, a polars, pandas or pyarrow table.
+
+        Of the settings, `mode`, `min_confidence`, `keep_flagged` and `bias` may be others than at
+        fitting; flagged CFs that are kept are those that were flagged then. The report is that of
+        these rows, beside what was so at fitting. `name` is what errors call the table. Where the
+        work is done say `engine`, `scheduler` and `workers`, as the options of the command do.
+        `infer` names the CFs to infer that were blurred for privacy, as at fitting.
+        """
+        # Whoever fits a model does without what applies it.
+        from cfl_cli.commands.apply.batch import (
+            Batch,  # noqa: PLC0415 — loads late
+            answering,  # noqa: PLC0415 — loads late
+        )
+
+        stages = Stages(progress)
+        where = {name: settings.pop(name) for name in WHERE if name in settings}
+        limits = self.schema.run.override(jobs=jobs, **where)
+        refuse_blurred(self.schema, limits.infer)
+        with answering(self, limits) as by:
+            batch = Batch(self, self.changed(**settings), by.workers, name=name)
+            cells = frames.as_polars(frame, batch.used, name=name)
+            batch.check(frames.names(frame))
+            cut = slices(cells.height, batch.rows_at_once) or [slice(0)]
+            stages(ANSWER, 0, cells.height)
+            parts = []
+            for part, filled in batch.add(((part, cells[part]) for part in cut), by):
+                stages(ANSWER, part.stop, cells.height)
+                parts.append(filled)
+            stages(JUDGE, 0, 1)
+            judged = batch.judged()
+        report = replace(
+            judged.verdict.report,
+            timings=stages.seconds(),
+            peak_memory_mb=process.peak_mb(),
+            sources=self.sources,
+            answers_sha256=batch.answers.hexdigest(),
+        )
+        columns = [
+            pl.concat(series) for series in zip(*(one.columns for one in parts), strict=True)
+        ]
+        confidences = Confidences(
+            {
+                cf: np.vstack([part.confidences[cf] for part in parts])
+                for cf in parts[0].confidences
+            },
+            {cf: domain.values for cf, domain in self.encoding.domains.items()},
+            like=frame,
+        )
+        return Result(
+            frames.append(frame, columns),
+            confidences,
+            report,
+            judged.diagnostics,
+            explainer=OfNewRows(
+                self, frames.snapshot(frame, batch.used, name=name), batch.settings, name, jobs
+            ),
+        )
+
+    def explain(
+        self,
+        frame: Any,
+        row: int,
+        *,
+        cf: str | Sequence[str] | None = None,
+        name: str = "table",
+        jobs: int | None = None,
+        **settings: Any,
+    ) -> "Explanation":
+        """Return why a new row of `frame`, numbered from 1, is answered so; no other is answered.
+
+        `cf` names CFs, all if it is left out; the other arguments are those of `apply`.
+        """
+
+        limits = self.schema.run.override(infer=settings.pop("infer", None))
+        refuse_blurred(self.schema, limits.infer, cfs=[cf] if isinstance(cf, str) else cf)
+        cells = frames.as_polars(frame, used_columns(self.schema), name=name)
+        return OfNewRows(self, cells, self.changed(**settings), name, jobs)(row, cf)
+
+    def changed(self, **settings: Any) -> Settings:
+        """Return the settings with which it is applied, or raise if they belong to fitting."""
+        refuse_unknown(settings, OWN)
+        fixed = [name for name in settings if name not in CHANGEABLE]
+        if fixed:
+            raise UsageError(
+                f"{fixed[0]} is decided when a model is fitted: fit again, or leave it out"
+            )
+        return self.settings.override(**settings)
+
+
+# Fills in new rows by what is kept of a table, block by block; nothing is remembered of them.
+
+ROWS_AT_ONCE = 32_768  # the more, the more of them look at the same neighbors
+NUMBERS_AT_ONCE = 1 << 20  # features and confidences of a block, about
+
+
+@dataclass(frozen=True, eq=False)
+class Filled:
+    """A block of rows, and what is said of them."""
+
+    cells: pl.DataFrame  # of the columns that are used
+    encoded: Encoded
+    answer: Answer
+    estimate: Estimate  # the answer with calibrated confidences
+    columns: list[pl.Series]  # the new ones
+    confidences: dict[str, Floats]  # per CF: m × K, as they are written
+
+
+class RowFiller:
+    """Answers rows by what is kept of a table, with the settings of one call."""
+
+    def __init__(self, kept: Kept, settings: Settings, workers: Engine, *, name: str) -> None:
+        self.kept, self.settings, self.workers, self.name = kept, settings, workers, name
+        self.used, self.width = used_columns(kept.schema), kept.layout.width
+        flagged = frozenset(column.name for column in kept.report.columns if column.flagged)
+        self.as_observed = flagged if settings.keep_flagged else frozenset[str]()
+
+    @property
+    def rows_at_once(self) -> int:
+        """Return how many rows a block should have."""
+        width = self.width + self.kept.layout.features
+        return max(min(ROWS_AT_ONCE, NUMBERS_AT_ONCE // width), 1)
+
+    def check(self, columns: Sequence[str]) -> None:
+        """Raise if the columns of the new rows leave no room for those that are to be added."""
+        domains = {name: domain.values for name, domain in self.kept.encoding.domains.items()}
+        problems = clashes(columns, domains, mode=self.settings.mode)
+        if problems:
+            raise DataError(*(f"{self.name}: {problem}" for problem in problems))
+
+    def fill(self, frame: Any, *, first_row: int) -> Filled:
+        """Answer some rows; `first_row` is the number of the first of them, from 1."""
+        cells = frames.as_polars(frame, self.used, name=self.name)
+        encoded = self.encoded(cells, first_row=first_row)
+        return self.filled(cells, encoded, self.kept.fitted.answer(encoded.known, self.workers))
+
+    def filled(self, cells: pl.DataFrame, encoded: Encoded, said: Answer) -> Filled:
+        """Return what becomes of rows of which so much is said."""
+        estimate = self.calibrated(
+            encoded,
+            Estimate(
+                said.confidences,
+                said.fell_back,
+                said.mass,
+                self.kept.origins,
+                answers=said.answers,
+            ),
+        )
+        columns = decode(
+            estimate.confidences,
+            encoded.candidates,
+            encoded.blocks,
+            answers=estimate.answers,
+            mode=self.settings.mode,
+            kept=self.as_observed,
+            min_confidence=self.settings.min_confidence,
+        )
+        confidences = {
+            block.name: written(estimate.confidences, encoded.candidates, block, self.as_observed)
+            for block in encoded.blocks
+        }
+        return Filled(cells.select(self.used), encoded, said, estimate, columns, confidences)
+
+    def encoded(self, cells: pl.DataFrame, *, first_row: int) -> Encoded:
+        """Return rows as the fitted ones were encoded."""
+        kept = self.kept
+        return encode(
+            cells, kept.schema, name=self.name, encoding=kept.encoding, first_row=first_row
+        )
+
+    def calibrated(self, encoded: Encoded, estimate: Estimate) -> Estimate:
+        """Return the estimate with confidences raised to the powers that were fitted."""
+        powers = self.kept.powers
+        return estimate if powers is None else raised_to(powers, encoded, estimate)

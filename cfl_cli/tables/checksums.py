@@ -1,0 +1,339 @@
+"""The SHA-256 of what columns hold, the same whatever the format that they are written in."""
+
+import hashlib
+import io
+import json
+from collections.abc import Collection, Iterable, Iterator
+from dataclasses import dataclass
+from hashlib import sha256
+from typing import IO, Any, NamedTuple
+
+import numpy as np
+import polars as pl
+import pyarrow as pa
+import pyarrow.compute as pc
+from pyarrow import types
+
+from cfl_cli.tables import frames, jsonl
+from cfl_cli.tables.formats import FileKind
+from cfl_cli.tables.jsonl import DECODER
+
+BETWEEN = "\x1f"  # cells of text
+
+
+class ColumnsChecksum:
+    """Adds up columns of text and of numbers, block by block; an empty text counts as null."""
+
+    def __init__(self) -> None:
+        self._made: dict[str, Any] = {}
+
+    def add(self, columns: Iterable[pl.Series]) -> None:
+        """Add further rows of the same columns."""
+        for column in columns:
+            made = self._made.setdefault(column.name, sha256())
+            if len(column):
+                made.update(_bytes(column))
+
+    def hexdigest(self) -> str:
+        """Return the checksum of all columns, in their order and with their names."""
+        whole = sha256()
+        for name, made in self._made.items():
+            whole.update(f"{name}{BETWEEN}".encode() + made.digest())
+        return whole.hexdigest()
+
+
+def _bytes(column: pl.Series) -> bytes:
+    if column.dtype == pl.String:
+        text: str = column.fill_null("").str.join(BETWEEN).item()
+        return f"{text}{BETWEEN}".encode()
+    numbers = column.cast(pl.Float64).fill_null(np.nan).to_numpy()
+    return np.ascontiguousarray(numbers, dtype="<f8").tobytes()
+
+
+def checksum_of(frame: Any, columns: Collection[str]) -> str:
+    """Return the SHA-256 of some columns' cells, for a table that did not come from a file."""
+    cells = frames.as_polars(frame, columns)
+    there = [column for column in columns if column in cells.columns]
+    held = io.BytesIO()
+    cells.select(there).write_ipc(held)
+    return sha256(held.getbuffer()).hexdigest()
+
+
+# What a report says of the table that it belongs to, so that damage and mixed pairs are seen.
+
+CHUNK = 1 << 20
+
+
+@dataclass(frozen=True)
+class TableContent:
+    """What a table held when it was written. Checksums are SHA-256.
+
+    The last three are of its file, and known only to a report that has a file of its own.
+    """
+
+    rows: int
+    columns: tuple[str, ...]
+    sha256: str  # of all cells, in any order of the columns; null and an empty text are alike
+    nulls_sha256: str  # which cells are null; not for CSV, where null is an empty text
+    types_sha256: str | None = None  # of Parquet and Arrow; None: all cells are text
+    file: str | None = None  # name, without folders
+    file_bytes: int | None = None
+    file_sha256: str | None = None
+
+
+def sums_of(file: IO[bytes]) -> tuple[int, str]:
+    """Return the number of bytes in a file from where it stands, and their SHA-256."""
+    made, size = hashlib.sha256(), 0
+    while chunk := file.read(CHUNK):
+        made.update(chunk)
+        size += len(chunk)
+    return size, made.hexdigest()
+
+
+# What a whole table holds, as checksums that are added up block by block.
+#
+#     cell → text (null: none) → per column, SHA-256 of the lengths and of the texts → of all columns
+#
+# The text is what the cell is in any format: `1`, `0.25`, `true`, `2024-01-31`. Moments and times,
+# which formats write differently, are as the format at hand writes them; what only Parquet and Arrow
+# hold are the bytes there. So a table has the same checksum before it is written and after it is
+# read back, however it was cut into blocks, quoted or packed.
+
+PART = 1 << 16  # rows of a column whose text is in memory at once
+
+
+class ContentChecksum:
+    """Adds up the rows of a table that is written as, or read from, a kind of file."""
+
+    def __init__(self, kind: FileKind) -> None:
+        self.kind = kind
+        self.typed = kind.module not in ("csv", "jsonl")
+        self.rows = 0
+        self._cells: dict[str, dict[str, Any]] = {}  # by column and path: SHA-256
+        self._nulls: dict[str, Any] = {}
+        self._types: dict[str, str] = {}
+
+    def add(self, frame: Any) -> None:
+        """Add further rows of the same columns."""
+        given = frame
+        frame = frames.as_arrow(frame) if self.typed else frames.as_polars(frame)
+        self.rows += len(frame)
+        for name in frames.names(frame):
+            cells = self._cells.setdefault(name, {})
+            nulls = self._nulls.setdefault(name, sha256())
+            if self.typed:
+                self._types.setdefault(name, _type(frame, name))
+            for path, data in self._pieces(frame, name, given):
+                if path == "nulls":
+                    nulls.update(data)
+                elif len(data):  # or a block without rows would count
+                    cells.setdefault(path, sha256()).update(data)
+
+    def content(self) -> TableContent:
+        """Return what was added up."""
+        return TableContent(
+            rows=self.rows,
+            columns=tuple(self._cells),
+            sha256=_joined(
+                {
+                    f"{name}\0{path}": made.digest()
+                    for name, paths in self._cells.items()
+                    for path, made in [("", sha256()), *paths.items()]
+                }
+            ),
+            nulls_sha256=_joined({name: made.digest() for name, made in self._nulls.items()}),
+            types_sha256=(
+                _joined({name: text.encode() for name, text in self._types.items()})
+                if self.typed
+                else None
+            ),
+        )
+
+    def _pieces(self, frame: Any, name: str, given: Any) -> Iterator[tuple[str, Any]]:
+        if self.typed and not _has_text(frame, name):
+            for chunk in frame.column(name).chunks:
+                yield from pieces(chunk)
+            return
+        for start in range(0, len(frame), PART):
+            part = frame.slice(start, PART)
+            if self.typed and isinstance(given, pl.DataFrame):
+                column = given[name].slice(start, PART)
+            else:
+                column = _dates(part, name) if self.typed else part[name]
+            texts = column.cast(pl.String) if self.typed else self._texts(column)
+            yield "nulls", texts.is_null().to_numpy().tobytes()
+            texts = texts.fill_null("")
+            yield "lengths", texts.str.len_bytes().to_numpy().astype("<u8").tobytes()
+            yield "texts", texts.str.join("").item().encode()
+
+    def _texts(self, column: pl.Series) -> pl.Series:
+        """Return the cells as a text format writes them."""
+        kind = column.dtype
+        if self.kind.module == "jsonl" and (kind.is_nested() or kind.is_temporal()):
+            lines = column.rename("").to_frame().write_ndjson().splitlines()
+            cells = [DECODER.decode(line)[""] for line in lines]
+            return pl.Series(map(jsonl.cell_text, cells), dtype=pl.String)
+        if isinstance(kind, pl.Datetime | pl.Time):
+            text = column.to_frame().write_csv(include_header=False, quote_style="never")
+            texts = pl.Series(text.split("\n")[:-1], dtype=pl.String)
+            return pl.Series(texts.set(column.is_null(), None))
+        return column.cast(pl.String)
+
+
+def _has_text(table: Any, name: str) -> bool:
+    """Return whether cells of a pyarrow column have a text that is the same in all formats."""
+    from pyarrow import types  # noqa: PLC0415 — it is there if a table of it is
+
+    kind = table.schema.field(name).type
+    kind = kind.value_type if types.is_dictionary(kind) else kind
+    texts = (
+        types.is_string,
+        types.is_large_string,
+        types.is_string_view,
+        types.is_integer,
+        types.is_float32,
+        types.is_float64,
+        types.is_boolean,
+        types.is_decimal128,
+        types.is_date32,
+        types.is_null,
+    )
+    return any(is_one(kind) for is_one in texts)
+
+
+def _dates(table: Any, name: str) -> pl.Series:
+    """Return a pyarrow column that has text; dates as such, for polars knows not all of them."""
+    from pyarrow import types  # noqa: PLC0415 — it is there if a table of it is
+
+    column = table.column(name)
+    if types.is_dictionary(column.type):
+        column = column.cast(column.type.value_type)
+    if not types.is_date32(column.type):
+        return frames.as_polars(table.select([name]).set_column(0, name, column))[name]
+    days = pl.Series(pl.from_arrow(column.cast("int32")))
+    texts = np.datetime_as_string(days.fill_null(0).to_numpy().astype("M8[D]"))
+    return pl.Series(texts.astype(str).tolist(), dtype=pl.String).set(days.is_null(), None)
+
+
+def _type(table: Any, name: str) -> str:
+    """Return the name of a type; how the places in a dictionary are stored is left out."""
+    from pyarrow import types  # noqa: PLC0415 — it is there if a table of it is
+
+    kind = table.schema.field(name).type
+    if types.is_dictionary(kind):
+        return f"dictionary<{kind.value_type}, ordered={kind.ordered}>"
+    return str(kind)
+
+
+def _joined(digests: dict[str, bytes]) -> str:
+    """Return the SHA-256 of what belongs to names, in their order."""
+    made = sha256()
+    for name, digest in sorted(digests.items()):
+        made.update(json.dumps(name).encode() + b"\n" + digest + b"\n")
+    return made.hexdigest()
+
+
+# Cells of Arrow types that have no text in every format → bytes that depend on the cells alone.
+#
+# Not on where a batch begins, which values a dictionary has, or what is stored below a null.
+
+LISTS = (
+    types.is_list,
+    types.is_large_list,
+    types.is_fixed_size_list,
+    types.is_list_view,
+    types.is_large_list_view,
+)
+
+
+class Piece(NamedTuple):
+    """A part of a column: where it is within the type, and what it holds."""
+
+    path: str
+    data: bytes | memoryview
+
+
+def pieces(array: pa.Array) -> list[Piece]:
+    """Return what an array holds, to be added up path by path with what follows it."""
+    try:
+        return [*_pieces(array, "")]
+    except (pa.ArrowException, NotImplementedError, TypeError, AttributeError):
+        texts = [repr(cell).encode() for cell in array.to_pylist()]
+        return [Piece("/text", b"".join(b"%d:%b" % (len(text), text) for text in texts))]
+
+
+def _pieces(array: pa.Array, path: str) -> Iterator[Piece]:  # noqa: C901 — a branch for each kind of type
+    kind = array.type
+    if isinstance(kind, pa.BaseExtensionType):
+        yield from _pieces(array.storage, path)
+        return
+    if types.is_dictionary(kind):
+        yield from _pieces(array.dictionary_decode(), path)
+        return
+    if types.is_string_view(kind) or types.is_binary_view(kind):
+        yield from _pieces(array.cast(pa.large_binary()), path)
+        return
+    if types.is_run_end_encoded(kind):
+        yield from _pieces(pc.run_end_decode(array), path)
+        return
+    if types.is_union(kind):
+        yield from _of_union(array, path)
+        return
+    yield Piece(f"{path}/null", array.is_null().cast("uint8").to_numpy().tobytes())
+    if types.is_null(kind):
+        return
+    if types.is_struct(kind):
+        for number, child in enumerate(array.flatten()):
+            yield from _pieces(child, f"{path}/{number}")
+    elif types.is_map(kind):
+        yield from _of_lists(_as_lists(array), path)
+    elif any(is_one(kind) for is_one in LISTS):
+        yield from _of_lists(array, path)
+    else:
+        yield from _of_leaf(array.drop_null(), path)
+
+
+def _of_leaf(array: pa.Array, path: str) -> Iterator[Piece]:
+    """Yield cells that hold no others, none of which is null."""
+    kind = array.type
+    if types.is_boolean(kind):
+        yield Piece(f"{path}/cells", array.cast("uint8").to_numpy().tobytes())
+        return
+    if types.is_fixed_size_binary(kind) or types.is_primitive(kind) or types.is_decimal(kind):
+        width = kind.bit_width // 8
+        data = array.buffers()[1]
+        if data is not None:
+            start = array.offset * width
+            yield Piece(f"{path}/cells", memoryview(data)[start : start + len(array) * width])
+        return
+    array = array.cast(pa.large_binary())
+    _, offsets, data = array.buffers()
+    places = np.frombuffer(offsets, "<i8")[array.offset : array.offset + len(array) + 1]
+    yield Piece(f"{path}/lengths", np.diff(places).astype("<i8").tobytes())
+    if data is not None and len(places):
+        yield Piece(f"{path}/cells", memoryview(data)[places[0] : places[-1]])
+
+
+def _of_lists(array: Any, path: str) -> Iterator[Piece]:
+    lengths = pc.fill_null(pc.list_value_length(array).cast("int64"), 0)
+    yield Piece(f"{path}/lengths", lengths.to_numpy().astype("<i8").tobytes())
+    yield from _pieces(array.flatten(), f"{path}/element")
+
+
+def _as_lists(array: pa.MapArray) -> pa.Array:
+    """Return the pairs of a map as lists."""
+    kind = array.type
+    pairs = pa.struct([kind.key_field, kind.item_field])
+    return array.cast(pa.list_(pa.field("entries", pairs, nullable=False)))
+
+
+def _of_union(array: pa.UnionArray, path: str) -> Iterator[Piece]:
+    rows = slice(array.offset, array.offset + len(array))  # pyarrow's own accessors forget it
+    _, codes, *others = array.buffers()
+    codes = np.frombuffer(codes, "i1")[rows]
+    yield Piece(f"{path}/codes", codes.tobytes())
+    for number, code in enumerate(array.type.type_codes):
+        places = np.flatnonzero(codes == code)
+        if array.type.mode == "dense":
+            places = np.frombuffer(others[0], "<i4")[rows][places]
+        yield from _pieces(array.field(number).take(pa.array(places)), f"{path}/{number}")

@@ -1,0 +1,866 @@
+"""The parts of a spreadsheet file: XML in a ZIP archive, neither of which is to be trusted."""
+
+import io
+import math
+import posixpath
+import re
+import struct
+import zipfile
+import zlib
+from array import array
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from enum import IntEnum
+from functools import cached_property
+from pyexpat import ExpatError, ParserCreate
+from typing import Any, NamedTuple, Protocol, Self, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from cfl_cli.errors import DataError, ResourceError
+from cfl_cli.tables.formats import SAVE_AS
+from cfl_cli.tables.source import roomy
+
+CHUNK = 1 << 16  # bytes parsed at once
+DAMAGED = (
+    zipfile.BadZipFile,
+    zlib.error,
+    struct.error,
+    ExpatError,
+    EOFError,
+    LookupError,
+    NotImplementedError,  # a way of packing that nobody uses
+    OSError,
+    OverflowError,
+    RuntimeError,  # a part that wants a password
+    ValueError,
+)
+
+Attributes: TypeAlias = dict[str, str]
+Start: TypeAlias = Callable[[str, Attributes], None]
+
+
+class Handlers(NamedTuple):
+    """What takes the events of a document."""
+
+    start: Start
+    end: Callable[[str], None] | None = None
+    text: Callable[[str], None] | None = None
+
+
+@dataclass(frozen=True)
+class Archive:
+    """The parts of a file by name."""
+
+    name: str  # what messages call the file
+    parts: zipfile.ZipFile
+    names: Mapping[str, str]  # as they are, by how they are asked for
+
+    @classmethod
+    def of(cls, data: bytes, *, name: str) -> Self:
+        """Return the parts in the bytes of a file, or raise if they are too large to be read."""
+        parts = zipfile.ZipFile(io.BytesIO(data))
+        size = sum(part.file_size for part in parts.infolist())
+        if size > roomy():
+            raise ResourceError(
+                f"{name}: unpacks to {size / 1e6:,.0f} MB, too much for the memory of this "
+                "machine: delete what is not needed, or save the sheet as CSV UTF-8"
+            )
+        return cls(name, parts, {_folded(part): part for part in parts.namelist()})
+
+    def __contains__(self, part: str) -> bool:
+        return _folded(part) in self.names
+
+    def size(self, part: str) -> int:
+        """Return how many bytes a part has."""
+        return self.parts.getinfo(self.names[_folded(part)]).file_size
+
+    def parse(self, part: str, begin: Callable[[str, Attributes], Handlers]) -> None:
+        """Go through the XML of a part; `begin` gets its first element and says who takes the rest.
+
+        Names of elements and attributes come as they are written, with their prefixes. No document
+        of this kind declares a document type, which is how entities that grow without end come in:
+        one that does is refused.
+        """
+        parser = ParserCreate()
+        parser.buffer_text = True
+        parser.buffer_size = CHUNK
+
+        def first(element: str, attributes: Attributes) -> None:
+            handlers = begin(element, attributes)
+            parser.StartElementHandler = handlers.start
+            parser.EndElementHandler = handlers.end
+            parser.CharacterDataHandler = handlers.text
+            handlers.start(element, attributes)
+
+        parser.StartElementHandler = first
+        parser.StartDoctypeDeclHandler = _refuse
+        with self.parts.open(self.names[_folded(part)]) as file:
+            while chunk := file.read(CHUNK):
+                parser.Parse(chunk, False)  # noqa: FBT003 — expat's signature
+        parser.Parse(b"", True)  # noqa: FBT003 — the same
+
+    def elements(self, part: str, start: Start) -> None:
+        """Go through the elements of a part, whose names come without prefixes."""
+
+        def bare(element: str, attributes: Attributes) -> None:
+            start(element.rpartition(":")[2], attributes)
+
+        self.parse(part, lambda *_: Handlers(bare))
+
+
+def _folded(part: str) -> str:
+    """Return a part's name as all spell it; some writers differ in case or in slashes."""
+    return part.replace("\\", "/").lstrip("/").lower()
+
+
+def _refuse(*_: Any) -> None:
+    raise ValueError("a document type")
+
+
+@contextmanager
+def well_formed(name: str, title: str) -> Iterator[None]:
+    """Turn errors that may quote cells of the table into one that does not."""
+    try:
+        yield
+    except MemoryError as error:
+        raise ResourceError(
+            f"{name}: needs more memory than is available: it is too large, or damaged"
+        ) from error
+    except DAMAGED as error:
+        raise DataError(
+            f"{name}: not a well-formed {title} file: copy or export it again"
+        ) from error
+
+
+ESCAPED = re.compile("_x([0-9A-Fa-f]{4})_")
+
+
+def unescaped(text: str) -> str:
+    """Return a text of Excel, which spells characters that XML cannot hold as _x000D_."""
+    return ESCAPED.sub(lambda found: chr(int(found[1], 16)), text) if "_x" in text else text
+
+
+# The cells of a sheet as its file holds them: where they are, of what kind, with which value.
+
+MOST_ROWS, MOST_COLUMNS = 1 << 20, 1 << 14  # that a sheet has
+SHOWN = 3  # cells, rows or ranges that a message names
+
+
+class Kind(IntEnum):
+    """What a cell holds, and as what its value is kept."""
+
+    TEXT = 0  # str
+    NUMBER = 1  # float, finite
+    BOOLEAN = 2  # bool
+    DATE = 3  # milliseconds since 1970
+    TIME = 4  # milliseconds: of a day, or as many hours as there are
+    ERROR = 5  # str, such as #N/A: a formula that failed
+
+
+@dataclass(frozen=True)
+class Sheet:
+    """A sheet of a book."""
+
+    name: str
+    visible: bool
+    part: str  # of the file: where its cells are
+    blank: bool = False  # it is known to hold nothing
+
+
+class Spot(NamedTuple):
+    """The place of a cell, counted from 0."""
+
+    row: int
+    column: int
+
+    def __str__(self) -> str:
+        letters, number = "", self.column + 1
+        while number:
+            number, letter = divmod(number - 1, 26)
+            letters = chr(ord("A") + letter) + letters
+        return f"{letters}{self.row + 1}"
+
+
+class Merge(NamedTuple):
+    """Cells that are shown as one; only the first of them holds a value."""
+
+    first: Spot
+    last: Spot
+
+    def __str__(self) -> str:
+        return f"{self.first}:{self.last}"
+
+
+@dataclass(frozen=True)
+class Column:
+    """The cells of a column that hold something, from top to bottom."""
+
+    rows: "array[int]" = field(default_factory=lambda: array("l"))
+    kinds: bytearray = field(default_factory=bytearray)
+    values: list[Any] = field(default_factory=list)
+
+
+@dataclass
+class Grid:
+    """The cells of a sheet, and what in it is not as it seems."""
+
+    columns: dict[int, Column] = field(default_factory=dict)
+    merged: list[Merge] = field(default_factory=list)
+    uncalculated: list[Spot] = field(default_factory=list)  # formulas without a value
+    not_dates: list[Spot] = field(default_factory=list)  # numbers shown as dates that no year has
+    hidden: list[range] = field(
+        default_factory=list
+    )  # rows that are not shown, by a filter perhaps
+
+    def add(self, row: int, column: int, kind: Kind, value: object) -> None:
+        """Take a cell; an empty text is none."""
+        if value == "":
+            return
+        if not (0 <= row < MOST_ROWS and 0 <= column < MOST_COLUMNS):
+            raise ValueError("a cell outside of any sheet")
+        cells = self.columns.get(column)
+        if cells is None:
+            cells = self.columns[column] = Column()
+        cells.rows.append(row)
+        cells.kinds.append(kind)
+        cells.values.append(value)
+
+
+class Book(Protocol):
+    """A file with sheets."""
+
+    @property
+    def sheets(self) -> list[Sheet]:
+        """Its sheets, in order."""
+
+    def is_blank(self, sheet: Sheet) -> bool:
+        """Return whether nothing is on a sheet."""
+
+    def grid(self, sheet: Sheet) -> Grid:
+        """Return the cells of a sheet."""
+
+
+def listed(things: Sequence[object] | npt.NDArray[np.int64], noun: str) -> str:
+    """Return things in words: `cell K2`, `cells K2, K5, K9 … (12 in all)`."""
+    if len(things) == 1:
+        return f"{noun} {things[0]}"
+    first = ", ".join(map(str, things[:SHOWN]))
+    rest = f" … ({len(things):,} in all)" if len(things) > SHOWN else ""
+    return f"{noun}s {first}{rest}"
+
+
+# Number formats of cells: which of them show a number as a date or a time, and which it is.
+#
+# day    1899-12-30 + number        from 1900-03-01 on
+#        1899-12-31 + number        before: Excel counts a day, 1900-02-29, that never was
+#        1904-01-01 + number        in books that count from 1904
+
+DAY = 86_400_000  # milliseconds
+LEAP = 60  # the day that never was
+FROM_1900, FROM_1904 = -25_569, -24_107  # 1899-12-30 and 1904-01-01, counted from 1970
+LAST_DAY = 2_932_896  # 9999-12-31, counted from 1970
+
+
+class Shown(IntEnum):
+    """As what a format shows a number."""
+
+    NUMBER = 0
+    DATE = 1  # with a time or without
+    CLOCK = 2
+    ELAPSED = 3  # hours beyond 24
+
+
+BUILT_IN = {
+    **dict.fromkeys([*range(14, 18), 22, *range(27, 32), 36, *range(50, 59)], Shown.DATE),
+    **dict.fromkeys([*range(18, 22), *range(32, 36), 45, 47], Shown.CLOCK),
+    46: Shown.ELAPSED,
+}
+# What stands for itself: quoted text, a sign behind a backslash, a width or a filling sign; colors,
+# conditions and languages in brackets, but not the hours, minutes or seconds that go beyond.
+LITERAL = re.compile(
+    r'"[^"]*"|[\\_*].|\[(?!h+\]|m+\]|s+\])[^\]]*\]|am/pm|a/p|general', re.IGNORECASE
+)
+ELAPSED = re.compile(r"\[(?:h+|m+|s+)\]", re.IGNORECASE)
+
+
+def shown_by(code: str) -> Shown:
+    """Return as what a format such as `yyyy-mm-dd` shows a number."""
+    signs = LITERAL.sub("", code).partition(";")[0].lower()
+    if ELAPSED.search(signs):
+        return Shown.ELAPSED
+    if "y" in signs or "d" in signs:
+        return Shown.DATE
+    if "h" in signs or "s" in signs:
+        return Shown.CLOCK
+    return Shown.DATE if "m" in signs else Shown.NUMBER
+
+
+def moment(number: float, shown: Shown, *, from_1904: bool) -> tuple[Kind, int] | None:
+    """Return the date or time that a number is shown as, None if there is none."""
+    if number < 0 or number > LAST_DAY - FROM_1900 + 1:
+        return None
+    milliseconds = round(number * DAY)
+    if shown == Shown.ELAPSED or (number < 1 and (shown == Shown.CLOCK or not from_1904)):
+        return Kind.TIME, milliseconds
+    day, rest = divmod(milliseconds, DAY)
+    if from_1904:
+        day += FROM_1904
+    elif day == LEAP:
+        return None
+    else:
+        day += FROM_1900 + (day < LEAP)
+    return (Kind.DATE, day * DAY + rest) if day <= LAST_DAY else None
+
+
+# Books of Excel, .xlsx and .xlsm: the names of their sheets, and the cells of one.
+
+ROOT = "_rels/.rels"
+USUAL = "xl/workbook.xml"
+LISTS = ("cellStyleXfs", "cellXfs", "cellStyles", "dxfs")  # of styles
+TRUE = ("1", "true")
+REF = re.compile(r"\$?([A-Za-z]{1,3})\$?([0-9]{1,7})")
+SMALL = 1 << 16  # bytes of a sheet that may be empty
+
+
+@dataclass(frozen=True)
+class XlsxBook:
+    """A book of Excel."""
+
+    archive: Archive
+
+    @cached_property
+    def sheets(self) -> list[Sheet]:
+        """Return the sheets that hold cells, in order."""
+        home = self._home
+        if home.endswith(".bin"):
+            raise DataError(f"{self.archive.name}: .xlsb is not read: {SAVE_AS}")
+        targets = self._targets(home, "/worksheet")
+        found = []
+
+        def start(element: str, attributes: Attributes) -> None:
+            if element != "sheet":
+                return
+            key = next((v for name, v in attributes.items() if name.endswith(":id")), "")
+            if key in targets:
+                visible = attributes.get("state", "visible") == "visible"
+                found.append(Sheet(attributes["name"], visible, targets[key]))
+
+        self.archive.elements(home, start)
+        return found
+
+    def is_blank(self, sheet: Sheet) -> bool:
+        """Return whether nothing is on a sheet."""
+        return self.archive.size(sheet.part) < SMALL and not self.grid(sheet).columns
+
+    def grid(self, sheet: Sheet) -> Grid:
+        """Return the cells of a sheet."""
+        cells = _XlsxCells(Grid(), self._shared, self._formats, self._from_1904)
+        self.archive.parse(sheet.part, lambda root, _: cells.handlers(_prefix(root)))
+        return cells.grid
+
+    @cached_property
+    def _home(self) -> str:
+        """Return the part that lists the sheets."""
+        parts = self._targets("", "/officeDocument") if ROOT in self.archive else {}
+        home = next(iter(parts.values()), USUAL)
+        if home not in self.archive:
+            raise DataError(f"{self.archive.name}: a ZIP archive without a book: unpack it first")
+        return home
+
+    def _targets(self, part: str, kind: str) -> dict[str, str]:
+        """Return the parts of a kind that a part refers to, by their keys."""
+        folder, name = posixpath.split(part)
+        found = {}
+
+        def start(element: str, attributes: Attributes) -> None:
+            if element == "Relationship" and attributes.get("Type", "").endswith(kind):
+                target = attributes["Target"]
+                path = target if target.startswith("/") else posixpath.join(folder, target)
+                found[attributes["Id"]] = posixpath.normpath(path)
+
+        self.archive.elements(posixpath.join(folder, "_rels", f"{name}.rels"), start)
+        return found
+
+    @cached_property
+    def _from_1904(self) -> bool:
+        settings: dict[str, str] = {}
+
+        def start(element: str, attributes: Attributes) -> None:
+            if element == "workbookPr":
+                settings.update(attributes)
+
+        self.archive.elements(self._home, start)
+        return settings.get("date1904") in TRUE
+
+    def _other(self, kind: str) -> str | None:
+        """Return the part of a kind that the book has, if it has one."""
+        return next(iter(self._targets(self._home, kind).values()), None)
+
+    @cached_property
+    def _formats(self) -> list[Shown]:
+        """Return as what each style of cells shows numbers."""
+        part = self._other("/styles")
+        codes: dict[str, str] = {}
+        keys: list[str] = []
+        listed = False  # are these the styles of cells?
+
+        def start(element: str, attributes: Attributes) -> None:
+            nonlocal listed
+            if element == "numFmt":
+                codes.setdefault(attributes["numFmtId"], attributes["formatCode"])
+            elif element == "xf":
+                if listed:
+                    keys.append(attributes.get("numFmtId", "0"))
+            elif element in LISTS:
+                listed = element == "cellXfs"
+
+        if part is not None:
+            self.archive.elements(part, start)
+        return [
+            shown_by(codes[key]) if key in codes else BUILT_IN.get(int(key), Shown.NUMBER)
+            for key in keys
+        ]
+
+    @cached_property
+    def _shared(self) -> list[str]:
+        """Return the texts that cells refer to by number."""
+        part = self._other("/sharedStrings")
+        texts: list[str] = []
+        if part is not None:
+            self.archive.parse(part, lambda root, _: _text_handlers(_prefix(root), texts))
+        return texts
+
+
+def _prefix(root: str) -> str:
+    """Return what stands before the names of elements, as it does before the first."""
+    prefix, colon, _ = root.rpartition(":")
+    return prefix + colon
+
+
+def _text_handlers(prefix: str, texts: list[str]) -> Handlers:
+    """Return what puts the runs of each text together, without hints at how it is pronounced."""
+    run, item, spoken = (prefix + name for name in ("t", "si", "rPh"))
+    pieces: list[str] = []  # of the run
+    runs: list[str] = []
+    is_spoken = False
+
+    def start(element: str, _: Attributes) -> None:
+        nonlocal is_spoken
+        if element == run:
+            pieces.clear()
+        elif element == spoken:
+            is_spoken = True
+
+    def end(element: str) -> None:
+        nonlocal is_spoken
+        if element == run:
+            if not is_spoken:
+                runs.append("".join(pieces))
+        elif element == spoken:
+            is_spoken = False
+        elif element == item:
+            texts.append(unescaped("".join(runs)))
+            runs.clear()
+
+    return Handlers(start, end, pieces.append)
+
+
+@dataclass
+class _XlsxCells:
+    """Takes the cells of a sheet as they come."""
+
+    grid: Grid
+    shared: list[str]
+    formats: list[Shown]
+    from_1904: bool
+
+    def handlers(self, prefix: str) -> Handlers:  # noqa: C901 — a call for every element is what costs
+        """Return what takes the elements of a sheet."""
+        names = ("c", "v", "t", "f", "row", "rPh", "mergeCell")
+        cell, value, run, formula, line, spoken, merge = (prefix + name for name in names)
+        pieces: list[str] = []  # of the text that was begun last
+        known: dict[str, int] = {}  # numbers of columns by their letters
+        row = column = -1
+        digits = text = ""
+        kind, style = "n", "0"
+        is_formula = is_spoken = False
+
+        def start(element: str, attributes: Attributes) -> None:  # noqa: C901 — the same
+            nonlocal row, column, digits, text, kind, style, is_formula, is_spoken
+            if element == cell:
+                ref = attributes.get("r")
+                if ref is None:
+                    column += 1
+                elif (found := known.get(ref.removesuffix(digits))) is not None:
+                    column = found
+                else:
+                    row, column = _spot(ref)
+                    if str(row + 1) == digits:
+                        known[ref.removesuffix(digits)] = column
+                kind, style = attributes.get("t", "n"), attributes.get("s", "0")
+                text, is_formula = "", False
+            elif element in (value, run):
+                pieces.clear()
+            elif element == formula:
+                is_formula = True
+            elif element == line:
+                row = int(attributes["r"]) - 1 if "r" in attributes else row + 1
+                column, digits = -1, str(row + 1)
+                if attributes.get("hidden") in TRUE:
+                    self.grid.hidden.append(range(row, row + 1))
+            elif element == spoken:
+                is_spoken = True
+            elif element == merge:
+                first, _, last = attributes["ref"].partition(":")
+                if last:
+                    self.grid.merged.append(Merge(_spot(first), _spot(last)))
+
+        def end(element: str) -> None:
+            nonlocal text, is_spoken
+            if element == value or (element == run and not is_spoken):
+                text += "".join(pieces)
+            elif element == cell:
+                if text or is_formula:
+                    self.take(Spot(row, column), kind, text, int(style))
+            elif element == spoken:
+                is_spoken = False
+
+        return Handlers(start, end, pieces.append)
+
+    def take(self, spot: Spot, kind: str, text: str, style: int) -> None:
+        """Add a cell that holds something, or a formula without a value."""
+        add = self.grid.add
+        if kind == "s":
+            add(*spot, Kind.TEXT, self.shared[_index(text)])
+        elif kind in {"str", "inlineStr"}:
+            add(*spot, Kind.TEXT, unescaped(text))
+        elif not text:
+            self.grid.uncalculated.append(spot)
+        elif kind == "b":
+            add(*spot, Kind.BOOLEAN, text.strip() in TRUE)
+        elif kind == "e":
+            add(*spot, Kind.ERROR, text)
+        elif kind == "d":
+            add(*spot, Kind.DATE, milliseconds(text))
+        else:
+            self.take_number(spot, float(text), style)
+
+    def take_number(self, spot: Spot, number: float, style: int) -> None:
+        """Add a number, or the date or time that it is shown as."""
+        if not math.isfinite(number):
+            raise ValueError("not a number")
+        shown = self.formats[style] if self.formats else Shown.NUMBER
+        if shown == Shown.NUMBER:
+            self.grid.add(*spot, Kind.NUMBER, number)
+        elif found := moment(number, shown, from_1904=self.from_1904):
+            self.grid.add(*spot, *found)
+        else:
+            self.grid.not_dates.append(spot)
+
+
+def _spot(ref: str) -> Spot:
+    """Return the place of a cell such as K2."""
+    found = REF.fullmatch(ref)
+    if found is None:
+        raise ValueError("not a cell")
+    number = 0
+    for letter in found[1].upper():
+        number = 26 * number + ord(letter) - ord("A") + 1
+    return Spot(int(found[2]) - 1, number - 1)
+
+
+def _index(text: str) -> int:
+    """Return the number of a shared text; a negative one would count from the end."""
+    number = int(text)
+    if number < 0:
+        raise ValueError("not an index")
+    return number
+
+
+def milliseconds(text: str) -> int:
+    """Return a date, perhaps with a time, of ISO 8601 in milliseconds since 1970."""
+    then = datetime.fromisoformat(text)
+    day = then.toordinal() - datetime(1970, 1, 1, tzinfo=UTC).toordinal()
+    time = (then.hour * 60 + then.minute) * 60 + then.second
+    return day * DAY + time * 1000 + round(then.microsecond / 1000)
+
+
+# OpenDocument spreadsheets, .ods: the names of their sheets, and the cells of one.
+
+CONTENT, MANIFEST = "content.xml", "META-INF/manifest.xml"
+SPACES = {
+    **{
+        name: f"urn:oasis:names:tc:opendocument:xmlns:{name}:1.0"
+        for name in ("table", "office", "text", "style")
+    },
+    "calcext": "urn:org:documentfoundation:names:experimental:calc:xmlns:calcext:1.0",
+}
+TIME = re.compile(r"P(?:(\d+)D)?T(?:(\d+)H)?(?:(\d+)M)?(?:(\d+(?:\.\d*)?)S)?")
+FAILED = re.compile(r"#(?:N/A|NAME\?|DIV/0!|VALUE!|REF!|NUM!|NULL!)|Err:\d+")
+LONGEST = 1 << 15  # characters of a cell
+CELL_SIZE = 64  # bytes of memory, about
+
+
+@dataclass(frozen=True)
+class OdsBook:
+    """A spreadsheet of OpenDocument."""
+
+    archive: Archive
+
+    @cached_property
+    def sheets(self) -> list[Sheet]:
+        """Return the sheets, in order."""
+        hidden: set[str] = set()
+        styles: dict[str, str] = {}  # of the sheets
+        filled: set[str] = set()
+
+        def begin(_: str, root: Attributes) -> Handlers:
+            names = _Names.of(root)
+            properties, of_style = names.style + "table-properties", names.style + "style"
+            display, named = names.table + "display", names.style + "name"
+            value_type, style_name = names.office + "value-type", names.table + "style-name"
+            style = sheet = ""
+
+            def start(element: str, attributes: Attributes) -> None:
+                nonlocal style, sheet
+                if value_type in attributes:
+                    filled.add(sheet)
+                elif element == of_style:
+                    style = attributes.get(named, "")
+                elif element == properties and attributes.get(display) == "false":
+                    hidden.add(style)
+                elif element == names.sheet and names.name in attributes:
+                    sheet = attributes[names.name]
+                    styles[sheet] = attributes.get(style_name, "")
+
+            return Handlers(start)
+
+        self._refuse_locked()
+        self.archive.parse(CONTENT, begin)
+        return [
+            Sheet(name, own not in hidden, CONTENT, name not in filled)
+            for name, own in styles.items()
+        ]
+
+    def _refuse_locked(self) -> None:
+        """Raise if the content can only be read with a password."""
+        locked = []
+
+        def start(element: str, _: Attributes) -> None:
+            if element == "encryption-data":
+                locked.append(element)
+
+        if MANIFEST in self.archive:
+            self.archive.elements(MANIFEST, start)
+        if locked:
+            raise DataError(f"{self.archive.name}: has a password: save it without one")
+
+    def is_blank(self, sheet: Sheet) -> bool:
+        """Return whether nothing is on a sheet."""
+        return sheet.blank
+
+    def grid(self, sheet: Sheet) -> Grid:
+        """Return the cells of a sheet."""
+        grid = Grid()
+        self.archive.parse(CONTENT, lambda _, root: _OdsCells(grid, sheet.name, root).handlers())
+        return grid
+
+
+@dataclass(frozen=True)
+class _Names:
+    """The prefixes of names, with their colons, and the names that are asked for most."""
+
+    table: str
+    office: str
+    text: str
+    style: str
+    calcext: str
+
+    @classmethod
+    def of(cls, root: Attributes) -> "_Names":
+        """Return the prefixes that the first element declares."""
+        declared = {
+            uri: f"{key.partition(':')[2]}:"
+            for key, uri in root.items()
+            if key.startswith("xmlns:")
+        }
+        return cls(**{name: declared.get(uri, "?:") for name, uri in SPACES.items()})
+
+    @property
+    def sheet(self) -> str:
+        """Return the element of a sheet."""
+        return self.table + "table"
+
+    @property
+    def name(self) -> str:
+        """Return the attribute of a sheet's name."""
+        return self.table + "name"
+
+
+class _OdsCells:
+    """Takes the cells of one sheet as they come."""
+
+    def __init__(self, grid: Grid, sheet: str, root: Attributes) -> None:
+        self.grid = grid
+        self.sheet = sheet
+        self.names = _Names.of(root)
+        self.row = self.column = 0
+        self.cells: list[tuple[int, Kind, object]] = []  # of the row
+        self.room = roomy()  # bytes for further cells
+
+    def handlers(self) -> Handlers:  # noqa: C901 — a call for every element is what costs
+        """Return what takes the elements of the document."""
+        names = self.names
+        cell, covered, line = (
+            names.table + name for name in ("table-cell", "covered-table-cell", "table-row")
+        )
+        paragraph = names.text + "p"
+        asides = (names.office + "annotation", names.table + "shapes")
+        pieces: list[str] = []  # of the text that was begun last
+        paragraphs: list[str] = []  # of the cell
+        given: Attributes = {}
+        within = False  # the sheet
+        aside = 0  # open elements whose texts are not the cell's
+        rows = 1  # that the row stands for
+        shown = True
+
+        def start(element: str, attributes: Attributes) -> None:
+            nonlocal given, within, aside, rows, shown
+            if not within:
+                within = element == names.sheet and attributes.get(names.name) == self.sheet
+            elif element in asides:
+                aside += 1
+            elif aside:
+                return
+            elif element in (cell, covered):
+                given = attributes
+                paragraphs.clear()
+            elif element == paragraph:
+                pieces.clear()
+            elif element == line:
+                rows = _times(attributes, names.table + "number-rows-repeated")
+                self.column = 0
+                shown = attributes.get(names.table + "visibility", "visible") == "visible"
+            else:
+                pieces.append(self.spacing(element, attributes))
+
+        def end(element: str) -> None:
+            nonlocal within, aside
+            if not within:
+                return
+            if element in asides:
+                aside -= 1
+            elif aside:
+                return
+            elif element == paragraph:
+                paragraphs.append("".join(pieces))
+            elif element in (cell, covered):
+                self.take(given, "\n".join(paragraphs))
+            elif element == line:
+                self.take_row(rows, shown=shown)
+            elif element == names.sheet:
+                within = False
+
+        def text(text: str) -> None:
+            if not aside:
+                pieces.append(text)
+
+        return Handlers(start, end, text)
+
+    def spacing(self, element: str, attributes: Attributes) -> str:
+        """Return the blanks that an element within a text stands for."""
+        prefix, _, name = element.rpartition(":")
+        if f"{prefix}:" != self.names.text:
+            return ""
+        if name == "s":
+            blanks = min(_times(attributes, self.names.text + "c"), LONGEST)
+            self.use(blanks)
+            return " " * blanks
+        return {"tab": "\t", "line-break": "\n"}.get(name, "")
+
+    def take(self, given: Attributes, text: str) -> None:
+        """Note a cell that holds something, as often as it is repeated."""
+        table, spot = self.names.table, Spot(self.row, self.column)
+        times = _times(given, table + "number-columns-repeated")
+        self.column += times
+        across = _times(given, table + "number-columns-spanned")
+        down = _times(given, table + "number-rows-spanned")
+        if across > 1 or down > 1:
+            last = Spot(spot.row + down - 1, spot.column + across - 1)
+            self.grid.merged.append(Merge(spot, last))
+        cell = self.cell(given, text)
+        if cell is not None:
+            if self.column > MOST_COLUMNS:
+                raise ValueError("a cell outside of any sheet")
+            self.cells += ((spot.column + n, *cell) for n in range(times))
+        elif table + "formula" in given and self.names.office + "value-type" not in given:
+            self.grid.uncalculated.append(spot)
+
+    def cell(self, given: Attributes, text: str) -> tuple[Kind, object] | None:
+        """Return what a cell holds, None if that is nothing."""
+        office = self.names.office
+        failed = given.get(self.names.calcext + "value-type") == "error"
+        if failed or (self.names.table + "formula" in given and FAILED.fullmatch(text)):
+            return Kind.ERROR, text or "Err"
+        cell: tuple[Kind, object]
+        match given.get(office + "value-type"):
+            case "float" | "percentage" | "currency":
+                cell = Kind.NUMBER, _finite(given[office + "value"])
+            case "date":
+                cell = Kind.DATE, milliseconds(given[office + "date-value"])
+            case "time":
+                cell = Kind.TIME, _span(given[office + "time-value"])
+            case "boolean":
+                cell = Kind.BOOLEAN, given[office + "boolean-value"] == "true"
+            case "string" | None:
+                cell = Kind.TEXT, given.get(office + "string-value", text)
+            case _:
+                raise ValueError("an unknown kind of cell")
+        return None if cell[1] == "" else cell
+
+    def take_row(self, rows: int, *, shown: bool) -> None:
+        """Add the cells of a row, as often as it is repeated."""
+        if self.cells:
+            texts = sum(len(value) for _, _, value in self.cells if isinstance(value, str))
+            self.use(rows * (len(self.cells) * CELL_SIZE + texts))
+            for row in range(self.row, self.row + rows):
+                for cell in self.cells:
+                    self.grid.add(row, *cell)
+            self.cells = []
+            if not shown:
+                self.grid.hidden.append(range(self.row, self.row + rows))
+        self.row += rows
+
+    def use(self, size: int) -> None:
+        """Take some bytes of the memory, or raise if there are not as many."""
+        self.room -= size
+        if self.room < 0:
+            raise MemoryError
+
+
+def _times(attributes: Attributes, name: str) -> int:
+    text = attributes.get(name)
+    number = 1 if text is None else int(text)
+    if number < 1:
+        raise ValueError("less than once")
+    return number
+
+
+def _finite(text: str) -> float:
+    number = float(text)
+    if not math.isfinite(number):
+        raise ValueError("not a number")
+    return number
+
+
+def _span(text: str) -> int:
+    """Return a time such as PT08H15M00S in milliseconds."""
+    found = TIME.fullmatch(text)
+    if found is None:
+        raise ValueError("not a time")
+    days, hours, minutes, seconds = (float(part or 0) for part in found.groups())
+    return round((((days * 24 + hours) * 60 + minutes) * 60 + seconds) * 1000)

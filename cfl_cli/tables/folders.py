@@ -1,0 +1,695 @@
+"""A folder of Parquet files: which files, in which order, and what the names of folders say.
+
+    sales/year=2024/month=01/part-0.parquet
+
+is a part of the table `sales`, whose columns `year` and `month` (partitions) follow those of the
+files. Names that begin with `_` or `.` are left out, as Spark leaves them out.
+"""
+
+import ctypes
+import fcntl
+import hashlib
+import io
+import json
+import os
+import re
+import secrets
+import shutil
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager, suppress
+from dataclasses import dataclass, field, replace
+from itertools import count, islice
+from pathlib import Path
+from typing import IO, Any, Self
+from urllib.parse import unquote
+
+import pyarrow as pa
+
+from cfl_cli.core import process
+from cfl_cli.core.messages import quote
+from cfl_cli.errors import PROBLEMS_SHOWN, DataError, UsageError
+from cfl_cli.tables import columnar, formats, frames
+from cfl_cli.tables.codec import (
+    Contents,
+    Layout,
+    ReadOptions,
+    Table,
+    WriteOptions,
+    Writer,
+    codec_of,
+)
+from cfl_cli.tables.columnar import REPORT_KEY as REPORT_KEY_columnar
+from cfl_cli.tables.files import Raw, locked, reading, writing
+from cfl_cli.tables.formats import FORMATS, MANIFEST, Place
+from cfl_cli.tables.source import Source
+
+REPORT = "_cfl_report.json"  # beside the parts that cfl writes
+NULL = "__HIVE_DEFAULT_PARTITION__"  # the value of rows that have none
+MARKERS = {"_SUCCESS", "_metadata", "_common_metadata"}  # of Spark, Hadoop and Arrow: no rows
+PARTITION = re.compile("([^=]+)=(.*)", re.DOTALL)
+PARQUET = FORMATS["parquet"]
+
+
+@dataclass(frozen=True)
+class PartFile:
+    """A file of a folder."""
+
+    path: Path
+    relative: str  # its path in the folder, with /
+    values: tuple[str | None, ...]  # of the partitions
+
+
+@dataclass(frozen=True)
+class FolderSource:
+    """The files of a table, each to be opened as often as one likes."""
+
+    place: Place
+    keys: tuple[str, ...]  # the partitions' names
+    files: tuple[PartFile, ...]
+    states: dict[str, tuple[int, int]] = field(default_factory=dict)  # as they were at first
+    known: list[str] = field(default_factory=list)  # the checksum, once it was made
+
+    @classmethod
+    def of(cls, place: Place) -> Self:
+        """Return what is in a folder, or raise if that is not the parts of one table."""
+        folder = place.path or Path()
+        with reading(folder):
+            relatives = sorted(_files(folder, "", {}, name=place.name))
+        _check_manifest(folder, relatives, name=place.name)
+        if not relatives:
+            raise DataError(f"{place.name}: no Parquet file in this folder")
+        keys, files = None, []
+        for relative in relatives:
+            pairs = [_partition(one, place.name) for one in relative.split("/")[:-1]]
+            names = tuple(key for key, _ in pairs)
+            if keys not in (None, names) or len({*names}) < len(names):
+                raise DataError(
+                    f"{place.name}: {relatives[0]} and {relative} are in different partitions: "
+                    "the same NAME=VALUE folders must lead to all files"
+                )
+            keys = names
+            _check_is_parquet(folder / relative, relative, name=place.name)
+            files.append(PartFile(folder / relative, relative, tuple(value for _, value in pairs)))
+        return cls(place, keys or (), tuple(files))
+
+    @property
+    def name(self) -> str:
+        """What messages call the table."""
+        return self.place.name
+
+    def name_of(self, file: PartFile) -> str:
+        """Return what messages call a file."""
+        return f"{self.name.rstrip('/')}/{file.relative}"
+
+    @contextmanager
+    def opened(self, file: PartFile) -> Iterator[Source]:
+        """Give a file, or raise if it is no longer as it was."""
+        with Source.of(Place(file.path, self.name_of(file), PARQUET)) as source:
+            if self.states.setdefault(file.relative, source.state) != source.state:
+                raise DataError(
+                    f"{source.name}: changed while it was read: try again when it is complete"
+                )
+            yield source
+
+    def sha256(self) -> str:
+        """Return the SHA-256 of what `sha256sum` prints of all files, in their order."""
+        if not self.known:
+            made = hashlib.sha256()
+            for file in self.files:
+                with self.opened(file) as source:
+                    made.update(f"{source.sha256()}  {file.relative}\n".encode())
+            self.known[:] = [made.hexdigest()]
+        return self.known[0]
+
+
+def sha256_of(path: Path) -> str:
+    """Return the checksum of a folder with a table."""
+    return FolderSource.of(Place(path, str(path), formats.DATA_SET)).sha256()
+
+
+def is_hidden(name: str) -> bool:
+    """Return whether a file or folder is none of the table's."""
+    return name.startswith(".") or (name.startswith("_") and "=" not in name)
+
+
+def in_the_way(folder: Path) -> str:
+    """Return why a folder cannot be replaced; nothing if cfl wrote all that is in it."""
+    there = {
+        path.relative_to(folder).as_posix()
+        for path in folder.rglob("*")
+        if path.is_symlink() or not path.is_dir()
+    }
+    ours = _manifest_files(folder)
+    if there and ours is None:
+        return "a folder that cfl did not write"
+    known = {*(ours or []), MANIFEST, REPORT}
+    others = {one for one in there - known if not _is_marker(one)}
+    return f"holds {min(others)}, which cfl did not write" if others else ""
+
+
+def _is_marker(relative: str) -> bool:
+    """Return whether a file says something of others, as those that copy data sets leave it."""
+    name = relative.rpartition("/")[2]
+    return name in MARKERS or (name.startswith(".") and name.endswith(".crc"))
+
+
+def check_whole(folder: Path, *, name: str) -> None:
+    """Raise if files were added to a folder or are lost since cfl wrote it."""
+    with reading(folder):
+        relatives = _files(folder, "", {}, name=name)
+    _check_manifest(folder, relatives, name=name)
+
+
+def _manifest_files(folder: Path) -> list[str] | None:
+    """Return the files that a manifest lists; None: there is none that cfl wrote."""
+    try:
+        listed = json.loads((folder / MANIFEST).read_bytes())["files"]
+        return [str(one["path"]) for one in listed]
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+
+
+def _sizes(folder: Path) -> dict[str, int]:
+    """Return how large files were when cfl wrote them, as far as a manifest says so."""
+    try:
+        listed = json.loads((folder / MANIFEST).read_bytes())["files"]
+        return {str(one["path"]): int(one["bytes"]) for one in listed}
+    except (OSError, ValueError, KeyError, TypeError):
+        return {}
+
+
+def _check_manifest(folder: Path, relatives: list[str], *, name: str) -> None:
+    """Raise if files were added or are lost since cfl wrote them."""
+    listed = _manifest_files(folder)
+    if listed is None:
+        return
+    for which, what in (
+        ({*listed} - {*relatives}, "is in its manifest, but not there"),
+        ({*relatives} - {*listed}, "is there, but not in its manifest"),
+    ):
+        if which:
+            raise DataError(
+                f"{name}: {min(which)} {what}: write the folder again, or if it is right so, "
+                f"delete {MANIFEST}"
+            )
+    for relative, size in _sizes(folder).items():
+        with reading(folder / relative):
+            found = (folder / relative).stat().st_size
+        if found != size:
+            raise DataError(
+                f"{name}: {relative} has {found:,} bytes, {size:,} by its manifest: it is cut "
+                "short or was replaced: write the folder again, or if it is right so, delete "
+                f"{MANIFEST}"
+            )
+
+
+def _files(folder: Path, inside: str, above: dict[tuple[int, int], str], *, name: str) -> list[str]:
+    """Return the paths of all files in a folder, and in those in it, as text with /."""
+    facts = folder.stat()
+    place = (facts.st_dev, facts.st_ino)
+    if place in above:
+        raise DataError(f"{name}: {inside} is a link to a folder that it is in: remove it")
+    found: list[str] = []
+    with os.scandir(folder) as entries:
+        for entry in entries:
+            if is_hidden(entry.name):
+                continue
+            relative = f"{inside}/{entry.name}" if inside else entry.name
+            try:
+                relative.encode()
+            except UnicodeError:
+                raise DataError(f"{name}: the name of a file in it is not UTF-8") from None
+            if entry.is_dir():
+                below = {**above, place: inside}
+                found += _files(folder / entry.name, relative, below, name=name)
+            else:
+                found.append(relative)
+    return found
+
+
+def _partition(part: str, name: str) -> tuple[str, str | None]:
+    """Return the column and the value that a folder in the folder stands for."""
+    found = PARTITION.fullmatch(part)
+    if found is None:
+        raise DataError(
+            f"{name}: the folder {quote(part)} in it is not a partition (NAME=VALUE): name that "
+            "folder alone, or move its files up"
+        )
+    try:
+        key, value = (unquote(text, errors="strict") for text in found.groups())
+    except UnicodeError:
+        raise DataError(f"{name}: the name of the folder {quote(part)} is not UTF-8") from None
+    return key, None if value == NULL else value
+
+
+def _check_is_parquet(path: Path, relative: str, *, name: str) -> None:
+    """Raise if a file is something else; one that cannot be read or is empty is named later."""
+    head = formats.head_of(path)
+    if head and not head.startswith((formats.PARQUET, formats.ENCRYPTED)):
+        raise DataError(
+            f"{name}: {relative} is not a Parquet file: move it away, or let its name begin with _"
+        )
+
+
+# The Parquet files of a folder ↔ one pyarrow table, with a column for every partition.
+#
+# A partition is of whole numbers if all its values are, written as programs write them (`1`, not
+# `01`), and of text otherwise.
+
+WHOLE = re.compile("0|-?[1-9][0-9]{0,17}")
+WAY_OUT = "write all files with the same columns and types"
+
+
+@dataclass(frozen=True)
+class _Parts:
+    """The files of a table, which have the same columns."""
+
+    source: FolderSource
+    options: ReadOptions
+    schema: pa.Schema  # of the table: the files' columns, then the partitions
+    heights: Mapping[str, int]  # of the files
+
+    def rows(self) -> Iterator[Table]:
+        """Yield the rows of all files, some at a time."""
+        layout = Layout(tuple(self.heights.items()), self.source.keys)
+        for file in self.source.files:
+            with self.source.opened(file) as source:
+                for part in columnar.rows(source, _of_file(self.options, source.name)):
+                    columns = [*part.frame.columns, *self._partitions(file, len(part.frame))]
+                    yield Table(pa.table(columns, schema=self.schema), layout=layout)
+
+    def column(self, name: str) -> pa.Table:
+        """Return one column of all files."""
+        field = self.schema.field(name)
+        cells: list[pa.Array] = []
+        for file in self.source.files:
+            if name in self.source.keys:
+                values = self._partitions(file, self.heights[file.relative])
+                cells.append(values[self.source.keys.index(name)])
+                continue
+            with self.source.opened(file) as source:
+                options = _of_file(self.options, source.name)
+                cells += columnar.one_column(source, options, name).column(0).chunks
+        return pa.table([pa.chunked_array(cells, field.type)], schema=pa.schema([field]))
+
+    def _partitions(self, file: PartFile, rows: int) -> list[pa.Array]:
+        fields = self.schema.field
+        return [
+            pa.repeat(_scalar(value, fields(key).type), rows)
+            for key, value in zip(self.source.keys, file.values, strict=True)
+        ]
+
+
+def read(data: bytes, options: ReadOptions) -> Table:
+    """Return the table in the bytes of one file."""
+    return columnar.read(data, _of_file(options, options.name))
+
+
+def read_report(data: bytes, options: ReadOptions) -> bytes | None:
+    """Return the report in the bytes of one file; that of a folder has a file of its own."""
+    return columnar.read_report(data, _of_file(options, options.name))
+
+
+def scan(source: FolderSource, options: ReadOptions) -> Contents:
+    """Check all files, and return how to get at their rows, as pyarrow tables."""
+    schema = _schema(source, options)
+    heights: dict[str, int] = {}
+    for file in source.files:
+        with source.opened(file) as one:
+            contents = columnar.scan(one, _of_file(options, one.name))
+            heights[file.relative] = contents.height
+    parts = _Parts(source, options, schema, heights)
+    layout = Layout(tuple(heights.items()), source.keys)
+    empty = Table(pa.Table.from_batches([], schema=schema), layout=layout)
+    return Contents(empty, sum(heights.values()), 0, parts.rows, column=parts.column)
+
+
+def misfits(table: Table, options: WriteOptions) -> list[str]:
+    """Return which columns a Parquet file cannot hold."""
+    return columnar.misfits(table, replace(options, kind=columnar.PARQUET))
+
+
+def writer(file: IO[bytes], options: WriteOptions) -> Writer:
+    """Return what writes one file."""
+    return columnar.writer(file, replace(options, kind=columnar.PARQUET))
+
+
+def _of_file(options: ReadOptions, name: str) -> ReadOptions:
+    return replace(options, kind=columnar.PARQUET, name=name)
+
+
+def _schema(source: FolderSource, options: ReadOptions) -> pa.Schema:
+    """Return the columns of the table, or raise if files have others."""
+    first, *others = source.files
+    with source.opened(first) as one:
+        schema = columnar.schema(one, _of_file(options, one.name))
+    shared = {
+        key: value for key, value in (schema.metadata or {}).items() if key != REPORT_KEY_columnar
+    }
+    required = [not field.nullable for field in schema]
+    problems = []
+    for file in others:
+        with source.opened(file) as one:
+            found = columnar.schema(one, _of_file(options, one.name))
+        shared = _shared(shared, found)
+        if what := _difference(schema, found, first.relative, file.relative):
+            problems.append(f"{source.name}: {what}: {WAY_OUT}")
+        else:
+            required = [
+                both and not field.nullable for both, field in zip(required, found, strict=True)
+            ]
+    problems += [
+        f"{source.name}: column {quote(key)} is in the files and in the names of their folders: "
+        "rename one of them"
+        for key in source.keys
+        if key in schema.names
+    ]
+    if problems:
+        raise DataError(
+            *islice(problems, PROBLEMS_SHOWN), more=max(0, len(problems) - PROBLEMS_SHOWN)
+        )
+    fields = [
+        field.with_nullable(not always) for field, always in zip(schema, required, strict=True)
+    ]
+    fields += [
+        pa.field(key, _type([file.values[number] for file in source.files]))
+        for number, key in enumerate(source.keys)
+    ]
+    return pa.schema(fields, metadata=shared or None)
+
+
+def _shared(entries: dict[bytes, bytes], schema: pa.Schema) -> dict[bytes, bytes]:
+    """Return those of the entries beside the columns that another file has too."""
+    others = schema.metadata or {}
+    return {key: value for key, value in entries.items() if others.get(key) == value}
+
+
+def _difference(schema: pa.Schema, other: pa.Schema, first: str, file: str) -> str:
+    """Return how the columns of a file differ from those of the first one, if they do."""
+    for name in schema.names:
+        if name not in other.names:
+            return f"column {quote(name)} is in {first} and not in {file}"
+    for name in other.names:
+        if name not in schema.names:
+            return f"column {quote(name)} is in {file} and not in {first}"
+    for one, two in zip(schema, other, strict=False):
+        if one.name != two.name:
+            return (
+                f"the columns of {first} and {file} are in different orders, {quote(one.name)} "
+                f"in the place of {quote(two.name)}"
+            )
+        if one.type != two.type:
+            return f"column {quote(one.name)} is {one.type} in {first} and {two.type} in {file}"
+    if len(schema.names) != len(other.names):
+        return f"{first} and {file} have different columns"
+    return ""
+
+
+def _type(values: Sequence[str | None]) -> Any:
+    """Return the type of a partition."""
+    texts = [value for value in values if value is not None]
+    whole = bool(texts) and all(WHOLE.fullmatch(text) for text in texts)
+    return pa.int64() if whole else pa.string()
+
+
+def _scalar(value: str | None, kind: Any) -> Any:
+    number = value is not None and kind == pa.int64()
+    return pa.scalar(int(value) if number and value is not None else value, kind)
+
+
+# A new folder that is written under a hidden name beside its place, and takes it as a whole.
+#
+# Its name begins with `.cfl-set-`, and it is locked as long as the run lives: what a killed run left
+# is not locked, and is removed by the next run that writes beside it.
+
+PREFIX, OLD = ".cfl-set-", ".cfl-old-"
+AT_CWD, EXCHANGE = -100, 2  # of renameat2 on Linux
+
+
+class Counted(Raw):
+    """An open file that knows how many bytes were written, and their checksum."""
+
+    def __init__(self, handle: int) -> None:
+        super().__init__(handle)
+        self.size = 0
+        self.made = hashlib.sha256()
+
+    def write(self, data: Any) -> int:
+        """Write, and return how many bytes were taken."""
+        taken = super().write(data)
+        self.made.update(memoryview(data)[:taken])
+        self.size += taken
+        return taken
+
+
+@dataclass
+class FolderFile:
+    """A new file in a new folder."""
+
+    raw: Counted
+    file: io.BufferedWriter
+
+    def finish(self) -> None:
+        """Write everything to disk, and close the file."""
+        self.file.flush()
+        self.raw.check()
+        os.fsync(self.raw.handle)
+        self.file.close()
+
+
+@dataclass
+class StagedFolder:
+    """A new folder on its way to its place."""
+
+    path: Path  # as the user wrote it
+    target: Path  # the folder that a link points to
+    hidden: Path  # where it is until then
+    handle: int  # of the hidden folder, which is locked by it
+    open: list[FolderFile] = field(default_factory=list)
+
+    @classmethod
+    def create(cls, path: Path) -> Self:
+        """Make a hidden folder beside the target."""
+        target = path.resolve()
+        with writing(path), locked(target.parent):
+            _sweep(target)
+            hidden = target.parent / f"{PREFIX}{secrets.token_hex(8)}"
+            with process.GATE:
+                hidden.mkdir()
+                process.remove_at_end(hidden)
+            handle = os.open(hidden, os.O_RDONLY)
+            with suppress(OSError):  # a file system without locks
+                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        return cls(path, target, hidden, handle)
+
+    def guarded(self) -> AbstractContextManager[None]:
+        """Let an error name the folder, and why it could not be written."""
+        return writing(self.path, self.open[-1].raw if self.open else None)
+
+    def begin(self, relative: str) -> FolderFile:
+        """Open a new file in the folder."""
+        path = self.hidden / relative
+        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL
+        with process.GATE:  # or it might make the folder again that was just removed
+            path.parent.mkdir(parents=True, exist_ok=True)
+            raw = Counted(os.open(path, flags, 0o666))
+        file = FolderFile(raw, io.BufferedWriter(raw))
+        self.open[:] = [file]
+        return file
+
+    def finish(self) -> None:
+        """Write the names of all files to disk."""
+        for path, _, _ in os.walk(self.hidden):
+            handle = os.open(path, os.O_RDONLY)
+            try:
+                os.fsync(handle)
+            finally:
+                os.close(handle)
+
+    def place(self) -> None:
+        """Take the target's place in one step; an older folder there must be ours."""
+        if not self.target.exists() or not any(self.target.iterdir()):
+            self.hidden.rename(self.target)
+            process.keep(self.hidden)
+            return
+        if why := in_the_way(self.target):
+            raise UsageError(f"{self.path}: {why}: name another")
+        self.hidden.chmod(self.target.stat().st_mode & 0o777)
+        if not _exchanged(self.hidden, self.target):
+            old = self.target.parent / f"{OLD}{self.target.name}"
+            self.target.rename(old)
+            self.hidden.rename(self.target)
+            process.keep(self.hidden)
+            self.hidden = old
+        shutil.rmtree(self.hidden, ignore_errors=True)
+
+    def discard(self) -> None:
+        """Let go of the folder, and remove it if it is not in its place."""
+        for file in self.open:
+            with suppress(OSError):
+                file.file.close()
+        shutil.rmtree(self.hidden, ignore_errors=True)
+        process.keep(self.hidden)
+        with suppress(OSError):
+            os.close(self.handle)
+
+
+def _sweep(target: Path) -> None:
+    """Remove what runs left beside a folder when they were killed."""
+    for path in target.parent.glob(f"{PREFIX}*"):
+        with suppress(OSError):
+            handle = os.open(path, os.O_RDONLY)
+            try:
+                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                shutil.rmtree(path, ignore_errors=True)
+            finally:
+                os.close(handle)
+    old = target.parent / f"{OLD}{target.name}"
+    if old.exists() and not target.exists():  # killed between two names: it was whole
+        with suppress(OSError):
+            old.rename(target)
+    elif old.exists():
+        shutil.rmtree(old, ignore_errors=True)
+
+
+def _exchanged(one: Path, other: Path) -> bool:
+    """Let two folders take each other's name in one step; return whether the system can."""
+    try:
+        rename = ctypes.CDLL(None).renameat2
+    except (AttributeError, OSError):
+        return False
+    names = os.fsencode(one), os.fsencode(other)
+    return bool(rename(AT_CWD, names[0], AT_CWD, names[1], EXCHANGE) == 0)
+
+
+# The rows of a table → the Parquet files of a folder, one after the other, and a manifest.
+#
+# Rows that come from a folder go to files with the same paths; others to parts of equal size. Columns
+# that stand in the names of folders are not repeated in the files.
+
+ROWS = 1 << 20  # of a part, if nothing says how many
+REPORT_KEY = b"cfl.report"  # in a file that was read; a folder has one report for all
+
+
+@dataclass
+class _Part:
+    """The file that is being written."""
+
+    relative: str
+    file: FolderFile
+    writer: Writer
+    due: int  # rows that are still to come
+    rows: int = 0
+
+    def add(self, table: Any) -> None:
+        self.writer.add(table)
+        self.rows += len(table)
+        self.due -= len(table)
+
+    def finish(self) -> dict[str, Any]:
+        """Write it to disk, and return what the manifest says of it."""
+        self.writer.finish()
+        self.file.finish()
+        size, made = self.file.raw.size, self.file.raw.made.hexdigest()
+        return {"path": self.relative, "rows": self.rows, "bytes": size, "sha256": made}
+
+
+class FolderWriter:
+    """Writes the files of a folder."""
+
+    def __init__(self, target: StagedFolder, options: WriteOptions) -> None:
+        self.target = target
+        self.options = options
+        self.layout: Layout | None = None
+        self.plan: Iterator[tuple[str, int]] | None = None  # files to come, with their rows
+        self.part: _Part | None = None
+        self.files: list[dict[str, Any]] = []  # what the manifest says of those that are done
+        self.empty: Any = None  # the columns, without rows
+
+    def add(self, frame: Any, source: Table | None = None) -> None:
+        """Write rows to the files that they belong to."""
+        if self.plan is None:
+            self.layout = _layout(frame, source)
+            self.plan = iter(self.layout.files) if self.layout else _equal_parts()
+        table = self._of_files(frames.as_arrow(frame), source)
+        self.empty = table[:0]
+        while len(table):
+            while self.part is None or not self.part.due:
+                self._next(*next(self.plan))
+            taken = min(self.part.due, len(table))
+            self.part.add(table[:taken])
+            table = table[taken:]
+
+    def finish(self, report: str | None = None) -> None:
+        """Write files that have no rows, the report, and last the manifest."""
+        if self.plan is not None and self.layout:
+            for relative, rows in self.plan:
+                self._next(relative, rows)
+        elif self.plan is not None and self.part is None:
+            self._next(*next(self.plan))
+        self._close()
+        if report:
+            self._text(REPORT, f"{report}\n")
+        facts = {
+            "version": 1,
+            "rows": sum(file["rows"] for file in self.files),
+            "partitions": list(self.layout.keys) if self.layout else [],
+            "report": REPORT if report else None,
+            "files": self.files,
+        }
+        self._text(MANIFEST, json.dumps(facts, indent=1, ensure_ascii=False) + "\n")
+
+    def close(self) -> None:
+        """Let go of the file that is being written."""
+        if self.part is not None:
+            self.part.writer.close()
+            self.part = None
+
+    def _next(self, relative: str, rows: int) -> None:
+        """Begin a file after the one before."""
+        self._close()
+        file = self.target.begin(relative)
+        writer = codec_of(self.options.kind).writer(file.file, self.options)
+        self.part = _Part(relative, file, writer, rows)
+        self.part.add(self.empty)  # or a file without rows would have no columns
+
+    def _close(self) -> None:
+        if self.part is None:
+            return
+        if self.layout and self.part.due:
+            raise ValueError(f"{self.part.relative}: {self.part.due} rows are missing")
+        self.files.append(self.part.finish())
+        self.part = None
+
+    def _text(self, name: str, text: str) -> None:
+        file = self.target.begin(name)
+        file.file.write(text.encode())
+        file.finish()
+
+    def _of_files(self, table: Any, source: Table | None) -> Any:
+        """Return a table without what is not in the files: partitions, and an older report."""
+        keys = self.layout.keys if self.layout else ()
+        for key in keys:
+            old, new = (
+                frames.as_polars(one.select([key]))[key]
+                for one in (source.frame if source else table[:0], table)
+            )
+            if not new.equals(old):
+                raise DataError(
+                    f"{self.options.name}: column {quote(key)} has new cells, but names the "
+                    "folders of the files: write a single file"
+                )
+        metadata = dict(table.schema.metadata or {})
+        metadata.pop(REPORT_KEY, None)
+        return table.drop_columns(list(keys)).replace_schema_metadata(metadata or None)
+
+
+def _layout(frame: Any, source: Table | None) -> Layout | None:
+    """Return how rows are dealt to files, if those of the source are all there."""
+    if source is None or len(frame) != len(source.frame):
+        return None
+    return source.layout
+
+
+def _equal_parts() -> Iterator[tuple[str, int]]:
+    return ((f"part-{number:05}.parquet", ROWS) for number in count())

@@ -1,0 +1,147 @@
+"""Columns that name a row rather than describe it: ids, addresses of e-mail, numbers of records."""
+
+import re
+import unicodedata
+from itertools import pairwise
+
+from cfl_cli.texts.tally import Tally, words
+
+DIFFERENT = 0.995  # of the cells
+NAMED_DIFFERENT = 0.95  # the same if the column's name says so
+CELLS = 20
+SHAPES = {
+    "UUIDs": re.compile(r"\{?[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\}?", re.IGNORECASE),
+    "e-mail addresses": re.compile(r"[^@\s]+@[^@\s]+\.[^@\s.]+"),
+    "IBANs": re.compile(r"[A-Z]{2}\d{2}(?: ?[0-9A-Z]{4}){2,7}(?: ?[0-9A-Z]{1,4})?"),
+    "web addresses": re.compile(r"(?:https?://|www\.)\S+", re.IGNORECASE),
+}
+_NAME = re.compile(
+    r"(?:^|[^a-zäöü])(?:id|ids|nr|no|num|key|code|uuid|guid|index|pk|number|nummer|rownames|row)"
+    r"(?=[^a-zäöü]|$)|^unnamed|^$",
+    re.IGNORECASE,
+)
+
+
+def id_kind(tally: Tally, *, numbers: bool, whole: bool = True) -> tuple[str, bool] | None:
+    """Return why a column looks like an id, and whether that is sure; None: it does not.
+
+    `numbers` says whether its cells are numbers, and `whole` whether all of these are whole.
+    """
+    if numbers:
+        return _of_numbers(tally) if whole else None
+    if (kind := shape(tally)) is not None:
+        return kind, True
+    sure = _different(tally, DIFFERENT)
+    by_name = _different(tally, NAMED_DIFFERENT) and is_name_of_id(tally.name)
+    if sure or by_name or 1 < len(tally) == tally.cells:
+        return _share(tally), sure
+    return None
+
+
+def shape(tally: Tally) -> str | None:
+    """Return what all cells are, if that names rows: addresses of e-mail and the like."""
+    for kind, pattern in SHAPES.items():
+        if len(tally) > 1 and all(map(pattern.fullmatch, tally.texts)):
+            return kind
+    return None
+
+
+def _of_numbers(tally: Tally) -> tuple[str, bool] | None:
+    if not tally.empty and len(tally) == tally.cells > 1 and counts_up(tally):
+        return "rises by 1 from row to row", True
+    if _different(tally, DIFFERENT) and is_name_of_id(tally.name):
+        return _share(tally), False
+    return None
+
+
+def _different(tally: Tally, share: float) -> bool:
+    return tally.cells >= CELLS and len(tally) >= share * tally.cells
+
+
+def is_name_of_id(name: str) -> bool:
+    """Return whether a column's name says that its cells name rows."""
+    return _NAME.search(re.sub(r"(?<=[a-zäöü])(?=[A-Z])", "_", name)) is not None
+
+
+def counts_up(tally: Tally) -> bool:
+    """Return whether the texts are whole numbers, each one more than the one before."""
+    try:
+        numbers = [int(float(text)) for text in tally.texts]
+    except (ValueError, OverflowError):
+        return False
+    return all(other - one == 1 for one, other in pairwise(numbers))
+
+
+def _share(tally: Tally) -> str:
+    if len(tally) == tally.cells:
+        return "a different value in every row"
+    return f"{len(tally):,} different values in {tally.cells:,} cells"
+
+
+# Columns that are private by their names: what names a person, and what people keep to themselves.
+#
+# Names are looked at word by word, without accents, in the languages of `STEMS`.
+
+_WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
+# How words begin that say what people keep to themselves: health, belief, money, descent, sex,
+# politics, crime. English, German, French, Spanish, Italian, Portuguese, Dutch, Polish.
+STEMS = words("""
+    health diagnos disease illness disab medic hiv aids pregnan psych addict cancer depress
+    religi faith belief income salar wage earning wealth ethnic racial sexual politic criminal
+    convict genetic biometric
+    gesundheit krank erkrank behinder schwanger konfession glaube einkommen gehalt lohn vermogen
+    herkunft sexu partei gewerkschaft vorstraf
+    sante malad handicap grossesse revenu salaire syndicat
+    salud enfermedad discapacidad embarazo ingreso sueldo etnia raza sindicato
+    salute malatt gravidanza reddito stipendi
+    saude doenca deficiencia gravidez renda rendiment raca
+    gezond ziekte zwanger geloof inkomen loon afkomst vakbond
+    zdrow chorob niepelnospr ciaz wyznani dochod zarobk wynagrodz
+""")
+WHOLE = frozenset(words("race religion union orientation ethnicity sexuality icd icd10"))
+# Words that are enough to say that cells name somebody, whatever they hold …
+NAMES = frozenset(
+    words("""
+    ssn email mail passport iban phone telephone telefon telefono mobile handy surname lastname
+    firstname fullname vorname nachname familienname prenom apellido apellidos cognome sobrenome
+    voornaam achternaam nazwisko versichertennummer steuernummer nif dni cpf pesel bsn nino
+    """)
+)
+# … those that do so where nearly every row has another cell …
+ROWS = frozenset(
+    words("""
+    id uuid guid name nom nombre nome naam imie address adresse anschrift direccion indirizzo
+    endereco adres
+    """)
+)
+# … and those that do so beside a word for a number.
+PEOPLE = words("""
+    patient person customer client employee user member subject participant insured account kunde
+    mitarbeiter mitglied versicherte klient
+""")
+NUMBERS = words("no nr num number nummer code key numero numer")
+DIFFERENT_PEOPLE = 0.9  # of the cells, nearly
+
+
+def says_private(name: str) -> bool:
+    """Return whether a column's name says that people keep its values to themselves."""
+    found = _words(name)
+    return any(word in WHOLE or word.startswith(STEMS) for word in found)
+
+
+def says_identifier(name: str, *, different: float) -> bool:
+    """Return whether a column names rows, by its name and the share of cells that differ."""
+    found = _words(name)
+    if NAMES.intersection(found) or "".join(found) in NAMES:
+        return True
+    numbered = any(word.startswith(PEOPLE) for word in found) and any(
+        word in NUMBERS or word.endswith("nummer") for word in found
+    )
+    return different >= DIFFERENT_PEOPLE and (numbered or not ROWS.isdisjoint(found))
+
+
+def _words(name: str) -> list[str]:
+    """Return the words of a name in small letters, without accents: `Patienten-ID` has two."""
+    plain = unicodedata.normalize("NFKD", name.replace("ł", "l").replace("ß", "ss"))
+    plain = "".join(sign for sign in plain if not unicodedata.combining(sign))
+    return [word.casefold() for word in _WORD.findall(plain)]
