@@ -7,6 +7,7 @@ from pathlib import Path
 os.environ |= {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", "POLARS_MAX_THREADS": "2"}
 
 import pytest
+from builders.command_line import ROWS, SCHEMA
 from builders.forked import Forked
 from hypothesis import settings
 
@@ -66,3 +67,12 @@ def forked() -> Iterator[Forked]:
     server = Forked()
     yield server
     server.close()
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Return the current folder, which has a small table and its schema."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "schema.yml").write_text(SCHEMA)
+    (tmp_path / "data.csv").write_text("\n".join(ROWS) + "\n")
+    return tmp_path
