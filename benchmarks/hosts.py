@@ -12,7 +12,7 @@ from pathlib import Path
 from benchmarks.tables import load
 from cfl_cli.core.parallel import Workers, slices
 from cfl_cli.methods.graph.neighbors import nearest
-from cfl_cli.methods.graph.propagate import Graph
+from cfl_cli.methods.graph.propagation import Graph
 from cfl_cli.methods.graph.weights import solve
 
 

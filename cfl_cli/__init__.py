@@ -95,7 +95,7 @@ if TYPE_CHECKING:
 
     from cfl_cli.commands.check.job import Checked, check
     from cfl_cli.commands.evaluate.job import Evaluation, evaluate
-    from cfl_cli.commands.evaluate.mask import Masked, mask
+    from cfl_cli.commands.evaluate.masking import Masked, mask
     from cfl_cli.commands.init.draft import draft
     from cfl_cli.commands.risk.job import Risk, risk
     from cfl_cli.commands.tune.job import Tuning, tune
@@ -140,7 +140,7 @@ _HOME = {
     "Checked": "commands.check.job",
     "check": "commands.check.job",
     "Evaluation": "commands.evaluate.job",
-    "Masked": "commands.evaluate.mask",
+    "Masked": "commands.evaluate.masking",
     "Model": "run.result",
     "Report": "trust.report",
     "Result": "run.result",
@@ -152,7 +152,7 @@ _HOME = {
     "evaluate": "commands.evaluate.job",
     "fit": "run.fit",
     "impute": "run.impute",
-    "mask": "commands.evaluate.mask",
+    "mask": "commands.evaluate.masking",
     "Risk": "commands.risk.job",
     "risk": "commands.risk.job",
     "tune": "commands.tune.job",

@@ -24,7 +24,7 @@ TIMED = """
 import sys, time
 from pathlib import Path
 from cfl_cli.schema.model import Schema
-from cfl_cli.steps.encode import encode
+from cfl_cli.encode.encode import encode
 from cfl_cli.tables import frames
 from cfl_cli.tables import table as tables
 path, schema, times = sys.argv[1], Schema.load(Path(sys.argv[2])), int(sys.argv[3])

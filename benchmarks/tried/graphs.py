@@ -18,7 +18,7 @@ from cfl_cli.core.settings import AUTO, Settings
 from cfl_cli.methods import boost, graph
 from cfl_cli.methods.boost import BoostObjective, StopBoosting, Target
 from cfl_cli.methods.graph import STOPS, RoundChoice, Rounds, Trace, hide
-from cfl_cli.methods.graph.propagate import Graph
+from cfl_cli.methods.graph.propagation import Graph
 
 FACTORS = (2.0, 0.5, 0.0)  # that a search tries on every OF
 SEARCH_STEPS = 20

@@ -24,7 +24,7 @@ from cfl_cli.core.settings import Settings
 from cfl_cli.core.state import State, StateError
 from cfl_cli.methods import graph
 from cfl_cli.methods.graph import FittedRound, Leaning, Rounds, RoundStages, hide
-from cfl_cli.methods.graph.propagate import Propagation
+from cfl_cli.methods.graph.propagation import Propagation
 from cfl_cli.methods.interface import Answer, Answered, Estimate, Hidden, Layout, Origin, Size
 
 RESTART = 0.1  # 1 − α: of the confidences, what comes from the start in every step

@@ -23,7 +23,7 @@ from cfl_cli.core.progress import Progress, Stage, Stages, Work, forecast
 from cfl_cli.core.settings import AUTO, DEFAULT_GAMMA, Settings
 from cfl_cli.encode.encode import Encoded
 from cfl_cli.methods.graph import Rounds, chooses_round, chooses_steps, judge
-from cfl_cli.methods.graph.propagate import Graph  # noqa: TC001 — an annotation like the others
+from cfl_cli.methods.graph.propagation import Graph  # noqa: TC001 — an annotation like the others
 from cfl_cli.schema.edit import Value
 from cfl_cli.trust import heldout
 from cfl_cli.trust.intervals import Gain

@@ -124,7 +124,7 @@ DATA_SET = Format(
     FileKind(
         "parquet",
         "a folder of Parquet files",
-        "data_set",
+        "folders",
         embeds_report=True,
         is_binary=True,
         packs_itself=True,

@@ -19,8 +19,8 @@ MB = 1_000_000
 LIMITED = """
 import os, resource, signal, sys, time
 resource.setrlimit(resource.RLIMIT_AS, (4_000_000_000, 4_000_000_000))
-from cfl_cli.cli.within_limits import stay_within_limits
-from cfl_cli.core.leaving import say_code
+from cfl_cli.cli.start import stay_within_limits
+from cfl_cli.core.process import say_code
 stay_within_limits()
 """
 
@@ -113,7 +113,7 @@ def small_group():
 def test_a_group_without_memory_left_is_named(small_group):
     code = f"""
 open({str(small_group / "cgroup.procs")!r}, "w").write(str(os.getpid()))
-from cfl_cli.cli.within_limits import stay_within_limits
+from cfl_cli.cli.start import stay_within_limits
 stay_within_limits()
 held = [bytearray(os.urandom(1 << 20)) for _ in range(400)]
 """

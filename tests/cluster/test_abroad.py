@@ -13,7 +13,7 @@ from cfl_cli.errors import DataError, ResourceError
 from cfl_cli.large.run_directory import RunDirectory
 from cfl_cli.large.stored import Stored
 from cfl_cli.methods.graph.neighbors import nearest
-from cfl_cli.methods.graph.propagate import Graph, propagate
+from cfl_cli.methods.graph.propagation import Graph, propagate
 from cfl_cli.methods.graph.weights import solve
 
 pytest.importorskip("distributed")

@@ -7,7 +7,7 @@ from builders.elsewhere import Elsewhere
 from cfl_cli.core.parallel import Workers
 from cfl_cli.methods import compiled
 from cfl_cli.methods.graph.neighbors import nearest
-from cfl_cli.methods.graph.propagate import Graph, propagate
+from cfl_cli.methods.graph.propagation import Graph, propagate
 from cfl_cli.methods.graph.weights import solve
 
 BLOCKS = np.array([0, 3])

@@ -8,7 +8,7 @@ import pytest
 AGAIN = """
 import resource, sys
 import numpy as np
-from cfl_cli.core.freed import keep_freed_memory
+from cfl_cli.core.process import keep_freed_memory
 keep_freed_memory()
 def faults():
     return resource.getrusage(resource.RUSAGE_SELF).ru_minflt

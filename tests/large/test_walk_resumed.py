@@ -5,8 +5,8 @@ import pytest
 
 from cfl_cli.large.run_directory import RunDirectory
 from cfl_cli.large.stored import Stored, Threads
-from cfl_cli.methods.graph import propagate
-from cfl_cli.methods.graph.propagate import Graph
+from cfl_cli.methods.graph import propagation as propagate
+from cfl_cli.methods.graph.propagation import Graph
 
 ROWS = 40
 BLOCKS = np.array([0, 2])

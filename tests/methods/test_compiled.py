@@ -13,7 +13,7 @@ from cfl_cli.methods.graph import neighbors as near_others
 from cfl_cli.methods.graph import neighbors as neighbors_module
 from cfl_cli.methods.graph import weights
 from cfl_cli.methods.graph.neighbors import Lists, Others, nearest, scan
-from cfl_cli.methods.graph.propagate import Graph, Step
+from cfl_cli.methods.graph.propagation import Graph, Step
 from cfl_cli.methods.graph.weights import first_support
 
 RNG = np.random.default_rng(5)

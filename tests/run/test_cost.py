@@ -103,7 +103,7 @@ MEASURE = """
 import json, resource, sys
 import numpy as np, polars as pl
 from cfl_cli import Schema, impute
-from cfl_cli.jobs.cost import plan
+from cfl_cli.run.cost import plan
 
 rng = np.random.default_rng(0)
 values = [f"value {number}" for number in range(320)]

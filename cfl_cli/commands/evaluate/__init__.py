@@ -156,7 +156,7 @@ def mask(
     from cfl_cli.cli.log import note, warn
     from cfl_cli.cli.outputs import Outputs, note_rejects
     from cfl_cli.cli.start import listen
-    from cfl_cli.commands.evaluate.mask import mask as mask_frame
+    from cfl_cli.commands.evaluate.masking import mask as mask_frame
     from cfl_cli.core.messages import count
     from cfl_cli.tables import table as tables
 

@@ -45,7 +45,7 @@ from cfl_cli.methods.graph import (
     pick,
     rounded,
 )
-from cfl_cli.methods.graph.propagate import Graph, Propagation, Watch
+from cfl_cli.methods.graph.propagation import Graph, Propagation, Watch
 from cfl_cli.methods.graph.weights import solve_around
 from cfl_cli.methods.interface import (
     Answered,

@@ -39,8 +39,8 @@ from cfl_cli.core.progress import Expected, Progress, Stage, Work
 from cfl_cli.core.settings import AUTO, DEFAULT_GAMMA, Settings
 from cfl_cli.core.state import State, StateError
 from cfl_cli.methods.graph.neighbors import FARTHEST, Groups, Others, nearest
-from cfl_cli.methods.graph.propagate import CELLS_AT_ONCE as CELLS_AT_ONCE_propagate
-from cfl_cli.methods.graph.propagate import Graph, Propagation, Watch, propagate
+from cfl_cli.methods.graph.propagation import CELLS_AT_ONCE as CELLS_AT_ONCE_propagate
+from cfl_cli.methods.graph.propagation import Graph, Propagation, Watch, propagate
 from cfl_cli.methods.graph.weights import rows_at_once, solve, solve_around
 from cfl_cli.methods.interface import (
     Answer,

@@ -16,7 +16,7 @@ from cfl_cli.commands.impute import work as imputes
 from cfl_cli.errors import UsageError
 from cfl_cli.large import stored
 from cfl_cli.methods.graph import neighbors, propagate
-from cfl_cli.methods.graph.propagate import Step
+from cfl_cli.methods.graph.propagation import Step
 from tests.builders.command_line import impute
 
 SCHEMA = """\

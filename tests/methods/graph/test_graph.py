@@ -12,7 +12,7 @@ from cfl_cli.methods import graph as graph_stages
 from cfl_cli.methods import graph as module
 from cfl_cli.methods.graph import scale_by_domain
 from cfl_cli.methods.graph.neighbors import nearest
-from cfl_cli.methods.graph.propagate import Graph, propagate
+from cfl_cli.methods.graph.propagation import Graph, propagate
 from cfl_cli.methods.graph.weights import solve
 
 DEFAULTS = {"k": 5, "iterations": 20, "gamma": 0.25, "ridge": 0.3, "seed": 0}

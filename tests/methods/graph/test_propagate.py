@@ -7,9 +7,9 @@ from hypothesis import strategies as st
 
 from cfl_cli.core.arrays import start
 from cfl_cli.core.parallel import Workers
-from cfl_cli.methods.graph import propagate as flow
-from cfl_cli.methods.graph import propagate as module
-from cfl_cli.methods.graph.propagate import Graph
+from cfl_cli.methods.graph import propagation as flow
+from cfl_cli.methods.graph import propagation as module
+from cfl_cli.methods.graph.propagation import Graph
 
 
 def case(seed, n=30, k=4, sizes=(3, 4), exact=0.1, empty=0.1):
