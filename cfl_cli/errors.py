@@ -6,11 +6,16 @@
     ├── UsageError      2  the command line, or the call, is wrong
     └── ResourceError   4  memory or disk ran out, or the solver failed
 
-Logic raises these; `cli/app.py` is the only place that prints them and picks the exit code.
+A problem is data: a code, a place, a column, a value and a remedy. Logic raises it where the fact is
+known; it becomes a sentence where it is shown. `cli/app.py` is the only place that prints errors and
+picks the exit code.
 """
 
+from collections.abc import Collection
 from enum import IntEnum
-from typing import ClassVar, Self
+from typing import ClassVar, NamedTuple, Self
+
+from cfl_cli.core.messages import filled_in
 
 PROBLEMS_SHOWN = 20  # of one kind, spelled out; the rest is counted
 
@@ -36,20 +41,151 @@ class ExitCode(IntEnum):
     TERMINATED = 143, "Terminated; no partial file was left."
 
 
-class CflError(Exception):
-    """Some problems, each a sentence that names the place, the value and the way out.
+class Hidden:
+    """Stands for a user's text that may not be shown."""
 
-    `more` counts further problems that are not spelled out. `cause` is a key that stays the same,
-    for programs, where there is one.
+    def __str__(self) -> str:
+        return "(not shown)"
+
+
+class Place(NamedTuple):
+    """Where a problem is: a file, and in it a line, a row (from 1) or a cell of a spreadsheet."""
+
+    file: str = ""
+    line: int | None = None
+    row: int | None = None
+    cell: str = ""
+
+
+class UserText(str):
+    """Text of the user's table, or what may be such, among the facts of a problem."""
+
+    __slots__ = ()
+
+
+class Problem:
+    """One thing that is wrong, as data; `str` makes it a sentence for whoever reads it now.
+
+    Parameters
+    ----------
+    code : a stable key, such as `csv-ragged-record`; `docs/problems.md` lists all of them
+    text : the sentence, with fields in braces: `{file}`, `{line}`, `{row}`, `{cell}`, `{column}`,
+        `{value}`, `{remedy}` and the names of `facts`. `{value!r}` quotes a user's text.
+    file, line, row, cell : the place
+    column : the name of the table's column that it is about
+    value : the user's text that is at fault
+    remedy : what to do: a text, an option (`core.messages.option`), or several ways
+    facts : whatever else the sentence needs. Texts of the table among them are `UserText`.
+
+    >>> str(Problem("no-column", "{file}: no column {column!r}", file="a.csv", column="job"))
+    "a.csv: no column 'job'"
+    """
+
+    __slots__ = ("code", "column", "facts", "place", "remedy", "text", "value")
+
+    def __init__(
+        self,
+        code: str,
+        text: str,
+        /,
+        *,
+        file: str = "",
+        line: int | None = None,
+        row: int | None = None,
+        cell: str = "",
+        column: str | Hidden | None = None,
+        value: object = None,
+        remedy: object = "",
+        **facts: object,
+    ) -> None:
+        self.code, self.text = code, text
+        self.place = Place(file, line, row, cell)
+        self.column, self.value, self.remedy = column, value, remedy
+        self.facts = facts
+
+    @property
+    def fields(self) -> dict[str, object]:
+        """What the sentence may name."""
+        own = {"column": self.column, "value": self.value, "remedy": self.remedy}
+        return {**self.place._asdict(), **own, **self.facts}
+
+    def __str__(self) -> str:
+        return filled_in(self.text, self.fields)
+
+    def __repr__(self) -> str:
+        return f"Problem({self.code!r}, {str(self)!r})"
+
+    def changed(self, **fields: object) -> "Problem":
+        """Return the same problem with other fields: `file`, `remedy`, a fact and so on."""
+        made = Problem(self.code, str(fields.pop("text", self.text)), **(self.fields | fields))  # type: ignore[arg-type]  # of the types above
+        return made
+
+    def redacted(self, columns: Collection[str], identifiers: Collection[str]) -> "Problem":
+        """Return the same problem without texts that may be an identifier's cells.
+
+        `columns` are those that the schema names. A text stays only if it belongs to one of them
+        that is no identifier; a column that the schema does not name may be a cell as well, where
+        a file has no header.
+        """
+        known = self.column in columns
+        shown = known and self.column not in identifiers
+        hidden = Hidden()
+        facts = {
+            name: fact if shown or not isinstance(fact, UserText) or fact in columns else hidden
+            for name, fact in self.facts.items()
+        }
+        return self.changed(
+            column=self.column if known or self.column is None else hidden,
+            value=self.value if shown or self.value is None else hidden,
+            **facts,
+        )
+
+    def as_dict(self) -> dict[str, object]:
+        """Return it for programs, with the sentence."""
+        place = {name: one for name, one in self.place._asdict().items() if one not in (None, "")}
+        return {
+            "code": self.code,
+            "place": place,
+            "column": None if self.column is None else str(self.column),
+            "value": None if self.value is None else str(self.value),
+            "remedy": filled_in("{remedy}", {"remedy": self.remedy}) or None,
+            "text": str(self),
+        }
+
+
+class CflError(Exception):
+    """Some problems; `more` counts further ones that are not listed.
+
+    >>> error = DataError(Problem("no-column", "no column {column!r}", column="job"))
+    >>> error.problems[0].column
+    'job'
     """
 
     exit_code: ClassVar[ExitCode] = ExitCode.WRONG_INPUT
 
-    def __init__(self, *problems: str, more: int = 0, cause: str = "") -> None:
-        self.problems = problems
+    def __init__(self, *problems: Problem | str, more: int = 0, cause: str = "other") -> None:
+        self.problems = tuple(
+            Problem(cause, one.replace("{", "{{").replace("}", "}}"))
+            if isinstance(one, str)
+            else one
+            for one in problems
+        )
         self.more = more
-        self.cause = cause
-        super().__init__("\n".join([*problems, *([f"and {more:,} more"] if more else [])]))
+        super().__init__(*problems)
+
+    @property
+    def code(self) -> str:
+        """The code of the first problem."""
+        return self.problems[0].code if self.problems else ""
+
+    @property
+    def cause(self) -> str:
+        """The same, empty if it has no code of its own."""
+        return "" if self.code == "other" else self.code
+
+    def __str__(self) -> str:
+        lines = [*map(str, self.problems), *([f"and {self.more:,} more"] if self.more else [])]
+        return "\n".join(lines)
 
 
 class SchemaError(CflError):
@@ -73,16 +209,16 @@ class ResourceError(CflError):
 
 
 class ProblemList:
-    """What is wrong with data: the first few problems in words, the rest as a count."""
+    """What is wrong with data: the first few problems, the rest as a count."""
 
     def __init__(self) -> None:
-        self.shown: list[str] = []
+        self.shown: list[Problem | str] = []
         self.more = 0
 
-    def note(self, message: str) -> None:
-        """Note a problem, a sentence that names the place, the value and the way out."""
+    def note(self, problem: Problem | str) -> None:
+        """Add a problem."""
         if len(self.shown) < PROBLEMS_SHOWN:
-            self.shown.append(message)
+            self.shown.append(problem)
         else:
             self.more += 1
 

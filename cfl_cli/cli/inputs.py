@@ -127,10 +127,10 @@ def only_names(known: Collection[str]) -> Iterator[None]:
     try:
         yield
     except DataError as error:
-        said = [without_cells(one, known) for one in error.problems]
+        said = [without_cells(str(one), known) for one in error.problems]
         if error.cause == CAUSE:
             said = [*map(without_word, said)]
-        if said == [*error.problems]:
+        if said == [*map(str, error.problems)]:
             raise
         raise DataError(*said, more=error.more, cause=error.cause) from None
 

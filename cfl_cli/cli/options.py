@@ -365,7 +365,7 @@ def takes(
             try:
                 function(**{name: values[name] for name in own.parameters})
             except UsageError as error:
-                problems = [blamed_on(variables, problem) for problem in error.problems]
+                problems = [blamed_on(variables, str(problem)) for problem in error.problems]
                 raise UsageError(*problems, more=error.more) from error
 
         own = inspect.signature(function)

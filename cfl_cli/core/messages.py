@@ -4,10 +4,13 @@ import difflib
 import re
 import reprlib
 import shlex
+import string
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
+from dataclasses import dataclass
 from enum import Enum
+from typing import Any
 
 LONGEST = 60
 NEAR = 3  # values that a cell may misspell, at most
@@ -180,38 +183,72 @@ def on_command_line() -> Iterator[None]:
         _CALLER.reset(before)
 
 
-def option(
-    name: str,
-    value: object = None,
-    *,
-    python: str = "",
-    quoted: bool = False,
-    pasted: bool = False,
-    to: Caller | None = None,
-) -> str:
-    """Return an option, or the argument that stands for it in Python, and its value if given.
+@dataclass(frozen=True)
+class Option:
+    """An option in a text: `--max-memory` on the command line, `max_memory` in Python."""
 
-    `python` is the argument's name where it is another one. `quoted` is for values that are the
-    user's texts, not words that can be typed as they are; with `pasted`, a shell takes them.
-    """
-    if (to or caller()) is Caller.PYTHON:
-        argument = python or name
-        if value is None:
-            return argument
-        return f"{argument}={quote(value) if isinstance(value, str) else value}"
-    typed = name.replace("_", "-")
-    if value is None or isinstance(value, bool):
-        return f"--no-{typed}" if value is False else f"--{typed}"
-    if pasted:
-        return f"--{typed} {shlex.quote(str(value))}"
-    return f"--{typed} {quote(str(value)) if quoted else value}"
+    name: str
+    value: object = None
+    python: str = ""  # the argument's name where it is another one
+    quoted: bool = False  # is the value a user's text, not a word that can be typed as it is?
+    pasted: bool = False  # is the value to be pasted into a shell?
+    to: Caller | None = None  # who reads it; None: whoever reads messages now
+
+    def __str__(self) -> str:
+        if (self.to or caller()) is Caller.PYTHON:
+            argument = self.python or self.name
+            if self.value is None:
+                return argument
+            return f"{argument}={quote(self.value) if isinstance(self.value, str) else self.value}"
+        typed = self.name.replace("_", "-")
+        if self.value is None or isinstance(self.value, bool):
+            return f"--no-{typed}" if self.value is False else f"--{typed}"
+        if self.pasted:
+            return f"--{typed} {shlex.quote(str(self.value))}"
+        return f"--{typed} {quote(str(self.value)) if self.quoted else self.value}"
+
+    def __format__(self, spec: str) -> str:
+        return format(str(self), spec)
 
 
-def options(name: str, values: Sequence[str]) -> str:
-    """Return an option that is repeated, or the argument that takes a list instead."""
-    if caller() is Caller.PYTHON:
-        return f"{name}=[{', '.join(map(quote, values))}]"
-    return " ".join(option(name, value) for value in values)
+option = Option
+
+
+@dataclass(frozen=True)
+class Options:
+    """An option that is repeated, or the argument that takes a list instead."""
+
+    name: str
+    values: Sequence[str]
+
+    def __str__(self) -> str:
+        if caller() is Caller.PYTHON:
+            return f"{self.name}=[{', '.join(map(quote, self.values))}]"
+        return " ".join(str(Option(self.name, value)) for value in self.values)
+
+
+options = Options
+
+
+class _Sentence(string.Formatter):
+    """Fills in a problem's text: `!r` quotes a user's text, control characters are escaped."""
+
+    def convert_field(self, value: Any, conversion: str | None) -> Any:
+        if conversion == "r":
+            return quote(value) if isinstance(value, str) else str(value)
+        if isinstance(value, str):
+            return printable(value)
+        if isinstance(value, tuple | list):
+            return either([str(one) for one in value]) if value else ""
+        return value
+
+    def format_field(self, value: Any, format_spec: str) -> str:
+        return format(value, format_spec) if isinstance(value, int | float) else str(value)
+
+
+def filled_in(text: str, fields: Mapping[str, object]) -> str:
+    """Return a problem's text with its fields filled in, for whoever reads messages now."""
+    return _Sentence().vformat(text, (), fields)
 
 
 def setting(name: str) -> str:
@@ -233,7 +270,7 @@ def spoken(stored: str) -> str:
     def argument(found: re.Match[str]) -> str:
         name, value = found[2].replace("-", "_"), found[3]
         if found[1]:
-            return option(name, value=False)
+            return str(option(name, value=False))
         return f"{name}={value if value[0].isdigit() else quote(value)}" if value else name
 
     return _COMMAND.sub(r"`\1`", _OPTION.sub(argument, stored))

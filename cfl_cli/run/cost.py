@@ -171,7 +171,7 @@ def check_memory(
     needed = needed_by(threads)
     if needed > allowed:
         if max_memory:
-            found = process.Allowance(max_memory, option("max_memory"), max_memory)
+            found = process.Allowance(max_memory, str(option("max_memory")), max_memory)
         left = f", of which {_amount(found.size)} are left" if found.size < found.limit else ""
         others = METHODS[settings.method].saves_memory
         smaller = (way if isinstance(way, str) else option(*way) for way in others)

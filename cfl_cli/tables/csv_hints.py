@@ -384,7 +384,7 @@ def explained(
     now = _beginning(text, dialect)
     signs, name = now.signs, options.name
     if returns_end_lines(now):
-        first = next((one for one in error.problems if LONE_RETURN in one), "")
+        first = next((one for one in map(str, error.problems) if LONE_RETURN in one), "")
         before = first.partition(LONE_RETURN)[0] or f"{name}: "
         return DataError(f"{before}{LONE_RETURN}{RETURNS}", cause=LINE_ENDS)
     body = prepared(now.text, signs)
@@ -411,7 +411,7 @@ def _other_signs(
     if best and best.fits and best.delimiter == now.signs.delimiter:
         if best.quote == OTHER_QUOTE != now.signs.quote and now.signs.quote:
             return _quoted("quote", best.quote, error)
-        if not all("quote" in one for one in error.problems):  # one must not hide the others
+        if not all("quote" in str(one) for one in error.problems):  # one must not hide the others
             return None
     elif best and best.fits and best.first:
         return _other_sign(best, body, now.signs, name=name)
@@ -464,14 +464,16 @@ def _names(error: NamesError, now: Beginning) -> DataError:
         return DataError(*(f"{one}{do}" for one in error.problems), cause=error.cause)
     data = is_data(rows)
     do = "or if this line is data, add --header none" if data else "or add --rename-columns"
-    problems = (one.removesuffix(OR_HEADER) for one in error.problems)
+    problems = (str(one).removesuffix(OR_HEADER) for one in error.problems)
     cause = HEADER if data else error.cause
     return DataError(*(f"{one}, {do}" for one in problems), more=error.more, cause=cause)
 
 
 def _quoted(option: str, value: str, error: DataError) -> DataError:
     """Return the first problem with another way out: other quotes, or escapes."""
-    about = next((one for one in error.problems if "quote" in one), error.problems[0])
+    about = next(
+        (one for one in map(str, error.problems) if "quote" in one), str(error.problems[0])
+    )
     place = ": ".join(about.split(": ")[:3])
     why = {
         YES: "blanks seem to stand around cells, outside their quotes",
@@ -479,7 +481,7 @@ def _quoted(option: str, value: str, error: DataError) -> DataError:
         "'": "cells seem to be quoted with '",
     }.get(value, f"{value} seems to escape what comes behind it")
     do = way_out(option, value, in_schema=True)
-    aside = OR_ASIDE if error.problems[0].endswith(OR_ASIDE) else ""
+    aside = OR_ASIDE if str(error.problems[0]).endswith(OR_ASIDE) else ""
     return DataError(f"{place}; {why}: {do}{aside}", cause=QUOTES)
 
 

@@ -116,7 +116,7 @@ def doubts(
     few = few_distinct(encoded.features, k=k) if always_second_round else None
     if few is not None:
         choices = [0] if hidden is None else ["auto", 0]
-        instead = ", or ".join(option("gamma", choice, to=STORED) for choice in choices)
+        instead = ", or ".join(str(option("gamma", choice, to=STORED)) for choice in choices)
         yield (
             f"only {few:,} rows are distinct by their OFs, and then a second round often does "
             f"harm that hidden cells do not show: try {instead}"

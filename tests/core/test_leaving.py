@@ -4,7 +4,7 @@ import sys
 LEAVE = """
 import sys, threading
 from pathlib import Path
-from cfl_cli.core import leaving
+from cfl_cli.core import process as leaving
 
 new, folder, placed = map(Path, ("new", "folder", "placed"))
 folder.mkdir()

@@ -24,7 +24,7 @@ from cfl_cli.core.messages import command, count, did_you_mean, meant, option, q
 from cfl_cli.encode.cells import Cells, usable_columns
 from cfl_cli.encode.encode import Block, encode_cf, new_names
 from cfl_cli.encode.findings import Problems
-from cfl_cli.errors import DataError, ProblemList, SchemaError, UsageError
+from cfl_cli.errors import DataError, Problem, ProblemList, SchemaError, UsageError
 from cfl_cli.run.arguments import AnySchema
 from cfl_cli.schema.model import Complementary, Schema
 from cfl_cli.tables import frames
@@ -82,7 +82,7 @@ class Output:
 
 def _named(cf: str) -> str:
     """Return how the caller names a CF whose answers are wanted."""
-    return option("cf", cf, python="cfs", quoted=True)
+    return str(option("cf", cf, python="cfs", quoted=True))
 
 
 def read_answers(
@@ -95,7 +95,7 @@ def read_answers(
             "the report of the same run"
         )
     answers: list[GivenAnswers] = []
-    problems: list[str] = []
+    problems: list[Problem] = []
     for column in report.columns:
         if column.action == "kept":
             continue

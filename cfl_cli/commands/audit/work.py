@@ -265,7 +265,9 @@ def _checked(name: str, options: Values) -> Any:
         if error.cause != "file-encoding":
             raise
         # A schema says how DATA is written, not what a person saved.
-        found = [one.removeprefix(place.name).partition(", or file:")[0] for one in error.problems]
+        found = [
+            str(one).removeprefix(place.name).partition(", or file:")[0] for one in error.problems
+        ]
         own = [place.name + one.replace("--encoding", "--checked-encoding") for one in found]
         raise DataError(*own, cause=error.cause) from error
 

@@ -36,7 +36,7 @@ class Checked(Shown):
         for error in errors:
             cause = error.cause or ("schema" if isinstance(error, SchemaError) else "file")
             more = [f"and {error.more:,} more problems"] if error.more else []
-            found += [Finding(cause, text, "") for text in (*error.problems, *more)]
+            found += [Finding(cause, str(text), "") for text in (*error.problems, *more)]
         return cls(tuple(found))
 
     def to_json(self) -> str:

@@ -241,7 +241,7 @@ def _as_written(place: tables.Place, report: Report) -> Iterator[Verified]:
             yield Verified(holds, f"{name}: its new columns {said}")
         found = _compared(place, report, thorough=True)
     except DataError as error:  # it cannot be read
-        yield from (Verified(holds=False, line=line) for line in error.problems)
+        yield from (Verified(holds=False, line=str(line)) for line in error.problems)
         return
     if found is None:
         line = f"{name}: what its columns held is not recorded (an older cfl wrote it)"
