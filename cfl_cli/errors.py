@@ -112,6 +112,12 @@ class Problem:
     def __str__(self) -> str:
         return filled_in(self.text, self.fields)
 
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Problem) and (self.code, str(self)) == (other.code, str(other))
+
+    def __hash__(self) -> int:
+        return hash((self.code, self.text))
+
     def __repr__(self) -> str:
         return f"Problem({self.code!r}, {str(self)!r})"
 
@@ -172,6 +178,11 @@ class CflError(Exception):
         )
         self.more = more
         super().__init__(*problems)
+
+    @property
+    def texts(self) -> tuple[str, ...]:
+        """The problems as sentences, for whoever reads messages now."""
+        return tuple(map(str, self.problems))
 
     @property
     def code(self) -> str:

@@ -293,10 +293,10 @@ def following(data, *, set_aside=None):
         try:
             return read(data, options), signs
         except DataError as error:
-            more = proposed(error.problems[0])
+            more = proposed(error.texts[0])
             more = {name: "\t" if value == "tab" else value for name, value in more.items()}
             if not more or {**signs, **more} == signs:
-                return None, error.problems[0]
+                return None, error.texts[0]
             signs = {**signs, **more}
     return None, "no end"
 

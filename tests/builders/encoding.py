@@ -33,4 +33,4 @@ def candidates(cells, cf, **schema):
 def problems(call):
     with pytest.raises(DataError) as caught:
         call()
-    return list(caught.value.problems)
+    return list(caught.value.texts)

@@ -30,9 +30,9 @@ Act: TypeAlias = Callable[[list[str]], None]  # ends by SystemExit
 
 def cfl() -> Act:
     """Return what runs `cfl`, with all imported that it needs, before the fork."""
-    for name in ("cli.commands.impute", "cli.outputs", "cli.progress", "cli.summary"):
+    for name in ("commands.impute.work", "cli.outputs", "cli.progress"):
         import_module(f"cfl_cli.{name}")
-    for name in ("estimators.graph", "jobs.impute", "tables.columnar", "tables.csv"):
+    for name in ("methods.graph", "run.impute", "tables.columnar", "tables.csv"):
         import_module(f"cfl_cli.{name}")
     for name in ("scipy.sparse.linalg", "osqp"):
         import_module(name)

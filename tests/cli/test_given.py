@@ -29,7 +29,7 @@ def test_several_problems_come_together(monkeypatch):
     assert given([NAMES], {"names": None}) == {"names": ["a b", "c"]}
     with pytest.raises(UsageError) as caught:
         given([DOORS, DOORS], {"doors": "none"})
-    assert caught.value.problems == ("--doors: expected a whole number, found 'none'",) * 2
+    assert caught.value.texts == ("--doors: expected a whole number, found 'none'",) * 2
 
 
 def test_a_setting_that_is_added_to_the_table_is_an_option_of_its_commands(monkeypatch):

@@ -101,7 +101,7 @@ def test_slices_and_results_come_in_order(engine):
 def test_an_error_of_a_kernel_arrives_as_it_is_and_work_goes_on(engine):
     with pytest.raises(DataError, match="row 7: wrong") as caught:
         list(engine.rows("wrong", Wrong(7), 20, at_once=5))
-    assert (caught.value.problems, caught.value.more) == (("row 7: wrong",), 2)
+    assert (caught.value.texts, caught.value.more) == (("row 7: wrong",), 2)
     assert caught.value.cause == "wrong-row"
     assert len(list(engine.rows("right", Wrong(-1), 20, at_once=5))) == 4
 

@@ -46,7 +46,7 @@ def test_a_table_reads_its_values_and_names_all_that_are_wrong():
     assert House(rooms="4") == House(4, 0.5, None)
     with pytest.raises(SchemaError) as caught:
         House(rooms=0, lit_share="most")
-    assert caught.value.problems == (
+    assert caught.value.texts == (
         "rooms: expected at least 1, found 0",
         "lit_share: expected a number, found 'most'",
     )
@@ -61,7 +61,7 @@ def test_what_is_given_takes_its_place_and_none_is_not_given():
     assert house.replaced({"rooms": 5, "doors": 9}) == House(5)
     with pytest.raises(UsageError) as caught:
         house.override(lit_share=2, romos=1)
-    assert caught.value.problems == (
+    assert caught.value.texts == (
         "lit_share: expected at most 1, found 2",
         "romos: unknown key 'romos' (did you mean 'rooms'?)",
     )

@@ -88,7 +88,7 @@ def test_none_is_not_given():
 def test_a_wrong_setting_is_named_with_what_was_expected_and_found(given, problem):
     with pytest.raises(UsageError) as caught:
         override(Settings(), RunSettings(), given)
-    assert caught.value.problems == (problem,)
+    assert caught.value.texts == (problem,)
 
 
 @pytest.mark.parametrize(
@@ -109,7 +109,7 @@ def test_a_wrong_setting_is_named_with_what_was_expected_and_found(given, proble
 def test_options_of_a_run_that_do_not_go_together_are_refused(given, problem):
     with pytest.raises(UsageError) as caught:
         override(Settings(), RunSettings(), given)
-    assert caught.value.problems == (problem,)
+    assert caught.value.texts == (problem,)
 
 
 @pytest.mark.parametrize(
@@ -134,7 +134,7 @@ def test_where_one_run_is_done_is_not_for_a_schema_which_others_wrote(name, valu
 def test_all_wrong_settings_are_reported_at_once():
     with pytest.raises(SchemaError) as caught:
         Settings(k=0, mode="hrd", gamma="much")
-    assert [problem.partition(":")[0] for problem in caught.value.problems] == [
+    assert [problem.partition(":")[0] for problem in caught.value.texts] == [
         "k",
         "gamma",
         "mode",

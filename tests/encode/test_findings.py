@@ -109,19 +109,19 @@ def test_ten_causes_in_six_columns_are_ten_lines():
     with pytest.raises(DataError) as caught:
         encode(planted(), Schema.parse(json.dumps(SCHEMA)), name="t.csv")
     assert {(one.column, one.cause) for one in caught.value.findings} == TEN
-    assert len(caught.value.problems) == 10
-    assert caught.value.problems[0] == (
+    assert len(caught.value.texts) == 10
+    assert caught.value.texts[0] == (
         "t.csv: column 'seen': 40 cells like '01.03.2024' (rows 1, 2, 3 …) are dates in another "
         'format: set format: "%d.%m.%Y"'
     )
     assert (
         "t.csv: column 'dx': 2 cells like 'flu;cold' (rows 3, 4) hold ';', and the parts are "
         'values: set separator: ";"'
-    ) in caught.value.problems
+    ) in caught.value.texts
     assert (
         "t.csv: column 'temp': 2 cells like 'k.A.' (rows 4, 5) say that the value is missing: set "
         'missing: ["k.A."]'
-    ) in caught.value.problems
+    ) in caught.value.texts
 
 
 @pytest.mark.parametrize("place", sorted(TEN - BY_HAND))

@@ -115,8 +115,8 @@ def test_a_run_of_something_else_is_not_resumed_and_the_difference_is_named(
         pass
     with pytest.raises(UsageError) as caught:
         begun(tmp_path / "run", resume=True, **changes)
-    assert told in caught.value.problems[0]
-    assert "remove the folder, or name another" in caught.value.problems[-1]
+    assert told in caught.value.texts[0]
+    assert "remove the folder, or name another" in caught.value.texts[-1]
     with begun(tmp_path / "run", resume=True):
         pass
 

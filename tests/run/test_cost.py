@@ -93,7 +93,7 @@ def test_what_would_stop_a_run_stops_the_plan():
     wrong = TABLE.with_columns(job=pl.lit("d"), x=pl.lit("?"))
     with pytest.raises(DataError) as caught:
         plan(wrong, Schema(columns=COLUMNS, settings={"k": 2}), name="t")
-    assert len(caught.value.problems) == 2
+    assert len(caught.value.texts) == 2
     taken = TABLE.with_columns(job_imputed=1)
     with pytest.raises(DataError, match="job_imputed"):
         plan(taken, Schema(columns=COLUMNS, settings={"k": 2}), name="t")

@@ -164,7 +164,7 @@ def test_two_rows_are_enough():
 def test_more_neighbors_than_other_rows_are_refused(k):
     with pytest.raises(DataError) as caught:
         impute(GROUPS, TWO_CFS, k=k, name="data.csv")
-    assert caught.value.problems == (
+    assert caught.value.texts == (
         (
             "data.csv: 6 rows are too few to estimate from: use a fitted model (Model.apply), or "
             "add rows"
@@ -176,7 +176,7 @@ def test_more_neighbors_than_other_rows_are_refused(k):
 def test_too_many_neighbors_are_told_together_with_what_else_is_wrong():
     with pytest.raises(DataError) as caught:
         impute(GROUPS.with_columns(sex=pl.lit("d")), TWO_CFS, k=6)
-    few, outside = caught.value.problems
+    few, outside = caught.value.texts
     assert few.startswith("table: 6 rows are too few to estimate")
     assert outside.startswith("table: column 'sex': 6 cells like 'd' (rows 1, 2, 3 …) are not in")
 
@@ -185,7 +185,7 @@ def test_a_table_that_is_not_small_is_estimated_with_fewer_neighbors():
     table = pl.concat([GROUPS] * 5)
     with pytest.raises(DataError) as caught:
         impute(table, TWO_CFS, k=30, name="data.csv")
-    assert caught.value.problems == (
+    assert caught.value.texts == (
         "data.csv: k = 30 needs more than 30 rows, and the table has 30: set k to 29 or less",
     )
 
@@ -269,7 +269,7 @@ def test_a_setting_that_there_is_not_is_a_wrong_call(wrong, said):
 def test_every_wrong_setting_is_told_at_once():
     with pytest.raises(UsageError) as caught:
         impute(GROUPS, TWO_CFS, k=0, gamma=-1.0)
-    assert len(caught.value.problems) == 2
+    assert len(caught.value.texts) == 2
 
 
 def noise():
@@ -388,7 +388,7 @@ def test_names_that_clash_are_told_together_with_bad_cells():
     table = GROUPS.with_columns(job=pl.lit("nobody"), job_imputed=pl.lit("x"))
     with pytest.raises(DataError) as error:
         impute(table, TWO_CFS)
-    problems = "\n".join(error.value.problems)
+    problems = "\n".join(error.value.texts)
     assert "nobody" in problems
     assert "'job_imputed', which the output adds" in problems
 

@@ -88,7 +88,7 @@ def test_values_may_be_any_list_with_an_order(values):
 def test_what_could_be_read_in_two_ways_is_refused(values, problem):
     with pytest.raises(SchemaError) as caught:
         Schema.of(with_values(values))
-    assert caught.value.problems[0].replace("{'b', 'a'}", "{'a', 'b'}") == problem
+    assert caught.value.texts[0].replace("{'b', 'a'}", "{'a', 'b'}") == problem
 
 
 def test_a_path_that_leads_nowhere_is_said_with_the_one_that_may_be_meant(tmp_path, monkeypatch):

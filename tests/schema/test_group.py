@@ -50,7 +50,7 @@ NO_CF = (
 def test_what_cannot_name_a_group_is_refused_with_its_place(line, problem):
     with pytest.raises(SchemaError) as caught:
         Schema.parse(COLUMNS + line, "s")
-    assert list(caught.value.problems) == [problem]
+    assert list(caught.value.texts) == [problem]
 
 
 def test_editors_accept_a_name_and_a_list_and_explain_them():

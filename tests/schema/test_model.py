@@ -23,7 +23,7 @@ from cfl_cli.schema.model import Complementary, Ignored, Ordinary, Schema
 def problems(build, *args, **keywords):
     with pytest.raises(SchemaError) as caught:
         build(*args, **keywords)
-    return list(caught.value.problems)
+    return list(caught.value.texts)
 
 
 def parsing(text):
@@ -346,7 +346,7 @@ def test_a_wrong_option_is_called_by_its_name_on_the_command_line():
             RunSettings(),
             {"k": 0, "mode": "hrd", "keep_flaged": True, "fail_on_flag": 3},
         )
-    assert sorted(caught.value.problems) == [
+    assert sorted(caught.value.texts) == [
         "fail_on_flag: expected true or false, found 3",
         "k: expected at least 1, found 0",
         "keep_flaged: unknown key 'keep_flaged' (did you mean 'keep_flagged'?)",
@@ -433,7 +433,7 @@ columns:
 """
     with pytest.raises(SchemaError) as caught:
         Schema.parse(text, "s.yml")
-    (problem,) = caught.value.problems
+    (problem,) = caught.value.texts
     assert problem.startswith(f"s.yml:4:13: {form!r} ")
 
 

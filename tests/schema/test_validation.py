@@ -37,7 +37,7 @@ class Crate(Model):
 def said(**entries):
     with pytest.raises(SchemaError) as caught:
         Crate(**entries)
-    return list(caught.value.problems)
+    return list(caught.value.texts)
 
 
 def test_a_call_raises_all_flaws_as_one_error():

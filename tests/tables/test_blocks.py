@@ -30,7 +30,7 @@ def outcome(read):
     try:
         table = read()
     except CflError as error:
-        return type(error), error.problems, error.more
+        return type(error), error.texts, error.more
     frame = table.frame if isinstance(table.frame, pl.DataFrame) else pl.DataFrame(table.frame)
     return frame.schema, frame.rows(), table.rejects, table.lines, dict(table.mixed)
 

@@ -192,5 +192,5 @@ def test_impossible_signs_are_refused(signs):
 def test_the_first_twenty_bad_records_are_named_and_the_rest_counted():
     with pytest.raises(DataError) as error:
         load("a,b\n" + "1\n" * 50)
-    assert len(error.value.problems) == 20
+    assert len(error.value.texts) == 20
     assert error.value.more == 30

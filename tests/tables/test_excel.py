@@ -32,7 +32,7 @@ def refusal(read, *arguments, kind=DataError, **options):
     """Return what a file is refused with."""
     with pytest.raises(kind) as error:
         read(*arguments, **options)
-    return list(error.value.problems)
+    return list(error.value.texts)
 
 
 def columns(table):

@@ -137,14 +137,14 @@ def test_a_column_that_the_frame_lacks_is_named_with_the_nearest_of_either_kind(
         with pytest.raises(DataError) as caught:
             impute(frame, SCHEMA)
         said = "table: column 'age' is in the schema but not in the table (did you mean 'Age'?)"
-        assert caught.value.problems == (f"{said}: rename it in the schema",)
+        assert caught.value.texts == (f"{said}: rename it in the schema",)
 
 
 @pytest.mark.parametrize("kind", [pl.DataFrame, pd.DataFrame])
 def test_a_frame_without_any_of_the_columns_still_has_its_rows(kind):
     with pytest.raises(DataError) as caught:
         impute(kind({"x": [1, 2, 3]}), SCHEMA)
-    assert [problem.rsplit(": ", 1)[0] for problem in caught.value.problems] == [
+    assert [problem.rsplit(": ", 1)[0] for problem in caught.value.texts] == [
         "table: column 'age' is in the schema but not in the table",
         "table: column 'sex' is in the schema but not in the table",
         "table: column 'job' is in the schema but not in the table",

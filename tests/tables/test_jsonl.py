@@ -79,7 +79,7 @@ def test_columns_that_are_not_mixed_hold_exactly_the_values(rows):
 def test_what_is_no_table_is_refused_with_line_and_cause(text, cause):
     with pytest.raises(DataError) as error:
         load(text)
-    assert error.value.problems[0].startswith(f"t.jsonl: {cause}")
+    assert error.value.texts[0].startswith(f"t.jsonl: {cause}")
 
 
 def test_bad_lines_are_set_aside_with_number_cause_and_text():

@@ -130,7 +130,7 @@ def test_a_bad_table_is_refused_as_when_it_is_read_whole(name):
         try:
             read()
         except CflError as error:
-            return type(error), error.problems, error.more
+            return type(error), error.texts, error.more
         return None
 
     def stored():

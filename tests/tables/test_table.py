@@ -35,7 +35,7 @@ def test_every_bad_table_has_its_message():
 def test_a_bad_table_is_refused_with_file_line_and_cause(name):
     with pytest.raises(CflError) as error:
         read(Place.to_read(str(BAD / name)))
-    assert error.value.problems[0].startswith(f"{BAD / name}: {EXPECTED[name]}")
+    assert error.value.texts[0].startswith(f"{BAD / name}: {EXPECTED[name]}")
 
 
 TEXT = st.text(st.characters(codec="utf-8", exclude_characters="\0"), max_size=8)
@@ -143,7 +143,7 @@ def test_signs_for_a_format_without_them_are_refused(name, option):
 def problems(columns, name, kind=pa.table):
     with pytest.raises(DataError) as error:
         tables.check_holds(Table(kind(columns)), Place.to_write(name))
-    return error.value.problems
+    return error.value.texts
 
 
 @pytest.mark.parametrize("name", ["o.csv", "o.jsonl"])
@@ -210,7 +210,7 @@ def test_mixed_columns_of_json_lines_stay_json_lines(tmp_path, out):
     tables.check_holds(table, Place.to_write("o.jsonl.gz"))
     with pytest.raises(DataError) as error:
         tables.check_holds(table, Place.to_write(out))
-    assert error.value.problems == (
+    assert error.value.texts == (
         f"column 'a' holds cells of different kinds, which {out} cannot hold: write .jsonl",
         f"column 'b' holds objects or lists, which {out} cannot hold: write .jsonl",
     )

@@ -109,7 +109,7 @@ def test_files_may_share_rows_but_not_disagree_about_them():
 def test_a_row_that_is_twice_in_one_file_is_said_to_be_whatever_its_values():
     with pytest.raises(DataError) as error:
         found(pl.concat([DRAWN.cast(pl.String), with_first(job="farmer").head(1)]))
-    [problem] = error.value.problems
+    [problem] = error.value.texts
     assert "is there twice, in rows 1 and 11 of the file" in problem
 
 
@@ -135,4 +135,4 @@ def test_spellings_that_differ_by_case_alone_are_told_apart():
 def test_many_problems_are_counted():
     with pytest.raises(DataError) as error:
         read_checked({"f": filled(draw(OUTPUT, 30).frame).with_columns(job=pl.lit("x"))}, OUTPUT)
-    assert (len(error.value.problems), error.value.more) == (20, 10)
+    assert (len(error.value.texts), error.value.more) == (20, 10)

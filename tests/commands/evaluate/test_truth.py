@@ -23,7 +23,7 @@ def read(cells, **entries):
 def refused(cells, **entries):
     with pytest.raises(DataError) as caught:
         read(cells, **entries)
-    return list(caught.value.problems)
+    return list(caught.value.texts)
 
 
 def test_cells_become_places_in_the_listed_domain_in_its_order():

@@ -232,7 +232,7 @@ def test_any_table_with_an_of_and_a_cf_has_a_draft_that_can_be_read_back(names, 
     try:
         encode(frame, found)
     except DataError as error:
-        problems = error.problems
+        problems = error.texts
     # A guess may be wrong about cells of the CF, and about nothing else.
     assert all(f"column {names[0]!r}" in problem for problem in problems)
 
@@ -262,7 +262,7 @@ def test_a_column_that_cannot_be_meant_is_a_wrong_call(cfs, ignored, said):
     frame = pl.DataFrame({"of": OF, "tags": [["a"]] * 4, "deep": [[["a"]]] * 4})
     with pytest.raises(UsageError) as caught:
         draft_schema(frame, cfs=cfs, ignored=ignored)
-    assert list(caught.value.problems) == said
+    assert list(caught.value.texts) == said
 
 
 def test_a_cf_may_be_named_twice():
