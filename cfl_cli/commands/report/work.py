@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from cfl_cli.cli.pages.page import Page
 from cfl_cli.cli.reports import DIGITS, diagnosed, report_of
 from cfl_cli.core.messages import printable, quote
-from cfl_cli.errors import CflError, DataError, UsageError
+from cfl_cli.errors import CflError, DataError, Problem, UsageError
 from cfl_cli.models import Content, is_model
 from cfl_cli.tables import table as tables
 from cfl_cli.tables.codec import ReadOptions, WriteOptions, codec_of, write
@@ -35,14 +35,39 @@ def named(source: str | None, history: str | None, which: set[str], *, html: boo
             + ("; with --format html, one page shows both" if both else "")
         )
     if html and "rows" in which:
-        raise UsageError("--format html shows no rows of the table: leave it or --rows out")
+        raise UsageError(
+            Problem(
+                "option-conflict",
+                "--format html shows no rows of the table: {remedy}",
+                remedy="leave it or --rows out",
+            )
+        )
     if html and "verify" in which:
-        raise UsageError("--verify prints lines of text: leave it or --format html out")
+        raise UsageError(
+            Problem(
+                "option-conflict",
+                "--verify prints lines of text: {remedy}",
+                remedy="leave it or --format html out",
+            )
+        )
     if (history is not None) + len(which & {"rows", "verify"}) > 1:
-        raise UsageError("--history, --rows and --verify show different things: give one")
+        raise UsageError(
+            Problem(
+                "option-conflict",
+                "--history, --rows and --verify show different things: {remedy}",
+                remedy="give one",
+            )
+        )
     for option, needed in (("schema", "verify"), ("diagnostics", "rows")):
         if option in which and needed not in which:
-            raise UsageError(f"--{option} goes with --{needed}: add it, or leave --{option} out")
+            raise UsageError(
+                Problem(
+                    "option-needs-other",
+                    "--{option} goes with --{needed}: add it, or leave --{option} out",
+                    option=option,
+                    needed=needed,
+                )
+            )
     return name
 
 
@@ -74,8 +99,13 @@ def html_of(name: str | None, history: str | None) -> str:
     batches = course.of_model(_model_of(name, report))
     if not batches:
         raise DataError(
-            f"{history}: no batch of the model that answered {name}: name the history that "
-            "`cfl apply --history` wrote then, or leave it out"
+            Problem(
+                "history-other-model",
+                "{file}: no batch of the model that answered {name}: {remedy}",
+                file=history,
+                name=name,
+                remedy="name the history that `cfl apply --history` wrote then, or leave it out",
+            )
         )
     return page_report(report, batches=batches)
 
@@ -87,8 +117,12 @@ def _model_of(name: str, report: Report) -> str:
     if name != tables.STANDARD and is_model(tables.local(name)):
         return Content.read(tables.local(name)).checksum or ""
     raise UsageError(
-        f"{name}: no model has answered it, so no history belongs to it: name what `cfl apply` "
-        "wrote, or the model"
+        Problem(
+            "history-other-model",
+            "{file}: no model has answered it, so no history belongs to it: {remedy}",
+            file=name,
+            remedy="name what `cfl apply` wrote, or the model",
+        )
     )
 
 
@@ -146,12 +180,18 @@ def check_pair(name: str) -> None:
     report = report_of(name)
     if place.path is not None and not place.path.exists():
         raise DataError(
-            f"{name}: is not there, only its report is: to see that alone, name it "
-            f"({tables.report_path(place.path).name})"
+            Problem(
+                "table-missing",
+                "{file}: is not there, only its report is: to see that alone, name it ({name})",
+                file=name,
+                name=tables.report_path(place.path).name,
+            )
         )
     found = _compared(place, report, thorough=False)
     if found is not None and not found.holds:
-        raise DataError(f"{name}: {_changed(found)}")
+        raise DataError(
+            Problem("table-changed", "{file}: {changed}", file=name, changed=_changed(found))
+        )
 
 
 def _as_written(place: tables.Place, report: Report) -> Iterator[Verified]:
