@@ -89,7 +89,7 @@ class Problem:
         text: str,
         /,
         *,
-        file: str = "",
+        file: object = "",  # a name or a path
         line: int | None = None,
         row: int | None = None,
         cell: str = "",
@@ -99,7 +99,7 @@ class Problem:
         **facts: object,
     ) -> None:
         self.code, self.text = code, text
-        self.place = Place(file, line, row, cell)
+        self.place = Place("" if file is None else str(file), line, row, cell)
         self.column, self.value, self.remedy = column, value, remedy
         self.facts = facts
 

@@ -11,14 +11,14 @@ import polars as pl
 from cfl_cli import __version__, methods
 from cfl_cli.commands.explain.arrays import Asked, Features, InTable
 from cfl_cli.commands.explain.arrays import explain as explain_arrays
-from cfl_cli.commands.explain.naming import Explanation, Named, cells_of, features_of
+from cfl_cli.commands.explain.naming import Explanation, Named, cells_of
 from cfl_cli.core.arrays import Floats
 from cfl_cli.core.messages import count, did_you_mean, option, quote
 from cfl_cli.core.parallel import Workers, available_cores
 from cfl_cli.core.progress import Expected, Progress, Stages, announce
 from cfl_cli.core.settings import AUTO, METHODS, RunSettings, Settings
 from cfl_cli.encode.cells import Cells
-from cfl_cli.encode.encode import Encoded
+from cfl_cli.encode.encode import Encoded, features_of
 from cfl_cli.encode.findings import Problems
 from cfl_cli.errors import DataError, UsageError
 from cfl_cli.methods import graph

@@ -445,16 +445,6 @@ def cells_of(table: pl.DataFrame, columns: Mapping[str, object], row: int) -> di
     return {name: as_text(table[name][row : row + 1])[0] for name in columns}
 
 
-def features_of(encoded: Encoded) -> dict[str, slice]:
-    """Return the features of each OF."""
-    widths = [fitted.width for fitted in encoded.ordinary.values()]
-    ends = np.cumsum(widths).tolist()
-    return {
-        name: slice(end - width, end)
-        for name, width, end in zip(encoded.ordinary, widths, ends, strict=True)
-    }
-
-
 def _cell(block: Block, candidates: Mask) -> Cell:
     kind = "empty" if candidates.all() else "exact" if candidates.sum() == 1 else "exclusions"
     return Cell(kind, _named(block, ~candidates), _named(block, candidates))

@@ -22,9 +22,9 @@ from cfl_cli.cli.inputs import (
 from cfl_cli.cli.log import note
 from cfl_cli.cli.options import Values
 from cfl_cli.cli.progress import Display
+from cfl_cli.cli.reports import report_of
 from cfl_cli.commands.explain.job import Recorded, check_row, chosen_cfs, explain, explain_new
 from cfl_cli.commands.explain.naming import Explanation
-from cfl_cli.commands.report.work import report_of
 from cfl_cli.core.messages import count, did_you_mean, option, quote
 from cfl_cli.core.progress import Expected
 from cfl_cli.errors import DataError, UsageError
@@ -135,7 +135,7 @@ class Asked:
         paths = [self.source.path, *map(tables.local, files)]
         if self.report is None:
             return paths
-        from cfl_cli.commands.report.work import side_files  # noqa: PLC0415 — a model does without
+        from cfl_cli.cli.reports import side_files  # noqa: PLC0415 — a model does without
 
         return [*paths, *side_files(self.report)]
 
