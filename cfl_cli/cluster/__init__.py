@@ -84,6 +84,7 @@ class Cluster:
     cost: bool = True
     workers: int = 0  # threads of workers
     refused: set[str] = field(default_factory=set)  # workers that came later and differ
+    looked: float = 0.0  # when for workers
 
     def run(
         self, kernel: Kernel, tasks: Sequence[Task], *, flush: bool
@@ -92,7 +93,8 @@ class Cluster:
         dask = import_dask()
         spans = [[(part.start, part.stop) for part in task] for task in tasks]
         given = {"kernel": packed(kernel), "flush": flush, "home": self.home}
-        self.team.at_work &= self.addresses()
+        if monotonic() - self.looked > PAUSE:
+            self.team.at_work &= self.addresses()
         futures = self.client.map(
             perform, spans, key=type(kernel).__name__, pure=False, retries=0, **given
         )
@@ -126,12 +128,13 @@ class Cluster:
                 )
             ) from None
         finally:
-            with suppress(Exception):  # a scheduler that is gone has nothing to cancel
-                self.client.cancel([*waiting])
+            if waiting:
+                with suppress(Exception):  # a scheduler that is gone has nothing to cancel
+                    self.client.cancel([*waiting])
 
     def addresses(self) -> set[str]:
         """Return where workers are now, which are counted."""
-        found = self.client.scheduler_info(n_workers=-1)["workers"]
+        found, self.looked = self.client.scheduler_info(n_workers=-1)["workers"], monotonic()
         self.workers = sum(one["nthreads"] for one in found.values()) or self.workers
         return set(found)
 
