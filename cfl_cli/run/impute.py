@@ -17,7 +17,7 @@ from cfl_cli.run.arguments import OWN, AnySchema, Arguments, Context, refuse_blu
 from cfl_cli.run.diagnostics import diagnose
 from cfl_cli.run.learn import DECODE, Learned, at_work, learn
 from cfl_cli.run.model import refusal
-from cfl_cli.run.result import Confidences, FinishedRun, Model, OfTable, Result
+from cfl_cli.run.result import AnsweredRows, Confidences, Model, Result
 from cfl_cli.schema.model import Schema
 from cfl_cli.tables import frames
 from cfl_cli.tables.checksums import ColumnsChecksum
@@ -98,7 +98,7 @@ def impute(
         ),
         listed,
         Model.of(learned, given.schema) if keep_model else None,
-        OfTable(FinishedRun.of(learned, frame, given.schema, name=name, jobs=threads)),
+        AnsweredRows.of_run(learned, frame, given.schema, name=name, jobs=threads),
     )
 
 

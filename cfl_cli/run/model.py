@@ -82,6 +82,11 @@ class Kept:
         known = self.report.sources or Sources()
         return Sources(schema=known.schema, schema_sha256=known.schema_sha256)
 
+    def as_observed(self, settings: Settings) -> frozenset[str]:
+        """Return the CFs that are not filled in: those flagged at fitting, if they are kept."""
+        flagged = (one.name for one in self.report.columns if one.flagged)
+        return frozenset(flagged if settings.keep_flagged else ())
+
     def rows_seen(self, table: "Blocks") -> Ints:
         """Return which rows of a file it was fitted to, if they were drawn from that file."""
         sample, sources = self.report.sample, self.report.sources

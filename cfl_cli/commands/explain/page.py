@@ -7,8 +7,8 @@ from typing import Any, TypeAlias
 
 from cfl_cli.cli.pages.page import Dot, Page, Section, Surroundings
 from cfl_cli.cli.pages.page import Field as AnyField
-from cfl_cli.commands.explain.naming import (
-    Cell,
+from cfl_cli.commands.explain.job import (
+    CfCell,
     CfExplained,
     Contribution,
     Explanation,
@@ -280,7 +280,7 @@ def _said(cf: CfExplained) -> Iterator[str]:
             yield f"Answer: {printable(cf.value)}{confidence}"
 
 
-def _of_cell(cell: Cell) -> str:
+def _of_cell(cell: CfCell) -> str:
     if cell.kind == "empty":
         return "Cell: empty, so that any value may be the one"
     if cell.kind == "exact":

@@ -22,14 +22,20 @@ from cfl_cli.cli.inputs import (
 from cfl_cli.cli.log import note
 from cfl_cli.cli.options import Values
 from cfl_cli.cli.progress import Display
-from cfl_cli.commands.explain.job import Recorded, check_row, chosen_cfs, explain, explain_new
-from cfl_cli.commands.explain.naming import Explanation
+from cfl_cli.commands.explain.job import (
+    Explanation,
+    check_row,
+    chosen_cfs,
+    explain,
+    explain_row,
+)
 from cfl_cli.commands.report.work import report_of
 from cfl_cli.core.messages import count, did_you_mean, option, quote
 from cfl_cli.core.progress import Expected
 from cfl_cli.errors import DataError, UsageError
 from cfl_cli.run.arguments import refuse_blurred
 from cfl_cli.run.model import CHANGEABLE, Kept
+from cfl_cli.run.result import AnsweredRows
 from cfl_cli.schema.model import Schema
 from cfl_cli.tables import frames
 from cfl_cli.tables import table as tables
@@ -169,16 +175,9 @@ def by_model(asked: Asked, path: Path, given: Values) -> Explanation:
     cfs = chosen_cfs(asked.cfs, [*model.encoding.domains], path.name)
     refuse_blurred(model.schema, run.infer, cfs=cfs)
     row, frame, key = _new_row(asked, model)
-    return explain_new(
-        model,
-        frame,
-        settings,
-        row=row,
-        cfs=cfs,
-        key=key,
-        name=asked.source.name,
-        jobs=run.jobs,
-    )
+    name = asked.source.name
+    rows = AnsweredRows.of_model(model, frame, settings, name=name, jobs=run.jobs, first_row=row)
+    return explain_row(rows, row, cfs=cfs, key=key)
 
 
 def _new_row(asked: Asked, model: Kept) -> tuple[int, Any, str | None]:
@@ -248,7 +247,7 @@ def in_table(asked: Asked, given: Values) -> Explanation:
     recorded = None
     if report is not None and asked.report is not None:
         sources = with_table(inputs.sources, asked.source, asked.how, table)
-        recorded = Recorded(report, asked.report, sources)
+        recorded = report, asked.report, sources
     run = inputs.run
     with Announced(quiet=run.quiet) as display:
         return explain(

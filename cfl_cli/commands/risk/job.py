@@ -12,7 +12,6 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from cfl_cli import __version__, methods
-from cfl_cli.commands.explain.naming import features_of
 from cfl_cli.commands.risk import disclosure
 from cfl_cli.commands.risk.disclosure import SURE, Moved, Prospect
 from cfl_cli.core import Shown, draws
@@ -21,7 +20,7 @@ from cfl_cli.core.parallel import Engine, Workers, available_cores
 from cfl_cli.core.progress import Expected, Progress, Stage, Stages, Work
 from cfl_cli.core.settings import AUTO, METHODS, Bounds, Settings, Whole, read_by
 from cfl_cli.encode.columns import FittedCategories
-from cfl_cli.encode.encode import Encoded
+from cfl_cli.encode.encode import Encoded, features_of
 from cfl_cli.errors import UsageError
 from cfl_cli.methods.graph import HiddenRuns, is_enough
 from cfl_cli.methods.interface import Estimate
