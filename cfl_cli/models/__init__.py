@@ -232,7 +232,6 @@ def _text(name: str, array: Array | None) -> str:
 
 
 def _flat(state: State, path: str, depth: int = 1) -> tuple[dict[str, Array], dict[str, Any]]:
-    """Return the arrays of a state and its parts by their paths, and their facts as a tree."""
     _check_parts(state.parts, depth)
     arrays = {f"{path}/{name}": array for name, array in state.arrays.items()}
     parts = {}

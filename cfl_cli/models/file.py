@@ -279,8 +279,6 @@ class SafeFile:
 
 
 class _Source:
-    """An open file, and what it was like at that time."""
-
     def __init__(self, handle: int) -> None:
         self.handle = handle
         self.close = weakref.finalize(self, os.close, handle)

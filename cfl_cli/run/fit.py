@@ -85,16 +85,13 @@ class Sample:
 
     @property
     def _largest(self) -> np.uint64:
-        """Return the largest random number that a row may have to stay."""
         full = len(self._keys) >= self.size
         return np.uint64(self._keys.max() if full else 2**64 - 1)
 
     def _first(self) -> Ints:
-        """Return the places of those that stay, in the rows' order."""
         return np.sort(np.argsort(self._keys, kind="stable")[: self.size])
 
     def _drop(self, staying: Ints) -> None:
-        """Keep these places alone, in one block."""
         if len(self._blocks) == 1 and len(staying) == len(self._rows):
             return
         frames, arrays = zip(*self._blocks, strict=True)

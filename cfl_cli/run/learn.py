@@ -170,7 +170,6 @@ def mixed(
 def _audits(
     encoded: Encoded, estimate: Estimate, cfs: Sequence[int] | Mapping[int, Floats]
 ) -> dict[int, ExactAudit]:
-    """Return what exact cells say of each of some CFs, where they are not too few."""
     audits = {cf: ColumnFacts(encoded, estimate, cf).exact_audit for cf in cfs}
     return {cf: audit for cf, audit in audits.items() if audit is not None}
 
@@ -181,7 +180,6 @@ def _marked(encoded: Encoded, cf: int) -> Mask:
 
 
 def _lacking(encoded: Encoded, estimate: Estimate, cfs: Sequence[int]) -> Iterator[str]:
-    """Yield why a mechanism could not be fitted, for each of some CFs."""
     for cf in cfs:
         rows = estimate.hidden.rows if estimate.hidden else np.empty(0, dtype=int)
         hidden = int(_marked(encoded, cf)[rows].sum())
@@ -293,7 +291,6 @@ def would_resume(frame: Any, given: Arguments, sources: Sources | None) -> bool 
 
 
 def _identity(frame: Any, given: Arguments, sources: Sources | None) -> dict[str, str]:
-    """Return what must be the same for a run to go on with what another has done."""
     from cfl_cli.cluster import workers  # noqa: PLC0415 — loads asyncio, which few runs need
 
     known, schema = sources or Sources(), given.schema
@@ -339,7 +336,6 @@ def checksum(schema: Schema) -> str | None:
 
 
 def _expected(size: Size, settings: Settings, *, folds: int, runs: int) -> list[Expected]:
-    """Return all that is to come once the table is encoded."""
     return [
         *methods.load(settings.method).stages(size, settings, folds=folds) * runs,
         Expected.of(JUDGE, size.rows, JUDGE_SECONDS * len(size.domains) * folds),

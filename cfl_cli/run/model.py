@@ -66,7 +66,6 @@ class Kept:
         )
 
     def __repr__(self) -> str:
-        """Return what it is, without what it holds of the table."""
         cfs = count(len(self.report.columns), "CF")
         rows = count(self.report.rows, "row")
         return f"{type(self).__name__}({self.settings.method}, {rows}, {cfs})"

@@ -87,7 +87,6 @@ def prepare(
 def _scaled(
     table: Columns, schema: Schema, settings: Settings, *, name: str, jobs: int | None
 ) -> tuple[Schema, tuple[str, ...]]:
-    """Return the schema in which every numeric column has a scale, and how one was chosen."""
     if "auto" not in (schema.scale, *(of.scale for of in schema.ordinary.values())):
         return schema, ()
 
@@ -95,7 +94,6 @@ def _scaled(
 
 
 def _few_rows(rows: int, k: int) -> Finding:
-    """Return that a table has no more rows than each row is to have neighbors."""
     if rows < FEW_ROWS:
         what = f"{rows} rows are too few to estimate from"
         model = command("apply", python="Model.apply", mark="")
@@ -107,7 +105,6 @@ def _few_rows(rows: int, k: int) -> Finding:
 def _clashes(
     taken: Sequence[str], domains: Mapping[str, Sequence[str]], *, mode: str
 ) -> list[Finding]:
-    """Return which names of new columns are taken or impossible."""
     return [Finding("column-name", said, "") for said in clashes(taken, domains, mode=mode)]
 
 
@@ -224,8 +221,6 @@ MANY = 12  # columns, above which all are tried at once
 
 @dataclass(frozen=True)
 class _Both:
-    """A column that fences scale otherwise, and its feature by them in the sample."""
-
     name: str
     place: int  # of its feature
     robust: Floats  # m
@@ -258,7 +253,6 @@ def settle_scales(
 
 
 def _with(schema: Schema, scales: dict[str, Scale]) -> Schema:
-    """Return the schema with the scales of some columns."""
     changed = {
         name: schema.ordinary[name].model_copy(update={"scale": scale})
         for name, scale in scales.items()
@@ -302,7 +296,6 @@ def _sample(
 def _chosen(
     encoded: Encoded, differing: Sequence[_Both], settings: Settings, *, jobs: int | None
 ) -> dict[str, Gain]:
-    """Return the columns for which hidden cells favor fences, and how much each gains."""
     rows = draws.order(len(encoded.features), draws.TRIALS, settings.seed)
     folds = Folds.of(rows, encoded.groups)
     hidden = np.concatenate([*folds.confirming, np.empty(0, dtype=np.int64)])
@@ -332,7 +325,6 @@ def _chosen(
 
 
 def _told(left: Sequence[str], chosen: Mapping[str, Gain]) -> tuple[str, ...]:
-    """Return what was chosen, in words."""
     return tuple(
         f"column {quote(name)}: scale: auto chose "
         + (

@@ -56,7 +56,6 @@ class Confidences(Mapping[str, Any]):
         self._made: dict[str, Any] = {}
 
     def __getitem__(self, cf: str) -> Any:
-        """Return the confidences of a CF as a table."""
         if cf not in self.arrays:
             raise KeyError(f"no CF {cf!r}{did_you_mean(str(cf), self.arrays)}")
         if cf not in self._made:
@@ -64,15 +63,12 @@ class Confidences(Mapping[str, Any]):
         return self._made[cf]
 
     def __iter__(self) -> Iterator[str]:
-        """Yield the names of the CFs."""
         return iter(self.arrays)
 
     def __len__(self) -> int:
-        """Return how many CFs there are."""
         return len(self.arrays)
 
     def __repr__(self) -> str:
-        """Return the CFs, and how many values each has."""
         sizes = (f"{cf}: {count(array.shape[1], 'value')}" for cf, array in self.arrays.items())
         return f"Confidences({', '.join(sizes)})"
 
@@ -201,7 +197,6 @@ class Result:
         return self.explainer.explain(row, cf)
 
     def __repr__(self) -> str:
-        """Return what it holds, in a line."""
         report, columns = self.report, count(len(frames.names(self.frame)), "column")
         cfs = [f"{cf.name} (flagged)" if cf.flagged else cf.name for cf in report.columns]
         named = f"{', '.join(cfs[:MENTIONED])}{', …' if len(cfs) > MENTIONED else ''}"
@@ -215,7 +210,6 @@ class Result:
         return suspects(self.report, self.diagnostics)
 
     def _repr_html_(self) -> str:
-        """Return the same for a notebook, above the report."""
         from html import escape  # noqa: PLC0415 — the same
 
         return f"<p>{escape(repr(self))}</p>{self.report._repr_html_()}"

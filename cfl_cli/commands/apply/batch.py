@@ -103,7 +103,6 @@ class AnswerRows:
     sent: "Sent | None" = None  # the model, where its file is not in sight
 
     def __call__(self, part: slice) -> int:
-        """Answer a slice of the rows."""
         return self.place(part, self.answered(part))
 
     def parcel(self, rows: slice) -> Callable[[slice], Answer]:
@@ -149,7 +148,6 @@ class Sent:
 
 @lru_cache(maxsize=1)
 def _loaded(path: str, checksum: str) -> tuple[Kept, Workers]:
-    """Return the model, which a process loads once, and the one thread that answers."""
     kept = Kept.load(path)
     if kept.checksum != checksum:
         raise DataError(f"{path}: was changed during the run: begin anew")
@@ -191,7 +189,6 @@ class ByEngine:
             )
 
     def _made(self, rows: int) -> Arrays:
-        """Return arrays for so many rows."""
         layout = self.layout
         width, cfs = layout.width, len(layout.domains)
 
@@ -261,7 +258,6 @@ class Batch(RowFiller):
                 yield key, filled
 
     def _add(self, filled: Filled) -> None:
-        """Count rows, and let some of them stay."""
         self._count(filled.encoded, filled.estimate)
         self.answers.add(filled.columns)
         said = filled.answer
@@ -329,7 +325,6 @@ class Batch(RowFiller):
         return Judged(judged, listed.with_columns(row=pl.Series(rows, dtype=pl.Int64)))
 
     def _count(self, encoded: Encoded, estimate: Estimate) -> None:
-        """Add up what is known of all rows."""
         self.unusual += encoded.unusual
         self.features.update(np.ascontiguousarray(encoded.features).tobytes())
         self.cells.update(encoded.candidates.tobytes())
@@ -345,7 +340,6 @@ class Batch(RowFiller):
             ]
 
     def _facts(self, judged: int, number: int | None) -> BatchFacts:
-        """Return what the batch is, beside the rows that were fitted."""
         unusual = self.unusual.columns
         flagged = self.kept.encoding.beyond_chance(self.unusual)
         shares = {

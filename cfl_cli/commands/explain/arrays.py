@@ -78,7 +78,6 @@ class RoundsAround(Rounds):
     """The rounds of a table in which one row and its neighbors are watched."""
 
     def __init__(self, *known: Any, row: int, **more: Any) -> None:
-        """Take what `Rounds` takes, and the row."""
         self.row, self.found = row, list[Neighborhood]()
         self.near: tuple[Ints, Floats, Floats, Floats]  # of the graph made last
         super().__init__(*known, **more)
@@ -300,7 +299,6 @@ def _run(
 
 
 def _of_graph(origins: Sequence[Origin]) -> tuple[Origin, ...]:
-    """Return the origins of the graph that is a part of blends."""
     parts = [next(part for part in own.parts if part.name == "graph") for own in origins]
     return tuple(Origin("graph", round=part.round, stops=part.stops) for part in parts)
 

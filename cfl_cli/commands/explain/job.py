@@ -195,8 +195,6 @@ class Explanation(Shown):
 
 @dataclass(frozen=True, eq=False)
 class _Row:
-    """One row, what was found of it, and the rows that it belongs to."""
-
     rows: AnsweredRows
     encoded: Encoded  # that row alone
     runs: tuple[RunExplained, ...]
@@ -432,7 +430,6 @@ def floats(numbers: Floats) -> tuple[float, ...]:
 
 
 def _weights(run: RunExplained, cf: int) -> list[float]:
-    """Return the weights of a run's parts for one CF."""
     return [1.0] if run.recipe is None else run.recipe.weights[:, cf].tolist()
 
 
@@ -446,7 +443,6 @@ def _named(block: Block, chosen: Mask) -> tuple[str, ...]:
 
 
 def _steps(origin: Origin) -> tuple[int, ...]:
-    """Return after how many steps each round of a CF stopped, also as a part of a blend."""
     parts = [part.stops for part in origin.parts if part.name == "graph"]
     return origin.stops or (parts[0] if parts else ())
 
@@ -502,7 +498,6 @@ def explain_row(
 
 
 def _blank(encoded: Encoded, schema: Schema) -> Floats:
-    """Return the features of a row whose OFs are all missing, d."""
     problems, found = Problems("", schema, model=True), []
     for name, fitted in encoded.ordinary.items():
         empty = Cells.of(pl.Series(name, [None], dtype=pl.String), schema)
@@ -620,7 +615,6 @@ def _by_report(
     threads: int,
     stages: Stages,
 ) -> AnsweredRows:
-    """Return a table that graph has answered, by what the run's report says of its choices."""
     stages(ENCODE, 0, 1)
     quick = given.settings.replaced({"folds": 0})
     encoded = prepare(frame, given.schema, quick, name=name, jobs=threads)

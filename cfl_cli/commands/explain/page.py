@@ -61,7 +61,6 @@ def neighbors_section(cf: CfExplained, explained: Explanation) -> Iterator[Secti
 
 
 def _dot(line: NeighborLine, cf: CfExplained) -> Dot:
-    """Return a neighbor in a picture."""
     neighbor = line.neighbor
     name = f"{neighbor.row:,}" if neighbor.row is not None else f"{line.number}"
     return Dot(
@@ -70,7 +69,6 @@ def _dot(line: NeighborLine, cf: CfExplained) -> Dot:
 
 
 def _neighbor_fields(near: Near, cf: CfExplained) -> Iterator[NeighborField]:
-    """Yield the columns of the table of neighbors."""
     if near.neighbors[0].row is None:
         yield NeighborField("", lambda line: f"{line.number}", right=True)
         yield NeighborField("rows", lambda line: f"{line.neighbor.shared:,}", right=True)
@@ -95,7 +93,6 @@ def _neighbor_fields(near: Near, cf: CfExplained) -> Iterator[NeighborField]:
 
 
 def _ruled_out(said: Said, cf: CfExplained) -> str:
-    """Return what a neighbor's cell rules out, in few words."""
     ruled_out = said.ruled_out or ()
     if 1 < len(ruled_out) == len(cf.values) - 1:
         return f"all but {next(printable(one) for one in cf.values if one not in ruled_out)}"
@@ -114,7 +111,6 @@ def _percent(share: float) -> str:
 
 
 def _neighbor_notes(cf: CfExplained, near: Near, lines: list[NeighborLine]) -> Iterator[str]:
-    """Yield what the table of neighbors does not say."""
     rest = lines[SHOWN:]
     without = len(near.neighbors) - len(lines)
     more = []
@@ -133,7 +129,6 @@ def _neighbor_notes(cf: CfExplained, near: Near, lines: list[NeighborLine]) -> I
 
 
 def _decisive(cf: CfExplained, near: Near) -> str:
-    """Return which neighbors decide the answer."""
     if cf.cell.kind == "exact":
         return "The cell alone decides the answer, whatever neighbors say."
     found = cf.decisive
@@ -179,7 +174,6 @@ def cells_section(explained: Explanation) -> Iterator[Section[Any]]:
 
 
 def _beside(neighbor: Neighbor, *, spare: bool) -> AnyField[str]:
-    """Return the column with one neighbor's cells."""
     return AnyField[str](
         f"row {neighbor.row or 0:,}",
         lambda name: _cell(neighbor.cells or {}, name),
@@ -237,14 +231,12 @@ def page(explained: Explanation) -> Page[Line]:
 
 
 def _after(cf: CfExplained, explained: Explanation) -> Iterator[Section[Any]]:
-    """Yield what follows the answer."""
     yield from neighbors_section(cf, explained)
     if cf.contributions:
         yield _moved(cf, explained)
 
 
 def _answer(cf: CfExplained, explained: Explanation) -> Section[Line]:
-    """Return the values of the domain, and what is said of each."""
     ranked = sorted(_places(cf), key=lambda at: (-cf.confidences[at], -cf.prior[at], at))
     shown = [*_places(cf)] if len(ranked) <= RANKED else ranked[:RANKED]
     left_out = len(ranked) - len(shown)
@@ -268,7 +260,6 @@ def _title(cf: CfExplained, explained: Explanation) -> str:
 
 
 def _said(cf: CfExplained) -> Iterator[str]:
-    """Yield what the cell says, and the answer."""
     yield _of_cell(cf.cell)
     confidence = "" if cf.confidence is None else f", confidence {cf.confidence:.2f}"
     match cf.left_empty:
@@ -293,7 +284,6 @@ def _listed(values: tuple[str, ...]) -> str:
 
 
 def _fields(cf: CfExplained) -> Iterator[Field]:
-    """Yield the columns of the table of values."""
     yield Field(
         "value",
         lambda line: printable(line.cf.values[line.place]),
@@ -335,18 +325,15 @@ def _fields(cf: CfExplained) -> Iterator[Field]:
 
 
 def _softmax(scores: tuple[float, ...]) -> list[float]:
-    """Return what scores say."""
     powers = [exp(score - max(scores)) for score in scores]
     return [power / sum(powers) for power in powers]
 
 
 def _share(number: float) -> str:
-    """Return a share in few digits, but never one above 0 as 0."""
     return "<0.001" if 0 < number < 0.0005 else f"{number:.3f}"
 
 
 def _notes(cf: CfExplained) -> Iterator[str]:
-    """Yield what the table of values does not say."""
     if cf.allowed == 0:
         yield (
             "What is said without the cell rules out all that the cell leaves: all candidates "
@@ -374,7 +361,6 @@ def _notes(cf: CfExplained) -> Iterator[str]:
 
 
 def _moved(cf: CfExplained, explained: Explanation) -> Section[Contribution]:
-    """Return what moved the scores."""
 
     def extreme(one: Contribution, pick: int) -> str:
         mean = sum(one.moves) / len(one.moves)
@@ -404,7 +390,6 @@ def _moved(cf: CfExplained, explained: Explanation) -> Section[Contribution]:
 
 
 def _strongest(cf: CfExplained) -> Iterator[str]:
-    """Yield what speaks most for the answer, and what most against it."""
     if cf.confidence is None:
         return
     answer, least = printable(cf.value), 0.5 * 10**-SHOWN_DIGITS
@@ -423,7 +408,6 @@ def _strongest(cf: CfExplained) -> Iterator[str]:
 
 
 def _record(explained: Explanation, line: Line) -> dict[str, object]:
-    """Return one value of one CF as a record."""
     cf, value = line.cf, line.cf.values[line.place]
     return {
         "row": explained.row,
