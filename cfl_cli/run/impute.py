@@ -12,7 +12,6 @@ from cfl_cli.core.parallel import available_cores
 from cfl_cli.core.progress import Progress, Stages
 from cfl_cli.core.settings import METHODS
 from cfl_cli.encode.encode import decode, written
-from cfl_cli.errors import UsageError
 from cfl_cli.run.arguments import OWN, AnySchema, Arguments, Context, refuse_blurred
 from cfl_cli.run.diagnostics import diagnose
 from cfl_cli.run.learn import DECODE, Learned, at_work, learn
@@ -60,7 +59,7 @@ def impute(
     refuse_blurred(given.schema, given.limits.infer)
     chosen = given.settings
     if keep_model and not METHODS[chosen.method].learns:
-        raise UsageError(refusal(chosen.method))
+        raise refusal(chosen.method)
     context, stages = Context(name, progress, sources), Stages(progress)
     with at_work(frame, given, context) as engine:
         learned = learn(frame, given, context, stages=stages, engine=engine, fit=keep_model)

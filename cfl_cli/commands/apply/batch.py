@@ -280,13 +280,12 @@ class Batch(RowFiller):
 
         Without `diagnostics` it does not say which cells to look at, and takes less time.
         """
-        drawn = self.sample.drawn()
-        encoded = self.encoded(drawn.cells, first_row=1)
+        numbers, cells, found = self.sample.drawn()
+        encoded = self.encoded(cells, first_row=1)
         encoded = replace(encoded, warnings=self.unusual.warnings)  # of all rows
         encoded = with_copies(encoded, self.kept.settings, workers=self.workers)
-        found = drawn.arrays
         hidden = Hidden(
-            np.arange(len(drawn.rows)),
+            np.arange(len(numbers)),
             found["priors"],
             self.kept.fitted.rules,
             self.kept.reference.shares,
@@ -306,7 +305,7 @@ class Batch(RowFiller):
         judged = judge_batch(
             encoded,
             estimate,
-            batch=self._facts(len(drawn.rows), before.number if before else None),
+            batch=self._facts(len(numbers), before.number if before else None),
             rows=self.sample.seen,
             counts=[Counts(*counts) for counts in self.counts.tolist()],
             fitting=self.kept.report,
@@ -321,7 +320,7 @@ class Batch(RowFiller):
         )
         judged = replace(judged, report=recorded(judged.report, self.kept.schema))
         listed = diagnose(encoded, estimate, judged.report.columns if diagnostics else ())
-        rows = drawn.rows[listed["row"].to_numpy() - 1] + 1
+        rows = numbers[listed["row"].to_numpy() - 1] + 1
         return Judged(judged, listed.with_columns(row=pl.Series(rows, dtype=pl.Int64)))
 
     def _count(self, encoded: Encoded, estimate: Estimate) -> None:

@@ -12,7 +12,7 @@ from cfl_cli.cli.outputs import side_file
 from cfl_cli.cli.pages.page import Page
 from cfl_cli.core.messages import printable, quote
 from cfl_cli.errors import CflError, DataError, UsageError
-from cfl_cli.models import Content, is_model, read_report_text
+from cfl_cli.models import Content, is_model
 from cfl_cli.tables import formats
 from cfl_cli.tables import table as tables
 from cfl_cli.tables.codec import ReadOptions, WriteOptions, codec_of, write
@@ -88,7 +88,7 @@ def _model_of(name: str, report: Report) -> str:
     if report.batch:
         return report.batch.model
     if name != tables.STANDARD and is_model(tables.local(name)):
-        return Content.read(tables.local(name)).checksum or ""
+        return Content.read(tables.local(name)).checksum
     raise UsageError(
         f"{name}: no model has answered it, so no history belongs to it: name what `cfl apply` "
         "wrote, or the model"
@@ -168,7 +168,7 @@ def report_of(name: str) -> Report:
 def _text(name: str) -> str | bytes:
     """Return the report's JSON."""
     if name != tables.STANDARD and is_model(tables.local(name)):
-        return read_report_text(tables.local(name))
+        return Content.read(tables.local(name)).report
     if name != tables.STANDARD and formats.is_schema(tables.local(name)):
         raise DataError(
             f"{name}: this is a schema, not a report: pass the OUT of `cfl impute`, or its report"
