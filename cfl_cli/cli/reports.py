@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from cfl_cli.cli.outputs import side_file
 from cfl_cli.core.messages import option
 from cfl_cli.errors import CflError, DataError, Problem, UsageError
-from cfl_cli.models import is_model, read_report_text
+from cfl_cli.models import Content, is_model
 from cfl_cli.tables import formats
 from cfl_cli.tables import table as tables
 from cfl_cli.trust.report import Report, Sources
@@ -21,7 +21,7 @@ DIGITS = 12  # of a checksum in a message
 def report_of(name: str) -> Report:
     """Return the report of a table, of a model, or in a file of its own."""
     if name != tables.STANDARD and is_model(tables.local(name)):
-        text: str | bytes = read_report_text(tables.local(name))
+        text: str | bytes = Content.read(tables.local(name)).report
     elif name != tables.STANDARD and formats.is_schema(tables.local(name)):
         raise DataError(
             Problem(

@@ -308,6 +308,16 @@ class Encoded:
         return np.array([block.start for block in self.blocks])
 
 
+def features_of(encoded: Encoded) -> dict[str, slice]:
+    """Return the features of each OF, by its name."""
+    widths = [fitted.width for fitted in encoded.ordinary.values()]
+    ends = np.cumsum(widths).tolist()
+    return {
+        name: slice(end - width, end)
+        for name, width, end in zip(encoded.ordinary, widths, ends, strict=True)
+    }
+
+
 def encode(
     frame: Columns,
     schema: Schema,
@@ -597,13 +607,3 @@ def decode(
             for column, name in zip(columns, new_names(block.name, block.values, mode), strict=True)
         ]
     return series
-
-
-def features_of(encoded: Encoded) -> dict[str, slice]:
-    """Return the features of each OF."""
-    widths = [fitted.width for fitted in encoded.ordinary.values()]
-    ends = np.cumsum(widths).tolist()
-    return {
-        name: slice(end - width, end)
-        for name, width, end in zip(encoded.ordinary, widths, ends, strict=True)
-    }

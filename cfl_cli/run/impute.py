@@ -12,12 +12,11 @@ from cfl_cli.core.parallel import available_cores
 from cfl_cli.core.progress import Progress, Stages
 from cfl_cli.core.settings import METHODS
 from cfl_cli.encode.encode import decode, written
-from cfl_cli.errors import UsageError
 from cfl_cli.run.arguments import OWN, AnySchema, Arguments, Context, refuse_blurred
 from cfl_cli.run.diagnostics import diagnose
 from cfl_cli.run.learn import DECODE, Learned, at_work, learn
 from cfl_cli.run.model import refusal
-from cfl_cli.run.result import Confidences, FinishedRun, Model, OfTable, Result
+from cfl_cli.run.result import AnsweredRows, Confidences, Model, Result
 from cfl_cli.schema.model import Schema
 from cfl_cli.tables import frames
 from cfl_cli.tables.checksums import ColumnsChecksum
@@ -60,7 +59,7 @@ def impute(
     refuse_blurred(given.schema, given.limits.infer)
     chosen = given.settings
     if keep_model and not METHODS[chosen.method].learns:
-        raise UsageError(refusal(chosen.method))
+        raise refusal(chosen.method)
     context, stages = Context(name, progress, sources), Stages(progress)
     with at_work(frame, given, context) as engine:
         learned = learn(frame, given, context, stages=stages, engine=engine, fit=keep_model)
@@ -98,7 +97,7 @@ def impute(
         ),
         listed,
         Model.of(learned, given.schema) if keep_model else None,
-        OfTable(FinishedRun.of(learned, frame, given.schema, name=name, jobs=threads)),
+        AnsweredRows.of_run(learned, frame, given.schema, name=name, jobs=threads),
     )
 
 

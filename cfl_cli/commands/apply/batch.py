@@ -116,7 +116,6 @@ class AnswerRows:
 
 @lru_cache(maxsize=1)
 def _loaded(path: str, checksum: str) -> tuple[Kept, Workers]:
-    """Return the model, which a process loads once, and the one thread that answers."""
     kept = Kept.load(path)
     if kept.checksum != checksum:
         raise DataError(f"{path}: was changed during the run: begin anew")
@@ -158,7 +157,6 @@ class ByEngine:
             )
 
     def _made(self, rows: int) -> Arrays:
-        """Return arrays for so many rows."""
         layout = self.layout
         width, cfs = layout.width, len(layout.domains)
 
@@ -228,7 +226,6 @@ class Batch(RowFiller):
                 yield key, filled
 
     def _add(self, filled: Filled) -> None:
-        """Count rows, and let some of them stay."""
         self._count(filled.encoded, filled.estimate)
         self.answers.add(filled.columns)
         said = filled.answer
@@ -251,13 +248,12 @@ class Batch(RowFiller):
 
         Without `diagnostics` it does not say which cells to look at, and takes less time.
         """
-        drawn = self.sample.drawn()
-        encoded = self.encoded(drawn.cells, first_row=1)
+        numbers, cells, found = self.sample.drawn()
+        encoded = self.encoded(cells, first_row=1)
         encoded = replace(encoded, warnings=self.unusual.warnings)  # of all rows
         encoded = with_copies(encoded, self.kept.settings, workers=self.workers)
-        found = drawn.arrays
         hidden = Hidden(
-            np.arange(len(drawn.rows)),
+            np.arange(len(numbers)),
             found["priors"],
             self.kept.fitted.rules,
             self.kept.reference.shares,
@@ -277,7 +273,7 @@ class Batch(RowFiller):
         judged = judge_batch(
             encoded,
             estimate,
-            batch=self._facts(len(drawn.rows), before.number if before else None),
+            batch=self._facts(len(numbers), before.number if before else None),
             rows=self.sample.seen,
             counts=[Counts(*counts) for counts in self.counts.tolist()],
             fitting=self.kept.report,
@@ -292,11 +288,10 @@ class Batch(RowFiller):
         )
         judged = replace(judged, report=recorded(judged.report, self.kept.schema))
         listed = diagnose(encoded, estimate, judged.report.columns if diagnostics else ())
-        rows = drawn.rows[listed["row"].to_numpy() - 1] + 1
+        rows = numbers[listed["row"].to_numpy() - 1] + 1
         return Judged(judged, listed.with_columns(row=pl.Series(rows, dtype=pl.Int64)))
 
     def _count(self, encoded: Encoded, estimate: Estimate) -> None:
-        """Add up what is known of all rows."""
         self.unusual += encoded.unusual
         self.features.update(np.ascontiguousarray(encoded.features).tobytes())
         self.cells.update(encoded.candidates.tobytes())
@@ -312,7 +307,6 @@ class Batch(RowFiller):
             ]
 
     def _facts(self, judged: int, number: int | None) -> BatchFacts:
-        """Return what the batch is, beside the rows that were fitted."""
         unusual = self.unusual.columns
         flagged = self.kept.encoding.beyond_chance(self.unusual)
         shares = {

@@ -142,7 +142,6 @@ class Application:
 
 
 def _taken_back_if_it_fails(course: history.OpenHistory) -> Callable[..., None]:
-    """Return what takes back the line of a batch whose files did not get into their places."""
 
     def leave(kind: type[BaseException] | None, *_: object) -> None:
         if kind is not None:

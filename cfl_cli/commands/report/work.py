@@ -115,7 +115,7 @@ def _model_of(name: str, report: Report) -> str:
     if report.batch:
         return report.batch.model
     if name != tables.STANDARD and is_model(tables.local(name)):
-        return Content.read(tables.local(name)).checksum or ""
+        return Content.read(tables.local(name)).checksum
     raise UsageError(
         Problem(
             "history-other-model",
