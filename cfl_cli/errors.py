@@ -237,3 +237,11 @@ class ProblemList:
         """Raise a DataError if anything was noted."""
         if self.shown:
             raise DataError(*self.shown, more=self.more)
+
+
+def file_problem(path: object, verb: str, error: BaseException, *, remedy: object = "") -> Problem:
+    """Return that a file cannot be `read` or `written`, for the cause that the system names."""
+    code = "file-unreadable" if verb == "read" else "file-unwritable"
+    cause = getattr(error, "strerror", None) or str(error)
+    text = f"{{file}}: cannot be {verb}: {{cause}}" + (": {remedy}" if remedy else "")
+    return Problem(code, text, file=str(path), cause=cause, remedy=remedy)
