@@ -33,8 +33,8 @@ def test_what_a_codec_writes_it_reads(kind):
     options = WriteOptions(kind, "t")
     assert codec_of(kind).misfits(Table(frame), options) == []
     file = io.BytesIO()
-    codec.write(frame, file, options)
-    table = codec_of(kind).read(file.getvalue(), ReadOptions(kind, "t"))
+    codec.write_frame(frame, file, options)
+    table = codec.read_bytes(file.getvalue(), ReadOptions(kind, "t"))
     assert pl.DataFrame(table.frame).equals(frame)
     assert table.rejects == []
 

@@ -44,12 +44,12 @@ BOTH = pytest.mark.parametrize("kind", ["parquet", "arrow"])
 
 def written(table, kind, report=None):
     sink = pa.BufferOutputStream()
-    codec.write(table, sink, WriteOptions(KINDS[kind], "t"), report=report)
+    codec.write_frame(table, sink, WriteOptions(KINDS[kind], "t"), report=report)
     return sink.getvalue().to_pybytes()
 
 
 def load(data, kind):
-    return columnar.read(data, ReadOptions(KINDS[kind], "t")).frame
+    return codec.read_bytes(data, ReadOptions(KINDS[kind], "t")).frame
 
 
 def misfits(table, kind):

@@ -2,8 +2,6 @@
 
 from typing import Annotated
 
-import typer
-
 from cfl_cli.cli.options import (
     READING_AND_WRITING,
     Data,
