@@ -160,7 +160,7 @@ def test_columns_that_a_format_cannot_hold_are_named_before_the_work_begins():
     union = pa.UnionArray.from_sparse(pa.array([0, 0], pa.int8()), [pa.array([1, 2])])
     table = pa.table({"a": [1, 2], "u": union})
     (problem,) = misfits(table, "parquet")
-    assert problem.startswith("column 'u' holds sparse_union")
+    assert str(problem).startswith("column 'u' holds sparse_union")
     assert not misfits(table, "arrow")
 
 
