@@ -13,7 +13,7 @@ from cfl_cli.core import process
 from cfl_cli.core.messages import option
 from cfl_cli.core.parallel import Workers, available_cores
 from cfl_cli.core.settings import RunSettings
-from cfl_cli.errors import UsageError
+from cfl_cli.errors import Problem, UsageError
 
 if TYPE_CHECKING:
     from cfl_cli.large.run_directory import RunDirectory
@@ -43,12 +43,8 @@ def open_engine(
         if is_in_memory(limits, rows):
             yield threads
             return
-        # Runs in memory do without these.
-        from cfl_cli.large.run_directory import RunDirectory  # noqa: PLC0415 — see above
-        from cfl_cli.large.stored import (
-            Stored,  # noqa: PLC0415 — see above
-            Threads,  # noqa: PLC0415 — see above
-        )
+        from cfl_cli.large.run_directory import RunDirectory  # runs in memory need neither
+        from cfl_cli.large.stored import Stored, Threads
 
         if limits.run_dir is None:
             directory = RunDirectory.make_temporary(near)
@@ -79,7 +75,7 @@ def check_engine(limits: RunSettings) -> None:
     """Raise if a run could not have the engine that it asks for; nothing is started or reached."""
     if limits.engine == "local":
         return
-    from cfl_cli import cluster  # noqa: PLC0415 — see below
+    from cfl_cli import cluster
 
     cluster.import_dask()
     if limits.scheduler is None:
@@ -92,15 +88,16 @@ def _processes(limits: RunSettings) -> int:
     """Return how many worker processes to start, or raise if they are too many."""
     count, most = limits.workers or available_cores(), max(MOST, 4 * available_cores())
     if count > most:
-        told = f"{count:,} processes would choke this machine: use {most} or fewer"
-        raise UsageError(f"{option('workers')}: {told}")
+        text = "{option}: {count:,} processes would choke this machine: use {most} or fewer"
+        facts = {"option": option("workers"), "count": count, "most": most}
+        raise UsageError(Problem("option-workers", text, **facts))  # type: ignore[arg-type]
     return count
 
 
 def _cluster(
     limits: RunSettings, directory: "RunDirectory", threads: Workers, stack: ExitStack
 ) -> "Executor":
-    from cfl_cli import cluster  # noqa: PLC0415 — other runs need not wait for asyncio
+    from cfl_cli import cluster
 
     if limits.scheduler is None:
         return stack.enter_context(cluster.local_cluster(_processes(limits)))
@@ -110,7 +107,7 @@ def _cluster(
 def remove_run(limits: RunSettings) -> None:
     """Remove the run directory of a run whose engine is closed and whose results are written."""
     if limits.run_dir is not None and Path(limits.run_dir).is_dir():
-        from cfl_cli.large.run_directory import RunDirectory  # noqa: PLC0415 — as above
+        from cfl_cli.large.run_directory import RunDirectory
 
         with RunDirectory.reopened(Path(limits.run_dir)) as directory:
             directory.finish()
