@@ -13,7 +13,7 @@ picks the exit code.
 
 from collections.abc import Collection
 from enum import IntEnum
-from typing import ClassVar, NamedTuple, Self
+from typing import Any, ClassVar, NamedTuple, Self
 
 from cfl_cli.core.messages import filled_in
 
@@ -90,10 +90,10 @@ class Problem:
         /,
         *,
         file: object = "",  # a name or a path
-        line: int | None = None,
-        row: int | None = None,
-        cell: str = "",
-        column: str | Hidden | None = None,
+        line: Any = None,
+        row: Any = None,
+        cell: Any = "",
+        column: Any = None,
         value: object = None,
         remedy: object = "",
         **facts: object,
@@ -123,7 +123,7 @@ class Problem:
 
     def changed(self, **fields: object) -> "Problem":
         """Return the same problem with other fields: `file`, `remedy`, a fact and so on."""
-        made = Problem(self.code, str(fields.pop("text", self.text)), **(self.fields | fields))  # type: ignore[arg-type]  # of the types above
+        made = Problem(self.code, str(fields.pop("text", self.text)), **(self.fields | fields))
         return made
 
     def redacted(self, columns: Collection[str], identifiers: Collection[str]) -> "Problem":
@@ -237,3 +237,11 @@ class ProblemList:
         """Raise a DataError if anything was noted."""
         if self.shown:
             raise DataError(*self.shown, more=self.more)
+
+
+def file_problem(path: object, verb: str, error: BaseException, *, remedy: object = "") -> Problem:
+    """Return that a file cannot be `read` or `written`, for the cause that the system names."""
+    code = "file-unreadable" if verb == "read" else "file-unwritable"
+    cause = getattr(error, "strerror", None) or str(error)
+    text = f"{{file}}: cannot be {verb}: {{cause}}" + (": {remedy}" if remedy else "")
+    return Problem(code, text, file=str(path), cause=cause, remedy=remedy)

@@ -24,7 +24,7 @@ from cfl_cli.schema.model import Schema
 from cfl_cli.tables import frames
 from cfl_cli.tables.codec import Table
 from cfl_cli.tables.frames import PORTABLE
-from cfl_cli.tables.table import StoredTable
+from cfl_cli.tables.table import Blocks
 from cfl_cli.trust.report import RowsDrawn, Sources
 
 Arrays = dict[str, npt.NDArray[Any]]
@@ -128,7 +128,7 @@ def part_of(
     Which these are depends on the seed and on how many rows there are. Columns that are not used
     come without their cells.
     """
-    size, is_stored = settings.sample, isinstance(frame, StoredTable)
+    size, is_stored = settings.sample, isinstance(frame, Blocks)
     if not is_stored:
         frames.as_polars(frame, (), name=name)  # raises if it is no table
     total = len(frame)

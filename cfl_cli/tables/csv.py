@@ -7,15 +7,13 @@ are scanned first; what passes is parsed by polars, and the numbers of records a
 import codecs
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
 from itertools import islice
 from typing import IO, Any, NamedTuple
 
 import polars as pl
 from polars.exceptions import PanicException, PolarsError
 
-from cfl_cli.core.messages import quote
-from cfl_cli.errors import PROBLEMS_SHOWN, DataError
+from cfl_cli.errors import PROBLEMS_SHOWN, DataError, Problem
 from cfl_cli.tables import csv_hints, csv_reader, frames
 from cfl_cli.tables.codec import (
     CellNote,
@@ -23,7 +21,7 @@ from cfl_cli.tables.codec import (
     ReadOptions,
     Table,
     WriteOptions,
-    joined,
+    misfit,
     mixed_columns,
     nul_names,
 )
@@ -42,39 +40,35 @@ class Sums(NamedTuple):
     notes: tuple[CellNote, ...]  # on what was put right
 
 
-def read(data: bytes, options: ReadOptions) -> Table:
-    """Return the table, all cells text."""
-    dialect = Dialect.of(options)
-    text = to_utf8(data, name=options.name, encoding=dialect.encoding, in_schema=True)
-    with _well_formed(options), _explained(lambda: [text], dialect, options) as check:
-        sheets = list(csv_reader.sheets([text], dialect, options))
-        sums = _refuse_bad(sheets, options)
-        check(sums)
-        tables = [_table(sheet, sums.columns, options) for sheet in sheets]
-    return replace(joined(tables), notes=sums.notes, renamed=sums.columns.renamed)
-
-
 def scan(source: Source, options: ReadOptions) -> Contents:
     """Check the table, and return how to get at its rows, all cells text."""
     dialect = Dialect.of(options)
+    held = source.data is not None
 
-    def texts() -> Iterator[bytes]:
+    def texts() -> Iterable[bytes]:
+        name, encoding = options.name, dialect.encoding
+        if source.data is not None:
+            return [to_utf8(source.data, name=name, encoding=encoding, in_schema=True)]
         return utf8_lines(
             source.chunks(),
-            name=options.name,
-            encoding=dialect.encoding,
+            name=name,
+            encoding=encoding,
             limit=roomy(),
             in_schema=True,
             returns=dialect.signs.returns,
         )
 
+    def sheets() -> Iterator[Sheet]:
+        return csv_reader.sheets(texts(), dialect, options)
+
     def tables() -> Iterator[Table]:
         with _well_formed(options):
-            for sheet in csv_reader.sheets(texts(), dialect, options):
+            for sheet in kept or sheets():
                 yield _table(sheet, sums.columns, options)
 
     with _well_formed(options), _explained(texts, dialect, options) as check:
-        sums = _refuse_bad(csv_reader.sheets(texts(), dialect, options), options)
+        kept = [*sheets()] if held else []
+        sums = _refuse_bad(kept or sheets(), options)
         check(sums)
     columns = sums.columns
     frame = _parse(b"", columns.names, dialect.signs)
@@ -128,7 +122,7 @@ def _well_formed(options: ReadOptions) -> Iterator[None]:
         raise DataError(message) from error
 
 
-def misfits(table: Table, options: WriteOptions) -> list[str]:
+def misfits(table: Table, options: WriteOptions) -> list[Problem]:
     """Return what does not fit between delimiters."""
     name, problems = options.name, mixed_columns(table, name=options.name)
     columns = frames.as_polars(table.frame).get_columns()
@@ -137,11 +131,12 @@ def misfits(table: Table, options: WriteOptions) -> list[str]:
         if column.dtype == pl.String and column.str.contains("\0", literal=True).any():
             what = "a NUL character"
         if what:
-            title = quote(column.name)
             to = "write .jsonl or .parquet" if column.dtype.is_nested() else "write Parquet"
-            problems.append(f"column {title} holds {what}, which {name} cannot hold: {to}")
+            problems.append(misfit(column.name, what, name=name, remedy=to))
         if not column.name and (place or len(columns) == 1):  # the first may be an index
-            problems.append(f"a column has no name, which {name} needs: write Parquet")
+            text = "a column has no name, which {file} needs: {remedy}"
+            problem = Problem("column-without-name", text, file=name, remedy="write Parquet")
+            problems.append(problem)
     return problems + nul_names(table, name=name)
 
 

@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 from cfl_cli.errors import DataError, UsageError
 from cfl_cli.tables import csv_scan
 from cfl_cli.tables.codec import ReadOptions
-from cfl_cli.tables.csv import Dialect, read
+from cfl_cli.tables.codec import read_bytes as read
+from cfl_cli.tables.csv import Dialect
 from cfl_cli.tables.formats import KINDS
 
 

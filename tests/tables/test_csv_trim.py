@@ -11,7 +11,7 @@ from cfl_cli.errors import DataError
 from cfl_cli.tables import csv_scan, source
 from cfl_cli.tables import table as tables
 from cfl_cli.tables.codec import ReadOptions
-from cfl_cli.tables.csv import read
+from cfl_cli.tables.codec import read_bytes as read
 from cfl_cli.tables.csv_scan import Signs
 from cfl_cli.tables.formats import KINDS
 from cfl_cli.tables.table import Place

@@ -5,7 +5,7 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from cfl_cli.cli.inputs import Inputs, read_table, stored_table, with_table
+from cfl_cli.cli.inputs import Inputs, open_table, with_table
 from cfl_cli.cli.log import complain, print_out
 from cfl_cli.cli.options import Values
 from cfl_cli.commands.impute.work import by_blocks
@@ -103,12 +103,12 @@ def _checked(frame: Any, given: Arguments, context: Context) -> Checked:
 def check_table(inputs: Inputs, source: tables.Place, how: Values, near: Path | None) -> Checked:
     """Return what is found in a table; what has to be copied goes to `near`."""
     schema, given = inputs.schema, inputs.arguments()
-    if not by_blocks(inputs, source):
-        table = read_table(source, how, schema, may_set_aside=True)
-        return check_stored(table.frame, given, Context(source.name, near=near))
-    with stored_table(source, how, schema, directory=near, may_set_aside=True) as stored:
-        sources = with_table(inputs.sources, source, how, stored)
-        return check_stored(stored, given, Context(source.name, sources=sources, near=near))
+    where: dict[str, Any] = {"in_memory": not by_blocks(inputs, source), "directory": near}
+    with open_table(source, how, schema, may_set_aside=True, **where) as table:
+        if table.whole is not None:
+            return check_stored(table.whole.frame, given, Context(source.name, near=near))
+        sources = with_table(inputs.sources, source, how, table)
+        return check_stored(table, given, Context(source.name, sources=sources, near=near))
 
 
 # What `cfl check` found, in words: problems, warnings, and what a run would cost.

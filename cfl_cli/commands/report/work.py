@@ -14,8 +14,8 @@ from cfl_cli.core.messages import printable, quote
 from cfl_cli.errors import CflError, DataError, Problem, UsageError
 from cfl_cli.models import Content, is_model
 from cfl_cli.tables import table as tables
-from cfl_cli.tables.codec import ReadOptions, WriteOptions, codec_of, write
-from cfl_cli.tables.unchanged import Compared, compared
+from cfl_cli.tables.checksums import Compared, compared
+from cfl_cli.tables.codec import ReadOptions, WriteOptions, read_bytes, write_frame
 from cfl_cli.trust.report import Report, Sources
 
 if TYPE_CHECKING:
@@ -266,8 +266,8 @@ def _unaltered(name: str, data: str, schema: str | None, report: Report) -> Veri
         way = ": is the schema right?" if schema else ", which its schema may say: add --schema"
         line = f"{name}: its other columns are not compared: {data} is written in another way{way}"
         return Verified(holds=True, line=line)
-    write(table.frame, file, WriteOptions(kind, name), source=table)
-    again = codec_of(kind).read(file.getvalue(), ReadOptions(kind, data))
+    write_frame(table.frame, file, WriteOptions(kind, name), source=table)
+    again = read_bytes(file.getvalue(), ReadOptions(kind, data))
     expected = frames.as_polars(again.frame, name=data)
     found = frames.as_polars(tables.read(place).frame, name=name)
     others = [
