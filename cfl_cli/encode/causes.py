@@ -19,11 +19,11 @@ from cfl_cli.encode.cells import Cells, Ruling
 from cfl_cli.encode.findings import Cause, Patch, ignoring
 from cfl_cli.schema.model import Complementary, Schema
 from cfl_cli.texts import dates, numbers, scales
-from cfl_cli.texts import missing as missing_codes
 from cfl_cli.texts.dates import days
 from cfl_cli.texts.lists import SIGNS, without_not
 from cfl_cli.texts.matching import Matcher
-from cfl_cli.texts.numbers import UNITS, numbers_or_plain
+from cfl_cli.texts.missing import is_missing_code, missing_codes
+from cfl_cli.texts.numbers import is_unit, numbers_or_plain
 from cfl_cli.texts.numbers import numbers as numbers_numbers
 from cfl_cli.texts.scales import bound
 from cfl_cli.texts.tally import BLANKS, Tally, tally
@@ -37,7 +37,7 @@ def in_values(
 ) -> Iterator[Cause]:
     """Yield the causes of cells that should each hold one of some values."""
     left = dict.fromkeys(wrong)
-    yield from codes(left, name, schema, missing_codes.is_code)
+    yield from codes(left, name, schema, is_missing_code)
     spellings = {folded(value): value for value in values}
     alike = [text for text in left if folded(text) in spellings]
     if alike:
@@ -71,7 +71,7 @@ def required(name: str) -> Cause:
 def third_values(texts: Sequence[str], name: str, schema: Schema) -> Iterator[Cause]:
     """Yield the causes of a binary column's cells that hold neither of its two commonest values."""
     left = dict.fromkeys(texts)
-    yield from codes(left, name, schema, missing_codes.is_code)
+    yield from codes(left, name, schema, is_missing_code)
     if left:
         yield Cause(
             "binary-values",
@@ -187,7 +187,7 @@ def in_cf(
                 yield found
                 take(left, found)
                 mended |= found.patch["columns"][name] if found.patch else {}
-    yield from codes(left, name, schema, missing_codes.is_code)
+    yield from codes(left, name, schema, is_missing_code)
     if not cells.are_lists:
         sign = mended.get("separator") or _commonest_sign(left, trial)
         trial = trial.by(sign, mended.get("exact"))
@@ -377,7 +377,7 @@ def _not_a_rung(
     """Return a cause with the way out for texts whose place in the order may be known."""
     column = tally(cells.text)
     for rungs in ({*column.texts, *values}, {*column.texts}):
-        known = _as_tally(cells.name, rungs - {*missing_codes.codes(column)})
+        known = _as_tally(cells.name, rungs - {*missing_codes(column)})
         found = scales.scale(known)
         if found is not None and not found.doubt:
             keys = {"values": [*found.values]}
@@ -399,7 +399,7 @@ def misfits(cause: Cause, texts: Collection[str], cells: Cells, schema: Schema) 
     if share > (FEW if len(wrong) > 1 else SOME):
         if measured and share < 1 and all(map(_has_digit, wrong)):  # numbers, written badly
             return replace(cause, change="", correct="correct them", patch=None)
-        column = column.without({*missing_codes.codes(column)})
+        column = column.without({*missing_codes(column)})
         change, patch = _other_type(column, schema, mostly=share > MOSTLY)
         correct = "" if change and share > MOSTLY else "correct them"
         return replace(cause, change=change, correct=correct, patch=patch)
@@ -477,7 +477,7 @@ def in_numbers(wrong: Sequence[str], cells: Cells, schema: Schema) -> Iterator[C
     if (found := _decimal(left, right, name, schema)) is not None:
         yield found
         take(left, found)
-    yield from codes(left, name, schema, missing_codes.is_code)
+    yield from codes(left, name, schema, is_missing_code)
     bounds = [text for text in left if bound(text.strip(BLANKS))]
     if bounds:
         yield Cause(
@@ -524,7 +524,7 @@ def in_dates(wrong: Sequence[str], cells: Cells, schema: Schema) -> Iterator[Cau
     """Yield the causes of wrong cells in a column of dates."""
     name, left = cells.name, dict.fromkeys(wrong)
     right = [text for text in cells.seen if text not in left]
-    yield from codes(left, name, schema, missing_codes.is_code)
+    yield from codes(left, name, schema, is_missing_code)
     if not left:
         return
     everything = [*left, *right]
@@ -588,7 +588,7 @@ def _unit(left: Iterable[str], right: Sequence[str], name: str, schema: Schema) 
             found.setdefault(unit, []).append(text)
     known = schema.ordinary[name].unit
     for unit, texts in sorted(found.items(), key=lambda item: -len(item[1])):
-        if unit.casefold() not in UNITS and len(texts) < ENOUGH:
+        if not is_unit(unit) and len(texts) < ENOUGH:
             continue
         trials = {
             decimal: _as_numbers(texts, decimal, unit)

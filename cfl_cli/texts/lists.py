@@ -9,10 +9,10 @@ from functools import cached_property
 
 import polars as pl
 
-from cfl_cli.texts.tally import BLANKS, Tally, words
+from cfl_cli.texts.tally import BLANKS, Tally
 
 SIGNS = (";", "|", ",", "/", "+", "&", "\n", "、", "；")
-WORDS = tuple(f" {word} " for word in words("und oder and or et ou y e o en i oraz lub"))
+WORDS = tuple(f" {word} " for word in "und oder and or et ou y e o en i oraz lub".split())
 JOINED = 3  # different cells with the sign, at least
 SHARE = 0.02  # of the cells that hold it, at least
 REPEATING = 0.01  # of the cells that may name a part twice

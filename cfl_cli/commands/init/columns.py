@@ -69,9 +69,9 @@ class Look:
     @classmethod
     def at(cls, tally: Tally) -> "Look":
         """Look at a column."""
-        found = missing.codes(tally)
+        found = missing.missing_codes(tally)
         doubtful = missing.may_be_answers(tally, found)
-        values = missing.alike(tally, found)
+        values = missing.rather_values(tally, found)
         left = tuple(text for text in found if text not in values)
         return cls(tally, left, doubtful, tally.without({*left}))
 
@@ -90,7 +90,7 @@ class Look:
     @property
     def text_doubts(self) -> tuple[str, ...]:
         """Return the same of codes that may be answers in a column of texts."""
-        weak = missing.weak(self.codes)
+        weak = missing.codes_of(self.codes, "weak")
         said = tuple(dict.fromkeys([*self.doubtful_codes, *weak]))
         return (f"is {named(self.tally, said)} missing, or an answer?",) if said else ()
 
@@ -102,7 +102,7 @@ class Look:
     @property
     def text_notes(self) -> tuple[str, ...]:
         """Return the same in a column of texts."""
-        doubtful = {*self.doubtful_codes, *missing.weak(self.codes)}
+        doubtful = {*self.doubtful_codes, *missing.codes_of(self.codes, "weak")}
         return self._missing([text for text in self.codes if text not in doubtful])
 
     def _missing(self, sure: list[str]) -> tuple[str, ...]:
@@ -164,7 +164,9 @@ def category(look: Look, doubt: str | None, note: str = "") -> Guess:
     if spelled := alike(column):
         doubts += (spelled,)
     doubts += slips(dict(column), column.cells)
-    doubts += answers(column, missing.doubtful(column) or written_otherwise(column))
+    doubts += answers(
+        column, missing.missing_codes(column, "doubtful") or written_otherwise(column)
+    )
     notes = (f"{different} values", *((note,) if note else ()), *look.text_notes)
     return Guess(
         ordinary("categorical"),
@@ -267,7 +269,7 @@ def constant(look: Look, _: Context) -> Guess | None:
     if not len(look.rest):
         return Guess(IGNORED, ("every cell is missing",))
     text, cells = next(iter(look.rest))
-    if len(look.codes) == 1 and (look.codes == ("-",) or missing.weak(look.codes)):
+    if len(look.codes) == 1 and (look.codes == ("-",) or missing.codes_of(look.codes, "weak")):
         pair = sorted([text, *look.codes])
         doubt = f"is {named(look.tally, look.codes)} missing, or an answer?"
         return Guess(ordinary("binary", values=pair), doubts=(doubt,), values=frozenset(pair))
@@ -315,7 +317,7 @@ def two(look: Look, _: Context) -> Guess | None:
     if len({text.casefold() for text in column.texts}) == 1:
         return Guess(IGNORED, doubts=(alike(column) or "",))
     values = _pair(column)
-    words = () if matching.is_pair(values) else missing.doubtful(column)
+    words = () if matching.is_pair(values) else missing.missing_codes(column, "doubtful")
     doubts = answers(column, words) or _lone_answer(values)
     if own:
         doubts += (f"{named(look.rest, own)}: missing?",)
@@ -337,7 +339,9 @@ def _two_and_more(look: Look) -> Guess | None:
         return None
     cells = sum(n for text, n in column if text in beside)
     doubt = f"{named(column, beside)} beside yes and no: missing?"
-    rare = cells <= RARE_PAIR * column.cells or all(map(missing.is_doubtful, beside))
+    rare = cells <= RARE_PAIR * column.cells or len(missing.codes_of(beside, "doubtful")) == len(
+        beside
+    )
     if len({text.casefold() for text in beside}) > 1 or not rare:
         return category(look, f"{doubt} then type: binary")
     values = _pair(column.without({*beside}))
@@ -454,7 +458,7 @@ def misfits(column: Tally) -> tuple[str, ...]:
             bare.append(text)
         if len(bare) > NUMBER_WORDS:
             return ()
-    words = [text for text in bare if missing.is_doubtful(text)]
+    words = [text for text in bare if missing.is_missing_code(text, "doubtful")]
     odd = {*bare}
     cells = sum(n for text, n in column if text in odd) if odd else 0
     few = len(bare) <= MISFITS and len(bare) <= (1 - FITTING_TEXTS) * len(column)
@@ -653,7 +657,7 @@ def _ordered(look: Look, _: Context) -> Guess | None:
     own: tuple[str, ...] = ()
     found = scales.scale(column)
     if found is None:
-        own = missing.doubtful(column) if len(column) <= CATEGORIES else ()
+        own = missing.missing_codes(column, "doubtful") if len(column) <= CATEGORIES else ()
         own = own or _no_rung(column)
         column = column.without({*own})
         found = scales.scale(column) if own else None
@@ -662,7 +666,7 @@ def _ordered(look: Look, _: Context) -> Guess | None:
     doubts: tuple[str, ...] = (found.doubt,) if found.doubt else ()
     if own:
         doubts += (f"{named(look.rest, own)}: missing?",)
-    if said := missing.no_opinion(look.codes):
+    if said := missing.codes_of(look.codes, "no opinion"):
         doubts += (f"{named(look.tally, said)}: missing, or a rung?",)
     return Guess(
         ordinary("ordered", values=list(found.values)),
