@@ -22,6 +22,7 @@ from cfl_cli.core.arrays import Floats, Ints
 from cfl_cli.core.messages import count, quote
 from cfl_cli.core.state import State, StateError
 from cfl_cli.encode.cells import CATEGORIES, Cells, kept_rows, kept_values
+from cfl_cli.encode.diagnose import in_dates, in_numbers, of_causes, required, third_values
 from cfl_cli.encode.findings import Problems, ignoring
 from cfl_cli.schema.model import Ordinary, Scale, Schema
 from cfl_cli.texts.dates import FIRST_DAY, LAST_DAY, cycle_features
@@ -261,8 +262,6 @@ def are_dates(cells: Cells, problems: Problems) -> bool:
     """Return whether all cells that are not missing are dates; note those that are not."""
     wrong = ~cells.missing & np.isnan(cells.days)
     if wrong.any():
-        from cfl_cli.encode.causes import in_dates  # noqa: PLC0415 — most tables are right
-
         problems.add_cells(
             cells.shown, wrong, lambda found: in_dates(found, cells, problems.schema)
         )
@@ -488,8 +487,6 @@ def fit(cells: Cells, ordinary: Ordinary, problems: Problems) -> FittedOrdinary 
 def check_missing(cells: Cells, schema: Schema, problems: Problems) -> None:
     """Note missing cells of a column that may not have any."""
     if not schema.fills_missing(cells.name):
-        from cfl_cli.encode.causes import required  # noqa: PLC0415 — most tables are right
-
         problems.add_cells(cells.shown, cells.missing, required(cells.name))
 
 
@@ -500,8 +497,6 @@ def are_numbers(cells: Cells, problems: Problems) -> bool:
     endless = known & np.isinf(cells.numbers)
     wrong = words | endless
     if wrong.any():
-        from cfl_cli.encode.causes import in_numbers  # noqa: PLC0415 — most tables are right
-
         problems.add_cells(
             cells.shown, wrong, lambda found: in_numbers(found, cells, problems.schema)
         )
@@ -527,8 +522,6 @@ def _fit_values(
     if ordinary.type == "binary":
         values = _two_of(values)
     if ordinary.type == "binary" and len(values) > 2:
-        from cfl_cli.encode.causes import third_values  # noqa: PLC0415 — most tables are right
-
         codes = cells.codes(values)
         counts = np.bincount(codes[codes >= 0], minlength=len(values))
         usual = np.argsort(-counts, kind="stable")[:2]
@@ -550,10 +543,8 @@ def _fit_values(
     codes = cells.codes(values)
     outside = ~cells.missing & (codes < 0)
     if outside.any():
-        from cfl_cli.encode.causes import in_ordinary  # noqa: PLC0415 — most tables are right
-
         problems.add_cells(
-            cells.shown, outside, lambda found: in_ordinary(found, cells, values, problems.schema)
+            cells.shown, outside, lambda found: of_causes(found, cells, values, problems.schema)
         )
         return None
     counts = np.bincount(codes[~cells.missing], minlength=len(values))

@@ -23,7 +23,6 @@ from cfl_cli.core.dataset import Known
 from cfl_cli.core.exclusions import Mechanism
 from cfl_cli.core.messages import command, quote
 from cfl_cli.core.state import State, StateError
-from cfl_cli.encode import pitfalls
 from cfl_cli.encode.cells import (
     Cells,
     domain,
@@ -44,6 +43,7 @@ from cfl_cli.encode.columns import (
     check_missing,
     fit,
 )
+from cfl_cli.encode.diagnose import cf_causes, cf_warnings, of_warnings
 from cfl_cli.encode.findings import Cause, Finding, Problems
 from cfl_cli.schema.model import Complementary, Ordinary, Schema
 from cfl_cli.tables.codec import Columns
@@ -343,7 +343,7 @@ def encode(
         )
         if fitted is not None and (of := fitted.features(cells, problems)) is not None:
             ordinary[column] = fitted
-            problems.warn(pitfalls.in_ordinary(cells, schema, varies=fitted.varies))
+            problems.warn(of_warnings(cells, schema, varies=fitted.varies))
             features.append(of[0])
             counts[column] = of[1]
     candidates, blocks = [], []
@@ -469,9 +469,9 @@ def encode_cf(
     codes = cells.codes(texts)
     wrong = np.array([not ruling.fits(values) for ruling in rulings] + [False])[codes]
     if wrong.any():
-        from cfl_cli.encode.causes import in_cf  # noqa: PLC0415 — most tables are right
-
-        problems.add_cells(cells.shown, wrong, lambda found: in_cf(found, cells, values, schema))
+        problems.add_cells(
+            cells.shown, wrong, lambda found: cf_causes(found, cells, values, schema)
+        )
     masks = np.ones((len(texts) + 1, len(values)), dtype=bool)  # the last one is the empty cell's
     for code, ruling in enumerate(rulings):
         masks[code] = ruling.candidates(values)
@@ -498,15 +498,15 @@ def encode_cf(
             np.isneginf(block.mechanism.scaled(masks)[1])[codes],
             Cause(
                 "mechanism",
-                "are impossible under the column's `mechanism`",
-                correct="correct them" if problems.model else "correct one of the two",
+                "[are|is] impossible under the column's `mechanism`",
+                correct="correct [them|it]" if problems.model else "correct one of the two",
             ),
         )
     if not wrong.any():
         counts = np.bincount(codes[codes >= 0], minlength=len(texts))
         exact = marks[:-1]
         problems.warn(
-            pitfalls.in_cf(cells.name, values, schema, masks=masks[:-1], counts=counts, exact=exact)
+            cf_warnings(cells.name, values, schema, masks=masks[:-1], counts=counts, exact=exact)
         )
     return candidates, block
 
