@@ -1,11 +1,17 @@
 """Drafts a schema from a table: what its cells show, with the evidence and doubts as comments."""
 
+import json
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 import polars as pl
 
+from cfl_cli.cli.inputs import read_sniffed, without_guessed_words
+from cfl_cli.cli.log import note, print_out
+from cfl_cli.cli.options import Values
+from cfl_cli.cli.outputs import deliver, text_target
+from cfl_cli.cli.start import listen
 from cfl_cli.commands.init import cfs as cf_guess
 from cfl_cli.commands.init import columns as column_guess
 from cfl_cli.commands.init.columns import (
@@ -21,8 +27,8 @@ from cfl_cli.commands.init.columns import (
 )
 from cfl_cli.core.messages import did_you_mean, option, options, printable, quote
 from cfl_cli.errors import SchemaError, UsageError
-from cfl_cli.schema.model import Schema, TextFile, flow, key, scalar
-from cfl_cli.tables import frames
+from cfl_cli.schema.model import Schema, TextFile, flow, json_schema, key, scalar
+from cfl_cli.tables import frames, table
 from cfl_cli.tables.frames import has_text, type_name
 from cfl_cli.texts import identifiers
 from cfl_cli.texts.matching import as_text
@@ -312,3 +318,35 @@ def draft(
 
 def _columns(named: str | Sequence[str]) -> list[str]:
     return [named] if isinstance(named, str) else [*named]
+
+
+# The commands `cfl init` and `cfl schema`.
+
+
+def run_init(data: str, out: str, given: Values, columns: Values, how: Values) -> None:
+    """Write the draft of a schema for a table."""
+    listen()
+    source = table.Place.to_read(data, how.get("input_format"))
+    overwrite = given.get("overwrite", False)
+    target = text_target(out, [source.path], overwrite=overwrite)
+    found = read_sniffed(source, how)
+    text = draft_schema(
+        frames.as_polars(found.table.frame),
+        cfs=columns.get("cf", []),
+        ignored=columns.get("ignore", []),
+        file=found.file,
+        file_notes=found.notes,
+    )
+    if not len(found.table.frame):
+        note(f"{source.name}: no rows below the header, so no type can be guessed: add rows")
+    notes = [*found.notes]
+    if flow(IDENTIFIER) in text:
+        text, *notes = map(without_guessed_words, [text, *notes])
+    note(*(f"{source.name}: {one.removeprefix('? ')}" for one in notes))
+    deliver(text, target, overwrite=overwrite)
+
+
+def print_schema() -> None:
+    """Print the JSON Schema of schema files."""
+    listen()
+    print_out(json.dumps(json_schema(), indent=2, ensure_ascii=False) + "\n")
