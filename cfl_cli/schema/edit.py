@@ -11,7 +11,7 @@ from typing import TypeAlias
 
 import yaml
 
-from cfl_cli.errors import SchemaError
+from cfl_cli.errors import Problem, SchemaError
 from cfl_cli.schema import yaml_text
 from cfl_cli.schema.model import Schema
 from cfl_cli.schema.yaml_text import LINE_BREAK, Document, Entry
@@ -47,10 +47,9 @@ def put(text: str, settings: Mapping[str, Value], *, name: str = "schema") -> st
         after = None
     if after is None or after != before.model_copy(update={"settings": wanted}):
         line = ", ".join(f"{key}: {spelled(value)}" for key, value in settings.items())
-        raise SchemaError(
-            f"{name}: its settings cannot be changed without changing more: write them on a line "
-            f"of their own, such as settings: {{{line}}}"
-        )
+        text = "{file}: its settings cannot be changed without changing more: {remedy}"
+        way = f"write them on a line of their own, such as settings: {{{line}}}"
+        raise SchemaError(Problem("schema-settings-edit", text, file=name, remedy=way))
     return written
 
 
