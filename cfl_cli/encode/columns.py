@@ -110,7 +110,6 @@ class Counts:
 
     @property
     def share(self) -> float:
-        """Return the share of the rows whose cell was never seen, or is out of range."""
         return (self.out_of_range + self.new_categories) / max(self.rows, 1)
 
 
@@ -151,7 +150,6 @@ class Unusual:
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """Return the same as sentences."""
         return tuple(f"column {quote(name)}: {words}" for _, name, _, words in self.said)
 
 
@@ -178,7 +176,6 @@ def chance_unseen(
 
 
 def _log_choose(n: int, k: int) -> float:
-    """Return the log of a binomial coefficient."""
     return lgamma(n + 1) - lgamma(k + 1) - lgamma(n - k + 1) if k <= n else -inf
 
 
@@ -205,12 +202,10 @@ class FittedDates:
 
     @property
     def width(self) -> int:
-        """Return how many features it becomes."""
         return 1 + 2 * len(self.cycle or ())
 
     @property
     def varies(self) -> bool:
-        """Return whether the fitted rows differ in it."""
         return self.low < self.high
 
     def features(self, cells: Cells, problems: Problems) -> tuple[Floats, Counts] | None:
@@ -302,7 +297,6 @@ class FittedNumbers:
 
     @property
     def varies(self) -> bool:
-        """Return whether the fitted rows differ in it."""
         return self.low < self.high
 
     def features(self, cells: Cells, problems: Problems) -> tuple[Floats, Counts] | None:
@@ -359,7 +353,6 @@ class OfValues:
 
     @property
     def varies(self) -> bool:
-        """Return whether the fitted rows differ in it."""
         return self.seen > 1
 
     def places(self, cells: Cells, default: int) -> tuple[Ints, Counts]:
@@ -394,7 +387,6 @@ class FittedCategories(OfValues):
 
     @property
     def width(self) -> int:
-        """Return how many features it becomes."""
         return len(self.values) if len(self.values) > 2 else 1
 
     def features(self, cells: Cells, problems: Problems) -> tuple[Floats, Counts]:  # noqa: ARG002 — as numbers have it
@@ -437,7 +429,6 @@ class FittedOrdered(OfValues):
 
 
 def _kept_counts(facts: State, ordinary: Ordinary, schema: Schema) -> dict[str, Any]:
-    """Return what was kept of how often values were seen, or raise StateError."""
     values = kept_values(facts, ordinary, schema)
     most = 2 if ordinary.type == "binary" else CATEGORIES
     seen, once, twice = (facts.fact(name, int) for name in ("seen", "once", "twice"))
@@ -455,7 +446,6 @@ def _kept_counts(facts: State, ordinary: Ordinary, schema: Schema) -> dict[str, 
 
 
 def _kept_place(facts: State, name: str, values: tuple[str, ...]) -> int:
-    """Return the place of a value that was kept, or raise StateError."""
     place = facts.fact(name, int)
     if not 0 <= place < len(values):
         raise StateError(IMPOSSIBLE)

@@ -114,7 +114,6 @@ def third_values(texts: Sequence[str], name: str, schema: Schema) -> Iterator[Ca
 
 
 def _codes(left: dict[str, None], name: str, schema: Schema) -> Iterator[Cause]:
-    """Yield that cells say that the value is missing, if any do, and leave them out."""
     found = [text for text in left if is_missing_code(text.strip(BLANKS))]
     if found:
         cause = _missing(found, name, schema)
@@ -126,7 +125,6 @@ def _codes(left: dict[str, None], name: str, schema: Schema) -> Iterator[Cause]:
 
 
 def _missing(texts: Sequence[str], name: str, schema: Schema) -> Cause:
-    """Return that cells say that the value is missing."""
     own = getattr(schema.columns[name], "missing", None) or ()
     listed = pasteable([*own, *texts])
     return Cause(
@@ -140,7 +138,6 @@ def _missing(texts: Sequence[str], name: str, schema: Schema) -> Cause:
 
 
 def _spelled(texts: Sequence[str], value: str) -> Cause:
-    """Return that cells hold values but for blanks or case."""
     correct = "write {meant!r}" if len(texts) == 1 else "write [them|it] as the values are"
     what = "[match|matches] a value but for blanks or case"
     return Cause("blanks-case", what, correct=correct, texts=texts, facts={"meant": value})
@@ -154,7 +151,6 @@ def _not_in_domain(
     *,
     listed: str = "in the domain",
 ) -> Cause:
-    """Return that cells name values that the column does not have."""
     named = [*dict.fromkeys(part.strip(BLANKS) for parts in foreign.values() for part in parts)]
     if len(named) > 1:
         what = f"[name|names] {{number:,}} values that are not {listed}, such as {{one!r}}{{near}}"
@@ -241,11 +237,9 @@ class _Trial:
 
     @cached_property
     def match(self) -> Matcher:
-        """Return what finds the value that a text means."""
         return Matcher(self.values)
 
     def fits(self, text: str) -> bool:
-        """Return whether a text names values only, and leaves one possible."""
         return self.ruling(text).fits(self.values)
 
     def knows(self, text: str) -> bool:
@@ -254,7 +248,6 @@ class _Trial:
 
     @cached_property
     def spellings(self) -> frozenset[str]:
-        """Return the values without what their spellings differ in."""
         return frozenset(map(folded_value, self.values))
 
     def foreign(self, text: str) -> list[str]:
@@ -264,7 +257,6 @@ class _Trial:
 
 
 def _separated(left: Iterable[str], right: Sequence[str], now: _Trial) -> Cause | None:
-    """Return that cells are lists by a sign that is not the schema's, if any are."""
     cf, best = now.cf, list[str]()
     for sign in SIGNS:
         if sign in (cf.separator, cf.exact) or any(sign in value for value in now.values):
@@ -334,7 +326,6 @@ def _holds_more(part: str, now: _Trial) -> bool:
 
 
 def _marked(left: Iterable[str], right: Sequence[str], now: _Trial) -> Cause | None:
-    """Return that cells begin with a mark before a value, if any do."""
     found: dict[str, list[str]] = {}
     for text in left:
         match = _MARK.match(text.strip(BLANKS))
@@ -383,7 +374,6 @@ def of_causes(
 def _not_a_rung(
     cause: Cause, texts: Collection[str], cells: Cells, values: Sequence[str], schema: Schema
 ) -> Cause:
-    """Return a cause with the way out for texts whose place in the order may be known."""
     column = tally(cells.text)
     for rungs in ({*column.texts, *values}, {*column.texts}):
         known = _as_tally(cells.name, rungs - {*missing_codes(column)})
@@ -428,7 +418,6 @@ def misfits(cause: Cause, texts: Collection[str], cells: Cells, schema: Schema) 
 
 
 def _other_type(column: Tally, schema: Schema, *, mostly: bool) -> tuple[str, Any]:
-    """Return the way to the type that has all texts of a column, and the patch."""
     name, now = column.name, schema.ordinary[column.name]
     keys = _read(column, now.type)
     if keys is None:
@@ -442,7 +431,6 @@ def _other_type(column: Tally, schema: Schema, *, mostly: bool) -> tuple[str, An
 
 
 def _read(column: Tally, now: str) -> dict[str, Any] | None:
-    """Return the keys of the type that a column's texts have: dates, numbers, or an order."""
     if (keys := _measured(column, now)) is not None:
         return keys
     found = scales.scale(column)
@@ -466,7 +454,6 @@ def _has_digit(text: str) -> bool:
 
 
 def _share(texts: Collection[str], column: Tally) -> float:
-    """Return the share of a column's cells that hold these texts."""
     wrong = {text.strip(BLANKS) for text in texts}
     return sum(number for text, number in column if text in wrong) / max(column.cells, 1)
 
@@ -519,7 +506,6 @@ def in_numbers(wrong: Sequence[str], cells: Cells, schema: Schema) -> Iterator[C
 
 
 def _dates(left: Iterable[str], right: Sequence[str], name: str) -> Cause | None:
-    """Return that cells are dates in a column that holds no number, if they are."""
     formats = [] if right else dates.formats(_tally(left))
     if not formats:
         return None
@@ -560,7 +546,6 @@ def in_dates(wrong: Sequence[str], cells: Cells, schema: Schema) -> Iterator[Cau
 
 
 def _decimal(left: Iterable[str], right: Sequence[str], name: str, schema: Schema) -> Cause | None:
-    """Return that cells are numbers with another decimal sign, if any are."""
     now, unit = schema.decimal_of(name), schema.ordinary[name].unit
     wrong = [text for text in left if any(char.isdigit() for char in text)]
     trials = []
@@ -591,7 +576,6 @@ def _decimal(left: Iterable[str], right: Sequence[str], name: str, schema: Schem
 
 
 def _unit(left: Iterable[str], right: Sequence[str], name: str, schema: Schema) -> Cause | None:
-    """Return that cells are numbers with a unit, if any are."""
     found: dict[str, list[str]] = {}
     for text in left:
         match = _UNIT.fullmatch(text.strip(BLANKS)) if len(text) <= LONGEST_TEXT else None
@@ -647,7 +631,6 @@ def _is_evident(texts: Iterable[str]) -> bool:
 
 
 def _as_numbers(texts: Sequence[str], decimal: str | None, unit: str | None) -> list[str]:
-    """Return the texts that are finite numbers by a reading."""
     read = numbers.numbers(_series(texts), decimal=decimal, unit=unit)
     return _series(texts).filter(read.is_finite().fill_null(value=False)).to_list()
 
@@ -690,7 +673,6 @@ def _warning(
     *,
     number: int = 0,
 ) -> Finding:
-    """Return a warning about a column as a whole."""
     return Finding(code, what, fix, name, number, patch=patch, warning=True, brief=brief)
 
 
@@ -895,7 +877,6 @@ def _in_categories(cells: Cells, schema: Schema) -> Iterator[Finding]:
 
 
 def _complementary(texts: Tally) -> tuple[str, str | None] | None:
-    """Return a cell by which an OF looks complementary, and the sign between its parts."""
     if (text := negated(texts)) is not None:
         return text, None
     found = listing(texts)

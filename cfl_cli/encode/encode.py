@@ -70,7 +70,6 @@ class Domain:
 
     @cached_property
     def mechanism(self) -> Mechanism:
-        """Return how the CF's exclusions arise."""
         return Mechanism.of(len(self.values), self.rates)
 
 
@@ -91,12 +90,10 @@ class Encoding:
 
     @property
     def width(self) -> int:
-        """Return how many features a row has."""
         return sum(fitted.width for fitted in self.ordinary.values())
 
     @property
     def mechanisms(self) -> tuple[Mechanism, ...]:
-        """Return how each CF's exclusions arise."""
         return tuple(domain.mechanism for domain in self.domains.values())
 
     def beyond_chance(self, unusual: Unusual) -> tuple[str, ...]:
@@ -150,7 +147,6 @@ class Encoding:
 
 
 def _facts(facts: dict[str, Any], *, given: Mapping[str, object]) -> dict[str, Any]:
-    """Return the facts that the schema does not give."""
     return {
         name: [*fact] if isinstance(fact, tuple) else fact
         for name, fact in facts.items()
@@ -165,7 +161,6 @@ def _restored(
     read: Callable[[State, Column, Schema], Read],
     schema: Schema,
 ) -> dict[str, Read]:
-    """Return what was fitted of the columns of one kind."""
     kept = State(facts=facts).fact(kind, dict)
     if kept.keys() != columns.keys():
         raise StateError(f"the {kind} columns are not those of the schema")
@@ -216,7 +211,6 @@ def _domain(facts: State, cf: Complementary, schema: Schema) -> Domain:
 
 
 def _given_rates(cf: Complementary) -> Floats | None:
-    """Return the rates of the mechanism that the schema gives, if it gives one."""
     return None if cf.mechanism in (None, "fit") else np.array(cf.mechanism)
 
 
@@ -242,12 +236,10 @@ class Block:
 
     @cached_property
     def mechanism(self) -> Mechanism:
-        """Return how the CF's exclusions arise."""
         return Mechanism.of(len(self.values), self.rates)
 
     @property
     def columns(self) -> slice:
-        """Return the block's columns in the candidates and the confidences."""
         return slice(self.start, self.start + len(self.values))
 
 
@@ -272,7 +264,6 @@ class Encoded:
 
     @cached_property
     def known(self) -> Known:
-        """Return what estimators are given."""
         return Known(
             self.features,
             self.candidates,
@@ -304,7 +295,6 @@ class Encoded:
 
     @cached_property
     def starts(self) -> Ints:
-        """Return the first column of every block."""
         return np.array([block.start for block in self.blocks])
 
 

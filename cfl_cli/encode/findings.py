@@ -103,7 +103,6 @@ class Finding:
 
     @property
     def text(self) -> str:
-        """The sentence, without the table's name."""
         return str(self.problem())
 
     @property
@@ -113,7 +112,6 @@ class Finding:
 
     @property
     def said(self) -> str:
-        """What is wrong, as text."""
         return filled_in(self.what, self.facts) if self.facts else self.what
 
     @property
@@ -169,7 +167,6 @@ class Problems:
 
     @property
     def found(self) -> tuple[Finding, ...]:
-        """All of them, those first that are to be fixed first."""
         return in_order(self._found)
 
     def add(
@@ -239,7 +236,6 @@ class Problems:
 
     @property
     def as_problems(self) -> tuple[Problem, ...]:
-        """All of them, for an error."""
         return tuple(finding.problem(self.name) for finding in self.found)
 
     def warn(self, warnings: Iterable[Finding]) -> None:

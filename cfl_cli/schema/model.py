@@ -156,7 +156,6 @@ def read_fit(entries: Mapping[str, Any]) -> Fit:
 
 
 def _by_value(entry: object, values: Sequence[str], *place: str) -> dict[str, object]:
-    """Return what an entry says of each value."""
     if isinstance(entry, Mapping):
         entry = {str(as_text(name)): share for name, share in entry.items()}
         refuse(
@@ -176,7 +175,6 @@ def _by_value(entry: object, values: Sequence[str], *place: str) -> dict[str, ob
 
 
 def _share(entry: object, *place: str) -> float:
-    """Return a number that is not negative."""
     try:
         return float(WEIGHT.read(entry))
     except ValueError:
@@ -438,7 +436,6 @@ ROLES: dict[str, type[Model]] = {
 
 
 def _role_known(column: object) -> object:
-    """Refuse a mapping that does not say which of these it is."""
     if isinstance(column, Mapping):
         if "role" not in column:
             raise refused(lacking("role", [*ROLES]), code="schema-missing-key")
@@ -612,7 +609,6 @@ _NAME = {"type": ["string", "number", "boolean"]}  # what YAML may make of a nam
 
 
 def _listed(names: object) -> object:
-    """Return the names as a tuple; one may stand by itself."""
     if isinstance(names, str):
         return (names,)
     return tuple(names) if isinstance(names, list) else names
@@ -919,7 +915,6 @@ class Schema(Model):
 
 
 def _lacking_roles(columns: object) -> Iterator[InitErrorDetails]:
-    """Yield a problem for each role that no column has, as long as all roles can be read."""
     if not isinstance(columns, Mapping):
         return
     roles = [

@@ -190,7 +190,6 @@ def _in_plain_words(detail: ErrorDetails, owner: type[Model]) -> tuple[str, str]
 
 
 def _choices(model: type[Model], key: str) -> list[str]:
-    """Return the words that an entry's type allows, if it is a `Literal` or an optional one."""
 
     def words(annotation: object) -> Iterator[str]:
         for part in get_args(annotation):

@@ -121,7 +121,6 @@ def _check(groups: list[str]) -> None:
 
 
 def _read(texts: pl.Series, regex: str) -> pl.Series:
-    """Return the days of texts that a regular expression with named groups fits."""
     found = texts.str.extract_groups(regex).struct.unnest()
     parts = {column.name: column for column in found}
     fits = texts.str.contains(regex).fill_null(value=False).to_numpy()
@@ -171,7 +170,6 @@ def _months_by_name() -> dict[str, int]:
 
 
 def _month(names: pl.Series) -> Ints:
-    """Return the numbers of months by their names, 0 where it is none."""
     different = names.drop_nulls().unique().to_list()
     folded = [normalize("NFC", name).casefold().rstrip(".") for name in different]
     numbers = [_months_by_name().get(name, 0) for name in folded]
@@ -417,7 +415,6 @@ def _candidates(text: str, *, valid: bool = True) -> Iterator[str]:
 
 
 def _abbreviated(format_: str, tally: Tally) -> str:
-    """Return the format with %b where months are cut short."""
     if "%B" not in format_:
         return format_
     names = {_pattern(format_).fullmatch(text)["B"].rstrip(".") for text in tally.texts}  # type: ignore[index]  # all texts fit

@@ -35,7 +35,6 @@ class Listing:
 
     @cached_property
     def sure(self) -> bool:
-        """Return whether it can hardly be otherwise."""
         return self.recurring >= SURE and self.alone and self.separator not in WORDS
 
 
@@ -106,7 +105,6 @@ def _split_by_all(text: str, signs: Sequence[str]) -> list[str]:
 
 
 def _replaced(tally: Tally, parts: dict[str, list[str]], sign: str) -> Tally:
-    """Return the tally with some texts written as lists by another sign."""
     rows: dict[str, tuple[int, int]] = {}
     for text, cells, row in zip(tally.texts, tally.counts, tally.rows, strict=True):
         written = f"{sign} ".join(parts[text]) if text in parts else text
@@ -337,7 +335,6 @@ class Mark:
 
     @property
     def sure(self) -> bool:
-        """Return whether it can hardly be otherwise."""
         return self.text == "="
 
 

@@ -159,7 +159,6 @@ def whole(text: str) -> str:
 
 
 def _unique(texts: Iterable[str]) -> dict[str, int]:
-    """Return the places of texts that occur once."""
     listed = list(texts)
     counts: dict[str, int] = {}
     for text in listed:
@@ -184,7 +183,6 @@ def as_text(column: pl.Series) -> pl.Series:
 
 
 def _are_whole(column: pl.Series) -> bool:
-    """Return whether all numbers of a column, NaN aside, are whole and exact."""
     known = column.fill_nan(None)
     return bool(((known == known.floor()) & (known.abs() <= EXACT)).all())
 

@@ -64,7 +64,6 @@ def _are_signs(texts: Sequence[str]) -> bool:
 
 
 def _same_shape(tally: Tally, found: tuple[str, ...]) -> tuple[str, ...]:
-    """Return the codes among `found` that look like all other texts do."""
     shapes = {_shape(text) for text in tally.without({*found}).texts} if found else set()
     return tuple(text for text in found if shapes == {_shape(text)})
 

@@ -59,7 +59,6 @@ def numbers_or_plain(texts: pl.Series, *, decimal: str | None, unit: str | None)
 
 
 def _without_unit(text: pl.Expr, unit: str) -> pl.Expr:
-    """Return the texts without the unit before or behind them, whichever is there."""
     if not unit:
         return text
     escaped = pl.escape_regex(unit)
@@ -198,7 +197,6 @@ def _signs(texts: Sequence[str]) -> list[tuple[str | None, bool]]:
 
 
 def _with_unit(tally: Tally) -> tuple[Reading, ...]:
-    """Return the readings of numbers that share a unit."""
     units: dict[str, int] = {}
     bares, lacking = [], 0
     for text, count in tally:
@@ -294,7 +292,6 @@ def sentinels(tally: Tally, numbers: Sequence[float]) -> Sentinels | None:
 
 
 def _inner(values: Values, counts: Counts) -> tuple[int, int]:
-    """Return the slice of the sorted values that are no sentinels."""
     low, high = 0, len(values)
     while True:
         inner = values[low:high], counts[low:high]

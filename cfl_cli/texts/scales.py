@@ -94,7 +94,6 @@ Reading = tuple[str, tuple[str, ...]]  # what is left of a text, and the words a
 
 
 def _readings(text: str, known: Words) -> list[Reading]:
-    """Return what is left of a text without words that shift it, and their kinds in order."""
     found: dict[str, list[tuple[int, str]]] = {text: []}
     waiting = [text]
     while waiting:
@@ -111,7 +110,6 @@ def _readings(text: str, known: Words) -> list[Reading]:
 
 
 def _without(text: str, phrase: str) -> Iterator[tuple[str, int]]:
-    """Yield a text without a phrase, and where it stood."""
     if phrase not in text:
         return
     place = f" {text} ".find(f" {phrase} ")
@@ -372,7 +370,6 @@ def _scales() -> tuple[tuple[tuple[tuple[str, ...], bool], ...], ...]:
 
 
 def _known(texts: Sequence[str], name: str = "") -> Scale | None:
-    """Return the order by a known scale that has all texts."""
     folded = {text: folded_rung(text) for text in texts}
     if are_weekdays(texts) or not any(len(bare) > 1 or bare in "sml" for bare in folded.values()):
         return None  # A, B and C alone are names
@@ -421,7 +418,6 @@ def _scale(
 
 
 def _says_order(name: str) -> bool:
-    """Return whether a column's name says that its values have an order."""
     return any(
         word in word_list("scales", "numbered") for word in re.split(r"[\W\d_]+", name.casefold())
     )
@@ -432,7 +428,6 @@ def folded_rung(text: str) -> str:
 
 
 def _style(texts: Sequence[str]) -> Callable[[str], str]:
-    """Return how to spell a rung like the texts."""
     if all(text.isupper() for text in texts):
         return str.upper
     return str.capitalize if all(text[:1].isupper() for text in texts) else str

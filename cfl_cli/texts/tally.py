@@ -23,7 +23,6 @@ class Tally:
 
     @property
     def cells(self) -> int:
-        """Cells that hold something."""
         return sum(self.counts)
 
     def __len__(self) -> int:

@@ -212,7 +212,6 @@ def describe(checked: Checked, *, place: str = "") -> str:
 
 
 def _cost(plan: Plan) -> list[str]:
-    """Return what a run costs."""
     return [
         f"rows           {plan.rows:,} ({plan.distinct_rows:,} distinct by their OFs)",
         f"OFs            {plan.ofs} in {count(plan.features, 'feature')}",

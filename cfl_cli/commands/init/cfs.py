@@ -63,7 +63,6 @@ def guess(look: Look) -> Guess:
 
 
 def _value_doubts(counts: dict[str, int], cells: int, own: Collection[str]) -> tuple[str, ...]:
-    """Return what is doubtful about values of a domain, given how many cells hold each."""
     counted = Tally("", (*counts,), (*counts.values(),), (), 0)
     doubts: tuple[str, ...] = ()
     if odd := tuple(text for text in written_otherwise(counted) if text not in own):
@@ -181,7 +180,6 @@ def _is_code(part: str, codes: Collection[str]) -> bool:
 
 
 def _entry(values: list[str], keys: dict[str, str | None], found: Guess) -> Guess:
-    """Return the guess with its entry, and with a word about the domain."""
     marks_ = {key: text for key, text in keys.items() if text}
     entry: dict[str, Any] = {"role": "complementary"}
     if 2 <= len(values) <= DOMAIN:
@@ -203,7 +201,6 @@ def _entry(values: list[str], keys: dict[str, str | None], found: Guess) -> Gues
 
 
 def _mark_and_listing(column: Tally) -> tuple[lists.Mark | None, lists.Listing | None]:
-    """Return the exact mark and the separator, if there are."""
     found = _listing(column)
     parts = _parts(column, found.separator if found else None)
     single = column.without({t for t in column.texts if found and found.separator in t})
@@ -256,7 +253,6 @@ def _listing(column: Tally, known: Collection[str] = ()) -> lists.Listing | None
 
 
 def _in_lists(text: str, column: Tally, found: lists.Listing | None) -> bool:
-    """Return whether a text stands beside others in a list, as values do."""
     if found is None:
         return False
     return any(

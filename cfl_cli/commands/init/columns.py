@@ -77,12 +77,10 @@ class Look:
 
     @property
     def name(self) -> str:
-        """Return the column's name."""
         return self.tally.name
 
     @property
     def code_doubts(self) -> tuple[str, ...]:
-        """Return what is to be said of codes that may be answers."""
         if not self.doubtful_codes:
             return ()
         return (f"is {named(self.tally, self.doubtful_codes)} missing, or an answer?",)
@@ -96,7 +94,6 @@ class Look:
 
     @property
     def code_notes(self) -> tuple[str, ...]:
-        """Return what is to be said of all other codes."""
         return self._missing([text for text in self.codes if text not in self.doubtful_codes])
 
     @property
@@ -214,14 +211,12 @@ class Context:
 
     @cached_property
     def decimals(self) -> frozenset[str]:
-        """Return the decimal signs that columns surely have."""
         found = ((readings(column), column) for column in self.columns)
         signs = (_sign(one[0], column) for one, column in found if len(one) == 1)
         return frozenset(sign for sign in signs if sign)
 
     @cached_property
     def day_first(self) -> frozenset[bool]:
-        """Return the orders that dates surely have."""
         found = (formats(column) for column in self.columns)
         sure = (one[0] for one in found if len(one) == 1)
         return frozenset(
@@ -249,7 +244,6 @@ class Context:
 
 
 def _sign(reading: Reading, column: Tally) -> str | None:
-    """Return the decimal sign that a reading shows, if it shows one."""
     if reading.decimal == ",":
         return "," if any("," in text or "." in text for text in column.texts) else None
     return "." if any("." in text or "," in text for text in column.texts) else None
@@ -332,7 +326,6 @@ def two(look: Look, _: Context) -> Guess | None:
 
 
 def _two_and_more(look: Look) -> Guess | None:
-    """Return the guess about yes and no with one or two other words."""
     column = look.rest
     beside = matching.and_others(column.texts)
     if not beside or len(beside) == len(column) or len(beside) > 2 or scales.scale(column):
@@ -365,7 +358,6 @@ def _lone_answer(values: Sequence[str]) -> tuple[str, ...]:
 
 
 def _pair(column: Tally) -> list[str]:
-    """Return the two values, false first if they are yes and no, each in its commonest spelling."""
     if not matching.are_truths(column.texts):
         return sorted(column.texts)
     best: dict[bool, tuple[int, str]] = {}
@@ -444,7 +436,6 @@ def numbers(look: Look, context: Context) -> Guess | None:
 
 
 def _needed(reading: Reading, column: Tally) -> str | None:
-    """Return the decimal sign that the numbers of a column need."""
     if reading.either:
         return EITHER
     return reading.decimal or (POINT if any("." in text for text in column.texts) else None)
@@ -494,7 +485,6 @@ def _number_id(look: Look, column: Tally, values: Sequence[float]) -> Guess | No
 
 
 def _wild(column: Tally, values: Sequence[float]) -> tuple[str, ...]:
-    """Return what is to be said of numbers that would squeeze all others, if there are such."""
     found = wild(np.repeat(np.array(values, dtype=np.float64), column.counts))
     if found is None:
         return ()
@@ -505,7 +495,6 @@ def _wild(column: Tally, values: Sequence[float]) -> tuple[str, ...]:
 
 
 def _two_readings(column: Tally, reading: Reading) -> str:
-    """Return how an ambiguous number was read, and how to read it otherwise."""
     text = next(text for text in column.texts if "." in text or "," in text)
     value = number_readings.number(text, reading)
     other = "." if reading.decimal == "," else ","
@@ -516,7 +505,6 @@ def _two_readings(column: Tally, reading: Reading) -> str:
 def _remarks(
     column: Tally, values: Sequence[float], reading: Reading
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return what is doubtful and what is worth knowing about numbers."""
     different = sorted({*values})
     whole = all(value == int(value) for value in different)
     notes: tuple[str, ...] = ()
@@ -538,7 +526,6 @@ def _remarks(
 
 
 def _may_be_lists(column: Tally) -> bool:
-    """Return whether what stands before and behind every comma is a cell of its own too."""
     joined, there = [text for text in column.texts if "," in text], {*column.texts}
     return bool(joined) and all(part in there for text in joined for part in text.split(","))
 
@@ -761,7 +748,6 @@ _KINDS: tuple[Callable[[Look, Context], Guess | None], ...] = (
 
 
 def _texts(look: Look) -> Guess:
-    """Return what a column of other texts is: categories, names or notes."""
     if lists.is_name_of_exclusions(look.name):
         way = option("cf", look.name, pasted=True)
         said = f"looks complementary by its name: if so run with {way}"
@@ -787,7 +773,6 @@ def _two_orders(column: Tally) -> str | None:
 
 
 def _almost_numbers(column: Tally) -> str | None:
-    """Return a word about texts that keep a column from being one of numbers."""
     if is_zero_padded(column.texts):
         return None
     odd: list[str] = []

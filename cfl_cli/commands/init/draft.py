@@ -89,7 +89,6 @@ def _text(
     file: TextFile | None,
     file_notes: Sequence[str],
 ) -> str:
-    """Return the text of a schema with these entries."""
     decimal = _decimal(guesses.values()) if file is not None else None
     if decimal and file is not None:
         file = file.model_copy(update={"decimal": decimal})
@@ -153,7 +152,6 @@ def _without_headers(frame: pl.DataFrame) -> tuple[pl.DataFrame, list[int]]:
 def _guesses(
     frame: pl.DataFrame, cfs: Sequence[str], ignored: Sequence[str], *, semicolons: bool
 ) -> dict[str, Guess]:
-    """Return what each column is, in order."""
     looks = {
         column.name: Look.at(tally(as_text(_without_nan(column))))
         for column in frame.get_columns()
@@ -185,7 +183,6 @@ def _guesses(
 
 
 def _private(guess: Guess, look: Look, *, is_cf: bool) -> Guess:
-    """Return the guess, or another one about a column that is private by its name."""
     if is_cf:
         if not identifiers.says_private(look.name):
             return guess
@@ -201,7 +198,6 @@ def _private(guess: Guess, look: Look, *, is_cf: bool) -> Guess:
 
 
 def _mostly_empty(guess: Guess, look: Look) -> Guess:
-    """Return the guess, with a word about a column most cells of which say nothing."""
     empty, cells = look.rest.empty, look.rest.empty + look.rest.cells
     used = guess.entry["role"] not in UNUSED and "" not in guess.entry.get("values", ())
     if not used or empty < EMPTY * cells or empty < FEWEST:
@@ -211,7 +207,6 @@ def _mostly_empty(guess: Guess, look: Look) -> Guess:
 
 
 def _index(column: pl.Series) -> Guess:
-    """Return what is said of a column without a name, which programs write as an index."""
     if column.is_unique().all():
         return Guess(IGNORED, ("a column without a name, different in every row: an index",))
     doubt = "a column without a name whose cells repeat: an index, or name it in the file"
@@ -223,7 +218,6 @@ def _without_nan(column: pl.Series) -> pl.Series:
 
 
 def _untyped(column: pl.Series) -> Guess:
-    """Return what is said of a column that is neither text nor numbers."""
     if isinstance(column.dtype, LISTS) and _can_be_cf(column.dtype):
         doubt = f"lists: if they say what it is not run with {option('cf', column.name)}"
         return Guess(IGNORED, doubts=(doubt,))
@@ -265,7 +259,6 @@ def _unknown(role: str, name: str, columns: Sequence[str]) -> str:
 
 
 def _decimal(guesses: Collection[Guess]) -> str | None:
-    """Return the decimal sign that the file's numbers need, None if none does."""
     signs = [guess.decimal for guess in guesses]
     if signs.count(",") >= max(1, signs.count(".") + signs.count(POINT)):
         return ","
@@ -283,7 +276,6 @@ def _shared(guesses: Collection[Guess]) -> list[str]:
 
 
 def _entry(guess: Guess, shared: Sequence[str], decimal: str | None) -> Mapping[str, Any]:
-    """Return a column's entry with what it has beside the rest of the table."""
     entry = dict(guess.entry)
     needed = {POINT: ".", EITHER: decimal or "."}.get(guess.decimal or "", guess.decimal)
     if needed and needed != (decimal or (guess.decimal == POINT and ".")):
