@@ -143,6 +143,7 @@ class Problem:
         return self.changed(
             column=self.column if known or self.column is None else hidden,
             value=self.value if shown or self.value is None else hidden,
+            remedy=self.remedy if shown or not isinstance(self.remedy, UserText) else hidden,
             **facts,
         )
 

@@ -21,8 +21,8 @@ from cfl_cli.cli.pages.page import Page
 from cfl_cli.core import Shown, arrays
 from cfl_cli.core.arrays import Floats, Ints, Mask, best
 from cfl_cli.core.messages import command, count, did_you_mean, option, printable, quote
-from cfl_cli.encode.causes import in_values
 from cfl_cli.encode.cells import Cells, Ruling, domain, taken_for_whole, usable_columns
+from cfl_cli.encode.diagnose import in_values
 from cfl_cli.encode.encode import encode_cf, new_names
 from cfl_cli.encode.findings import Cause, Problems
 from cfl_cli.errors import DataError, Problem
@@ -297,7 +297,7 @@ def _causes(
     if several:
         yield Cause(
             "several-values",
-            "hold several values, as exclusions do",
+            "[hold|holds] several values, as exclusions do",
             correct="pass a table of true values, one in each cell",
             texts=several,
         )
@@ -317,15 +317,20 @@ def _refuse_unwritable(cells: Cells, cf: Complementary, problems: Problems) -> N
         (cells.codes(fit) < 0) & ~cells.missing,
         Cause(
             "mark-in-value",
-            f"hold a mark, and no cell in which {marks} can rule them out",
+            "[hold|holds] a mark, and no cell in which {marks} can rule [them|it] out",
             "change the mark in the schema",
+            facts={"marks": marks},
         ),
     )
 
 
 ROUNDED = 0.01  # how far the sum of rounded confidences may be from 1
 HAIR = 1e-9  # how far one of them may exceed 1
-NO_CONFIDENCE = Cause("confidence", "are not confidences", correct="expected a number from 0 to 1")
+NO_CONFIDENCE = Cause(
+    "confidence",
+    "[are not confidences|is not a confidence]",
+    correct="expected a number from 0 to 1",
+)
 ONE_BLOCK = np.zeros(1, dtype=np.int64)
 
 
@@ -447,7 +452,7 @@ def evaluate(
         if answers and not (problems or others):
             columns.append(_scored(cf, answers, places))
     if problems or others:
-        raise DataError(*problems.lines, *others.lines)
+        raise DataError(*problems.as_problems, *others.as_problems)
     return Evaluation(table.height, tuple(columns), tuple(warnings), keys)
 
 
