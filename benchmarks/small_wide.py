@@ -91,7 +91,7 @@ def boosted(known: Known) -> tuple[float, float]:
     """Return the processor time of boosting with five folds, and the score."""
     began = process_time()
     with Workers(1) as workers:
-        found = boost.estimate(
+        found = boost.BoostMethod().estimate(
             known,
             Settings(method="boost"),
             folds=folds(len(known), 5, 0),

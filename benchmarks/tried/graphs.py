@@ -44,7 +44,7 @@ def steps(lab: Lab, rounds: Rounds | None = None) -> None:
     }
     for name, settings in variants.items():
         lab.answers[name] = Answer.of(
-            graph.estimate(
+            graph.GraphMethod().estimate(
                 lab.known, settings, folds=lab.folds, workers=lab.workers, progress=quiet
             )
         )

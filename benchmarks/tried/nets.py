@@ -23,7 +23,7 @@ def run(lab: Lab) -> None:
 def _net(lab: Lab, known: Known, seed: int) -> Answer:
     settings = Settings("net", seed=seed)
     return Answer.of(
-        net.estimate(known, settings, folds=lab.folds, workers=lab.workers, progress=quiet)
+        net.NetMethod().estimate(known, settings, folds=lab.folds, workers=lab.workers, progress=quiet)
     )
 
 

@@ -48,6 +48,7 @@ from cfl_cli.methods.interface import (
     Estimate,
     Hidden,
     Layout,
+    Method,
     Moves,
     Null,
     Origin,
@@ -500,17 +501,6 @@ def beside(parts: Sequence[Sequence[Singles]], weights: Sequence[Floats]) -> Flo
     )
 
 
-def restore(state: State, layout: Layout) -> FittedBoost:
-    """Return what was fitted, or raise StateError if it cannot have had this state."""
-    blocks = np.cumsum([0, *layout.domains[:-1]])
-    return FittedBoost(
-        tuple(
-            _restore_cf(state.part(f"{cf}"), layout, block)
-            for cf, block in enumerate(columns(blocks, layout.width))
-        )
-    )
-
-
 def _restore_cf(state: State, layout: Layout, own: slice) -> BoostedCf:
     size = own.stop - own.start
     start = state.array("start", np.float32, size)
@@ -550,64 +540,77 @@ RUN_SECONDS = {FROM_OFS: 3.2e-6, FROM_CFS: 1.5e-6, ON_SHUFFLED: 0.6e-6}  # per r
 SHAPES = {"shallow": SHALLOW, "deep": DEEP, "related": SHALLOW}
 
 
-def estimate(
-    known: Known,
-    settings: Settings,
-    *,
-    folds: Sequence[Ints],
-    workers: Engine,
-    progress: Progress,
-) -> Estimate:
-    """Fit every CF, as far as the rows of each of the `folds`, hidden, favor it."""
-    fitter = Fitter(known, folds, settings.seed, workers, progress)
-    fits = fitter.from_ofs(FROM_OFS, ["shallow", "deep"])
-    first = fitter.blends(fits)
-    confidences, _, _ = apply_cells(blended_priors(fits, first), known)
-    further = fitter.from_others(confidences, fits)
-    fits = [of_cf + more for of_cf, more in zip(fits, further, strict=True)]
-    blends = fitter.blends(fits)
-    shallow, _, _ = apply_cells(_beside(of_cf[0].priors for of_cf in fits), known)
-    return Estimate(
-        *apply_cells(blended_priors(fits, blends), known),
-        tuple(Origin("boost", of_cf.parts([*SHAPES][: len(of_cf.weights)])) for of_cf in blends),
-        Hidden(np.concatenate(folds), np.hstack([of_cf.prior for of_cf in blends])),
-        _null(known, shallow, settings, folds, workers, progress),
-        fitted=FittedBoost(
+class BoostMethod(Method):
+    """Gradient boosting."""
+
+    def estimate(
+        self,
+        known: Known,
+        settings: Settings,
+        *,
+        folds: Sequence[Ints],
+        workers: Engine,
+        progress: Progress,
+    ) -> Estimate:
+        """Fit every CF, as far as the rows of each of the `folds`, hidden, favor it."""
+        fitter = Fitter(known, folds, settings.seed, workers, progress)
+        fits = fitter.from_ofs(FROM_OFS, ["shallow", "deep"])
+        first = fitter.blends(fits)
+        confidences, _, _ = apply_cells(blended_priors(fits, first), known)
+        further = fitter.from_others(confidences, fits)
+        fits = [of_cf + more for of_cf, more in zip(fits, further, strict=True)]
+        blends = fitter.blends(fits)
+        shallow, _, _ = apply_cells(_beside(of_cf[0].priors for of_cf in fits), known)
+        return Estimate(
+            *apply_cells(blended_priors(fits, blends), known),
             tuple(
-                _kept(of_cf, target.starts[-1], one.weights, all_parts.weights)
-                for of_cf, target, one, all_parts in zip(
-                    fits, fitter.targets, first, blends, strict=True
+                Origin("boost", of_cf.parts([*SHAPES][: len(of_cf.weights)])) for of_cf in blends
+            ),
+            Hidden(np.concatenate(folds), np.hstack([of_cf.prior for of_cf in blends])),
+            _null(known, shallow, settings, folds, workers, progress),
+            fitted=FittedBoost(
+                tuple(
+                    _kept(of_cf, target.starts[-1], one.weights, all_parts.weights)
+                    for of_cf, target, one, all_parts in zip(
+                        fits, fitter.targets, first, blends, strict=True
+                    )
                 )
+            ),
+        )
+
+    def restore(self, state: State, layout: Layout) -> FittedBoost:
+        """Return what was fitted, or raise StateError if it cannot have had this state."""
+        blocks = np.cumsum([0, *layout.domains[:-1]])
+        return FittedBoost(
+            tuple(
+                _restore_cf(state.part(f"{cf}"), layout, block)
+                for cf, block in enumerate(columns(blocks, layout.width))
             )
-        ),
-    )
+        )
 
+    def model_bytes(self, size: Size, settings: Settings) -> float:
+        """Return about how many bytes a model file holds of what is fitted."""
+        leaves = sum(shape.leaves for shape in SHAPES.values())
+        return float(USUAL_ROUNDS * size.width * leaves * (8 + 4 + 4 + 4 + 8 + 4))
 
-def model_bytes(size: Size, settings: Settings) -> float:  # noqa: ARG001 — as all have it
-    """Return about how many bytes are kept of what is fitted."""
-    leaves = sum(shape.leaves for shape in SHAPES.values())
-    return float(USUAL_ROUNDS * size.width * leaves * (8 + 4 + 4 + 4 + 8 + 4))
+    def memory(self, size: Size, settings: Settings, *, jobs: int) -> float:
+        """Return about how many bytes are held at the peak, without those of the table."""
+        n, width, largest = size.rows, size.width, max(size.domains)
+        features = n * (8 + 1) * (size.features + jobs * MOST_COLUMNS)  # and in bins
+        fits = n * width * 4 * 3 * 2  # three of each CF: on the way, and in the end
+        confidences = n * width * (1 + 4 * 8)
+        trees = LIGHTGBM + width * TREES
+        return float(features + fits + confidences + jobs * n * largest * (8 + 6 * 4)) + trees
 
-
-def memory(size: Size, settings: Settings, *, jobs: int) -> float:  # noqa: ARG001 — as all have it
-    """Return about how many bytes are held at the peak, those of the table left aside."""
-    n, width, largest = size.rows, size.width, max(size.domains)
-    features = n * (8 + 1) * (size.features + jobs * MOST_COLUMNS)  # and in bins
-    fits = n * width * 4 * 3 * 2  # three of each CF: on the way, and in the end
-    confidences = n * width * (1 + 4 * 8)
-    trees = LIGHTGBM + width * TREES
-    return float(features + fits + confidences + jobs * n * largest * (8 + 6 * 4)) + trees
-
-
-def stages(size: Size, settings: Settings, *, folds: int) -> list[Expected]:  # noqa: ARG001 — as all have it
-    """Return what `estimate` is going to do, and about how long each stage takes."""
-    runs = {FROM_OFS: folds + 1, FROM_CFS: folds + 1, ON_SHUFFLED: min(folds, 1) + 1}
-    if len(size.domains) == 1:
-        del runs[FROM_CFS]
-    return [
-        Expected.of(stage, size.rows, RUN_SECONDS[stage] * count * size.width)
-        for stage, count in runs.items()
-    ]
+    def stages(self, size: Size, settings: Settings, *, folds: int) -> list[Expected]:
+        """Return the stages of `estimate`, and about how long each takes."""
+        runs = {FROM_OFS: folds + 1, FROM_CFS: folds + 1, ON_SHUFFLED: min(folds, 1) + 1}
+        if len(size.domains) == 1:
+            del runs[FROM_CFS]
+        return [
+            Expected.of(stage, size.rows, RUN_SECONDS[stage] * count * size.width)
+            for stage, count in runs.items()
+        ]
 
 
 def _null(

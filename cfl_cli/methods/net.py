@@ -41,6 +41,7 @@ from cfl_cli.methods.interface import (
     Estimate,
     Hidden,
     Layout,
+    Method,
     Moves,
     Null,
     Origin,
@@ -319,18 +320,6 @@ class FittedNet:
         return State({"looks": self.net.looks}, parts={"inputs": self.inputs.state(), **nets})
 
 
-def restore(state: State, layout: Layout) -> FittedNet:
-    """Return what was fitted, or raise StateError if it cannot have had this state."""
-    inputs = restore_inputs(state.part("inputs"), features=layout.features)
-    cfs = len(layout.mechanisms)
-    looks = state.places("looks", cfs, cfs)
-    nets = tuple(
-        _restore(state.part(f"{look}"), inputs.width, layout.width)
-        for look in range(int(looks.max()) + 1)
-    )
-    return FittedNet(inputs, NetPerCf(nets, looks))
-
-
 def _restore(state: State, inputs: int, width: int) -> Net:
     shapes = ((inputs, UNITS), (UNITS,), (UNITS, UNITS), (UNITS,), (UNITS, width), (width,))
     layers = tuple(
@@ -376,57 +365,69 @@ ON_SHUFFLED = Stage(
 )
 
 
-def estimate(
-    known: Known,
-    settings: Settings,
-    *,
-    folds: Sequence[Ints],
-    workers: Engine,
-    progress: Progress,
-) -> Estimate:
-    """Let the network learn while each of the `folds` is hidden, and from all rows."""
-    made = Inputs.fit(known.features)
-    inputs = made.of(known.features)
-    hidden_priors, nets = _learn(
-        known, inputs, settings.seed, (*folds, None), TRAINING, workers, progress
-    )
-    fitted = FittedNet(made, nets[-1])
-    answer = fitted.answer(known, workers)
-    # Shuffled cells are learned once, with a fold hidden, and compared with what is learned so.
-    mixed = known.shuffled(settings.seed)
-    _, others = _learn(mixed, inputs, settings.seed, folds[:1], ON_SHUFFLED, workers, progress)
-    entropy, shuffled = (
-        entropies(FittedNet(made, run).answer(cells, workers).confidences, known.blocks)
-        for run, cells in ((nets[0], known), (others[0], mixed))
-    )
-    return Estimate(
-        answer.confidences,
-        answer.fell_back,
-        answer.mass,
-        (Origin("net"),) * len(known.blocks),
-        Hidden(np.concatenate(folds), hidden_priors),
-        Null(entropy.mean(axis=0), shuffled.mean(axis=0), len(known)),
-        fitted=fitted,
-    )
+class NetMethod(Method):
+    """A small neural network."""
 
+    def estimate(
+        self,
+        known: Known,
+        settings: Settings,
+        *,
+        folds: Sequence[Ints],
+        workers: Engine,
+        progress: Progress,
+    ) -> Estimate:
+        """Let the network learn while each of the `folds` is hidden, and from all rows."""
+        made = Inputs.fit(known.features)
+        inputs = made.of(known.features)
+        hidden_priors, nets = _learn(
+            known, inputs, settings.seed, (*folds, None), TRAINING, workers, progress
+        )
+        fitted = FittedNet(made, nets[-1])
+        answer = fitted.answer(known, workers)
+        # Shuffled cells are learned once, with a fold hidden, and compared with what is learned so.
+        mixed = known.shuffled(settings.seed)
+        _, others = _learn(mixed, inputs, settings.seed, folds[:1], ON_SHUFFLED, workers, progress)
+        entropy, shuffled = (
+            entropies(FittedNet(made, run).answer(cells, workers).confidences, known.blocks)
+            for run, cells in ((nets[0], known), (others[0], mixed))
+        )
+        return Estimate(
+            answer.confidences,
+            answer.fell_back,
+            answer.mass,
+            (Origin("net"),) * len(known.blocks),
+            Hidden(np.concatenate(folds), hidden_priors),
+            Null(entropy.mean(axis=0), shuffled.mean(axis=0), len(known)),
+            fitted=fitted,
+        )
 
-def model_bytes(size: Size, settings: Settings) -> float:  # noqa: ARG001 — as all have it
-    """Return about how many bytes are kept of what is fitted."""
-    layers = 4 * UNITS * (size.features + UNITS + size.width)
-    looks = min(len(size.domains), LOOKS)
-    return float(looks * layers + 16 * MOST_KNOTS * size.features)
+    def restore(self, state: State, layout: Layout) -> FittedNet:
+        """Return what was fitted, or raise StateError if it cannot have had this state."""
+        inputs = restore_inputs(state.part("inputs"), features=layout.features)
+        cfs = len(layout.mechanisms)
+        looks = state.places("looks", cfs, cfs)
+        nets = tuple(
+            _restore(state.part(f"{look}"), inputs.width, layout.width)
+            for look in range(int(looks.max()) + 1)
+        )
+        return FittedNet(inputs, NetPerCf(nets, looks))
 
+    def model_bytes(self, size: Size, settings: Settings) -> float:
+        """Return about how many bytes a model file holds of what is fitted."""
+        layers = 4 * UNITS * (size.features + UNITS + size.width)
+        looks = min(len(size.domains), LOOKS)
+        return float(looks * layers + 16 * MOST_KNOTS * size.features)
 
-def memory(size: Size, settings: Settings, *, jobs: int) -> float:  # noqa: ARG001 — as all have it
-    """Return about how many bytes are held at the peak, those of the table left aside."""
-    n, width = size.rows, size.width
-    return float(n * (8 + 4) * size.features + n * width * (1 + 4 * 8) + jobs * 4 * n * width)
+    def memory(self, size: Size, settings: Settings, *, jobs: int) -> float:
+        """Return about how many bytes are held at the peak, without those of the table."""
+        n, width = size.rows, size.width
+        return float(n * (8 + 4) * size.features + n * width * (1 + 4 * 8) + jobs * 4 * n * width)
 
-
-def stages(size: Size, settings: Settings, *, folds: int) -> list[Expected]:  # noqa: ARG001 — as all have it
-    """Return what `estimate` is going to do, and about how long each stage takes."""
-    runs = {TRAINING: folds + 1, ON_SHUFFLED: 1}
-    return [Expected.of(stage, size.rows, count * RUN_SECONDS) for stage, count in runs.items()]
+    def stages(self, size: Size, settings: Settings, *, folds: int) -> list[Expected]:
+        """Return the stages of `estimate`, and about how long each takes."""
+        runs = {TRAINING: folds + 1, ON_SHUFFLED: 1}
+        return [Expected.of(stage, size.rows, count * RUN_SECONDS) for stage, count in runs.items()]
 
 
 def _learn(

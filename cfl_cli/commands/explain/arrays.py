@@ -34,11 +34,13 @@ from cfl_cli.core.dataset import Known
 from cfl_cli.core.parallel import Engine
 from cfl_cli.core.progress import Progress
 from cfl_cli.core.settings import Settings
-from cfl_cli.methods import graph, ipal, observed
+from cfl_cli.methods import baselines
 from cfl_cli.methods.auto import FittedAuto, Recipe
+from cfl_cli.methods.baselines import RESTART, FittedIpal
 from cfl_cli.methods.graph import (
     FittedGraph,
     FittedRound,
+    GraphMethod,
     Rounds,
     doubted,
     most_steps,
@@ -51,13 +53,12 @@ from cfl_cli.methods.interface import (
     Answered,
     Estimate,
     Fitted,
+    FittedMixture,
     Moving,
     Neighborhood,
     Origin,
     PartExplained,
 )
-from cfl_cli.methods.ipal import RESTART, FittedIpal
-from cfl_cli.methods.mixture import FittedMixture
 
 # Why the graph says what it says of one row: its neighbors in each round, and what they passed on.
 #
@@ -168,15 +169,15 @@ def estimate(
     workers: Engine,
     progress: Progress,
 ) -> tuple[Estimate, PartExplained]:
-    """Run the graph as `graph.estimate` does, and return also why a row is answered so."""
+    """Run the graph as `impute` does, and return also why a row is answered so."""
     made: list[RoundsAround] = []
 
     def rounds_of(*known: Any, **more: Any) -> RoundsAround:
         made.append(RoundsAround(*known, row=row, **more))
         return made[0]
 
-    found = graph.estimate(
-        known, settings, folds=folds, workers=workers, progress=progress, rounds_of=rounds_of
+    found = GraphMethod(rounds_of=rounds_of).estimate(
+        known, settings, folds=folds, workers=workers, progress=progress
     )
     rounds = np.array([origin.round for origin in found.origins])
     by = partial(graph_answered, correction=settings.correction)
@@ -373,7 +374,7 @@ def _part(
     name: str, fitted: Fitted | None, row: Known, asked: Asked, origins: Sequence[Origin]
 ) -> PartExplained:
     if name == "observed":
-        even = observed.even_priors(row)
+        even = baselines.even_priors(row)
         return PartExplained(name, even, start(row.evidence, row.blocks)[0])
     if name == "graph" and asked.table is not None:
         return asked.table.graph or _walked(asked.table, origins, asked.workers)
@@ -429,8 +430,8 @@ def _of_ipal(fitted: FittedIpal, row: Known, asked: Asked) -> PartExplained:
             restart=RESTART,
         )
         (near,) = part.neighborhoods
-        prior, confidences = ipal.prior_of(near.prior[None], row.blocks)[0], part.confidences
-        answers = ipal.answers_of(confidences[None], fitted.mass, row)
+        prior, confidences = baselines.prior_of(near.prior[None], row.blocks)[0], part.confidences
+        answers = baselines.answers_of(confidences[None], fitted.mass, row)
     own = None if answers is None else tuple(answers[0].tolist())
     return PartExplained(
         "ipal",

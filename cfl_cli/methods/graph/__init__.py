@@ -15,7 +15,7 @@ shared by all runs; of a large table, a part of the rows is enough for this comp
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from functools import cached_property
 from typing import Any, Self
 
 import numpy as np
@@ -41,13 +41,13 @@ from cfl_cli.core.state import State, StateError
 from cfl_cli.methods.graph.neighbors import FARTHEST, Groups, Others, nearest
 from cfl_cli.methods.graph.propagation import CELLS_AT_ONCE as CELLS_AT_ONCE_propagate
 from cfl_cli.methods.graph.propagation import Graph, Propagation, Watch, propagate
-from cfl_cli.methods.graph.weights import rows_at_once, solve, solve_around
+from cfl_cli.methods.graph.weights import rows_at_once, solve, solve_around, solver_of
 from cfl_cli.methods.interface import (
     Answer,
     Estimate,
-    Fitted,
     Hidden,
     Layout,
+    Method,
     Null,
     Origin,
     Size,
@@ -58,7 +58,8 @@ from cfl_cli.methods.interface import (
 
 # What the settings mean for the graph: what they fix, and what they leave to hidden cells.
 
-LONGEST = 400  # steps of propagation, where hidden cells choose how many
+LONGEST = 400  # steps of propagation, where held-out cells choose how many, …
+FEW_STEPS = 100  # … and in a brief run
 
 
 def chooses_steps(settings: Settings) -> bool:
@@ -258,28 +259,6 @@ class FittedGraph:
         )
 
 
-def restore(state: State, layout: Layout) -> FittedGraph:
-    """Return what was fitted, or raise StateError if it cannot have had this state."""
-    leaning = Leaning.restored(state)
-    weight, correction = state.fact("gamma", float), state.fact("correction", bool)
-    chosen = state.array("rounds", np.int64, len(layout.mechanisms))
-    if weight < 0 or not np.isin(chosen, (1, 2)).all():
-        raise StateError("array 'rounds' holds others than 1 and 2, or gamma is below 0")
-    widths = (layout.features, layout.features + layout.width)
-    rounds = (
-        FittedRound.restored(state.part(name), layout, leaning, features=width)
-        for name, width in zip(ROUNDS[: chosen.max()], widths, strict=False)
-    )
-    return FittedGraph(tuple(rounds), chosen, weight, correction)
-
-
-def model_bytes(size: Size, settings: Settings) -> float:
-    """Return about how many bytes are kept of what is fitted, if no two rows are equal."""
-    first = size.features + size.width
-    second = first + size.width if gamma(settings) else 0
-    return float(size.rows * (4 * (first + second) + 8 * (2 if second else 1)))
-
-
 def rounded(points: Floats) -> Floats:
     """Return points in the precision in which they are kept, none of them boundless."""
     within = np.clip(points, -FARTHEST, FARTHEST)
@@ -345,26 +324,6 @@ WEIGHTS_SECONDS = 6e-8  # per row and k²
 STEP_SECONDS = 3.8e-10  # per row, neighbor and value
 
 
-def stages(size: Size, settings: Settings, *, folds: int, longest: int = LONGEST) -> list[Expected]:
-    """Return what `estimate` is going to do, and about how long each stage takes."""
-    choosing, twice = chooses_steps(settings), gamma(settings) > 0
-    hidden = [f"fold {number + 1}" for number in range(folds)]
-    rounds = RoundStages(size, settings, longest)
-    ahead = rounds.graph("round 1")
-    if choosing:
-        ahead += [rounds.walk(f"{fold}, round 1") for fold in hidden]
-    for fold in hidden:
-        ahead.append(rounds.walk(f"{fold}, round 1"))
-        ahead += rounds.round(f"{fold}, round 2") if twice else []
-    ahead.append(rounds.walk("round 1"))
-    if folds and size.rows > SAMPLED_ABOVE:
-        sample = replace(rounds, size=replace(size, rows=SAMPLE_ROWS))
-        ahead += [*sample.round("sample"), sample.walk("shuffled")]
-    elif folds:
-        ahead.append(rounds.walk("shuffled"))
-    return ahead + (rounds.round("round 2") if twice else [])
-
-
 @dataclass(frozen=True)
 class RoundStages:
     """What the rounds of a table are expected to take."""
@@ -398,20 +357,6 @@ class RoundStages:
 def stage_of(name: str, work: Work) -> Stage:
     """Return the stage of a round; `name` says which round it is."""
     return Stage(f"{name}: {work.value}", work, f"{name}, {WORDS[work]}")
-
-
-def memory(size: Size, settings: Settings, *, jobs: int) -> float:
-    """Return about how many bytes are held at the peak, those of the table left aside."""
-    n, d, width, k = size.rows, size.features, size.width, settings.k
-    points = d + (width if gamma(settings) else 0)
-    features = 8 * n * (d + 2 * points)  # the OFs'; the last round's, and its distinct rows
-    index = n * (4 * points + 8 + 8 + 36 + 32)  # offsets, members, homes, centers' reach, groups
-    graph = n * k * (4 + 8 + 16)  # neighbors, weights, and both again laid out
-    confidences = n * width * (1 + 4 * 8)  # the mask; before, after, round one's, the output's
-    # Every thread holds differences to neighbors, and k × k matrices on the way to the weights.
-    thread = 8 * rows_at_once(k, points) * k * (2 * points + 6 * k)
-    kept = 2 * model_bytes(size, settings)  # and once more on the way
-    return float(features + max(index, confidences + kept) + graph + jobs * thread)
 
 
 # The rounds of one table, whatever cells they are given, and which of them each CF takes.
@@ -468,6 +413,7 @@ class Rounds:
         self.settings, self.workers, self.progress = settings, workers, progress
         self.longest = longest
         self.rescued, self.recall = 0, 1.0
+        self.solver = solver_of(len(features), settings.k, settings.ridge)
         self._hidden: tuple[Ints, Floats | Mask] | None = None  # rows, and the cells without theirs
         self.first = first or self._kept(name) or self._made(name, self.features)
 
@@ -711,50 +657,112 @@ def _best(scores: Mapping[int, Floats]) -> Ints:
 STOPS = (1, 2, 3, 5, 7, 10, 14, 20, 30, 40, 50, 70, 100, 140, 200, 280, 400)
 
 
-def estimate(
-    known: Known,
-    settings: Settings,
-    *,
-    folds: Sequence[Ints],
-    workers: Engine,
-    progress: Progress,
-    fit: bool = True,
-    longest: int = LONGEST,
-    rounds_of: Callable[..., "Rounds"] | None = None,
-) -> Estimate:
-    """Run both rounds, and again with the rows of each of the `folds` hidden.
+@dataclass(frozen=True)
+class GraphMethod(Method):
+    """The paper's method; in brief as `auto` tries it first: one round, and at most FEW_STEPS."""
 
-    Unless it is to `fit` something, nothing for later rows comes of it. Where hidden cells choose
-    how many steps are made, they are no more than `longest`. Whoever wants to look on makes the
-    rounds, by `rounds_of`; see `graph_explained`.
-    """
-    evidence, blocks, made = known.evidence, known.blocks, rounds_of or Rounds
-    rounds = made(known.features, evidence, blocks, settings, workers, progress, longest=longest)
-    choice, hidden = judge(rounds, folds) if folds else (rounds.unjudged(), None)
-    first = rounds.walk("round 1", rounds.first, evidence, choice.stops[0])
-    walks, graphs = [first], [rounds.first]
-    null = _null(rounds, first, choice.stops[0]) if folds else None
-    if (choice.rounds == 2).any():
-        graphs.append(rounds.second("round 2", first.confidences))
-        walks.append(rounds.walk("round 2", graphs[1], evidence, choice.stops[1]))
-    favored = choice.rounds - 1
-    return Estimate(
-        pick([walk.confidences for walk in walks], favored, sizes(blocks, evidence.shape[1])),
-        pick([walk.fell_back for walk in walks], favored),
-        pick([walk.mass for walk in walks], favored),
-        choice.origins(len(walks)),
-        hidden,
-        null,
-        rescued_rows=rounds.rescued,
-        recall=rounds.recall,
-        steps=tuple(walk.steps for walk in walks),
-        fitted=rounds.fitted(choice.rounds, graphs, [walk.confidences for walk in walks])
-        if fit
-        else None,
-    )
+    brief: bool = False
+    rounds_of: Callable[..., Rounds] = Rounds  # `explain` looks on by rounds of its own
 
+    @property
+    def _longest(self) -> int:
+        return FEW_STEPS if self.brief else LONGEST
 
-estimate_only = partial(estimate, fit=False)
+    def _own(self, settings: Settings) -> Settings:
+        return settings.replaced({"gamma": 0.0}) if self.brief else settings
+
+    def estimate(
+        self,
+        known: Known,
+        settings: Settings,
+        *,
+        folds: Sequence[Ints],
+        workers: Engine,
+        progress: Progress,
+    ) -> Estimate:
+        """Run the rounds, and again with the rows of each of the `folds` held out."""
+        evidence, blocks, settings = known.evidence, known.blocks, self._own(settings)
+        rounds = self.rounds_of(
+            known.features, evidence, blocks, settings, workers, progress, longest=self._longest
+        )
+        choice, hidden = judge(rounds, folds) if folds else (rounds.unjudged(), None)
+        first = rounds.walk("round 1", rounds.first, evidence, choice.stops[0])
+        walks, graphs = [first], [rounds.first]
+        null = _null(rounds, first, choice.stops[0]) if folds else None
+        if (choice.rounds == 2).any():
+            graphs.append(rounds.second("round 2", first.confidences))
+            walks.append(rounds.walk("round 2", graphs[1], evidence, choice.stops[1]))
+        favored = choice.rounds - 1
+        return Estimate(
+            pick([walk.confidences for walk in walks], favored, sizes(blocks, evidence.shape[1])),
+            pick([walk.fell_back for walk in walks], favored),
+            pick([walk.mass for walk in walks], favored),
+            choice.origins(len(walks)),
+            hidden,
+            null,
+            rescued_rows=rounds.rescued,
+            recall=rounds.recall,
+            solver=rounds.solver,
+            steps=tuple(walk.steps for walk in walks),
+            fitted=rounds.fitted(choice.rounds, graphs, [walk.confidences for walk in walks])
+            if self.fit
+            else None,
+        )
+
+    def restore(self, state: State, layout: Layout) -> FittedGraph:
+        """Return what was fitted, or raise StateError if it cannot have had this state."""
+        leaning = Leaning.restored(state)
+        weight, correction = state.fact("gamma", float), state.fact("correction", bool)
+        chosen = state.array("rounds", np.int64, len(layout.mechanisms))
+        if weight < 0 or not np.isin(chosen, (1, 2)).all():
+            raise StateError("array 'rounds' holds others than 1 and 2, or gamma is below 0")
+        widths = (layout.features, layout.features + layout.width)
+        rounds = (
+            FittedRound.restored(state.part(name), layout, leaning, features=width)
+            for name, width in zip(ROUNDS[: chosen.max()], widths, strict=False)
+        )
+        return FittedGraph(tuple(rounds), chosen, weight, correction)
+
+    def model_bytes(self, size: Size, settings: Settings) -> float:
+        """Return about how many bytes are kept of what is fitted, if no two rows are equal."""
+        first = size.features + size.width
+        second = first + size.width if gamma(self._own(settings)) else 0
+        return float(size.rows * (4 * (first + second) + 8 * (2 if second else 1)))
+
+    def memory(self, size: Size, settings: Settings, *, jobs: int) -> float:
+        """Return about how many bytes are held at the peak, without those of the table."""
+        n, d, width, k = size.rows, size.features, size.width, settings.k
+        points = d + (width if gamma(self._own(settings)) else 0)
+        features = 8 * n * (d + 2 * points)  # the OFs'; the last round's, and its distinct rows
+        index = n * (
+            4 * points + 8 + 8 + 36 + 32
+        )  # offsets, members, homes, centers' reach, groups
+        graph = n * k * (4 + 8 + 16)  # neighbors, weights, and both again laid out
+        confidences = n * width * (1 + 4 * 8)  # the mask; before, after, round one's, the output's
+        # Every thread holds differences to neighbors, and k × k matrices on the way to the weights.
+        thread = 8 * rows_at_once(k, points) * k * (2 * points + 6 * k)
+        kept = 2 * GraphMethod.model_bytes(self, size, settings)  # and once more on the way
+        return float(features + max(index, confidences + kept) + graph + jobs * thread)
+
+    def stages(self, size: Size, settings: Settings, *, folds: int) -> list[Expected]:
+        """Return the stages of `estimate`, and about how long each takes."""
+        settings = self._own(settings)
+        choosing, twice = chooses_steps(settings), gamma(settings) > 0
+        hidden = [f"fold {number + 1}" for number in range(folds)]
+        rounds = RoundStages(size, settings, self._longest)
+        ahead = rounds.graph("round 1")
+        if choosing:
+            ahead += [rounds.walk(f"{fold}, round 1") for fold in hidden]
+        for fold in hidden:
+            ahead.append(rounds.walk(f"{fold}, round 1"))
+            ahead += rounds.round(f"{fold}, round 2") if twice else []
+        ahead.append(rounds.walk("round 1"))
+        if folds and size.rows > SAMPLED_ABOVE:
+            sample = replace(rounds, size=replace(size, rows=SAMPLE_ROWS))
+            ahead += [*sample.round("sample"), sample.walk("shuffled")]
+        elif folds:
+            ahead.append(rounds.walk("shuffled"))
+        return ahead + (rounds.round("round 2") if twice else [])
 
 
 def judge(rounds: Rounds, folds: Sequence[Ints]) -> tuple[RoundChoice, Hidden]:
@@ -821,54 +829,6 @@ def _null(rounds: Rounds, first: Propagation, stops: Ints) -> Null:
     walk = rounds.walk("shuffled", rounds.first, mixed, stops)
     own, other = (entropies(at.confidences, rounds.blocks).mean(axis=0) for at in (first, walk))
     return Null(own, other, len(rounds.features))
-
-
-# The graph in brief, as `auto` tries it first: its first round, with no more than 100 steps.
-
-FEW_STEPS = 100
-
-
-class GraphInBrief:
-    """An estimator that only `auto` runs."""
-
-    def estimate(
-        self,
-        known: Known,
-        settings: Settings,
-        *,
-        folds: Sequence[Ints],
-        workers: Engine,
-        progress: Progress,
-    ) -> Estimate:
-        """Run the first round, and again with the rows of each of the `folds` hidden."""
-        return estimate(
-            known,
-            _one_round(settings),
-            folds=folds,
-            workers=workers,
-            progress=progress,
-            longest=FEW_STEPS,
-        )
-
-    def restore(self, state: State, layout: Layout) -> Fitted:
-        """Return what was fitted, or raise StateError if it cannot have had this state."""
-        return restore(state, layout)
-
-    def model_bytes(self, size: Size, settings: Settings) -> float:
-        """Return about how many bytes are kept of what is fitted."""
-        return model_bytes(size, _one_round(settings))
-
-    def memory(self, size: Size, settings: Settings, *, jobs: int) -> float:
-        """Return about how many bytes are held at the peak, those of the table left aside."""
-        return memory(size, _one_round(settings), jobs=jobs)
-
-    def stages(self, size: Size, settings: Settings, *, folds: int) -> list[Expected]:
-        """Return what `estimate` is going to do, and about how long each stage takes."""
-        return stages(size, _one_round(settings), folds=folds, longest=FEW_STEPS)
-
-
-def _one_round(settings: Settings) -> Settings:
-    return settings.replaced({"gamma": 0.0})
 
 
 # What round one says of hidden rows, and nothing else: all folds in one walk.

@@ -34,11 +34,9 @@ from cfl_cli.core.arrays import (
     columns,
     normalise,
     posterior,
-    sizes,
     start,
 )
 from cfl_cli.core.parallel import NOTHING, Engine, Own, Result, filled, lasting, leaned_on
-from cfl_cli.methods.compiled import kernel
 
 if TYPE_CHECKING:
     import scipy.sparse as sp
@@ -236,7 +234,6 @@ class Flow:
 
 Numbers: TypeAlias = npt.NDArray[Any]  # of single or double precision
 Kind: TypeAlias = type[np.floating[Any]]
-LARGEST = 129  # domain, above which compiled code would add up in another order
 
 
 @dataclass(frozen=True)
@@ -350,7 +347,8 @@ class Step:
                 prior += self.restart * start(self.evidence[part], self.blocks)
             out[...] = prior
             return None
-        return self._posterior(prior, self.evidence[part], out)
+        own = self.evidence[part]
+        return posterior(prior, own, over=self.blocks, fallback=Fallback.CELL, out=out)[1]
 
     def _note(self, part: slice, mass: Numbers | None) -> bool:
         if mass is None:
@@ -359,17 +357,6 @@ class Step:
         self.mass[part] = mass
         self.fell_back[part] |= empty
         return bool(((mass < self.least) & ~empty).any())
-
-    def _posterior(self, prior: Numbers, evidence: Floats | Mask, out: Numbers) -> Numbers:
-        """Write the confidences to `out`, and return the mass of each CF."""
-        largest = int(sizes(self.blocks, prior.shape[1]).max())
-        fit = prior.dtype == np.float32 and evidence.dtype == np.bool_ and largest <= LARGEST
-        compiled = kernel("posterior", rows=len(self.graph)) if fit else None
-        if compiled is None:
-            return posterior(prior, evidence, over=self.blocks, fallback=Fallback.CELL, out=out)[1]
-        mass = np.empty((len(prior), len(self.blocks)), dtype=np.float32)
-        compiled(prior, evidence, self.blocks, out, mass)
-        return mass
 
 
 @dataclass(frozen=True)
