@@ -83,7 +83,7 @@ def test_parts_put_together_are_what_boost_and_auto_answer(lab, workers):
     nets.run(lab)
     graphs.steps(lab)
     lab.answers["auto"] = blends.auto(lab)
-    for name, module in {"boost": boost, "auto": auto}.items():
+    for name, module in {"boost": boost.BoostMethod(), "auto": auto.AutoMethod()}.items():
         found = module.estimate(
             lab.known,
             Settings(name, seed=0),

@@ -108,7 +108,7 @@ def test_a_row_is_explained_alike_with_and_without_a_result(given):
 
 @pytest.fixture
 def no_run(monkeypatch):
-    for run in ("cfl_cli.commands.explain.job.run", "cfl_cli.methods.graph.estimate"):
+    for run in ("cfl_cli.commands.explain.job.run", "cfl_cli.methods.graph.GraphMethod.estimate"):
         monkeypatch.setattr(run, lambda *_, **__: pytest.fail("a run"))
 
 
