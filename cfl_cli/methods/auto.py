@@ -70,7 +70,6 @@ class Recipe:
     among: int  # parts, with those that have no weight
 
     def confidences(self, parts: Sequence[Floats], rows: Known) -> Floats:
-        """Return the blend of the parts' confidences, n × ΣK."""
         confidences = np.hstack(
             [
                 self.of_cf(cf, [part[:, block] for part in parts], rows.evidence[:, block])
@@ -86,7 +85,6 @@ class Recipe:
         return np.where(evidence == 0, 0.0, mixed)
 
     def priors(self, parts: Sequence[Floats], rows: Known) -> Floats:
-        """Return the blend of the parts' priors, n × ΣK."""
         blends = []
         for cf, (block, how) in enumerate(zip(rows.columns, rows.mechanisms, strict=True)):
             even = np.full((len(rows), how.size), 1 / how.size)
@@ -118,7 +116,6 @@ class FittedAuto:
     rules: None = None
 
     def answer(self, rows: Known, workers: Engine) -> Answer:
-        """Return what is said of some rows."""
         answers = [part.answer(rows, workers) for part in self.parts.values()]
         return Answer(
             self.recipe.priors([part.priors for part in answers], rows),
@@ -128,13 +125,11 @@ class FittedAuto:
         )
 
     def without_points(self) -> Self:
-        """Return the same without points; see `interface.Pointed`."""
         return replace(
             self, parts={name: without_points(part) for name, part in self.parts.items()}
         )
 
     def state(self) -> State:
-        """Return all that has to be kept."""
         recipe = self.recipe
         return State(
             {"weights": recipe.weights, "cautious": recipe.cautious.astype(np.uint8)},
@@ -164,7 +159,6 @@ class AutoMethod(Method):
         workers: Engine,
         progress: Progress,
     ) -> Estimate:
-        """Run what pays, and blend the parts CF by CF."""
         runner = PartRunner(known, _of_parts(settings), folds, workers, progress)
         for name, part in PARTS.items():
             runner.run(name, part)
@@ -179,7 +173,6 @@ class AutoMethod(Method):
         return _blended(known, folds, runner, blends)
 
     def restore(self, state: State, layout: Layout) -> FittedAuto:
-        """Return what was fitted, or raise StateError if it cannot have had this state."""
         names, among = state.fact("parts", list), state.fact("among", int)
         possible = [name for name in PART_NAMES if name in names]
         if sorted(possible) != sorted(map(str, names)) or not 1 <= len(names) <= among <= len(
@@ -202,13 +195,11 @@ class AutoMethod(Method):
         return sum(part.model_bytes(size, settings) for part in parts)
 
     def memory(self, size: Size, settings: Settings, *, jobs: int) -> float:
-        """Return about how many bytes are held at the peak, without those of the table."""
         own = len(PARTS) * size.rows * size.width * 9.0  # what the parts return
         parts = [*PARTS.values(), *IN_FULL.values()]
         return own + max(part.memory(size, settings, jobs=jobs) for part in parts)
 
     def stages(self, size: Size, settings: Settings, *, folds: int) -> list[Expected]:
-        """Return what `estimate` is going to do as a rule, and about how long each stage takes."""
         ahead, of_parts = [], _of_parts(settings)
         for name, part in PARTS.items():
             if settings.budget is not None and size.rows > PILOT_ROWS:
@@ -259,7 +250,6 @@ class PartRunner:
             self.warnings.append(f"auto skips {name}: {error}")
 
     def blends(self) -> list[blend.Blend]:
-        """Return how to blend the parts, CF by CF."""
         if not self.estimates:
             self.estimates["commonest"] = self._run(
                 "commonest", Commonest(), self.known, self.folds, self.progress
@@ -271,7 +261,6 @@ class PartRunner:
         ]
 
     def _blend(self, cf: int, priors: Sequence[Floats]) -> blend.Blend:
-        """Return how to blend the parts' priors of one CF's hidden rows."""
         block, how, rows = self.known.columns[cf], self.known.mechanisms[cf], self.rows
         cells, groups = self.known.evidence[rows, block], self.known.groups_of(rows)
         fitted = blend.fit(priors, cells, groups=groups)

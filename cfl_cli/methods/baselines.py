@@ -60,7 +60,6 @@ class Observed(Method):
         workers: Engine,
         progress: Progress,
     ) -> Estimate:
-        """Return what the cells say when nothing else is known."""
         even = even_priors(known)
         applied = apply_cells(np.broadcast_to(even, known.candidates.shape), known)
         rows = np.concatenate(folds) if folds else None
@@ -68,7 +67,6 @@ class Observed(Method):
         return Estimate(*applied, (Origin("observed"),) * len(known.blocks), hidden)
 
     def restore(self, state: State, layout: Layout) -> Fitted:
-        """Raise StateError: nothing is ever fitted."""
         raise StateError("method observed learns nothing that could be kept")
 
 
@@ -89,7 +87,6 @@ class Commonest(Method):
         workers: Engine,
         progress: Progress,
     ) -> Estimate:
-        """Return the shares of the values, with every row's own cells applied."""
         fitted = FittedShares(np.concatenate(known.shares()))
         said = fitted.answer(known, workers)
         hidden = Hidden(np.concatenate(folds), hidden_priors(known, folds)) if folds else None
@@ -97,13 +94,11 @@ class Commonest(Method):
         return Estimate(said.confidences, said.fell_back, said.mass, origins, hidden, fitted=fitted)
 
     def restore(self, state: State, layout: Layout) -> "FittedShares":
-        """Return what was fitted, or raise StateError if it cannot have had this state."""
         shares = state.array("shares", np.float64, layout.width)
         check_distributions("shares", shares[None], layout)
         return FittedShares(shares)
 
     def model_bytes(self, size: Size, settings: Settings) -> float:
-        """Return about how many bytes a model file holds of what is fitted."""
         return 8.0 * size.width
 
 
@@ -115,11 +110,9 @@ class FittedShares:
     rules: None = None
 
     def answer(self, rows: Known, workers: Engine) -> Answer:
-        """Return the predictions for some rows."""
         return answer_by(np.tile(self.shares, (len(rows), 1)), rows)
 
     def state(self) -> State:
-        """Return all that has to be kept."""
         return State({"shares": self.shares})
 
 
@@ -143,7 +136,6 @@ class Ipal(GraphMethod):
         workers: Engine,
         progress: Progress,
     ) -> Estimate:
-        """Propagate, and again with the rows of each of the `folds` held out."""
         evidence, blocks = known.evidence, known.blocks
         rounds = Rounds(known.features, evidence, blocks, settings, workers, progress)
 
@@ -174,7 +166,6 @@ class Ipal(GraphMethod):
         )
 
     def restore(self, state: State, layout: Layout) -> "FittedIpal":  # type: ignore[override]  # another of the fitted
-        """Return what was fitted, or raise StateError if it cannot have had this state."""
         leaning = Leaning.restored(state)
         fitted = FittedRound.restored(state, layout, leaning, features=layout.features)
         mass = state.array("mass", np.float64, layout.width)
@@ -183,11 +174,9 @@ class Ipal(GraphMethod):
         return FittedIpal(fitted, mass, np.cumsum((0, *layout.domains[:-1])))
 
     def model_bytes(self, size: Size, settings: Settings) -> float:
-        """Return about how many bytes a model file holds of what is fitted."""
         return super().model_bytes(size, settings.replaced({"gamma": 0.0})) + 8 * size.width
 
     def stages(self, size: Size, settings: Settings, *, folds: int) -> list[Expected]:
-        """Return the stages of `estimate`, and about how long each takes."""
         rounds = RoundStages(size, settings)
         hidden = [rounds.walk(f"fold {number + 1}") for number in range(folds)]
         return [*rounds.graph("round 1"), *hidden, rounds.walk("round 1")]
@@ -203,11 +192,9 @@ class FittedIpal:
 
     @property
     def rules(self) -> tuple[Rule, ...]:
-        """Return how each CF's rows are answered."""
         return tuple(_rule(self.mass[block]) for block in columns(self.blocks, len(self.mass)))
 
     def answer(self, rows: Known, workers: Engine) -> Answer:
-        """Return the predictions for some rows."""
         return self.given(self.round.priors(rows.features, rows.blocks, workers), rows)
 
     def given(self, said: Floats, rows: Known) -> Answer:
@@ -233,11 +220,9 @@ class FittedIpal:
         return answer
 
     def without_points(self) -> Self:
-        """Return the same without points; see `interface.Pointed`."""
         return replace(self, round=self.round.without_points())
 
     def state(self) -> State:
-        """Return all that has to be kept."""
         kept = self.round.state()
         return State({**kept.arrays, "mass": self.mass}, self.round.leaning.facts())
 

@@ -106,7 +106,6 @@ class Target:
         )
 
     def applied_to(self, priors: Singles) -> Singles:
-        """Return priors with the cells applied, K × n."""
         posteriors, _ = posterior(priors, self.cells, over=0, fallback=Fallback.PRIOR)
         return posteriors
 
@@ -226,7 +225,6 @@ class Trees:
         self.lightgbm = lightgbm()
 
     def bins(self, features: npt.NDArray[np.floating]) -> Any:
-        """Return features in LightGBM's bins."""
         options = {
             "verbose": -1,
             "num_threads": 1,
@@ -344,7 +342,6 @@ class BoostedCf:
         return [priors_of(scores, further_start(shallow))]
 
     def state(self) -> State:
-        """Return all that has to be kept."""
         arrays: dict[str, npt.NDArray[Any]] = {
             "start": self.start[:, 0],
             "first": self.first,
@@ -444,7 +441,6 @@ class FittedBoost:
     rules: None = None
 
     def answer(self, rows: Known, workers: Engine) -> Answer:
-        """Return what is said of some rows."""
         evidence = rows.evidence
 
         def priors(some: slice) -> Floats:
@@ -487,7 +483,6 @@ class FittedBoost:
         )
 
     def state(self) -> State:
-        """Return all that has to be kept."""
         return State(parts={f"{cf}": own.state() for cf, own in enumerate(self.cfs)})
 
 
@@ -579,7 +574,6 @@ class BoostMethod(Method):
         )
 
     def restore(self, state: State, layout: Layout) -> FittedBoost:
-        """Return what was fitted, or raise StateError if it cannot have had this state."""
         blocks = np.cumsum([0, *layout.domains[:-1]])
         return FittedBoost(
             tuple(
@@ -589,12 +583,10 @@ class BoostMethod(Method):
         )
 
     def model_bytes(self, size: Size, settings: Settings) -> float:
-        """Return about how many bytes a model file holds of what is fitted."""
         leaves = sum(shape.leaves for shape in SHAPES.values())
         return float(USUAL_ROUNDS * size.width * leaves * (8 + 4 + 4 + 4 + 8 + 4))
 
     def memory(self, size: Size, settings: Settings, *, jobs: int) -> float:
-        """Return about how many bytes are held at the peak, without those of the table."""
         n, width, largest = size.rows, size.width, max(size.domains)
         features = n * (8 + 1) * (size.features + jobs * MOST_COLUMNS)  # and in bins
         fits = n * width * 4 * 3 * 2  # three of each CF: on the way, and in the end
@@ -603,7 +595,6 @@ class BoostMethod(Method):
         return float(features + fits + confidences + jobs * n * largest * (8 + 6 * 4)) + trees
 
     def stages(self, size: Size, settings: Settings, *, folds: int) -> list[Expected]:
-        """Return the stages of `estimate`, and about how long each takes."""
         runs = {FROM_OFS: folds + 1, FROM_CFS: folds + 1, ON_SHUFFLED: min(folds, 1) + 1}
         if len(size.domains) == 1:
             del runs[FROM_CFS]
@@ -645,12 +636,7 @@ class Fitter:
     """Fits the CFs of a table, each while some rows are hidden and then on all rows."""
 
     def __init__(
-        self,
-        known: Known,
-        folds: Sequence[Ints],
-        seed: int,
-        workers: Engine,
-        progress: Progress,
+        self, known: Known, folds: Sequence[Ints], seed: int, workers: Engine, progress: Progress
     ) -> None:
         self.known, self.folds = known, folds
         self.workers, self.progress = workers, progress
@@ -662,7 +648,6 @@ class Fitter:
         ]
 
     def from_ofs(self, stage: Stage, parts: Sequence[str]) -> list[list[Fit]]:
-        """Fit all CFs to the OFs, with trees of these shapes."""
         ofs = self.trees.bins(self.known.features)
 
         def fit(job: tuple[Target, Shape]) -> Fit:
@@ -705,7 +690,6 @@ class Fitter:
         return self._gather(jobs, self._each(FROM_CFS, fit, jobs))
 
     def blends(self, fits: Sequence[Sequence[Fit]]) -> list[blend.Blend]:
-        """Return how to blend the fits of each CF."""
         rows = np.concatenate(self.folds)
         return [
             blend.fit(
@@ -738,7 +722,6 @@ class Fitter:
     def _gather(
         self, jobs: Sequence[tuple[Target, Shape]], results: Iterator[Fit | None]
     ) -> list[list[Fit]]:
-        """Return the fits of each CF, in the CFs' order."""
         fits: list[list[Fit]] = [[] for _ in self.targets]
         for (target, _), fitted in zip(jobs, results, strict=True):
             fits[target.cf] += [] if fitted is None else [fitted]
@@ -758,14 +741,12 @@ class Fitter:
 
 
 def blended_priors(fits: Sequence[Sequence[Fit]], blends: Sequence[blend.Blend]) -> Floats:
-    """Return the blended priors of all rows, n × ΣK."""
     return beside(
         [[fitted.priors for fitted in of_cf] for of_cf in fits], [how.weights for how in blends]
     )
 
 
 def _kept(fits: Sequence[Fit], start: Singles, first: Floats, weights: Floats) -> BoostedCf:
-    """Return what is kept of one CF."""
     shallow, deep, *further = fits
     related = None
     for fitted in further:
@@ -781,7 +762,6 @@ def _hidden_priors(fitted: Fit, folds: Sequence[Ints]) -> Floats:
 
 
 def _beside(priors: Iterable[Singles]) -> Floats:
-    """Return the priors of several CFs beside each other, n × ΣK."""
     return np.vstack(list(priors)).T.astype(float)
 
 

@@ -55,7 +55,6 @@ class Forest:
         return total
 
     def state(self) -> State:
-        """Return all that has to be kept."""
         names = ("leaves", "feature", "threshold", "left", "right", "value", "count")
         return State({name: getattr(self, name) for name in names})
 
@@ -90,7 +89,6 @@ class Splits:
 
     @classmethod
     def of(cls, feature: Shorts, threshold: Floats) -> "Splits":
-        """Return the pairs of the nodes of all trees."""
         used, places, count = [], np.zeros(len(feature), dtype=np.int64), 0
         for number in np.unique(feature).tolist():
             nodes = np.flatnonzero(feature == number)
@@ -204,7 +202,6 @@ def grown(text: str, values: int) -> Forest:
 
 
 def none_grown(values: int) -> Forest:
-    """Return a forest without trees."""
     none = np.zeros(0, dtype=np.int32)
     return Forest(values, none, none, np.zeros(0), none, none, np.zeros(0), none)
 
@@ -319,7 +316,6 @@ class Asked:
 
     @classmethod
     def of(cls, trees: Forest, row: Floats) -> "Asked":
-        """Return what is asked of a row on the way to every leaf."""
         leaf, parent, child, sent_right = _steps(trees)
         nodes = len(trees.feature)
         came = np.bincount(parent, trees.count[leaf], minlength=nodes)  # whole numbers, exact
@@ -365,7 +361,6 @@ def _quadrature(points: int) -> list[tuple[float, float]]:
 
 
 def _sums(amounts: Floats, places: Ints, size: int) -> Floats:
-    """Return the sum of the amounts of each place, one after the other."""
     return np.bincount(places, amounts, minlength=size).astype(np.float64, copy=False)
 
 

@@ -60,7 +60,6 @@ class Neighborhood:
 
     @property
     def distances(self) -> Floats:
-        """Return how far away each neighbor is."""
         return np.asarray(np.sqrt(self.gaps.sum(axis=1)))
 
 
@@ -176,12 +175,10 @@ class Layout:
 
     @property
     def domains(self) -> tuple[int, ...]:
-        """Return how many values each CF has."""
         return tuple(mechanism.size for mechanism in self.mechanisms)
 
     @property
     def width(self) -> int:
-        """Return how many confidences a row has."""
         return sum(self.domains)
 
 
@@ -261,7 +258,6 @@ class Size:
 
     @property
     def width(self) -> int:
-        """Return how many confidences a row has."""
         return sum(self.domains)
 
 
@@ -341,15 +337,12 @@ class Run:
     mechanisms: tuple[Mechanism, ...]  # per CF
 
     def answer(self, rows: Known, workers: Engine) -> Answer:
-        """Return its predictions for some rows."""
         return self.fitted.answer(replace(rows, mechanisms=self.mechanisms), workers)
 
     def without_points(self) -> Self:
-        """Return the same without points; see `interface.Pointed`."""
         return replace(self, fitted=without_points(self.fitted))
 
     def state(self) -> State:
-        """Return all that has to be kept."""
         rates = {f"{cf}": how.rates for cf, how in enumerate(self.mechanisms)}
         return State(
             {name: table for name, table in rates.items() if table is not None},
@@ -367,14 +360,12 @@ class FittedMixture:
 
     @property
     def rules(self) -> tuple[Rule, ...] | None:
-        """Return how each CF's rows are answered; None: by the most confident candidate."""
         rules, other = self.one.fitted.rules, self.other.fitted.rules
         if rules is None or other is None:
             return None
         return tuple(other[cf] if taken else rules[cf] for cf, taken in enumerate(self.taken))
 
     def answer(self, rows: Known, workers: Engine) -> Answer:
-        """Return the predictions for some rows."""
         one, other = (run.answer(rows, workers) for run in (self.one, self.other))
         values = np.repeat(self.taken, [how.size for how in rows.mechanisms])
         answers = one.answers
@@ -389,11 +380,9 @@ class FittedMixture:
         )
 
     def without_points(self) -> Self:
-        """Return the same without points; see `interface.Pointed`."""
         return replace(self, one=self.one.without_points(), other=self.other.without_points())
 
     def state(self) -> State:
-        """Return all that has to be kept."""
         return State(
             {"taken": self.taken.astype(np.uint8)},
             {MIXTURE: True},
@@ -404,7 +393,6 @@ class FittedMixture:
 def restore_mixture(
     state: State, layout: Layout, restore_run: Callable[[State, Layout], Fitted]
 ) -> FittedMixture:
-    """Return what was fitted, or raise StateError if it cannot have had this state."""
     taken = state.array("taken", np.uint8, len(layout.mechanisms))
     if (taken > 1).any() or not taken.any():
         raise StateError("array 'taken' does not say which CFs take the second run")

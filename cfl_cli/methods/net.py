@@ -73,7 +73,6 @@ class Inputs:
 
     @classmethod
     def fit(cls, features: Floats) -> "Inputs":
-        """Return the inputs of a table's columns, n × d."""
         pairs = [_fit(column) for column in features.T]
         return cls(
             np.concatenate([np.zeros(0), *(knots for knots, _ in pairs)]),
@@ -87,7 +86,6 @@ class Inputs:
         return max(int(np.count_nonzero(self.counts)), 1)
 
     def of(self, features: Floats) -> Singles:
-        """Return the inputs of rows, n × inputs."""
         ends = np.cumsum(self.counts)
         inputs = np.zeros((len(features), self.width), dtype=np.float32)
         for place, column in enumerate(np.flatnonzero(self.counts).tolist()):
@@ -96,7 +94,6 @@ class Inputs:
         return inputs
 
     def state(self) -> State:
-        """Return all that has to be kept."""
         return State({"knots": self.knots, "scores": self.scores, "counts": self.counts})
 
 
@@ -158,11 +155,7 @@ Logs: TypeAlias = Callable[[Mask], Floats]  # which OFs are known, s × M, to lo
 
 
 def moves(
-    said: Callable[[Floats], Floats],
-    own: Floats,
-    blank: Floats,
-    ofs: Sequence[slice],
-    blocks: Ints,
+    said: Callable[[Floats], Floats], own: Floats, blank: Floats, ofs: Sequence[slice], blocks: Ints
 ) -> tuple[Moves, ...]:
     """Return for each CF how far the OFs moved its scores; `own` and `blank` are features, d.
 
@@ -237,7 +230,6 @@ class Net:
     layers: tuple[Singles, ...]
 
     def priors(self, inputs: Singles, blocks: Ints) -> Singles:
-        """Return the priors of rows, b × ΣK."""
         one, one_bias, two, two_bias, last, last_bias = self.layers
         first = np.maximum(_product(inputs, one) + one_bias, 0)
         second = np.maximum(_product(first, two) + two_bias, 0)
@@ -264,7 +256,6 @@ class NetPerCf:
         return NetPerCf.at(self.nets, looks)
 
     def priors(self, inputs: Singles, blocks: Ints) -> Floats:
-        """Return the priors of rows, m × ΣK."""
         each = [net.priors(inputs, blocks) for net in self.nets]
         own = columns(blocks, each[0].shape[1])
         priors = np.hstack(
@@ -283,8 +274,6 @@ class FittedNet:
     rules: None = None
 
     def answer(self, rows: Known, workers: Engine) -> Answer:
-        """Return what is said of some rows."""
-
         def priors(some: slice) -> Floats:
             return self.net.priors(self.inputs.of(rows.features[some]), rows.blocks)
 
@@ -292,12 +281,7 @@ class FittedNet:
         return answer_by(np.vstack([*workers.map(priors, blocks)]), rows)
 
     def moves(
-        self,
-        row: Known,
-        *,
-        blank: Floats,
-        ofs: Sequence[slice],
-        cfs: Collection[int] | None = None,
+        self, row: Known, *, blank: Floats, ofs: Sequence[slice], cfs: Collection[int] | None = None
     ) -> tuple[Moves | None, ...]:
         """Return for each CF how far each OF moved what is said of one row.
 
@@ -312,7 +296,6 @@ class FittedNet:
         return tuple(own if cfs is None or cf in cfs else None for cf, own in enumerate(every))
 
     def state(self) -> State:
-        """Return all that has to be kept."""
         nets = {
             f"{look}": State(dict(zip(LAYERS, net.layers, strict=True)))
             for look, net in enumerate(self.net.nets)
@@ -339,7 +322,6 @@ def _product(rows: Singles, layer: Singles) -> Singles:
 
 
 def softmax(scores: Singles, blocks: Ints) -> Singles:
-    """Return the distributions of every row's every block."""
     widths = sizes(blocks, scores.shape[1])
     p = np.exp(scores - np.repeat(np.maximum.reduceat(scores, blocks, axis=1), widths, axis=1))
     return np.asarray(p / np.repeat(np.add.reduceat(p, blocks, axis=1), widths, axis=1))
@@ -403,7 +385,6 @@ class NetMethod(Method):
         )
 
     def restore(self, state: State, layout: Layout) -> FittedNet:
-        """Return what was fitted, or raise StateError if it cannot have had this state."""
         inputs = restore_inputs(state.part("inputs"), features=layout.features)
         cfs = len(layout.mechanisms)
         looks = state.places("looks", cfs, cfs)
@@ -414,18 +395,15 @@ class NetMethod(Method):
         return FittedNet(inputs, NetPerCf(nets, looks))
 
     def model_bytes(self, size: Size, settings: Settings) -> float:
-        """Return about how many bytes a model file holds of what is fitted."""
         layers = 4 * UNITS * (size.features + UNITS + size.width)
         looks = min(len(size.domains), LOOKS)
         return float(looks * layers + 16 * MOST_KNOTS * size.features)
 
     def memory(self, size: Size, settings: Settings, *, jobs: int) -> float:
-        """Return about how many bytes are held at the peak, without those of the table."""
         n, width = size.rows, size.width
         return float(n * (8 + 4) * size.features + n * width * (1 + 4 * 8) + jobs * 4 * n * width)
 
     def stages(self, size: Size, settings: Settings, *, folds: int) -> list[Expected]:
-        """Return the stages of `estimate`, and about how long each takes."""
         runs = {TRAINING: folds + 1, ON_SHUFFLED: 1}
         return [Expected.of(stage, size.rows, count * RUN_SECONDS) for stage, count in runs.items()]
 
@@ -476,7 +454,6 @@ class TrainingRun:
         self.widths = sizes(known.blocks, known.candidates.shape[1])
 
     def learn(self) -> list[Net]:
-        """Return the network at every look."""
         random = np.random.default_rng(self.seed)
         n = len(self.seen)
         batch = int(np.clip(n // 100, LEAST_BATCH, BATCH))
@@ -531,7 +508,6 @@ class Trainer:
         self.done = 0
 
     def step(self, inputs: Singles, cells: Singles, blocks: Ints) -> None:
-        """Learn from some rows."""
         one, one_bias, two, two_bias, last, last_bias = self.layers
         keeps = [self._keep((len(inputs), UNITS)) for _ in range(2)]
         first = np.maximum(inputs @ one + one_bias, 0) * keeps[0]

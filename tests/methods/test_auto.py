@@ -290,7 +290,10 @@ def test_an_error_that_is_not_about_how_it_is_called_is_not_hidden(monkeypatch):
 
 def test_it_takes_the_memory_of_its_largest_part_and_of_what_all_have_said():
     size, settings = Size(1000, 10, (3, 4)), Settings("auto")
-    largest = max(part.memory(size, settings, jobs=2) for part in (graph, boost, net))
+    largest = max(
+        part.memory(size, settings, jobs=2)
+        for part in (*auto.PARTS.values(), *auto.IN_FULL.values())
+    )
     found = auto.AutoMethod().memory(size, settings, jobs=2)
     assert largest + 3 * 1000 * 7 * 8 <= found <= largest + 3 * 1000 * 7 * 10
 

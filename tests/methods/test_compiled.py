@@ -62,7 +62,7 @@ def test_an_approximate_search_is_the_plain_one(always, workers, monkeypatch):
 
 @pytest.mark.parametrize("table", TABLES)
 def test_neighbors_of_others_are_those_of_the_plain_search(always, table, workers, monkeypatch):
-    monkeypatch.setattr(near_others, "MANY_POINTS", 1000)
+    monkeypatch.setattr(near_others, "MANY_FITTED_POINTS", 1000)
     points, size = np.unique(TABLES[table].astype(np.float32), axis=0, return_counts=True)
     scale = np.abs(points).max()
     asked = np.vstack([points[::5] + scale * RNG.normal(size=points[::5].shape) * 0.01, points])

@@ -122,16 +122,13 @@ class Leaning:
 
     @classmethod
     def by(cls, settings: Settings) -> Self:
-        """Return how the settings have it."""
         return cls(min(settings.k, MOST_NEIGHBORS), settings.ridge, settings.seed)
 
     def facts(self) -> dict[str, Any]:
-        """Return what is kept of it."""
         return {"k": self.k, "ridge": self.ridge, "seed": self.seed}
 
     @classmethod
     def restored(cls, state: State) -> Self:
-        """Return it again, or raise StateError."""
         k, seed = state.fact("k", int), state.fact("seed", int)
         ridge = state.fact("ridge", float)
         if not (1 <= k <= MOST_NEIGHBORS and 0 <= seed < 2**63 and 1e-6 <= ridge <= 1e6):
@@ -186,17 +183,14 @@ class FittedRound:
         return neighbors, weights
 
     def without_points(self) -> Self:
-        """Return the same with no points, and nothing said."""
         points, said = (np.empty((0, own.shape[1]), own.dtype) for own in (self.points, self.said))
         return replace(self, points=points, size=np.empty(0, self.size.dtype), said=said)
 
     def state(self) -> State:
-        """Return all that has to be kept of the round."""
         return State({"points": self.points, "size": self.size, "said": self.said})
 
     @classmethod
     def restored(cls, state: State, layout: Layout, leaning: Leaning, *, features: int) -> Self:
-        """Return the round again, or raise StateError."""
         points = state.array("points", np.float32, None, features)
         size = state.array("size", np.int64, len(points))
         said = state.array("said", np.float32, len(points), layout.width)
@@ -219,7 +213,6 @@ class FittedGraph:
     rules: None = None
 
     def answer(self, rows: Known, workers: Engine) -> Answer:
-        """Return what is said of some rows."""
         return self.given([priors for _, priors in self.by_round(rows, workers)], rows)
 
     def by_round(self, rows: Known, workers: Engine) -> Iterator[tuple[Floats, Floats]]:
@@ -246,11 +239,9 @@ class FittedGraph:
         return Answer(priors, priors, np.zeros(shape, dtype=bool), np.ones(shape))
 
     def without_points(self) -> Self:
-        """Return the same without points; see `interface.Pointed`."""
         return replace(self, rounds=tuple(one.without_points() for one in self.rounds))
 
     def state(self) -> State:
-        """Return all that has to be kept."""
         facts = {"gamma": self.gamma, "correction": self.correction}
         return State(
             {"rounds": self.chosen},
@@ -299,14 +290,12 @@ class Stack:
     points: Floats  # to be filled
 
     def __call__(self, part: slice) -> None:
-        """Put those of some rows beside each other."""
         d = self.features.shape[1]
         self.points[part, :d] = self.features[part]
         estimated = scale_by_domain(self.confidences[part], self.blocks, gamma=self.gamma)
         self.points[part, d:] = estimated
 
     def written(self, part: slice) -> tuple[Floats, ...]:
-        """Return what was written for some rows."""
         return (self.points[part],)
 
 
@@ -350,12 +339,10 @@ class RoundStages:
         return Expected.of(stage_of(name, Work.PROPAGATION), self.size.rows, unit)
 
     def round(self, name: str) -> list[Expected]:
-        """Return all stages of a round."""
         return [*self.graph(name), self.walk(name)]
 
 
 def stage_of(name: str, work: Work) -> Stage:
-    """Return the stage of a round; `name` says which round it is."""
     return Stage(f"{name}: {work.value}", work, f"{name}, {WORDS[work]}")
 
 
@@ -382,7 +369,6 @@ class RoundChoice:
         )
 
     def origins(self, rounds: int) -> tuple[Origin, ...]:
-        """Return the same of every CF."""
         return tuple(self.origin(cf, rounds) for cf in range(len(self.rounds)))
 
 
@@ -418,7 +404,6 @@ class Rounds:
         self.first = first or self._kept(name) or self._made(name, self.features)
 
     def of(self, name: str, rows: Ints) -> "Rounds":
-        """Return the rounds of some of the rows."""
         return Rounds(
             self.features[rows],
             self.evidence[rows],
@@ -502,7 +487,6 @@ class Rounds:
         return FittedGraph(fitted, favored, gamma(self.settings), self.settings.correction)
 
     def unjudged(self) -> RoundChoice:
-        """Return what is done when there is nothing to choose by."""
         return unjudged(self.settings, len(self.blocks), self.longest)
 
     def all_alike(self) -> Ints:
@@ -649,7 +633,6 @@ class Trace:
 
 
 def _best(scores: Mapping[int, Floats]) -> Ints:
-    """Return the step with the best score for each CF, the first of equals."""
     return np.asarray(np.array([*scores])[np.argmax([*scores.values()], axis=0)])
 
 
@@ -710,7 +693,6 @@ class GraphMethod(Method):
         )
 
     def restore(self, state: State, layout: Layout) -> FittedGraph:
-        """Return what was fitted, or raise StateError if it cannot have had this state."""
         leaning = Leaning.restored(state)
         weight, correction = state.fact("gamma", float), state.fact("correction", bool)
         chosen = state.array("rounds", np.int64, len(layout.mechanisms))
@@ -730,7 +712,6 @@ class GraphMethod(Method):
         return float(size.rows * (4 * (first + second) + 8 * (2 if second else 1)))
 
     def memory(self, size: Size, settings: Settings, *, jobs: int) -> float:
-        """Return about how many bytes are held at the peak, without those of the table."""
         n, d, width, k = size.rows, size.features, size.width, settings.k
         points = d + (width if gamma(self._own(settings)) else 0)
         features = 8 * n * (d + 2 * points)  # the OFs'; the last round's, and its distinct rows
@@ -745,7 +726,6 @@ class GraphMethod(Method):
         return float(features + max(index, confidences + kept) + graph + jobs * thread)
 
     def stages(self, size: Size, settings: Settings, *, folds: int) -> list[Expected]:
-        """Return the stages of `estimate`, and about how long each takes."""
         settings = self._own(settings)
         choosing, twice = chooses_steps(settings), gamma(settings) > 0
         hidden = [f"fold {number + 1}" for number in range(folds)]
@@ -865,7 +845,6 @@ class HiddenRuns:
 
     @property
     def graph(self) -> Graph:
-        """Return the neighbors and their weights."""
         return self.rounds.first
 
     def predict(self, evidence: Floats | Mask, *, name: str) -> Hidden:

@@ -71,7 +71,6 @@ def measure(
 
 
 def squares(vectors: Floats) -> Floats:
-    """Return the squared length of every row."""
     lengths: Floats = np.einsum("ij,ij->i", vectors, vectors)
     return lengths
 
@@ -262,18 +261,15 @@ class Deal:
 
     @classmethod
     def to(cls, centers: Floats, points: Floats, home: Ints) -> Self:
-        """Deal points to centers."""
         middle = centers.mean(axis=0)
         half = (squares(centers - middle) / 2).astype(np.float32)
         return cls(points, middle, (centers - middle).astype(np.float32), half, home)
 
     @property
     def rows(self) -> int:
-        """Return how many points to deal at once."""
         return max(1, CELLS_AT_ONCE // len(self.half))
 
     def __call__(self, part: slice) -> None:
-        """Deal some points."""
         self.place(part, self.dealt(part))
 
     def parcel(self, rows: slice) -> Callable[[slice], Ints]:
@@ -310,7 +306,6 @@ class Survey:
     first: int = 0  # the list that is counted as the first
 
     def __call__(self, lists: slice) -> None:
-        """Look at some lists."""
         self.place(lists, self.surveyed(lists))
 
     def parcel(self, rows: slice) -> Callable[[slice], Any]:
@@ -500,7 +495,6 @@ class Dense:
 
     @classmethod
     def of(cls, points: Floats, wanted: int) -> Self:
-        """Look at the points."""
         return cls(points, wanted, np.asarray(points.mean(axis=0)))
 
     def search(self, asked: Ints) -> Pairs:
@@ -733,7 +727,6 @@ class Groups:
 
     @classmethod
     def here(cls, features: Floats) -> Self:
-        """Group the rows of `features`, in memory."""
         return cls.by(hash_rows(features + 0.0), features)
 
     @classmethod
@@ -760,7 +753,6 @@ class Groups:
 
     @property
     def of_rows(self) -> Ints:
-        """Return every row's group, n."""
         group = np.empty(len(self.members), dtype=np.int64)
         group[self.members] = np.repeat(np.arange(len(self.size)), self.size)
         return group
@@ -775,7 +767,6 @@ class HashRows:
 
     @property
     def rows(self) -> int:
-        """Return how many rows to look at at once."""
         return max(1, CELLS_AT_ONCE // int(self.features.shape[1]))
 
     def __call__(self, part: slice) -> None:
@@ -783,7 +774,6 @@ class HashRows:
         self.keys[part] = hash_rows(self.features[part] + 0.0)
 
     def written(self, part: slice) -> tuple[Bits, ...]:
-        """Return what was written for some rows."""
         return (self.keys[part],)
 
 

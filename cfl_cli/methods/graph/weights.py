@@ -143,7 +143,6 @@ class Weigh:
         return rescued
 
     def written(self, part: slice) -> tuple[Floats, ...]:
-        """Return what was written for some rows."""
         return (self.values[part],)
 
     def _settled(self, grams: Floats) -> tuple[Floats, int]:
