@@ -29,7 +29,7 @@ from cfl_cli.core.settings import AUTO, METHODS, Settings
 from cfl_cli.encode.cells import used_columns
 from cfl_cli.encode.encode import Encoded
 from cfl_cli.errors import SchemaError
-from cfl_cli.large.engine import open_engine
+from cfl_cli.large.engine import open_engine, versions
 from cfl_cli.methods.interface import Estimate, FittedMixture, Origin, Run, Size
 from cfl_cli.run.arguments import Arguments, Context, recorded
 from cfl_cli.run.cost import check_memory, size_of
@@ -274,8 +274,6 @@ def at_work(frame: Any, given: Arguments, context: Context) -> Iterator[Engine]:
     with open_engine(limits, rows=rows, identity=identity, near=context.near) as engine:
         if engine.dashboard:
             tell(f"Dask's dashboard: {engine.dashboard}")
-        if engine.hosts > 1:
-            tell(f"{engine.jobs:,} workers on {engine.hosts:,} hosts")
         introduce(engine.team, context.progress)
         yield engine
 
@@ -293,11 +291,9 @@ def would_resume(frame: Any, given: Arguments, sources: Sources | None) -> bool 
 
 def _identity(frame: Any, given: Arguments, sources: Sources | None) -> dict[str, str]:
     """Return what must be the same for a run to go on with what another has done."""
-    from cfl_cli.cluster import workers  # noqa: PLC0415 — loads asyncio, which few runs need
-
     known, schema = sources or Sources(), given.schema
     return {
-        **workers.versions(),
+        **versions(),
         "settings": json.dumps(given.settings.as_dict()),
         "schema": known.schema_sha256 or checksum(schema) or repr(schema),
         "reading": json.dumps(known.reading or {}, sort_keys=True),

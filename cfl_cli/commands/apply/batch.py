@@ -4,11 +4,10 @@ Rows go through one block after the other, so that memory does not grow with the
 them stay, with what was said of them, and are judged in the end: see `sample`.
 """
 
-import tempfile
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from hashlib import sha256
 from itertools import islice
 from math import ceil
@@ -22,7 +21,7 @@ import polars as pl
 from cfl_cli import __version__
 from cfl_cli.core.arrays import Floats, Ints, Mask
 from cfl_cli.core.dataset import Known
-from cfl_cli.core.parallel import NOTHING, Engine, Lasting, Workers, available_cores
+from cfl_cli.core.parallel import Engine, Workers, available_cores
 from cfl_cli.core.progress import Team
 from cfl_cli.core.settings import RunSettings, Settings
 from cfl_cli.encode.columns import Unusual
@@ -48,7 +47,7 @@ from cfl_cli.trust.verdict import SUSPECT
 # Who answers new rows: threads of this process, or an engine's workers, with the same bytes.
 #
 # What is said of a row depends on that row alone. So workers need the model, which each of them loads
-# once, and rows; nothing is exchanged between them. To workers on other hosts both are sent.
+# once, and rows; nothing is exchanged between them.
 
 MODEL = "model.cfl"  # in the folder of a run
 BLOCKS = 4  # for each worker at once …
@@ -100,51 +99,19 @@ class AnswerRows:
     checksum: str
     starts: Ints
     of: Arrays
-    sent: "Sent | None" = None  # the model, where its file is not in sight
 
     def __call__(self, part: slice) -> int:
         """Answer a slice of the rows."""
-        return self.place(part, self.answered(part))
-
-    def parcel(self, rows: slice) -> Callable[[slice], Answer]:
-        """Return what answers some of the rows on any host."""
-        features, candidates = np.array(self.of.features[rows]), np.array(self.of.candidates[rows])
-        of, path = Arrays(features, candidates, *[NOTHING] * 5), self.model
-        sent: Any = Lasting(lambda: Sent(np.fromfile(path, np.uint8), path), self.checksum)
-        return replace(self, of=of, sent=sent).answered
-
-    def answered(self, part: slice) -> Answer:
-        """Return what is said of a slice of the rows."""
-        kept, workers = self.sent.loaded if self.sent else _loaded(self.model, self.checksum)
+        kept, workers = _loaded(self.model, self.checksum)
         features, candidates = np.array(self.of.features[part]), np.array(self.of.candidates[part])
         rows = Known(features, candidates, self.starts, kept.encoding.mechanisms)
-        return kept.fitted.answer(rows, workers)
-
-    def place(self, part: slice, values: Answer) -> int:
-        """Write what is said of a slice of the rows."""
-        said = values
+        said = kept.fitted.answer(rows, workers)
         self.of.priors[part], self.of.confidences[part] = said.priors, said.confidences
         self.of.fell_back[part], self.of.mass[part] = said.fell_back, said.mass
         if said.answers is None:
             return 0
         self.of.answers[part] = said.answers
         return 1
-
-
-@dataclass(frozen=True, eq=False)
-class Sent:
-    """A model that was sent to this process, which loads it once."""
-
-    file: npt.NDArray[np.uint8]  # all that is in it
-    path: str  # where it is at home
-
-    @cached_property
-    def loaded(self) -> tuple[Kept, Workers]:
-        """Return the model, and the one thread that answers."""
-        with tempfile.NamedTemporaryFile(suffix=Path(self.path).suffix) as copy:
-            self.file.tofile(copy)
-            copy.flush()
-            return Kept.load(copy.name), Workers(1).__enter__()
 
 
 @lru_cache(maxsize=1)

@@ -17,7 +17,7 @@ precision to see and yet add up.
 """
 
 from collections.abc import Callable, Collection
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from time import monotonic
 from typing import TYPE_CHECKING, Any, Self, TypeAlias
 
@@ -36,7 +36,7 @@ from cfl_cli.core.arrays import (
     posterior,
     start,
 )
-from cfl_cli.core.parallel import NOTHING, Engine, Own, Result, filled, lasting, leaned_on
+from cfl_cli.core.parallel import Engine, Result, filled
 
 if TYPE_CHECKING:
     import scipy.sparse as sp
@@ -50,7 +50,12 @@ if TYPE_CHECKING:
 CELLS_AT_ONCE = 1 << 18  # a block of confidences that stays in a core's cache
 SMALL = 4000  # rows that are in the cache in whatever order and precision
 
-Part = tuple[int, int, str]
+
+class Cut(dict[tuple[int, int, str], "sp.csr_array"]):
+    """Rows of H that a process has cut out for itself; it travels empty."""
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Cut, ()
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,7 +69,7 @@ class Graph:
     weights: Floats
     singles: Singles  # the weights once more, of a large table
     faintest: float  # the smallest weight
-    cut: "Own[Part, sp.csr_array]" = field(default_factory=Own)  # parts that were asked for
+    cut: Cut = field(default_factory=Cut)  # parts that were asked for
 
     @classmethod
     def of(cls, neighbors: Places | Ints, weights: Floats, order: Ints, *, workers: Engine) -> Self:
@@ -132,28 +137,6 @@ class Graph:
             shape = (rows.stop - rows.start, len(self))
             self.cut[key] = sp.csr_array((numbers[own], self.neighbors[own], ends), shape=shape)
         return self.cut[key]
-
-    def beyond(self, rows: slice) -> Ints | Places:
-        """Return the places beyond some rows that these lean on, ascending."""
-        return leaned_on(rows, self._near(rows))[0]
-
-    def piece(self, rows: slice, kind: npt.DTypeLike) -> "Graph":
-        """Return some rows of H by themselves: its columns are these, then those beyond."""
-        beyond, near = leaned_on(rows, self._near(rows))
-        own = slice(self.ends[rows.start], self.ends[rows.stop])
-        none = np.empty(0)
-        return Graph(
-            np.concatenate([np.arange(rows.start, rows.stop), beyond]),
-            none.astype(np.int32),
-            self.ends[rows.start : rows.stop + 1] - own.start,
-            near,
-            none if kind == np.float32 else self.weights[own],
-            self.singles[own] if kind == np.float32 else none.astype(np.float32),
-            self.faintest,
-        )
-
-    def _near(self, rows: slice) -> Places:
-        return self.neighbors[self.ends[rows.start] : self.ends[rows.stop]]
 
     def flow(self, confidences: Floats, workers: Engine) -> Floats:
         """Return P = H Q, the rows in the order of the table."""
@@ -273,15 +256,6 @@ class Begin:
 
 
 @dataclass(frozen=True)
-class Piece:
-    """What the parcels of all steps have in common, for the rows at some places."""
-
-    beyond: Ints | Places  # the other places that these lean on
-    graph: Any  # that of these rows, and their cells: both travel once
-    evidence: Any
-
-
-@dataclass(frozen=True)
 class Step:
     """A kernel: one step."""
 
@@ -295,59 +269,21 @@ class Step:
     least: float
     correction: bool
     restart: float
-    pieces: Own[tuple[int, int], Piece] = field(default_factory=Own)
 
     def __call__(self, part: slice) -> bool:
         """Take it for the rows at some places; return whether a block has next to no mass."""
-        return self._note(part, self._take(part, out=self.after[part]))
-
-    def parcel(self, rows: slice) -> Callable[[slice], Any]:
-        """Return the step of some rows, with the confidences of those that they lean on."""
-        key = rows.start, rows.stop
-        if key not in self.pieces:
-            graph, evidence, kind = self.graph, self.evidence, self.before.dtype
-            self.pieces[key] = Piece(
-                graph.beyond(rows),
-                lasting(lambda: graph.piece(rows, kind)),
-                lasting(lambda: np.array(evidence[rows])),
-            )
-        piece = self.pieces[key]
-        return replace(
-            self,
-            graph=piece.graph,
-            evidence=piece.evidence,
-            before=np.concatenate([self.before[rows], self.before[piece.beyond]]),
-            after=NOTHING,
-            fell_back=NOTHING,
-            mass=NOTHING,
-        ).taken
-
-    def taken(self, part: slice) -> tuple[Numbers, Numbers | None]:
-        """Return the confidences after the step, and the mass if cells are applied."""
-        after = np.empty((part.stop - part.start, self.before.shape[1]), self.before.dtype)
-        return after, self._take(part, out=after)
-
-    def place(self, part: slice, values: tuple[Numbers, Numbers | None]) -> bool:
-        """Write what was taken elsewhere; return whether a block has next to no mass."""
-        self.after[part], mass = values
-        return self._note(part, mass)
-
-    def _take(self, part: slice, *, out: Numbers) -> Numbers | None:
         prior = self.graph.part(part, self.before.dtype) @ self.before
+        evidence, after = self.evidence[part], self.after[part]
         if not self.correction:
             if self.restart:
                 prior *= 1 - self.restart
-                prior += self.restart * start(self.evidence[part], self.blocks)
-            out[...] = prior
-            return None
-        own = self.evidence[part]
-        return posterior(prior, own, over=self.blocks, fallback=Fallback.CELL, out=out)[1]
-
-    def _note(self, part: slice, mass: Numbers | None) -> bool:
-        if mass is None:
+                prior += self.restart * start(evidence, self.blocks)
+            after[...] = prior
             return False
-        empty = mass == 0
+        over, fallback = self.blocks, Fallback.CELL
+        _, mass = posterior(prior, evidence, over=over, fallback=fallback, out=after)
         self.mass[part] = mass
+        empty = mass == 0
         self.fell_back[part] |= empty
         return bool(((mass < self.least) & ~empty).any())
 
@@ -531,7 +467,6 @@ class Walk:
             workers.empty(f"copy {number}", (spare * n, len(blocks)), np.bool_) for number in (0, 1)
         ]
         self.stopped: dict[int, Stop] = {}
-        self.pieces: Own[tuple[int, int], Piece] = Own()  # of rows that other hosts do
         self.least = FAINT if kind is np.float32 else 0.0
         self.still = max(STILL, float(np.finfo(kind).eps))
         self.faint = False  # has a row next to no mass, too little for this precision?
@@ -568,7 +503,6 @@ class Walk:
                 self.least,
                 correction=self.correction,
                 restart=self.restart,
-                pieces=self.pieces,
             )
             self.faint = any(self._all("step", step))
             self.done += 1

@@ -24,7 +24,7 @@ import signal
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Self
@@ -33,7 +33,7 @@ import numpy as np
 
 from cfl_cli.core.arrays import Floats, Ints, Mask, Places, Singles
 from cfl_cli.core.messages import option
-from cfl_cli.core.parallel import NOTHING, Engine, interrupts_wait, shifted, slices
+from cfl_cli.core.parallel import Engine, interrupts_wait, slices
 from cfl_cli.errors import ResourceError
 from cfl_cli.methods.compiled import kernel
 
@@ -116,30 +116,14 @@ class Weigh:
     neighbors: Places
     values: Floats  # n × k, to be filled
     ridge: float
-    first: int = 0  # the row that the first of the neighbors are those of
 
     def __call__(self, part: slice) -> int:
         """Weigh the neighbors of some rows; return how many rows OSQP did not settle."""
-        return self.place(part, self.weighed(part))
-
-    def parcel(self, rows: slice) -> Callable[[slice], tuple[Floats, int]]:
-        """Return what weighs the neighbors of some rows."""
-        near = np.array(self.neighbors[rows])
-        return replace(self, neighbors=near, values=NOTHING, first=rows.start).weighed
-
-    def weighed(self, part: slice) -> tuple[Floats, int]:
-        """Return the weights of some rows' neighbors, and how many rows OSQP did not settle."""
-        rows = shifted(part, self.first)
         difference = np.take(self.features, self.neighbors[part], axis=0)  # quicker than [...]
-        difference -= self.features[rows, None, :]
-        grams = gram(difference, ridge=self.ridge)
-        weights, rescued = self._settled(grams)
-        check(weights, first=rows.start)
-        return weights, rescued
-
-    def place(self, part: slice, values: tuple[Floats, int]) -> int:
-        """Write weights; return how many rows OSQP did not settle."""
-        self.values[part], rescued = values
+        difference -= self.features[part, None, :]
+        weights, rescued = self._settled(gram(difference, ridge=self.ridge))
+        check(weights, first=part.start)
+        self.values[part] = weights
         return rescued
 
     def written(self, part: slice) -> tuple[Floats, ...]:

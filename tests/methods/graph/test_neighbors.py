@@ -67,13 +67,13 @@ def test_neighbors_are_exact_on_any_small_grid(features, k, seed):
 
 def ways(monkeypatch):
     """Settle for one searcher after the other, whatever suits the table."""
-    monkeypatch.setattr(near, "FEW_DIMENSIONS", 0)
-    for name, dense, points in (
-        ("dense", 10**9, 0),
-        ("lists", 0, 10**9),
-        ("approximate lists", 0, 0),
+    for name, dense, dimensions, points in (
+        ("dense", 10**9, 0, 0),
+        ("lists", 0, 1000, 0),
+        ("approximate lists", 0, 0, 0),
     ):
         monkeypatch.setattr(near, "DENSE_POINTS", dense)
+        monkeypatch.setattr(near, "EXACT_DIMENSIONS", dimensions)
         monkeypatch.setattr(near, "EXACT_POINTS", points)
         yield name
 
