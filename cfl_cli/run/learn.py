@@ -30,8 +30,7 @@ from cfl_cli.encode.cells import used_columns
 from cfl_cli.encode.encode import Encoded
 from cfl_cli.errors import SchemaError
 from cfl_cli.large.engine import open_engine, versions
-from cfl_cli.methods.interface import Estimate, Origin
-from cfl_cli.methods.mixture import FittedMixture, Run
+from cfl_cli.methods.interface import Estimate, FittedMixture, Origin, Run
 from cfl_cli.run.arguments import Arguments, Context, recorded
 from cfl_cli.run.cost import check_memory, size_of
 from cfl_cli.run.prepare import hidden_together, prepare, run, settle_gamma

@@ -187,14 +187,9 @@ def run(
     Unless it is to `fit` something for later rows, that is left out where it costs anything.
     """
     with nullcontext(engine) if engine else Workers(jobs or available_cores()) as workers:
-        estimator: Any = methods.load(settings.method)
-        estimate = estimator.estimate
-        if not fit:
-            estimate = getattr(estimator, "estimate_only", estimate)
-        found: Estimate = estimate(
+        return methods.load(settings.method, fit=fit).estimate(
             encoded.known, settings, folds=folds, workers=workers, progress=progress
         )
-        return found
 
 
 # `scale: auto` is chosen by held-out cells. A column takes `robust` if rows that are hidden are predicted clearly better with it, and none of

@@ -389,6 +389,7 @@ class Report(Shown):
     warnings: tuple[str, ...] = ()
     rescued_rows: int = 0  # whose weights OSQP did not find and an exact solver did
     neighbor_recall: float = 1.0  # share of the true neighbors that were found, measured
+    solver: str | None = None  # what solved the weights; None: no graph, or a report of before
     steps: tuple[int, ...] = ()  # of propagation, in each round
     timings: dict[str, float] = field(default_factory=dict)
     peak_memory_mb: float | None = None

@@ -38,8 +38,9 @@ from cfl_cli.core.dataset import Known
 from cfl_cli.core.parallel import Engine
 from cfl_cli.core.progress import Progress
 from cfl_cli.core.settings import Settings
-from cfl_cli.methods import ipal, observed
+from cfl_cli.methods import baselines
 from cfl_cli.methods.auto import FittedAuto, Recipe
+from cfl_cli.methods.baselines import RESTART, FittedIpal
 from cfl_cli.methods.graph import (
     FittedGraph,
     FittedRound,
@@ -51,9 +52,15 @@ from cfl_cli.methods.graph import (
 )
 from cfl_cli.methods.graph.propagation import Graph, Propagation, Watch
 from cfl_cli.methods.graph.weights import solve_around
-from cfl_cli.methods.interface import Answered, Fitted, Moving, Neighborhood, Origin, PartExplained
-from cfl_cli.methods.ipal import RESTART, FittedIpal
-from cfl_cli.methods.mixture import FittedMixture
+from cfl_cli.methods.interface import (
+    Answered,
+    Fitted,
+    FittedMixture,
+    Moving,
+    Neighborhood,
+    Origin,
+    PartExplained,
+)
 
 
 class LastSteps:
@@ -307,7 +314,7 @@ def _part(
     name: str, fitted: Fitted | None, row: Known, question: Question, origins: Sequence[Origin]
 ) -> PartExplained:
     if name == "observed":
-        even = observed.even_priors(row)
+        even = baselines.even_priors(row)
         return PartExplained(name, even, start(row.evidence, row.blocks)[0])
     if name == "graph" and question.table is not None:
         rounds, stops = zip(*((own.round or 1, own.stops) for own in origins), strict=True)
@@ -345,8 +352,8 @@ def _of_ipal(fitted: FittedIpal, row: Known, question: Question) -> PartExplaine
             question.table, (1,) * cfs, (steps,) * cfs, question.workers, restart=RESTART
         )
         (near,) = part.neighborhoods
-        prior, confidences = ipal.prior_of(near.prior[None], row.blocks)[0], part.confidences
-        answers = ipal.answers_of(confidences[None], fitted.mass, row)
+        prior, confidences = baselines.prior_of(near.prior[None], row.blocks)[0], part.confidences
+        answers = baselines.answers_of(confidences[None], fitted.mass, row)
     own = None if answers is None else tuple(answers[0].tolist())
     return PartExplained(
         "ipal",

@@ -20,7 +20,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from cfl_cli import __version__
+from cfl_cli import __version__, methods
 from cfl_cli.cli.pages.page import Field as AnyField
 from cfl_cli.cli.pages.page import Page
 from cfl_cli.core import Shown, draws
@@ -31,7 +31,6 @@ from cfl_cli.core.progress import Expected, Progress, announce
 from cfl_cli.core.settings import AUTO, COUNT, Bounds, Number, RunSettings, Settings, read_by
 from cfl_cli.encode.encode import Encoded
 from cfl_cli.errors import DataError, Problem, ResourceError, SchemaError, UsageError
-from cfl_cli.methods import graph
 from cfl_cli.methods.interface import Size
 from cfl_cli.run.arguments import OWN, AnySchema, Arguments
 from cfl_cli.run.cost import check_memory, size_of
@@ -201,7 +200,7 @@ def tune(
 
 def _expected(size: Size, start: Settings, folds: Folds, budget: float) -> list[Expected]:
     """Return all that is to come, if one pass is enough and the first test is passed."""
-    trial = sum(stage.seconds for stage in graph.stages(size, start, folds=1))
+    trial = sum(stage.seconds for stage in methods.load("graph").stages(size, start, folds=1))
     trials = 1 + sum(map(len, CHOICES.values()))
     return [
         Expected(TRIALS, min(trials * trial, budget)),

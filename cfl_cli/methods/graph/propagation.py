@@ -34,11 +34,9 @@ from cfl_cli.core.arrays import (
     columns,
     normalise,
     posterior,
-    sizes,
     start,
 )
 from cfl_cli.core.parallel import Engine, Result, filled
-from cfl_cli.methods.compiled import kernel
 
 if TYPE_CHECKING:
     import scipy.sparse as sp
@@ -129,7 +127,6 @@ class Graph:
         return len(self.singles) > 0
 
     def part(self, rows: slice, kind: npt.DTypeLike) -> "sp.csr_array":
-        """Return some rows of H, with numbers of the given kind."""
         import scipy.sparse as sp  # noqa: PLC0415 — slow to import, and of no use to new rows
 
         key = rows.start, rows.stop, np.dtype(kind).name
@@ -160,11 +157,9 @@ class Count:
     counts: Places  # to be filled
 
     def __call__(self, part: slice) -> None:
-        """Count those of some places."""
         self.counts[part] = (self.weights[self.order[part]] != 0).sum(axis=1)
 
     def written(self, part: slice) -> tuple[Places, ...]:
-        """Return what was written for some places."""
         return (self.counts[part],)
 
 
@@ -194,7 +189,6 @@ class LayOut:
         return float(kept.min())
 
     def written(self, part: slice) -> tuple[Places, Floats, Singles]:
-        """Return what was written for some places."""
         here = self._here(part)
         return self.near[here], self.doubles[here], self.singles[here]
 
@@ -211,7 +205,6 @@ class Flow:
     prior: Floats  # to be filled
 
     def __call__(self, part: slice) -> None:
-        """Multiply some rows."""
         self.prior[part] = self.graph.part(part, np.float64) @ self.laid_out
 
 
@@ -219,7 +212,6 @@ class Flow:
 
 Numbers: TypeAlias = npt.NDArray[Any]  # of single or double precision
 Kind: TypeAlias = type[np.floating[Any]]
-LARGEST = 129  # domain, above which compiled code would add up in another order
 
 
 @dataclass(frozen=True)
@@ -242,7 +234,6 @@ class Stop:
 
     @property
     def arrays(self) -> tuple[Any, ...]:
-        """Return all of it."""
         return self.confidences, self.fell_back, self.mass
 
 
@@ -259,7 +250,6 @@ class Begin:
     mass: Numbers
 
     def __call__(self, part: slice) -> None:
-        """Lay out the cells at some places."""
         self.laid_out[part] = cells = self.evidence[self.order[part]]
         self.current[part] = start(cells, self.blocks)
         self.fell_back[part], self.mass[part] = False, 1
@@ -290,21 +280,12 @@ class Step:
                 prior += self.restart * start(evidence, self.blocks)
             after[...] = prior
             return False
-        self.mass[part] = mass = self._posterior(prior, evidence, after)
+        over, fallback = self.blocks, Fallback.CELL
+        _, mass = posterior(prior, evidence, over=over, fallback=fallback, out=after)
+        self.mass[part] = mass
         empty = mass == 0
         self.fell_back[part] |= empty
         return bool(((mass < self.least) & ~empty).any())
-
-    def _posterior(self, prior: Numbers, evidence: Floats | Mask, out: Numbers) -> Numbers:
-        """Write the confidences to `out`, and return the mass of each CF."""
-        largest = int(sizes(self.blocks, prior.shape[1]).max())
-        fit = prior.dtype == np.float32 and evidence.dtype == np.bool_ and largest <= LARGEST
-        compiled = kernel("posterior", rows=len(self.graph)) if fit else None
-        if compiled is None:
-            return posterior(prior, evidence, over=self.blocks, fallback=Fallback.CELL, out=out)[1]
-        mass = np.empty((len(prior), len(self.blocks)), dtype=np.float32)
-        compiled(prior, evidence, self.blocks, out, mass)
-        return mass
 
 
 @dataclass(frozen=True)
@@ -315,7 +296,6 @@ class Motion:
     after: Numbers
 
     def __call__(self, part: slice) -> float:
-        """Return it for the rows at some places."""
         return float(np.abs(self.after[part] - self.before[part]).max())
 
 
@@ -329,7 +309,6 @@ class Copy:
     columns: slice
 
     def __call__(self, part: slice) -> None:
-        """Copy the rows at some places."""
         self.target.confidences[part] = self.source.confidences[part, self.columns]
         self.target.fell_back[part, 0] = self.source.fell_back[part, self.cf]
         self.target.mass[part, 0] = self.source.mass[part, self.cf]
@@ -347,7 +326,6 @@ class End:
     blocks: Ints | None  # confidences are scaled once more within these, if they are given
 
     def __call__(self, part: slice) -> None:
-        """Bring back the rows at some places."""
         confidences = self.last.confidences[part].astype(float)
         fell_back, mass = self.last.fell_back[part].copy(), self.last.mass[part].astype(float)
         for cf, stop in self.stopped.items():
@@ -443,7 +421,6 @@ def propagate(
 
 
 def _outcome(workers: Engine, shape: tuple[int, ...], cfs: int) -> tuple[Floats, Mask, Floats]:
-    """Return the arrays that a propagation is in."""
     n, width = shape
     return (
         workers.empty("confidences", (n, width), np.float64),
@@ -508,7 +485,6 @@ class Walk:
 
     @property
     def current(self) -> Numbers:
-        """Return the confidences after the last step."""
         return self.states[self.turn[0]]
 
     def go(self, progress: Callable[[int], None]) -> None:
@@ -556,14 +532,12 @@ class Walk:
         self._all("end", end)
 
     def drop(self) -> None:
-        """Let go of all arrays."""
         stopped = (array for one in self.stopped.values() for array in one.arrays)
         states = self.states.values()
         own = self.evidence, self.fell_back, self.mass, *self.copies
         self.workers.drop(*own, *states, *stopped)
 
     def _all(self, name: str, kernel: Callable[[slice], Result]) -> list[Result]:
-        """Return what a kernel returns, part by part."""
         n, at_once = len(self.graph), self.at_once
         done = self.workers.rows(name, kernel, n, at_once=at_once, marked=False)
         return [result for _, result in done]
