@@ -6,11 +6,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cfl_cli.tables import csv_scan
-from cfl_cli.tables.csv_scan import OPEN, Records, Signs, find_records, next_line, scan
+from cfl_cli.tables.csv_scan import OPEN, Records, Dialect, find_records, next_line, scan
 
 SIGNS = [
-    *(Signs(",", '"'), Signs(",", '"', None, returns=True), Signs(",", None), Signs(";", "'")),
-    *(Signs(",", '"', trims=True), Signs(",", '"', None, returns=True, trims=True)),
+    *(Dialect(",", '"'), Dialect(",", '"', None, returns=True), Dialect(",", None), Dialect(";", "'")),
+    *(Dialect(",", '"', trims=True), Dialect(",", '"', None, returns=True, trims=True)),
 ]
 
 
@@ -53,19 +53,19 @@ def test_lines_are_records_or_faults_as_one_scan_after_the_other_says(text, sign
 
 def test_a_record_that_goes_on_in_the_next_piece_waits_for_it():
     found, bad, used = find_records(
-        b'a,b\n1,5" x\n2,"two\n', Signs(",", '"'), go_on=True, last=False
+        b'a,b\n1,5" x\n2,"two\n', Dialect(",", '"'), go_on=True, last=False
     )
     assert (len(found.starts), len(bad), used) == (1, 1, 11)
 
 
 @pytest.mark.parametrize("go_on", [True, False])
 def test_an_escaped_line_end_goes_on_in_the_next_piece_too(go_on):
-    found, bad, used = find_records(b"a,b\n1,x\\\n", Signs(",", '"', "\\"), go_on=go_on, last=False)
+    found, bad, used = find_records(b"a,b\n1,x\\\n", Dialect(",", '"', "\\"), go_on=go_on, last=False)
     assert (len(found.starts), bad, used) == (1, [], 4)
     assert isinstance(found, Records)
 
 
 def test_a_quote_that_is_never_closed_takes_its_line_only():
-    found, bad, _ = find_records(b'x\n"a" b\n"never\n1\n2\n', Signs(",", '"'), go_on=True)
+    found, bad, _ = find_records(b'x\n"a" b\n"never\n1\n2\n', Dialect(",", '"'), go_on=True)
     assert [one.cause for one in bad][-1] == OPEN
     assert len(found.starts) == 3

@@ -6,10 +6,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cfl_cli.tables import csv_scan
-from cfl_cli.tables.csv_scan import BEHIND, OPEN, WITHIN, Signs, find_records, scan
+from cfl_cli.tables.csv_scan import BEHIND, OPEN, WITHIN, Dialect, find_records, scan
 from cfl_cli.tables.encodings import LONE_RETURN
 
-COMMA = Signs(",", '"')
+COMMA = Dialect(",", '"')
 
 
 def scanned(text, signs=COMMA):
@@ -58,7 +58,7 @@ def test_a_carriage_return_in_quotes_or_before_a_line_feed_is_no_fault():
 
 
 def test_delimiter_and_quote_are_the_given_ones():
-    assert scanned("a;b,c\n'x;y';2\n", Signs(";", "'")) == ([5, 13], [1, 2], None)
+    assert scanned("a;b,c\n'x;y';2\n", Dialect(";", "'")) == ([5, 13], [1, 2], None)
 
 
 @given(

@@ -12,7 +12,7 @@ from cfl_cli.tables import csv_scan, source
 from cfl_cli.tables import table as tables
 from cfl_cli.tables.codec import ReadOptions
 from cfl_cli.tables.csv import read
-from cfl_cli.tables.csv_scan import Signs
+from cfl_cli.tables.dialect import Dialect
 from cfl_cli.tables.formats import KINDS
 from cfl_cli.tables.table import Place
 
@@ -113,7 +113,7 @@ def test_pieces_of_any_size_give_the_same_rows(tmp_path, monkeypatch, size):
 
 @pytest.mark.parametrize("count", [0, 1, 63, 64, 65, 5000, 20_000])
 def test_any_number_of_blanks_is_passed(count):
-    signs, pad = Signs(",", '"', trims=True), b" " * count
+    signs, pad = Dialect(",", '"', trims=True), b" " * count
     text = np.frombuffer(b"x," + pad + b'"y"' + pad + b",z" + pad, dtype=np.uint8)
     first = count + 2
     assert csv_scan.opens(text, np.array([first]), signs).all()
