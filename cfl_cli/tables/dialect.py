@@ -90,10 +90,10 @@ class YesOrNo(Switch):
     def read(self, value: object) -> Any:
         if isinstance(value, bool):
             return YES if value else NO
-        words = {YES: YES, "true": YES, NO: NO, "false": NO}
-        if str(value).lower() not in words:
+        word = str(value).lower()
+        if word not in (YES, "true", NO, "false"):
             raise ValueError(f"expected yes or no, found {quote(str(value))}")
-        return words[str(value).lower()]
+        return YES if word in (YES, "true") else NO
 
 
 class CsvOption(NamedTuple):
@@ -199,7 +199,7 @@ def _flag(name: str) -> Option:
 
 
 def checked(given: Mapping[str, str | None]) -> dict[str, str]:
-    """Return the words that were given, or raise if one is wrong or two contradict each other."""
+    """Return the words that were given, or raise if one is wrong."""
     words = {}
     for name, value in given.items():
         if value is not None:
@@ -210,13 +210,6 @@ def checked(given: Mapping[str, str | None]) -> dict[str, str]:
                     Problem("option-value", "{option}: {why}", option=_flag(name), why=str(error))
                 ) from None
     return words
-
-
-def same(words: Mapping[str, str]) -> tuple[str, str] | None:
-    """Return two options that name the same character, if there are such."""
-    pairs = (("delimiter", "quote"), ("delimiter", "escape"), ("quote", "escape"))
-    usual = {"delimiter": ",", "quote": QUOTE, "escape": NONE} | words
-    return next(((a, b) for a, b in pairs if usual[a] == usual[b] != NONE), None)
 
 
 class Dialect(NamedTuple):
@@ -239,14 +232,14 @@ class Dialect(NamedTuple):
     def of(cls, words: Mapping[str, str], *, delimiter: str = ",") -> Self:
         """Return what checked words say; `delimiter` is the usual one of the format."""
         certain, words = "delimiter" in words, {"delimiter": delimiter, **words}
-        if clash := same(words):
-            one, two = map(_flag, clash)
-            problem = "{option} and {other} are both {value!r}"
-            raise UsageError(
-                Problem("option-same", problem, option=one, other=two, value=words[clash[0]])
-            )
+        chars = {"quote": QUOTE, "escape": NONE} | words
+        for one, two in (("delimiter", "quote"), ("delimiter", "escape"), ("quote", "escape")):
+            if chars[one] == chars[two] != NONE:
+                text = "{option} and {other} are both {value!r}"
+                facts = {"option": _flag(one), "other": _flag(two), "value": chars[one]}
+                raise UsageError(Problem("option-same", text, **facts))  # type: ignore[arg-type]  # facts
         none = {NONE: None}
-        quote, escape = words.get("quote", QUOTE), words.get("escape", NONE)
+        quote, escape = chars["quote"], chars["escape"]
         header = words.get("header", "")
         return cls(
             words["delimiter"],
@@ -264,7 +257,8 @@ class Dialect(NamedTuple):
         )
 
 
-class Fix(NamedTuple):
+@dataclass(frozen=True)
+class Fix:
     """How to say how a text table is written: with an option, or in the schema."""
 
     name: str

@@ -31,6 +31,7 @@ WORD = re.compile(rb"(?<![\x40-\xff])[\x40-\x7f]*[\x80-\xff][\x40-\xff]*")
 MANY = 5_000  # different words that are enough to judge by
 GOOD = 0.85  # score from which an encoding may be guessed
 MOSTLY = 0.5  # share of words from which a text counts as UTF-8 with faults in it
+LIKELY = 0.03  # confidence of chardet, which is low for few words and still right
 SHOWN = 2  # words that show a guess
 
 
@@ -141,10 +142,10 @@ def _second_opinion(words: Iterable[bytes]) -> str | None:
     """Return the encoding that chardet names, if it is not one of ours and reads all words."""
     import chardet  # only asked about few files
 
-    found = chardet.detect(b"\n".join(words))["encoding"]
-    if found is None:
+    found = chardet.detect(b"\n".join(words))
+    if found["encoding"] is None or found["confidence"] < LIKELY:
         return None
-    name = codecs.lookup(found).name
+    name = codecs.lookup(found["encoding"]).name
     whole = all(_decoded(word, name) is not None for word in words)
     return name if whole and name not in {*LANGUAGES, "ascii", UTF8} else None
 

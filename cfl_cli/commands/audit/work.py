@@ -1,7 +1,7 @@
 """The two halves of `cfl audit`: rows to check go out, checked rows come back."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from shlex import quote as shell_quote
@@ -269,7 +269,7 @@ def _checked(name: str, options: Values) -> Any:
 def _of_checked(remedy: object) -> object:
     """Return the way out for --checked, whose encoding has an option of its own."""
     if isinstance(remedy, Fix):
-        return remedy._replace(name="checked_encoding", in_schema=False)
+        return replace(remedy, name="checked_encoding", in_schema=False)
     return str(remedy).replace("--encoding", "--checked-encoding")
 
 
