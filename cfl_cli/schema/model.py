@@ -48,7 +48,6 @@ from cfl_cli.core.settings import (
     SETTINGS,
     Bounds,
     Choice,
-    Kind,
     Number,
     RunSettings,
     Settings,
@@ -70,7 +69,7 @@ from cfl_cli.schema.validation import (
     there,
     validate_and_refuse,
 )
-from cfl_cli.tables.dialect import NONE, OPTIONS
+from cfl_cli.tables.dialect import NONE, OPTIONS, word
 
 # How a schema says which values a cell rules out: a table, or a weight for each value.
 #
@@ -476,14 +475,15 @@ Column = Annotated[
 DECIMAL = "The decimal sign of numbers; with one given, signs between groups of three digits are read too."
 
 
-def _option(kind: Kind) -> Any:
+def _option(name: str) -> Any:
     """Return what a key of `file:` takes: text that the option of that name would take, too."""
+    kind = OPTIONS[name].kind
     if isinstance(kind, Choice):
         return Literal[kind.words] | None  # type: ignore[valid-type]  # known when it runs
 
     def check(text: str | None) -> str | None:
         try:
-            return None if text is None else kind.read(text)
+            return None if text is None else word(name, text)
         except ValueError as error:
             raise refused(str(error)) from None
 
@@ -528,7 +528,7 @@ else:
         __base__=_TextFile,
         __doc__=_TextFile.__doc__,
         __module__=__name__,
-        **{name: (_option(one.kind), None) for name, one in OPTIONS.items()},
+        **{name: (_option(name), None) for name in OPTIONS},
         decimal=(Decimal | None, None),
     )
 

@@ -47,10 +47,8 @@ class Character(Text):
 
     def read(self, value: object) -> str:
         text = super().read(value)
-        text = TAB.get(text.lower(), text)
-        if self.none and text == NONE:
-            return text
-        if len(text) != 1 or not text.isascii() or text in "\r\n\0":
+        one = len(text) == 1 and text.isascii() and text not in "\r\n\0"
+        if not one and text.lower() not in TAB and not (self.none and text == NONE):
             raise ValueError(f"expected one ASCII character or tab, found {quote(text)}")
         return text
 
@@ -198,13 +196,20 @@ def _flag(name: str) -> Option:
     return Option(name, to=STORED)  # Python reads no files by such options
 
 
+def word(name: str, value: object) -> str:
+    """Return what an option's value means, or raise ValueError; a report keeps it as typed."""
+    kind = OPTIONS[name].kind
+    text = kind.read(value)
+    return TAB.get(text.lower(), text) if isinstance(kind, Character) else text
+
+
 def checked(given: Mapping[str, str | None]) -> dict[str, str]:
     """Return the words that were given, or raise if one is wrong."""
     words = {}
     for name, value in given.items():
         if value is not None:
             try:
-                words[name] = OPTIONS[name].kind.read(value)
+                words[name] = word(name, value)
             except ValueError as error:
                 raise UsageError(
                     Problem("option-value", "{option}: {why}", option=_flag(name), why=str(error))
