@@ -120,11 +120,8 @@ def find_records(
     text = masked(data, dialect)  # in which escaped characters mean nothing
     ends, delimiters, fault = scan(np.frombuffer(text, dtype=np.uint8), dialect)
     starts = np.concatenate([np.zeros(1, np.int64), ends + 1])
-    records, bad, used = (
-        Records(starts[:-1], ends, np.diff(delimiters, prepend=0) + 1),
-        [],
-        len(data),
-    )
+    records, used = Records(starts[:-1], ends, np.diff(delimiters, prepend=0) + 1), len(data)
+    bad: list[BadRecord] = []
     if fault is not None:
         start = int(starts[-1])
         if go_on:

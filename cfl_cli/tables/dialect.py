@@ -199,7 +199,7 @@ def _flag(name: str) -> Option:
 def word(name: str, value: object) -> str:
     """Return what an option's value means, or raise ValueError; a report keeps it as typed."""
     kind = OPTIONS[name].kind
-    text = kind.read(value)
+    text = str(kind.read(value))
     return TAB.get(text.lower(), text) if isinstance(kind, Character) else text
 
 

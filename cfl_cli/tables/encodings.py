@@ -129,8 +129,9 @@ def guess_encoding(words: Mapping[bytes, int]) -> Guess | None:
     if not words or mostly_utf8(words):
         return None
     scores = {encoding: _score(words, encoding) for encoding in LANGUAGES}
-    best: str | None = max(scores, key=lambda one: scores[one])  # the first of equal ones
-    if scores[best] < GOOD:
+    first = max(scores, key=lambda one: scores[one])  # of equal ones
+    best: str | None = first
+    if scores[first] < GOOD:
         best = "cp1252" if _score_of_several(words) >= GOOD else _second_opinion(words)
     if best is None:
         return None
