@@ -102,7 +102,6 @@ def _explained(
 
 
 def _beginning(texts: Iterable[bytes]) -> bytes:
-    """Return the first lines of a text."""
     held, size = [], 0
     for text in texts:
         held.append(text)

@@ -52,14 +52,14 @@ YEAR = re.compile(r"(?:1[89]|20)\d\d")
 
 @dataclass(frozen=True)
 class Beginning:
-    """The beginning of a table as some signs cut it."""
+    """The beginning of a table as a dialect cuts it."""
 
     text: bytes
     dialect: Dialect
     line: int = 0  # lines before it
 
     def cut(self, dialect: Dialect) -> "Cut":
-        """Return what other signs make of it."""
+        """Return what another dialect makes of it."""
         records, bad, _ = find_records(self.text, dialect, go_on=True)
         blank = records.ends - records.starts <= 1  # or a single character, which says little
         causes = Counter(one.cause.code for one in bad)
@@ -87,7 +87,6 @@ class Cut:
 
     @property
     def faults(self) -> int:
-        """How many quotes are misplaced."""
         return sum(self.causes[code] for code in QUOTE_CODES)
 
     @property
@@ -104,7 +103,6 @@ class Cut:
 
     @property
     def share(self) -> float:
-        """The share of records that have it."""
         total = self.widths.total() + self.causes.total()
         return self.widths[self.width] / total if total and self.width > 1 else 0.0
 
@@ -118,7 +116,6 @@ class Row:
 
     @property
     def filled(self) -> int:
-        """How many cells hold something."""
         return sum(bool(cell.strip()) for cell in self.cells)
 
 
@@ -440,7 +437,6 @@ def _shapes(text: bytes, now: Beginning) -> list[Shape]:
 def _other_dialect(
     best: Shape | None, body: bytes, now: Beginning, error: DataError, *, name: str
 ) -> DataError | None:
-    """Return that something else separates or quotes the cells, if it does."""
     if best and best.fits and best.delimiter == now.dialect.delimiter:
         if best.quote == OTHER_QUOTE != now.dialect.quote and now.dialect.quote:
             return _quoted("quote", best.quote, error)
@@ -464,7 +460,6 @@ def _other_dialect(
 
 
 def _title(best: Shape | None, now: Beginning, dialect: Dialect, *, name: str) -> DataError | None:
-    """Return that a title stands above the header, if it does."""
     row = header_row(now.rows())
     if row is None and best and best.fits and not best.first:
         row = Row(best.line, [])
@@ -515,7 +510,6 @@ def _names(error: MisshapenError, now: Beginning) -> DataError:
 
 
 def _also(problem: Problem, code: str | None = None, **fields: object) -> Problem:
-    """Return a problem with another code and fields."""
     return Problem(code or problem.code, problem.text, **(problem.fields | fields))  # type: ignore[arg-type]  # of the right types
 
 
@@ -567,7 +561,6 @@ def title_above(name: str, line: int, *, first: int = 1) -> Problem:
 
 
 def _other_delimiter(best: Shape, text: bytes, dialect: Dialect, *, name: str) -> DataError:
-    """Return that another character separates the cells."""
     records, _, _ = find_records(text.partition(b"\n")[0], dialect, go_on=True)
     width = int(records.widths[0]) if len(records.widths) else 1
     why = (

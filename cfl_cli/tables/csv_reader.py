@@ -263,12 +263,10 @@ class Sheet:
 
     @property
     def height(self) -> int:
-        """The number of good records."""
         return int(np.count_nonzero(self.fits))
 
     @property
     def rejected(self) -> int:
-        """The number of bad ones."""
         return len(self.blanks) + len(self.bad)
 
     @property
@@ -374,7 +372,6 @@ def sheets(texts: Iterable[bytes], dialect: Dialect, options: ReadOptions) -> It
 
 
 def _empty(start: Start, name: str) -> DataError:
-    """Return that there is no header, or no row to count the columns by."""
     dialect = start.dialect
     asked = max(dialect.skipped, (dialect.header_line or 1) - 1)
     if asked and start.line <= asked:
@@ -498,7 +495,6 @@ def record_problem(cause: Cause, name: str, line: int, remedy: str, aside: str =
 
 
 def _blank(data: bytes, records: Records, dialect: Dialect) -> Mask:
-    """Return which records are empty lines, with or without a carriage return."""
     view = np.frombuffer(data, dtype=np.uint8)
     lengths = records.ends - records.starts
     only = view[np.minimum(records.starts, len(view) - 1)]

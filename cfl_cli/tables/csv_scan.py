@@ -239,12 +239,10 @@ def _prefix_xor(words: Words, *, inside: bool) -> Words:
 
 
 def _bits(words: Words, at: Ints) -> Mask:
-    """Return whether the bits at these positions are set."""
     return np.asarray(words[at >> 6] >> (at & 63).astype(np.uint64) & np.uint64(1), dtype=bool)
 
 
 def _count_before(words: Words, at: Ints) -> Ints:
-    """Return how many bits are set before each position."""
     counts = np.bitwise_count(words).astype(np.int64)
     lower = (np.uint64(1) << (at & 63).astype(np.uint64)) - np.uint64(1)
     whole = np.cumsum(counts) - counts

@@ -53,7 +53,6 @@ class Shape:
 
     @property
     def fits(self) -> bool:
-        """Whether nearly all records have the same number of cells."""
         return self.share >= FIT
 
     @property
@@ -163,7 +162,7 @@ def sorted_shapes(
     usual: str = ",",
     trims: bool = False,
 ) -> list[Shape]:
-    """Return what signs make of UTF-8 text from `start` on, those that make a table, best first."""
+    """Return what a dialect makes of UTF-8 text from `start` on, those that make a table, best first."""
     other = b'"' not in text and OTHER_QUOTE.encode() in text
     quotes = [QUOTE, *([OTHER_QUOTE] if other else [])]
     if quote:
@@ -181,7 +180,7 @@ def sorted_shapes(
 
 
 def _shape(text: bytes, start: int, dialect: Dialect) -> Shape | None:
-    """Return what signs make of a text; None: nothing that could be a table."""
+    """Return what a dialect makes of a text; None: nothing that could be a table."""
     body = text[start:]
     records, bad = _records(body, dialect)
     wide = records.widths[records.widths > 1]
@@ -309,7 +308,6 @@ def is_number(text: str) -> bool:
 
 
 def _quotes_cells(text: bytes, dialect: Dialect) -> bool:
-    """Return whether enough cells stand within the quote."""
     plain = [
         cell
         for line in text.decode().splitlines()[:LOOKED_AT]
