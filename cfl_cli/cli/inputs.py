@@ -15,13 +15,13 @@ from cfl_cli.cli.options import Values
 from cfl_cli.cli.progress import Display
 from cfl_cli.core.messages import count, quote
 from cfl_cli.core.settings import RunSettings, Settings, override
-from cfl_cli.errors import CflError, DataError, SchemaError, UsageError
+from cfl_cli.errors import CflError, DataError, Problem, SchemaError, UsageError
 from cfl_cli.run.arguments import ENGINE, INFER, Arguments
 from cfl_cli.schema import yaml_text
 from cfl_cli.schema.model import Schema, TextFile
 from cfl_cli.tables import formats, frames
 from cfl_cli.tables import table as tables
-from cfl_cli.tables.encodings import CAUSE, way_out, without_word
+from cfl_cli.tables.dialect import Fix
 from cfl_cli.tables.formats import DELIMITED
 from cfl_cli.tables.table import Blocks, Place, Table, read_options
 from cfl_cli.trust.report import Sources
@@ -61,10 +61,10 @@ def check_names(
             "it, a line that names the columns, or add --header none, also to `cfl init`",
             cause="file-header",
         )
-    now = read_options(place, set_aside=False, **signs).signs.get("delimiter", kind.delimiter)
+    now = read_options(place, set_aside=False, **signs).dialect.get("delimiter", kind.delimiter)
     for sign in DELIMITERS:
         if used <= _cells_of(now.join(names), sign):
-            do = way_out("delimiter", sign, in_schema=True)
+            do = Fix("delimiter", sign)
             raise DataError(
                 f"{place.name}: line 1: {shown(sign)} separates the columns of the schema, not "
                 f"{shown(now)}: {do}",
@@ -127,16 +127,19 @@ def only_names(known: Collection[str]) -> Iterator[None]:
     try:
         yield
     except DataError as error:
-        said = [without_cells(str(one), known) for one in error.problems]
-        if error.cause == CAUSE:
-            said = [*map(without_word, said)]
-        if said == [*map(str, error.problems)]:
+        said = [
+            without_cells(str(one), known) if one.code == "other" else one.redacted(known, known)
+            for one in error.problems
+        ]
+        if [*map(str, said)] == [*map(str, error.problems)]:
             raise
-        raise DataError(*said, more=error.more, cause=error.cause) from None
+        raise DataError(*said, more=error.more) from None
 
 
-def without_cells(message: str, known: Collection[str]) -> str:
+def without_cells(message: str | Problem, known: Collection[str]) -> str:
     """Return a message without numbers of a file, and without names of columns but the known."""
+    if isinstance(message, Problem):
+        return str(message.redacted(known, known))
     names = {quote(name) for name in known}
     message = _NUMBER.sub("a cell", message)
     for pattern, otherwise in _NAMES:
@@ -417,9 +420,9 @@ def _is_refused(column: str, schema: Schema, *, model: bool) -> bool:
     return entry.type in ("numeric", "date") or (entry.values is not None and not model)
 
 
-def signs_of(how: Values, place: Place, file: TextFile | None = None) -> dict[str, str | None]:
+def signs_of(how: Values, place: Place, file: TextFile | None = None) -> Values:
     """Return how a text table is written, as far as it was given or the schema's `file` says it."""
-    is_delimited = "delimiter" in place.format.kind.signs
+    is_delimited = "delimiter" in place.format.kind.dialect
     said = {name: getattr(file, name) for name in DELIMITED} if file and is_delimited else {}
     return {name: how.get(name) or said.get(name) for name in sorted(DELIMITED)}
 
@@ -441,7 +444,7 @@ def read_sniffed(place: Place, how: Values) -> Found:
     warn_of_rejects(len(table.rejects), place)
     if found is None:
         return Found(table, None, ())
-    entries = {**found.signs, **given}
+    entries = {**found.dialect, **given}
     return Found(table, TextFile(**entries), tuple(found.notes()))
 
 

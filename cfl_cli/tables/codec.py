@@ -24,7 +24,7 @@ class CellNote:
 
     column: str | None  # None: of the whole table
     text: str  # of the cells
-    message: str  # names them, and the way out
+    message: str | Problem  # names them, and the way out
 
 
 @dataclass(frozen=True)
@@ -82,7 +82,7 @@ class ReadOptions:
 
     kind: FileKind
     name: str  # what messages call the table
-    signs: Mapping[str, str] = field(default_factory=dict)  # delimiter, header …, if given
+    dialect: Mapping[str, str] = field(default_factory=dict)  # of text, as far as it is given
     set_aside: bool | None = None  # bad records, or refuse them; None: nobody can ask for it
     sheet: str | None = None  # of a book with several
     is_file: bool = True  # and not standard input

@@ -19,6 +19,7 @@ from typing import IO, Any, Literal, Self, cast, get_args
 from cfl_cli.core.messages import did_you_mean
 from cfl_cli.errors import DataError, Problem, ResourceError, UsageError
 from cfl_cli.tables import files
+from cfl_cli.tables.dialect import OPTIONS
 
 Packing = Literal["gz", "zst"]
 
@@ -32,12 +33,7 @@ UNPACK_FILE = "unpack the file first"
 SAVE_AS = "open it and save it as .xlsx, or as CSV UTF-8"
 
 OUTPUT_OPTION = "--output-format"
-DELIMITED = frozenset(  # the options that say how text with delimiters is written
-    {
-        *("delimiter", "quote", "encoding", "escape", "line_end"),
-        *("header", "skip_lines", "rename_columns", "trim_cells", "ragged"),
-    }
-)
+DELIMITED = frozenset(OPTIONS)  # the options that say how text with delimiters is written
 
 
 @dataclass(frozen=True)
@@ -47,7 +43,7 @@ class FileKind:
     name: str  # how the names of its files end
     title: str  # what messages call it
     module: str  # in this room: reads and writes it
-    signs: frozenset[str] = frozenset()  # the options that say how its text is written
+    dialect: frozenset[str] = frozenset()  # the options that say how its text is written
     delimiter: str = ""  # between cells, unless an option says otherwise
     magic: tuple[bytes, ...] = ()  # how its files begin, if always in the same way
     minds_cells: bool = False  # it has no form for some cells of types that it has a form for
@@ -57,8 +53,8 @@ class FileKind:
     is_only_read: bool = False
 
 
-COLUMNAR = {"embeds_report": True, "is_binary": True, "packs_itself": True}
-BOOK = {"is_binary": True, "packs_itself": True, "is_only_read": True}
+COLUMNAR: dict[str, Any] = {"embeds_report": True, "is_binary": True, "packs_itself": True}
+BOOK: dict[str, Any] = {"is_binary": True, "packs_itself": True, "is_only_read": True}
 KINDS = {
     kind.name: kind
     for kind in (
@@ -484,10 +480,3 @@ def local(name: str) -> Path:
     if not path.resolve().name:
         raise _refused("file-name", name, "not a file", "name one")
     return path.resolve()
-
-
-# The words that say how a delimited text is written, without heavy imports.
-
-NONE = "none"  # no quote, no escape, no header
-FILL, RETURNS, YES = "fill", "cr", "yes"
-CHOICES = {"ragged": ("fail", FILL), "line_end": ("lf", RETURNS), "rename_columns": ("no", YES)}

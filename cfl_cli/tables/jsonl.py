@@ -25,6 +25,7 @@ from cfl_cli.tables.codec import (
     misfit,
     nul_names,
 )
+from cfl_cli.tables.dialect import UTF8
 from cfl_cli.tables.source import Source, roomy
 
 # Columns of the objects in JSON Lines, typed as long as no cell would change.
@@ -188,7 +189,7 @@ class UnfitError(ValueError):
     """A line that is not a JSON object, or one that only Python would read."""
 
     def __init__(self, code: str, text: str, *, remedy: str = "correct it", **facts: object):
-        self.problem = Problem(f"jsonl-{code}", text, remedy=remedy, **facts)  # type: ignore[arg-type]
+        self.problem = Problem(f"jsonl-{code}", text, remedy=remedy, **facts)
         super().__init__(str(self.problem))
 
 
@@ -385,7 +386,7 @@ DECODER = json.JSONDecoder(
 
 def scan(source: Source, options: ReadOptions) -> Contents:
     """Check the lines, learn the columns and their types, and return how to get at the rows."""
-    encoding = options.signs.get("encoding", encodings.DEFAULT)
+    encoding = options.dialect.get("encoding", UTF8)
 
     def texts() -> Iterable[bytes]:
         if source.data is not None:

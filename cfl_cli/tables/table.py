@@ -19,6 +19,7 @@ from typing import IO, TYPE_CHECKING, Any, Protocol, cast
 
 import polars as pl
 
+from cfl_cli.core.messages import STORED, Option
 from cfl_cli.core.process import undisturbed
 from cfl_cli.errors import DataError, Problem, UsageError
 from cfl_cli.tables import files, folders, formats, frames, source
@@ -36,6 +37,7 @@ from cfl_cli.tables.codec import (
     write_frame,
 )
 from cfl_cli.tables.csv_reader import as_usual
+from cfl_cli.tables.dialect import checked
 from cfl_cli.tables.folders import FolderSource, FolderWriter, StagedFolder
 from cfl_cli.tables.formats import STANDARD, Place, local, name_of
 from cfl_cli.tables.source import CHUNK, Source, Spool
@@ -67,7 +69,6 @@ __all__ = [
 ]
 
 BLOCK = 5_000  # rows of a block, unless somebody wants more or fewer
-ESCAPES = {"\\t": "\t", "tab": "\t"}  # a tab is hard to type
 IMPUTED_BY = "`cfl impute` did not write this"
 
 
@@ -167,21 +168,21 @@ def reading(
     columns: Collection[str] = (),
     directory: Path | None = None,
     in_memory: bool = False,
-    **signs: str | None,
+    **dialect: str | None,
 ) -> Iterator[Blocks]:
     """Give the table at a place in blocks of `rows`; if it is `in_memory`, that is one block.
 
-    `signs` are the delimiter, encoding, header … of a text table, where they are not the usual
+    `dialect` are the delimiter, encoding, header … of a text table, where they are not the usual
     ones; with the names of its `columns` it is noticed if they are, after all. Bad records are set
     aside with `set_aside`, and an error without; None says that nobody could ask for it. Cells that
     have to be copied go to `directory`, or where the system keeps temporary files, and are gone
     when the `with` block ends, or with the process.
     """
-    options = read_options(place, set_aside=set_aside, **signs)
+    options = read_options(place, set_aside=set_aside, **dialect)
     with ExitStack() as stack:
         if place.is_folder:
             opened: Source | FolderSource = FolderSource.of(place)
-            contents = folders.scan(opened, options)
+            contents = folders.scan(opened, options)  # type: ignore[arg-type]  # it is a folder
         else:
             opened = stack.enter_context(Source.of(place, in_memory=in_memory))
             options = as_usual(options, opened.chunks(), columns)
@@ -238,24 +239,21 @@ def _is_sure(frame: Any, name: str) -> bool:
     return not (types.is_temporal(kind) or types.is_nested(kind))
 
 
-def read_options(place: Place, *, set_aside: bool | None, **signs: str | None) -> ReadOptions:
-    """Return how a table is to be read, or raise if it has no such `signs`."""
+def read_options(place: Place, *, set_aside: bool | None, **dialect: str | None) -> ReadOptions:
+    """Return how a table is to be read, or raise if it has no such `dialect`."""
     kind = place.format.kind
-    given = {
-        option: ESCAPES.get(sign.lower(), sign)
-        for option, sign in signs.items()
-        if sign is not None
-    }
-    for option in given:
-        if option not in kind.signs:
-            problem = Problem(
-                "option-other-format",
-                "--{typed} does not apply to {file}, which is {format}",
-                typed=option.replace("_", "-"),
-                file=place.name,
-                format=str(place.format),
+    for name, word in dialect.items():
+        if word is not None and name not in kind.dialect:
+            raise UsageError(
+                Problem(
+                    "option-other-format",
+                    "{option} does not apply to {file}, which is {format}",
+                    option=Option(name, to=STORED),
+                    file=place.name,
+                    format=str(place.format),
+                )
             )
-            raise UsageError(problem)
+    given = checked(dialect)
     return ReadOptions(
         kind, place.name, given, set_aside, place.sheet, is_file=place.path is not None
     )
@@ -300,39 +298,38 @@ def read(
     set_aside: bool | None = None,
     checksum: bool = False,
     columns: Collection[str] = (),
-    **signs: str | None,
+    **dialect: Any,
 ) -> Table:
     """Return the table at a place, in memory; with `checksum` it has that of its file.
 
     The arguments are those of `reading`.
     """
-    with reading(place, set_aside=set_aside, columns=columns, in_memory=True, **signs) as blocks:
+    with reading(place, set_aside=set_aside, columns=columns, in_memory=True, **dialect) as blocks:
         whole = blocks.whole or blocks.empty
         return replace(whole, sha256=blocks.sha256()) if checksum else whole
 
 
 def read_sniffed(
-    place: Place, *, set_aside: bool | None = None, **signs: str | None
+    place: Place, *, set_aside: bool | None = None, **dialect: str | None
 ) -> tuple[Table, "Sniffed | None"]:
-    """Return the table at a place, and how it is written where `signs` do not say it.
+    """Return the table at a place, and how it is written where `dialect` do not say it.
 
     What was found is read as strictly as what is given. None: not a text with delimiters.
     """
-    options = read_options(place, set_aside=set_aside, **signs)
+    options = read_options(place, set_aside=set_aside, **dialect)
     if place.is_folder:
         return read(place), None
     kind = options.kind
     with Source.of(place, in_memory=True) as held:
-        if "delimiter" not in kind.signs:
+        if "delimiter" not in kind.dialect:
             return codec_of(kind).scan(held, options).whole(), None
         from cfl_cli.tables.csv_hints import title_above  # only drafts need these two
         from cfl_cli.tables.sniff import sniff
 
-        found = sniff(held.data or b"", options.signs, usual=kind.delimiter)
+        found = sniff(held.data or b"", options.dialect, usual=kind.delimiter)
         if found.shape and not found.shape.first:
-            what = title_above(found.shape.line)
-            raise DataError(Problem("csv-title", "{file}: {what}", file=place.name, what=what))
-        options = replace(options, signs={**found.signs, **options.signs})
+            raise DataError(title_above(place.name, found.shape.line))
+        options = replace(options, dialect={**found.dialect, **options.dialect})
         return codec_of(kind).scan(held, options).whole(), found
 
 
