@@ -271,7 +271,7 @@ def prepare_process() -> None:
     once: undo that, unless the user set how memory is kept.
     """
     threadpool_limits(limits=1)
-    keep_freed_memory(of_dask=True)
+    keep_freed_memory()
 
 
 async def about(token: str) -> dict[str, Any]:
