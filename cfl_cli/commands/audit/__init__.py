@@ -10,7 +10,6 @@ from cfl_cli.cli.options import (
     INPUT_FORMAT,
     READING_AND_WRITING,
     Columns,
-    Files,
     Values,
     described,
     takes,
@@ -40,7 +39,7 @@ SHOW_ANSWERS = described(
 )
 CHECKED = described(
     "checked",
-    Files(),
+    Columns("FILE"),
     "Rows that were drawn, filled in; repeat it for several draws.",
     panel="input",
     variable=False,
