@@ -57,11 +57,19 @@ def impute(
     given = Arguments.read(
         schema, settings, jobs=jobs, max_memory=max_memory, own=own, engines=True, infers=True
     )
+    context = Context(name, progress, sources)
+    return impute_frame(frame, given, context, keep_model=keep_model, diagnostics=diagnostics)
+
+
+def impute_frame(
+    frame: Any, given: Arguments, context: Context, *, keep_model: bool, diagnostics: bool
+) -> Result:
+    """Do what `impute` does, with arguments that were read."""
     refuse_blurred(given.schema, given.limits.infer)
     chosen = given.settings
     if keep_model and not METHODS[chosen.method].learns:
         raise UsageError(refusal(chosen.method))
-    context, stages = Context(name, progress, sources), Stages(progress)
+    name, stages = context.name, Stages(context.progress)
     with at_work(frame, given, context) as engine:
         learned = learn(frame, given, context, stages=stages, engine=engine, fit=keep_model)
         engine.finish()

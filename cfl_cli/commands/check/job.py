@@ -84,7 +84,7 @@ def _checked(frame: Any, given: Arguments, context: Context) -> Checked:
     infer = given.limits.infer
     arguments.check_names(given.schema, infer)
     refused = tuple(
-        Finding(arguments.CAUSE, said, "") for said in arguments.refusals(given.schema, infer)
+        Finding(one.code, str(one), "") for one in arguments.refusals(given.schema, infer)
     )
     try:
         cost = plan(
@@ -102,7 +102,7 @@ def _checked(frame: Any, given: Arguments, context: Context) -> Checked:
 
 def check_table(inputs: Inputs, source: tables.Place, how: Values, near: Path | None) -> Checked:
     """Return what is found in a table; what has to be copied goes to `near`."""
-    schema, given = inputs.schema, inputs.arguments()
+    schema, given = inputs.schema, inputs
     if not by_blocks(inputs, source):
         table = read_table(source, how, schema, may_set_aside=True)
         return check_stored(table.frame, given, Context(source.name, near=near))

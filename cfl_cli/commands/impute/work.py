@@ -5,16 +5,30 @@ from pathlib import Path
 from typing import IO
 
 import polars as pl
+import typer
 
-from cfl_cli.cli.inputs import Inputs, read_table, stored_table, with_table
+from cfl_cli.cli.inputs import Inputs, load, read_table, sets_aside, stored_table, with_table
+from cfl_cli.cli.log import note
 from cfl_cli.cli.options import Values
-from cfl_cli.cli.outputs import Outputs, tried
+from cfl_cli.cli.outputs import (
+    Outputs,
+    check_targets,
+    model_target,
+    note_rejects,
+    note_signs,
+    summarise,
+    summarise_model,
+    tried,
+)
 from cfl_cli.cli.progress import Display
+from cfl_cli.cli.start import listen
 from cfl_cli.core import process
-from cfl_cli.run.arguments import Context
-from cfl_cli.run.impute import impute
+from cfl_cli.errors import ExitCode
+from cfl_cli.run.arguments import Context, refuse_blurred
+from cfl_cli.run.diagnostics import in_words
+from cfl_cli.run.impute import impute_frame
 from cfl_cli.run.result import Model
-from cfl_cli.tables import files
+from cfl_cli.tables import files, table
 from cfl_cli.tables import table as tables
 from cfl_cli.trust.report import Report
 
@@ -63,7 +77,10 @@ def impute_whole(
     table = read_table(source, how, inputs.schema, checksum=True, may_set_aside=True)
     tables.check_holds(table, outputs.table)
     wanted = {"keep_model": keep_model, "diagnostics": outputs.diagnostics is not None}
-    result = inputs.learn(impute, table, source, how, **wanted)
+    with Display(quiet=inputs.run.quiet) as display:
+        sources = with_table(inputs.sources, source, how, table)
+        context = Context(source.name, display, sources)
+        result = impute_frame(table.frame, inputs, context, **wanted)
     outputs.write(
         result.frame,
         table,
@@ -97,7 +114,7 @@ def impute_in_blocks(
         with (
             impute_stored(
                 table,
-                inputs.arguments(),
+                inputs,
                 Context(source.name, display, with_table(inputs.sources, source, how, table), near),
                 keep_model=keep_model,
                 diagnostics=outputs.diagnostics is not None,
@@ -111,3 +128,45 @@ def impute_in_blocks(
             model = imputed.model() if keep_model else None
     remove_run(run)
     return Done(report, imputed.diagnostics, table.rejected, model)
+
+
+def run_impute(
+    data: str, schema: str, out: str, model: str | None, given: Values, how: Values
+) -> None:
+    """Do what `cfl impute` does."""
+    listen()
+    inputs = load(schema, given, data=data)
+    run = inputs.run
+    refuse_blurred(inputs.schema, run.infer)
+    source = table.Place.to_read(data, how.get("input_format"))
+    target = table.Place.to_write(out, how.get("output_format"))
+    outputs = Outputs.of(target, run.report, reject=sets_aside(how), diagnostics=run.diagnostics)
+    sources = [source.path, Path(schema)]
+    outputs.check(sources=sources, overwrite=run.overwrite)
+    kept = model_target(model) if model is not None else None
+    if kept is not None:
+        targets = [*outputs.paths, kept]
+        check_targets(
+            targets,
+            sources=sources,
+            overwrite=run.overwrite,
+            files_only=[kept],
+            folder=outputs.folder,
+        )
+    impute_table = impute_in_blocks if by_blocks(inputs, source) else impute_whole
+    with outputs.stream() as stream:
+        result = impute_table(
+            inputs, source, how, outputs, stream=stream, keep_model=kept is not None
+        )
+    if kept is not None and result.model is not None:
+        result.model.save(kept, overwrite=run.overwrite)
+    if not run.quiet:
+        note_rejects(outputs, result.rejected, source)
+        note_signs(target, source, inputs.schema.file)
+        if outputs.diagnostics:
+            note(f"{outputs.diagnostics.name}: {in_words(result.diagnostics)}")
+        summarise(result.report, target.name, outputs.readable)
+        if kept is not None and result.model is not None:
+            summarise_model(result.model, kept)
+    if run.fail_on_flag and any(column.flagged for column in result.report.columns):
+        raise typer.Exit(ExitCode.FLAGGED)
