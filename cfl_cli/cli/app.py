@@ -319,7 +319,7 @@ def explain(error: BaseException) -> ExitCode:
     if not isinstance(error, CflError):
         complain(out_of_memory(process.allowance()))
         return ExitCode.RESOURCES
-    complain(*map(str, error.problems[:PROBLEMS_SHOWN]))
+    complain(*error.problems[:PROBLEMS_SHOWN])
     more = error.more + len(error.problems[PROBLEMS_SHOWN:])
     if more:
         complain(f"and {count(more, 'more problem')}")
