@@ -72,7 +72,6 @@ def problem_of(error: Any) -> str:
 
 
 def _nearest(option: str, ctx: Any) -> str:
-    """Return ` (did you mean '--x'?)` for an option that begins alike or is spelled alike."""
     wanted = option.lstrip("-")
     names = [
         name.lstrip("-")

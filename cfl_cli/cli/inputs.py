@@ -384,7 +384,6 @@ def warn_of_cells(
 
 
 def _is_refused(column: str, schema: Schema, *, model: bool) -> bool:
-    """Return whether an OF has only numbers, dates, or values that the schema lists."""
     entry = schema.ordinary.get(column)
     if entry is None:
         return False

@@ -238,7 +238,6 @@ HISTORY = described(
 
 
 def _suffixes() -> str:
-    """Return how the names of tables end, those that can be compressed first."""
     packed = [f".{kind.name}" for kind in KINDS.values() if not kind.packs_itself]
     others = [f".{kind.name}" for kind in KINDS.values() if kind.packs_itself]
     also = ", ".join(f".{packing}" for packing in get_args(Packing))

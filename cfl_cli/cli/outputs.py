@@ -73,7 +73,6 @@ class Writer:
         self.table.finish(report=embedded, beside=beside)
 
     def _noted(self, report: Report, written: TableContent | None) -> str:
-        """Return the text of a report that has a file of its own, and names that of the table."""
         self.final_report = replace(report, content=written)
         return self.text
 
@@ -138,7 +137,6 @@ class Outputs:
 
     @property
     def _beside(self) -> list[Path]:
-        """The files that cannot be standard output."""
         listed = self.diagnostics.path if self.diagnostics else None
         return [path for path in (self.rejects, listed) if path is not None]
 
@@ -216,7 +214,6 @@ class Outputs:
             stream.write(writer.text.encode())
 
     def _tidy(self, written: Sequence[Path]) -> None:
-        """Remove what an earlier run left beside the table and what is no longer true of it."""
         places = {path.resolve() for path in written}
         old = self.table.path and tables.report_path(self.table.path)
         if old and old.resolve() not in places and not self.table.format.embeds_report:
@@ -241,7 +238,6 @@ def side_file(name: str) -> Place:
 
 
 def _rejects(table: Place, *, reject: bool) -> Path | None:
-    """Return where records that do not fit go, if they are to be set aside."""
     if not reject:
         return None
     if table.path is None:
@@ -410,7 +406,6 @@ def summarise_model(model: "Kept", path: Path) -> None:
 
 
 def _size(size: int) -> str:
-    """Return a number of bytes in the unit that suits it."""
     return f"{size / 1e3:,.0f} kB" if size < 1e6 else f"{size / 1e6:,.1f} MB"
 
 

@@ -171,7 +171,6 @@ class Display:
 
 
 def _start_bar(outlook: Outlook, team: Team | None) -> "Live":
-    """Show a bar, the share, the time left and the stage, and who is at work in a line below."""
     from rich.console import Console, Group  # on a terminal only, and then there is time
     from rich.live import Live
     from rich.progress_bar import ProgressBar
@@ -203,7 +202,6 @@ def _left(outlook: Outlook) -> str:
 
 
 def _time(seconds: float) -> str:
-    """Return a time, no more exact than an estimate is."""
     if seconds < 100:
         return f"{max(round(seconds), 1)} s"
     minutes = round(seconds / 60)

@@ -113,7 +113,6 @@ def watch() -> None:
 
 
 def _wait_for_signal(reader: int) -> None:
-    """Wait for a signal, and end the process."""
     signal.pthread_sigmask(signal.SIG_BLOCK, WORDS)  # for the first thread, whose calls they end
     while True:
         came = os.read(reader, 1 << 10) if select.select([reader], [], [], LOOK)[0] else b""
@@ -133,7 +132,6 @@ def _say(message: str) -> None:
 
 
 def _forget() -> None:
-    """Leave signals to the system, in a process that was forked."""
     signal.set_wakeup_fd(-1)
     for number in WORDS:
         signal.signal(number, signal.SIG_DFL)

@@ -65,7 +65,6 @@ def _digits(text: str) -> str:
 
 
 def _opposed(one: str, other: str) -> bool:
-    """Return whether a word of one text is that of the other with something in front."""
     for first, second in zip(one.split(), other.split(), strict=False):
         short, long = sorted((first, second), key=len)
         if len(long) - len(short) > 1 and long.endswith(short):

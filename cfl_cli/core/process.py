@@ -61,7 +61,6 @@ def own_groups(proc: Path = PROC) -> list[Group]:
 
 
 def _mounts(proc: Path) -> Iterator[tuple[Path, str, str]]:
-    """Yield where groups can be seen, which group is the first of them, and what marks its line."""
     for line in _read(proc / "self/mountinfo").splitlines():
         before, _, after = line.partition(" - ")
         root, mount = (_plain(text) for text in before.split()[3:5])
@@ -148,7 +147,6 @@ def reserved_space() -> int:
 
 
 def _of_groups() -> Iterator[Allowance]:
-    """Yield what the groups leave that this process is in."""
     own = _status().get("RssAnon", 0)
     for group in own_groups():
         limit = group.limit
@@ -157,7 +155,6 @@ def _of_groups() -> Iterator[Allowance]:
 
 
 def _of_limits() -> Iterator[Allowance]:
-    """Yield what the process's own limits leave."""
     status = _status()
     space, data = limit_of("RLIMIT_AS"), limit_of("RLIMIT_DATA")
     if space is not None:  # counts all that is mapped, held or not

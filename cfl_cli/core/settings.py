@@ -342,7 +342,6 @@ def entries(table: type[SettingsTable]) -> Iterator[Setting]:
 def _read(
     kinds: Mapping[str, Kind] | Mapping[str, Setting], given: Mapping[str, object]
 ) -> tuple[dict[str, Any], list[Flaw]]:
-    """Return what is given as values of these kinds, and what is wrong with it."""
     values, flaws = {}, list[Flaw]()
     for name, value in given.items():
         try:

@@ -142,7 +142,6 @@ def peak_bytes(
 
 
 def _packages(rows: int) -> float:
-    """Return how many bytes the packages hold that a run of some rows needs."""
     more = MORE_PACKAGES * min(1, rows / NOT_SMALL)
     return PACKAGES + more + (COMPILED if compiled.pays(rows) else 0)
 
@@ -185,7 +184,6 @@ def check_memory(
 
 
 def _fewer_rows(rows: int, settings: Settings) -> str:
-    """Return how to do with fewer rows."""
     if settings.sample is not None:
         return f"a smaller {option('sample')}"
     if rows <= MANY_ROWS or not METHODS[settings.method].learns:
@@ -195,7 +193,6 @@ def _fewer_rows(rows: int, settings: Settings) -> str:
 
 
 def _amount(size: int) -> str:
-    """Return so many bytes in words."""
     return f"{size / 1e6:,.0f} MB" if size >= 1e6 else f"{size:,} bytes"
 
 

@@ -36,7 +36,6 @@ def render(page: Page[Any], form: str, *, color: bool = False, width: int | None
 
 
 def _beside(module: Any, thing: Any) -> Iterator[str]:
-    """Yield what commands say beside a page, on stderr."""
     if hasattr(module, "summary"):
         yield from module.summary(thing)
     if type(thing).__name__ != "Report":  # whose page has them

@@ -160,7 +160,6 @@ def overview(report: Report, cfs: Sequence[Judged]) -> Overview:
 
 
 def _of_state(cfs: Sequence[Judged], state: State) -> tuple[Judged, ...]:
-    """Return the CFs of a state, the best first where they are many."""
     same = [cf for cf in cfs if cf.use.state is state]
     if len(cfs) > IN_SENTENCES:
         same.sort(key=lambda cf: -_right(cf.column))
@@ -172,7 +171,6 @@ def _right(column: ColumnReport) -> float:
 
 
 def _badness(cf: Judged) -> tuple[int, float, int]:
-    """Return a key that sorts problems first, then what gains most."""
     gain = cf.column.gain
     return WORST_FIRST.index(cf.use.state), -(gain.value if gain else -1.0), cf.number
 
@@ -318,7 +316,6 @@ def _lacking(report: Report, column: ColumnReport) -> str:
 
 
 def _without_name(note: str, cf: Judged) -> str:
-    """Return a note without the name of the CF, below which it stands."""
     rest = note.removeprefix(f"{cf.name.whole}: ")
     return rest[:1].upper() + rest[1:] if rest != note else note
 
@@ -389,7 +386,6 @@ def _audit(column: ColumnReport) -> tuple[tuple[str, str], ...]:
 
 
 def _batch(column: ColumnReport) -> tuple[tuple[str, str], ...]:
-    """Return how the rows of a batch were predicted, beside those at fitting."""
     found: list[tuple[str, str]] = []
     if column.fitting_accuracy:
         found.append(("accuracy at fitting", charts.percents(column.fitting_accuracy)))
