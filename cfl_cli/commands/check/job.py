@@ -102,7 +102,7 @@ def check_stored(frame: Any, given: Arguments, context: Context) -> Checked:
     infer = given.limits.infer
     arguments.check_names(given.schema, infer)
     refused = tuple(
-        Finding(arguments.CAUSE, said, "") for said in arguments.refusals(given.schema, infer)
+        Finding(one.code, str(one), "") for one in arguments.refusals(given.schema, infer)
     )
     try:
         cost = plan(
@@ -164,7 +164,7 @@ def run_check(
 
 def check_table(inputs: Inputs, source: tables.Place, how: Values, near: Path | None) -> Checked:
     """Return what is found in a table; what has to be copied goes to `near`."""
-    schema, given = inputs.schema, inputs.arguments()
+    schema, given = inputs.schema, inputs
     where: dict[str, Any] = {"in_memory": not by_blocks(inputs, source), "directory": near}
     with open_table(source, how, schema, may_set_aside=True, **where) as table:
         if table.whole is not None:

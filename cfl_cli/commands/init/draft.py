@@ -7,7 +7,7 @@ from typing import Any
 
 import polars as pl
 
-from cfl_cli.cli.inputs import read_sniffed, without_guessed_words
+from cfl_cli.cli.inputs import read_sniffed
 from cfl_cli.cli.log import note, print_out
 from cfl_cli.cli.options import Values
 from cfl_cli.cli.outputs import deliver, text_target
@@ -321,19 +321,22 @@ def run_init(data: str, out: str, given: Values, columns: Values, how: Values) -
     source = table.Place.to_read(data, how.get("input_format"))
     overwrite = given.get("overwrite", False)
     target = text_target(out, [source.path], overwrite=overwrite)
-    found = read_sniffed(source, how)
+    frame, file, found = read_sniffed(source, how)
+    notes = [*found.notes()] if found else []
     text = draft_schema(
-        frames.as_polars(found.table.frame),
+        frames.as_polars(frame),
         cfs=columns.get("cf", []),
         ignored=columns.get("ignore", []),
-        file=found.file,
-        file_notes=found.notes,
+        file=file,
+        file_notes=notes,
     )
-    if not len(found.table.frame):
+    if not len(frame):
         note(f"{source.name}: no rows below the header, so no type can be guessed: add rows")
-    notes = [*found.notes]
-    if flow(IDENTIFIER) in text:
-        text, *notes = map(without_guessed_words, [text, *notes])
+    if found and flow(IDENTIFIER) in text:  # whose words no note may show
+        quiet = [*found.notes(words=False)]
+        for shown, other in zip(notes, quiet, strict=True):
+            text = text.replace(f"# {printable(shown)}", f"# {printable(other)}")
+        notes = quiet
     note(*(f"{source.name}: {one.removeprefix('? ')}" for one in notes))
     deliver(text, target, overwrite=overwrite)
 

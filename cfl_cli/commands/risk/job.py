@@ -492,6 +492,12 @@ def risk(
     asked = read_by({"rows": ROWS}, {} if rows is None else {"rows": rows}).get("rows")
     settings = {**settings, "method": settings.get("method") or AUTO}
     given = Arguments.read(schema, settings, jobs=jobs, max_memory=max_memory, own=(*OWN, "rows"))
+    return risk_frame(frame, given, Context(name, progress), rows=asked)
+
+
+def risk_frame(frame: Any, given: Arguments, context: Context, *, rows: int | None) -> Risk:
+    """Do what `risk` does, with arguments that were read."""
+    asked, name, progress = rows, context.name, context.progress
     if given.settings.folds == 0:
         raise UsageError(
             Problem(

@@ -32,7 +32,7 @@ from cfl_cli.core.settings import AUTO, COUNT, Bounds, Number, RunSettings, Sett
 from cfl_cli.encode.encode import Encoded
 from cfl_cli.errors import DataError, Problem, ResourceError, SchemaError, UsageError
 from cfl_cli.methods.interface import Size
-from cfl_cli.run.arguments import OWN, AnySchema, Arguments
+from cfl_cli.run.arguments import OWN, AnySchema, Arguments, Context
 from cfl_cli.run.cost import check_memory, size_of
 from cfl_cli.run.prepare import prepare, settle_gamma
 from cfl_cli.run.search import (
@@ -120,10 +120,21 @@ def tune(
     """
     asked = {"budget": budget, "trials": trials}
     read = read_by(LIMITS, {one: value for one, value in asked.items() if value is not None})
-    budget, trials = read.get("budget"), read.get("trials")
     own = (*OWN, *LIMITS)
     given = Arguments.read(schema, settings, jobs=jobs, max_memory=max_memory, own=own)
-    start, limits = given.settings, given.limits
+    return tune_frame(frame, given, Context(name, progress), **read)
+
+
+def tune_frame(
+    frame: Any,
+    given: Arguments,
+    context: Context,
+    *,
+    budget: float | None = None,
+    trials: int | None = None,
+) -> Tuning:
+    """Do what `tune` does, with arguments that were read."""
+    start, limits, name, progress = given.settings, given.limits, context.name, context.progress
     if budget is None:
         budget = BUDGET if trials is None else inf
     limit = Limit(budget, inf if trials is None else trials)
