@@ -122,8 +122,8 @@ class Finding:
 
     def as_dict(self) -> dict[str, Any]:
         """Return it for programs."""
+        of = self.problem().as_dict()
         return {
-            **self.problem().as_dict(),
             "column": self.column,
             "cause": self.code,
             "count": self.count,
@@ -132,7 +132,8 @@ class Finding:
             "what": self.said,
             "fix": self.fix,
             "patch": self.patch,
-            "text": self.text,
+            "text": of["text"],
+            **{key: of[key] for key in ("code", "place", "value", "remedy")},
         }
 
 
