@@ -71,7 +71,7 @@ class Finding:
     warning: bool = False
     brief: str = ""  # the same without cells of the table, for a report
     share: float = field(default=1.0, repr=False)  # of the cells: the largest is fixed first
-    facts: Mapping[str, object] = field(default_factory=dict)
+    facts: Mapping[str, Any] = field(default_factory=dict)
     source: Problem | None = None  # if it was found while a file was read
 
     def problem(self, file: str = "") -> Problem:

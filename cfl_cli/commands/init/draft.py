@@ -242,9 +242,14 @@ def _check_columns(frame: pl.DataFrame, cfs: Sequence[str], ignored: Sequence[st
         for name in cfs
         if name in frame.columns and not _can_be_cf(frame[name].dtype)
     ]
-    both = {"cf": option("cf"), "ignore": option("ignore")}
     problems += [
-        Problem("option-both", "{cf} and {ignore}: both name {column!r}", column=name, **both)
+        Problem(
+            "option-both",
+            "{cf} and {ignore}: both name {column!r}",
+            column=name,
+            cf=option("cf"),
+            ignore=option("ignore"),
+        )
         for name in cfs
         if name in ignored
     ]
