@@ -25,8 +25,8 @@ from cfl_cli.commands.init.columns import (
     Look,
     ordinary,
 )
-from cfl_cli.core.messages import did_you_mean, option, options, printable, quote
-from cfl_cli.errors import SchemaError, UsageError
+from cfl_cli.core.messages import did_you_mean, option, options, printable
+from cfl_cli.errors import Problem, SchemaError, UsageError
 from cfl_cli.schema.model import Schema, TextFile, flow, json_schema, key, scalar
 from cfl_cli.tables import frames, table
 from cfl_cli.tables.frames import has_text, type_name
@@ -226,19 +226,30 @@ def _untyped(column: pl.Series) -> Guess:
 
 def _check_columns(frame: pl.DataFrame, cfs: Sequence[str], ignored: Sequence[str]) -> None:
     problems = [
-        f"{option(role)}: {_unknown(role, name, frame.columns)}"
+        _unknown(role, name, frame.columns)
         for role, names in (("cf", cfs), ("ignore", ignored))
         for name in names
         if name not in frame.columns
     ]
     problems += [
-        f"{option('cf')}: column {quote(name)} holds {type_name(frame[name].dtype)}, not text or "
-        "numbers"
+        Problem(
+            "column-type",
+            "{option}: column {column!r} holds {kind}, not text or numbers",
+            option=option("cf"),
+            column=name,
+            kind=type_name(frame[name].dtype),
+        )
         for name in cfs
         if name in frame.columns and not _can_be_cf(frame[name].dtype)
     ]
     problems += [
-        f"{option('cf')} and {option('ignore')}: both name {quote(name)}"
+        Problem(
+            "option-both",
+            "{cf} and {ignore}: both name {column!r}",
+            column=name,
+            cf=option("cf"),
+            ignore=option("ignore"),
+        )
         for name in cfs
         if name in ignored
     ]
@@ -251,11 +262,13 @@ def _can_be_cf(kind: pl.DataType) -> bool:
     return isinstance(inner, pl.DataType) and has_text(inner)
 
 
-def _unknown(role: str, name: str, columns: Sequence[str]) -> str:
+def _unknown(role: str, name: str, columns: Sequence[str]) -> Problem:
     parts = [part.strip() for part in name.split(",")]
     if len(parts) > 1 and all(part in columns for part in parts):
-        return f"name each column by itself: {options(role, parts)}"
-    return f"no column {quote(name)} in the table{did_you_mean(name, columns)}"
+        text, remedy = "{option}: name each column by itself: {remedy}", options(role, parts)
+        return Problem("option-columns", text, option=option(role), remedy=remedy)
+    text, near = "{option}: no column {column!r} in the table{near}", did_you_mean(name, columns)
+    return Problem("no-column", text, option=option(role), column=name, near=near)
 
 
 def _decimal(guesses: Collection[Guess]) -> str | None:
