@@ -10,13 +10,13 @@ import polars as pl
 
 from cfl_cli.core import process
 from cfl_cli.core.arrays import Floats
-from cfl_cli.core.messages import count, did_you_mean
+from cfl_cli.core.messages import count, did_you_mean, option
 from cfl_cli.core.parallel import Engine, slices
 from cfl_cli.core.progress import Progress, Stage, Stages, Work
 from cfl_cli.core.settings import Settings
 from cfl_cli.encode.cells import used_columns
 from cfl_cli.encode.encode import Encoded, Encoding, clashes, decode, encode, written
-from cfl_cli.errors import DataError, UsageError
+from cfl_cli.errors import DataError, Problem, UsageError
 from cfl_cli.methods.interface import (
     Answer,
     Estimate,
@@ -230,7 +230,8 @@ class Result:
         Explanation(row 1, job student)
         """
         if self.explainer is None:
-            raise UsageError("this result was not made by `impute` or `Model.apply`: call these")
+            text = "this result was not made by `impute` or `Model.apply`: call these"
+            raise UsageError(Problem("result-not-explainable", text))
         return self.explainer.explain(row, cf)
 
     def __repr__(self) -> str:
@@ -241,13 +242,13 @@ class Result:
 
     @property
     def suspects(self) -> "SuspectCells":
-        """Return the cells that are most likely wrong, as `cfl suspects` shows them."""
-        from cfl_cli.commands.suspects.job import suspects  # noqa: PLC0415 — most results need none
+        """The cells that are most likely wrong, as `cfl suspects` shows them."""
+        from cfl_cli.commands.suspects.job import suspects  # most results need none
 
         return suspects(self.report, self.diagnostics)
 
     def _repr_html_(self) -> str:
-        from html import escape  # noqa: PLC0415 — the same
+        from html import escape  # the same
 
         return f"<p>{escape(repr(self))}</p>{self.report._repr_html_()}"
 
@@ -408,9 +409,8 @@ class Model(Kept):
         refuse_unknown(settings, OWN)
         fixed = [name for name in settings if name not in CHANGEABLE]
         if fixed:
-            raise UsageError(
-                f"{fixed[0]} is decided when a model is fitted: fit again, or leave it out"
-            )
+            text = "{option} is decided when a model is fitted: fit again, or leave it out"
+            raise UsageError(Problem("option-fitting-only", text, option=option(fixed[0])))
         return self.settings.override(**settings)
 
 
@@ -451,7 +451,10 @@ class RowFiller:
         domains = {name: domain.values for name, domain in self.kept.encoding.domains.items()}
         problems = clashes(columns, domains, mode=self.settings.mode)
         if problems:
-            raise DataError(*(f"{self.name}: {problem}" for problem in problems))
+            text = "{file}: {why}"
+            raise DataError(
+                *(Problem("column-name", text, file=self.name, why=one) for one in problems)
+            )
 
     def fill(self, frame: Any, *, first_row: int) -> Filled:
         """Answer some rows; `first_row` is the number of the first of them, from 1."""

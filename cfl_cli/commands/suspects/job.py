@@ -31,7 +31,7 @@ from cfl_cli.core.messages import (
     printable,
     quote,
 )
-from cfl_cli.errors import UsageError
+from cfl_cli.errors import Problem, UsageError
 from cfl_cli.run.diagnostics import DOUBTFUL_CELL, SUPPOSED_WRONG, SUSPECT_CELL
 from cfl_cli.trust.report import Report
 from cfl_cli.trust.wrong_cells import SUPPOSED
@@ -118,8 +118,13 @@ def suspects(report: Report, diagnostics: pl.DataFrame, *, cfs: Sequence[str] = 
     for cf in cfs:
         if cf not in names:
             raise UsageError(
-                f"{option('cf', cf, python='cfs', quoted=True)}: no CF of this result"
-                f"{did_you_mean(cf, names)}: it has {', '.join(map(quote, names))}"
+                Problem(
+                    "option-cf",
+                    "{option}: no CF of this result{near}: it has {names}",
+                    option=option("cf", cf, python="cfs", quoted=True),
+                    near=did_you_mean(cf, names),
+                    names=", ".join(map(quote, names)),
+                )
             )
     wanted = tuple(name for name in names if not cfs or name in cfs)
     ranked = diagnostics.filter(
