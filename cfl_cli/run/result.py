@@ -165,8 +165,8 @@ class AnsweredRows:
         """Return why a row is answered so; graph and ipal repeat the walk over a table."""
         from cfl_cli.commands.explain.job import chosen_cfs, explain_row  # few results need it
 
-        cfs = [block.name for block in self.table.blocks] if self.table else self.encoding.domains
-        return explain_row(self, row, cfs=chosen_cfs(cf, [*cfs], self.name))
+        cfs = chosen_cfs(cf, [*self.schema.complementary], self.name)
+        return explain_row(self, row, cfs=cfs)
 
 
 ANSWER = Stage("answer", Work.DECODE, "answering new rows")
