@@ -1,4 +1,4 @@
-"""`cfl apply`: fill in new rows by a model."""
+"""`cfl apply`: fill in new rows by a model (uses: impute)."""
 
 from typing import Annotated
 

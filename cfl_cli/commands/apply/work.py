@@ -131,7 +131,9 @@ class Application:
                 # No other run may add a batch between this one's verdict and its line.
                 course = held.enter_context(history.to_append(self.course)) if self.course else None
                 name = source.path.name if source.path else None
-                before = self._before(batch, course, name)
+                before = course and course.history.before(
+                    self.model.checksum, batch.checksum, [*self.model.encoding.domains], name=name
+                )
                 judged = batch.judged(before, diagnostics=False)
                 self.model.check_unchanged()
                 took, peak = stages.seconds(), process.peak_mb()
@@ -147,15 +149,6 @@ class Application:
                     held.push(_taken_back_if_it_fails(course))
                     course.append(history.Line.of(judged.verdict, name=name))
         return Done(report, blocks.rejected, self.course, before is not None and before.repeated)
-
-    def _before(
-        self, batch: Batch, course: history.OpenHistory | None, name: str | None
-    ) -> history.Before | None:
-        """Return what precedes the batch in the history; None: there is none."""
-        if course is None:
-            return None
-        cfs = [*self.model.encoding.domains]
-        return course.history.before(self.model.checksum, batch.checksum, cfs, name=name)
 
 
 def _taken_back_if_it_fails(course: history.OpenHistory) -> Callable[..., None]:

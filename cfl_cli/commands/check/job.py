@@ -85,10 +85,31 @@ def check(
     max_memory: int | None = None,
     **settings: Any,
 ) -> Checked:
-    """Return what is found in a polars, pandas or pyarrow table; nothing in it raises an error.
+    """Find everything that would keep a run from working; nothing in the table raises an error.
 
-    The arguments are those of `impute`; a schema that is wrong itself is a `SchemaError`, and a
-    `run_dir` that a run would refuse is a `UsageError`.
+    Parameters
+    ----------
+    frame, schema, name, jobs, max_memory, **settings
+        As in `impute`.
+
+    Returns
+    -------
+    Checked
+        Its `problems`, its `warnings`, and the `plan`: what a run would cost.
+
+    Raises
+    ------
+    SchemaError
+        The schema itself is wrong.
+    UsageError
+        An argument is wrong, or a run would refuse its `run_dir`.
+
+    Examples
+    --------
+    With `table` and `schema` as in `impute`:
+
+    >>> cfl_cli.check(table, schema, k=5).problems
+    ()
     """
     given = Arguments.read(
         schema, settings, jobs=jobs, max_memory=max_memory, engines=True, infers=True

@@ -310,11 +310,36 @@ def draft(
     ignore: str | Sequence[str] = (),
     name: str = "table",
 ) -> str:
-    """Return the text of a schema for `frame`, a polars, pandas or pyarrow table.
+    """Draft a schema for a table.
 
-    `cf` names columns that say what a value is not, `ignore` those to leave out; all others become
-    ordinary columns, whose types are guessed. What is doubtful is marked `# ?`. Write the text to a
-    file, read and change it, then load it. `name` is what errors call the table.
+    Parameters
+    ----------
+    frame : polars.DataFrame, pandas.DataFrame or pyarrow.Table
+    cf : str or list of str, optional
+        Columns that say what a value is not.
+    ignore : str or list of str, optional
+        Columns to leave out. All others become ordinary columns, whose types are guessed.
+    name : str, default "table"
+        What errors call the table.
+
+    Returns
+    -------
+    str
+        The text of a schema, in YAML. What is doubtful is marked `# ?`: write it to a file, read
+        and change it, then load it.
+
+    Raises
+    ------
+    UsageError
+        The table has no such column.
+
+    Examples
+    --------
+    With `table` as in `impute`:
+
+    >>> print(*cfl_cli.draft(table, cf="job").splitlines()[6:8], sep="\\n")
+    columns:
+      age: {role: ordinary, type: numeric}
     """
     return draft_schema(
         frames.as_polars(frame, name=name), cfs=_columns(cf), ignored=_columns(ignore)

@@ -1,4 +1,4 @@
-"""`cfl suspects`: which cells are most likely wrong."""
+"""`cfl suspects`: which cells are most likely wrong (uses: report)."""
 
 from typing import Annotated
 

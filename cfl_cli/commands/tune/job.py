@@ -113,10 +113,33 @@ def tune(
     max_memory: int | None = None,
     **settings: Any,
 ) -> Tuning:
-    """Return which settings predict the hidden cells of `frame` best.
+    """Find the settings of method graph that predict held-out cells best.
 
-    `budget` is about how many seconds it may take, 300 unless `trials` says how many trials to
-    make at most. The start is scored in any case. `settings` win over the schema's, as in `impute`.
+    Parameters
+    ----------
+    frame, schema, name, progress, jobs, max_memory, **settings
+        As in `impute`; what the settings say is where the search starts.
+    budget : float, optional
+        About how many seconds it may take, 300 unless `trials` is given.
+    trials : int, optional
+        How many trials to make at most. The start is scored in any case.
+
+    Returns
+    -------
+    Tuning
+        The `settings`, the `schema` with them, and all `trials` and `tests`.
+
+    Raises
+    ------
+    UsageError
+        An argument is wrong, or the method is not graph.
+
+    Examples
+    --------
+    With `table` and `schema` as in `impute`:
+
+    >>> cfl_cli.tune(table, schema, k=5, trials=1).settings
+    {'iterations': 100, 'k': 5, 'gamma': 0.25, 'ridge': 0.3}
     """
     asked = {"budget": budget, "trials": trials}
     read = read_by(LIMITS, {one: value for one, value in asked.items() if value is not None})
