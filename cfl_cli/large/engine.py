@@ -107,7 +107,7 @@ def _processes(limits: RunSettings) -> int:
         text = "{option}: {count:,} processes would choke this machine: {remedy}"
         facts = {"option": option("workers"), "count": count}
         remedy = f"use {most} or fewer"
-        raise UsageError(Problem("cluster-too-many-workers", text, remedy=remedy, **facts))
+        raise UsageError(Problem("option-workers", text, remedy=remedy, **facts))
     return count
 
 
