@@ -291,7 +291,7 @@ def lent_engine(lent):
 
 def test_a_worker_that_does_not_see_the_run_s_folder_is_refused_with_the_way_out(lent):
     lent.start("elsewhere", elsewhere=True)
-    told = "not on this host, or does not see the run's folder: use workers of this host, or `fit` with"
+    told = "does not see the run's folder: use workers of this host, or `fit` with"
     with pytest.raises(UsageError, match=told) as caught, lent_engine(lent):
         pass
     assert caught.value.code == "cluster-worker-elsewhere"

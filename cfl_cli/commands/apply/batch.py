@@ -26,7 +26,7 @@ from cfl_cli.core.progress import Team
 from cfl_cli.core.settings import RunSettings, Settings
 from cfl_cli.encode.columns import Unusual
 from cfl_cli.encode.encode import Encoded
-from cfl_cli.errors import DataError
+from cfl_cli.errors import DataError, Problem
 from cfl_cli.large.engine import open_engine
 from cfl_cli.large.stored import Stored
 from cfl_cli.methods.interface import Answer, Estimate, Hidden
@@ -119,7 +119,8 @@ def _loaded(path: str, checksum: str) -> tuple[Kept, Workers]:
     """Return the model, which a process loads once, and the one thread that answers."""
     kept = Kept.load(path)
     if kept.checksum != checksum:
-        raise DataError(f"{path}: was changed during the run: begin anew")
+        text = "{file}: was changed during the run: {remedy}"
+        raise DataError(Problem("model-changed", text, file=path, remedy="begin anew"))
     return kept, Workers(1).__enter__()  # until the process ends
 
 
