@@ -2,10 +2,10 @@
 
 Tasks go to workers by `Client.map`. Dask starts workers, replaces those that die and runs their
 tasks again. Kernels travel as references to the files of the run, which all workers map, and return
-something small. So a worker must be on this host and see the run's folder; one that does not is
-refused. Sending it what it needs was measured on 20,000 rows, with two workers: threads took 1.0 CPU
-seconds; our own protocol, which sent each worker only what its rows need, 5.4 and 153 MB; Dask's
-`scatter` of whole kernels 14.7 and 1,222 MB, all with the same bytes.
+something small. So a worker must be on this host and see the run's folder; others are refused.
+Sending them what they need was measured on 20,000 rows with two workers: threads took 1.0 CPU
+seconds; a protocol that sent each worker only what its rows need 5.4, and 153 MB; Dask's `scatter`
+of whole kernels 14.7, and 1,222 MB. All gave the same bytes.
 """
 
 import ipaddress
@@ -117,15 +117,20 @@ class Cluster:
                     self.team.tasks[address] += 1
                     yield at, results
         except dask.KilledWorker as error:
-            raise ResourceError(_deadly(tasks[at], error.allowed_failures + 1)) from None
-        except dask.CancelledError:
+            text = (
+                "rows {first:,} to {last:,}: {deaths} workers died of them, perhaps for lack of "
+                "memory: {remedy}"
+            )
+            facts = {"first": tasks[at][0].start + 1, "last": tasks[at][-1].stop}
+            remedy = f"try fewer ({option('workers')})", "a machine with more memory"
+            deaths = error.allowed_failures + 1
             raise ResourceError(
-                Problem(
-                    "cluster-scheduler-gone",
-                    "{option}: the scheduler is gone: {remedy}",
-                    option=option("scheduler"),
-                    remedy=_begin_again("start it"),
-                )
+                Problem("cluster-rows-kill-workers", text, deaths=deaths, remedy=remedy, **facts)
+            ) from None
+        except dask.CancelledError:
+            text = "the scheduler is gone: {remedy}"
+            raise ResourceError(
+                _wrong("cluster-scheduler-gone", text, _again("start it"))
             ) from None
         finally:
             if waiting:
@@ -150,14 +155,9 @@ class Cluster:
                 continue
             alone = alone or monotonic()
             if monotonic() - alone > PATIENCE:
-                raise ResourceError(
-                    Problem(
-                        "cluster-workers-gone",
-                        "all workers are gone, and none came within {seconds} s: {remedy}",
-                        seconds=int(PATIENCE),
-                        remedy=_begin_again("start others"),
-                    )
-                )
+                text = "all workers are gone, and none came within {seconds} s: {remedy}"
+                seconds, again = int(PATIENCE), _again("start others")
+                raise ResourceError(_wrong("cluster-workers-gone", text, again, seconds=seconds))
 
 
 def perform(
@@ -185,29 +185,23 @@ def prepare_process() -> None:
     keep_freed_memory()
 
 
-def _deadly(task: Task, deaths: int) -> Problem:
-    return Problem(
-        "cluster-rows-kill-workers",
-        "rows {first:,} to {last:,}: {deaths} workers died of them, perhaps for lack of memory: "
-        "{remedy}",
-        first=task[0].start + 1,
-        last=task[-1].stop,
-        deaths=deaths,
-        remedy=(f"try fewer ({option('workers')})", "a machine with more memory"),
-    )
+def _wrong(code: str, text: str, remedy: object, **facts: Any) -> Problem:
+    """Return what is wrong with the scheduler that the user has named, or its workers."""
+    named = option("scheduler")
+    return Problem(code, f"{{option}}: {text}", option=named, remedy=remedy, **facts)
 
 
-def _begin_again(first: str) -> str:
+def _again(first: str) -> str:
     return f"{first}, and go on with {option('resume', value=True)} if there is a run directory"
 
 
 # Which schedulers and workers may be used. Whoever can talk to a cluster can run code in it and see
-# the data: so addresses are of this host, or encrypted. Workers must give the bytes that this process
-# gives: the same versions, and arithmetic that agrees to the last digit.
+# the data: so addresses are of this host, or encrypted. Workers must give the bytes that this
+# process gives: the same versions, and arithmetic that agrees to the last digit.
 
 ENCRYPTED = {"tls", "wss"}
 WITHIN = {"inproc", "unix"}  # cannot leave this host
-CERTIFICATES = ("ca-file", "client.cert", "client.key")
+CERTIFICATES = [f"distributed.comm.tls.{name}" for name in ("ca-file", "client.cert", "client.key")]
 BOOT = Path("/proc/sys/kernel/random/boot_id")  # the same for all processes under one kernel
 
 
@@ -282,22 +276,19 @@ def arithmetic() -> str:
 def check_workers(cluster: Cluster, home: Home) -> None:
     """Raise unless all workers see the run's files and give the bytes that this process gives."""
     addresses = cluster.addresses()
-    scheduler = option("scheduler")
     if not addresses:
-        text = "{option}: the scheduler has no workers: {remedy}"
-        start = Problem("cluster-no-workers", text, option=scheduler, remedy="start some")
-        raise ResourceError(start)
+        text = "the scheduler has no workers: {remedy}"
+        raise ResourceError(_wrong("cluster-no-workers", text, "start some"))
     for address in sorted(addresses):
         check_address(address, what="the worker")
     try:
         answers = cluster.client.run(about, home.token, workers=sorted(addresses))
     except Exception as error:  # of Dask, of the network, or of an import there
-        text = "{option}: its workers cannot be asked what they are: {error}: {remedy}"
+        text = "its workers cannot be asked what they are: {error}: {remedy}"
         remedy = "start them with cfl installed, where the scheduler reaches them"
-        problem = Problem(
-            "cluster-unreachable", text, option=scheduler, error=str(error), remedy=remedy
-        )
-        raise ResourceError(problem) from error
+        raise ResourceError(
+            _wrong("cluster-unreachable", text, remedy, error=str(error))
+        ) from error
     problems = [_unlike(address, dict(home.facts), answers[address]) for address in answers]
     if any(problems):
         raise UsageError(*filter(None, problems))
@@ -311,55 +302,37 @@ def _unlike(address: str, own: Mapping[str, str], found: Mapping[str, str]) -> P
         if found.get(name) != own[name]
     ]
     if differ:
-        text = "{address}: this worker has {differ}: {remedy}"
+        code, what = "versions", f"has {', '.join(differ)}"
         remedy = "install the same there"
-        return Problem(
-            "cluster-worker-versions",
-            text,
-            address=address,
-            differ=", ".join(differ),
-            remedy=remedy,
-        )
-    if found["arithmetic"] != own["arithmetic"]:
-        text = "{address}: this worker computes other last digits: {remedy}"
+    elif found["arithmetic"] != own["arithmetic"]:
+        code, what = "arithmetic", "computes other last digits"
         remedy = "leave it out, or use processors of one kind and the same libraries everywhere"
-        return Problem("cluster-worker-arithmetic", text, address=address, remedy=remedy)
     # What one host writes to a mapped file, another sees late or never, even if it has the folder.
-    if (found["host"], found["token"]) != (own["host"], own["token"]):
-        text = (
-            "{address}: this worker is not on this host, or does not see the folder {folder}: "
-            "{remedy}"
-        )
+    elif (found["host"], found["token"]) != (own["host"], own["token"]):
+        code, what = "elsewhere", "is not on this host, or does not see the run's folder"
         fit = f"{command('fit')} with {option('sample')}, and {command('apply')} on each host"
-        return Problem(
-            "cluster-worker-elsewhere",
-            text,
-            address=address,
-            folder=str(Path(own["token"]).parent),
-            remedy=f"use workers of this host, or {fit}",
-        )
-    return None
+        remedy = f"use workers of this host, or {fit}"
+    else:
+        return None
+    text = "{address}: this worker {what}: {remedy}"
+    return Problem(f"cluster-worker-{code}", text, address=address, what=what, remedy=remedy)
 
 
 def check_address(address: str, *, what: str = "the scheduler") -> None:
     """Raise if a cluster's address is neither on this host nor encrypted."""
     scheme, host = _parts(address)
-    facts: dict[str, Any] = {"option": option("scheduler"), "what": what, "address": address}
     if scheme in ENCRYPTED:
-        tls = {name: f"distributed.comm.tls.{name}" for name in CERTIFICATES}
         config = import_module("dask.config")
-        lacking = [key for key in tls.values() if not config.get(key, None)]
+        lacking = [key for key in CERTIFICATES if not config.get(key, None)]
         if lacking:
-            text = "{option}: {address!r} needs certificates: {remedy}"
+            text = "{address!r} needs certificates: {remedy}"
             remedy = f"set {', '.join(lacking)} in Dask's configuration"
-            raise UsageError(Problem("cluster-certificates", text, remedy=remedy, **facts))
+            raise UsageError(_wrong("cluster-certificates", text, remedy, address=address))
     elif scheme not in WITHIN and not is_own(host):
-        text = "{option}: {what} {address!r} is not on this host: {remedy}"
-        remedy = (
-            "it must use TLS (tls://HOST:PORT), because whoever reads along could see the data "
-            "and run code"
-        )
-        raise UsageError(Problem("cluster-not-encrypted", text, remedy=remedy, **facts))
+        text = "{what} {address!r} is not on this host: {remedy}"
+        why = "because whoever reads along could see the data and run code"
+        remedy = f"it must use TLS (tls://HOST:PORT), {why}"
+        raise UsageError(_wrong("cluster-not-encrypted", text, remedy, what=what, address=address))
 
 
 def is_own(host: str) -> bool:
@@ -392,14 +365,15 @@ def _parts(address: str) -> tuple[str, str]:
     except ValueError:
         port, host = None, None
     if scheme not in {"tcp", "ws", *ENCRYPTED} or not host or port is None:
-        text = "{option}: {address!r} is not an address: expected {remedy}"
-        facts: dict[str, Any] = {"option": option("scheduler"), "address": address}
-        remedy = ("tcp://HOST:PORT", "tls://HOST:PORT")
-        raise UsageError(Problem("cluster-address", text, remedy=remedy, **facts))
+        text, remedy = (
+            "{address!r} is not an address: expected {remedy}",
+            "tcp://HOST:PORT or tls://HOST:PORT",
+        )
+        raise UsageError(_wrong("cluster-address", text, remedy, address=address))
     return scheme, host
 
 
-# A list of what the dashboard can show: quick to make, which the page is not, and empty without bokeh.
+# What the dashboard can show: quick to make, which the page is not, and empty without bokeh.
 CONTENT, CONTENT_WITHIN = "individual-plots.json", 5.0  # seconds
 
 
@@ -464,11 +438,9 @@ def running_cluster(address: str, folder: Path) -> Iterator[Cluster]:
         try:
             made["client"] = dask.Client(address, set_as_default=False, timeout=CONNECT)
         except (OSError, TimeoutError, ValueError, TypeError) as error:
-            text = "{option}: {address} does not answer: {remedy}"
-            facts: dict[str, Any] = {"option": option("scheduler"), "address": address}
-            remedy = ("start it", "name another")
+            text, remedy = "{address} does not answer: {remedy}", "start it, or name another"
             raise UsageError(
-                Problem("cluster-scheduler-silent", text, remedy=remedy, **facts)
+                _wrong("cluster-scheduler-silent", text, remedy, address=address)
             ) from error
         made["dashboard"] = checked_link(made["client"].dashboard_link)
 
@@ -489,10 +461,14 @@ def import_dask() -> Any:
         import_module("cryptography")
         return import_module("distributed")
     except ImportError as error:
-        facts: dict[str, Any] = {"option": option("engine", "dask")}
-        remedy = "`pip install 'cfl-cli[cluster]'`"
-        text = "{option}: Dask is not installed: {remedy}"
-        raise UsageError(Problem("cluster-not-installed", text, remedy=remedy, **facts)) from error
+        text, remedy = (
+            "{option}: Dask is not installed: {remedy}",
+            "`pip install 'cfl-cli[cluster]'`",
+        )
+        dask = option("engine", "dask")
+        raise UsageError(
+            Problem("cluster-not-installed", text, option=dask, remedy=remedy)
+        ) from error
 
 
 def _start_tracker() -> None:
@@ -500,14 +476,13 @@ def _start_tracker() -> None:
 
     Here, because whichever thread starts it hears interrupts from then on, as do its processes.
     """
-    before = os.environ.get("PYTHONWARNINGS")
+    before = dict(os.environ)
     os.environ["PYTHONWARNINGS"] = "ignore"
     try:
         import_module("multiprocessing.resource_tracker").ensure_running()
     finally:
         os.environ.pop("PYTHONWARNINGS")
-        if before is not None:
-            os.environ["PYTHONWARNINGS"] = before
+        os.environ.update(before)
 
 
 def _in_background(function: Callable[[], None]) -> None:

@@ -416,7 +416,7 @@ class RunSettings(SettingsTable):
     scheduler: str | None = entry(
         FileName("ADDRESS"),
         None,
-        "With --engine dask: the scheduler whose workers, on any hosts, do the work. What is not "
+        "With --engine dask: the scheduler whose workers, on this host, do the work. What is not "
         "on this host must use TLS (tls://HOST:PORT).",
         *("impute", "fit", "apply", "check"),
         panel="run",

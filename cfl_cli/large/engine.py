@@ -105,16 +105,8 @@ def _processes(limits: RunSettings) -> int:
     count, most = limits.workers or available_cores(), max(MOST, 4 * available_cores())
     if count > most:
         text = "{option}: {count:,} processes would choke this machine: {remedy}"
-        remedy = f"use {most} or fewer"
-        raise UsageError(
-            Problem(
-                "cluster-too-many-workers",
-                text,
-                remedy=remedy,
-                option=option("workers"),
-                count=count,
-            )
-        )
+        named, remedy = option("workers"), f"use {most} or fewer"
+        raise UsageError(Problem("option-workers", text, option=named, count=count, remedy=remedy))
     return count
 
 

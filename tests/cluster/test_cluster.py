@@ -155,7 +155,7 @@ def test_workers_of_other_versions_are_refused(address, tmp_path, monkeypatch):
 
 def test_a_scheduler_that_does_not_answer_is_named(tmp_path, monkeypatch):
     monkeypatch.setattr(clusters, "CONNECT", 0.2)
-    with pytest.raises(UsageError, match=r"tcp://127.0.0.1:1 does not answer: start it or"):
+    with pytest.raises(UsageError, match=r"tcp://127.0.0.1:1 does not answer: start it, or"):
         running_cluster("tcp://127.0.0.1:1", tmp_path).__enter__()
 
 
@@ -291,9 +291,7 @@ def lent_engine(lent):
 
 def test_a_worker_that_does_not_see_the_run_s_folder_is_refused_with_the_way_out(lent):
     lent.start("elsewhere", elsewhere=True)
-    told = (
-        "not on this host, or does not see the folder .*: use workers of this host, or `fit` with"
-    )
+    told = "does not see the run's folder: use workers of this host, or `fit` with"
     with pytest.raises(UsageError, match=told) as caught, lent_engine(lent):
         pass
     assert caught.value.code == "cluster-worker-elsewhere"
