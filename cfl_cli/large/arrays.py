@@ -20,13 +20,13 @@ import numpy as np
 import numpy.typing as npt
 
 from cfl_cli.core.parallel import slices
-from cfl_cli.errors import DataError, Problem
+from cfl_cli.errors import DataError, file_problem
 
 
 def unusable(path: Path, what: str = "cannot be read") -> DataError:
     """Return that a file of a run cannot be used, and how to begin anew."""
-    text, remedy = "{file}: {what}: {remedy}", "remove the run's folder to begin anew"
-    return DataError(Problem("run-dir-unusable", text, file=str(path), what=what, remedy=remedy))
+    remedy = "remove the run's folder to begin anew"
+    return DataError(file_problem("run-dir-unusable", path, what, remedy))
 
 
 DATA = 4096  # where the data begin: at a page, so that no page holds both header and data

@@ -7,7 +7,7 @@ if the run is to be resumed, the arrays are files; with Dask, worker processes s
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from cfl_cli.core import process
 from cfl_cli.core.messages import option
@@ -89,8 +89,8 @@ def _processes(limits: RunSettings) -> int:
     count, most = limits.workers or available_cores(), max(MOST, 4 * available_cores())
     if count > most:
         text = "{option}: {count:,} processes would choke this machine: use {most} or fewer"
-        facts = {"option": option("workers"), "count": count, "most": most}
-        raise UsageError(Problem("option-workers", text, **facts))  # type: ignore[arg-type]
+        facts: dict[str, Any] = {"option": option("workers"), "count": count, "most": most}
+        raise UsageError(Problem("option-workers", text, **facts))
     return count
 
 

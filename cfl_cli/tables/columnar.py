@@ -15,7 +15,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from cfl_cli.core.parallel import interrupts_wait
-from cfl_cli.errors import DataError, Problem, ResourceError
+from cfl_cli.errors import DataError, Problem, ResourceError, file_problem
 from cfl_cli.tables import codec, frames
 from cfl_cli.tables.codec import (
     Contents,
@@ -98,9 +98,9 @@ class GroupWriter:
         try:
             yield
         except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
-            text = "{file}: {format} cannot store everything in the table: {remedy}"
-            facts = {"format": self.options.kind.title, "remedy": "write another format"}
-            problem = Problem("table-not-storable", text, file=self.options.name, **facts)
+            name, what = self.options.name, self.options.kind.title
+            what += " cannot store everything in the table"
+            problem = file_problem("table-not-storable", name, what, "write another format")
             raise DataError(problem) from error
 
 
@@ -421,31 +421,33 @@ def _mapped(source: Source) -> mmap:
 @contextmanager
 def _well_formed(data: bytes, kind: FileKind, *, name: str) -> Iterator[None]:
     """Turn pyarrow's errors, which may quote cells of the table, into ones that do not."""
-    title = kind.title
-
-    def fault(code: str, what: str, remedy: str = "") -> Problem:
-        text = "{file}: {what}: {remedy}" if remedy else "{file}: {what}"
-        return Problem(code, text, file=name, what=what, remedy=remedy)
-
     if not data:
-        raise DataError(fault("file-empty", "the file is empty"))
+        raise DataError(file_problem("file-empty", name, "the file is empty"))
     if data.startswith(ENCRYPTED):
         what = "this Parquet file is encrypted"
-        raise DataError(fault("parquet-encrypted", what, "decrypt it first"))
+        raise DataError(file_problem("parquet-encrypted", name, what, "decrypt it first"))
     if data.startswith(FEATHER_1):
         what = "Feather version 1 is not supported"
-        raise DataError(fault("arrow-feather-1", what, "save it as version 2, or Parquet"))
+        raise DataError(
+            file_problem("arrow-feather-1", name, what, "save it as version 2, or Parquet")
+        )
     try:
         yield
     except MemoryError as error:  # pyarrow's is an ArrowException too
         what = "needs more memory than is available: it is too large, or damaged"
-        raise ResourceError(fault("file-too-large", what)) from error
+        raise ResourceError(file_problem("file-too-large", name, what)) from error
     except pa.ArrowNotImplementedError as error:
-        what = f"uses a part of the {title} format that pyarrow {pa.__version__} does not support"
-        raise DataError(fault("parquet-unsupported", what)) from error
+        what = (
+            f"uses a part of the {kind.title} format that pyarrow {pa.__version__} does not support"
+        )
+        raise DataError(file_problem("parquet-unsupported", name, what)) from error
     except (pa.ArrowException, OSError, UnicodeError, ValueError, KeyError) as error:
         if "decrypt" in str(error):  # pyarrow's own sentence
             what = "has encrypted columns"
-            raise DataError(fault("parquet-encrypted", what, "decrypt them first")) from error
-        what = f"not a well-formed {title} file"
-        raise DataError(fault("file-malformed", what, "copy or export it again")) from error
+            raise DataError(
+                file_problem("parquet-encrypted", name, what, "decrypt them first")
+            ) from error
+        what = f"not a well-formed {kind.title} file"
+        raise DataError(
+            file_problem("file-malformed", name, what, "copy or export it again")
+        ) from error

@@ -20,7 +20,7 @@ from typing import Any, NamedTuple, Protocol, Self, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from cfl_cli.errors import DataError, Problem, ResourceError
+from cfl_cli.errors import DataError, ResourceError, file_problem
 from cfl_cli.tables.formats import SAVE_AS
 from cfl_cli.tables.source import roomy
 
@@ -74,8 +74,7 @@ class Archive:
 
     def fault(self, code: str, what: str, remedy: str) -> DataError:
         """Return why the file cannot be read."""
-        text = "{file}: {what}: {remedy}"
-        return DataError(Problem(code, text, file=self.name, what=what, remedy=remedy))
+        return DataError(file_problem(code, self.name, what, remedy))
 
     def size(self, part: str) -> int:
         """Return how many bytes a part has."""
@@ -126,9 +125,8 @@ def _refuse(*_: Any) -> None:
 
 def too_large(name: str, size: int, remedy: str, *, what: str = "", verb: str) -> ResourceError:
     """Return that the bytes of a book, or of a table in it, do not fit into memory."""
-    text = "{file}: {what}{size:,.0f} MB{verb} too much for the memory of this machine: {remedy}"
-    facts = {"what": what, "size": size / 1e6, "verb": verb, "remedy": remedy}
-    return ResourceError(Problem("file-too-large", text, file=name, **facts))  # type: ignore[arg-type]
+    what = f"{what}{size / 1e6:,.0f} MB{verb} too much for the memory of this machine"
+    return ResourceError(file_problem("file-too-large", name, what, remedy))
 
 
 @contextmanager
@@ -137,12 +135,11 @@ def well_formed(name: str, title: str) -> Iterator[None]:
     try:
         yield
     except MemoryError as error:
-        text = "{file}: needs more memory than is available: it is too large, or damaged"
-        raise ResourceError(Problem("file-too-large", text, file=name)) from error
+        what = "needs more memory than is available: it is too large, or damaged"
+        raise ResourceError(file_problem("file-too-large", name, what)) from error
     except DAMAGED as error:
-        text = "{file}: not a well-formed {format} file: {remedy}"
-        facts = {"format": title, "remedy": "copy or export it again"}
-        raise DataError(Problem("file-malformed", text, file=name, **facts)) from error
+        what, remedy = f"not a well-formed {title} file", "copy or export it again"
+        raise DataError(file_problem("file-malformed", name, what, remedy)) from error
 
 
 ESCAPED = re.compile("_x([0-9A-Fa-f]{4})_")

@@ -24,7 +24,7 @@ from typing import IO, Any, Protocol, Self
 from cfl_cli.core import process
 from cfl_cli.core.messages import STDOUT_CLOSED, option
 from cfl_cli.core.process import undisturbed
-from cfl_cli.errors import DataError, Problem, ResourceError, UsageError, file_problem
+from cfl_cli.errors import DataError, Problem, ResourceError, UsageError, system_problem
 
 # Files that have a name of ours until they take their places, and what becomes of those left.
 #
@@ -194,7 +194,7 @@ def reading(path: Path | None) -> Iterator[None]:
     try:
         yield
     except (OSError, ValueError) as error:  # ValueError: a NUL in the name
-        raise DataError(file_problem(path or "standard input", "read", error)) from error
+        raise DataError(system_problem(path or "standard input", "read", error)) from error
 
 
 def exists(path: Path) -> bool:
@@ -225,7 +225,9 @@ def standard_output() -> Iterator[IO[bytes]]:
     except OSError as error:
         if isinstance(raw.failure, BrokenPipeError):
             raise raw.failure from error  # the reader went away, which is not an error
-        raise ResourceError(file_problem("standard output", "written", raw.cause(error))) from error
+        raise ResourceError(
+            system_problem("standard output", "written", raw.cause(error))
+        ) from error
     finally:
         os.dup2(raw.handle, 1)
         with suppress(OSError):
@@ -431,7 +433,7 @@ def refuse_existing(paths: list[Path]) -> None:
     for path in paths:
         if path.exists() and not (path.is_dir() and not any(path.iterdir())):
             text = "{file}: already exists: add {remedy}, or name another file"
-            facts = {"file": str(path), "remedy": option("overwrite", value=True)}
+            facts: dict[str, Any] = {"file": str(path), "remedy": option("overwrite", value=True)}
             raise UsageError(Problem("out-exists", text, **facts))
 
 
@@ -442,7 +444,7 @@ def writing(path: Path | str, raw: Raw | None = None) -> Iterator[None]:
         yield
     except OSError as error:
         cause = raw.cause(error) if raw else error
-        raise ResourceError(file_problem(path, "written", cause)) from error
+        raise ResourceError(system_problem(path, "written", cause)) from error
 
 
 # Whether a file can be written, tried before the work that is to go there.

@@ -27,7 +27,7 @@ import pyarrow as pa
 
 from cfl_cli.core import process
 from cfl_cli.core.messages import quote
-from cfl_cli.errors import PROBLEMS_SHOWN, DataError, Problem, UsageError
+from cfl_cli.errors import PROBLEMS_SHOWN, DataError, Problem, UsageError, file_problem
 from cfl_cli.tables import columnar, formats, frames
 from cfl_cli.tables.codec import (
     Contents,
@@ -191,9 +191,7 @@ def _check_manifest(folder: Path, relatives: list[str], *, name: str) -> None:
 
 
 def _fault(code: str, name: str, what: str, remedy: str = "") -> DataError:
-    """Return what is wrong with a folder."""
-    text = "{file}: {what}: {remedy}" if remedy else "{file}: {what}"
-    return DataError(Problem(f"folder-{code}", text, file=name, what=what, remedy=remedy))
+    return DataError(file_problem(f"folder-{code}", name, what, remedy))
 
 
 def _files(folder: Path, inside: str, above: dict[tuple[int, int], str], *, name: str) -> list[str]:
@@ -468,9 +466,7 @@ class StagedFolder:
             process.keep(self.hidden)
             return
         if why := in_the_way(self.target):
-            text = "{file}: {what}: {remedy}"
-            facts = {"what": why, "remedy": "name another"}
-            raise UsageError(Problem("out-not-ours", text, file=str(self.path), **facts))
+            raise UsageError(file_problem("out-not-ours", self.path, why, "name another"))
         self.hidden.chmod(self.target.stat().st_mode & 0o777)
         if not _exchanged(self.hidden, self.target):
             old = self.target.parent / f"{OLD}{self.target.name}"
@@ -587,7 +583,7 @@ class FolderWriter:
         self._close()
         if report:
             self._text(REPORT, f"{report}\n")
-        facts = {
+        facts: dict[str, Any] = {
             "version": 1,
             "rows": sum(file["rows"] for file in self.files),
             "partitions": list(self.layout.keys) if self.layout else [],

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import IO, Any, Literal, Self, cast, get_args
 
 from cfl_cli.core.messages import did_you_mean
-from cfl_cli.errors import DataError, Problem, ResourceError, UsageError
+from cfl_cli.errors import DataError, Problem, ResourceError, UsageError, file_problem
 from cfl_cli.tables import files
 
 Packing = Literal["gz", "zst"]
@@ -57,8 +57,8 @@ class FileKind:
     is_only_read: bool = False
 
 
-COLUMNAR = {"embeds_report": True, "is_binary": True, "packs_itself": True}
-BOOK = {"is_binary": True, "packs_itself": True, "is_only_read": True}
+COLUMNAR: dict[str, Any] = {"embeds_report": True, "is_binary": True, "packs_itself": True}
+BOOK: dict[str, Any] = {"is_binary": True, "packs_itself": True, "is_only_read": True}
 KINDS = {
     kind.name: kind
     for kind in (
@@ -141,9 +141,7 @@ def of_path(path: Path, *, option: str) -> Format:
 
 
 def _refused(code: str, name: str, what: str, remedy: str) -> UsageError:
-    """Return that a file is not one that can be read, or written, as the user asks."""
-    text = "{file}: {what}: {remedy}"
-    return UsageError(Problem(code, text, file=name, what=what, remedy=remedy))
+    return UsageError(file_problem(code, name, what, remedy))
 
 
 def add_format(name: str) -> str:
@@ -190,16 +188,10 @@ def unpack(data: bytes, packing: Packing, *, name: str, limit: int) -> bytes:
         chunks.append(chunk)
         size += len(chunk)
         if size > limit:
-            raise ResourceError(
-                Problem(
-                    "file-too-large",
-                    "{file}: unpacks to more than {most:,.0f} MB, too much for the memory of this "
-                    "machine: {remedy}",
-                    file=name,
-                    most=limit / 1e6,
-                    remedy="unpack it on a larger machine, or split it",
-                )
-            )
+            mb = f"{limit / 1e6:,.0f} MB"
+            what = f"unpacks to more than {mb}, too much for the memory of this machine"
+            remedy = "unpack it on a larger machine, or split it"
+            raise ResourceError(file_problem("file-too-large", name, what, remedy))
     return b"".join(chunks)
 
 
@@ -212,14 +204,14 @@ def unpacked(file: IO[bytes], packing: Packing, *, name: str) -> Iterator[bytes]
                 size += len(chunk)
                 yield chunk
     except EOFError:
-        text = "{file}: the {format} file is cut short"
+        what = f"the {NAMES[packing]} file is cut short"
     except (OSError, zlib.error, zstd.ZstdError):
-        text = "{file}: not a well-formed {format} file"
+        what = f"not a well-formed {NAMES[packing]} file"
     else:
         if size or file.tell():
             return
-        text = "{file}: not a well-formed {format} file: it is empty"
-    raise DataError(Problem("file-malformed", text, file=name, format=NAMES[packing])) from None
+        what = f"not a well-formed {NAMES[packing]} file: it is empty"
+    raise DataError(file_problem("file-malformed", name, what)) from None
 
 
 def packing_of(data: bytes) -> Packing | None:

@@ -129,7 +129,7 @@ def as_polars(
         )
     if len(set(columns_there)) < len(columns_there):
         duplicate = next(one for one in columns_there if columns_there.count(one) > 1)
-        facts = {"column": str(duplicate), "remedy": RENAME}
+        facts: dict[str, Any] = {"column": str(duplicate), "remedy": RENAME}
         raise DataError(Problem("duplicate-column", DUPLICATE, file=name, **facts))
     convert = _from_arrow if is_arrow(frame) else _from_pandas
     return pl.DataFrame(

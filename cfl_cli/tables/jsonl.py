@@ -14,7 +14,7 @@ from typing import IO, Any, NamedTuple
 
 import polars as pl
 
-from cfl_cli.errors import PROBLEMS_SHOWN, DataError, Problem
+from cfl_cli.errors import PROBLEMS_SHOWN, DataError, Problem, file_problem
 from cfl_cli.tables import encodings, frames
 from cfl_cli.tables.codec import (
     Contents,
@@ -202,7 +202,7 @@ class Rows(NamedTuple):
 
 
 def _too_deep(name: str) -> DataError:
-    return DataError(Problem("jsonl-too-deep", "{file}: a cell is nested too deeply", file=name))
+    return DataError(file_problem("jsonl-too-deep", name, "a cell is nested too deeply"))
 
 
 @dataclass
@@ -241,9 +241,8 @@ class Census:
         """Raise if the lines, which `texts` yields once more, are not a table."""
         name = options.name
         if self.rejected and self._may_be_document() and _is_document(texts()):
-            text = "{file}: one JSON document over several lines: {remedy}"
-            remedy = "write one object per line"
-            raise DataError(Problem("jsonl-one-document", text, file=name, remedy=remedy))
+            what, remedy = "one JSON document over several lines", "write one object per line"
+            raise DataError(file_problem("jsonl-one-document", name, what, remedy))
         if self.problems and not options.set_aside:
             raise DataError(
                 *(
@@ -260,8 +259,7 @@ class Census:
             )
         if not self.kinds:
             cause = "every object is empty" if self.height else "no line holds an object"
-            text = "{file}: no columns: {cause}"
-            raise DataError(Problem("table-no-columns", text, file=name, cause=cause))
+            raise DataError(file_problem("table-no-columns", name, f"no columns: {cause}"))
         if self.too_deep:
             raise _too_deep(name)
 

@@ -20,7 +20,7 @@ from typing import IO, TYPE_CHECKING, Any, Protocol, cast
 import polars as pl
 
 from cfl_cli.core.process import undisturbed
-from cfl_cli.errors import DataError, Problem, UsageError
+from cfl_cli.errors import DataError, Problem, UsageError, file_problem
 from cfl_cli.tables import files, folders, formats, frames, source
 from cfl_cli.tables.checksums import ContentChecksum, TableContent, sums_of
 from cfl_cli.tables.codec import (
@@ -180,12 +180,12 @@ def reading(
     options = read_options(place, set_aside=set_aside, **signs)
     with ExitStack() as stack:
         if place.is_folder:
-            opened: Source | FolderSource = FolderSource.of(place)
-            contents = folders.scan(opened, options)
+            opened: Source | FolderSource = (folder := FolderSource.of(place))
+            contents = folders.scan(folder, options)
         else:
-            opened = stack.enter_context(Source.of(place, in_memory=in_memory))
-            options = as_usual(options, opened.chunks(), columns)
-            contents = codec_of(options.kind).scan(opened, options)
+            opened = file = stack.enter_context(Source.of(place, in_memory=in_memory))
+            options = as_usual(options, file.chunks(), columns)
+            contents = codec_of(options.kind).scan(file, options)
         if in_memory:
             yield _in_memory(opened, contents)
         else:
@@ -306,7 +306,8 @@ def read(
 
     The arguments are those of `reading`.
     """
-    with reading(place, set_aside=set_aside, columns=columns, in_memory=True, **signs) as blocks:
+    how: dict[str, Any] = {"set_aside": set_aside, "columns": columns, **signs}
+    with reading(place, in_memory=True, **how) as blocks:
         whole = blocks.whole or blocks.empty
         return replace(whole, sha256=blocks.sha256()) if checksum else whole
 
@@ -331,7 +332,7 @@ def read_sniffed(
         found = sniff(held.data or b"", options.signs, usual=kind.delimiter)
         if found.shape and not found.shape.first:
             what = title_above(found.shape.line)
-            raise DataError(Problem("csv-title", "{file}: {what}", file=place.name, what=what))
+            raise DataError(file_problem("csv-title", place.name, what))
         options = replace(options, signs={**found.signs, **options.signs})
         return codec_of(kind).scan(held, options).whole(), found
 
@@ -386,7 +387,7 @@ def read_report(name: str) -> bytes:
 
 
 def _no_report(name: str, what: str) -> DataError:
-    return DataError(Problem("report-missing", "{file}: {what}", file=name, what=what))
+    return DataError(file_problem("report-missing", name, what))
 
 
 def sha256_of(path: Path | None) -> str:
