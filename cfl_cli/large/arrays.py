@@ -294,7 +294,6 @@ class Cut:
     slices: int  # of a task
 
     def tasks(self) -> list[list[slice]]:
-        """Return the slices of every task."""
         parts = slices(self.rows, self.at_once)
         return [parts[at : at + self.slices] for at in range(0, len(parts), self.slices)]
 
@@ -329,7 +328,6 @@ class Marks:
         return cls(path, before, done, sums)
 
     def add(self, task: list[slice], results: list[Any], checksum: int) -> None:
-        """Mark a task as done, for good."""
         first, last = task[0].start, task[-1].stop
         mark = {"first": first, "last": last, "results": results, "checksum": checksum}
         _write(self.path, mark)

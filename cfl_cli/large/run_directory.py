@@ -342,7 +342,6 @@ def _locked(path: Path) -> int:
 
 
 def _sweep(parent: Path) -> None:
-    """Remove what killed runs of this user have left there."""
     for path in parent.glob(f"{PREFIX}*"):
         with suppress(OSError, UsageError, ResourceError):
             about = path.lstat()
@@ -368,7 +367,6 @@ def _full(path: Path | str, numbers: str) -> ResourceError:
 
 @contextmanager
 def _writing(path: Path | str) -> Iterator[None]:
-    """Let an error name the file that cannot be written."""
     try:
         yield
     except OSError as error:

@@ -28,7 +28,6 @@ class ColumnsChecksum:
         self._made: dict[str, Any] = {}
 
     def add(self, columns: Iterable[pl.Series]) -> None:
-        """Add further rows of the same columns."""
         for column in columns:
             made = self._made.setdefault(column.name, sha256())
             if len(column):
@@ -114,7 +113,6 @@ class ContentChecksum:
         self._types: dict[str, str] = {}
 
     def add(self, frame: Any) -> None:
-        """Add further rows of the same columns."""
         given = frame
         frame = frames.as_arrow(frame) if self.typed else frames.as_polars(frame)
         self.rows += len(frame)
@@ -130,7 +128,6 @@ class ContentChecksum:
                     cells.setdefault(path, sha256()).update(data)
 
     def content(self) -> TableContent:
-        """Return what was added up."""
         return TableContent(
             rows=self.rows,
             columns=tuple(self._cells),
@@ -167,7 +164,6 @@ class ContentChecksum:
             yield "texts", texts.str.join("").item().encode()
 
     def _texts(self, column: pl.Series) -> pl.Series:
-        """Return the cells as a text format writes them."""
         kind = column.dtype
         if self.kind.module == "jsonl" and (kind.is_nested() or kind.is_temporal()):
             lines = column.rename("").to_frame().write_ndjson().splitlines()
@@ -315,7 +311,6 @@ def _of_lists(array: Any, path: str) -> Iterator[Piece]:
 
 
 def _as_lists(array: pa.MapArray) -> pa.Array:
-    """Return the pairs of a map as lists."""
     kind = array.type
     pairs = pa.struct([kind.key_field, kind.item_field])
     return array.cast(pa.list_(pa.field("entries", pairs, nullable=False)))

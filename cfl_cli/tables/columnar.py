@@ -74,7 +74,6 @@ class GroupWriter:
         self.stack.close()
 
     def begin(self, schema: pa.Schema) -> None:
-        """Make ready for groups."""
         raise NotImplementedError
 
     def group(self, table: pa.Table) -> None:
@@ -82,7 +81,6 @@ class GroupWriter:
         raise NotImplementedError
 
     def end(self, report: dict[bytes, bytes]) -> None:
-        """Write what comes after the last group."""
         raise NotImplementedError
 
     def _write(self, rows: int) -> None:
@@ -318,7 +316,6 @@ def _is_beyond(kind: Any) -> bool:
 
 
 def _is_valid(column: pa.ChunkedArray) -> bool:
-    """Return whether every cell is what its type allows."""
     try:
         column.validate(full=True)
     except pa.ArrowInvalid:
@@ -414,7 +411,6 @@ def _advanced(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.Table]:
 
 
 def _mapped(source: Source) -> mmap:
-    """Return the bytes of a file without reading them all."""
     return mmap(source.file.fileno() if source.file else -1, 0, access=ACCESS_READ)
 
 

@@ -78,7 +78,6 @@ class Cells:
         return cls(number, rows, kinds, values)
 
     def without(self, row: int) -> "Cells":
-        """Return the cells below a row."""
         first = int(np.searchsorted(self.rows, row, side="right"))
         return Cells(self.number, self.rows[first:], self.kinds[first:], self.values[first:])
 
@@ -283,7 +282,6 @@ def _series(name: str, cells: Cells, body: Rows) -> pl.Series:
 
 
 def _spread(values: Sequence[object], places: Rows, height: int) -> list[object]:
-    """Return values at their places among cells that hold nothing."""
     spread: list[object] = [None] * height
     for place, value in zip(places.tolist(), values, strict=True):
         spread[place] = value
@@ -291,7 +289,6 @@ def _spread(values: Sequence[object], places: Rows, height: int) -> list[object]
 
 
 def _text(kind: int, value: object, *, seconds: bool) -> str:
-    """Return a cell of a mixed column as text."""
     match kind, value:
         case Kind.NUMBER, float():
             return _number(value)

@@ -73,11 +73,9 @@ class Archive:
         return _folded(part) in self.names
 
     def fault(self, code: str, what: str, remedy: str) -> DataError:
-        """Return why the file cannot be read."""
         return DataError(file_problem(code, self.name, what, remedy))
 
     def size(self, part: str) -> int:
-        """Return how many bytes a part has."""
         return self.parts.getinfo(self.names[_folded(part)]).file_size
 
     def parse(self, part: str, begin: Callable[[str, Attributes], Handlers]) -> None:
@@ -359,18 +357,15 @@ class XlsxBook:
         return found
 
     def is_blank(self, sheet: Sheet) -> bool:
-        """Return whether nothing is on a sheet."""
         return self.archive.size(sheet.part) < SMALL and not self.grid(sheet).columns
 
     def grid(self, sheet: Sheet) -> Grid:
-        """Return the cells of a sheet."""
         cells = _XlsxCells(Grid(), self._shared, self._formats, self._from_1904)
         self.archive.parse(sheet.part, lambda root, _: cells.handlers(_prefix(root)))
         return cells.grid
 
     @cached_property
     def _home(self) -> str:
-        """Return the part that lists the sheets."""
         parts = self._targets("", "/officeDocument") if ROOT in self.archive else {}
         home = next(iter(parts.values()), USUAL)
         if home not in self.archive:
@@ -409,7 +404,6 @@ class XlsxBook:
 
     @cached_property
     def _formats(self) -> list[Shown]:
-        """Return as what each style of cells shows numbers."""
         part = self._other("/styles")
         codes: dict[str, str] = {}
         keys: list[str] = []
@@ -434,7 +428,6 @@ class XlsxBook:
 
     @cached_property
     def _shared(self) -> list[str]:
-        """Return the texts that cells refer to by number."""
         part = self._other("/sharedStrings")
         texts: list[str] = []
         if part is not None:
@@ -570,7 +563,6 @@ class _XlsxCells:
 
 
 def _spot(ref: str) -> Spot:
-    """Return the place of a cell such as K2."""
     found = REF.fullmatch(ref)
     if found is None:
         raise ValueError("not a cell")
@@ -620,7 +612,6 @@ class OdsBook:
 
     @cached_property
     def sheets(self) -> list[Sheet]:
-        """Return the sheets, in order."""
         hidden: set[str] = set()
         styles: dict[str, str] = {}  # of the sheets
         filled: set[str] = set()
@@ -667,11 +658,9 @@ class OdsBook:
             raise self.archive.fault("excel-password", "has a password", "save it without one")
 
     def is_blank(self, sheet: Sheet) -> bool:
-        """Return whether nothing is on a sheet."""
         return sheet.blank
 
     def grid(self, sheet: Sheet) -> Grid:
-        """Return the cells of a sheet."""
         grid = Grid()
         self.archive.parse(CONTENT, lambda _, root: _OdsCells(grid, sheet.name, root).handlers())
         return grid
@@ -699,12 +688,10 @@ class _Names:
 
     @property
     def sheet(self) -> str:
-        """Return the element of a sheet."""
         return self.table + "table"
 
     @property
     def name(self) -> str:
-        """Return the attribute of a sheet's name."""
         return self.table + "name"
 
 
@@ -865,7 +852,6 @@ def _finite(text: str) -> float:
 
 
 def _span(text: str) -> int:
-    """Return a time such as PT08H15M00S in milliseconds."""
     found = TIME.fullmatch(text)
     if found is None:
         raise ValueError("not a time")

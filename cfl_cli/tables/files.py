@@ -91,7 +91,6 @@ def _sweep(folder: Path) -> None:
 
 
 def _remove_if_left(path: Path, *, of_this_boot: bool) -> None:
-    """Remove a file unless a run that lives has it."""
     handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
     try:
         about = os.fstat(handle)
@@ -153,7 +152,6 @@ class Replaced:
         self.old.clear()
 
     def forget(self) -> None:
-        """Remove what was there before."""
         for name in filter(None, self.old.values()):
             with suppress(OSError):
                 name.unlink()
@@ -317,7 +315,6 @@ class Staged:
         os.fsync(handle)
 
     def place(self) -> None:
-        """Take the target's place in one step."""
         if self.name is None and not self.target.exists():
             self._link(self.target)
             return
@@ -401,7 +398,6 @@ class Staging:
         self.staged.append(staged)
 
     def give_up(self) -> None:
-        """Leave everything as it was."""
         for staged in self.staged:
             staged.discard()
         self.staged.clear()

@@ -97,11 +97,9 @@ class FolderSource:
 
     @property
     def name(self) -> str:
-        """What messages call the table."""
         return self.place.name
 
     def name_of(self, file: PartFile) -> str:
-        """Return what messages call a file."""
         return f"{self.name.rstrip('/')}/{file.relative}"
 
     @contextmanager
@@ -424,7 +422,6 @@ class StagedFolder:
 
     @classmethod
     def create(cls, path: Path) -> Self:
-        """Make a hidden folder beside the target."""
         target = path.resolve()
         with writing(path), locked(target.parent):
             _sweep(target)

@@ -86,7 +86,6 @@ class Format:
 
     @property
     def embeds_report(self) -> bool:
-        """Whether the table carries its report inside."""
         return self.kind.embeds_report
 
 
@@ -150,7 +149,6 @@ def add_format(name: str) -> str:
 
 
 def _for(option: str) -> list[str]:
-    """Return the formats that an option can name."""
     written = option == OUTPUT_OPTION
     return [name for name, form in FORMATS.items() if not (written and form.kind.is_only_read)]
 

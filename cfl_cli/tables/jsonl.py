@@ -78,7 +78,6 @@ class Kind:
     elements: "Kind | None" = None  # of lists
 
     def note(self, cells: Sequence[Any]) -> None:
-        """Take further cells into account."""
         types = set(map(type, cells)) - {type(None)}
         self.types |= types
         if Whole in types:
@@ -121,7 +120,6 @@ class Kind:
         return "objects or lists" if self.types <= {dict, list} else "cells of different kinds"
 
     def column(self, name: str, cells: Sequence[Any]) -> pl.Series:
-        """Return a column of this kind."""
         dtype = self.dtype
         if dtype is None:
             return pl.Series(name, map(cell_text, cells), dtype=pl.String)
@@ -219,7 +217,6 @@ class Census:
     too_deep: bool = False
 
     def note(self, part: Rows) -> None:
-        """Take further lines into account."""
         good = [row for row in part.rows if row is not None]
         full = [text for text in part.texts if text.strip()]
         self.first = self.first or next(iter(full), None)
@@ -264,7 +261,6 @@ class Census:
             raise _too_deep(name)
 
     def table(self, part: Rows, *, name: str) -> Table:
-        """Return the table in some lines."""
         good = [row is not None for row in part.rows]
         columns = typed_columns([row for row in part.rows if row is not None])
         nulls = [None] * sum(good)
@@ -354,7 +350,6 @@ def _parse(text: bytes) -> dict[str, Any]:
 
 
 def _is_document(texts: Iterable[bytes]) -> bool:
-    """Return whether all lines together are JSON."""
     lines = (line for lines, _ in lines_of(texts) for line in lines)
     try:
         json.loads(b"\n".join(lines))
@@ -445,7 +440,6 @@ class JsonlWriter:
         self.file = file
 
     def add(self, frame: Any, source: Table | None = None) -> None:
-        """Write lines."""
         if source is not None and source.lines is not None:
             self.file.write(rewrite(source, source.lines, frame))
         else:

@@ -55,7 +55,6 @@ class Spool:
         return writing(NAME, self.raw)
 
     def finish(self) -> None:
-        """See to it that everything is written."""
         self.file.flush()
         self.raw.check()
 
@@ -170,7 +169,6 @@ class Source:
 
     @property
     def name(self) -> str:
-        """What messages call the table."""
         return self.place.name
 
     def again(self) -> IO[bytes]:
@@ -236,7 +234,6 @@ def _state(file: IO[bytes]) -> tuple[int, int]:
 
 
 def _check_kind(data: bytes, form: Format, *, name: str) -> None:
-    """Raise if the bytes begin like those of another format."""
     expected = formats.NAMES[form.packing] if form.packing else form.kind.title
     title = _title(data)
     if data.startswith(formats.OLE):

@@ -94,17 +94,14 @@ class Blocks:
 
     @property
     def columns(self) -> list[str]:
-        """The names of the columns."""
         return list(frames.names(self.empty.frame))
 
     @property
     def height(self) -> int:
-        """The rows of the table."""
         return self.contents.height
 
     @property
     def rejected(self) -> int:
-        """The records that are set aside."""
         return self.contents.rejected
 
     def __iter__(self) -> Iterator[Table]:
@@ -201,7 +198,6 @@ def reading(
 
 
 def _in_memory(opened: Source | FolderSource, contents: Contents) -> Blocks:
-    """Return a table as one block that is in memory."""
     whole = contents.whole()
     frame = whole.frame
     contents = replace(contents, tables=lambda: iter([whole]))
@@ -530,7 +526,6 @@ class TableWriter:
         return replace(content, file=target.path.name, file_bytes=size, file_sha256=made)
 
     def close(self) -> None:
-        """Let go of everything."""
         with suppress(Exception):  # of a table that was given up
             self._stack.close()
 
