@@ -158,7 +158,6 @@ def open_map(path: Path | str) -> Mapped:
 
 
 def _header(shape: tuple[int, ...], dtype: np.dtype[Any]) -> bytes:
-    """Return the header of a `.npy` file, filled up to a page."""
     described = {
         "descr": np.lib.format.dtype_to_descr(dtype),
         "fortran_order": False,
@@ -187,7 +186,6 @@ def _opened(path: str) -> OpenMap:
 def _rebuilt(
     path: str, shape: tuple[int, ...], kind: str, offset: int, strides: tuple[int, ...]
 ) -> npt.NDArray[Any]:
-    """Return, in any process, the view that a reference is of."""
     _SENT[path] = source = _opened(path)
     return plain_view(Mapped(source, shape, kind, offset=offset, strides=strides))
 

@@ -68,7 +68,6 @@ def compare(path: Path, before: Mapping[str, str], now: Mapping[str, str]) -> No
 
 
 def _difference(name: str, before: str, now: str) -> str:
-    """Return in words what differs, entry by entry if both are JSON objects."""
     old, new = _entries(before), _entries(now)
     if old is not None and new is not None:
         changed = [

@@ -216,7 +216,6 @@ def _type(table: Any, name: str) -> str:
 
 
 def _joined(digests: dict[str, bytes]) -> str:
-    """Return the SHA-256 of what belongs to names, in their order."""
     made = sha256()
     for name, digest in sorted(digests.items()):
         made.update(json.dumps(name).encode() + b"\n" + digest + b"\n")
@@ -276,7 +275,8 @@ def _pieces(array: pa.Array, path: str) -> Iterator[Piece]:  # noqa: C901 — a 
         for number, child in enumerate(array.flatten()):
             yield from _pieces(child, f"{path}/{number}")
     elif types.is_map(kind):
-        yield from _of_lists(_as_lists(array), path)
+        pairs = pa.field("entries", pa.struct([kind.key_field, kind.item_field]), nullable=False)
+        yield from _of_lists(array.cast(pa.list_(pairs)), path)
     elif any(is_one(kind) for is_one in LISTS):
         yield from _of_lists(array, path)
     else:
@@ -284,7 +284,6 @@ def _pieces(array: pa.Array, path: str) -> Iterator[Piece]:  # noqa: C901 — a 
 
 
 def _of_leaf(array: pa.Array, path: str) -> Iterator[Piece]:
-    """Yield cells that hold no others, none of which is null."""
     kind = array.type
     if types.is_boolean(kind):
         yield Piece(f"{path}/cells", array.cast("uint8").to_numpy().tobytes())
@@ -308,12 +307,6 @@ def _of_lists(array: Any, path: str) -> Iterator[Piece]:
     lengths = pc.fill_null(pc.list_value_length(array).cast("int64"), 0)
     yield Piece(f"{path}/lengths", lengths.to_numpy().astype("<i8").tobytes())
     yield from _pieces(array.flatten(), f"{path}/element")
-
-
-def _as_lists(array: pa.MapArray) -> pa.Array:
-    kind = array.type
-    pairs = pa.struct([kind.key_field, kind.item_field])
-    return array.cast(pa.list_(pa.field("entries", pairs, nullable=False)))
 
 
 def _of_union(array: pa.UnionArray, path: str) -> Iterator[Piece]:

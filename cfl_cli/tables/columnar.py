@@ -77,7 +77,6 @@ class GroupWriter:
         raise NotImplementedError
 
     def group(self, table: pa.Table) -> None:
-        """Write a group, every column in one piece."""
         raise NotImplementedError
 
     def end(self, report: dict[bytes, bytes]) -> None:
@@ -176,7 +175,6 @@ def _extended(values: pa.Array | None, others: pa.Array) -> pa.Array:
 
 
 def _recoded(column: pa.DictionaryArray, values: pa.Array) -> pa.DictionaryArray:
-    """Return the same cells with a dictionary that has further values."""
     if column.dictionary.equals(values):
         return column
     import pyarrow.compute as pc  # slow to import and seldom needed
@@ -205,7 +203,12 @@ def scan(source: Source, options: ReadOptions) -> Contents:
         height, invalid = 0, set[int]()
         for part in kept or _parts(source, kind):
             height += len(part)
-            invalid |= {*_invalid(part)}  # here, as the names of columns may not be UTF-8
+            for number, column in enumerate(part.columns):
+                try:
+                    if not _is_beyond(column.type):
+                        column.validate(full=True)
+                except pa.ArrowInvalid:  # its name is not asked for: it may not be UTF-8
+                    invalid.add(number)
     source.check_unchanged()
     _refuse(columns, invalid, name=options.name)
     return Contents(
@@ -294,13 +297,6 @@ def _refuse(schema: pa.Schema, invalid: Collection[int], *, name: str) -> None:
         raise DataError(*problems)
 
 
-def _invalid(table: pa.Table) -> Iterator[int]:
-    """Yield the number of every column with cells that its type does not allow."""
-    for number, column in enumerate(table.columns):
-        if not _is_beyond(column.type) and not _is_valid(column):
-            yield number
-
-
 def _is_beyond(kind: Any) -> bool:
     """Return whether pyarrow lacks the arrays of a type, or cannot put two of them together."""
     inner = [kind.field(number).type for number in range(kind.num_fields)]
@@ -313,14 +309,6 @@ def _is_beyond(kind: Any) -> bool:
         or (pa.types.is_dictionary(kind) and pa.types.is_dictionary(kind.value_type))
         or any(map(_is_beyond, inner))
     )
-
-
-def _is_valid(column: pa.ChunkedArray) -> bool:
-    try:
-        column.validate(full=True)
-    except pa.ArrowInvalid:
-        return False
-    return True
 
 
 def read_report(data: bytes, options: ReadOptions) -> bytes | None:

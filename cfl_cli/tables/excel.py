@@ -319,7 +319,6 @@ def _date(milliseconds: int) -> str:
 
 
 def _time(milliseconds: int, *, seconds: bool) -> str:
-    """Return a time of the day, or as many hours as there are."""
     whole, rest = divmod(milliseconds, 1000)
     minutes, second = divmod(whole, 60)
     text = f"{minutes // 60:02}:{minutes % 60:02}"

@@ -221,7 +221,6 @@ class Grid:
     )  # rows that are not shown, by a filter perhaps
 
     def add(self, row: int, column: int, kind: Kind, value: object) -> None:
-        """Take a cell; an empty text is none."""
         if value == "":
             return
         if not (0 <= row < MOST_ROWS and 0 <= column < MOST_COLUMNS):
@@ -338,7 +337,6 @@ class XlsxBook:
 
     @cached_property
     def sheets(self) -> list[Sheet]:
-        """Return the sheets that hold cells, in order."""
         home = self._home
         if home.endswith(".bin"):
             raise self.archive.fault("excel-not-read", ".xlsb is not read", SAVE_AS)
@@ -479,7 +477,6 @@ class _XlsxCells:
     from_1904: bool
 
     def handlers(self, prefix: str) -> Handlers:  # noqa: C901 — a call for every element is what costs
-        """Return what takes the elements of a sheet."""
         names = ("c", "v", "t", "f", "row", "rPh", "mergeCell")
         cell, value, run, formula, line, spoken, merge = (prefix + name for name in names)
         pieces: list[str] = []  # of the text that was begun last
@@ -645,7 +642,6 @@ class OdsBook:
         ]
 
     def _refuse_locked(self) -> None:
-        """Raise if the content can only be read with a password."""
         locked = []
 
         def start(element: str, _: Attributes) -> None:
@@ -678,7 +674,6 @@ class _Names:
 
     @classmethod
     def of(cls, root: Attributes) -> "_Names":
-        """Return the prefixes that the first element declares."""
         declared = {
             uri: f"{key.partition(':')[2]}:"
             for key, uri in root.items()
@@ -707,7 +702,6 @@ class _OdsCells:
         self.room = roomy()  # bytes for further cells
 
     def handlers(self) -> Handlers:  # noqa: C901 — a call for every element is what costs
-        """Return what takes the elements of the document."""
         names = self.names
         cell, covered, line = (
             names.table + name for name in ("table-cell", "covered-table-cell", "table-row")

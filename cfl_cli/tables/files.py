@@ -82,7 +82,6 @@ def locked(folder: Path) -> Iterator[int]:
 
 
 def _sweep(folder: Path) -> None:
-    """Remove what killed runs have left in a folder that is locked."""
     with suppress(OSError), os.scandir(folder) as entries:
         for entry in entries:
             if found := OURS.fullmatch(entry.name):

@@ -126,11 +126,6 @@ def sha256_of(path: Path) -> str:
     return FolderSource.of(Place(path, str(path), formats.DATA_SET)).sha256()
 
 
-def is_hidden(name: str) -> bool:
-    """Return whether a file or folder is none of the table's."""
-    return name.startswith(".") or (name.startswith("_") and "=" not in name)
-
-
 def in_the_way(folder: Path) -> str:
     """Return why a folder cannot be replaced; nothing if cfl wrote all that is in it."""
     there = {
@@ -142,14 +137,14 @@ def in_the_way(folder: Path) -> str:
     if there and ours is None:
         return "a folder that cfl did not write"
     known = {*(ours or []), MANIFEST, REPORT}
-    others = {one for one in there - known if not _is_marker(one)}
+    # Markers of others say something of the files, as those that copy data sets leave them.
+    names = {one: one.rpartition("/")[2] for one in there - known}
+    others = [
+        one
+        for one, name in names.items()
+        if name not in MARKERS and not (name.startswith(".") and name.endswith(".crc"))
+    ]
     return f"holds {min(others)}, which cfl did not write" if others else ""
-
-
-def _is_marker(relative: str) -> bool:
-    """Return whether a file says something of others, as those that copy data sets leave it."""
-    name = relative.rpartition("/")[2]
-    return name in MARKERS or (name.startswith(".") and name.endswith(".crc"))
 
 
 def check_whole(folder: Path, *, name: str) -> None:
@@ -169,7 +164,6 @@ def _manifest_files(folder: Path) -> dict[str, object] | None:
 
 
 def _check_manifest(folder: Path, relatives: list[str], *, name: str) -> None:
-    """Raise if files were added or are lost since cfl wrote them."""
     listed = _manifest_files(folder)
     if listed is None:
         return
@@ -202,7 +196,7 @@ def _files(folder: Path, inside: str, above: dict[tuple[int, int], str], *, name
     found: list[str] = []
     with os.scandir(folder) as entries:
         for entry in entries:
-            if is_hidden(entry.name):
+            if entry.name.startswith(".") or (entry.name.startswith("_") and "=" not in entry.name):
                 continue
             relative = f"{inside}/{entry.name}" if inside else entry.name
             try:
@@ -313,7 +307,6 @@ def _of_file(options: ReadOptions, name: str) -> ReadOptions:
 
 
 def _schema(source: FolderSource, options: ReadOptions) -> pa.Schema:
-    """Return the columns of the table, or raise if files have others."""
     first, *others = source.files
     with source.opened(first) as one:
         schema = columnar.schema(one, _of_file(options, one.name))
@@ -485,7 +478,6 @@ class StagedFolder:
 
 
 def _sweep(target: Path) -> None:
-    """Remove what runs left beside a folder when they were killed."""
     for path in target.parent.glob(f"{PREFIX}*"):
         with suppress(OSError):
             handle = os.open(path, os.O_RDONLY)

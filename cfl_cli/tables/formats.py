@@ -375,7 +375,6 @@ class Place:
 
     @property
     def is_folder(self) -> bool:
-        """Whether the table is a folder of files."""
         return self.format == DATA_SET
 
     @classmethod

@@ -112,7 +112,6 @@ class Kind:
 
     @property
     def mixed(self) -> str:
-        """Why the column is mixed, if it is."""
         if self.dtype is not None:
             return ""
         if self.types <= {Whole, Broken}:
@@ -144,17 +143,7 @@ def typed(name: str, cells: list[Any]) -> tuple[pl.Series, str]:
     return kind.column(name, cells), kind.mixed
 
 
-def is_too_deep(cell: Any) -> bool:
-    """Return whether an object or a list is nested too deeply to be shown."""
-    try:
-        cell_text(cell)
-    except RecursionError:
-        return True
-    return False
-
-
 def _is_double(cell: str) -> bool:
-    """Return whether a double holds a broken number as it was written."""
     digits = cell.lower().partition("e")[0].lstrip("-").replace(".", "").lstrip("0").rstrip("0")
     return (
         len(digits) <= DIGITS and math.isfinite(float(cell)) and bool(digits) == (float(cell) != 0)
@@ -232,7 +221,12 @@ class Census:
     def note_depth(self, part: Rows) -> None:
         """Find out whether all cells of further lines can be shown."""
         cells = (cell for row in part.rows if row is not None for cell in row.values())
-        self.too_deep |= any(is_too_deep(cell) for cell in cells if isinstance(cell, dict | list))
+        try:
+            for cell in cells:
+                if isinstance(cell, dict | list):
+                    cell_text(cell)
+        except RecursionError:
+            self.too_deep = True
 
     def check(self, texts: Callable[[], Iterable[bytes]], options: ReadOptions) -> None:
         """Raise if the lines, which `texts` yields once more, are not a table."""
@@ -323,7 +317,6 @@ def rows_of(texts: list[bytes], before: int) -> Rows:
 
 
 def _parse(text: bytes) -> dict[str, Any]:
-    """Return the object on a line, numbers as they were written."""
     try:
         row = DECODER.decode(text.decode())
     except UnfitError:
@@ -416,7 +409,6 @@ def misfits(table: Table, options: WriteOptions) -> list[Problem]:
 
 
 def _not_json(column: pl.Series) -> str:
-    """Return what in a column has no form in JSON, if anything."""
     kind = column.dtype
     if isinstance(kind, pl.List | pl.Array):
         return _not_json(column.explode())
@@ -458,7 +450,9 @@ def rewrite(source: Table, texts: Sequence[bytes], frame: pl.DataFrame) -> bytes
     Members that did not change keep their spelling.
     """
     others = {
-        column.name: frame[column.name].ne_missing(_comparable(column))
+        column.name: frame[column.name].ne_missing(
+            column if isinstance(column.dtype, pl.List) else column.cast(pl.String)
+        )
         for column in source.frame.get_columns()
         if not frame[column.name].equals(column)
     }
@@ -477,13 +471,7 @@ def rewrite(source: Table, texts: Sequence[bytes], frame: pl.DataFrame) -> bytes
     return append(texts, new) if new.width else b"".join(text + b"\n" for text in texts)
 
 
-def _comparable(column: pl.Series) -> pl.Series:
-    """Return a column as cells that replace its own are: lists as lists, all else as text."""
-    return column if isinstance(column.dtype, pl.List) else column.cast(pl.String)
-
-
 def _replaced(text: bytes, cells: Mapping[str, str | None]) -> bytes:
-    """Return a line with other values for some members of its object."""
     line, pieces, copied = text.decode(), [], 0
     at = _after_space(line, line.index("{") + 1)
     while line[at] != "}":

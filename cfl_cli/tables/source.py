@@ -178,7 +178,6 @@ class Source:
         return cast("IO[bytes]", Again(self.file.fileno()))
 
     def chunks(self) -> Iterator[bytes]:
-        """Yield the table's own bytes from the beginning."""
         packing = self.place.format.packing
         if self.data is not None:
             yield self.data

@@ -122,7 +122,6 @@ class Blocks:
         return name in self.columns
 
     def __getitem__(self, name: str) -> pl.Series:
-        """Load a column: what the table in memory has, converted by `frames.as_polars`."""
         if name not in self:
             raise KeyError(name)
         column = frames.as_polars(self.load(name), [name])[name].rechunk()
@@ -278,7 +277,6 @@ def regrouped(tables: Iterable[Table], empty: Table, *, rows: int) -> Iterator[T
 
 
 def _cut(table: Table, rows: int) -> Iterator[Table]:
-    """Yield a table in parts of at most `rows` rows and rejects."""
     height = max(len(table.frame), len(table.rejects))
     if height <= rows:
         if height:
@@ -361,7 +359,11 @@ def read_report(name: str) -> bytes:
         path = path / folders.REPORT
         if not files.exists(path):
             raise _no_report(title, f"no report inside: {IMPUTED_BY} folder")
-    if path is not None and _report_is_beside(path):
+    embeds = True  # or no table at all: the report itself, perhaps
+    if path is not None:
+        with suppress(UsageError):
+            embeds = formats.of_path(path, option="").embeds_report
+    if path is not None and not embeds:
         beside = report_path(path)
         if not files.exists(path) and not files.exists(beside):
             files.read(path)  # which says why it cannot be read
@@ -391,14 +393,6 @@ def sha256_of(path: Path | None) -> str:
     if path is not None and files.exists(path) and path.is_dir():
         return folders.sha256_of(path)
     return source.sha256_of(files.read(path))
-
-
-def _report_is_beside(path: Path) -> bool:
-    """Return whether this is a table of a format that cannot carry its report."""
-    try:
-        return not formats.of_path(path, option="").embeds_report
-    except UsageError:  # no table at all: the report itself, perhaps
-        return False
 
 
 def report_path(out: Path) -> Path:
