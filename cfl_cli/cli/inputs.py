@@ -417,7 +417,7 @@ def _is_refused(column: str, schema: Schema, *, model: bool) -> bool:
     return entry.type in ("numeric", "date") or (entry.values is not None and not model)
 
 
-def signs_of(how: Values, place: Place, file: TextFile | None = None) -> dict[str, str | None]:
+def signs_of(how: Values, place: Place, file: TextFile | None = None) -> dict[str, Any]:
     """Return how a text table is written, as far as it was given or the schema's `file` says it."""
     is_delimited = "delimiter" in place.format.kind.signs
     said = {name: getattr(file, name) for name in DELIMITED} if file and is_delimited else {}

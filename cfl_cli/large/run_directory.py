@@ -283,7 +283,7 @@ def _check_is_of_a_run(path: Path) -> set[str]:
     found = {one.name for one in path.iterdir()}
     if ABOUT not in found and found - {LOCK, WORK, f"{ABOUT}.new"}:
         text = "{file}: not empty, and not of a run: {option} needs a folder of its own"
-        facts: dict[str, Any] = {"file": str(path), "option": option("run_dir")}
+        facts = {"file": str(path), "option": option("run_dir")}
         raise UsageError(Problem("run-dir-not-of-a-run", text, **facts))
     return found
 
