@@ -240,9 +240,14 @@ class ProblemList:
             raise DataError(*self.shown, more=self.more)
 
 
-def file_problem(path: object, verb: str, error: BaseException, *, remedy: object = "") -> Problem:
+def file_problem(code: str, file: object, what: str, remedy: object = "") -> Problem:
+    """Return what is wrong with a file or a folder as a whole."""
+    text = "{file}: {what}: {remedy}" if remedy else "{file}: {what}"
+    return Problem(code, text, file=str(file), what=what, remedy=remedy)
+
+
+def system_problem(file: object, verb: str, error: BaseException) -> Problem:
     """Return that a file cannot be `read` or `written`, for the cause that the system names."""
-    code = "file-unreadable" if verb == "read" else "file-unwritable"
     cause = getattr(error, "strerror", None) or str(error)
-    text = f"{{file}}: cannot be {verb}: {{cause}}" + (": {remedy}" if remedy else "")
-    return Problem(code, text, file=str(path), cause=cause, remedy=remedy)
+    code = "file-unreadable" if verb == "read" else "file-unwritable"
+    return file_problem(code, file, f"cannot be {verb}: {cause}")

@@ -20,13 +20,13 @@ import numpy as np
 import numpy.typing as npt
 
 from cfl_cli.core.parallel import slices
-from cfl_cli.errors import DataError, Problem
+from cfl_cli.errors import DataError, file_problem
 
 
 def unusable(path: Path, what: str = "cannot be read") -> DataError:
     """Return that a file of a run cannot be used, and how to begin anew."""
-    text, remedy = "{file}: {what}: {remedy}", "remove the run's folder to begin anew"
-    return DataError(Problem("run-dir-unusable", text, file=str(path), what=what, remedy=remedy))
+    remedy = "remove the run's folder to begin anew"
+    return DataError(file_problem("run-dir-unusable", path, what, remedy))
 
 
 DATA = 4096  # where the data begin: at a page, so that no page holds both header and data
@@ -158,7 +158,6 @@ def open_map(path: Path | str) -> Mapped:
 
 
 def _header(shape: tuple[int, ...], dtype: np.dtype[Any]) -> bytes:
-    """Return the header of a `.npy` file, filled up to a page."""
     described = {
         "descr": np.lib.format.dtype_to_descr(dtype),
         "fortran_order": False,
@@ -187,7 +186,6 @@ def _opened(path: str) -> OpenMap:
 def _rebuilt(
     path: str, shape: tuple[int, ...], kind: str, offset: int, strides: tuple[int, ...]
 ) -> npt.NDArray[Any]:
-    """Return, in any process, the view that a reference is of."""
     _SENT[path] = source = _opened(path)
     return plain_view(Mapped(source, shape, kind, offset=offset, strides=strides))
 
@@ -294,7 +292,6 @@ class Cut:
     slices: int  # of a task
 
     def tasks(self) -> list[list[slice]]:
-        """Return the slices of every task."""
         parts = slices(self.rows, self.at_once)
         return [parts[at : at + self.slices] for at in range(0, len(parts), self.slices)]
 
@@ -329,7 +326,6 @@ class Marks:
         return cls(path, before, done, sums)
 
     def add(self, task: list[slice], results: list[Any], checksum: int) -> None:
-        """Mark a task as done, for good."""
         first, last = task[0].start, task[-1].stop
         mark = {"first": first, "last": last, "results": results, "checksum": checksum}
         _write(self.path, mark)

@@ -29,19 +29,13 @@ import numpy.typing as npt
 
 from cfl_cli.core import process
 from cfl_cli.core.messages import option
-from cfl_cli.errors import Problem, ResourceError, UsageError, file_problem
+from cfl_cli.errors import Problem, ResourceError, UsageError, file_problem, system_problem
 from cfl_cli.large.arrays import DATA, Mapped, OpenMap, create, open_map, unusable
 
 # What a run is of, and in which words two of them differ: only the same run is gone on with.
 
 FORMAT = 1
 _HASH = re.compile("[0-9a-f]{64}")
-
-
-def _refused(code: str, path: Path, what: object, remedy: object = "") -> UsageError:
-    text = "{file}: {what}: {remedy}" if remedy else "{file}: {what}"
-    facts = {"file": str(path), "what": what, "remedy": remedy}
-    return UsageError(Problem(f"run-dir-{code}", text, **facts))
 
 
 def content_of(about: Path) -> dict[str, Any]:
@@ -65,13 +59,15 @@ def compare(path: Path, before: Mapping[str, str], now: Mapping[str, str]) -> No
     ]
     if differ:
         text = "{option} goes on with the same run only: {remedy}"
-        facts = {"option": option("resume"), "remedy": "remove the folder, or name another"}
-        others = [_refused("other-run", path, one).problems[0] for one in differ]
+        facts: dict[str, Any] = {
+            "option": option("resume"),
+            "remedy": "remove the folder, or name another",
+        }
+        others = [file_problem("run-dir-other-run", path, one) for one in differ]
         raise UsageError(*others, Problem("run-dir-other-run", text, **facts))
 
 
 def _difference(name: str, before: str, now: str) -> str:
-    """Return in words what differs, entry by entry if both are JSON objects."""
     old, new = _entries(before), _entries(now)
     if old is not None and new is not None:
         changed = [
@@ -219,7 +215,7 @@ class RunDirectory:
         """Return a run's folder as it is, whatever the run is of."""
         path = path.absolute()
         if not (path / ABOUT).exists():
-            raise _refused("not-of-a-run", path, "not of a run")
+            raise UsageError(file_problem("run-dir-not-of-a-run", path, "not of a run"))
         own = bool(content_of(path / ABOUT).get("own"))
         return cls(path, _locked(path), resumed=True, temporary=False, own=own)
 
@@ -282,7 +278,7 @@ def _check_is_of_a_run(path: Path) -> set[str]:
         return set()
     if not path.is_dir():
         text = "{file}: {option} needs a folder"
-        facts = {"file": str(path), "option": option("run_dir")}
+        facts: dict[str, Any] = {"file": str(path), "option": option("run_dir")}
         raise UsageError(Problem("run-dir-not-a-folder", text, **facts))
     found = {one.name for one in path.iterdir()}
     if ABOUT not in found and found - {LOCK, WORK, f"{ABOUT}.new"}:
@@ -298,7 +294,7 @@ def _before(path: Path, identity: Mapping[str, str], *, resume: bool) -> dict[st
         return None
     if not resume:
         text = "{file}: has what another run has done: {remedy} goes on with it, or remove it"
-        facts = {"file": str(path), "remedy": option("resume", value=True)}
+        facts: dict[str, Any] = {"file": str(path), "remedy": option("resume", value=True)}
         raise UsageError(Problem("run-dir-used", text, **facts))
     found = content_of(path / ABOUT)
     compare(path, found["identity"], identity)
@@ -334,16 +330,17 @@ def _locked(path: Path) -> int:
     except BlockingIOError as error:
         os.close(handle)
         what, remedy = "another run is at work in it", "wait for it, or name another folder"
-        raise _refused("locked", path, what, remedy) from error
+        raise UsageError(file_problem("run-dir-locked", path, what, remedy)) from error
     except OSError as error:
         os.close(handle)
         what = f"its file system has no locks ({error.strerror})"
-        raise _refused("no-locks", path, what, "name a folder on another one") from error
+        raise UsageError(
+            file_problem("run-dir-no-locks", path, what, "name a folder on another one")
+        ) from error
     return handle
 
 
 def _sweep(parent: Path) -> None:
-    """Remove what killed runs of this user have left there."""
     for path in parent.glob(f"{PREFIX}*"):
         with suppress(OSError, UsageError, ResourceError):
             about = path.lstat()
@@ -363,16 +360,15 @@ def _check_space(folder: Path, needed: int) -> None:
 
 def _full(path: Path | str, numbers: str) -> ResourceError:
     text = "{file}: the disk has too little room: {what}: free some, or let {remedy} name a folder "
-    facts = {"file": str(path), "what": numbers, "remedy": option("run_dir")}
+    facts: dict[str, Any] = {"file": str(path), "what": numbers, "remedy": option("run_dir")}
     return ResourceError(Problem("disk-full", f"{text}on a larger disk", **facts))
 
 
 @contextmanager
 def _writing(path: Path | str) -> Iterator[None]:
-    """Let an error name the file that cannot be written."""
     try:
         yield
     except OSError as error:
         if error.errno in {errno.ENOSPC, errno.EDQUOT}:
             raise _full(path, str(error.strerror)) from error
-        raise ResourceError(file_problem(path, "written", error)) from error
+        raise ResourceError(system_problem(path, "written", error)) from error

@@ -177,7 +177,6 @@ class Imputed:
         )
 
     def model(self) -> Model:
-        """Return the model, if it was asked for."""
         return Model.of(self.learned, self.schema)
 
 

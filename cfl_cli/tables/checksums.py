@@ -28,7 +28,6 @@ class ColumnsChecksum:
         self._made: dict[str, Any] = {}
 
     def add(self, columns: Iterable[pl.Series]) -> None:
-        """Add further rows of the same columns."""
         for column in columns:
             made = self._made.setdefault(column.name, sha256())
             if len(column):
@@ -114,7 +113,6 @@ class ContentChecksum:
         self._types: dict[str, str] = {}
 
     def add(self, frame: Any) -> None:
-        """Add further rows of the same columns."""
         given = frame
         frame = frames.as_arrow(frame) if self.typed else frames.as_polars(frame)
         self.rows += len(frame)
@@ -130,7 +128,6 @@ class ContentChecksum:
                     cells.setdefault(path, sha256()).update(data)
 
     def content(self) -> TableContent:
-        """Return what was added up."""
         return TableContent(
             rows=self.rows,
             columns=tuple(self._cells),
@@ -167,7 +164,6 @@ class ContentChecksum:
             yield "texts", texts.str.join("").item().encode()
 
     def _texts(self, column: pl.Series) -> pl.Series:
-        """Return the cells as a text format writes them."""
         kind = column.dtype
         if self.kind.module == "jsonl" and (kind.is_nested() or kind.is_temporal()):
             lines = column.rename("").to_frame().write_ndjson().splitlines()
@@ -220,7 +216,6 @@ def _type(table: Any, name: str) -> str:
 
 
 def _joined(digests: dict[str, bytes]) -> str:
-    """Return the SHA-256 of what belongs to names, in their order."""
     made = sha256()
     for name, digest in sorted(digests.items()):
         made.update(json.dumps(name).encode() + b"\n" + digest + b"\n")
@@ -280,7 +275,8 @@ def _pieces(array: pa.Array, path: str) -> Iterator[Piece]:  # noqa: C901 — a 
         for number, child in enumerate(array.flatten()):
             yield from _pieces(child, f"{path}/{number}")
     elif types.is_map(kind):
-        yield from _of_lists(_as_lists(array), path)
+        pairs = pa.field("entries", pa.struct([kind.key_field, kind.item_field]), nullable=False)
+        yield from _of_lists(array.cast(pa.list_(pairs)), path)
     elif any(is_one(kind) for is_one in LISTS):
         yield from _of_lists(array, path)
     else:
@@ -288,7 +284,6 @@ def _pieces(array: pa.Array, path: str) -> Iterator[Piece]:  # noqa: C901 — a 
 
 
 def _of_leaf(array: pa.Array, path: str) -> Iterator[Piece]:
-    """Yield cells that hold no others, none of which is null."""
     kind = array.type
     if types.is_boolean(kind):
         yield Piece(f"{path}/cells", array.cast("uint8").to_numpy().tobytes())
@@ -312,13 +307,6 @@ def _of_lists(array: Any, path: str) -> Iterator[Piece]:
     lengths = pc.fill_null(pc.list_value_length(array).cast("int64"), 0)
     yield Piece(f"{path}/lengths", lengths.to_numpy().astype("<i8").tobytes())
     yield from _pieces(array.flatten(), f"{path}/element")
-
-
-def _as_lists(array: pa.MapArray) -> pa.Array:
-    """Return the pairs of a map as lists."""
-    kind = array.type
-    pairs = pa.struct([kind.key_field, kind.item_field])
-    return array.cast(pa.list_(pa.field("entries", pairs, nullable=False)))
 
 
 def _of_union(array: pa.UnionArray, path: str) -> Iterator[Piece]:

@@ -71,7 +71,6 @@ class Contents:
     column: Callable[[str], Any] | None = None  # returns one column as a frame; None: no short way
 
     def whole(self) -> Table:
-        """Return all rows as one table."""
         found = joined([*self.tables()] or [self.empty])
         return replace(found, notes=self.empty.notes, renamed=self.empty.renamed)
 

@@ -15,7 +15,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from cfl_cli.core.parallel import interrupts_wait
-from cfl_cli.errors import DataError, Problem, ResourceError
+from cfl_cli.errors import DataError, Problem, ResourceError, file_problem
 from cfl_cli.tables import codec, frames
 from cfl_cli.tables.codec import (
     Contents,
@@ -74,15 +74,12 @@ class GroupWriter:
         self.stack.close()
 
     def begin(self, schema: pa.Schema) -> None:
-        """Make ready for groups."""
         raise NotImplementedError
 
     def group(self, table: pa.Table) -> None:
-        """Write a group, every column in one piece."""
         raise NotImplementedError
 
     def end(self, report: dict[bytes, bytes]) -> None:
-        """Write what comes after the last group."""
         raise NotImplementedError
 
     def _write(self, rows: int) -> None:
@@ -98,9 +95,9 @@ class GroupWriter:
         try:
             yield
         except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
-            text = "{file}: {format} cannot store everything in the table: {remedy}"
-            facts = {"format": self.options.kind.title, "remedy": "write another format"}
-            problem = Problem("table-not-storable", text, file=self.options.name, **facts)
+            name, what = self.options.name, self.options.kind.title
+            what += " cannot store everything in the table"
+            problem = file_problem("table-not-storable", name, what, "write another format")
             raise DataError(problem) from error
 
 
@@ -178,7 +175,6 @@ def _extended(values: pa.Array | None, others: pa.Array) -> pa.Array:
 
 
 def _recoded(column: pa.DictionaryArray, values: pa.Array) -> pa.DictionaryArray:
-    """Return the same cells with a dictionary that has further values."""
     if column.dictionary.equals(values):
         return column
     import pyarrow.compute as pc  # slow to import and seldom needed
@@ -207,7 +203,12 @@ def scan(source: Source, options: ReadOptions) -> Contents:
         height, invalid = 0, set[int]()
         for part in kept or _parts(source, kind):
             height += len(part)
-            invalid |= {*_invalid(part)}  # here, as the names of columns may not be UTF-8
+            for number, column in enumerate(part.columns):
+                try:
+                    if not _is_beyond(column.type):
+                        column.validate(full=True)
+                except pa.ArrowInvalid:  # its name is not asked for: it may not be UTF-8
+                    invalid.add(number)
     source.check_unchanged()
     _refuse(columns, invalid, name=options.name)
     return Contents(
@@ -296,13 +297,6 @@ def _refuse(schema: pa.Schema, invalid: Collection[int], *, name: str) -> None:
         raise DataError(*problems)
 
 
-def _invalid(table: pa.Table) -> Iterator[int]:
-    """Yield the number of every column with cells that its type does not allow."""
-    for number, column in enumerate(table.columns):
-        if not _is_beyond(column.type) and not _is_valid(column):
-            yield number
-
-
 def _is_beyond(kind: Any) -> bool:
     """Return whether pyarrow lacks the arrays of a type, or cannot put two of them together."""
     inner = [kind.field(number).type for number in range(kind.num_fields)]
@@ -315,15 +309,6 @@ def _is_beyond(kind: Any) -> bool:
         or (pa.types.is_dictionary(kind) and pa.types.is_dictionary(kind.value_type))
         or any(map(_is_beyond, inner))
     )
-
-
-def _is_valid(column: pa.ChunkedArray) -> bool:
-    """Return whether every cell is what its type allows."""
-    try:
-        column.validate(full=True)
-    except pa.ArrowInvalid:
-        return False
-    return True
 
 
 def read_report(data: bytes, options: ReadOptions) -> bytes | None:
@@ -414,38 +399,39 @@ def _advanced(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.Table]:
 
 
 def _mapped(source: Source) -> mmap:
-    """Return the bytes of a file without reading them all."""
     return mmap(source.file.fileno() if source.file else -1, 0, access=ACCESS_READ)
 
 
 @contextmanager
 def _well_formed(data: bytes, kind: FileKind, *, name: str) -> Iterator[None]:
     """Turn pyarrow's errors, which may quote cells of the table, into ones that do not."""
-    title = kind.title
-
-    def fault(code: str, what: str, remedy: str = "") -> Problem:
-        text = "{file}: {what}: {remedy}" if remedy else "{file}: {what}"
-        return Problem(code, text, file=name, what=what, remedy=remedy)
-
     if not data:
-        raise DataError(fault("file-empty", "the file is empty"))
+        raise DataError(file_problem("file-empty", name, "the file is empty"))
     if data.startswith(ENCRYPTED):
         what = "this Parquet file is encrypted"
-        raise DataError(fault("parquet-encrypted", what, "decrypt it first"))
+        raise DataError(file_problem("parquet-encrypted", name, what, "decrypt it first"))
     if data.startswith(FEATHER_1):
         what = "Feather version 1 is not supported"
-        raise DataError(fault("arrow-feather-1", what, "save it as version 2, or Parquet"))
+        raise DataError(
+            file_problem("arrow-feather-1", name, what, "save it as version 2, or Parquet")
+        )
     try:
         yield
     except MemoryError as error:  # pyarrow's is an ArrowException too
         what = "needs more memory than is available: it is too large, or damaged"
-        raise ResourceError(fault("file-too-large", what)) from error
+        raise ResourceError(file_problem("file-too-large", name, what)) from error
     except pa.ArrowNotImplementedError as error:
-        what = f"uses a part of the {title} format that pyarrow {pa.__version__} does not support"
-        raise DataError(fault("parquet-unsupported", what)) from error
+        what = (
+            f"uses a part of the {kind.title} format that pyarrow {pa.__version__} does not support"
+        )
+        raise DataError(file_problem("parquet-unsupported", name, what)) from error
     except (pa.ArrowException, OSError, UnicodeError, ValueError, KeyError) as error:
         if "decrypt" in str(error):  # pyarrow's own sentence
             what = "has encrypted columns"
-            raise DataError(fault("parquet-encrypted", what, "decrypt them first")) from error
-        what = f"not a well-formed {title} file"
-        raise DataError(fault("file-malformed", what, "copy or export it again")) from error
+            raise DataError(
+                file_problem("parquet-encrypted", name, what, "decrypt them first")
+            ) from error
+        what = f"not a well-formed {kind.title} file"
+        raise DataError(
+            file_problem("file-malformed", name, what, "copy or export it again")
+        ) from error

@@ -14,14 +14,14 @@ import re
 import shlex
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import IO
+from typing import IO, Any
 
 import numpy as np
 import numpy.typing as npt
 import polars as pl
 
 from cfl_cli.core.messages import count, did_you_mean, quote
-from cfl_cli.errors import DataError, Problem, UsageError
+from cfl_cli.errors import DataError, Problem, UsageError, file_problem
 from cfl_cli.tables import excel_books
 from cfl_cli.tables.codec import CellNote, Contents, ReadOptions, Table, WriteOptions, Writer
 from cfl_cli.tables.excel_books import (
@@ -78,7 +78,6 @@ class Cells:
         return cls(number, rows, kinds, values)
 
     def without(self, row: int) -> "Cells":
-        """Return the cells below a row."""
         first = int(np.searchsorted(self.rows, row, side="right"))
         return Cells(self.number, self.rows[first:], self.kinds[first:], self.values[first:])
 
@@ -98,14 +97,8 @@ def table_of(grid: Grid, options: ReadOptions) -> Table:
     used = np.unique(np.concatenate([*(c.rows for c in columns), [s.row for s in spots]]))
     rows = used.astype(np.int64)
     if not len(rows):
-        raise DataError(
-            Problem(
-                "excel-sheet-empty",
-                "{file}: the sheet is empty: {remedy}",
-                file=name,
-                remedy="its first row must name the columns",
-            )
-        )
+        what, remedy = "the sheet is empty", "its first row must name the columns"
+        raise DataError(file_problem("excel-sheet-empty", name, what, remedy))
     header = [column.text(int(rows[0])) for column in columns]
     is_blank = np.ones(rows[-1] - rows[0] + 1, dtype=bool)
     is_blank[rows - rows[0]] = False
@@ -133,9 +126,7 @@ def table_of(grid: Grid, options: ReadOptions) -> Table:
 
 
 def _fault(code: str, what: str, remedy: str, cells: str = "") -> Problem:
-    """Return what is wrong with a sheet, or with some of its cells."""
-    text = "{file}: {cells}: {what}: {remedy}" if cells else "{file}: {what}: {remedy}"
-    return Problem(f"excel-{code}", text, cells=cells, what=what, remedy=remedy)
+    return file_problem(f"excel-{code}", "", f"{cells}: {what}" if cells else what, remedy)
 
 
 def _size(columns: list[Cells], height: int) -> int:
@@ -211,7 +202,7 @@ def _header_problems(
     for name, spots in places.items():
         if len(spots) > 1:
             text = "{file}: duplicate column {column!r} in {cells}: {remedy}"
-            facts = {"cells": listed(spots, "cell"), "remedy": RENAME}
+            facts: dict[str, Any] = {"cells": listed(spots, "cell"), "remedy": RENAME}
             yield Problem("duplicate-column", text, column=name, **facts)
 
 
@@ -291,7 +282,6 @@ def _series(name: str, cells: Cells, body: Rows) -> pl.Series:
 
 
 def _spread(values: Sequence[object], places: Rows, height: int) -> list[object]:
-    """Return values at their places among cells that hold nothing."""
     spread: list[object] = [None] * height
     for place, value in zip(places.tolist(), values, strict=True):
         spread[place] = value
@@ -299,7 +289,6 @@ def _spread(values: Sequence[object], places: Rows, height: int) -> list[object]
 
 
 def _text(kind: int, value: object, *, seconds: bool) -> str:
-    """Return a cell of a mixed column as text."""
     match kind, value:
         case Kind.NUMBER, float():
             return _number(value)
@@ -330,7 +319,6 @@ def _date(milliseconds: int) -> str:
 
 
 def _time(milliseconds: int, *, seconds: bool) -> str:
-    """Return a time of the day, or as many hours as there are."""
     whole, rest = divmod(milliseconds, 1000)
     minutes, second = divmod(whole, 60)
     text = f"{minutes // 60:02}:{minutes % 60:02}"
@@ -376,21 +364,15 @@ def _chosen(book: Book, options: ReadOptions) -> Sheet:
     """Return the sheet that is named, or else the only one that is visible and not blank."""
     name, sheets = options.name, book.sheets
     if not sheets:
-        text = "{file}: no sheet inside: {remedy}"
-        raise DataError(Problem("excel-no-sheet", text, file=name, remedy="is it a spreadsheet?"))
+        what, remedy = "no sheet inside", "is it a spreadsheet?"
+        raise DataError(file_problem("excel-no-sheet", name, what, remedy))
     if options.sheet is not None:
         named = [sheet for sheet in sheets if sheet.name == options.sheet]
         if not named:
-            raise UsageError(
-                Problem(
-                    "excel-other-sheet",
-                    "{file}: no sheet {sheet!r}{meant}: the sheets are {remedy}",
-                    file=name,
-                    sheet=options.sheet,
-                    meant=did_you_mean(options.sheet, [sheet.name for sheet in sheets]),
-                    remedy=_quoted(sheets),
-                )
-            )
+            near = did_you_mean(options.sheet, [sheet.name for sheet in sheets])
+            what = f"no sheet {quote(options.sheet)}{near}"
+            remedy = f"the sheets are {_quoted(sheets)}"
+            raise UsageError(file_problem("excel-other-sheet", name, what, remedy))
         return named[0]
     shown = [sheet for sheet in sheets if sheet.visible] or sheets
     if len(shown) > 1:
@@ -399,16 +381,8 @@ def _chosen(book: Book, options: ReadOptions) -> Sheet:
         file = name if options.is_file else f"book.{options.kind.name}"
         what = "name one" if options.is_file else "save it as a file and name one"
         example = shlex.quote(f"{file}#{shown[0].name}")
-        raise UsageError(
-            Problem(
-                "excel-several-sheets",
-                "{file}: {number} sheets, {sheets}: {remedy}",
-                file=name,
-                number=len(shown),
-                sheets=_quoted(shown),
-                remedy=f"{what}, such as {example}",
-            )
-        )
+        remedy, what = f"{what}, such as {example}", f"{len(shown)} sheets, {_quoted(shown)}"
+        raise UsageError(file_problem("excel-several-sheets", name, what, remedy))
     return shown[0]
 
 
@@ -436,5 +410,4 @@ def _check_begin(data: bytes, options: ReadOptions) -> None:
         if b"\t" in line and not {*b",;"} & {*line}:
             form = "tsv"
         what, remedy = f"this is text, not {title}", add_format(form)
-    text = "{file}: {what}: {remedy}" if remedy else "{file}: {what}"
-    raise DataError(Problem(code, text, file=options.name, what=what, remedy=remedy))
+    raise DataError(file_problem(code, options.name, what, remedy))

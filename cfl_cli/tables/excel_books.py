@@ -20,7 +20,7 @@ from typing import Any, NamedTuple, Protocol, Self, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from cfl_cli.errors import DataError, Problem, ResourceError
+from cfl_cli.errors import DataError, ResourceError, file_problem
 from cfl_cli.tables.formats import SAVE_AS
 from cfl_cli.tables.source import roomy
 
@@ -73,12 +73,9 @@ class Archive:
         return _folded(part) in self.names
 
     def fault(self, code: str, what: str, remedy: str) -> DataError:
-        """Return why the file cannot be read."""
-        text = "{file}: {what}: {remedy}"
-        return DataError(Problem(code, text, file=self.name, what=what, remedy=remedy))
+        return DataError(file_problem(code, self.name, what, remedy))
 
     def size(self, part: str) -> int:
-        """Return how many bytes a part has."""
         return self.parts.getinfo(self.names[_folded(part)]).file_size
 
     def parse(self, part: str, begin: Callable[[str, Attributes], Handlers]) -> None:
@@ -126,9 +123,8 @@ def _refuse(*_: Any) -> None:
 
 def too_large(name: str, size: int, remedy: str, *, what: str = "", verb: str) -> ResourceError:
     """Return that the bytes of a book, or of a table in it, do not fit into memory."""
-    text = "{file}: {what}{size:,.0f} MB{verb} too much for the memory of this machine: {remedy}"
-    facts = {"what": what, "size": size / 1e6, "verb": verb, "remedy": remedy}
-    return ResourceError(Problem("file-too-large", text, file=name, **facts))
+    what = f"{what}{size / 1e6:,.0f} MB{verb} too much for the memory of this machine"
+    return ResourceError(file_problem("file-too-large", name, what, remedy))
 
 
 @contextmanager
@@ -137,12 +133,11 @@ def well_formed(name: str, title: str) -> Iterator[None]:
     try:
         yield
     except MemoryError as error:
-        text = "{file}: needs more memory than is available: it is too large, or damaged"
-        raise ResourceError(Problem("file-too-large", text, file=name)) from error
+        what = "needs more memory than is available: it is too large, or damaged"
+        raise ResourceError(file_problem("file-too-large", name, what)) from error
     except DAMAGED as error:
-        text = "{file}: not a well-formed {format} file: {remedy}"
-        facts = {"format": title, "remedy": "copy or export it again"}
-        raise DataError(Problem("file-malformed", text, file=name, **facts)) from error
+        what, remedy = f"not a well-formed {title} file", "copy or export it again"
+        raise DataError(file_problem("file-malformed", name, what, remedy)) from error
 
 
 ESCAPED = re.compile("_x([0-9A-Fa-f]{4})_")
@@ -226,7 +221,6 @@ class Grid:
     )  # rows that are not shown, by a filter perhaps
 
     def add(self, row: int, column: int, kind: Kind, value: object) -> None:
-        """Take a cell; an empty text is none."""
         if value == "":
             return
         if not (0 <= row < MOST_ROWS and 0 <= column < MOST_COLUMNS):
@@ -343,7 +337,6 @@ class XlsxBook:
 
     @cached_property
     def sheets(self) -> list[Sheet]:
-        """Return the sheets that hold cells, in order."""
         home = self._home
         if home.endswith(".bin"):
             raise self.archive.fault("excel-not-read", ".xlsb is not read", SAVE_AS)
@@ -362,18 +355,15 @@ class XlsxBook:
         return found
 
     def is_blank(self, sheet: Sheet) -> bool:
-        """Return whether nothing is on a sheet."""
         return self.archive.size(sheet.part) < SMALL and not self.grid(sheet).columns
 
     def grid(self, sheet: Sheet) -> Grid:
-        """Return the cells of a sheet."""
         cells = _XlsxCells(Grid(), self._shared, self._formats, self._from_1904)
         self.archive.parse(sheet.part, lambda root, _: cells.handlers(_prefix(root)))
         return cells.grid
 
     @cached_property
     def _home(self) -> str:
-        """Return the part that lists the sheets."""
         parts = self._targets("", "/officeDocument") if ROOT in self.archive else {}
         home = next(iter(parts.values()), USUAL)
         if home not in self.archive:
@@ -412,7 +402,6 @@ class XlsxBook:
 
     @cached_property
     def _formats(self) -> list[Shown]:
-        """Return as what each style of cells shows numbers."""
         part = self._other("/styles")
         codes: dict[str, str] = {}
         keys: list[str] = []
@@ -437,7 +426,6 @@ class XlsxBook:
 
     @cached_property
     def _shared(self) -> list[str]:
-        """Return the texts that cells refer to by number."""
         part = self._other("/sharedStrings")
         texts: list[str] = []
         if part is not None:
@@ -489,7 +477,6 @@ class _XlsxCells:
     from_1904: bool
 
     def handlers(self, prefix: str) -> Handlers:  # noqa: C901 — a call for every element is what costs
-        """Return what takes the elements of a sheet."""
         names = ("c", "v", "t", "f", "row", "rPh", "mergeCell")
         cell, value, run, formula, line, spoken, merge = (prefix + name for name in names)
         pieces: list[str] = []  # of the text that was begun last
@@ -573,7 +560,6 @@ class _XlsxCells:
 
 
 def _spot(ref: str) -> Spot:
-    """Return the place of a cell such as K2."""
     found = REF.fullmatch(ref)
     if found is None:
         raise ValueError("not a cell")
@@ -623,7 +609,6 @@ class OdsBook:
 
     @cached_property
     def sheets(self) -> list[Sheet]:
-        """Return the sheets, in order."""
         hidden: set[str] = set()
         styles: dict[str, str] = {}  # of the sheets
         filled: set[str] = set()
@@ -657,7 +642,6 @@ class OdsBook:
         ]
 
     def _refuse_locked(self) -> None:
-        """Raise if the content can only be read with a password."""
         locked = []
 
         def start(element: str, _: Attributes) -> None:
@@ -670,11 +654,9 @@ class OdsBook:
             raise self.archive.fault("excel-password", "has a password", "save it without one")
 
     def is_blank(self, sheet: Sheet) -> bool:
-        """Return whether nothing is on a sheet."""
         return sheet.blank
 
     def grid(self, sheet: Sheet) -> Grid:
-        """Return the cells of a sheet."""
         grid = Grid()
         self.archive.parse(CONTENT, lambda _, root: _OdsCells(grid, sheet.name, root).handlers())
         return grid
@@ -692,7 +674,6 @@ class _Names:
 
     @classmethod
     def of(cls, root: Attributes) -> "_Names":
-        """Return the prefixes that the first element declares."""
         declared = {
             uri: f"{key.partition(':')[2]}:"
             for key, uri in root.items()
@@ -702,12 +683,10 @@ class _Names:
 
     @property
     def sheet(self) -> str:
-        """Return the element of a sheet."""
         return self.table + "table"
 
     @property
     def name(self) -> str:
-        """Return the attribute of a sheet's name."""
         return self.table + "name"
 
 
@@ -723,7 +702,6 @@ class _OdsCells:
         self.room = roomy()  # bytes for further cells
 
     def handlers(self) -> Handlers:  # noqa: C901 — a call for every element is what costs
-        """Return what takes the elements of the document."""
         names = self.names
         cell, covered, line = (
             names.table + name for name in ("table-cell", "covered-table-cell", "table-row")
@@ -868,7 +846,6 @@ def _finite(text: str) -> float:
 
 
 def _span(text: str) -> int:
-    """Return a time such as PT08H15M00S in milliseconds."""
     found = TIME.fullmatch(text)
     if found is None:
         raise ValueError("not a time")

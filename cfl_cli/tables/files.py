@@ -24,7 +24,7 @@ from typing import IO, Any, Protocol, Self
 from cfl_cli.core import process
 from cfl_cli.core.messages import STDOUT_CLOSED, option
 from cfl_cli.core.process import undisturbed
-from cfl_cli.errors import DataError, Problem, ResourceError, UsageError, file_problem
+from cfl_cli.errors import DataError, Problem, ResourceError, UsageError, system_problem
 
 # Files that have a name of ours until they take their places, and what becomes of those left.
 #
@@ -82,7 +82,6 @@ def locked(folder: Path) -> Iterator[int]:
 
 
 def _sweep(folder: Path) -> None:
-    """Remove what killed runs have left in a folder that is locked."""
     with suppress(OSError), os.scandir(folder) as entries:
         for entry in entries:
             if found := OURS.fullmatch(entry.name):
@@ -91,7 +90,6 @@ def _sweep(folder: Path) -> None:
 
 
 def _remove_if_left(path: Path, *, of_this_boot: bool) -> None:
-    """Remove a file unless a run that lives has it."""
     handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
     try:
         about = os.fstat(handle)
@@ -153,7 +151,6 @@ class Replaced:
         self.old.clear()
 
     def forget(self) -> None:
-        """Remove what was there before."""
         for name in filter(None, self.old.values()):
             with suppress(OSError):
                 name.unlink()
@@ -194,7 +191,7 @@ def reading(path: Path | None) -> Iterator[None]:
     try:
         yield
     except (OSError, ValueError) as error:  # ValueError: a NUL in the name
-        raise DataError(file_problem(path or "standard input", "read", error)) from error
+        raise DataError(system_problem(path or "standard input", "read", error)) from error
 
 
 def exists(path: Path) -> bool:
@@ -225,7 +222,9 @@ def standard_output() -> Iterator[IO[bytes]]:
     except OSError as error:
         if isinstance(raw.failure, BrokenPipeError):
             raise raw.failure from error  # the reader went away, which is not an error
-        raise ResourceError(file_problem("standard output", "written", raw.cause(error))) from error
+        raise ResourceError(
+            system_problem("standard output", "written", raw.cause(error))
+        ) from error
     finally:
         os.dup2(raw.handle, 1)
         with suppress(OSError):
@@ -315,7 +314,6 @@ class Staged:
         os.fsync(handle)
 
     def place(self) -> None:
-        """Take the target's place in one step."""
         if self.name is None and not self.target.exists():
             self._link(self.target)
             return
@@ -399,7 +397,6 @@ class Staging:
         self.staged.append(staged)
 
     def give_up(self) -> None:
-        """Leave everything as it was."""
         for staged in self.staged:
             staged.discard()
         self.staged.clear()
@@ -431,7 +428,7 @@ def refuse_existing(paths: list[Path]) -> None:
     for path in paths:
         if path.exists() and not (path.is_dir() and not any(path.iterdir())):
             text = "{file}: already exists: add {remedy}, or name another file"
-            facts = {"file": str(path), "remedy": option("overwrite", value=True)}
+            facts: dict[str, Any] = {"file": str(path), "remedy": option("overwrite", value=True)}
             raise UsageError(Problem("out-exists", text, **facts))
 
 
@@ -442,7 +439,7 @@ def writing(path: Path | str, raw: Raw | None = None) -> Iterator[None]:
         yield
     except OSError as error:
         cause = raw.cause(error) if raw else error
-        raise ResourceError(file_problem(path, "written", cause)) from error
+        raise ResourceError(system_problem(path, "written", cause)) from error
 
 
 # Whether a file can be written, tried before the work that is to go there.

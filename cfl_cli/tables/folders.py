@@ -27,7 +27,7 @@ import pyarrow as pa
 
 from cfl_cli.core import process
 from cfl_cli.core.messages import quote
-from cfl_cli.errors import PROBLEMS_SHOWN, DataError, Problem, UsageError
+from cfl_cli.errors import PROBLEMS_SHOWN, DataError, Problem, UsageError, file_problem
 from cfl_cli.tables import columnar, formats, frames
 from cfl_cli.tables.codec import (
     Contents,
@@ -97,11 +97,9 @@ class FolderSource:
 
     @property
     def name(self) -> str:
-        """What messages call the table."""
         return self.place.name
 
     def name_of(self, file: PartFile) -> str:
-        """Return what messages call a file."""
         return f"{self.name.rstrip('/')}/{file.relative}"
 
     @contextmanager
@@ -128,11 +126,6 @@ def sha256_of(path: Path) -> str:
     return FolderSource.of(Place(path, str(path), formats.DATA_SET)).sha256()
 
 
-def is_hidden(name: str) -> bool:
-    """Return whether a file or folder is none of the table's."""
-    return name.startswith(".") or (name.startswith("_") and "=" not in name)
-
-
 def in_the_way(folder: Path) -> str:
     """Return why a folder cannot be replaced; nothing if cfl wrote all that is in it."""
     there = {
@@ -144,14 +137,14 @@ def in_the_way(folder: Path) -> str:
     if there and ours is None:
         return "a folder that cfl did not write"
     known = {*(ours or []), MANIFEST, REPORT}
-    others = {one for one in there - known if not _is_marker(one)}
+    # Markers of others say something of the files, as those that copy data sets leave them.
+    names = {one: one.rpartition("/")[2] for one in there - known}
+    others = [
+        one
+        for one, name in names.items()
+        if name not in MARKERS and not (name.startswith(".") and name.endswith(".crc"))
+    ]
     return f"holds {min(others)}, which cfl did not write" if others else ""
-
-
-def _is_marker(relative: str) -> bool:
-    """Return whether a file says something of others, as those that copy data sets leave it."""
-    name = relative.rpartition("/")[2]
-    return name in MARKERS or (name.startswith(".") and name.endswith(".crc"))
 
 
 def check_whole(folder: Path, *, name: str) -> None:
@@ -171,7 +164,6 @@ def _manifest_files(folder: Path) -> dict[str, object] | None:
 
 
 def _check_manifest(folder: Path, relatives: list[str], *, name: str) -> None:
-    """Raise if files were added or are lost since cfl wrote them."""
     listed = _manifest_files(folder)
     if listed is None:
         return
@@ -191,9 +183,7 @@ def _check_manifest(folder: Path, relatives: list[str], *, name: str) -> None:
 
 
 def _fault(code: str, name: str, what: str, remedy: str = "") -> DataError:
-    """Return what is wrong with a folder."""
-    text = "{file}: {what}: {remedy}" if remedy else "{file}: {what}"
-    return DataError(Problem(f"folder-{code}", text, file=name, what=what, remedy=remedy))
+    return DataError(file_problem(f"folder-{code}", name, what, remedy))
 
 
 def _files(folder: Path, inside: str, above: dict[tuple[int, int], str], *, name: str) -> list[str]:
@@ -206,7 +196,7 @@ def _files(folder: Path, inside: str, above: dict[tuple[int, int], str], *, name
     found: list[str] = []
     with os.scandir(folder) as entries:
         for entry in entries:
-            if is_hidden(entry.name):
+            if entry.name.startswith(".") or (entry.name.startswith("_") and "=" not in entry.name):
                 continue
             relative = f"{inside}/{entry.name}" if inside else entry.name
             try:
@@ -317,7 +307,6 @@ def _of_file(options: ReadOptions, name: str) -> ReadOptions:
 
 
 def _schema(source: FolderSource, options: ReadOptions) -> pa.Schema:
-    """Return the columns of the table, or raise if files have others."""
     first, *others = source.files
     with source.opened(first) as one:
         schema = columnar.schema(one, _of_file(options, one.name))
@@ -426,7 +415,6 @@ class StagedFolder:
 
     @classmethod
     def create(cls, path: Path) -> Self:
-        """Make a hidden folder beside the target."""
         target = path.resolve()
         with writing(path), locked(target.parent):
             _sweep(target)
@@ -468,9 +456,7 @@ class StagedFolder:
             process.keep(self.hidden)
             return
         if why := in_the_way(self.target):
-            text = "{file}: {what}: {remedy}"
-            facts = {"what": why, "remedy": "name another"}
-            raise UsageError(Problem("out-not-ours", text, file=str(self.path), **facts))
+            raise UsageError(file_problem("out-not-ours", self.path, why, "name another"))
         self.hidden.chmod(self.target.stat().st_mode & 0o777)
         if not _exchanged(self.hidden, self.target):
             old = self.target.parent / f"{OLD}{self.target.name}"
@@ -492,7 +478,6 @@ class StagedFolder:
 
 
 def _sweep(target: Path) -> None:
-    """Remove what runs left beside a folder when they were killed."""
     for path in target.parent.glob(f"{PREFIX}*"):
         with suppress(OSError):
             handle = os.open(path, os.O_RDONLY)
@@ -587,7 +572,7 @@ class FolderWriter:
         self._close()
         if report:
             self._text(REPORT, f"{report}\n")
-        facts = {
+        facts: dict[str, Any] = {
             "version": 1,
             "rows": sum(file["rows"] for file in self.files),
             "partitions": list(self.layout.keys) if self.layout else [],

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import IO, Any, Literal, Self, cast, get_args
 
 from cfl_cli.core.messages import did_you_mean
-from cfl_cli.errors import DataError, Problem, ResourceError, UsageError
+from cfl_cli.errors import DataError, Problem, ResourceError, UsageError, file_problem
 from cfl_cli.tables import files
 from cfl_cli.tables.dialect import OPTIONS
 
@@ -82,7 +82,6 @@ class Format:
 
     @property
     def embeds_report(self) -> bool:
-        """Whether the table carries its report inside."""
         return self.kind.embeds_report
 
 
@@ -137,9 +136,7 @@ def of_path(path: Path, *, option: str) -> Format:
 
 
 def _refused(code: str, name: str, what: str, remedy: str) -> UsageError:
-    """Return that a file is not one that can be read, or written, as the user asks."""
-    text = "{file}: {what}: {remedy}"
-    return UsageError(Problem(code, text, file=name, what=what, remedy=remedy))
+    return UsageError(file_problem(code, name, what, remedy))
 
 
 def add_format(name: str) -> str:
@@ -148,7 +145,6 @@ def add_format(name: str) -> str:
 
 
 def _for(option: str) -> list[str]:
-    """Return the formats that an option can name."""
     written = option == OUTPUT_OPTION
     return [name for name, form in FORMATS.items() if not (written and form.kind.is_only_read)]
 
@@ -186,16 +182,10 @@ def unpack(data: bytes, packing: Packing, *, name: str, limit: int) -> bytes:
         chunks.append(chunk)
         size += len(chunk)
         if size > limit:
-            raise ResourceError(
-                Problem(
-                    "file-too-large",
-                    "{file}: unpacks to more than {most:,.0f} MB, too much for the memory of this "
-                    "machine: {remedy}",
-                    file=name,
-                    most=limit / 1e6,
-                    remedy="unpack it on a larger machine, or split it",
-                )
-            )
+            mb = f"{limit / 1e6:,.0f} MB"
+            what = f"unpacks to more than {mb}, too much for the memory of this machine"
+            remedy = "unpack it on a larger machine, or split it"
+            raise ResourceError(file_problem("file-too-large", name, what, remedy))
     return b"".join(chunks)
 
 
@@ -208,14 +198,14 @@ def unpacked(file: IO[bytes], packing: Packing, *, name: str) -> Iterator[bytes]
                 size += len(chunk)
                 yield chunk
     except EOFError:
-        text = "{file}: the {format} file is cut short"
+        what = f"the {NAMES[packing]} file is cut short"
     except (OSError, zlib.error, zstd.ZstdError):
-        text = "{file}: not a well-formed {format} file"
+        what = f"not a well-formed {NAMES[packing]} file"
     else:
         if size or file.tell():
             return
-        text = "{file}: not a well-formed {format} file: it is empty"
-    raise DataError(Problem("file-malformed", text, file=name, format=NAMES[packing])) from None
+        what = f"not a well-formed {NAMES[packing]} file: it is empty"
+    raise DataError(file_problem("file-malformed", name, what)) from None
 
 
 def packing_of(data: bytes) -> Packing | None:
@@ -381,7 +371,6 @@ class Place:
 
     @property
     def is_folder(self) -> bool:
-        """Whether the table is a folder of files."""
         return self.format == DATA_SET
 
     @classmethod

@@ -18,13 +18,6 @@ from cfl_cli.errors import DataError, Problem, UsageError
 FIRST_DAY, LAST_DAY = -719162, 2932896  # of the years 1 and 9999, counted from 1970
 
 
-def arrow_has_text(kind: Any) -> bool:
-    """Return whether pyarrow writes an Arrow type that polars lacks as a reader would."""
-    from pyarrow import types
-
-    return bool(types.is_decimal(kind) or types.is_date(kind) or types.is_timestamp(kind))
-
-
 def in_calendar(column: Any) -> bool:
     """Return whether dates and moments lie in the years 1 to 9999; polars panics at others."""
     from pyarrow import types
@@ -129,7 +122,7 @@ def as_polars(
         )
     if len(set(columns_there)) < len(columns_there):
         duplicate = next(one for one in columns_there if columns_there.count(one) > 1)
-        facts = {"column": str(duplicate), "remedy": RENAME}
+        facts: dict[str, Any] = {"column": str(duplicate), "remedy": RENAME}
         raise DataError(Problem("duplicate-column", DUPLICATE, file=name, **facts))
     convert = _from_arrow if is_arrow(frame) else _from_pandas
     return pl.DataFrame(
@@ -289,7 +282,10 @@ def _from_arrow(table: Any, name: str) -> pl.Series:
             return pl.DataFrame(pl.from_arrow(table.select([name]))).to_series().rechunk()
         if shared(column.type) and in_calendar(column):
             return pl.Series(name, pl.from_arrow(column))
-        if arrow_has_text(column.type):
+        from pyarrow import types
+
+        kind = column.type  # which polars lacks, but pyarrow writes as a reader would
+        if types.is_decimal(kind) or types.is_date(kind) or types.is_timestamp(kind):
             return pl.Series(name, column.cast("string").to_pylist(), dtype=pl.String)
     except (PolarsError, ValueError, NotImplementedError):  # pyarrow's errors are kinds of these
         pass
@@ -310,7 +306,6 @@ def _from_objects(name: str, column: npt.NDArray[Any]) -> pl.Series:
 
 
 def _is_missing(cell: Any) -> bool:
-    """Return whether a cell is None, NaN or what pandas has for them."""
     return cell is None or type(cell).__name__ == "NAType" or bool(cell != cell)  # noqa: PLR0124 — NaN is not itself
 
 
@@ -342,13 +337,12 @@ def _from_dates(name: str, cells: Sequence[Any]) -> pl.Series:
     if len(kinds) > 1:
         return pl.Series(name, map(_text, cells), dtype=pl.String)
     zone = "UTC" if kinds == {"aware"} else None
-    moments = [None if cell is None else np.datetime64(_naive(cell), "us") for cell in cells]
+    naive = (  # pandas' own kind, which knows nanoseconds, too
+        cell and (cell.astimezone(UTC) if cell.tzinfo else cell).replace(tzinfo=None)
+        for cell in cells
+    )
+    moments = [None if cell is None else np.datetime64(cell, "us") for cell in naive]
     return pl.Series(name, np.array(moments, "M8[us]")).dt.replace_time_zone(zone)
-
-
-def _naive(moment: Any) -> Any:
-    """Return a moment without its zone, in UTC; pandas' own kind, which knows nanoseconds, too."""
-    return (moment.astimezone(UTC) if moment.tzinfo else moment).replace(tzinfo=None)
 
 
 def _texts(cells: Any) -> list[str | None] | None:

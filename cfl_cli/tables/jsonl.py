@@ -14,7 +14,7 @@ from typing import IO, Any, NamedTuple
 
 import polars as pl
 
-from cfl_cli.errors import PROBLEMS_SHOWN, DataError, Problem
+from cfl_cli.errors import PROBLEMS_SHOWN, DataError, Problem, file_problem
 from cfl_cli.tables import encodings, frames
 from cfl_cli.tables.codec import (
     Contents,
@@ -79,7 +79,6 @@ class Kind:
     elements: "Kind | None" = None  # of lists
 
     def note(self, cells: Sequence[Any]) -> None:
-        """Take further cells into account."""
         types = set(map(type, cells)) - {type(None)}
         self.types |= types
         if Whole in types:
@@ -114,7 +113,6 @@ class Kind:
 
     @property
     def mixed(self) -> str:
-        """Why the column is mixed, if it is."""
         if self.dtype is not None:
             return ""
         if self.types <= {Whole, Broken}:
@@ -122,7 +120,6 @@ class Kind:
         return "objects or lists" if self.types <= {dict, list} else "cells of different kinds"
 
     def column(self, name: str, cells: Sequence[Any]) -> pl.Series:
-        """Return a column of this kind."""
         dtype = self.dtype
         if dtype is None:
             return pl.Series(name, map(cell_text, cells), dtype=pl.String)
@@ -147,17 +144,7 @@ def typed(name: str, cells: list[Any]) -> tuple[pl.Series, str]:
     return kind.column(name, cells), kind.mixed
 
 
-def is_too_deep(cell: Any) -> bool:
-    """Return whether an object or a list is nested too deeply to be shown."""
-    try:
-        cell_text(cell)
-    except RecursionError:
-        return True
-    return False
-
-
 def _is_double(cell: str) -> bool:
-    """Return whether a double holds a broken number as it was written."""
     digits = cell.lower().partition("e")[0].lstrip("-").replace(".", "").lstrip("0").rstrip("0")
     return (
         len(digits) <= DIGITS and math.isfinite(float(cell)) and bool(digits) == (float(cell) != 0)
@@ -203,7 +190,7 @@ class Rows(NamedTuple):
 
 
 def _too_deep(name: str) -> DataError:
-    return DataError(Problem("jsonl-too-deep", "{file}: a cell is nested too deeply", file=name))
+    return DataError(file_problem("jsonl-too-deep", name, "a cell is nested too deeply"))
 
 
 @dataclass
@@ -220,7 +207,6 @@ class Census:
     too_deep: bool = False
 
     def note(self, part: Rows) -> None:
-        """Take further lines into account."""
         good = [row for row in part.rows if row is not None]
         full = [text for text in part.texts if text.strip()]
         self.first = self.first or next(iter(full), None)
@@ -236,15 +222,19 @@ class Census:
     def note_depth(self, part: Rows) -> None:
         """Find out whether all cells of further lines can be shown."""
         cells = (cell for row in part.rows if row is not None for cell in row.values())
-        self.too_deep |= any(is_too_deep(cell) for cell in cells if isinstance(cell, dict | list))
+        try:
+            for cell in cells:
+                if isinstance(cell, dict | list):
+                    cell_text(cell)
+        except RecursionError:
+            self.too_deep = True
 
     def check(self, texts: Callable[[], Iterable[bytes]], options: ReadOptions) -> None:
         """Raise if the lines, which `texts` yields once more, are not a table."""
         name = options.name
         if self.rejected and self._may_be_document() and _is_document(texts()):
-            text = "{file}: one JSON document over several lines: {remedy}"
-            remedy = "write one object per line"
-            raise DataError(Problem("jsonl-one-document", text, file=name, remedy=remedy))
+            what, remedy = "one JSON document over several lines", "write one object per line"
+            raise DataError(file_problem("jsonl-one-document", name, what, remedy))
         if self.problems and not options.set_aside:
             raise DataError(
                 *(
@@ -261,13 +251,11 @@ class Census:
             )
         if not self.kinds:
             cause = "every object is empty" if self.height else "no line holds an object"
-            text = "{file}: no columns: {cause}"
-            raise DataError(Problem("table-no-columns", text, file=name, cause=cause))
+            raise DataError(file_problem("table-no-columns", name, f"no columns: {cause}"))
         if self.too_deep:
             raise _too_deep(name)
 
     def table(self, part: Rows, *, name: str) -> Table:
-        """Return the table in some lines."""
         good = [row is not None for row in part.rows]
         columns = typed_columns([row for row in part.rows if row is not None])
         nulls = [None] * sum(good)
@@ -330,7 +318,6 @@ def rows_of(texts: list[bytes], before: int) -> Rows:
 
 
 def _parse(text: bytes) -> dict[str, Any]:
-    """Return the object on a line, numbers as they were written."""
     try:
         row = DECODER.decode(text.decode())
     except UnfitError:
@@ -357,7 +344,6 @@ def _parse(text: bytes) -> dict[str, Any]:
 
 
 def _is_document(texts: Iterable[bytes]) -> bool:
-    """Return whether all lines together are JSON."""
     lines = (line for lines, _ in lines_of(texts) for line in lines)
     try:
         json.loads(b"\n".join(lines))
@@ -424,7 +410,6 @@ def misfits(table: Table, options: WriteOptions) -> list[Problem]:
 
 
 def _not_json(column: pl.Series) -> str:
-    """Return what in a column has no form in JSON, if anything."""
     kind = column.dtype
     if isinstance(kind, pl.List | pl.Array):
         return _not_json(column.explode())
@@ -448,7 +433,6 @@ class JsonlWriter:
         self.file = file
 
     def add(self, frame: Any, source: Table | None = None) -> None:
-        """Write lines."""
         if source is not None and source.lines is not None:
             self.file.write(rewrite(source, source.lines, frame))
         else:
@@ -467,7 +451,9 @@ def rewrite(source: Table, texts: Sequence[bytes], frame: pl.DataFrame) -> bytes
     Members that did not change keep their spelling.
     """
     others = {
-        column.name: frame[column.name].ne_missing(_comparable(column))
+        column.name: frame[column.name].ne_missing(
+            column if isinstance(column.dtype, pl.List) else column.cast(pl.String)
+        )
         for column in source.frame.get_columns()
         if not frame[column.name].equals(column)
     }
@@ -486,13 +472,7 @@ def rewrite(source: Table, texts: Sequence[bytes], frame: pl.DataFrame) -> bytes
     return append(texts, new) if new.width else b"".join(text + b"\n" for text in texts)
 
 
-def _comparable(column: pl.Series) -> pl.Series:
-    """Return a column as cells that replace its own are: lists as lists, all else as text."""
-    return column if isinstance(column.dtype, pl.List) else column.cast(pl.String)
-
-
 def _replaced(text: bytes, cells: Mapping[str, str | None]) -> bytes:
-    """Return a line with other values for some members of its object."""
     line, pieces, copied = text.decode(), [], 0
     at = _after_space(line, line.index("{") + 1)
     while line[at] != "}":

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import IO, Any, Self, cast
 
 from cfl_cli.core import process
-from cfl_cli.errors import DataError, Problem
+from cfl_cli.errors import DataError, file_problem
 from cfl_cli.tables import files, formats
 from cfl_cli.tables.encodings import exhaust
 from cfl_cli.tables.files import Raw, reading, standard_input, writing
@@ -55,7 +55,6 @@ class Spool:
         return writing(NAME, self.raw)
 
     def finish(self) -> None:
-        """See to it that everything is written."""
         self.file.flush()
         self.raw.check()
 
@@ -170,7 +169,6 @@ class Source:
 
     @property
     def name(self) -> str:
-        """What messages call the table."""
         return self.place.name
 
     def again(self) -> IO[bytes]:
@@ -180,7 +178,6 @@ class Source:
         return cast("IO[bytes]", Again(self.file.fileno()))
 
     def chunks(self) -> Iterator[bytes]:
-        """Yield the table's own bytes from the beginning."""
         packing = self.place.format.packing
         if self.data is not None:
             yield self.data
@@ -226,14 +223,8 @@ class Source:
 
 def changed_error(name: str) -> DataError:
     """Return that a file was written to while it was read."""
-    return DataError(
-        Problem(
-            "file-changed",
-            "{file}: changed while it was read: {remedy}",
-            file=name,
-            remedy="try again when it is complete",
-        )
-    )
+    what, remedy = "changed while it was read", "try again when it is complete"
+    return DataError(file_problem("file-changed", name, what, remedy))
 
 
 def _state(file: IO[bytes]) -> tuple[int, int]:
@@ -242,31 +233,27 @@ def _state(file: IO[bytes]) -> tuple[int, int]:
 
 
 def _check_kind(data: bytes, form: Format, *, name: str) -> None:
-    """Raise if the bytes begin like those of another format."""
     expected = formats.NAMES[form.packing] if form.packing else form.kind.title
     title = _title(data)
     if data.startswith(formats.OLE):
-        code = "excel-old"
-        found: tuple[str, object] = (
-            "an old Excel file (.xls) or one with a password",
-            formats.SAVE_AS,
-        )
-        text = "{file}: this is {found}: {remedy}"
+        what = "this is an old Excel file (.xls) or one with a password"
+        raise DataError(file_problem("excel-old", name, what, formats.SAVE_AS))
+    if data.startswith(formats.ZIP) and not (formats.kind_of(data) or form.kind.is_only_read):
+        found: tuple[str, str] | None = "a ZIP archive", "unpack it first"
+    elif title not in {None, expected}:
+        packed = formats.packing_of(data)
+        kind = form.kind if packed else formats.kind_of(data) or form.kind
+        inside = packed and form.kind.packs_itself
+        way_out = "unpack it first" if inside else add_format(str(Format(kind, packed)))
+        found = str(title), way_out
     else:
-        code, text = "file-other-format", "{file}: this is {found}, not {expected}: {remedy}"
-        if data.startswith(formats.ZIP) and not (formats.kind_of(data) or form.kind.is_only_read):
-            found = "a ZIP archive", "unpack it first"
-        elif title not in {None, expected}:
-            found = str(title), _way_out(data, form)
-        elif title is None and (foreign := _foreign(data[: formats.HEAD], form)):
-            found = foreign
-        else:
-            return
-    problem = Problem(code, text, file=name, found=found[0], expected=expected, remedy=found[1])
-    raise DataError(problem)
+        found = _foreign(data[: formats.HEAD], form) if title is None else None
+    if found:
+        what = f"this is {found[0]}, not {expected}"
+        raise DataError(file_problem("file-other-format", name, what, found[1]))
 
 
-def _foreign(head: bytes, form: Format) -> tuple[str, object] | None:
+def _foreign(head: bytes, form: Format) -> tuple[str, str] | None:
     """Return what a file is, if it shows that it is not of the format that it should be."""
     if form.kind.is_only_read:  # whose reader says it
         return None
@@ -287,15 +274,8 @@ def _foreign(head: bytes, form: Format) -> tuple[str, object] | None:
 def _check_content(data: bytes, *, name: str) -> None:
     """Raise if what was packed is packed again, or a format that is never packed."""
     if title := _title(data):
-        raise DataError(
-            Problem(
-                "file-packed-twice",
-                "{file}: contains {found} data: {remedy}",
-                file=name,
-                found=title,
-                remedy="unpack it first",
-            )
-        )
+        what = f"contains {title} data"
+        raise DataError(file_problem("file-packed-twice", name, what, "unpack it first"))
 
 
 def _title(data: bytes) -> str | None:
@@ -304,11 +284,3 @@ def _title(data: bytes) -> str | None:
         return formats.NAMES[packed]
     kind = formats.kind_of(data)
     return kind.title if kind else None
-
-
-def _way_out(data: bytes, form: Format) -> str:
-    packed = formats.packing_of(data)
-    if packed and form.kind.packs_itself:
-        return "unpack it first"
-    kind = form.kind if packed else formats.kind_of(data) or form.kind
-    return add_format(str(Format(kind, packed)))

@@ -21,7 +21,7 @@ import polars as pl
 
 from cfl_cli.core.messages import STORED, Option
 from cfl_cli.core.process import undisturbed
-from cfl_cli.errors import DataError, Problem, UsageError
+from cfl_cli.errors import DataError, Problem, UsageError, file_problem
 from cfl_cli.tables import files, folders, formats, frames, source
 from cfl_cli.tables.checksums import ContentChecksum, TableContent, sums_of
 from cfl_cli.tables.codec import (
@@ -95,17 +95,14 @@ class Blocks:
 
     @property
     def columns(self) -> list[str]:
-        """The names of the columns."""
         return list(frames.names(self.empty.frame))
 
     @property
     def height(self) -> int:
-        """The rows of the table."""
         return self.contents.height
 
     @property
     def rejected(self) -> int:
-        """The records that are set aside."""
         return self.contents.rejected
 
     def __iter__(self) -> Iterator[Table]:
@@ -126,7 +123,6 @@ class Blocks:
         return name in self.columns
 
     def __getitem__(self, name: str) -> pl.Series:
-        """Load a column: what the table in memory has, converted by `frames.as_polars`."""
         if name not in self:
             raise KeyError(name)
         column = frames.as_polars(self.load(name), [name])[name].rechunk()
@@ -181,12 +177,12 @@ def reading(
     options = read_options(place, set_aside=set_aside, **dialect)
     with ExitStack() as stack:
         if place.is_folder:
-            opened: Source | FolderSource = FolderSource.of(place)
-            contents = folders.scan(opened, options)  # type: ignore[arg-type]  # it is a folder
+            opened: Source | FolderSource = (folder := FolderSource.of(place))
+            contents = folders.scan(folder, options)
         else:
-            opened = stack.enter_context(Source.of(place, in_memory=in_memory))
-            options = as_usual(options, opened.chunks(), columns)
-            contents = codec_of(options.kind).scan(opened, options)
+            opened = file = stack.enter_context(Source.of(place, in_memory=in_memory))
+            options = as_usual(options, file.chunks(), columns)
+            contents = codec_of(options.kind).scan(file, options)
         if in_memory:
             yield _in_memory(opened, contents)
         else:
@@ -202,7 +198,6 @@ def reading(
 
 
 def _in_memory(opened: Source | FolderSource, contents: Contents) -> Blocks:
-    """Return a table as one block that is in memory."""
     whole = contents.whole()
     frame = whole.frame
     contents = replace(contents, tables=lambda: iter([whole]))
@@ -280,7 +275,6 @@ def regrouped(tables: Iterable[Table], empty: Table, *, rows: int) -> Iterator[T
 
 
 def _cut(table: Table, rows: int) -> Iterator[Table]:
-    """Yield a table in parts of at most `rows` rows and rejects."""
     height = max(len(table.frame), len(table.rejects))
     if height <= rows:
         if height:
@@ -361,7 +355,11 @@ def read_report(name: str) -> bytes:
         path = path / folders.REPORT
         if not files.exists(path):
             raise _no_report(title, f"no report inside: {IMPUTED_BY} folder")
-    if path is not None and _report_is_beside(path):
+    embeds = True  # or no table at all: the report itself, perhaps
+    if path is not None:
+        with suppress(UsageError):
+            embeds = formats.of_path(path, option="").embeds_report
+    if path is not None and not embeds:
         beside = report_path(path)
         if not files.exists(path) and not files.exists(beside):
             files.read(path)  # which says why it cannot be read
@@ -383,7 +381,7 @@ def read_report(name: str) -> bytes:
 
 
 def _no_report(name: str, what: str) -> DataError:
-    return DataError(Problem("report-missing", "{file}: {what}", file=name, what=what))
+    return DataError(file_problem("report-missing", name, what))
 
 
 def sha256_of(path: Path | None) -> str:
@@ -391,14 +389,6 @@ def sha256_of(path: Path | None) -> str:
     if path is not None and files.exists(path) and path.is_dir():
         return folders.sha256_of(path)
     return source.sha256_of(files.read(path))
-
-
-def _report_is_beside(path: Path) -> bool:
-    """Return whether this is a table of a format that cannot carry its report."""
-    try:
-        return not formats.of_path(path, option="").embeds_report
-    except UsageError:  # no table at all: the report itself, perhaps
-        return False
 
 
 def report_path(out: Path) -> Path:
@@ -526,7 +516,6 @@ class TableWriter:
         return replace(content, file=target.path.name, file_bytes=size, file_sha256=made)
 
     def close(self) -> None:
-        """Let go of everything."""
         with suppress(Exception):  # of a table that was given up
             self._stack.close()
 

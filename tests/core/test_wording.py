@@ -26,7 +26,10 @@ READING = {*(PACKAGE / "tables").glob("*.py")} - {
 }
 # Where options are made, and the manual's words for exit codes.
 DEFINING = {PACKAGE / "core" / "settings.py", PACKAGE / "errors.py"}
-DEFINING |= {*(PACKAGE / "commands").glob("*/__init__.py"), *(PACKAGE / "commands").glob("*/work.py")}
+DEFINING |= {
+    *(PACKAGE / "commands").glob("*/__init__.py"),
+    *(PACKAGE / "commands").glob("*/work.py"),
+}
 
 
 @pytest.mark.parametrize(

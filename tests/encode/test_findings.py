@@ -160,7 +160,9 @@ def test_findings_are_sorted_by_what_to_mend_first():
 def test_one_cell_is_said_in_the_singular():
     problems = Problems("t", Schema.parse(json.dumps(SCHEMA)))
     problems.add_cells(
-        pl.Series("temp", ["1", "x", None]), np.array([False, True, False]), Cause("odd", "[are|is] odd")
+        pl.Series("temp", ["1", "x", None]),
+        np.array([False, True, False]),
+        Cause("odd", "[are|is] odd"),
     )
     problems.add_cells(
         pl.Series("temp", ["1", "x", None]),

@@ -1,4 +1,6 @@
 import datetime as dt
+import inspect
+import io
 from contextlib import suppress
 from decimal import Decimal
 
@@ -6,13 +8,15 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from builders.arrow_types import as_file, columns, twice_coded, with_interval
+from builders.command_line import cfl
 from hypothesis import given
 from hypothesis import strategies as st
 
 from cfl_cli.errors import CflError, DataError
 from cfl_cli.tables import codec, columnar, frames
 from cfl_cli.tables import table as tables
-from cfl_cli.tables.codec import ReadOptions, Table, WriteOptions
+from cfl_cli.tables.codec import Codec, EmbeddingCodec, ReadOptions, Table, WriteOptions, codec_of
 from cfl_cli.tables.formats import KINDS
 
 DAY = dt.date(2024, 2, 29)
@@ -192,3 +196,110 @@ def test_what_fails_only_when_it_is_written_is_an_error_without_its_cells():
     table = pa.table({"a": pa.array([2**62], pa.timestamp("s"))})
     with pytest.raises(DataError, match=r"^t: Parquet cannot store everything in the table: write"):
         written(table, "parquet")
+
+
+# Every format's module offers the same functions, so that a new one touches two places.
+
+
+def parameters(function):
+    return [name for name in inspect.signature(function).parameters if name != "self"]
+
+
+@pytest.mark.parametrize("kind", KINDS.values(), ids=KINDS)
+def test_a_formats_module_has_the_functions_of_a_codec(kind):
+    protocol = EmbeddingCodec if kind.embeds_report else Codec
+    names = [name for name, _ in inspect.getmembers(protocol, inspect.isfunction) if name[0] != "_"]
+    assert {"scan", "misfits", "writer"} <= set(names)
+    for name in names:
+        assert parameters(getattr(codec_of(kind), name)) == parameters(getattr(protocol, name))
+
+
+WRITTEN = {name: kind for name, kind in KINDS.items() if not kind.is_only_read}
+
+
+@pytest.mark.parametrize("kind", WRITTEN.values(), ids=WRITTEN)
+def test_what_a_codec_writes_it_reads(kind):
+    frame = pl.DataFrame({"a": ["x", "y"], "b": ["1", "é"]})
+    options = WriteOptions(kind, "t")
+    assert codec_of(kind).misfits(Table(frame), options) == []
+    file = io.BytesIO()
+    codec.write_frame(frame, file, options)
+    table = codec.read_bytes(file.getvalue(), ReadOptions(kind, "t"))
+    assert pl.DataFrame(table.frame).equals(frame)
+    assert table.rejects == []
+
+
+def test_columns_that_only_json_lines_can_hold_and_names_with_a_nul_are_named():
+    table = Table(pl.DataFrame({"a": ["[1]"], "b\0": ["x"]}), mixed={"a": "objects or lists"})
+    assert [*map(str, codec.mixed_columns(table, name="o.csv"))] == [
+        "column 'a' holds objects or lists, which o.csv cannot hold: write .jsonl"
+    ]
+    assert [*map(str, codec.nul_names(table, name="o.csv"))] == [
+        "the column name 'b\\x00' holds a NUL character, which o.csv cannot hold"
+    ]
+
+
+def test_lists_go_into_the_formats_that_hold_them():
+    lists = Table(pl.DataFrame({"cf": [["a", "b"], []]}))
+    (problem,) = codec_of(KINDS["csv"]).misfits(lists, WriteOptions(KINDS["csv"], "o.csv"))
+    assert str(problem).startswith("column 'cf' holds ")
+    assert str(problem).endswith(", which o.csv cannot hold: write .jsonl or .parquet")
+    for name in ("jsonl", "parquet"):
+        assert codec_of(KINDS[name]).misfits(lists, WriteOptions(KINDS[name], "o")) == []
+
+
+# Columns of any Arrow type that nobody asked about pass through, or are refused by name.
+
+BASE = {"x": pa.array(map(float, range(7))), "cf": pa.array([*"abcabca"])}
+SCHEMA = """\
+version: 1
+columns:
+  x: {role: ordinary, type: numeric}
+  cf: {role: complementary, values: [a, b, c]}
+settings: {method: commonest, folds: 0, quiet: true}
+"""
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "schema.yml").write_text(SCHEMA)
+    return tmp_path
+
+
+def run(folder, data):
+    (folder / "data.arrow").write_bytes(data)
+    return cfl("impute", "data.arrow", "-s", "schema.yml", "--out", "out.arrow", "--overwrite")
+
+
+def cells(table, name):
+    """Return a column in Python; dates, of which Python has not all, as numbers."""
+    column = table.column(name)
+    return (column.cast("int32") if name == "date" else column).to_pylist()
+
+
+def test_ignored_columns_of_every_type_pass_through(folder):
+    strange = columns()
+    table = pa.table({**strange, **BASE})
+    for stream in (False, True):
+        done = run(folder, as_file(table, stream=stream))
+        assert done.exit_code == 0, done.output
+        found = pa.ipc.open_file((folder / "out.arrow").read_bytes()).read_all()
+        for name in strange:
+            assert cells(found, name) == cells(table, name), name
+        assert cfl("report", "out.arrow", "--verify").exit_code == 0
+
+
+@pytest.mark.parametrize("unit", [0, 1])
+def test_intervals_that_pyarrow_has_no_arrays_of_are_refused_by_name(folder, unit):
+    table = pa.table({"c": columns()["interval"], **BASE})
+    refused = run(folder, with_interval(table, unit))
+    assert refused.exit_code == 1, refused.output
+    assert "column 'c' holds" in refused.stderr
+    assert "Traceback" not in refused.output
+
+
+def test_a_dictionary_of_dictionaries_is_refused(folder):
+    refused = run(folder, as_file(pa.table({"c": twice_coded(), **BASE})))  # written wrong
+    assert (refused.exit_code, "Traceback" in refused.output) == (1, False)
+    assert "data.arrow: " in refused.stderr
