@@ -31,7 +31,7 @@ MIXTURE = "mixture"  # the fact that a state is of two runs
 
 
 def load(name: str, *, fit: bool = True) -> "Method":
-    """Return the method of that name; unless it is to `fit`, nothing for later rows need come of it."""
+    """Return the method of that name; unless it is to `fit`, it may keep nothing for later rows."""
     module, _, kind = CLASSES[name].partition(":")
     method: Method = getattr(import_module(f"{__name__}.{module}"), kind)(fit=fit)
     return method

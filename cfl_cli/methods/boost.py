@@ -40,7 +40,7 @@ from cfl_cli.core.parallel import Engine, slices
 from cfl_cli.core.progress import Expected, Progress, Stage, Work
 from cfl_cli.core.settings import Settings
 from cfl_cli.core.state import State, StateError
-from cfl_cli.errors import UsageError
+from cfl_cli.errors import Problem, UsageError
 from cfl_cli.methods import blend, forest
 from cfl_cli.methods.forest import Forest, contributions, grown, none_grown
 from cfl_cli.methods.interface import (
@@ -291,14 +291,14 @@ def lightgbm() -> Any:
     try:
         return import_module("lightgbm")
     except ImportError:
-        raise UsageError(
-            "method boost needs LightGBM, which is not installed: reinstall cfl-cli "
-            "(pip install --force-reinstall cfl-cli)"
-        ) from None
+        text = "method boost needs LightGBM, which is not installed: {remedy}"
+        remedy = "reinstall cfl-cli (pip install --force-reinstall cfl-cli)"
+        raise UsageError(Problem("method-package-missing", text, remedy=remedy)) from None
     except OSError as error:  # its library lacks another one, of the system
+        text = "method boost needs LightGBM, which does not load ({error}): {remedy}"
+        remedy = "install the OpenMP runtime, which is the package libgomp1 on Debian and libomp on macOS"
         raise UsageError(
-            f"method boost needs LightGBM, which does not load ({error}): install the OpenMP "
-            "runtime, which is the package libgomp1 on Debian and libomp on macOS"
+            Problem("method-package-broken", text, error=str(error), remedy=remedy)
         ) from None
 
 

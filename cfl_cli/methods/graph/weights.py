@@ -16,8 +16,8 @@ it, goes to an active-set solver; such rows, and those that OSQP gave up on, are
 With numba (`[fast]`), compiled code finds the first support of a table of 20,000 rows or more, and
 leaves a stack to OSQP, just as it would have been without it, if it is not sure of one of its rows:
 then rounding may decide what the support is, and it must not depend on which solver found it. A
-report names the solver. (Small tables could begin with all neighbors and correct from there, which
-gives the same weights: asking OSQP as well costs 0.1 s of CPU at most; see docs/speed.md.)
+report names the solver. (Corrections that begin with all neighbors lead to the same weights, and on
+small tables with less work: asking OSQP costs about 0.5 s of CPU; see docs/methods.md.)
 """
 
 import signal
@@ -34,7 +34,7 @@ import numpy as np
 from cfl_cli.core.arrays import Floats, Ints, Mask, Places, Singles
 from cfl_cli.core.messages import option
 from cfl_cli.core.parallel import Engine, interrupts_wait, slices
-from cfl_cli.errors import ResourceError
+from cfl_cli.errors import Problem, ResourceError
 from cfl_cli.methods.compiled import kernel
 
 if TYPE_CHECKING:
@@ -344,9 +344,17 @@ def check(weights: Floats, *, first: int | None = None) -> None:
     sound = (weights >= 0).all(axis=1) & (np.abs(sums - 1) <= 1e-9)
     if not sound.all():
         row = int(np.argmin(sound))
-        whose = "a new row" if first is None else f"row {first + row + 1:,}"
-        way_out = f"{'fit again with' if first is None else 'try'} a larger {option('ridge')}"
+        new = first is None
         raise ResourceError(
-            f"{whose}: the solvers gave its neighbors weights that are negative or do not "
-            f"sum to 1 (least {weights[row].min():.3g}, sum {sums[row]:.12g}): {way_out}"
+            Problem(
+                "solver-weights-unsound",
+                ("a new row" if new else "row {row:,}")
+                + ": the solvers gave its neighbors weights that are negative or do not sum to 1 "
+                "(least {least:.3g}, sum {total:.12g}): "
+                + ("fit again with a larger {remedy}" if new else "try a larger {remedy}"),
+                row=None if first is None else first + row + 1,
+                least=float(weights[row].min()),
+                total=float(sums[row]),
+                remedy=option("ridge"),
+            )
         )
