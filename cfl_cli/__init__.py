@@ -107,7 +107,7 @@ if TYPE_CHECKING:
     from cfl_cli.schema.model import Schema
     from cfl_cli.trust.report import Report
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 __all__ = [
     "CflError",
     "Checked",

@@ -13,7 +13,7 @@ picks the exit code.
 
 from collections.abc import Collection
 from enum import IntEnum
-from typing import ClassVar, NamedTuple, Self
+from typing import Any, ClassVar, NamedTuple, Self
 
 from cfl_cli.core.messages import filled_in
 
@@ -89,17 +89,17 @@ class Problem:
         text: str,
         /,
         *,
-        file: str = "",
-        line: int | None = None,
-        row: int | None = None,
-        cell: str = "",
-        column: str | Hidden | None = None,
+        file: object = "",  # a name or a path
+        line: Any = None,
+        row: Any = None,
+        cell: Any = "",
+        column: Any = None,
         value: object = None,
         remedy: object = "",
         **facts: object,
     ) -> None:
         self.code, self.text = code, text
-        self.place = Place(file, line, row, cell)
+        self.place = Place("" if file is None else str(file), line, row, cell)
         self.column, self.value, self.remedy = column, value, remedy
         self.facts = facts
 
@@ -123,7 +123,7 @@ class Problem:
 
     def changed(self, **fields: object) -> "Problem":
         """Return the same problem with other fields: `file`, `remedy`, a fact and so on."""
-        made = Problem(self.code, str(fields.pop("text", self.text)), **(self.fields | fields))  # type: ignore[arg-type]  # of the types above
+        made = Problem(self.code, str(fields.pop("text", self.text)), **(self.fields | fields))
         return made
 
     def redacted(self, columns: Collection[str], identifiers: Collection[str]) -> "Problem":
@@ -143,6 +143,7 @@ class Problem:
         return self.changed(
             column=self.column if known or self.column is None else hidden,
             value=self.value if shown or self.value is None else hidden,
+            remedy=self.remedy if shown or not isinstance(self.remedy, UserText) else hidden,
             **facts,
         )
 
@@ -237,3 +238,11 @@ class ProblemList:
         """Raise a DataError if anything was noted."""
         if self.shown:
             raise DataError(*self.shown, more=self.more)
+
+
+def file_problem(path: object, verb: str, error: BaseException, *, remedy: object = "") -> Problem:
+    """Return that a file cannot be `read` or `written`, for the cause that the system names."""
+    code = "file-unreadable" if verb == "read" else "file-unwritable"
+    cause = getattr(error, "strerror", None) or str(error)
+    text = f"{{file}}: cannot be {verb}: {{cause}}" + (": {remedy}" if remedy else "")
+    return Problem(code, text, file=str(path), cause=cause, remedy=remedy)

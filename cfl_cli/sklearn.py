@@ -183,7 +183,6 @@ class ComplementaryImputer(TransformerMixin, BaseEstimator):  # type: ignore[mis
         return tags
 
     def _start(self, X: Any) -> tuple[Any, Schema | None, dict[str, Any]]:
-        """Return the rows to learn from, the schema and the settings, all checked."""
         settings = self._settings(*FITTING, *APPLYING)
         Settings().override(**settings)  # nothing else looks at them if there is no CF
         rows = self._rows(X, reset=True)
@@ -197,7 +196,6 @@ class ComplementaryImputer(TransformerMixin, BaseEstimator):  # type: ignore[mis
         return None if self.schema is None else Schema.of(self.schema)
 
     def _settings(self, *names: str) -> dict[str, Any]:
-        """Return some settings by their names."""
         return {name: getattr(self, name) for name in names}
 
     @property
@@ -206,13 +204,11 @@ class ComplementaryImputer(TransformerMixin, BaseEstimator):  # type: ignore[mis
 
     @property
     def _names(self) -> list[str]:
-        """Return the names of X's columns, as at fitting."""
         numbered = [f"x{place}" for place in range(self.n_features_in_)]
         return [*getattr(self, "feature_names_in_", numbered)]
 
     @property
     def _ordinary(self) -> list[str]:
-        """Return the names of the columns that pass."""
         ofs = self._names if self.model_ is None else self.model_.schema.ordinary
         return [name for name in self._names if name in ofs] if self.keep_ordinary else []
 
@@ -235,7 +231,6 @@ class ComplementaryImputer(TransformerMixin, BaseEstimator):  # type: ignore[mis
         return frames.from_array(array, self._names)
 
     def _answers(self, rows: Any) -> list[pl.Series]:
-        """Return the columns that the model adds to new rows, as `Model.apply` does unjudged."""
         if self.model_ is None:
             return []
         used = _used(rows, self.model_.schema)
@@ -284,7 +279,6 @@ class ComplementaryImputer(TransformerMixin, BaseEstimator):  # type: ignore[mis
 
 
 def _used(rows: Any, schema: Schema) -> pl.DataFrame:
-    """Return the columns that the schema names and the rows have."""
     columns = [name for name in used_columns(schema) if name in rows.columns]
     return frames.as_polars(rows, columns, name=NAME).select(columns)
 
@@ -310,7 +304,6 @@ def _as_array(column: Any) -> npt.NDArray[Any]:
 
 
 def _as_polars(name: str, column: Any) -> pl.Series:
-    """Return a column of any kind as polars has it."""
     if isinstance(column, np.ndarray | pl.Series):
         return pl.Series(name, column)
     return frames.as_polars(column.to_frame(name))[name]

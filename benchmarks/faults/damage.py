@@ -27,7 +27,7 @@ CONVERT = """\
 import sys
 from cfl_cli.tables import table
 read = table.read(table.Place.to_read(sys.argv[1]))
-from cfl_cli.tables.table_writer import write
+from cfl_cli.tables.table import write
 write(read.frame, table.Place.to_write(sys.argv[2]), report=None)
 """
 LOADED = (

@@ -24,12 +24,11 @@ from cfl_cli.core.dataset import Known
 from cfl_cli.core.parallel import Workers, available_cores
 from cfl_cli.core.settings import AUTO, Settings
 from cfl_cli.core.uniformity import Uniformity
-from cfl_cli.methods import blend, boost, net
-from cfl_cli.methods.graph import GraphInBrief
-from cfl_cli.methods.interface import Estimate, Module
+from cfl_cli.methods import auto, blend
+from cfl_cli.methods.interface import Estimate
 from cfl_cli.run.prepare import hidden_together, prepare
 
-PARTS: dict[str, Module] = {"graph": GraphInBrief(), "boost": boost, "net": net}
+PARTS = auto.PARTS
 ROWS = 700
 FOLDS = 3
 LEAST = 1e-6  # confidence in the true value that counts

@@ -1,7 +1,7 @@
 """Does the reported accuracy hold? Real tables, every mechanism, against the truth.
 
-    python -m benchmarks.field.holds --tables seen --seeds 6 --out docs/field.json
-    python -m benchmarks.field.holds --show docs/field.json
+    python -m benchmarks.field.holds --tables seen --seeds 6 --out field.json
+    python -m benchmarks.field.holds --show field.json
 
 Every run is one of `cfl impute` as a user would start it. A case is one CF of one table with one
 seed; its interval holds if the share of right answers lies within it.

@@ -18,7 +18,7 @@ from benchmarks.field.cases import Case, kept
 from cfl_cli.core.arrays import Floats
 from cfl_cli.core.dataset import Known
 from cfl_cli.core.parallel import Workers
-from cfl_cli.methods import graph
+from cfl_cli.methods.graph import GraphMethod
 from cfl_cli.trust.facts import ColumnFacts
 from cfl_cli.trust.wrong_cells import most_wrong
 
@@ -81,7 +81,7 @@ def rerun(keep: Path) -> None:
             opened.__dict__["wrong"] = share
             with Workers(1) as workers:
                 before, after = (
-                    graph.estimate(
+                    GraphMethod().estimate(
                         one, case.settings, folds=[], workers=workers, progress=lambda *_: None
                     ).confidences
                     for one in (known, opened)

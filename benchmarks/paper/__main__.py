@@ -43,18 +43,12 @@ def main() -> None:
     known = len(imputations) + len(predictions) - done
     say(f"{done} tasks done, {known} were known" if done else "everything was known")
     whole(asked.out / "results.csv", lambda file: file.write(summary.to_csv().encode()))
-    write(summary, asked.out)
-    if asked.docs:
-        write(summary, asked.docs)
-
-
-def write(summary: Summary, folder: Path) -> None:
-    """Write `results.json`, and from it alone `results.md` and the figures."""
-    path = folder / "results.json"
+    path = asked.out / "results.json"
     whole(path, lambda file: file.write(summary.to_json().encode()))
     held = Summary.from_json(path.read_text())
-    plots.draw(held, folder / "results")
-    whole(folder / "results.md", lambda file: file.write(page.page(held).encode()))
+    for folder in filter(None, (asked.out, asked.docs)):
+        plots.draw(held, folder / "results")
+        whole(folder / "results.md", lambda file: file.write(page.page(held).encode()))
 
 
 def recipe() -> str:
@@ -88,7 +82,7 @@ def arguments() -> argparse.Namespace:
         help="folder with bank.csv and adult.csv; without it a small generated table is tried",
     )
     parser.add_argument("--out", type=Path, required=True, help="folder for the results")
-    parser.add_argument("--docs", type=Path, help="folder for the page, its figures and numbers")
+    parser.add_argument("--docs", type=Path, help="folder for the page and its figures")
     parser.add_argument("--quick", action="store_true", help="two minutes, to see that it works")
     parser.add_argument("--seeds", type=positive, help="how many; 5, or 1 with --quick")
     parser.add_argument("--only", nargs="+", choices=PARTS, default=[], metavar="PART")

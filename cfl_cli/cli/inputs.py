@@ -4,7 +4,7 @@ import csv
 import re
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from hashlib import sha256
 from pathlib import Path
@@ -23,7 +23,7 @@ from cfl_cli.tables import formats, frames
 from cfl_cli.tables import table as tables
 from cfl_cli.tables.dialect import Fix
 from cfl_cli.tables.formats import DELIMITED
-from cfl_cli.tables.table import BLOCK, Blocks, Place, StoredTable, Table, read_options
+from cfl_cli.tables.table import Blocks, Place, Table, read_options
 from cfl_cli.trust.report import Sources
 
 if TYPE_CHECKING:
@@ -229,9 +229,7 @@ def load(path: str, given: Values, text: str | None = None, *, data: str | None 
     )
 
 
-def with_table(
-    sources: Sources, source: Place, how: Values, table: Table | StoredTable | Blocks
-) -> Sources:
+def with_table(sources: Sources, source: Place, how: Values, table: Table | Blocks) -> Sources:
     """Return where a result came from, with the table; `how` it was read is what was given."""
     columns = table if isinstance(table, Table) else table.empty
     checksum = table.sha256() if isinstance(table, Blocks) else table.sha256
@@ -282,50 +280,50 @@ def read_table(
     may_set_aside: bool = False,
     discreet: bool = False,
 ) -> Table:
-    """Return the table at a place; `how` says how a text table is written, else the schema does.
+    """Return the table at a place, in memory; with `checksum` it has that of its file."""
+    options: dict[str, Any] = {"file": file, "may_set_aside": may_set_aside, "discreet": discreet}
+    with open_table(place, how, schema, in_memory=True, **options) as table:
+        whole = table.whole or table.empty
+        return replace(whole, sha256=table.sha256()) if checksum else whole
 
-    Cells that should be looked at are named, unless they count as missing by the `schema`. `file`
-    is what is known of a schema that cannot be read; `may_set_aside` says that the command has an
-    option to set bad records aside, and `discreet` that no message may show a word of the table.
+
+@contextmanager
+def open_table(
+    place: Place,
+    how: Values,
+    schema: Schema | None = None,
+    *,
+    in_memory: bool,
+    directory: Path | None = None,
+    file: TextFile | None = None,
+    may_set_aside: bool = False,
+    discreet: bool = False,
+) -> Iterator[Blocks]:
+    """Give the table at a place; `how` says how a text table is written, else the schema does.
+
+    It is one block `in_memory`, or stays on disk; what has to be copied goes to `directory`. Cells
+    that should be looked at are named, unless they count as missing by the `schema`. `file` is what
+    is known of a schema that cannot be read; `may_set_aside` says that the command has an option to
+    set bad records aside, and `discreet` that no message may show a word of the table.
     """
     signs = signs_of(how, place, schema.file if schema else file)
     columns = columns_to_show(how, schema) if schema else ()
     aside = sets_aside(how) if may_set_aside else None
-    with only_names(()) if discreet else without_words(schema):
-        table = tables.read(place, set_aside=aside, checksum=checksum, columns=columns, **signs)
-    if schema:
-        check_names(frames.names(table.frame), place, signs, schema)
-        check_encoding(table, place, signs, how)
-    warn_of_cells(table, place, schema, discreet=discreet)
-    return table
-
-
-@contextmanager
-def stored_table(
-    place: Place,
-    how: Values,
-    schema: Schema,
-    *,
-    directory: Path | None = None,
-    may_set_aside: bool = False,
-) -> Iterator[StoredTable]:
-    """Give the table at a place with its cells on disk; it is read and warned of as `read_table`.
-
-    What has to be copied goes to `directory`.
-    """
-    signs = signs_of(how, place, schema.file)
-    columns = columns_to_show(how, schema)
-    aside = sets_aside(how) if may_set_aside else None
-    with (
-        without_words(schema),
-        tables.stored(
-            place, rows=BLOCK, set_aside=aside, columns=columns, directory=directory, **signs
-        ) as table,
-    ):
-        check_names(table.columns, place, signs, schema)
-        check_encoding(table, place, signs, how)
-        warn_of_cells(table.empty, place, schema)
-        yield table
+    where: dict[str, Any] = {"directory": directory, "in_memory": in_memory}
+    with ExitStack() as stack:
+        with only_names(()) if discreet else without_words(schema):
+            table = stack.enter_context(
+                tables.reading(place, set_aside=aside, columns=columns, **where, **signs)
+            )
+        if schema:
+            check_names(table.columns, place, signs, schema)
+            check_encoding(table, place, signs, how)
+        warn_of_cells(table.empty, place, schema, discreet=discreet)
+        if in_memory:
+            yield table
+        else:  # whose cells are read from here on
+            with only_names(()) if discreet else without_words(schema):
+                yield table
 
 
 def unreadable(data: str, how: Values, schema: str) -> CflError | None:
@@ -356,7 +354,7 @@ def columns_to_show(how: Values, schema: Schema) -> tuple[str, ...]:
 
 
 def check_encoding(
-    table: Table | StoredTable, place: Place, signs: Mapping[str, str | None], how: Values
+    table: Table | Blocks, place: Place, signs: Mapping[str, str | None], how: Values
 ) -> None:
     """Raise if a table is UTF-8 and only the schema says otherwise, so that words are garbled."""
     encoding = signs["encoding"]
@@ -377,11 +375,12 @@ def check_encoding(
         )
 
 
-def _columns(table: Table | StoredTable) -> "Iterator[pl.Series]":
+def _columns(table: Table | Blocks) -> "Iterator[pl.Series]":
     """Yield the columns of a table; those on disk are loaded one after the other."""
-    if isinstance(table, StoredTable):
+    whole = table.whole if isinstance(table, Blocks) else table
+    if isinstance(table, Blocks) and whole is None:
         return (table[name] for name in table.columns)
-    return frames.as_polars(table.frame).iter_columns()
+    return frames.as_polars(whole.frame if whole else None).iter_columns()
 
 
 def warn_of_cells(

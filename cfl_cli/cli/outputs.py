@@ -30,7 +30,7 @@ from cfl_cli.trust.report import Report, Sources
 
 if TYPE_CHECKING:
     from cfl_cli.run.model import Kept
-    from cfl_cli.tables.table_writer import Beside
+    from cfl_cli.tables.table import Beside
 
 # The table that a command writes, block by block, and in the end all that belongs beside it.
 

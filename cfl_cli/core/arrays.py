@@ -24,14 +24,12 @@ Values = TypeVar("Values", Floats, Singles, Mask)
 
 
 def sizes(blocks: Ints, width: int) -> Ints:
-    """Return how many columns each block has."""
     following = np.full_like(blocks, width)  # asked for in every step: np.diff takes far longer
     following[:-1] = blocks[1:]
     return following - blocks
 
 
 def columns(blocks: Ints, width: int) -> list[slice]:
-    """Return the columns of each block."""
     ends = np.append(blocks[1:], width)
     return [slice(int(low), int(high)) for low, high in zip(blocks, ends, strict=True)]
 

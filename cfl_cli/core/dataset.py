@@ -41,11 +41,9 @@ class Known:
 
     @cached_property
     def columns(self) -> list[slice]:
-        """Return the columns of each CF."""
         return columns(self.blocks, self.candidates.shape[1])
 
     def some(self, rows: Ints) -> Self:
-        """Return what is known of some of the rows."""
         return replace(
             self,
             features=self.features[rows],
@@ -56,7 +54,6 @@ class Known:
         )
 
     def groups_of(self, rows: Ints) -> Ints | None:
-        """Return the groups of some of the rows."""
         return None if self.groups is None else self.groups[rows]
 
     def shuffled(self, seed: int) -> Self:
@@ -78,7 +75,6 @@ class Known:
 
 
 def all_but(rows: Ints, n: int) -> Mask:
-    """Return which of n rows are not among some."""
     seen = np.ones(n, dtype=bool)
     seen[rows] = False
     return seen

@@ -46,12 +46,10 @@ def stream_of(name: str) -> int:
 
 
 def chances(rows: Ints, stream: int, seed: int) -> Floats:
-    """Return a random number from [0, 1) for every row."""
     return np.asarray((draw(rows, stream, seed) >> np.uint64(11)) * 2.0**-53)
 
 
 def order(n: int, stream: int, seed: int) -> Ints:
-    """Return the numbers below n in a random order."""
     return np.argsort(draw(np.arange(n), stream, seed), kind="stable")
 
 

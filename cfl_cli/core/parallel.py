@@ -13,23 +13,17 @@ by `written`, another function of the slice, what it has filled: so damage is no
 """
 
 import os
-import secrets
 import signal
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from dataclasses import dataclass, field
-from functools import cache
-from importlib import import_module
-from importlib.util import find_spec
 from types import TracebackType
-from typing import Any, Protocol, Self, TypeVar, runtime_checkable
+from typing import Any, Protocol, Self, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 from threadpoolctl import threadpool_limits
 
-from cfl_cli.core.arrays import Ints, Places
 from cfl_cli.core.messages import Caller, caller, speak_to
 from cfl_cli.core.progress import Team
 
@@ -86,7 +80,6 @@ class Engine(Protocol):
     keeps: bool  # does what is kept outlive the process?
     dashboard: str  # where people can watch it; empty: nowhere
     team: Team | None  # workers beside this process; None: there are none
-    hosts: int  # that its workers are on
     in_memory: bool  # are the arrays in the memory of this process?
 
     def narrow(self, jobs: int) -> None:
@@ -138,7 +131,6 @@ class Workers:
     keeps = False
     dashboard = ""
     team: Team | None = None
-    hosts = 1
     in_memory = True
 
     def __init__(self, jobs: int) -> None:
@@ -231,83 +223,3 @@ def filled(parts: Iterable[object]) -> None:
 def slices(total: int, size: int) -> list[slice]:
     """Cut `range(total)` into slices of at most `size`."""
     return [slice(start, min(start + size, total)) for start in range(0, total, size)]
-
-
-# Kernels that may be computed on hosts that do not see their arrays.
-#
-# A *parcel* is a function of a slice of rows that holds what these rows need, and not the rest: the
-# same code, on fewer rows, so that bits are the same. What it returns is written to the arrays at
-# home, which stay complete. What several parcels need travels once to each worker, which remembers
-# it: arrays that are files, and whatever is `Lasting`.
-
-Key = TypeVar("Key")
-Value = TypeVar("Value")
-NOTHING: Any = np.empty(0)  # where a parcel has nothing to fill
-
-
-@runtime_checkable
-class Portable(Protocol):
-    """A kernel whose rows may be computed elsewhere."""
-
-    def parcel(self, rows: slice) -> Callable[[slice], Any]:
-        """Return a function that can be pickled, of slices of these rows, counted from 0.
-
-        Arrays in it that are files must stay as they are until the kernel has done all rows.
-        """
-
-    def place(self, part: slice, values: Any) -> Any:
-        """Write what a parcel has returned for some rows; return what the kernel would have."""
-
-
-@dataclass(frozen=True, eq=False)
-class Lasting:
-    """Something in many parcels; where these are opened, it is what `make` has returned."""
-
-    make: Callable[[], Any]
-    key: str = field(default_factory=lambda: secrets.token_hex(8))
-
-
-def lasting(make: Callable[[], Any]) -> Any:
-    """Return what stands in parcels for something that travels once to each worker."""
-    return Lasting(make)
-
-
-class Own(dict[Key, Value]):
-    """What a process has worked out for itself; it travels empty."""
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return Own, ()
-
-
-def leaned_on(rows: slice, near: Places | Ints) -> tuple[Ints | Places, Places]:
-    """Return the rows beyond a slice that are in `near`, ascending, and `near` numbered anew.
-
-    Those of the slice come first, and then those beyond.
-    """
-    within = (near >= rows.start) & (near < rows.stop)
-    beyond = np.unique(near[~within])
-    place = (rows.stop - rows.start) + np.searchsorted(beyond, near)
-    return beyond, np.where(within, near - rows.start, place).astype(np.int32)
-
-
-def shifted(part: slice, by: int) -> slice:
-    """Return a slice of rows that are counted from elsewhere."""
-    return slice(part.start + by, part.stop + by)
-
-
-# Whether compiled code can be used; it changes the time and never the answer.
-#
-# numba, an extra, compiles it. Without numba, with one that does not work, or without a folder that
-# can be written to for what is compiled (numba takes the one of the module, or the user's), the plain
-# code does all the work. Whoever asks for it knows when loading it pays.
-
-
-@cache
-def load(module: str, function: str) -> Any | None:
-    """Return a compiled function of one of our modules; None: there is none that works."""
-    if find_spec("numba") is None:
-        return None
-    try:
-        return getattr(import_module(f"cfl_cli.{module}"), function)
-    except Exception:  # noqa: BLE001 — whatever it is that does not work, plain code does
-        return None

@@ -82,7 +82,6 @@ class State:
         return found
 
     def part(self, name: str) -> "State":
-        """Return a part, or raise."""
         self._asked.add(("part", name))
         if name not in self.parts:
             raise StateError(f"part {name!r} is missing")

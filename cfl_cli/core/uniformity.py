@@ -174,7 +174,6 @@ class _Nested:
 
     @property
     def rates(self) -> Floats:
-        """Return how often cells rule it out."""
         return np.asarray(np.minimum(self.seen.sum(axis=2) / np.maximum(self.weight, 1e-9), 1))
 
 

@@ -85,12 +85,10 @@ class Cells:
 
     @property
     def are_lists(self) -> bool:
-        """Return whether every cell is a list."""
         return holds_lists(self.raw.dtype)
 
     @cached_property
     def missing(self) -> Mask:
-        """Return which cells are missing."""
         return self.text.is_null().to_numpy()
 
     @cached_property
@@ -139,7 +137,6 @@ class Cells:
 
     @cached_property
     def hold_lists(self) -> bool:
-        """Return whether nearly all texts are lists as programs write them."""
         return are_lists(self.seen)
 
     def _elements(self, text: str, cf: Complementary, match: Matcher | None) -> list[str] | None:
@@ -166,7 +163,6 @@ class Cells:
 
 
 def _places(text: pl.Series, texts: list[str], places: Sequence[int]) -> Ints:
-    """Return the place of every cell's text, −1 for others."""
     found = text.replace_strict(texts, list(places), default=-1, return_dtype=pl.Int64)
     return found.fill_null(-1).to_numpy()
 
@@ -269,7 +265,6 @@ def usable_columns(
 
 
 def _renamed(column: str, names: Sequence[str], schema: Schema) -> Patch | None:
-    """Return the schema's change by which a column is that of the nearest name, or left out."""
     if column not in schema.columns:
         return None
     near = nearest(column, [name for name in names if name not in schema.columns])

@@ -22,6 +22,7 @@ from cfl_cli.core.arrays import Floats, Ints
 from cfl_cli.core.messages import count, quote
 from cfl_cli.core.state import State, StateError
 from cfl_cli.encode.cells import CATEGORIES, Cells, kept_rows, kept_values
+from cfl_cli.encode.diagnose import in_dates, in_numbers, of_causes, required, third_values
 from cfl_cli.encode.findings import Problems, ignoring
 from cfl_cli.schema.model import Ordinary, Scale, Schema
 from cfl_cli.texts.dates import FIRST_DAY, LAST_DAY, cycle_features
@@ -109,7 +110,6 @@ class Counts:
 
     @property
     def share(self) -> float:
-        """Return the share of the rows whose cell was never seen, or is out of range."""
         return (self.out_of_range + self.new_categories) / max(self.rows, 1)
 
 
@@ -150,7 +150,6 @@ class Unusual:
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """Return the same as sentences."""
         return tuple(f"column {quote(name)}: {words}" for _, name, _, words in self.said)
 
 
@@ -177,7 +176,6 @@ def chance_unseen(
 
 
 def _log_choose(n: int, k: int) -> float:
-    """Return the log of a binomial coefficient."""
     return lgamma(n + 1) - lgamma(k + 1) - lgamma(n - k + 1) if k <= n else -inf
 
 
@@ -204,12 +202,10 @@ class FittedDates:
 
     @property
     def width(self) -> int:
-        """Return how many features it becomes."""
         return 1 + 2 * len(self.cycle or ())
 
     @property
     def varies(self) -> bool:
-        """Return whether the fitted rows differ in it."""
         return self.low < self.high
 
     def features(self, cells: Cells, problems: Problems) -> tuple[Floats, Counts] | None:
@@ -261,8 +257,6 @@ def are_dates(cells: Cells, problems: Problems) -> bool:
     """Return whether all cells that are not missing are dates; note those that are not."""
     wrong = ~cells.missing & np.isnan(cells.days)
     if wrong.any():
-        from cfl_cli.encode.causes import in_dates  # noqa: PLC0415 — most tables are right
-
         problems.add_cells(
             cells.shown, wrong, lambda found: in_dates(found, cells, problems.schema)
         )
@@ -303,7 +297,6 @@ class FittedNumbers:
 
     @property
     def varies(self) -> bool:
-        """Return whether the fitted rows differ in it."""
         return self.low < self.high
 
     def features(self, cells: Cells, problems: Problems) -> tuple[Floats, Counts] | None:
@@ -360,7 +353,6 @@ class OfValues:
 
     @property
     def varies(self) -> bool:
-        """Return whether the fitted rows differ in it."""
         return self.seen > 1
 
     def places(self, cells: Cells, default: int) -> tuple[Ints, Counts]:
@@ -395,7 +387,6 @@ class FittedCategories(OfValues):
 
     @property
     def width(self) -> int:
-        """Return how many features it becomes."""
         return len(self.values) if len(self.values) > 2 else 1
 
     def features(self, cells: Cells, problems: Problems) -> tuple[Floats, Counts]:  # noqa: ARG002 — as numbers have it
@@ -438,7 +429,6 @@ class FittedOrdered(OfValues):
 
 
 def _kept_counts(facts: State, ordinary: Ordinary, schema: Schema) -> dict[str, Any]:
-    """Return what was kept of how often values were seen, or raise StateError."""
     values = kept_values(facts, ordinary, schema)
     most = 2 if ordinary.type == "binary" else CATEGORIES
     seen, once, twice = (facts.fact(name, int) for name in ("seen", "once", "twice"))
@@ -456,7 +446,6 @@ def _kept_counts(facts: State, ordinary: Ordinary, schema: Schema) -> dict[str, 
 
 
 def _kept_place(facts: State, name: str, values: tuple[str, ...]) -> int:
-    """Return the place of a value that was kept, or raise StateError."""
     place = facts.fact(name, int)
     if not 0 <= place < len(values):
         raise StateError(IMPOSSIBLE)
@@ -488,8 +477,6 @@ def fit(cells: Cells, ordinary: Ordinary, problems: Problems) -> FittedOrdinary 
 def check_missing(cells: Cells, schema: Schema, problems: Problems) -> None:
     """Note missing cells of a column that may not have any."""
     if not schema.fills_missing(cells.name):
-        from cfl_cli.encode.causes import required  # noqa: PLC0415 — most tables are right
-
         problems.add_cells(cells.shown, cells.missing, required(cells.name))
 
 
@@ -500,8 +487,6 @@ def are_numbers(cells: Cells, problems: Problems) -> bool:
     endless = known & np.isinf(cells.numbers)
     wrong = words | endless
     if wrong.any():
-        from cfl_cli.encode.causes import in_numbers  # noqa: PLC0415 — most tables are right
-
         problems.add_cells(
             cells.shown, wrong, lambda found: in_numbers(found, cells, problems.schema)
         )
@@ -527,8 +512,6 @@ def _fit_values(
     if ordinary.type == "binary":
         values = _two_of(values)
     if ordinary.type == "binary" and len(values) > 2:
-        from cfl_cli.encode.causes import third_values  # noqa: PLC0415 — most tables are right
-
         codes = cells.codes(values)
         counts = np.bincount(codes[codes >= 0], minlength=len(values))
         usual = np.argsort(-counts, kind="stable")[:2]
@@ -550,10 +533,8 @@ def _fit_values(
     codes = cells.codes(values)
     outside = ~cells.missing & (codes < 0)
     if outside.any():
-        from cfl_cli.encode.causes import in_ordinary  # noqa: PLC0415 — most tables are right
-
         problems.add_cells(
-            cells.shown, outside, lambda found: in_ordinary(found, cells, values, problems.schema)
+            cells.shown, outside, lambda found: of_causes(found, cells, values, problems.schema)
         )
         return None
     counts = np.bincount(codes[~cells.missing], minlength=len(values))

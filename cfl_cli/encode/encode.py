@@ -23,7 +23,6 @@ from cfl_cli.core.dataset import Known
 from cfl_cli.core.exclusions import Mechanism
 from cfl_cli.core.messages import command, quote
 from cfl_cli.core.state import State, StateError
-from cfl_cli.encode import pitfalls
 from cfl_cli.encode.cells import (
     Cells,
     domain,
@@ -44,6 +43,7 @@ from cfl_cli.encode.columns import (
     check_missing,
     fit,
 )
+from cfl_cli.encode.diagnose import cf_causes, cf_warnings, of_warnings
 from cfl_cli.encode.findings import Cause, Finding, Problems
 from cfl_cli.schema.model import Complementary, Ordinary, Schema
 from cfl_cli.tables.codec import Columns
@@ -70,7 +70,6 @@ class Domain:
 
     @cached_property
     def mechanism(self) -> Mechanism:
-        """Return how the CF's exclusions arise."""
         return Mechanism.of(len(self.values), self.rates)
 
 
@@ -91,12 +90,10 @@ class Encoding:
 
     @property
     def width(self) -> int:
-        """Return how many features a row has."""
         return sum(fitted.width for fitted in self.ordinary.values())
 
     @property
     def mechanisms(self) -> tuple[Mechanism, ...]:
-        """Return how each CF's exclusions arise."""
         return tuple(domain.mechanism for domain in self.domains.values())
 
     def beyond_chance(self, unusual: Unusual) -> tuple[str, ...]:
@@ -150,7 +147,6 @@ class Encoding:
 
 
 def _facts(facts: dict[str, Any], *, given: Mapping[str, object]) -> dict[str, Any]:
-    """Return the facts that the schema does not give."""
     return {
         name: [*fact] if isinstance(fact, tuple) else fact
         for name, fact in facts.items()
@@ -165,7 +161,6 @@ def _restored(
     read: Callable[[State, Column, Schema], Read],
     schema: Schema,
 ) -> dict[str, Read]:
-    """Return what was fitted of the columns of one kind."""
     kept = State(facts=facts).fact(kind, dict)
     if kept.keys() != columns.keys():
         raise StateError(f"the {kind} columns are not those of the schema")
@@ -216,7 +211,6 @@ def _domain(facts: State, cf: Complementary, schema: Schema) -> Domain:
 
 
 def _given_rates(cf: Complementary) -> Floats | None:
-    """Return the rates of the mechanism that the schema gives, if it gives one."""
     return None if cf.mechanism in (None, "fit") else np.array(cf.mechanism)
 
 
@@ -242,12 +236,10 @@ class Block:
 
     @cached_property
     def mechanism(self) -> Mechanism:
-        """Return how the CF's exclusions arise."""
         return Mechanism.of(len(self.values), self.rates)
 
     @property
     def columns(self) -> slice:
-        """Return the block's columns in the candidates and the confidences."""
         return slice(self.start, self.start + len(self.values))
 
 
@@ -272,7 +264,6 @@ class Encoded:
 
     @cached_property
     def known(self) -> Known:
-        """Return what estimators are given."""
         return Known(
             self.features,
             self.candidates,
@@ -304,8 +295,17 @@ class Encoded:
 
     @cached_property
     def starts(self) -> Ints:
-        """Return the first column of every block."""
         return np.array([block.start for block in self.blocks])
+
+
+def features_of(encoded: Encoded) -> dict[str, slice]:
+    """Return the features of each OF, by its name."""
+    widths = [fitted.width for fitted in encoded.ordinary.values()]
+    ends = np.cumsum(widths).tolist()
+    return {
+        name: slice(end - width, end)
+        for name, width, end in zip(encoded.ordinary, widths, ends, strict=True)
+    }
 
 
 def encode(
@@ -343,7 +343,7 @@ def encode(
         )
         if fitted is not None and (of := fitted.features(cells, problems)) is not None:
             ordinary[column] = fitted
-            problems.warn(pitfalls.in_ordinary(cells, schema, varies=fitted.varies))
+            problems.warn(of_warnings(cells, schema, varies=fitted.varies))
             features.append(of[0])
             counts[column] = of[1]
     candidates, blocks = [], []
@@ -469,9 +469,9 @@ def encode_cf(
     codes = cells.codes(texts)
     wrong = np.array([not ruling.fits(values) for ruling in rulings] + [False])[codes]
     if wrong.any():
-        from cfl_cli.encode.causes import in_cf  # noqa: PLC0415 — most tables are right
-
-        problems.add_cells(cells.shown, wrong, lambda found: in_cf(found, cells, values, schema))
+        problems.add_cells(
+            cells.shown, wrong, lambda found: cf_causes(found, cells, values, schema)
+        )
     masks = np.ones((len(texts) + 1, len(values)), dtype=bool)  # the last one is the empty cell's
     for code, ruling in enumerate(rulings):
         masks[code] = ruling.candidates(values)
@@ -498,15 +498,15 @@ def encode_cf(
             np.isneginf(block.mechanism.scaled(masks)[1])[codes],
             Cause(
                 "mechanism",
-                "are impossible under the column's `mechanism`",
-                correct="correct them" if problems.model else "correct one of the two",
+                "[are|is] impossible under the column's `mechanism`",
+                correct="correct [them|it]" if problems.model else "correct one of the two",
             ),
         )
     if not wrong.any():
         counts = np.bincount(codes[codes >= 0], minlength=len(texts))
         exact = marks[:-1]
         problems.warn(
-            pitfalls.in_cf(cells.name, values, schema, masks=masks[:-1], counts=counts, exact=exact)
+            cf_warnings(cells.name, values, schema, masks=masks[:-1], counts=counts, exact=exact)
         )
     return candidates, block
 

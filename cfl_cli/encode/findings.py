@@ -4,7 +4,10 @@
                  count       example           first rows      what                     way out
 
 A problem keeps a run from working, a warning does not. `patch`, if there is one, is the piece of
-schema that mends it, as a JSON merge patch (RFC 7396): a key with null is removed.
+schema that fixes it, as a JSON merge patch (RFC 7396): a key with null is removed.
+
+Texts are templates: `{sign!r}` is one of the `facts`, and `[hold|holds]` is what to say of several
+cells, and of one.
 """
 
 import re
@@ -15,50 +18,50 @@ from typing import Any, TypeAlias
 import polars as pl
 
 from cfl_cli.core.arrays import Mask
-from cfl_cli.core.messages import quote
-from cfl_cli.errors import DataError
+from cfl_cli.core.messages import filled_in
+from cfl_cli.errors import DataError, Problem, UserText
 from cfl_cli.schema.model import Schema
 
 ROWS_SHOWN = 3
 Patch: TypeAlias = Mapping[str, Any]
-OF_A_COLUMN = ("is", "holds", "looks")  # verbs whose subject is the column itself
-VERBS = {"are": "is", "have": "has", "do": "does"}
-_THINGS = re.compile(r"\b(number|date|bound|confidence)s\b")
-_QUOTED = re.compile(
-    r"""((?<!\w)(?:'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"))"""
-)  # not that of column's
+ABOUT_THE_COLUMN = ("no-column", "column-type", "constant", "id-as-of")  # it is their subject
+_FORMS = re.compile(r"\[([^|\]]*)\|([^\]]*)\]")
+
+
+def in_number(template: str, number: int) -> str:
+    """Return a template with its words for several cells, or for one."""
+    return _FORMS.sub(r"\1" if number > 1 else r"\2", template)
 
 
 @dataclass(frozen=True)
 class Cause:
-    """Why cells are wrong, and the ways out: by the schema, by the table, or both.
+    """Why cells are wrong, and the ways out: by the schema, by the table, or both."""
 
-    `what` follows the cells and begins with its verb: "hold ';' between values".
-    """
-
-    key: str
-    what: str
-    change: str = ""  # of the schema, such as 'set separator: ";"'
-    correct: str = ""  # of the table, such as "correct them"
+    code: str
+    what: str  # follows the cells: "[hold|holds] {sign!r} between values"
+    change: str = ""  # of the schema, such as "set separator: {sign}"
+    correct: str = ""  # of the table, such as "correct [them|it]"
     patch: Patch | None = None
     texts: Collection[str] | None = None  # of the cells; None: all that no earlier cause has
+    facts: Mapping[str, object] = field(default_factory=dict)  # that the templates name
 
     def fix(self, number: int, *, model: bool) -> str:
         """Return the way out for so many cells; a model cannot change its schema."""
+        ways = [way for way in (self.correct, self.change) if way]
         if not model:
-            fix = " or ".join(way for way in (self.correct, self.change) if way)
+            fix = " or ".join(ways)
         else:
-            correct = self.correct or "correct them"
-            fix = f"{correct}, or {self.change} and fit again" if self.change else correct
-        return fix if number > 1 else _beside_quotes(fix, lambda said: said.replace(" them", " it"))
+            fix = self.correct or "correct [them|it]"
+            fix += f", or {self.change} and fit again" if self.change else ""
+        return filled_in(in_number(fix, number), self.facts)
 
 
 @dataclass(frozen=True)
 class Finding:
     """One cause in one column, or in the table as a whole."""
 
-    cause: str  # a key that stays the same, for programs
-    what: str
+    code: str  # stable, for programs
+    what: str  # a template if there are `facts`
     fix: str
     column: str | None = None
     count: int = 0  # cells, or rows
@@ -67,45 +70,66 @@ class Finding:
     patch: Patch | None = None
     warning: bool = False
     brief: str = ""  # the same without cells of the table, for a report
-    share: float = field(default=1.0, repr=False)  # of the cells: the largest is mended first
+    share: float = field(default=1.0, repr=False)  # of the cells: the largest is fixed first
+    facts: Mapping[str, object] = field(default_factory=dict)
+    source: Problem | None = None  # if it was found while a file was read
+
+    def problem(self, file: str = "") -> Problem:
+        """Return it as a problem of a table."""
+        if self.source is not None:
+            return self.source
+        what = self.what if self.facts else self.what.replace("{", "{{").replace("}", "}}")
+        cells, several = "", ""
+        if self.rows and self.count == 1:
+            cells = f"{'{value!r}' if self.example else 'an empty cell'} (row {{row}}) "
+        elif self.rows and self.count:
+            several = ", ".join(map(str, self.rows))
+            several += " …" if self.count > len(self.rows) else ""
+            like = "cells like {value!r}" if self.example else "empty cells"
+            cells = f"{{count:,}} {like} (rows {{rows}}) "
+        return Problem(
+            self.code,
+            f"{'{file}: ' if file else ''}{self._where}{cells}{what}"
+            f"{': {remedy}' if self.fix else ''}",
+            file=file,
+            row=self.rows[0] if self.rows else None,
+            column=self.column,
+            value=None if self.example is None else UserText(self.example),
+            remedy=UserText(self.fix) if self.rows else self.fix,
+            count=self.count,
+            rows=several,
+            **self.facts,
+        )
 
     @property
     def text(self) -> str:
-        """Return it in words, without the table's name."""
-        return f"{self._where}{self._cells}{self.what}{': ' if self.fix else ''}{self.fix}"
+        return str(self.problem())
 
     @property
     def for_report(self) -> str:
-        """Return it in words that hold no cell of the table."""
-        return f"{self._where}{self.brief or self.what}"
+        """The sentence without cells of the table."""
+        return filled_in(self._where, {"column": self.column}) + (self.brief or self.said)
+
+    @property
+    def said(self) -> str:
+        return filled_in(self.what, self.facts) if self.facts else self.what
 
     @property
     def _where(self) -> str:
         if self.column is None:
             return ""
-        of_column = not self.rows and self.what.partition(" ")[0] in OF_A_COLUMN
-        return f"column {quote(self.column)}{' ' if of_column else ': '}"
-
-    @property
-    def _cells(self) -> str:
-        if not self.count or not self.rows:
-            return ""
-        if self.count == 1:
-            cell = quote(self.example) if self.example else "an empty cell"
-            return f"{cell} (row {self.rows[0]}) "
-        more = " …" if self.count > len(self.rows) else ""
-        cells = f"cells like {quote(self.example)}" if self.example else "empty cells"
-        return f"{self.count:,} {cells} (rows {', '.join(map(str, self.rows))}{more}) "
+        return "column {column!r} " if self.code in ABOUT_THE_COLUMN else "column {column!r}: "
 
     def as_dict(self) -> dict[str, Any]:
-        """Return what programs read."""
+        """Return it for programs."""
         return {
+            **self.problem().as_dict(),
             "column": self.column,
-            "cause": self.cause,
+            "cause": self.code,
             "count": self.count,
             "rows": list(self.rows),
             "example": self.example,
-            "what": self.what,
+            "what": self.said,
             "fix": self.fix,
             "patch": self.patch,
             "text": self.text,
@@ -119,7 +143,7 @@ class MisfitError(DataError):
         self, name: str, findings: Iterable[Finding], warnings: Iterable[Finding] = ()
     ) -> None:
         self.findings, self.warnings = in_order(findings), tuple(warnings)
-        super().__init__(*(f"{name}: {finding.text}" for finding in self.findings))
+        super().__init__(*(finding.problem(name) for finding in self.findings))
 
 
 class Problems:
@@ -143,21 +167,21 @@ class Problems:
 
     @property
     def found(self) -> tuple[Finding, ...]:
-        """Return all, those first that are to be mended first."""
         return in_order(self._found)
 
     def add(
         self,
-        key: str,
+        code: str,
         what: str,
         fix: str = "",
         *,
         column: str | None = None,
         patch: Patch | None = None,
+        **facts: object,
     ) -> None:
         """Note a problem of the whole table, or of a whole column."""
         patch = None if self.model else patch
-        self._found.append(Finding(key, what, fix, column, patch=patch))
+        self._found.append(Finding(code, what, fix, column, patch=patch, facts=facts))
 
     def add_cells(
         self,
@@ -174,34 +198,45 @@ class Problems:
         if not wrong.any():
             return
         column = cells_of if isinstance(cells_of, pl.Series) else cells_of()
-        cells = _different(column, wrong, self.first_row)
+        marked = pl.Series(wrong)
+        texts = column.filter(marked).cast(pl.String).fill_null("").rename("text")
+        numbers = marked.arg_true().cast(pl.Int64).alias("row") + self.first_row
+        groups = (
+            pl.DataFrame([texts, numbers])
+            .group_by("text", maintain_order=True)
+            .agg(pl.len().alias("count"), pl.col("row").head(ROWS_SHOWN))
+        )
+        cells = {text: (number, rows) for text, number, rows in groups.iter_rows()}
         causes = [diagnose] if isinstance(diagnose, Cause) else diagnose(list(cells))
         for cause in causes:
-            texts = cells if cause.texts is None else [one for one in cause.texts if one in cells]
-            taken = {text: cells.pop(text) for text in list(texts)}
+            of = cells if cause.texts is None else [one for one in cause.texts if one in cells]
+            taken = {text: cells.pop(text) for text in list(of)}
             if not taken:
                 continue
-            number = sum(one.count for one in taken.values())
-            rows = sorted(row for one in taken.values() for row in one.rows)[:ROWS_SHOWN]
-            example = next(text for text, one in taken.items() if one.rows[0] == rows[0])
+            number = sum(count for count, _ in taken.values())
+            rows = sorted(row for _, some in taken.values() for row in some)[:ROWS_SHOWN]
+            facts = {
+                name: UserText(fact) if isinstance(fact, str) else fact
+                for name, fact in cause.facts.items()
+            }
             self._found.append(
                 Finding(
-                    cause.key,
-                    cause.what if number > 1 else singular(cause.what),
+                    cause.code,
+                    in_number(cause.what, number),
                     cause.fix(number, model=self.model),
                     column.name,
                     number,
                     tuple(rows),
-                    example,
+                    next(text for text, (_, some) in taken.items() if some[0] == rows[0]),
                     None if self.model else cause.patch,
                     share=number / max(len(column), 1),
+                    facts=facts,
                 )
             )
 
     @property
-    def lines(self) -> tuple[str, ...]:
-        """Return all in words, a line each."""
-        return tuple(f"{self.name}: {finding.text}" for finding in self.found)
+    def as_problems(self) -> tuple[Problem, ...]:
+        return tuple(finding.problem(self.name) for finding in self.found)
 
     def warn(self, warnings: Iterable[Finding]) -> None:
         """Note warnings, unless a model was fitted already: then they come too late."""
@@ -215,7 +250,7 @@ class Problems:
 
 
 def in_order(findings: Iterable[Finding]) -> tuple[Finding, ...]:
-    """Return findings, those first that are to be mended first.
+    """Return findings, those first that are to be fixed first.
 
     The table, then whole columns, then cells by their share, then warnings.
     """
@@ -234,36 +269,3 @@ def ignoring(name: str, schema: Schema) -> Patch | None:
         return None
     keys = schema.columns[name].model_dump(exclude_none=True)
     return {"columns": {name: dict.fromkeys(keys) | {"role": "ignore"}}}
-
-
-def singular(what: str) -> str:
-    """Return what is said of several cells, said of one."""
-    verb, _, rest = what.partition(" ")
-    one = VERBS.get(verb) or f"{verb}{'es' if verb.endswith('ch') else 's'}"
-    thing = _beside_quotes(rest, lambda said: _THINGS.sub(r"a \1", said))
-    return f"{one} {thing}".strip()
-
-
-def _beside_quotes(text: str, change: Callable[[str], str]) -> str:
-    """Return a text with a change of its words, but none of what it quotes of cells or values."""
-    pieces = _QUOTED.split(text)
-    return "".join(piece if place % 2 else change(piece) for place, piece in enumerate(pieces))
-
-
-@dataclass(frozen=True)
-class _Same:
-    """Cells with the same text."""
-
-    count: int
-    rows: tuple[int, ...]  # the first
-
-
-def _different(column: pl.Series, wrong: Mask, first_row: int) -> dict[str, _Same]:
-    """Return the different texts of the cells that are marked, in order of first appearance."""
-    marked = pl.Series(wrong)
-    texts = column.filter(marked).cast(pl.String).fill_null("").rename("text")
-    frame = pl.DataFrame([texts, marked.arg_true().cast(pl.Int64).alias("row") + first_row])
-    groups = frame.group_by("text", maintain_order=True).agg(
-        pl.len().alias("count"), pl.col("row").head(ROWS_SHOWN)
-    )
-    return {text: _Same(number, tuple(rows)) for text, number, rows in groups.iter_rows()}

@@ -20,7 +20,14 @@ import numpy as np
 import numpy.typing as npt
 
 from cfl_cli.core.parallel import slices
-from cfl_cli.errors import DataError
+from cfl_cli.errors import DataError, Problem
+
+
+def unusable(path: Path, what: str = "cannot be read") -> DataError:
+    """Return that a file of a run cannot be used, and how to begin anew."""
+    text, remedy = "{file}: {what}: {remedy}", "remove the run's folder to begin anew"
+    return DataError(Problem("run-dir-unusable", text, file=str(path), what=what, remedy=remedy))
+
 
 DATA = 4096  # where the data begin: at a page, so that no page holds both header and data
 MOST_BY_VALUE = 64_000_000  # bytes of an array in memory that may travel with a kernel
@@ -69,7 +76,6 @@ class Mapped(np.memmap[Any, Any]):
         offset: int = DATA,
         strides: tuple[int, ...] | None = None,
     ) -> Self:
-        """Return the array that begins at a byte of the file."""
         made = np.ndarray.__new__(cls, shape, kind, source.memory, offset, strides)
         made.source = source
         return made
@@ -93,15 +99,13 @@ class Mapped(np.memmap[Any, Any]):
         self,
         array: npt.NDArray[Any],
         context: Any = None,
-        return_scalar: bool = False,  # noqa: FBT001, FBT002 — as NumPy calls it
+        return_scalar: bool = False,
     ) -> Any:
-        """Return results of arithmetic as arrays in memory."""
         if array is self:
             return self
         return array[()] if return_scalar else array.view(np.ndarray)
 
     def flush(self) -> None:
-        """Return when the file is on the disk."""
         if self.source is not None:
             self.source.flush()
 
@@ -111,11 +115,9 @@ class Mapped(np.memmap[Any, Any]):
         return Path(self.source.path) if self.source is not None else None
 
     def __reduce_ex__(self, protocol: Any) -> Any:
-        """Send a reference."""
         return reference_to(self) or np.asarray(self).__reduce_ex__(protocol)
 
     def __reduce__(self) -> Any:
-        """Send a reference."""
         return self.__reduce_ex__(2)
 
 
@@ -321,12 +323,9 @@ class Marks:
             done = {mark["first"]: mark["results"] for mark in lines[1:]}
             sums = {mark["first"]: mark["checksum"] for mark in lines[1:]}
         except (TypeError, KeyError) as error:
-            raise DataError(
-                f"{path}: not what a run has written: remove the run's folder"
-            ) from error
+            raise unusable(path, "not what a run has written") from error
         if before.rows != cut.rows:
-            told = f"its stage has {before.rows:,} rows, now {cut.rows:,}"
-            raise DataError(f"{path}: {told}: remove the run's folder to begin anew")
+            raise unusable(path, f"its stage has {before.rows:,} rows, now {cut.rows:,}")
         return cls(path, before, done, sums)
 
     def add(self, task: list[slice], results: list[Any], checksum: int) -> None:

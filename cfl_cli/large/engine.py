@@ -4,24 +4,32 @@ Up to a million rows, or fewer where memory is short, threads over arrays in mem
 if the run is to be resumed, the arrays are files; with Dask, worker processes share these.
 """
 
+import platform
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import numpy as np
+
+from cfl_cli import __version__
 from cfl_cli.core import process
 from cfl_cli.core.messages import option
 from cfl_cli.core.parallel import Workers, available_cores
 from cfl_cli.core.settings import RunSettings
-from cfl_cli.errors import UsageError
+from cfl_cli.errors import Problem, UsageError
 
 if TYPE_CHECKING:
-    from cfl_cli.large.run_directory import RunDirectory
     from cfl_cli.large.stored import Executor, Stored
 
 IN_MEMORY = 1_000_000  # rows, at most
 BYTES_A_ROW = 4000  # of memory that a run of fewer should have
 MOST = 32  # worker processes, or four for each core
+
+
+def versions() -> dict[str, str]:
+    """Return what must be the same for another process to give, or go on with, the same bytes."""
+    return {"cfl": __version__, "Python": platform.python_version(), "NumPy": np.__version__}
 
 
 @contextmanager
@@ -44,19 +52,23 @@ def open_engine(
             yield threads
             return
         # Runs in memory do without these.
-        from cfl_cli.large.run_directory import RunDirectory  # noqa: PLC0415 — see above
-        from cfl_cli.large.stored import (
-            Stored,  # noqa: PLC0415 — see above
-            Threads,  # noqa: PLC0415 — see above
-        )
+        from cfl_cli.large.run_directory import RunDirectory
+        from cfl_cli.large.stored import Stored, Threads
 
         if limits.run_dir is None:
             directory = RunDirectory.make_temporary(near)
         else:
             directory = RunDirectory.begin(Path(limits.run_dir), identity, resume=limits.resume)
         stack.enter_context(directory)
-        is_local = limits.engine == "local"
-        executor = Threads(threads) if is_local else _cluster(limits, directory, threads, stack)
+        executor: Executor = Threads(threads)
+        if limits.engine == "dask":
+            from cfl_cli import cluster  # other runs need not load asyncio
+
+            if limits.scheduler is None:
+                executor = stack.enter_context(cluster.local_cluster(_processes(limits)))
+            else:
+                running = cluster.running_cluster(limits.scheduler, directory.folder.path)
+                executor = stack.enter_context(running)
         durable = not directory.temporary
         yield Stored(
             directory.folder, executor, threads, durable=durable, on_finish=directory.finish
@@ -79,7 +91,7 @@ def check_engine(limits: RunSettings) -> None:
     """Raise if a run could not have the engine that it asks for; nothing is started or reached."""
     if limits.engine == "local":
         return
-    from cfl_cli import cluster  # noqa: PLC0415 — see below
+    from cfl_cli import cluster  # as above
 
     cluster.import_dask()
     if limits.scheduler is None:
@@ -92,25 +104,24 @@ def _processes(limits: RunSettings) -> int:
     """Return how many worker processes to start, or raise if they are too many."""
     count, most = limits.workers or available_cores(), max(MOST, 4 * available_cores())
     if count > most:
-        told = f"{count:,} processes would choke this machine: use {most} or fewer"
-        raise UsageError(f"{option('workers')}: {told}")
+        text = "{option}: {count:,} processes would choke this machine: {remedy}"
+        remedy = f"use {most} or fewer"
+        raise UsageError(
+            Problem(
+                "cluster-too-many-workers",
+                text,
+                remedy=remedy,
+                option=option("workers"),
+                count=count,
+            )
+        )
     return count
-
-
-def _cluster(
-    limits: RunSettings, directory: "RunDirectory", threads: Workers, stack: ExitStack
-) -> "Executor":
-    from cfl_cli import cluster  # noqa: PLC0415 — other runs need not wait for asyncio
-
-    if limits.scheduler is None:
-        return stack.enter_context(cluster.local_cluster(_processes(limits)))
-    return stack.enter_context(cluster.running_cluster(limits.scheduler, directory.path, threads))
 
 
 def remove_run(limits: RunSettings) -> None:
     """Remove the run directory of a run whose engine is closed and whose results are written."""
     if limits.run_dir is not None and Path(limits.run_dir).is_dir():
-        from cfl_cli.large.run_directory import RunDirectory  # noqa: PLC0415 — as above
+        from cfl_cli.large.run_directory import RunDirectory
 
         with RunDirectory.reopened(Path(limits.run_dir)) as directory:
             directory.finish()

@@ -29,8 +29,8 @@ import numpy.typing as npt
 
 from cfl_cli.core import process
 from cfl_cli.core.messages import option
-from cfl_cli.errors import DataError, ResourceError, UsageError
-from cfl_cli.large.arrays import DATA, Mapped, OpenMap, create, open_map
+from cfl_cli.errors import Problem, ResourceError, UsageError, file_problem
+from cfl_cli.large.arrays import DATA, Mapped, OpenMap, create, open_map, unusable
 
 # What a run is of, and in which words two of them differ: only the same run is gone on with.
 
@@ -38,9 +38,10 @@ FORMAT = 1
 _HASH = re.compile("[0-9a-f]{64}")
 
 
-def begin_anew() -> str:
-    """Return the way out where a run directory cannot be read."""
-    return "remove the run's folder to begin anew"
+def _refused(code: str, path: Path, what: object, remedy: object = "") -> UsageError:
+    text = "{file}: {what}: {remedy}" if remedy else "{file}: {what}"
+    facts = {"file": str(path), "what": what, "remedy": remedy}
+    return UsageError(Problem(f"run-dir-{code}", text, **facts))  # type: ignore[arg-type]
 
 
 def content_of(about: Path) -> dict[str, Any]:
@@ -50,8 +51,8 @@ def content_of(about: Path) -> dict[str, Any]:
         if content["format"] == FORMAT and isinstance(content["identity"], dict):
             return dict(content)
     except (ValueError, KeyError, TypeError) as error:
-        raise DataError(f"{about}: cannot be read: {begin_anew()}") from error
-    raise DataError(f"{about}: of another version of cfl: {begin_anew()}")
+        raise unusable(about) from error
+    raise unusable(about, "of another version of cfl")
 
 
 def compare(path: Path, before: Mapping[str, str], now: Mapping[str, str]) -> None:
@@ -63,10 +64,10 @@ def compare(path: Path, before: Mapping[str, str], now: Mapping[str, str]) -> No
         if before.get(name) != now.get(name)
     ]
     if differ:
-        way_out = (
-            f"{option('resume')} goes on with the same run only: remove the folder, or name another"
-        )
-        raise UsageError(*(f"{path}: {one}" for one in differ), way_out)
+        text = "{option} goes on with the same run only: {remedy}"
+        facts = {"option": option("resume"), "remedy": "remove the folder, or name another"}
+        others = [_refused("other-run", path, one).problems[0] for one in differ]
+        raise UsageError(*others, Problem("run-dir-other-run", text, **facts))
 
 
 def _difference(name: str, before: str, now: str) -> str:
@@ -85,11 +86,10 @@ def _difference(name: str, before: str, now: str) -> str:
 
 
 def _entries(text: str) -> dict[str, Any] | None:
-    try:
+    with suppress(ValueError):
         content = json.loads(text)
-    except ValueError:
-        return None
-    return content if isinstance(content, dict) else None
+        return content if isinstance(content, dict) else None
+    return None
 
 
 ABOUT, LOCK, WORK = "run.json", "lock", "work"
@@ -116,7 +116,6 @@ class Folder:
     path: Path
 
     def within(self, name: str) -> "Folder":
-        """Return a part of this one."""
         inner = self.path / safe(name)
         with _writing(inner):
             inner.mkdir(exist_ok=True)
@@ -124,7 +123,6 @@ class Folder:
         return Folder(inner)
 
     def array_path(self, name: str) -> Path:
-        """Return where an array is."""
         return self.path / f"{safe(name)}.npy"
 
     def array(self, name: str, shape: tuple[int, ...], kind: npt.DTypeLike) -> Mapped:
@@ -134,10 +132,10 @@ class Folder:
             try:
                 found = open_map(path)
             except (ValueError, OSError) as error:
-                raise DataError(f"{path}: cannot be read: {begin_anew()}") from error
+                raise unusable(path) from error
             if found.shape != tuple(shape) or found.dtype != dtype:
                 had, wanted = f"{found.dtype} {found.shape}", f"{dtype} {tuple(shape)}"
-                raise DataError(f"{path}: {had} instead of {wanted}: {begin_anew()}")
+                raise unusable(path, f"{had} instead of {wanted}")
             return found
         _check_space(self.path, dtype.itemsize * int(np.prod(shape, dtype=np.int64)))
         with _writing(path):
@@ -146,7 +144,6 @@ class Folder:
         return made
 
     def marks(self, name: str) -> Path:
-        """Return where the marks of a stage are."""
         return self.path / f"{safe(name)}.marks"
 
     def facts(self, name: str) -> Any:
@@ -157,7 +154,7 @@ class Folder:
         except FileNotFoundError:
             return None
         except ValueError as error:
-            raise DataError(f"{path}: cannot be read: {begin_anew()}") from error
+            raise unusable(path) from error
 
     def checksums(self, sources: Iterable[OpenMap]) -> dict[str, int]:
         """Return the checksums of files, by their places as seen from here."""
@@ -222,7 +219,7 @@ class RunDirectory:
         """Return a run's folder as it is, whatever the run is of."""
         path = path.absolute()
         if not (path / ABOUT).exists():
-            raise UsageError(f"{path}: not of a run")
+            raise _refused("not-of-a-run", path, "not of a run")
         own = bool(content_of(path / ABOUT).get("own"))
         return cls(path, _locked(path), resumed=True, temporary=False, own=own)
 
@@ -284,11 +281,14 @@ def _check_is_of_a_run(path: Path) -> set[str]:
     if not path.exists():
         return set()
     if not path.is_dir():
-        raise UsageError(f"{path}: {option('run_dir')} needs a folder")
+        text = "{file}: {option} needs a folder"
+        facts = {"file": str(path), "option": option("run_dir")}
+        raise UsageError(Problem("run-dir-not-a-folder", text, **facts))
     found = {one.name for one in path.iterdir()}
     if ABOUT not in found and found - {LOCK, WORK, f"{ABOUT}.new"}:
-        own = f"{option('run_dir')} needs a folder of its own"
-        raise UsageError(f"{path}: not empty, and not of a run: {own}")
+        text = "{file}: not empty, and not of a run: {option} needs a folder of its own"
+        facts = {"file": str(path), "option": option("run_dir")}
+        raise UsageError(Problem("run-dir-not-of-a-run", text, **facts))
     return found
 
 
@@ -297,8 +297,9 @@ def _before(path: Path, identity: Mapping[str, str], *, resume: bool) -> dict[st
     if not (path / ABOUT).exists():
         return None
     if not resume:
-        goes_on = f"{option('resume', value=True)} goes on with it, or remove it"
-        raise UsageError(f"{path}: has what another run has done: {goes_on}")
+        text = "{file}: has what another run has done: {remedy} goes on with it, or remove it"
+        facts = {"file": str(path), "remedy": option("resume", value=True)}
+        raise UsageError(Problem("run-dir-used", text, **facts))
     found = content_of(path / ABOUT)
     compare(path, found["identity"], identity)
     return found
@@ -332,14 +333,12 @@ def _locked(path: Path) -> int:
         fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError as error:
         os.close(handle)
-        raise UsageError(
-            f"{path}: another run is at work in it: wait for it, or name another folder"
-        ) from error
+        what, remedy = "another run is at work in it", "wait for it, or name another folder"
+        raise _refused("locked", path, what, remedy) from error
     except OSError as error:
         os.close(handle)
-        raise UsageError(
-            f"{path}: its file system has no locks ({error.strerror}): name a folder on another one"
-        ) from error
+        what = f"its file system has no locks ({error.strerror})"
+        raise _refused("no-locks", path, what, "name a folder on another one") from error
     return handle
 
 
@@ -359,13 +358,13 @@ def _check_space(folder: Path, needed: int) -> None:
     """Raise if the disk has no room for a new array, before anything of it is written."""
     free = shutil.disk_usage(folder).free
     if needed + DATA > free:
-        needs = f"{needed + DATA:,} bytes are needed, {free:,} are free"
-        raise ResourceError(_full(folder, needs))
+        raise _full(folder, f"{needed + DATA:,} bytes are needed, {free:,} are free")
 
 
-def _full(path: Path | str, numbers: str) -> str:
-    way_out = f"free some, or let {option('run_dir')} name a folder on a larger disk"
-    return f"{path}: the disk has too little room: {numbers}: {way_out}"
+def _full(path: Path | str, numbers: str) -> ResourceError:
+    text = "{file}: the disk has too little room: {what}: free some, or let {remedy} name a folder "
+    facts = {"file": str(path), "what": numbers, "remedy": option("run_dir")}
+    return ResourceError(Problem("disk-full", f"{text}on a larger disk", **facts))
 
 
 @contextmanager
@@ -375,5 +374,5 @@ def _writing(path: Path | str) -> Iterator[None]:
         yield
     except OSError as error:
         if error.errno in {errno.ENOSPC, errno.EDQUOT}:
-            raise ResourceError(_full(path, str(error.strerror))) from error
-        raise ResourceError(f"{path}: cannot be written: {error.strerror}") from error
+            raise _full(path, str(error.strerror)) from error
+        raise ResourceError(file_problem(path, "written", error)) from error

@@ -37,7 +37,6 @@ class Executor(Protocol):
 
     workers: int
     dashboard: str  # the address of a page about them; empty: none
-    hosts: int  # that they are on
     cost: bool  # does handing over a task cost much? Then an unmarked stage has one for each worker
 
     @property
@@ -49,9 +48,6 @@ class Executor(Protocol):
     ) -> Iterator[tuple[int, list[Any]]]:
         """Yield the number of a task and its results, as tasks are done; with `flush`, for good."""
 
-    def flush(self, arrays: Sequence[npt.NDArray[Any]]) -> None:
-        """Return when all that was written to these arrays is on the disk."""
-
 
 class Stopped(Exception):  # noqa: N818 — nothing is wrong
     """The run has ended, so nobody waits for this task."""
@@ -61,19 +57,13 @@ def run_task(
     kernel: Kernel, task: Task, *, flush: bool, stopped: Callable[[], bool] = lambda: False
 ) -> list[Any]:
     """Return what a kernel returns for each slice of a task; with `flush`, its arrays are safe."""
-    results = [plain(one) for one in run_parts(kernel, task, stopped)]
-    if flush:
-        flush_maps(kernel)
-    return results
-
-
-def run_parts(kernel: Kernel, task: Task, stopped: Callable[[], bool]) -> list[Any]:
-    """Return what a kernel returns for each slice of a task."""
     results = []
     for part in task:
         if stopped():
             raise Stopped
-        results.append(kernel(part))
+        results.append(plain(kernel(part)))
+    if flush:
+        flush_maps(kernel)
     return results
 
 
@@ -119,7 +109,6 @@ class Threads:
 
     dashboard = ""
     team: Team | None = None
-    hosts = 1
     cost = False
 
     def __init__(self, pool: Workers) -> None:
@@ -156,10 +145,6 @@ class Threads:
             finally:
                 ended = True
 
-    def flush(self, arrays: Sequence[npt.NDArray[Any]]) -> None:
-        """Return when these arrays are on the disk."""
-        flush_maps(arrays)
-
 
 class Stored:
     """An engine whose arrays are files; `durable`: another run may go on with them."""
@@ -179,7 +164,7 @@ class Stored:
     ) -> None:
         self.jobs = executor.workers
         self.dashboard = executor.dashboard  # where people can watch it; empty: nowhere
-        self.team, self.hosts = executor.team, executor.hosts  # that workers are on
+        self.team = executor.team
         self.keeps = durable
         self._folder, self._executor, self._threads = folder, executor, threads
         self._on_finish = on_finish
@@ -264,7 +249,7 @@ class Stored:
     def keep(self, name: str, facts: Any, *arrays: npt.NDArray[Any]) -> None:
         """Keep facts, as JSON can hold them, once all that is in some arrays cannot be lost."""
         if self.keeps:
-            self._executor.flush(arrays)
+            flush_maps(arrays)
             sums = self._folder.checksums(maps_of(arrays))
             self._folder.keep(name, {"facts": plain(facts), "arrays": sums})
 

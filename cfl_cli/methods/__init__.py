@@ -1,47 +1,51 @@
-"""The estimators: each is given what is known of the rows, and returns confidences and priors.
+"""The methods: each is given what is known of the rows, and returns confidences and priors.
 
-    interface.py    what they are given and what they return
-    graph.py        the paper's Algorithm 1; the default (+ its settings, its stages; in brief)
-    boost.py        gradient boosting, fitted to the exclusions (+ its objective, its trees, and
-                    what is kept of it; forest.py: trees as arrays)
-    net.py          a small neural network, fitted to the exclusions of all CFs at once (+ its
-                    inputs, and what is kept of it)
-    ipal.py         the paper's rival
-    observed.py     the cells alone: all candidates alike
-    commonest.py    how common each value is, and nothing else
-    auto.py         each CF by the best of them, or by the best blend (+ what is kept of it)
-    blend.py        weighted geometric means, fitted to hidden cells
-    mixture.py      two runs of one method, of which each CF takes one
-    explained.py    why one row is answered as it is (+ boost_moves.py and tree_shap.py: how far
-                    each feature moved what boosting says)
+    interface.py    what they are given, what they return, and their base class
+    graph/          the paper's Algorithm 1; the default (neighbors, weights, propagation)
+    boost.py        gradient boosting, fitted to the exclusions (forest.py: trees as arrays)
+    net.py          a small neural network, fitted to the exclusions of all CFs at once
+    baselines.py    the cells alone, the most common value, and the paper's rival
+    auto.py         each CF by the best of them, or by the best blend (blend.py)
 
-An estimator is a module here that has `estimate`, `restore`, `memory` and so on (see
-`interface.Module`); its traits stand in `core.methods`.
+A new method is a subclass of `interface.Method`, a line in `CLASSES` and one in
+`core.settings.METHODS`, which help reads: neither loads numpy.
 """
 
 from importlib import import_module
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from cfl_cli.core.state import State
-    from cfl_cli.methods.interface import Fitted, Layout, Module
+    from cfl_cli.methods.interface import Fitted, Layout, Method
 
+CLASSES = {
+    "graph": "graph:GraphMethod",
+    "boost": "boost:BoostMethod",
+    "net": "net:NetMethod",
+    "ipal": "baselines:Ipal",
+    "observed": "baselines:Observed",
+    "commonest": "baselines:Commonest",
+    "auto": "auto:AutoMethod",
+}
 MIXTURE = "mixture"  # the fact that a state is of two runs
 
 
-def load(name: str) -> "Module":
-    """Return the estimator of that name."""
-    return cast("Module", import_module(f"{__name__}.{name}"))
+def load(name: str, *, fit: bool = True) -> "Method":
+    """Return the method of that name; unless it is to `fit`, nothing for later rows need come of it."""
+    module, _, kind = CLASSES[name].partition(":")
+    method: Method = getattr(import_module(f"{__name__}.{module}"), kind)(fit=fit)
+    return method
 
 
 def restore(name: str, state: "State", layout: "Layout") -> "Fitted":
-    """Return what the estimator of that name has fitted, in one run or in two, or raise StateError.
+    """Return what the method of that name has fitted, in one run or in two.
 
-    A state that nothing fitted can have had raises it.
+    Raises StateError for a state that nothing fitted can have had.
     """
-    of_run = load(name).restore
     if MIXTURE not in state.facts:
-        return of_run(state, layout)
+        return load(name).restore(state, layout)
     state.fact(MIXTURE, bool)
-    mixed: Fitted = import_module(f"{__name__}.mixture").restore(state, layout, of_run)
+    mixed: Fitted = import_module(f"{__name__}.interface").restore_mixture(
+        state, layout, load(name).restore
+    )
     return mixed

@@ -32,21 +32,24 @@ from cfl_cli.core.settings import AUTO, METHODS, Settings
 from cfl_cli.core.state import State, StateError
 from cfl_cli.core.uniformity import Uniformity
 from cfl_cli.errors import UsageError
-from cfl_cli.methods import blend, boost, commonest, graph, load, net
-from cfl_cli.methods.graph import GraphInBrief
+from cfl_cli.methods import blend, load
+from cfl_cli.methods.baselines import Commonest
+from cfl_cli.methods.boost import BoostMethod
+from cfl_cli.methods.graph import GraphMethod
 from cfl_cli.methods.interface import (
     Answer,
     Estimate,
     Fitted,
     Hidden,
     Layout,
-    Module,
+    Method,
     Null,
     Origin,
     Part,
     Size,
     without_points,
 )
+from cfl_cli.methods.net import NetMethod
 
 # What `auto` has learned: its parts, and how each CF blends them.
 #
@@ -67,7 +70,6 @@ class Recipe:
     among: int  # parts, with those that have no weight
 
     def confidences(self, parts: Sequence[Floats], rows: Known) -> Floats:
-        """Return the blend of the parts' confidences, n × ΣK."""
         confidences = np.hstack(
             [
                 self.of_cf(cf, [part[:, block] for part in parts], rows.evidence[:, block])
@@ -83,7 +85,6 @@ class Recipe:
         return np.where(evidence == 0, 0.0, mixed)
 
     def priors(self, parts: Sequence[Floats], rows: Known) -> Floats:
-        """Return the blend of the parts' priors, n × ΣK."""
         blends = []
         for cf, (block, how) in enumerate(zip(rows.columns, rows.mechanisms, strict=True)):
             even = np.full((len(rows), how.size), 1 / how.size)
@@ -115,7 +116,6 @@ class FittedAuto:
     rules: None = None
 
     def answer(self, rows: Known, workers: Engine) -> Answer:
-        """Return what is said of some rows."""
         answers = [part.answer(rows, workers) for part in self.parts.values()]
         return Answer(
             self.recipe.priors([part.priors for part in answers], rows),
@@ -125,13 +125,11 @@ class FittedAuto:
         )
 
     def without_points(self) -> Self:
-        """Return the same without points; see `interface.Pointed`."""
         return replace(
             self, parts={name: without_points(part) for name, part in self.parts.items()}
         )
 
     def state(self) -> State:
-        """Return all that has to be kept."""
         recipe = self.recipe
         return State(
             {"weights": recipe.weights, "cautious": recipe.cautious.astype(np.uint8)},
@@ -140,75 +138,75 @@ class FittedAuto:
         )
 
 
-def restore(state: State, layout: Layout) -> FittedAuto:
-    """Return what was fitted, or raise StateError if it cannot have had this state."""
-    names, among = state.fact("parts", list), state.fact("among", int)
-    possible = [name for name in PART_NAMES if name in names]
-    if sorted(possible) != sorted(map(str, names)) or not 1 <= len(names) <= among <= len(
-        PART_NAMES
-    ):
-        raise StateError("fact 'parts' does not list parts that auto can have")
-    cfs = len(layout.mechanisms)
-    weights = state.array("weights", np.float64, len(names), cfs)
-    for of_cf in weights.T:
-        blend.check_weights("weights", of_cf)
-    cautious = state.array("cautious", np.uint8, cfs)
-    if not weights.any(axis=1).all() or (cautious > 1).any():
-        raise StateError("array 'weights' or 'cautious' is that of no blend")
-    parts = {name: load(name).restore(state.part(name), layout) for name in names}
-    return FittedAuto(parts, Recipe(weights, cautious.astype(bool), among))
-
-
 WORTH_IT = 0.25
-PARTS: dict[str, Module] = {"graph": GraphInBrief(), "boost": boost, "net": net}
-IN_FULL: dict[str, Module] = {"graph": graph}  # what is run again where it is worth it
+PARTS: dict[str, Method] = {
+    "graph": GraphMethod(brief=True),
+    "boost": BoostMethod(),
+    "net": NetMethod(),
+}
+IN_FULL: dict[str, Method] = {"graph": GraphMethod()}  # what is run again where it is worth it
 
 
-def estimate(
-    known: Known,
-    settings: Settings,
-    *,
-    folds: Sequence[Ints],
-    workers: Engine,
-    progress: Progress,
-) -> Estimate:
-    """Run what pays, and blend the parts CF by CF."""
-    runner = PartRunner(known, _of_parts(settings), folds, workers, progress)
-    for name, part in PARTS.items():
-        runner.run(name, part)
-    blends = runner.blends()
-    for name, part in IN_FULL.items():
-        if name in runner.estimates:
-            place = [*runner.estimates].index(name)
-            chosen = [of_cf.weights[place] for of_cf in blends if not of_cf.cautious]
-            if max(chosen, default=0) >= WORTH_IT:
-                runner.run(name, part)
-                blends = runner.blends()
-    return _blended(known, folds, runner, blends)
+class AutoMethod(Method):
+    """The best blend of several methods."""
 
+    def estimate(
+        self,
+        known: Known,
+        settings: Settings,
+        *,
+        folds: Sequence[Ints],
+        workers: Engine,
+        progress: Progress,
+    ) -> Estimate:
+        runner = PartRunner(known, _of_parts(settings), folds, workers, progress)
+        for name, part in PARTS.items():
+            runner.run(name, part)
+        blends = runner.blends()
+        for name, part in IN_FULL.items():
+            if name in runner.estimates:
+                place = [*runner.estimates].index(name)
+                chosen = [of_cf.weights[place] for of_cf in blends if not of_cf.cautious]
+                if max(chosen, default=0) >= WORTH_IT:
+                    runner.run(name, part)
+                    blends = runner.blends()
+        return _blended(known, folds, runner, blends)
 
-def model_bytes(size: Size, settings: Settings) -> float:
-    """Return about how many bytes are kept of what is fitted, if all parts count."""
-    parts = {**PARTS, **IN_FULL}.values()
-    return sum(part.model_bytes(size, settings) for part in parts)
+    def restore(self, state: State, layout: Layout) -> FittedAuto:
+        names, among = state.fact("parts", list), state.fact("among", int)
+        possible = [name for name in PART_NAMES if name in names]
+        if sorted(possible) != sorted(map(str, names)) or not 1 <= len(names) <= among <= len(
+            PART_NAMES
+        ):
+            raise StateError("fact 'parts' does not list parts that auto can have")
+        cfs = len(layout.mechanisms)
+        weights = state.array("weights", np.float64, len(names), cfs)
+        for of_cf in weights.T:
+            blend.check_weights("weights", of_cf)
+        cautious = state.array("cautious", np.uint8, cfs)
+        if not weights.any(axis=1).all() or (cautious > 1).any():
+            raise StateError("array 'weights' or 'cautious' is that of no blend")
+        parts = {name: load(name).restore(state.part(name), layout) for name in names}
+        return FittedAuto(parts, Recipe(weights, cautious.astype(bool), among))
 
+    def model_bytes(self, size: Size, settings: Settings) -> float:
+        """Return about how many bytes a model file holds of what is fitted, if all parts count."""
+        parts = {**PARTS, **IN_FULL}.values()
+        return sum(part.model_bytes(size, settings) for part in parts)
 
-def memory(size: Size, settings: Settings, *, jobs: int) -> float:
-    """Return about how many bytes are held at the peak, those of the table left aside."""
-    own = len(PARTS) * size.rows * size.width * 9.0  # what the parts return
-    parts = [*PARTS.values(), *IN_FULL.values()]
-    return own + max(part.memory(size, settings, jobs=jobs) for part in parts)
+    def memory(self, size: Size, settings: Settings, *, jobs: int) -> float:
+        own = len(PARTS) * size.rows * size.width * 9.0  # what the parts return
+        parts = [*PARTS.values(), *IN_FULL.values()]
+        return own + max(part.memory(size, settings, jobs=jobs) for part in parts)
 
-
-def stages(size: Size, settings: Settings, *, folds: int) -> list[Expected]:
-    """Return what `estimate` is going to do as a rule, and about how long each stage takes."""
-    ahead, of_parts = [], _of_parts(settings)
-    for name, part in PARTS.items():
-        if settings.budget is not None and size.rows > PILOT_ROWS:
-            pilot = part.stages(replace(size, rows=PILOT_ROWS), of_parts, folds=folds)
-            ahead.append(Expected(pilot_of(name), sum(stage.seconds for stage in pilot)))
-        ahead += part.stages(size, of_parts, folds=folds)
-    return ahead
+    def stages(self, size: Size, settings: Settings, *, folds: int) -> list[Expected]:
+        ahead, of_parts = [], _of_parts(settings)
+        for name, part in PARTS.items():
+            if settings.budget is not None and size.rows > PILOT_ROWS:
+                pilot = part.stages(replace(size, rows=PILOT_ROWS), of_parts, folds=folds)
+                ahead.append(Expected(pilot_of(name), sum(stage.seconds for stage in pilot)))
+            ahead += part.stages(size, of_parts, folds=folds)
+        return ahead
 
 
 def pilot_of(name: str) -> Stage:
@@ -239,7 +237,7 @@ class PartRunner:
         self.estimates: dict[str, Estimate] = {}
         self.warnings: list[str] = []
 
-    def run(self, name: str, part: Module) -> None:
+    def run(self, name: str, part: Method) -> None:
         """Run a part if it can be run and the time allows it."""
         k, budget = self.settings.k, self.settings.budget
         if METHODS[name].needs_neighbors and k >= len(self.known):
@@ -252,10 +250,9 @@ class PartRunner:
             self.warnings.append(f"auto skips {name}: {error}")
 
     def blends(self) -> list[blend.Blend]:
-        """Return how to blend the parts, CF by CF."""
         if not self.estimates:
             self.estimates["commonest"] = self._run(
-                "commonest", commonest, self.known, self.folds, self.progress
+                "commonest", Commonest(), self.known, self.folds, self.progress
             )
         hidden_priors = [part.hidden.priors for part in self.estimates.values() if part.hidden]
         return [
@@ -264,7 +261,6 @@ class PartRunner:
         ]
 
     def _blend(self, cf: int, priors: Sequence[Floats]) -> blend.Blend:
-        """Return how to blend the parts' priors of one CF's hidden rows."""
         block, how, rows = self.known.columns[cf], self.known.mechanisms[cf], self.rows
         cells, groups = self.known.evidence[rows, block], self.known.groups_of(rows)
         fitted = blend.fit(priors, cells, groups=groups)
@@ -289,7 +285,7 @@ class PartRunner:
         counts = independent(self.known.groups)
         return uniformity.refuted or len(how.too_often(candidates, counts)) > 0
 
-    def _allows(self, name: str, part: Module, budget: float) -> bool:
+    def _allows(self, name: str, part: Method, budget: float) -> bool:
         n = len(self.known)
         expected = 0.0
         if n > PILOT_ROWS and monotonic() - self.began < budget:
@@ -311,7 +307,7 @@ class PartRunner:
         return False
 
     def _run(
-        self, name: str, part: Module, known: Known, folds: Sequence[Ints], progress: Progress
+        self, name: str, part: Method, known: Known, folds: Sequence[Ints], progress: Progress
     ) -> Estimate:
         self.runs[name] += 1
         engine = self.workers.within(f"{name} {self.runs[name]}")
@@ -346,6 +342,7 @@ def _blended(
         _null([part.null for part in runner.estimates.values()], every),
         rescued_rows=graph_part.rescued_rows if graph_part else 0,
         recall=graph_part.recall if graph_part else 1.0,
+        solver=graph_part.solver if graph_part else None,
         steps=graph_part.steps if graph_part else (),
         warnings=tuple(runner.warnings),
         fitted=FittedAuto(fitted, recipe) if len(fitted) == len(parts) else None,

@@ -65,7 +65,6 @@ class Blend:
     cautious: bool = False  # a mean of confidences, as exclusions are not as the mechanism says
 
     def parts(self, names: Sequence[str]) -> tuple[Part, ...]:
-        """Return the parts with their names."""
         parts = zip(names, self.scores.tolist(), self.weights.tolist(), strict=True)
         return tuple(Part(*part) for part in parts)
 

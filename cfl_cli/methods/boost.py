@@ -48,6 +48,7 @@ from cfl_cli.methods.interface import (
     Estimate,
     Hidden,
     Layout,
+    Method,
     Moves,
     Null,
     Origin,
@@ -105,7 +106,6 @@ class Target:
         )
 
     def applied_to(self, priors: Singles) -> Singles:
-        """Return priors with the cells applied, K × n."""
         posteriors, _ = posterior(priors, self.cells, over=0, fallback=Fallback.PRIOR)
         return posteriors
 
@@ -225,7 +225,6 @@ class Trees:
         self.lightgbm = lightgbm()
 
     def bins(self, features: npt.NDArray[np.floating]) -> Any:
-        """Return features in LightGBM's bins."""
         options = {
             "verbose": -1,
             "num_threads": 1,
@@ -343,7 +342,6 @@ class BoostedCf:
         return [priors_of(scores, further_start(shallow))]
 
     def state(self) -> State:
-        """Return all that has to be kept."""
         arrays: dict[str, npt.NDArray[Any]] = {
             "start": self.start[:, 0],
             "first": self.first,
@@ -443,7 +441,6 @@ class FittedBoost:
     rules: None = None
 
     def answer(self, rows: Known, workers: Engine) -> Answer:
-        """Return what is said of some rows."""
         evidence = rows.evidence
 
         def priors(some: slice) -> Floats:
@@ -486,7 +483,6 @@ class FittedBoost:
         )
 
     def state(self) -> State:
-        """Return all that has to be kept."""
         return State(parts={f"{cf}": own.state() for cf, own in enumerate(self.cfs)})
 
 
@@ -497,17 +493,6 @@ def beside(parts: Sequence[Sequence[Singles]], weights: Sequence[Floats]) -> Flo
             blend.blended([part.T.astype(float) for part in own], how)
             for own, how in zip(parts, weights, strict=True)
         ]
-    )
-
-
-def restore(state: State, layout: Layout) -> FittedBoost:
-    """Return what was fitted, or raise StateError if it cannot have had this state."""
-    blocks = np.cumsum([0, *layout.domains[:-1]])
-    return FittedBoost(
-        tuple(
-            _restore_cf(state.part(f"{cf}"), layout, block)
-            for cf, block in enumerate(columns(blocks, layout.width))
-        )
     )
 
 
@@ -550,64 +535,73 @@ RUN_SECONDS = {FROM_OFS: 3.2e-6, FROM_CFS: 1.5e-6, ON_SHUFFLED: 0.6e-6}  # per r
 SHAPES = {"shallow": SHALLOW, "deep": DEEP, "related": SHALLOW}
 
 
-def estimate(
-    known: Known,
-    settings: Settings,
-    *,
-    folds: Sequence[Ints],
-    workers: Engine,
-    progress: Progress,
-) -> Estimate:
-    """Fit every CF, as far as the rows of each of the `folds`, hidden, favor it."""
-    fitter = Fitter(known, folds, settings.seed, workers, progress)
-    fits = fitter.from_ofs(FROM_OFS, ["shallow", "deep"])
-    first = fitter.blends(fits)
-    confidences, _, _ = apply_cells(blended_priors(fits, first), known)
-    further = fitter.from_others(confidences, fits)
-    fits = [of_cf + more for of_cf, more in zip(fits, further, strict=True)]
-    blends = fitter.blends(fits)
-    shallow, _, _ = apply_cells(_beside(of_cf[0].priors for of_cf in fits), known)
-    return Estimate(
-        *apply_cells(blended_priors(fits, blends), known),
-        tuple(Origin("boost", of_cf.parts([*SHAPES][: len(of_cf.weights)])) for of_cf in blends),
-        Hidden(np.concatenate(folds), np.hstack([of_cf.prior for of_cf in blends])),
-        _null(known, shallow, settings, folds, workers, progress),
-        fitted=FittedBoost(
+class BoostMethod(Method):
+    """Gradient boosting."""
+
+    def estimate(
+        self,
+        known: Known,
+        settings: Settings,
+        *,
+        folds: Sequence[Ints],
+        workers: Engine,
+        progress: Progress,
+    ) -> Estimate:
+        """Fit every CF, as far as the rows of each of the `folds`, hidden, favor it."""
+        fitter = Fitter(known, folds, settings.seed, workers, progress)
+        fits = fitter.from_ofs(FROM_OFS, ["shallow", "deep"])
+        first = fitter.blends(fits)
+        confidences, _, _ = apply_cells(blended_priors(fits, first), known)
+        further = fitter.from_others(confidences, fits)
+        fits = [of_cf + more for of_cf, more in zip(fits, further, strict=True)]
+        blends = fitter.blends(fits)
+        shallow, _, _ = apply_cells(_beside(of_cf[0].priors for of_cf in fits), known)
+        return Estimate(
+            *apply_cells(blended_priors(fits, blends), known),
             tuple(
-                _kept(of_cf, target.starts[-1], one.weights, all_parts.weights)
-                for of_cf, target, one, all_parts in zip(
-                    fits, fitter.targets, first, blends, strict=True
+                Origin("boost", of_cf.parts([*SHAPES][: len(of_cf.weights)])) for of_cf in blends
+            ),
+            Hidden(np.concatenate(folds), np.hstack([of_cf.prior for of_cf in blends])),
+            _null(known, shallow, settings, folds, workers, progress),
+            fitted=FittedBoost(
+                tuple(
+                    _kept(of_cf, target.starts[-1], one.weights, all_parts.weights)
+                    for of_cf, target, one, all_parts in zip(
+                        fits, fitter.targets, first, blends, strict=True
+                    )
                 )
+            ),
+        )
+
+    def restore(self, state: State, layout: Layout) -> FittedBoost:
+        blocks = np.cumsum([0, *layout.domains[:-1]])
+        return FittedBoost(
+            tuple(
+                _restore_cf(state.part(f"{cf}"), layout, block)
+                for cf, block in enumerate(columns(blocks, layout.width))
             )
-        ),
-    )
+        )
 
+    def model_bytes(self, size: Size, settings: Settings) -> float:
+        leaves = sum(shape.leaves for shape in SHAPES.values())
+        return float(USUAL_ROUNDS * size.width * leaves * (8 + 4 + 4 + 4 + 8 + 4))
 
-def model_bytes(size: Size, settings: Settings) -> float:  # noqa: ARG001 — as all have it
-    """Return about how many bytes are kept of what is fitted."""
-    leaves = sum(shape.leaves for shape in SHAPES.values())
-    return float(USUAL_ROUNDS * size.width * leaves * (8 + 4 + 4 + 4 + 8 + 4))
+    def memory(self, size: Size, settings: Settings, *, jobs: int) -> float:
+        n, width, largest = size.rows, size.width, max(size.domains)
+        features = n * (8 + 1) * (size.features + jobs * MOST_COLUMNS)  # and in bins
+        fits = n * width * 4 * 3 * 2  # three of each CF: on the way, and in the end
+        confidences = n * width * (1 + 4 * 8)
+        trees = LIGHTGBM + width * TREES
+        return float(features + fits + confidences + jobs * n * largest * (8 + 6 * 4)) + trees
 
-
-def memory(size: Size, settings: Settings, *, jobs: int) -> float:  # noqa: ARG001 — as all have it
-    """Return about how many bytes are held at the peak, those of the table left aside."""
-    n, width, largest = size.rows, size.width, max(size.domains)
-    features = n * (8 + 1) * (size.features + jobs * MOST_COLUMNS)  # and in bins
-    fits = n * width * 4 * 3 * 2  # three of each CF: on the way, and in the end
-    confidences = n * width * (1 + 4 * 8)
-    trees = LIGHTGBM + width * TREES
-    return float(features + fits + confidences + jobs * n * largest * (8 + 6 * 4)) + trees
-
-
-def stages(size: Size, settings: Settings, *, folds: int) -> list[Expected]:  # noqa: ARG001 — as all have it
-    """Return what `estimate` is going to do, and about how long each stage takes."""
-    runs = {FROM_OFS: folds + 1, FROM_CFS: folds + 1, ON_SHUFFLED: min(folds, 1) + 1}
-    if len(size.domains) == 1:
-        del runs[FROM_CFS]
-    return [
-        Expected.of(stage, size.rows, RUN_SECONDS[stage] * count * size.width)
-        for stage, count in runs.items()
-    ]
+    def stages(self, size: Size, settings: Settings, *, folds: int) -> list[Expected]:
+        runs = {FROM_OFS: folds + 1, FROM_CFS: folds + 1, ON_SHUFFLED: min(folds, 1) + 1}
+        if len(size.domains) == 1:
+            del runs[FROM_CFS]
+        return [
+            Expected.of(stage, size.rows, RUN_SECONDS[stage] * count * size.width)
+            for stage, count in runs.items()
+        ]
 
 
 def _null(
@@ -642,12 +636,7 @@ class Fitter:
     """Fits the CFs of a table, each while some rows are hidden and then on all rows."""
 
     def __init__(
-        self,
-        known: Known,
-        folds: Sequence[Ints],
-        seed: int,
-        workers: Engine,
-        progress: Progress,
+        self, known: Known, folds: Sequence[Ints], seed: int, workers: Engine, progress: Progress
     ) -> None:
         self.known, self.folds = known, folds
         self.workers, self.progress = workers, progress
@@ -659,7 +648,6 @@ class Fitter:
         ]
 
     def from_ofs(self, stage: Stage, parts: Sequence[str]) -> list[list[Fit]]:
-        """Fit all CFs to the OFs, with trees of these shapes."""
         ofs = self.trees.bins(self.known.features)
 
         def fit(job: tuple[Target, Shape]) -> Fit:
@@ -702,7 +690,6 @@ class Fitter:
         return self._gather(jobs, self._each(FROM_CFS, fit, jobs))
 
     def blends(self, fits: Sequence[Sequence[Fit]]) -> list[blend.Blend]:
-        """Return how to blend the fits of each CF."""
         rows = np.concatenate(self.folds)
         return [
             blend.fit(
@@ -735,7 +722,6 @@ class Fitter:
     def _gather(
         self, jobs: Sequence[tuple[Target, Shape]], results: Iterator[Fit | None]
     ) -> list[list[Fit]]:
-        """Return the fits of each CF, in the CFs' order."""
         fits: list[list[Fit]] = [[] for _ in self.targets]
         for (target, _), fitted in zip(jobs, results, strict=True):
             fits[target.cf] += [] if fitted is None else [fitted]
@@ -755,14 +741,12 @@ class Fitter:
 
 
 def blended_priors(fits: Sequence[Sequence[Fit]], blends: Sequence[blend.Blend]) -> Floats:
-    """Return the blended priors of all rows, n × ΣK."""
     return beside(
         [[fitted.priors for fitted in of_cf] for of_cf in fits], [how.weights for how in blends]
     )
 
 
 def _kept(fits: Sequence[Fit], start: Singles, first: Floats, weights: Floats) -> BoostedCf:
-    """Return what is kept of one CF."""
     shallow, deep, *further = fits
     related = None
     for fitted in further:
@@ -778,7 +762,6 @@ def _hidden_priors(fitted: Fit, folds: Sequence[Ints]) -> Floats:
 
 
 def _beside(priors: Iterable[Singles]) -> Floats:
-    """Return the priors of several CFs beside each other, n × ΣK."""
     return np.vstack(list(priors)).T.astype(float)
 
 

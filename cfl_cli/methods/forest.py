@@ -7,11 +7,11 @@ node's threshold. A child is the number of a later node of the tree, or −1 min
 
 Rows are bits: of each node, which rows come to it, in words of 64. Those that go right are all that
 come to it and are above its threshold, which many nodes share. So a few operations on words send 64
-rows on, and many trees are looked at together, first node by first node. Where numba is installed
-and very many rows go through trees, compiled code does the same.
+rows on, and many trees are looked at together, first node by first node. (Of 100,000 rows and 120
+trees of 31 leaves this takes 0.34 s of CPU; level by level, with an array of each row's node, 2.1 s
+for the same bits; compiled code 0.25 s, which is too little gain for a second form of it.)
 """
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache, cached_property
 from typing import Any
@@ -20,7 +20,6 @@ import numpy as np
 import numpy.typing as npt
 
 from cfl_cli.core.arrays import Floats, Ints, Mask
-from cfl_cli.core.parallel import load
 from cfl_cli.core.state import State, StateError
 
 Shorts = npt.NDArray[np.int32]
@@ -29,7 +28,6 @@ MOST_LEAVES = 32  # of a tree: five bits
 LARGEST = 1e30  # of a leaf's value; sums of many are still far from infinite
 ZERO = float(np.float32(1e-35))  # what is no further from 0 counts as 0, as LightGBM has it
 TREES_AT_ONCE = 256
-LOADING = 30_000_000  # walks of a row through a tree that take as long as it takes to load numba
 ALL = np.uint64(2**64 - 1)
 
 
@@ -49,12 +47,6 @@ class Forest:
     def scores(self, features: Floats) -> Floats:
         """Return the scores of rows, K × n, summed round by round."""
         above = self._splits.above(features)
-        compiled = compiled_when_worth_it(len(features) * len(self.leaves))
-        if compiled is not None:
-            by_rows = np.zeros((len(features), self.values))
-            nodes = (self._splits.of_nodes, self.leaves, self.left, self.right)
-            compiled(np.ascontiguousarray(above.T), *nodes, self.value, by_rows)
-            return np.ascontiguousarray(by_rows.T)
         total = np.zeros((self.values, len(features)))
         for group in self._groups:
             of_trees = group.values_of(above, len(features))
@@ -63,7 +55,6 @@ class Forest:
         return total
 
     def state(self) -> State:
-        """Return all that has to be kept."""
         names = ("leaves", "feature", "threshold", "left", "right", "value", "count")
         return State({name: getattr(self, name) for name in names})
 
@@ -98,7 +89,6 @@ class Splits:
 
     @classmethod
     def of(cls, feature: Shorts, threshold: Floats) -> "Splits":
-        """Return the pairs of the nodes of all trees."""
         used, places, count = [], np.zeros(len(feature), dtype=np.int64), 0
         for number in np.unique(feature).tolist():
             nodes = np.flatnonzero(feature == number)
@@ -179,19 +169,6 @@ class TreeGroup:
         return numbers
 
 
-_walks = 0  # of rows through trees, in this process so far
-
-
-def compiled_when_worth_it(walks: int) -> Callable[..., None] | None:
-    """Return compiled code once so many rows went through trees that loading it would have paid.
-
-    It gives the same bits, so it does not matter when. numba is an extra.
-    """
-    global _walks  # noqa: PLW0603 — of a process; a count that threads get wrong does no harm
-    _walks += walks
-    return load("methods.compiled_forest", "add_scores") if _walks > LOADING else None
-
-
 def grown(text: str, values: int) -> Forest:
     """Return the trees that LightGBM itself has just written, of a CF of so many values.
 
@@ -225,7 +202,6 @@ def grown(text: str, values: int) -> Forest:
 
 
 def none_grown(values: int) -> Forest:
-    """Return a forest without trees."""
     none = np.zeros(0, dtype=np.int32)
     return Forest(values, none, none, np.zeros(0), none, none, np.zeros(0), none)
 
@@ -340,7 +316,6 @@ class Asked:
 
     @classmethod
     def of(cls, trees: Forest, row: Floats) -> "Asked":
-        """Return what is asked of a row on the way to every leaf."""
         leaf, parent, child, sent_right = _steps(trees)
         nodes = len(trees.feature)
         came = np.bincount(parent, trees.count[leaf], minlength=nodes)  # whole numbers, exact
@@ -386,7 +361,6 @@ def _quadrature(points: int) -> list[tuple[float, float]]:
 
 
 def _sums(amounts: Floats, places: Ints, size: int) -> Floats:
-    """Return the sum of the amounts of each place, one after the other."""
     return np.bincount(places, amounts, minlength=size).astype(np.float64, copy=False)
 
 

@@ -12,8 +12,8 @@ So it does for rows that come later: their priors may depend on their features a
 """
 
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass
-from typing import Protocol, TypeAlias, runtime_checkable
+from dataclasses import dataclass, replace
+from typing import Protocol, Self, TypeAlias, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
@@ -25,6 +25,7 @@ from cfl_cli.core.parallel import Engine
 from cfl_cli.core.progress import Expected, Progress
 from cfl_cli.core.settings import Settings
 from cfl_cli.core.state import State, StateError
+from cfl_cli.methods import MIXTURE
 
 # Why something is said of one row: what methods tell of it, as arrays.
 #
@@ -59,7 +60,6 @@ class Neighborhood:
 
     @property
     def distances(self) -> Floats:
-        """Return how far away each neighbor is."""
         return np.asarray(np.sqrt(self.gaps.sum(axis=1)))
 
 
@@ -175,12 +175,10 @@ class Layout:
 
     @property
     def domains(self) -> tuple[int, ...]:
-        """Return how many values each CF has."""
         return tuple(mechanism.size for mechanism in self.mechanisms)
 
     @property
     def width(self) -> int:
-        """Return how many confidences a row has."""
         return sum(self.domains)
 
 
@@ -242,6 +240,7 @@ class Estimate:
     answers: Ints | None = None  # n × CFs, places in the domain; None: the most confident candidate
     rescued_rows: int = 0  # rows whose weights OSQP could not settle, over all rounds
     recall: float = 1.0  # share of the true neighbors that were found, in the round with fewest
+    solver: str | None = None  # what solved the weights; None: this method has no graph
     steps: tuple[int, ...] = ()  # of propagation, in each round
     warnings: tuple[str, ...] = ()
     powers: tuple[Power | None, ...] | None = None  # per CF; None: hidden cells say nothing of it
@@ -259,12 +258,17 @@ class Size:
 
     @property
     def width(self) -> int:
-        """Return how many confidences a row has."""
         return sum(self.domains)
 
 
-class Module(Protocol):
-    """What a module must have to be an estimator."""
+@dataclass(frozen=True)
+class Method:
+    """An estimator: what it takes of a run, and how it learns. Defaults are those of a light one.
+
+    Names, summaries and what a method needs stand in `core.settings.METHODS`, which help reads.
+    """
+
+    fit: bool = True  # should anything come of it for rows that come later?
 
     def estimate(
         self,
@@ -275,22 +279,27 @@ class Module(Protocol):
         workers: Engine,
         progress: Progress,
     ) -> Estimate:
-        """Estimate the values behind all cells; the rows of each of the `folds` are hidden in turn.
+        """Estimate the values behind all cells; the rows of each of the `folds` are held out in turn.
 
-        Each estimator takes of the settings what concerns it.
+        Each method takes of the settings what concerns it.
         """
+        raise NotImplementedError
 
     def restore(self, state: State, layout: Layout) -> Fitted:
         """Return what was fitted, or raise StateError if it cannot have had this state."""
+        raise NotImplementedError
 
     def model_bytes(self, size: Size, settings: Settings) -> float:
-        """Return about how many bytes are kept of what is fitted."""
+        """Return about how many bytes a model file holds of what is fitted."""
+        return 0.0
 
     def memory(self, size: Size, settings: Settings, *, jobs: int) -> float:
-        """Return about how many bytes are held at the peak, those of the table left aside."""
+        """Return about how many bytes are held at the peak, without those of the table."""
+        return float(size.rows * (8 * size.features + 33 * size.width))
 
     def stages(self, size: Size, settings: Settings, *, folds: int) -> list[Expected]:
-        """Return what `estimate` is going to do, and about how long each stage takes."""
+        """Return the stages of `estimate`, and about how long each takes."""
+        return []
 
 
 def apply_cells(priors: Floats, known: Known) -> tuple[Floats, Mask, Floats]:
@@ -313,3 +322,94 @@ def check_distributions(name: str, rows: npt.NDArray[np.floating], layout: Layou
         fits = (np.abs(sums - 1) <= SUMS_TO_ONE).all()
     if not fits:
         raise StateError(f"array {name!r} holds confidences that are negative or do not sum to 1")
+
+
+# Two runs of one method, of which each CF takes one, with mechanisms of exclusions of their own.
+
+RUNS = ("one", "other")
+
+
+@dataclass(frozen=True, eq=False)
+class Run:
+    """What one run has learned, and how it took exclusions to arise."""
+
+    fitted: Fitted
+    mechanisms: tuple[Mechanism, ...]  # per CF
+
+    def answer(self, rows: Known, workers: Engine) -> Answer:
+        return self.fitted.answer(replace(rows, mechanisms=self.mechanisms), workers)
+
+    def without_points(self) -> Self:
+        return replace(self, fitted=without_points(self.fitted))
+
+    def state(self) -> State:
+        rates = {f"{cf}": how.rates for cf, how in enumerate(self.mechanisms)}
+        return State(
+            {name: table for name, table in rates.items() if table is not None},
+            parts={"fitted": self.fitted.state()},
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class FittedMixture:
+    """Two runs, and which CFs take the second one's answers."""
+
+    one: Run
+    other: Run
+    taken: Mask  # per CF
+
+    @property
+    def rules(self) -> tuple[Rule, ...] | None:
+        rules, other = self.one.fitted.rules, self.other.fitted.rules
+        if rules is None or other is None:
+            return None
+        return tuple(other[cf] if taken else rules[cf] for cf, taken in enumerate(self.taken))
+
+    def answer(self, rows: Known, workers: Engine) -> Answer:
+        one, other = (run.answer(rows, workers) for run in (self.one, self.other))
+        values = np.repeat(self.taken, [how.size for how in rows.mechanisms])
+        answers = one.answers
+        if answers is not None and other.answers is not None:
+            answers = np.where(self.taken, other.answers, answers)
+        return Answer(
+            np.where(values, other.priors, one.priors),
+            np.where(values, other.confidences, one.confidences),
+            np.where(self.taken, other.fell_back, one.fell_back),
+            np.where(self.taken, other.mass, one.mass),
+            answers,
+        )
+
+    def without_points(self) -> Self:
+        return replace(self, one=self.one.without_points(), other=self.other.without_points())
+
+    def state(self) -> State:
+        return State(
+            {"taken": self.taken.astype(np.uint8)},
+            {MIXTURE: True},
+            {name: run.state() for name, run in zip(RUNS, (self.one, self.other), strict=True)},
+        )
+
+
+def restore_mixture(
+    state: State, layout: Layout, restore_run: Callable[[State, Layout], Fitted]
+) -> FittedMixture:
+    taken = state.array("taken", np.uint8, len(layout.mechanisms))
+    if (taken > 1).any() or not taken.any():
+        raise StateError("array 'taken' does not say which CFs take the second run")
+
+    def mechanism(own: State, cf: str, size: int) -> Mechanism:
+        if cf not in own.arrays:
+            return Mechanism(size)
+        rates = own.array(cf, np.float64, size, size)
+        try:
+            return Mechanism(size, rates)
+        except ValueError as error:
+            raise StateError(f"array '{cf}': {error}") from None
+
+    def run(own: State) -> Run:
+        mechanisms = tuple(mechanism(own, f"{cf}", size) for cf, size in enumerate(layout.domains))
+        of_run = replace(layout, mechanisms=mechanisms)
+        return Run(restore_run(own.part("fitted"), of_run), mechanisms)
+
+    one, other = (run(state.part(name)) for name in RUNS)
+    return FittedMixture(one, other, taken.astype(bool))

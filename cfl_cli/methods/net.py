@@ -41,6 +41,7 @@ from cfl_cli.methods.interface import (
     Estimate,
     Hidden,
     Layout,
+    Method,
     Moves,
     Null,
     Origin,
@@ -72,7 +73,6 @@ class Inputs:
 
     @classmethod
     def fit(cls, features: Floats) -> "Inputs":
-        """Return the inputs of a table's columns, n × d."""
         pairs = [_fit(column) for column in features.T]
         return cls(
             np.concatenate([np.zeros(0), *(knots for knots, _ in pairs)]),
@@ -86,7 +86,6 @@ class Inputs:
         return max(int(np.count_nonzero(self.counts)), 1)
 
     def of(self, features: Floats) -> Singles:
-        """Return the inputs of rows, n × inputs."""
         ends = np.cumsum(self.counts)
         inputs = np.zeros((len(features), self.width), dtype=np.float32)
         for place, column in enumerate(np.flatnonzero(self.counts).tolist()):
@@ -95,7 +94,6 @@ class Inputs:
         return inputs
 
     def state(self) -> State:
-        """Return all that has to be kept."""
         return State({"knots": self.knots, "scores": self.scores, "counts": self.counts})
 
 
@@ -157,11 +155,7 @@ Logs: TypeAlias = Callable[[Mask], Floats]  # which OFs are known, s × M, to lo
 
 
 def moves(
-    said: Callable[[Floats], Floats],
-    own: Floats,
-    blank: Floats,
-    ofs: Sequence[slice],
-    blocks: Ints,
+    said: Callable[[Floats], Floats], own: Floats, blank: Floats, ofs: Sequence[slice], blocks: Ints
 ) -> tuple[Moves, ...]:
     """Return for each CF how far the OFs moved its scores; `own` and `blank` are features, d.
 
@@ -236,7 +230,6 @@ class Net:
     layers: tuple[Singles, ...]
 
     def priors(self, inputs: Singles, blocks: Ints) -> Singles:
-        """Return the priors of rows, b × ΣK."""
         one, one_bias, two, two_bias, last, last_bias = self.layers
         first = np.maximum(_product(inputs, one) + one_bias, 0)
         second = np.maximum(_product(first, two) + two_bias, 0)
@@ -263,7 +256,6 @@ class NetPerCf:
         return NetPerCf.at(self.nets, looks)
 
     def priors(self, inputs: Singles, blocks: Ints) -> Floats:
-        """Return the priors of rows, m × ΣK."""
         each = [net.priors(inputs, blocks) for net in self.nets]
         own = columns(blocks, each[0].shape[1])
         priors = np.hstack(
@@ -282,8 +274,6 @@ class FittedNet:
     rules: None = None
 
     def answer(self, rows: Known, workers: Engine) -> Answer:
-        """Return what is said of some rows."""
-
         def priors(some: slice) -> Floats:
             return self.net.priors(self.inputs.of(rows.features[some]), rows.blocks)
 
@@ -291,12 +281,7 @@ class FittedNet:
         return answer_by(np.vstack([*workers.map(priors, blocks)]), rows)
 
     def moves(
-        self,
-        row: Known,
-        *,
-        blank: Floats,
-        ofs: Sequence[slice],
-        cfs: Collection[int] | None = None,
+        self, row: Known, *, blank: Floats, ofs: Sequence[slice], cfs: Collection[int] | None = None
     ) -> tuple[Moves | None, ...]:
         """Return for each CF how far each OF moved what is said of one row.
 
@@ -311,24 +296,11 @@ class FittedNet:
         return tuple(own if cfs is None or cf in cfs else None for cf, own in enumerate(every))
 
     def state(self) -> State:
-        """Return all that has to be kept."""
         nets = {
             f"{look}": State(dict(zip(LAYERS, net.layers, strict=True)))
             for look, net in enumerate(self.net.nets)
         }
         return State({"looks": self.net.looks}, parts={"inputs": self.inputs.state(), **nets})
-
-
-def restore(state: State, layout: Layout) -> FittedNet:
-    """Return what was fitted, or raise StateError if it cannot have had this state."""
-    inputs = restore_inputs(state.part("inputs"), features=layout.features)
-    cfs = len(layout.mechanisms)
-    looks = state.places("looks", cfs, cfs)
-    nets = tuple(
-        _restore(state.part(f"{look}"), inputs.width, layout.width)
-        for look in range(int(looks.max()) + 1)
-    )
-    return FittedNet(inputs, NetPerCf(nets, looks))
 
 
 def _restore(state: State, inputs: int, width: int) -> Net:
@@ -350,7 +322,6 @@ def _product(rows: Singles, layer: Singles) -> Singles:
 
 
 def softmax(scores: Singles, blocks: Ints) -> Singles:
-    """Return the distributions of every row's every block."""
     widths = sizes(blocks, scores.shape[1])
     p = np.exp(scores - np.repeat(np.maximum.reduceat(scores, blocks, axis=1), widths, axis=1))
     return np.asarray(p / np.repeat(np.add.reduceat(p, blocks, axis=1), widths, axis=1))
@@ -376,57 +347,65 @@ ON_SHUFFLED = Stage(
 )
 
 
-def estimate(
-    known: Known,
-    settings: Settings,
-    *,
-    folds: Sequence[Ints],
-    workers: Engine,
-    progress: Progress,
-) -> Estimate:
-    """Let the network learn while each of the `folds` is hidden, and from all rows."""
-    made = Inputs.fit(known.features)
-    inputs = made.of(known.features)
-    hidden_priors, nets = _learn(
-        known, inputs, settings.seed, (*folds, None), TRAINING, workers, progress
-    )
-    fitted = FittedNet(made, nets[-1])
-    answer = fitted.answer(known, workers)
-    # Shuffled cells are learned once, with a fold hidden, and compared with what is learned so.
-    mixed = known.shuffled(settings.seed)
-    _, others = _learn(mixed, inputs, settings.seed, folds[:1], ON_SHUFFLED, workers, progress)
-    entropy, shuffled = (
-        entropies(FittedNet(made, run).answer(cells, workers).confidences, known.blocks)
-        for run, cells in ((nets[0], known), (others[0], mixed))
-    )
-    return Estimate(
-        answer.confidences,
-        answer.fell_back,
-        answer.mass,
-        (Origin("net"),) * len(known.blocks),
-        Hidden(np.concatenate(folds), hidden_priors),
-        Null(entropy.mean(axis=0), shuffled.mean(axis=0), len(known)),
-        fitted=fitted,
-    )
+class NetMethod(Method):
+    """A small neural network."""
 
+    def estimate(
+        self,
+        known: Known,
+        settings: Settings,
+        *,
+        folds: Sequence[Ints],
+        workers: Engine,
+        progress: Progress,
+    ) -> Estimate:
+        """Let the network learn while each of the `folds` is hidden, and from all rows."""
+        made = Inputs.fit(known.features)
+        inputs = made.of(known.features)
+        hidden_priors, nets = _learn(
+            known, inputs, settings.seed, (*folds, None), TRAINING, workers, progress
+        )
+        fitted = FittedNet(made, nets[-1])
+        answer = fitted.answer(known, workers)
+        # Shuffled cells are learned once, with a fold hidden, and compared with what is learned so.
+        mixed = known.shuffled(settings.seed)
+        _, others = _learn(mixed, inputs, settings.seed, folds[:1], ON_SHUFFLED, workers, progress)
+        entropy, shuffled = (
+            entropies(FittedNet(made, run).answer(cells, workers).confidences, known.blocks)
+            for run, cells in ((nets[0], known), (others[0], mixed))
+        )
+        return Estimate(
+            answer.confidences,
+            answer.fell_back,
+            answer.mass,
+            (Origin("net"),) * len(known.blocks),
+            Hidden(np.concatenate(folds), hidden_priors),
+            Null(entropy.mean(axis=0), shuffled.mean(axis=0), len(known)),
+            fitted=fitted,
+        )
 
-def model_bytes(size: Size, settings: Settings) -> float:  # noqa: ARG001 — as all have it
-    """Return about how many bytes are kept of what is fitted."""
-    layers = 4 * UNITS * (size.features + UNITS + size.width)
-    looks = min(len(size.domains), LOOKS)
-    return float(looks * layers + 16 * MOST_KNOTS * size.features)
+    def restore(self, state: State, layout: Layout) -> FittedNet:
+        inputs = restore_inputs(state.part("inputs"), features=layout.features)
+        cfs = len(layout.mechanisms)
+        looks = state.places("looks", cfs, cfs)
+        nets = tuple(
+            _restore(state.part(f"{look}"), inputs.width, layout.width)
+            for look in range(int(looks.max()) + 1)
+        )
+        return FittedNet(inputs, NetPerCf(nets, looks))
 
+    def model_bytes(self, size: Size, settings: Settings) -> float:
+        layers = 4 * UNITS * (size.features + UNITS + size.width)
+        looks = min(len(size.domains), LOOKS)
+        return float(looks * layers + 16 * MOST_KNOTS * size.features)
 
-def memory(size: Size, settings: Settings, *, jobs: int) -> float:  # noqa: ARG001 — as all have it
-    """Return about how many bytes are held at the peak, those of the table left aside."""
-    n, width = size.rows, size.width
-    return float(n * (8 + 4) * size.features + n * width * (1 + 4 * 8) + jobs * 4 * n * width)
+    def memory(self, size: Size, settings: Settings, *, jobs: int) -> float:
+        n, width = size.rows, size.width
+        return float(n * (8 + 4) * size.features + n * width * (1 + 4 * 8) + jobs * 4 * n * width)
 
-
-def stages(size: Size, settings: Settings, *, folds: int) -> list[Expected]:  # noqa: ARG001 — as all have it
-    """Return what `estimate` is going to do, and about how long each stage takes."""
-    runs = {TRAINING: folds + 1, ON_SHUFFLED: 1}
-    return [Expected.of(stage, size.rows, count * RUN_SECONDS) for stage, count in runs.items()]
+    def stages(self, size: Size, settings: Settings, *, folds: int) -> list[Expected]:
+        runs = {TRAINING: folds + 1, ON_SHUFFLED: 1}
+        return [Expected.of(stage, size.rows, count * RUN_SECONDS) for stage, count in runs.items()]
 
 
 def _learn(
@@ -475,7 +454,6 @@ class TrainingRun:
         self.widths = sizes(known.blocks, known.candidates.shape[1])
 
     def learn(self) -> list[Net]:
-        """Return the network at every look."""
         random = np.random.default_rng(self.seed)
         n = len(self.seen)
         batch = int(np.clip(n // 100, LEAST_BATCH, BATCH))
@@ -530,7 +508,6 @@ class Trainer:
         self.done = 0
 
     def step(self, inputs: Singles, cells: Singles, blocks: Ints) -> None:
-        """Learn from some rows."""
         one, one_bias, two, two_bias, last, last_bias = self.layers
         keeps = [self._keep((len(inputs), UNITS)) for _ in range(2)]
         first = np.maximum(inputs @ one + one_bias, 0) * keeps[0]

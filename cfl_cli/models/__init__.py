@@ -12,7 +12,6 @@ is for those to say who know what it means: they raise StateError, and `checking
 that names the file.
 """
 
-import io
 import os
 import re
 from collections.abc import Iterable, Iterator, Mapping
@@ -27,7 +26,7 @@ from cfl_cli import __version__, methods
 from cfl_cli.core.messages import quote
 from cfl_cli.core.settings import METHODS
 from cfl_cli.core.state import DEEPEST, NAME, State, StateError
-from cfl_cli.errors import ResourceError
+from cfl_cli.errors import Problem, ResourceError
 from cfl_cli.models import file
 from cfl_cli.models.file import Array, SafeFile, damaged, facts_of, is_model, text_of
 from cfl_cli.tables.files import Staging
@@ -35,21 +34,13 @@ from cfl_cli.tables.files import Staging
 if TYPE_CHECKING:
     from cfl_cli.methods.interface import Fitted, Layout
 
-__all__ = ["Content", "is_model", "read_report_text"]
+__all__ = ["Content", "is_model"]
 
 FITTED = "fitted"
 TEXTS = ("schema", "report", "facts")
 LONGEST_TEXT = 4 << 20  # bytes; read as JSON they may take 15 times that
 HEADER = {"method", "versions", "keeps_rows"}
 FACTS = {"settings", "encoding", "fitted", "more"}
-
-
-class Nowhere(io.BytesIO):
-    """A file that keeps nothing."""
-
-    def write(self, data: Any) -> int:
-        """Take the bytes and forget them."""
-        return len(data)
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,9 +58,9 @@ class Content:
     file: SafeFile | None = None  # that it was read from
 
     @property
-    def checksum(self) -> str | None:
-        """Return the checksum of the file that it was read from, hexadecimal."""
-        return self.file.checksum if self.file else None
+    def checksum(self) -> str:
+        """The checksum of the file that it was read from, or that it will have, hexadecimal."""
+        return self.file.checksum if self.file else self.digest()
 
     def write(self, path: Path, *, overwrite: bool = False) -> str:
         """Write the file, whole or not at all, and return its checksum, hexadecimal.
@@ -92,12 +83,15 @@ class Content:
                         raise StateError("it reads back otherwise")
                     staged.finish()
         except ValueError as error:  # a StateError, too
-            raise ResourceError(f"{path}: cannot be written: {error}") from error
+            text = "{file}: cannot be written: {why}"
+            problem = Problem("model-not-writable", text, file=str(path), why=str(error))
+            raise ResourceError(problem) from error
         return checksum
 
     def digest(self) -> str:
         """Return the checksum that the file will have."""
-        return file.write(Nowhere(), self._header(), self._arrays())
+        with open(os.devnull, "wb") as nowhere:
+            return file.write(nowhere, self._header(), self._arrays())
 
     @staticmethod
     def read(path: Path) -> "Content":
@@ -121,25 +115,12 @@ class Content:
                 raise
             damaged(self.file.path, str(error))
 
-    def check_unchanged(self) -> None:
-        """Raise DataError if the file that it was read from was changed since then."""
-        if self.file is not None:
-            self.file.check_unchanged()
-
     def _header(self) -> dict[str, Any]:
-        return {
-            "method": self.method,
-            "keeps_rows": METHODS[self.method].keeps_rows,
-            "versions": self._made_with(),
-        }
-
-    def _made_with(self) -> dict[str, str]:
-        """Return the versions that it says, or those of now."""
-        if self.versions:
-            return dict(self.versions)
-        package = METHODS[self.method].package
-        names = {"numpy", *([package] if package else [])}
-        return {"cfl": __version__} | {name: _version(name) for name in names}
+        traits, versions = METHODS[self.method], dict(self.versions)
+        if not versions:  # it is written first now
+            names = {"numpy", *([traits.package] if traits.package else [])}
+            versions = {"cfl": __version__} | {name: _version(name) for name in names}
+        return {"method": self.method, "keeps_rows": traits.keeps_rows, "versions": versions}
 
     def _arrays(self) -> dict[str, Array]:
         """Return every array of the file, also those of texts, or raise ValueError."""
@@ -169,13 +150,8 @@ class Content:
             damaged(opened.path, str(error))
 
 
-def read_report_text(path: Path) -> str:
-    """Return the JSON text of the report inside a model."""
-    return Content.read(path).report
-
-
 def _version(package: str) -> str:
-    from importlib.metadata import PackageNotFoundError, version  # noqa: PLC0415 — slow to load
+    from importlib.metadata import PackageNotFoundError, version  # slow to load
 
     try:
         return version(package)
@@ -200,9 +176,8 @@ def _content(opened: SafeFile) -> Content:
     if not isinstance(versions, dict) or not all(isinstance(one, str) for one in versions.values()):
         raise StateError("it does not say what it was made with")
     mappings = {name: facts[name] for name in ("settings", "encoding", "more")}
-    for name, value in mappings.items():
-        if not isinstance(value, dict):
-            raise StateError(f"its {name} are no mapping")
+    if wrong := [name for name, value in mappings.items() if not isinstance(value, dict)]:
+        raise StateError(f"its {wrong[0]} are no mapping")
     return Content(
         method=method,
         schema=texts["schema"],
@@ -232,7 +207,6 @@ def _text(name: str, array: Array | None) -> str:
 
 
 def _flat(state: State, path: str, depth: int = 1) -> tuple[dict[str, Array], dict[str, Any]]:
-    """Return the arrays of a state and its parts by their paths, and their facts as a tree."""
     _check_parts(state.parts, depth)
     arrays = {f"{path}/{name}": array for name, array in state.arrays.items()}
     parts = {}

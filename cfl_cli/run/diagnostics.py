@@ -115,7 +115,6 @@ def fit_least(cells: int) -> str:
 
 
 def _ranked(facts: ColumnFacts, found: Suspects) -> Iterator[pl.DataFrame]:
-    """Yield the cells of a CF that may be wrong."""
     left = facts.estimate.mass[:, facts.number]
     suspect = np.flatnonzero(left < SUSPECT)
     doubtful = found.rows[left[found.rows] >= SUSPECT]
@@ -124,7 +123,6 @@ def _ranked(facts: ColumnFacts, found: Suspects) -> Iterator[pl.DataFrame]:
 
 
 def _others(facts: ColumnFacts, found: Suspects, report: ColumnReport) -> Iterator[pl.DataFrame]:
-    """Yield the cells of a CF that are listed for another reason."""
     for place in report.impossible_values:
         rows = np.flatnonzero(~facts.candidates[:, place - 1])
         values = pl.Series([facts.block.values[place - 1]], dtype=pl.String)

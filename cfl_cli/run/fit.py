@@ -1,6 +1,6 @@
 """Learn once: a table and a schema in, a model out that answers rows that come later."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any
@@ -14,8 +14,7 @@ from cfl_cli.core.draws import FITTED, JUDGED, draw, some
 from cfl_cli.core.progress import Progress, Stage, Stages, Work
 from cfl_cli.core.settings import METHODS, Settings
 from cfl_cli.encode.cells import used_columns
-from cfl_cli.encode.findings import Finding, MisfitError
-from cfl_cli.errors import UsageError
+from cfl_cli.encode.findings import MisfitError
 from cfl_cli.large.engine import remove_run
 from cfl_cli.run.arguments import AnySchema, Arguments, Context, refuse_blurred
 from cfl_cli.run.learn import at_work, learn
@@ -25,30 +24,20 @@ from cfl_cli.schema.model import Schema
 from cfl_cli.tables import frames
 from cfl_cli.tables.codec import Table
 from cfl_cli.tables.frames import PORTABLE
-from cfl_cli.tables.table import StoredTable
+from cfl_cli.tables.table import Blocks
 from cfl_cli.trust.report import RowsDrawn, Sources
-
-# Some rows of a stream that nobody knows the length of, drawn by their numbers.
-#
-# Every row has a random number of its own, and those with the smallest stay: all rows of a short
-# stream. Which rows stay does not depend on how the stream is cut into blocks. Rows that are left out
-# never stay.
 
 Arrays = dict[str, npt.NDArray[Any]]
 MOST_BLOCKS = 64  # that are held before they become one
 
 
-@dataclass(frozen=True)
-class Drawn:
-    """Rows that were drawn, in their order."""
-
-    rows: Ints  # their numbers, from 0
-    cells: pl.DataFrame
-    arrays: Arrays  # with one entry for each row
-
-
 class Sample:
-    """At most `size` rows: their cells, and arrays with one entry for each."""
+    """At most `size` rows of a stream of unknown length: their cells, and arrays of one entry each.
+
+    Every row has a random number of its own, and those with the smallest stay: all rows of a short
+    stream. Which rows stay does not depend on how the stream is cut into blocks. Rows that are left
+    out never stay.
+    """
 
     def __init__(self, size: int, seed: int) -> None:
         self.size, self.seed = size, seed
@@ -67,7 +56,8 @@ class Sample:
         keys = draw(rows, JUDGED, self.seed)
         self.seen += len(rows)
         first, last = np.searchsorted(self.left_out, [self.seen - len(rows), self.seen])
-        may_stay = keys <= self._largest
+        full = len(self._keys) >= self.size
+        may_stay = keys <= np.uint64(self._keys.max() if full else 2**64 - 1)
         may_stay[self.left_out[first:last] - (self.seen - len(rows))] = False
         staying = np.flatnonzero(may_stay)
         self._keys = np.append(self._keys, keys[staying])
@@ -76,25 +66,16 @@ class Sample:
         if len(staying) or not self._blocks:
             self._blocks.append((compact(cells[staying]), kept))
         if len(self._rows) > 2 * self.size or len(self._blocks) > MOST_BLOCKS:
-            self._drop(self._first())
+            self._drop()
 
-    def drawn(self) -> Drawn:
-        """Return the rows that stay."""
-        self._drop(self._first())
-        return Drawn(self._rows, *self._blocks[0])
+    def drawn(self) -> tuple[Ints, pl.DataFrame, Arrays]:
+        """Return the rows that stay, in their order: their numbers from 0, cells and arrays."""
+        self._drop()
+        return self._rows, *self._blocks[0]
 
-    @property
-    def _largest(self) -> np.uint64:
-        """Return the largest random number that a row may have to stay."""
-        full = len(self._keys) >= self.size
-        return np.uint64(self._keys.max() if full else 2**64 - 1)
-
-    def _first(self) -> Ints:
-        """Return the places of those that stay, in the rows' order."""
-        return np.sort(np.argsort(self._keys, kind="stable")[: self.size])
-
-    def _drop(self, staying: Ints) -> None:
-        """Keep these places alone, in one block."""
+    def _drop(self) -> None:
+        """Keep the rows that stay alone, in one block."""
+        staying = np.sort(np.argsort(self._keys, kind="stable")[: self.size])
         if len(self._blocks) == 1 and len(staying) == len(self._rows):
             return
         frames, arrays = zip(*self._blocks, strict=True)
@@ -109,14 +90,12 @@ def compact(frame: pl.DataFrame) -> pl.DataFrame:
     return pl.DataFrame(pl.from_arrow(frame.to_arrow(compat_level=PORTABLE)))
 
 
-# Some rows of a table to learn from, drawn at random; the others are never all in memory.
-
 DRAW = Stage("draw", Work.ENCODE, "drawing rows to learn from")
 AT_ONCE = 32_768  # rows of a block
 
 
 @dataclass(frozen=True)
-class Part:
+class RowsToLearn:
     """The rows of a table to learn from: a frame, or a table whose cells are on disk."""
 
     frame: Any
@@ -129,32 +108,32 @@ class Part:
         try:
             yield
         except MisfitError as error:
-            if self.rows is None:
+            if (numbers := self.rows) is None:
                 raise
-            found, warned = map(self._numbered, (error.findings, error.warnings))
+            found, warned = (
+                [
+                    replace(one, rows=tuple(int(numbers[row - 1]) + 1 for row in one.rows))
+                    for one in findings
+                ]
+                for findings in (error.findings, error.warnings)
+            )
             raise MisfitError(name, found, warned) from None
-
-    def _numbered(self, findings: Sequence[Finding]) -> list[Finding]:
-        rows = self.rows if self.rows is not None else np.empty(0, dtype=np.int64)
-        return [
-            replace(one, rows=tuple(int(rows[row - 1]) + 1 for row in one.rows)) for one in findings
-        ]
 
 
 def part_of(
     frame: Any, schema: Schema, settings: Settings, *, name: str, progress: Progress
-) -> Part:
+) -> RowsToLearn:
     """Return the rows to learn from, in the table's order; all, unless a sample is smaller.
 
     Which these are depends on the seed and on how many rows there are. Columns that are not used
     come without their cells.
     """
-    size, is_stored = settings.sample, isinstance(frame, StoredTable)
+    size, is_stored = settings.sample, isinstance(frame, Blocks)
     if not is_stored:
         frames.as_polars(frame, (), name=name)  # raises if it is no table
     total = len(frame)
     if size is None or size >= total:
-        return Part(frame)
+        return RowsToLearn(frame)
     rows = some(total, size, FITTED, settings.seed)
     blocks = frame.blocks(AT_ONCE) if is_stored else [Table(frame)]
     names = frames.names(frame)
@@ -168,7 +147,7 @@ def part_of(
             taken.append(_taken(block.frame, rows[first:last] - block.first, there))
     cells = frames.as_polars(frames.concat(taken) if len(taken) > 1 else taken[0])
     others = pl.Series([None]).new_from_index(0, size)
-    return Part(
+    return RowsToLearn(
         pl.DataFrame(
             {
                 column: cells[column] if column in wanted else others
@@ -224,7 +203,7 @@ def fit_stored(frame: Any, given: Arguments, context: Context) -> Model:
     refuse_blurred(given.schema, given.limits.infer)
     chosen, name = given.settings, context.name
     if not METHODS[chosen.method].learns:
-        raise UsageError(refusal(chosen.method))
+        raise refusal(chosen.method)
     stages = Stages(context.progress)
     part = part_of(frame, given.schema, chosen, name=name, progress=stages)
     with at_work(part.frame, given, context) as engine, part.numbered(name):

@@ -1,6 +1,6 @@
 """The main job: a table and a schema in, the table with imputed columns and a report out."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -12,17 +12,16 @@ from cfl_cli.core.parallel import available_cores
 from cfl_cli.core.progress import Progress, Stages
 from cfl_cli.core.settings import METHODS
 from cfl_cli.encode.encode import decode, written
-from cfl_cli.errors import UsageError
 from cfl_cli.run.arguments import OWN, AnySchema, Arguments, Context, refuse_blurred
 from cfl_cli.run.diagnostics import diagnose
 from cfl_cli.run.learn import DECODE, Learned, at_work, learn
 from cfl_cli.run.model import refusal
-from cfl_cli.run.result import Confidences, FinishedRun, Model, OfTable, Result
+from cfl_cli.run.result import AnsweredRows, Confidences, Model, Result
 from cfl_cli.schema.model import Schema
 from cfl_cli.tables import frames
 from cfl_cli.tables.checksums import ColumnsChecksum
 from cfl_cli.tables.codec import Table
-from cfl_cli.tables.table import StoredTable
+from cfl_cli.tables.table import Blocks
 from cfl_cli.trust.report import Report, Sources
 
 
@@ -57,85 +56,66 @@ def impute(
     given = Arguments.read(
         schema, settings, jobs=jobs, max_memory=max_memory, own=own, engines=True, infers=True
     )
-    refuse_blurred(given.schema, given.limits.infer)
-    chosen = given.settings
-    if keep_model and not METHODS[chosen.method].learns:
-        raise UsageError(refusal(chosen.method))
-    context, stages = Context(name, progress, sources), Stages(progress)
-    with at_work(frame, given, context) as engine:
-        learned = learn(frame, given, context, stages=stages, engine=engine, fit=keep_model)
-        engine.finish()
-    encoded, estimate, facts = learned.encoded, learned.estimate, learned.report
-    listed = diagnose(encoded, estimate, facts.columns if diagnostics else ())
-    stages(DECODE, 0, 1)
-    columns = decode(
-        estimate.confidences,
-        encoded.candidates,
-        encoded.blocks,
-        answers=estimate.answers,
-        mode=chosen.mode,
-        kept=facts.kept,
-        min_confidence=chosen.min_confidence,
-    )
-    checksum = ColumnsChecksum()
-    checksum.add(columns)
+    wanted = {"keep_model": keep_model, "diagnostics": diagnostics}
+    with imputing(frame, given, Context(name, progress, sources), **wanted) as imputed:
+        imputed.finish()
+    ((filled, _),) = imputed.blocks()
+    learned = imputed.learned
+    encoded, estimate, kept = learned.encoded, learned.estimate, learned.report.kept
     threads = given.limits.jobs or available_cores()
     return Result(
-        frames.append(frame, columns),
+        filled,
         Confidences(
             {
-                block.name: written(estimate.confidences, encoded.candidates, block, facts.kept)
+                block.name: written(estimate.confidences, encoded.candidates, block, kept)
                 for block in encoded.blocks
             },
             {block.name: block.values for block in encoded.blocks},
             like=frame,
         ),
-        replace(
-            facts,
-            timings=stages.seconds(),
-            peak_memory_mb=process.peak_mb(),
-            answers_sha256=checksum.hexdigest(),
-        ),
-        listed,
-        Model.of(learned, given.schema) if keep_model else None,
-        OfTable(FinishedRun.of(learned, frame, given.schema, name=name, jobs=threads)),
+        imputed.report,
+        imputed.diagnostics,
+        imputed.model() if keep_model else None,
+        AnsweredRows.of_run(learned, frame, given.schema, name=name, jobs=threads),
     )
 
-
-# The main job for a table whose cells are not in memory: rows leave as they come, in blocks.
 
 ROWS_AT_ONCE = 8192
 
 
 @dataclass
 class Imputed:
-    """What is said of a table's rows, while the engine that knows it is open."""
+    """What was learned of a table; its rows leave in blocks, a table in memory as one."""
 
-    table: StoredTable
+    table: Any  # a data frame, or `Blocks`
     schema: Schema
     learned: Learned
     stages: Stages
     diagnostics: pl.DataFrame
+    finish: Callable[[], None]  # says that a run directory is not needed any more
     checksum: ColumnsChecksum = field(default_factory=ColumnsChecksum)
 
     def blocks(self) -> Iterator[tuple[Any, Table]]:
         """Yield rows with their new columns, and the block of the table that they come from."""
-        encoded, estimate, report = self.learned.encoded, self.learned.estimate, self.learned.report
-        settings, done = self.learned.settings, 0
-        for block in self.table.blocks(ROWS_AT_ONCE):
-            self.stages(DECODE, done, self.table.height)
-            part = slice(done, done + len(block.frame))
+        encoded, estimate, settings = (
+            self.learned.encoded,
+            self.learned.estimate,
+            self.learned.settings,
+        )
+        is_stored = isinstance(self.table, Blocks)
+        for block in self.table.blocks(ROWS_AT_ONCE) if is_stored else [Table(self.table)]:
+            self.stages(DECODE, block.first, len(self.table) if is_stored else 1)
+            part = slice(block.first, block.first + frames.height(block.frame))
             columns = decode(
                 estimate.confidences[part],
                 encoded.candidates[part],
                 encoded.blocks,
                 answers=None if estimate.answers is None else estimate.answers[part],
                 mode=settings.mode,
-                kept=report.kept,
+                kept=self.learned.report.kept,
                 min_confidence=settings.min_confidence,
             )
             self.checksum.add(columns)
-            done = part.stop
             yield frames.append(block.frame, columns), block
 
     @property
@@ -154,20 +134,21 @@ class Imputed:
 
 
 @contextmanager
-def impute_stored(
-    table: StoredTable,
+def imputing(
+    table: Any,
     given: Arguments,
     context: Context,
     *,
     keep_model: bool = False,
     diagnostics: bool = False,
 ) -> Iterator[Imputed]:
-    """Estimate the value behind every exclusion in a table whose cells are not in memory."""
+    """Estimate the value behind every exclusion in a data frame, or in `Blocks` on disk."""
     refuse_blurred(given.schema, given.limits.infer)
+    if keep_model and not METHODS[given.settings.method].learns:
+        raise refusal(given.settings.method)
     stages = Stages(context.progress)
     with at_work(table, given, context) as engine:
         learned = learn(table, given, context, stages=stages, engine=engine, fit=keep_model)
-        listed = diagnose(
-            learned.encoded, learned.estimate, learned.report.columns if diagnostics else ()
-        )
-        yield Imputed(table, given.schema, learned, stages, listed)
+        columns = learned.report.columns if diagnostics else ()
+        listed = diagnose(learned.encoded, learned.estimate, columns)
+        yield Imputed(table, given.schema, learned, stages, listed, engine.finish)

@@ -29,9 +29,8 @@ from cfl_cli.core.settings import AUTO, METHODS, Settings
 from cfl_cli.encode.cells import used_columns
 from cfl_cli.encode.encode import Encoded
 from cfl_cli.errors import SchemaError
-from cfl_cli.large.engine import open_engine
-from cfl_cli.methods.interface import Estimate, Origin, Size
-from cfl_cli.methods.mixture import FittedMixture, Run
+from cfl_cli.large.engine import open_engine, versions
+from cfl_cli.methods.interface import Estimate, FittedMixture, Origin, Run
 from cfl_cli.run.arguments import Arguments, Context, recorded
 from cfl_cli.run.cost import check_memory, size_of
 from cfl_cli.run.prepare import hidden_together, prepare, run, settle_gamma
@@ -44,21 +43,9 @@ from cfl_cli.trust.facts import ColumnFacts, calibrate
 from cfl_cli.trust.mechanism import ExactAudit, fit, rates
 from cfl_cli.trust.report import FittedMechanism, Report, Sources
 
-# A second run with mechanisms fitted from exact cells, of which a CF takes what is clearly better.
-#
-# The first run takes exclusions for uniform. A mechanism is fitted for each CF whose schema asks for
+# `refit`: a second run with mechanisms fitted from exact cells. The first run takes exclusions for uniform. A mechanism is fitted for each CF whose schema asks for
 # it, and all are run once more. A CF takes the second run's answers if its exact cells, hidden in
 # both, audit them as clearly better than the first run's; otherwise nothing of it changes.
-
-
-@dataclass(frozen=True)
-class Refitted:
-    """The table with the mechanisms that were taken, its estimate, and what was fitted, by CF."""
-
-    encoded: Encoded
-    estimate: Estimate
-    fitted: Mapping[int, FittedMechanism]
-    origins: tuple[tuple[Origin, ...], ...]  # of each run whose answers any CF takes
 
 
 def refit(
@@ -69,10 +56,11 @@ def refit(
     folds: Sequence[Ints],
     progress: Progress,
     **how: Any,
-) -> Refitted:
+) -> tuple[Encoded, Estimate, dict[int, FittedMechanism], tuple[tuple[Origin, ...], ...]]:
     """Return the first run, with what a second one does clearly better.
 
-    `how` it is run is what `prepare.run` takes.
+    That is the table with the mechanisms that were taken, its estimate, what was fitted by CF, and
+    the origins of each run whose answers any CF takes. `how` it is run is what `prepare.run` takes.
     """
     asked = [number for number, block in enumerate(encoded.blocks) if block.to_be_fitted]
     uniform = _audits(encoded, estimate, asked)
@@ -97,12 +85,9 @@ def refit(
             uniform=audit.accuracy,
             fitted=fitted[cf].accuracy if cf in fitted else None,
         )
-    return Refitted(
-        with_weights(encoded, {cf: weights[cf] for cf in taken}),
-        mixed(estimate, second, encoded, changed, taken),
-        reports,
-        (estimate.origins, second.origins) if taken else (estimate.origins,),
-    )
+    runs = (estimate.origins, second.origins) if taken else (estimate.origins,)
+    settled = with_weights(encoded, {cf: weights[cf] for cf in taken})
+    return settled, mixed(estimate, second, encoded, changed, taken), reports, runs
 
 
 def with_weights(encoded: Encoded, weights: Mapping[int, Floats]) -> Encoded:
@@ -170,7 +155,6 @@ def mixed(
 def _audits(
     encoded: Encoded, estimate: Estimate, cfs: Sequence[int] | Mapping[int, Floats]
 ) -> dict[int, ExactAudit]:
-    """Return what exact cells say of each of some CFs, where they are not too few."""
     audits = {cf: ColumnFacts(encoded, estimate, cf).exact_audit for cf in cfs}
     return {cf: audit for cf, audit in audits.items() if audit is not None}
 
@@ -181,7 +165,6 @@ def _marked(encoded: Encoded, cf: int) -> Mask:
 
 
 def _lacking(encoded: Encoded, estimate: Estimate, cfs: Sequence[int]) -> Iterator[str]:
-    """Yield why a mechanism could not be fitted, for each of some CFs."""
     for cf in cfs:
         rows = estimate.hidden.rows if estimate.hidden else np.empty(0, dtype=int)
         hidden = int(_marked(encoded, cf)[rows].sum())
@@ -243,25 +226,41 @@ def learn(
     engine.narrow(threads)
     folds = hidden_together(len(encoded.features), settings, encoded.groups)
     runs = 2 if any(block.to_be_fitted for block in encoded.blocks) else 1
-    ahead = _expected(size_of(encoded), settings, folds=len(folds), runs=runs)
-    announce([*ahead, *then(encoded, settings)], stages.progress)
+    size, cfs = size_of(encoded), len(encoded.blocks)
+    ahead = [
+        *methods.load(settings.method).stages(size, settings, folds=len(folds)) * runs,
+        Expected.of(JUDGE, size.rows, JUDGE_SECONDS * cfs * len(folds)),
+        Expected.of(DECODE, size.rows, DECODE_SECONDS * size.width),
+        *then(encoded, settings),
+    ]
+    announce(ahead, stages.progress)
     # With a mechanism to be fitted, what was fitted also says which of two runs a CF takes.
     fit = fit or runs > 1
     first, second = (engine.within(f"run {number}") for number in (1, 2))
     estimate = run(encoded, settings, folds=folds, progress=stages, engine=first, fit=fit)
-    refitted = refit(
+    encoded, estimate, mechanisms, origins = refit(
         encoded, estimate, settings, folds=folds, progress=stages, engine=second, fit=fit
     )
-    encoded = refitted.encoded
-    said = (*refitted.estimate.warnings, *warnings)
-    estimate = replace(refitted.estimate, warnings=said)
+    estimate = replace(estimate, warnings=(*estimate.warnings, *warnings))
     stages(JUDGE, 0, 1)
-    if settings.calibration and METHODS[settings.method].calibrated:
+    traits = METHODS[settings.method]
+    if settings.calibration and traits.calibrated:
         estimate = calibrate(encoded, estimate, jobs=threads)
-    facts = judged(encoded, estimate, settings, fitted=refitted.fitted, jobs=threads)
-    facts = replace(facts, sources=context.sources or Sources(schema_sha256=checksum(schema)))
-    facts = recorded(facts, schema)
-    return Learned(encoded, estimate, settings, facts, refitted.origins)
+    report = verdict.build(
+        encoded,
+        estimate,
+        cfl_version=__version__,
+        settings=settings.as_dict(),
+        k=settings.k,
+        always_second_round=traits.second_round and settings.gamma not in (0, AUTO),
+        keep_flagged=settings.keep_flagged,
+        min_confidence=settings.min_confidence,
+        bias=settings.bias,
+        fitted=mechanisms,
+        jobs=threads,
+    )
+    report = replace(report, sources=context.sources or Sources(schema_sha256=checksum(schema)))
+    return Learned(encoded, estimate, settings, recorded(report, schema), origins)
 
 
 @contextmanager
@@ -275,8 +274,6 @@ def at_work(frame: Any, given: Arguments, context: Context) -> Iterator[Engine]:
     with open_engine(limits, rows=rows, identity=identity, near=context.near) as engine:
         if engine.dashboard:
             tell(f"Dask's dashboard: {engine.dashboard}")
-        if engine.hosts > 1:
-            tell(f"{engine.jobs:,} workers on {engine.hosts:,} hosts")
         introduce(engine.team, context.progress)
         yield engine
 
@@ -286,7 +283,7 @@ def would_resume(frame: Any, given: Arguments, sources: Sources | None) -> bool 
     limits = given.limits
     if limits.run_dir is None:
         return None
-    from cfl_cli.large.run_directory import RunDirectory  # noqa: PLC0415 — few runs have one
+    from cfl_cli.large.run_directory import RunDirectory  # few runs have one
 
     identity = _identity(frame, given, sources)
     return RunDirectory.check(Path(limits.run_dir), identity, resume=limits.resume)
@@ -294,11 +291,9 @@ def would_resume(frame: Any, given: Arguments, sources: Sources | None) -> bool 
 
 def _identity(frame: Any, given: Arguments, sources: Sources | None) -> dict[str, str]:
     """Return what must be the same for a run to go on with what another has done."""
-    from cfl_cli.cluster import workers  # noqa: PLC0415 — loads asyncio, which few runs need
-
     known, schema = sources or Sources(), given.schema
     return {
-        **workers.versions(),
+        **versions(),
         "settings": json.dumps(given.settings.as_dict()),
         "schema": known.schema_sha256 or checksum(schema) or repr(schema),
         "reading": json.dumps(known.reading or {}, sort_keys=True),
@@ -306,42 +301,8 @@ def _identity(frame: Any, given: Arguments, sources: Sources | None) -> dict[str
     }
 
 
-def judged(
-    encoded: Encoded,
-    estimate: Estimate,
-    settings: Settings,
-    *,
-    fitted: Mapping[int, FittedMechanism],
-    jobs: int,
-) -> Report:
-    """Return the verdict on calibrated answers; `fitted` are mechanisms, by CF."""
-    return verdict.build(
-        encoded,
-        estimate,
-        cfl_version=__version__,
-        settings=settings.as_dict(),
-        k=settings.k,
-        always_second_round=METHODS[settings.method].second_round
-        and settings.gamma not in (0, AUTO),
-        keep_flagged=settings.keep_flagged,
-        min_confidence=settings.min_confidence,
-        bias=settings.bias,
-        fitted=fitted,
-        jobs=jobs,
-    )
-
-
 def checksum(schema: Schema) -> str | None:
     """Return the SHA-256 of a schema's text, which is that of its file if it has one."""
     with suppress(SchemaError):  # it was made in Python, and would be too large as a file
         return sha256(schema.text.encode()).hexdigest()
     return None
-
-
-def _expected(size: Size, settings: Settings, *, folds: int, runs: int) -> list[Expected]:
-    """Return all that is to come once the table is encoded."""
-    return [
-        *methods.load(settings.method).stages(size, settings, folds=folds) * runs,
-        Expected.of(JUDGE, size.rows, JUDGE_SECONDS * len(size.domains) * folds),
-        Expected.of(DECODE, size.rows, DECODE_SECONDS * size.width),
-    ]

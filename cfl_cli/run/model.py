@@ -1,6 +1,6 @@
 """What is kept of a table that was learned from: all that new rows need, and nothing else of it.
 
-It is a file and back: `models.content` says how it lies in the file, and here is what it means.
+`models` says how it lies in a file, and here is what it means.
 """
 
 import os
@@ -18,7 +18,7 @@ from cfl_cli.core.messages import count, option
 from cfl_cli.core.settings import METHODS, Settings
 from cfl_cli.core.state import State, StateError
 from cfl_cli.encode.encode import Encoding
-from cfl_cli.errors import CflError, UsageError
+from cfl_cli.errors import CflError, Problem, UsageError
 from cfl_cli.methods.interface import Fitted, Layout, Origin, Power
 from cfl_cli.schema.model import Schema
 from cfl_cli.trust.report import Report, Sources
@@ -50,11 +50,11 @@ class Kept:
     @classmethod
     def of(cls, learned: "Learned", schema: Schema) -> Self:
         """Return what is kept of a table, or raise if the method learns nothing."""
-        from cfl_cli.trust.drift import reference_of  # noqa: PLC0415 — loads slowly, new rows do without
+        from cfl_cli.trust.drift import reference_of  # loads slowly, new rows do without
 
         encoded, estimate = learned.encoded, learned.estimate
         if estimate.fitted is None:
-            raise UsageError(refusal(learned.settings.method))
+            raise refusal(learned.settings.method)
         return cls(
             schema,
             learned.settings,
@@ -66,14 +66,13 @@ class Kept:
         )
 
     def __repr__(self) -> str:
-        """Return what it is, without what it holds of the table."""
         cfs = count(len(self.report.columns), "CF")
         rows = count(self.report.rows, "row")
         return f"{type(self).__name__}({self.settings.method}, {rows}, {cfs})"
 
     @property
     def layout(self) -> Layout:
-        """Return the sizes of the table, and how its exclusions arise."""
+        """The sizes of the table, and how its exclusions arise."""
         return Layout(self.encoding.width, self.encoding.mechanisms)
 
     @property
@@ -81,6 +80,11 @@ class Kept:
         """Return what is known of the schema, which is that of new rows too."""
         known = self.report.sources or Sources()
         return Sources(schema=known.schema, schema_sha256=known.schema_sha256)
+
+    def as_observed(self, settings: Settings) -> frozenset[str]:
+        """Return the CFs that are not filled in: those flagged at fitting, if they are kept."""
+        flagged = (one.name for one in self.report.columns if one.flagged)
+        return frozenset(flagged if settings.keep_flagged else ())
 
     def rows_seen(self, table: "Blocks") -> Ints:
         """Return which rows of a file it was fitted to, if they were drawn from that file."""
@@ -117,7 +121,7 @@ class Kept:
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Self:
         """Read what `save` wrote; nothing in the file is run, and all of it is checked."""
-        from cfl_cli.models import Content  # noqa: PLC0415 — a table that is imputed needs none
+        from cfl_cli.models import Content  # a table that is imputed needs none
 
         content = Content.read(Path(path))
         with content.checking():
@@ -130,18 +134,18 @@ class Kept:
 
     def check_unchanged(self) -> None:
         """Raise if the file that it was read from has been written to since then."""
-        if self.file is not None:
-            self.file.check_unchanged()
+        if self.file is not None and self.file.file is not None:
+            self.file.file.check_unchanged()
 
     @cached_property
     def checksum(self) -> str:
-        """Return the SHA-256 of the file that `save` writes."""
-        return (self.file and self.file.checksum) or self.content.digest()
+        """The SHA-256 of the file that `save` writes."""
+        return self.content.checksum
 
     @cached_property
     def content(self) -> "Content":
         """Return what a file holds of it."""
-        from cfl_cli.models import Content  # noqa: PLC0415 — a table that is imputed needs none
+        from cfl_cli.models import Content  # a table that is imputed needs none
 
         return self.file or Content(
             method=self.settings.method,
@@ -158,7 +162,7 @@ class Kept:
 
     @classmethod
     def _from(cls, content: "Content") -> Self:
-        from cfl_cli.trust.reference import Reference  # noqa: PLC0415 — a table that is imputed needs none
+        from cfl_cli.trust.reference import Reference  # a table that is imputed needs none
 
         schema = _checked("schema", lambda: Schema.parse(content.schema))
         settings = _checked("settings", lambda: Settings(**content.settings))
@@ -186,10 +190,12 @@ def _has_points(state: State) -> bool:
     return "points" in state.arrays or any(map(_has_points, state.parts.values()))
 
 
-def refusal(method: str) -> str:
+def refusal(method: str) -> UsageError:
     """Return why nothing is kept of a method."""
+    text = "{option} learns nothing that could be kept: use one of {remedy}"
     others = ", ".join(name for name, traits in METHODS.items() if traits.learns)
-    return f"{option('method', method)} learns nothing that could be kept: use one of {others}"
+    chosen = option("method", method)
+    return UsageError(Problem("option-method-no-model", text, option=chosen, remedy=others))
 
 
 def _checked(what: str, read: Callable[[], Read]) -> Read:
@@ -197,7 +203,7 @@ def _checked(what: str, read: Callable[[], Read]) -> Read:
     try:
         return read()
     except CflError as error:
-        raise StateError(f"its {what}: {error.problems[0]}") from None
+        raise StateError(f"its {what}: {error.problems[0].redacted((), ())}") from None
     except TypeError:  # settings of another version
         raise StateError(f"its {what} are not those of this cfl") from None
 

@@ -2,8 +2,8 @@
 
 from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import replace
+from typing import Any, TypeAlias
 
 import numpy as np
 import polars as pl
@@ -55,7 +55,9 @@ def prepare(
     needs_neighbors = METHODS[settings.method].needs_neighbors
     problems = [_few_rows(table.height, k)] if needs_neighbors and 1 < table.height <= k else []
     taken = frames.names(frame)
-    schema, said = _scaled(table, schema, settings, name=name, jobs=jobs)
+    said: tuple[str, ...] = ()
+    if "auto" in (schema.scale, *(of.scale for of in schema.ordinary.values())):
+        schema, said = settle_scales(table, schema, settings, name=name, jobs=jobs)
     try:
         encoded = encode(table, schema, name=name, empty=empty)
     except MisfitError as error:
@@ -84,18 +86,7 @@ def prepare(
         return with_copies(encoded, settings, workers=workers)
 
 
-def _scaled(
-    table: Columns, schema: Schema, settings: Settings, *, name: str, jobs: int | None
-) -> tuple[Schema, tuple[str, ...]]:
-    """Return the schema in which every numeric column has a scale, and how one was chosen."""
-    if "auto" not in (schema.scale, *(of.scale for of in schema.ordinary.values())):
-        return schema, ()
-
-    return settle_scales(table, schema, settings, name=name, jobs=jobs)
-
-
 def _few_rows(rows: int, k: int) -> Finding:
-    """Return that a table has no more rows than each row is to have neighbors."""
     if rows < FEW_ROWS:
         what = f"{rows} rows are too few to estimate from"
         model = command("apply", python="Model.apply", mark="")
@@ -107,7 +98,6 @@ def _few_rows(rows: int, k: int) -> Finding:
 def _clashes(
     taken: Sequence[str], domains: Mapping[str, Sequence[str]], *, mode: str
 ) -> list[Finding]:
-    """Return which names of new columns are taken or impossible."""
     return [Finding("column-name", said, "") for said in clashes(taken, domains, mode=mode)]
 
 
@@ -152,7 +142,7 @@ def _too_few_groups(encoded: Encoded, schema: Schema, settings: Settings) -> lis
 
 def with_copies(encoded: Encoded, settings: Settings, *, workers: Engine) -> Encoded:
     """Return the encoded table in which copies belong together; as it is, if there are none."""
-    from cfl_cli.trust import copies  # noqa: PLC0415 — the search for neighbors loads slowly
+    from cfl_cli.trust import copies  # the search for neighbors loads slowly
 
     found = copies.find(encoded.known, workers=workers, seed=settings.seed)
     if found is None:
@@ -197,19 +187,12 @@ def run(
     Unless it is to `fit` something for later rows, that is left out where it costs anything.
     """
     with nullcontext(engine) if engine else Workers(jobs or available_cores()) as workers:
-        estimator: Any = methods.load(settings.method)
-        estimate = estimator.estimate
-        if not fit:
-            estimate = getattr(estimator, "estimate_only", estimate)
-        found: Estimate = estimate(
+        return methods.load(settings.method, fit=fit).estimate(
             encoded.known, settings, folds=folds, workers=workers, progress=progress
         )
-        return found
 
 
-# Chooses by hidden cells how numbers and dates are scaled that the schema leaves to them.
-#
-# A column takes `robust` if rows that are hidden are predicted clearly better with it, and none of
+# `scale: auto` is chosen by held-out cells. A column takes `robust` if rows that are hidden are predicted clearly better with it, and none of
 # the CFs clearly worse; otherwise it stays with `minmax`. Columns whose fences are their smallest and
 # largest cell are scaled alike by both, and need no trial; the others are tried one after the other,
 # each with what was chosen for those before, or all at once if they are many.
@@ -222,19 +205,8 @@ SAMPLE = 10_000  # rows of a trial, if there are more
 MANY = 12  # columns, above which all are tried at once
 
 
-@dataclass(frozen=True)
-class _Both:
-    """A column that fences scale otherwise, and its feature by them in the sample."""
-
-    name: str
-    place: int  # of its feature
-    robust: Floats  # m
-
-
-def open_columns(schema: Schema) -> tuple[str, ...]:
-    """Return the columns of numbers and dates whose scale the schema leaves to hidden cells."""
-    scaled = (name for name, of in schema.ordinary.items() if of.type in ("numeric", "date"))
-    return tuple(name for name in scaled if schema.scale_of(name) == "auto")
+# A column that fences scale otherwise: its name, the place of its feature, and that by fences.
+Both: TypeAlias = tuple[str, int, Floats]
 
 
 def settle_scales(
@@ -244,7 +216,8 @@ def settle_scales(
 
     Whatever is wrong with the table is left to the run itself to report.
     """
-    left = open_columns(schema)
+    scaled = [name for name, of in schema.ordinary.items() if of.type in ("numeric", "date")]
+    left = [name for name in scaled if schema.scale_of(name) == "auto"]
     plain = _with(schema, dict.fromkeys(left, "minmax"))
     if not METHODS[settings.method].keeps_rows or table.height <= settings.k:
         return plain, _told(left, {})
@@ -258,7 +231,6 @@ def settle_scales(
 
 
 def _with(schema: Schema, scales: dict[str, Scale]) -> Schema:
-    """Return the schema with the scales of some columns."""
     changed = {
         name: schema.ordinary[name].model_copy(update={"scale": scale})
         for name, scale in scales.items()
@@ -268,7 +240,7 @@ def _with(schema: Schema, scales: dict[str, Scale]) -> Schema:
 
 def _sample(
     table: Columns, schema: Schema, left: Sequence[str], rows: Ints, *, name: str
-) -> tuple[Encoded, list[_Both]]:
+) -> tuple[Encoded, list[Both]]:
     """Return the encoded sample, and the columns whose scale matters; or raise MisfitError."""
     problems = Problems(name, _with(schema, dict.fromkeys(left, "robust")))
     used = used_columns(schema)
@@ -294,15 +266,14 @@ def _sample(
             if plain is not None and fenced is not None:
                 features[:, place] = plain[0][:, 0]
                 if (robust.lower, robust.upper) != (robust.low, robust.high):
-                    differing.append(_Both(column, place, fenced[0][:, 0]))
+                    differing.append((column, place, fenced[0][:, 0]))
         place += own.width
     return replace(encoded, features=features), differing
 
 
 def _chosen(
-    encoded: Encoded, differing: Sequence[_Both], settings: Settings, *, jobs: int | None
+    encoded: Encoded, differing: Sequence[Both], settings: Settings, *, jobs: int | None
 ) -> dict[str, Gain]:
-    """Return the columns for which hidden cells favor fences, and how much each gains."""
     rows = draws.order(len(encoded.features), draws.TRIALS, settings.seed)
     folds = Folds.of(rows, encoded.groups)
     hidden = np.concatenate([*folds.confirming, np.empty(0, dtype=np.int64)])
@@ -319,20 +290,19 @@ def _chosen(
         scores = judged(here)
         for step in steps:
             features = here.features.copy()
-            for column in step:
-                features[:, column.place] = column.robust
+            for _, place, robust in step:
+                features[:, place] = robust
             there = replace(here, features=features)
             other = judged(there)
             gained = gain(other, scores, mutual=folds.mutual)
             harm = harms(other, scores, mutual=folds.mutual)
             if is_clear(gained, rows=len(other)) and not harm:
                 here, scores = there, other
-                chosen |= {column.name: gained for column in step}
+                chosen |= {name: gained for name, _, _ in step}
     return chosen
 
 
 def _told(left: Sequence[str], chosen: Mapping[str, Gain]) -> tuple[str, ...]:
-    """Return what was chosen, in words."""
     return tuple(
         f"column {quote(name)}: scale: auto chose "
         + (

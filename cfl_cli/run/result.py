@@ -1,7 +1,7 @@
 """A model as users hold it: it answers new rows, is saved and loaded."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -15,14 +15,13 @@ from cfl_cli.core.parallel import Engine, slices
 from cfl_cli.core.progress import Progress, Stage, Stages, Work
 from cfl_cli.core.settings import Settings
 from cfl_cli.encode.cells import used_columns
-from cfl_cli.encode.encode import Encoded, clashes, decode, encode, written
+from cfl_cli.encode.encode import Encoded, Encoding, clashes, decode, encode, written
 from cfl_cli.errors import DataError, UsageError
 from cfl_cli.methods.interface import (
     Answer,
     Estimate,
     Fitted,
     Origin,
-    PartExplained,
     Power,
     without_points,
 )
@@ -35,7 +34,7 @@ from cfl_cli.trust.facts import raised_to
 from cfl_cli.trust.report import Report
 
 if TYPE_CHECKING:
-    from cfl_cli.commands.explain.naming import Explanation
+    from cfl_cli.commands.explain.job import Explanation
     from cfl_cli.commands.suspects.job import SuspectCells
 
 # Confidences as users hold them: for each CF a table of the kind that was given.
@@ -57,7 +56,6 @@ class Confidences(Mapping[str, Any]):
         self._made: dict[str, Any] = {}
 
     def __getitem__(self, cf: str) -> Any:
-        """Return the confidences of a CF as a table."""
         if cf not in self.arrays:
             raise KeyError(f"no CF {cf!r}{did_you_mean(str(cf), self.arrays)}")
         if cf not in self._made:
@@ -65,112 +63,115 @@ class Confidences(Mapping[str, Any]):
         return self._made[cf]
 
     def __iter__(self) -> Iterator[str]:
-        """Yield the names of the CFs."""
         return iter(self.arrays)
 
     def __len__(self) -> int:
-        """Return how many CFs there are."""
         return len(self.arrays)
 
     def __repr__(self) -> str:
-        """Return the CFs, and how many values each has."""
         sizes = (f"{cf}: {count(array.shape[1], 'value')}" for cf, array in self.arrays.items())
         return f"Confidences({', '.join(sizes)})"
 
 
-# What explains the rows of a result, if somebody asks; how is imported only then.
-
-
-@dataclass(frozen=True, eq=False)
-class FinishedRun:
-    """A table, and what decided the answers to its rows."""
+@dataclass(frozen=True, eq=False, kw_only=True)
+class AnsweredRows:
+    """Rows that were answered, and what decided the answers: any of them can be explained."""
 
     schema: Schema
-    encoded: Encoded  # with the mechanisms that were settled on
     settings: Settings  # with a γ that was settled on
-    runs: tuple[tuple[Origin, ...], ...]  # of each run, per CF: one, or two with `mechanism: fit`
-    origins: tuple[Origin, ...]  # per CF, of the run that it takes
     fitted: Fitted | None  # without points; None: nothing was, or graph as a report has it
     powers: tuple[Power | None, ...] | None
+    origins: tuple[Origin, ...]  # per CF, of the run that it takes
     as_observed: frozenset[str]  # CFs that are kept so
-    frame: Any  # the table, which nobody changes
+    frame: Any  # the rows, which nobody changes
     name: str
-    jobs: int
+    jobs: int | None
+    fitted_rows: int
+    table: Encoded | None = None  # all rows that were learned from; None: rows new to a model
+    runs: tuple[tuple[Origin, ...], ...] = ()  # per CF, of one run, or two with `mechanism: fit`
+    encoding: Encoding | None = None  # of a model
+    first_row: int = 1  # number of the first row
     warnings: tuple[str, ...] = ()
-    found: Mapping[int, "PartExplained"] = field(default_factory=dict)  # by row, from 0
+
+    @classmethod
+    def of_run(
+        cls,
+        learned: Learned,
+        frame: Any,
+        schema: Schema,
+        *,
+        name: str,
+        jobs: int,
+        warnings: tuple[str, ...] = (),
+    ) -> "AnsweredRows":
+        """Return a table, and what a run kept of it."""
+        estimate = learned.estimate
+        return cls(
+            schema=schema,
+            settings=learned.settings,
+            fitted=None if estimate.fitted is None else without_points(estimate.fitted),
+            powers=estimate.powers,
+            origins=estimate.origins,
+            as_observed=frozenset(learned.report.kept),
+            frame=frames.snapshot(frame, used_columns(schema), name=name),
+            name=name,
+            jobs=jobs,
+            fitted_rows=len(learned.encoded.features),
+            table=learned.encoded,
+            runs=learned.runs,
+            warnings=warnings,
+        )
+
+    @classmethod
+    def of_model(
+        cls,
+        kept: Kept,
+        frame: Any,
+        settings: Settings,
+        *,
+        name: str,
+        jobs: int | None,
+        first_row: int = 1,
+    ) -> "AnsweredRows":
+        """Return new rows, and the model that answers them with these settings."""
+        return cls(
+            schema=kept.schema,
+            settings=settings,
+            fitted=kept.fitted,
+            powers=kept.powers,
+            origins=kept.origins,
+            as_observed=kept.as_observed(settings),
+            frame=frame,
+            name=name,
+            jobs=jobs,
+            fitted_rows=kept.report.rows,
+            encoding=kept.encoding,
+            first_row=first_row,
+        )
 
     @cached_property
     def cells(self) -> pl.DataFrame:
-        """Return the table with the columns that are used."""
+        """The columns that are used."""
         return frames.as_polars(self.frame, used_columns(self.schema), name=self.name)
 
-    @classmethod
-    def of(
-        cls, learned: Learned, frame: Any, schema: Schema, *, name: str, jobs: int
-    ) -> "FinishedRun":
-        """Return what is kept of a run that `impute` made."""
-        estimate = learned.estimate
-        return cls(
-            schema,
-            learned.encoded,
-            learned.settings,
-            learned.runs,
-            estimate.origins,
-            without_fitted_points(estimate.fitted),
-            estimate.powers,
-            frozenset(learned.report.kept),
-            frames.snapshot(frame, used_columns(schema), name=name),
-            name,
-            jobs,
+    def encoded_row(self, row: int) -> Encoded:
+        """Return one row, numbered from 1, as it was encoded to be answered."""
+        if self.table is not None:
+            return self.table.some(np.array([row - 1]))
+        cells = self.cells[row - self.first_row : row - self.first_row + 1]
+        return encode(cells, self.schema, name=self.name, encoding=self.encoding, first_row=row)
+
+    def explain(self, row: int, cf: str | Sequence[str] | None) -> "Explanation":
+        """Return why a row is answered so; graph and ipal repeat the walk over a table."""
+        from cfl_cli.commands.explain.job import chosen_cfs, explain_row  # few results need it
+
+        encoding = self.encoding
+        cfs = (
+            [block.name for block in self.table.blocks]
+            if self.table
+            else encoding and encoding.domains
         )
-
-
-def without_fitted_points(fitted: Fitted | None) -> Fitted | None:
-    """Return what is needed of it: the walk of graph and ipal is repeated, their points are not."""
-    return None if fitted is None else without_points(fitted)
-
-
-@dataclass(frozen=True, eq=False)
-class OfTable:
-    """Explains rows of a table that `impute` filled in: the graph's walk is repeated for each."""
-
-    ran: FinishedRun
-
-    def __call__(self, row: int, cf: str | Sequence[str] | None) -> "Explanation":
-        """Return why a row is answered so."""
-        from cfl_cli.commands.explain.job import (
-            chosen_cfs,  # noqa: PLC0415 — the same
-            explain_row,  # noqa: PLC0415 — most results need none
-        )
-
-        cfs = [block.name for block in self.ran.encoded.blocks]
-        return explain_row(self.ran, row, cfs=chosen_cfs(cf, cfs, self.ran.name))
-
-
-@dataclass(frozen=True, eq=False)
-class OfNewRows:
-    """Explains rows that a model has answered."""
-
-    kept: Kept
-    cells: pl.DataFrame  # of the columns that are used
-    settings: Settings
-    name: str
-    jobs: int | None
-
-    def __call__(self, row: int, cf: str | Sequence[str] | None) -> "Explanation":
-        """Return why a row is answered so."""
-        from cfl_cli.commands.explain import job  # noqa: PLC0415 — as above
-
-        row = job.check_row(row, self.cells.height, self.name)
-        return job.explain_new(
-            self.kept,
-            self.cells[row - 1 : row],
-            self.settings,
-            row=row,
-            cfs=job.chosen_cfs(cf, [*self.kept.encoding.domains], self.name),
-            name=self.name,
-            jobs=self.jobs,
-        )
+        return explain_row(self, row, cfs=chosen_cfs(cf, [*(cfs or ())], self.name))
 
 
 ANSWER = Stage("answer", Work.DECODE, "answering new rows")
@@ -187,9 +188,7 @@ class Result:
     report: Report
     diagnostics: pl.DataFrame  # which cells to look at, and why: see `jobs.diagnostics`
     model: "Model | None" = None  # what was learned from the table, if it was to be kept
-    # What explains its rows: of `impute` the encoded table, the cells that were used and what was
-    # fitted, without points; of `Model.apply` the model and the rows.
-    explainer: "OfTable | OfNewRows | None" = None
+    explainer: AnsweredRows | None = None  # what `explain` needs of the rows and of the run
 
     def explain(self, row: int, cf: str | Sequence[str] | None = None) -> "Explanation":
         """Return why a row, numbered from 1, is answered so; `cf` names CFs, all if left out.
@@ -200,10 +199,9 @@ class Result:
         """
         if self.explainer is None:
             raise UsageError("this result was not made by `impute` or `Model.apply`: call these")
-        return self.explainer(row, cf)
+        return self.explainer.explain(row, cf)
 
     def __repr__(self) -> str:
-        """Return what it holds, in a line."""
         report, columns = self.report, count(len(frames.names(self.frame)), "column")
         cfs = [f"{cf.name} (flagged)" if cf.flagged else cf.name for cf in report.columns]
         named = f"{', '.join(cfs[:MENTIONED])}{', …' if len(cfs) > MENTIONED else ''}"
@@ -217,7 +215,6 @@ class Result:
         return suspects(self.report, self.diagnostics)
 
     def _repr_html_(self) -> str:
-        """Return the same for a notebook, above the report."""
         from html import escape  # noqa: PLC0415 — the same
 
         return f"<p>{escape(repr(self))}</p>{self.report._repr_html_()}"
@@ -293,8 +290,12 @@ class Model(Kept):
             confidences,
             report,
             judged.diagnostics,
-            explainer=OfNewRows(
-                self, frames.snapshot(frame, batch.used, name=name), batch.settings, name, jobs
+            explainer=AnsweredRows.of_model(
+                self,
+                frames.snapshot(frame, batch.used, name=name),
+                batch.settings,
+                name=name,
+                jobs=jobs,
             ),
         )
 
@@ -316,7 +317,8 @@ class Model(Kept):
         limits = self.schema.run.override(infer=settings.pop("infer", None))
         refuse_blurred(self.schema, limits.infer, cfs=[cf] if isinstance(cf, str) else cf)
         cells = frames.as_polars(frame, used_columns(self.schema), name=name)
-        return OfNewRows(self, cells, self.changed(**settings), name, jobs)(row, cf)
+        changed = self.changed(**settings)
+        return AnsweredRows.of_model(self, cells, changed, name=name, jobs=jobs).explain(row, cf)
 
     def changed(self, **settings: Any) -> Settings:
         """Return the settings with which it is applied, or raise if they belong to fitting."""
@@ -353,8 +355,7 @@ class RowFiller:
     def __init__(self, kept: Kept, settings: Settings, workers: Engine, *, name: str) -> None:
         self.kept, self.settings, self.workers, self.name = kept, settings, workers, name
         self.used, self.width = used_columns(kept.schema), kept.layout.width
-        flagged = frozenset(column.name for column in kept.report.columns if column.flagged)
-        self.as_observed = flagged if settings.keep_flagged else frozenset[str]()
+        self.as_observed = kept.as_observed(settings)
 
     @property
     def rows_at_once(self) -> int:

@@ -198,17 +198,14 @@ class Limit:
 
     @property
     def elapsed(self) -> float:
-        """Return the seconds gone by."""
         return self.clock() - self.began
 
     @property
     def left(self) -> float:
-        """Return the seconds left."""
         return self.seconds - self.elapsed
 
     @property
     def longest(self) -> float:
-        """Return how long a trial has taken at most."""
         return max(self.times, default=0.0)
 
     def allows(self) -> bool:

@@ -11,7 +11,7 @@ from typing import TypeAlias
 
 import yaml
 
-from cfl_cli.errors import SchemaError
+from cfl_cli.errors import Problem, SchemaError
 from cfl_cli.schema import yaml_text
 from cfl_cli.schema.model import Schema
 from cfl_cli.schema.yaml_text import LINE_BREAK, Document, Entry
@@ -47,10 +47,9 @@ def put(text: str, settings: Mapping[str, Value], *, name: str = "schema") -> st
         after = None
     if after is None or after != before.model_copy(update={"settings": wanted}):
         line = ", ".join(f"{key}: {spelled(value)}" for key, value in settings.items())
-        raise SchemaError(
-            f"{name}: its settings cannot be changed without changing more: write them on a line "
-            f"of their own, such as settings: {{{line}}}"
-        )
+        text = "{file}: its settings cannot be changed without changing more: {remedy}"
+        way = f"write them on a line of their own, such as settings: {{{line}}}"
+        raise SchemaError(Problem("schema-settings-edit", text, file=name, remedy=way))
     return written
 
 
@@ -61,7 +60,6 @@ def spelled(value: Value) -> str:
 
 
 def _edits(text: str, document: Document, new: Mapping[str, Value]) -> list[Edit]:
-    """Return what must be done to the text for it to hold the new settings."""
     if not new:
         return []
     if ("settings",) in document.entries:
@@ -108,7 +106,6 @@ def _in_settings(text: str, document: Document, new: Mapping[str, Value]) -> lis
 
 
 def _after_last(mapping: yaml.Node, entries: Sequence[Entry], line: str) -> Edit:
-    """Return the edit that puts one more entry into a mapping in braces."""
     if not entries:
         place = mapping.start_mark.index + 1
         return Edit(place, place, line)
@@ -117,7 +114,6 @@ def _after_last(mapping: yaml.Node, entries: Sequence[Entry], line: str) -> Edit
 
 
 def _inside(document: Document, *path: str) -> list[Entry]:
-    """Return the entries of the mapping at `path`."""
     keys = (key.value for key, _ in document.entries[path].value.value)
     return [document.entries[*path, key] for key in keys]
 
@@ -131,7 +127,6 @@ def _end(node: yaml.Node) -> int:
 
 
 def _is_quoted(entry: Entry) -> bool:
-    """Return whether the key is in double quotes, as in JSON."""
     return isinstance(entry.key, yaml.ScalarNode) and entry.key.style == '"'
 
 
@@ -157,6 +152,5 @@ def _spelled(value: Value, *, quoted: bool) -> str:
 
 
 def _break(text: str) -> str:
-    """Return the line break that the text uses."""
     first = LINE_BREAK.search(text)
     return first[0] if first else "\n"

@@ -55,17 +55,17 @@ from cfl_cli.core.settings import (
     entries,
     read,
 )
-from cfl_cli.errors import SchemaError, UsageError
+from cfl_cli.errors import Problem, SchemaError, UsageError
 from cfl_cli.schema import yaml_text
 from cfl_cli.schema.validation import (
     Loc,
     Model,
     as_text,
     as_tuple,
-    flaws,
     problem,
     refuse,
     refused,
+    schema_problems,
     there,
     validate_and_refuse,
 )
@@ -115,7 +115,7 @@ def read_mechanism(entry: object, values: Sequence[str]) -> Rates:
         )
     else:
         refuse(
-            problem(f"no weight for {quote(c)}: add one", kind="lacking")
+            problem(f"no weight for {quote(c)}: add one", code="schema-no-weight")
             for c in values
             if c not in lines
         )
@@ -156,7 +156,6 @@ def read_fit(entries: Mapping[str, Any]) -> Fit:
 
 
 def _by_value(entry: object, values: Sequence[str], *place: str) -> dict[str, object]:
-    """Return what an entry says of each value."""
     if isinstance(entry, Mapping):
         entry = {str(as_text(name)): share for name, share in entry.items()}
         refuse(
@@ -167,19 +166,20 @@ def _by_value(entry: object, values: Sequence[str], *place: str) -> dict[str, ob
         return entry
     if not isinstance(entry, list | tuple):
         near = did_you_mean(entry, ["fit"]) if isinstance(entry, str) and not place else ""
-        raise refused(f"{EXPECTED}, found {seen(entry)}{near}", *place)
+        what = f"{EXPECTED}, found {seen(entry)}{near}"
+        raise refused(what, *place, code="schema-mechanism")
     if len(entry) != len(values):
         wanted = f"expected {len(values)} entries, as many as there are values"
-        raise refused(f"{wanted}, found {len(entry)}", *place)
+        raise refused(f"{wanted}, found {len(entry)}", *place, code="schema-mechanism")
     return dict(zip(values, entry, strict=True))
 
 
 def _share(entry: object, *place: str) -> float:
-    """Return a number that is not negative."""
     try:
         return float(WEIGHT.read(entry))
     except ValueError:
-        raise refused(f"expected a number, 0 or more, found {seen(entry)}", *place) from None
+        what = f"expected a number, 0 or more, found {seen(entry)}"
+        raise refused(what, *place, code="schema-mechanism") from None
 
 
 def _unlike_probabilities(
@@ -212,7 +212,7 @@ def repeated(values: tuple[str, ...]) -> Iterator[InitErrorDetails]:
     for place, value in enumerate(values):
         if first.setdefault(value, place) != place:
             message = f"duplicate value {quote(value)} (first as item {first[value] + 1})"
-            yield problem(message, place)
+            yield problem(message, place, code="schema-duplicate-value")
 
 
 def domain_problems(
@@ -316,7 +316,7 @@ class Ordinary(Model):
             try:
                 pattern(written)
             except FormatError as error:
-                raise refused(f"{quote(written)} {error}") from None
+                raise refused(f"{quote(written)} {error}", code="schema-date-format") from None
         return written
 
     @field_validator("values", mode="before")
@@ -375,7 +375,8 @@ class Complementary(Model):
             return None
         values = info.data["values"] or ()
         if not values:
-            raise refused("a mechanism needs the domain: list it under `values`")
+            what = "a mechanism needs the domain: list it under `values`"
+            raise refused(what, code="schema-mechanism")
         return read_mechanism(mechanism, values)
 
     @field_validator("exact")
@@ -435,12 +436,13 @@ ROLES: dict[str, type[Model]] = {
 
 
 def _role_known(column: object) -> object:
-    """Refuse a mapping that does not say which of these it is."""
     if isinstance(column, Mapping):
         if "role" not in column:
-            raise refused(lacking("role", [*ROLES]), kind="lacking")
+            raise refused(lacking("role", [*ROLES]), code="schema-missing-key")
         if column["role"] not in [*ROLES]:
-            raise refused(unknown("role", column["role"], [*ROLES]), "role")
+            raise refused(
+                unknown("role", column["role"], [*ROLES]), "role", code="schema-unknown-word"
+            )
     return column
 
 
@@ -550,7 +552,11 @@ def answer_of(entry: object) -> Settings:
     ]
     settings = Settings().replaced(values)
     refuse(
-        problem(message, name, kind="said" if name in SETTINGS else "lacking")
+        problem(
+            message,
+            name,
+            code="schema-setting" if name in SETTINGS else "schema-unknown-setting",
+        )
         for name, message in flaws or settings.contradictions()
     )
     return settings
@@ -592,7 +598,6 @@ _NAME = {"type": ["string", "number", "boolean"]}  # what YAML may make of a nam
 
 
 def _listed(names: object) -> object:
-    """Return the names as a tuple; one may stand by itself."""
     if isinstance(names, str):
         return (names,)
     return tuple(names) if isinstance(names, list) else names
@@ -743,7 +748,8 @@ class Schema(Model):
     @classmethod
     def _read_here(cls, version: object) -> object:
         if str(version) != "1":
-            raise refused(f"this cfl reads version 1, found {quote(str(version))}")
+            what = f"this cfl reads version 1, found {quote(str(version))}"
+            raise refused(what, code="schema-version")
         return 1
 
     @field_validator("missing")
@@ -793,8 +799,12 @@ class Schema(Model):
             case str() | os.PathLike():
                 return cls.load(there(what))
         raise UsageError(
-            "schema: expected a Schema, a dict, or the path or text of a YAML file, found "
-            f"{kind_of(what)}{'; the table comes first' if hasattr(what, 'columns') else ''}"
+            Problem(
+                "schema-argument",
+                "schema: expected a Schema, a dict, or the path or text of a YAML file, found {kind}"
+                + ("; the table comes first" if hasattr(what, "columns") else ""),
+                kind=kind_of(what),
+            )
         )
 
     @classmethod
@@ -812,19 +822,19 @@ class Schema(Model):
         """Return the schema in a YAML document."""
         problems = list(document.problems)
         if document.data == "":
-            problems.append(document.problem((), "the file is empty; start with 'version: 1'"))
+            problems.append(
+                document.problem((), "schema-empty", "the file is empty; start with 'version: 1'")
+            )
         elif document.data is not None:
             if isinstance(document.data, dict) and "version" not in document.data:
-                problems.append(document.problem((), "'version' is missing; add 'version: 1'"))
+                what = "'version' is missing; add 'version: 1'"
+                problems.append(document.problem((), "schema-version", what))
             try:
                 schema = cls.model_validate(document.data)
             except ValidationError as error:
-                problems += (
-                    document.problem(flaw.path, flaw.message, at_key=flaw.at_key)
-                    for flaw in flaws(error, cls)
-                )
+                problems += schema_problems(error, cls, document)
         if problems:
-            raise SchemaError(*map(str, sorted(problems)))
+            raise SchemaError(*yaml_text.in_order(problems))
         schema._written = Written(document.text)  # noqa: SLF001 — its own
         return schema
 
@@ -843,7 +853,8 @@ class Schema(Model):
             del entries["file"]
         text = written({**entries, "settings": entry_of(self.settings, self._run)})
         if len(text) > yaml_text.LIMIT:
-            raise SchemaError(f"the schema as text is {yaml_text.TOO_LARGE}")
+            text = f"the schema as text is {yaml_text.TOO_LARGE}"
+            raise SchemaError(Problem("schema-too-large", text))
         return text
 
     @property
@@ -893,7 +904,6 @@ class Schema(Model):
 
 
 def _lacking_roles(columns: object) -> Iterator[InitErrorDetails]:
-    """Yield a problem for each role that no column has, as long as all roles can be read."""
     if not isinstance(columns, Mapping):
         return
     roles = [
@@ -906,7 +916,8 @@ def _lacking_roles(columns: object) -> Iterator[InitErrorDetails]:
     }
     for role, reason in reasons.items():
         if role not in roles and all(other in [*ROLES] for other in roles):
-            yield problem(f"no {role} column: mark at least one, {reason}", kind="lacking")
+            what = f"no {role} column: mark at least one, {reason}"
+            yield problem(what, code="schema-no-column")
 
 
 # The JSON Schema of schema files, with which editors complete and check them.

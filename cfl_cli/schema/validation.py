@@ -1,7 +1,7 @@
 """Frozen models that cannot be built invalid and report everything that is wrong in plain words.
 
-Pydantic checks, and words its findings for programmers. Here its errors become flaws: a path as the
-user wrote it, and a sentence with the way out.
+Pydantic checks, and words its findings for programmers. Here its errors become problems: a code, the
+place where the user wrote it, and a sentence with the way out.
 """
 
 import ast
@@ -14,7 +14,6 @@ from typing import (
     TYPE_CHECKING,
     Any,
     ClassVar,
-    NamedTuple,
     TypeAlias,
     cast,
     get_args,
@@ -29,9 +28,10 @@ from pydantic import (
 )
 from pydantic_core import CoreSchema, ErrorDetails, InitErrorDetails, PydanticCustomError
 
-from cfl_cli.core.messages import did_you_mean, lacking, nearest, printable, quote, seen, unknown
+from cfl_cli.core.messages import did_you_mean, lacking, nearest, quote, seen, unknown
 from cfl_cli.core.settings import plain
-from cfl_cli.errors import SchemaError
+from cfl_cli.errors import Problem, SchemaError
+from cfl_cli.schema.yaml_text import Document
 
 if TYPE_CHECKING:
     from pydantic._internal._model_construction import ModelMetaclass
@@ -48,20 +48,10 @@ _EXPECTED = {
     "string_type": "text",
     "tuple_type": "a list such as [a, b]",
 }
-_ABOUT_A_KEY = {"extra_forbidden", "missing", "union_tag_not_found", "lacking"}
-
-
-class Flaw(NamedTuple):
-    """What is wrong with the entry at `path`, or with its key."""
-
-    path: Loc
-    message: str
-    at_key: bool
-
-    def __str__(self) -> str:
-        """Return `path.to.entry: message`."""
-        path = printable(".".join(map(str, self.path)))
-        return f"{path}: {self.message}" if path else self.message
+_ABOUT_A_KEY = frozenset(  # codes of problems with a key, not with its value
+    "schema-unknown-key schema-missing-key schema-unknown-setting schema-no-weight "
+    "schema-no-column".split()
+)
 
 
 class _Raising(ModelMetaclass):
@@ -72,7 +62,7 @@ class _Raising(ModelMetaclass):
             return super().__call__(*args, **entries)
         except ValidationError as error:
             # Only `Model` and its children have this metaclass, which mypy cannot know.
-            raise SchemaError(*map(str, flaws(error, cls))) from None  # type: ignore[arg-type]  # see above
+            raise SchemaError(*schema_problems(error, cls)) from None  # type: ignore[arg-type]  # see above
 
 
 class Model(BaseModel, metaclass=_Raising):
@@ -115,9 +105,9 @@ def _texts_below(model: type[Model]) -> Iterator[tuple[str, str]]:
                 yield name, " ".join(text.split())
 
 
-def problem(message: str, *loc: int | str, kind: str = "said") -> InitErrorDetails:
+def problem(message: str, *loc: int | str, code: str = "schema-value") -> InitErrorDetails:
     """Return a problem at `loc` below what is being validated, for `refuse`."""
-    return InitErrorDetails(type=PydanticCustomError(kind, message), loc=loc, input=None)
+    return InitErrorDetails(type=PydanticCustomError(code, message), loc=loc, input=None)
 
 
 def refuse(problems: Iterable[InitErrorDetails]) -> None:
@@ -126,9 +116,9 @@ def refuse(problems: Iterable[InitErrorDetails]) -> None:
         raise ValidationError.from_exception_data("model", details)
 
 
-def refused(message: str, *loc: int | str, kind: str = "said") -> ValidationError:
+def refused(message: str, *loc: int | str, code: str = "schema-value") -> ValidationError:
     """Return one problem as an error to raise."""
-    return ValidationError.from_exception_data("model", [problem(message, *loc, kind=kind)])
+    return ValidationError.from_exception_data("model", [problem(message, *loc, code=code)])
 
 
 def validate_and_refuse(
@@ -138,61 +128,68 @@ def validate_and_refuse(
     try:
         valid = validate(value)
     except ValidationError as error:
-        refuse([*map(_again, error.errors()), *problems])
+        again = [
+            InitErrorDetails(
+                type=PydanticCustomError(one["type"], one["msg"], one.get("ctx")),
+                loc=one["loc"],
+                input=one["input"],
+            )
+            for one in error.errors()
+        ]
+        refuse([*again, *problems])
         raise
     refuse(problems)
     return valid
 
 
-def _again(detail: ErrorDetails) -> InitErrorDetails:
-    error = PydanticCustomError(detail["type"], detail["msg"], detail.get("ctx"))
-    return InitErrorDetails(type=error, loc=detail["loc"], input=detail["input"])
+def schema_problems(
+    error: ValidationError, model: type[Model], document: Document | None = None
+) -> list[Problem]:
+    """Return every error that pydantic found in `model` as the user should read it.
 
-
-def flaws(error: ValidationError, model: type[Model]) -> Iterator[Flaw]:
-    """Yield every error that pydantic found in `model` as the user should read it.
-
-    A key that is there under a misspelt name is not said to be missing, too.
+    Each has its place in the document or, without one, its path: `columns.age.type`. A key that is
+    there under a misspelt name is not reported as missing, too.
     """
     details = error.errors(include_url=False)
     misspelt = {
-        (*detail["loc"][:-1], near)
-        for detail in details
-        if detail["type"] == "extra_forbidden"
-        and (near := nearest(str(detail["loc"][-1]), [*_owner(detail, model).model_fields]))
+        (*one["loc"][:-1], near)
+        for one in details
+        if one["type"] == "extra_forbidden"
+        and (near := nearest(str(one["loc"][-1]), [*model.locate(one["loc"])[1].model_fields]))
     }
+    found = []
     for detail in details:
-        path, owner = model.locate(detail["loc"])
-        kind = detail["type"]
-        if kind == "missing" and detail["loc"] in misspelt:
+        if detail["type"] == "missing" and detail["loc"] in misspelt:
             continue
-        message = _in_plain_words(detail, owner)
-        yield Flaw(path[:-1] if kind == "missing" else path, message, kind in _ABOUT_A_KEY)
+        path, owner = model.locate(detail["loc"])
+        path = path[:-1] if detail["type"] == "missing" else path
+        code, message = _in_plain_words(detail, owner)
+        if document is not None:
+            found.append(document.problem(path, code, message, at_key=code in _ABOUT_A_KEY))
+            continue
+        column = str(path[1]) if path[:1] == ("columns",) and path[1:] else None
+        where = ".".join(map(str, path))
+        text = "{path}: {what}" if where else "{what}"
+        found.append(Problem(code, text, path=where, what=message, column=column))
+    return found
 
 
-def _owner(detail: ErrorDetails, model: type[Model]) -> type[Model]:
-    """Return the model that an entry belongs to."""
-    return model.locate(detail["loc"])[1]
-
-
-def _in_plain_words(detail: ErrorDetails, owner: type[Model]) -> str:
-    """Return what is wrong with an entry of `owner`, and the way out."""
+def _in_plain_words(detail: ErrorDetails, owner: type[Model]) -> tuple[str, str]:
+    """Return the code of what is wrong with an entry of `owner`, and the sentence."""
     kind, value = detail["type"], detail["input"]
     key = next((part for part in reversed(detail["loc"]) if isinstance(part, str)), "")
     if kind == "extra_forbidden":
-        return unknown("key", key, list(owner.model_fields), where=owner.where)
+        return "schema-unknown-key", unknown("key", key, [*owner.model_fields], where=owner.where)
     if kind == "literal_error":
-        return unknown(key, value, _choices(owner, key), where=owner.where)
+        return "schema-unknown-word", unknown(key, value, _choices(owner, key), where=owner.where)
     if kind == "missing":
-        return lacking(key, _choices(owner, key))
+        return "schema-missing-key", lacking(key, _choices(owner, key))
     if kind in _EXPECTED:
-        expected = _EXPECTED[kind].format_map(detail.get("ctx", {}))
-        return f"expected {expected}, found {seen(value)}"
-    return detail["msg"]
+        return "schema-type", f"expected {_EXPECTED[kind]}, found {seen(value)}"
+    return kind if kind.startswith("schema-") else "schema-value", detail["msg"]
 
 
 def _choices(model: type[Model], key: str) -> list[str]:
-    """Return the words that an entry's type allows, if it is a `Literal` or an optional one."""
 
     def words(annotation: object) -> Iterator[str]:
         for part in get_args(annotation):
@@ -237,6 +234,12 @@ def there(path: str | os.PathLike[str]) -> str | os.PathLike[str]:
     name, folder = os.fspath(path), Path(path).parent
     near = did_you_mean(Path(path).name, [one.name for one in folder.glob("*.y*ml")])
     raise SchemaError(
-        f"schema: no file {quote(name)} in {folder.absolute()}{near}: pass the path of a YAML "
-        "file, a dict or a Schema"
+        Problem(
+            "schema-no-file",
+            "schema: no file {file!r} in {folder}{near}: {remedy}",
+            file=name,
+            folder=str(folder.absolute()),
+            near=near,
+            remedy="pass the path of a YAML file, a dict or a Schema",
+        )
     )

@@ -8,14 +8,14 @@ refused.
 
 import os
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, TypeAlias
 
 import yaml
 
 from cfl_cli.core.messages import quote
-from cfl_cli.errors import SchemaError
+from cfl_cli.errors import Problem, SchemaError
 
 # PyYAML's scanner is Python and takes up to 22 s for a hostile MiB, 4 s for this much. Its C twin
 # is faster, but words its errors in another way and is not there on every platform.
@@ -71,17 +71,16 @@ class Entry(NamedTuple):
     value: yaml.Node
 
 
-class Problem(NamedTuple):
-    """One thing that is wrong, and where; problems sort in the order of the text."""
+def marked(name: str, mark: Mark, code: str, message: str, column: str | None = None) -> Problem:
+    """Return a problem at a place in a text; editors can jump to `name:line:column`."""
+    line, at = mark
+    text = "{file}:{line}:{at}: {what}"
+    return Problem(code, text, file=name, line=line, column=column, at=at, what=message)
 
-    name: str
-    line: int
-    column: int
-    message: str
 
-    def __str__(self) -> str:
-        """Return `name:line:column: message`, which editors can jump to."""
-        return f"{self.name}:{self.line}:{self.column}: {self.message}"
+def in_order(problems: Iterable[Problem]) -> list[Problem]:
+    """Return the problems in the order of the text."""
+    return sorted(problems, key=lambda one: (one.place.line or 0, one.facts["at"], str(one)))
 
 
 @dataclass(frozen=True)
@@ -99,12 +98,14 @@ class Document:
     end: int = 0  # where more text could be added
     text: str = field(default="", repr=False)
 
-    def problem(self, path: Path, message: str, *, at_key: bool = False) -> Problem:
+    def problem(self, path: Path, code: str, message: str, *, at_key: bool = False) -> Problem:
         """Return a problem with the node at `path`, or with the key of what should hold it."""
+        column = str(path[1]) if path[:1] == ("columns",) and path[1:] else None
         while path not in self.entries:
             path, at_key = path[:-1], True
         entry = self.entries[path]
-        return Problem(self.name, *Mark.of(entry.key if at_key else entry.value), message)
+        mark = Mark.of(entry.key if at_key else entry.value)
+        return marked(self.name, mark, code, message, column)
 
 
 def load(path: str | os.PathLike[str]) -> Document:
@@ -119,35 +120,44 @@ def text_of(path: str | os.PathLike[str]) -> str:
         with open(path, "rb") as file:  # noqa: PTH123 - Path("") would be the folder "."
             data = file.read(LIMIT + 1)
     except OSError as error:
-        raise SchemaError(f"{name}: {error.strerror}") from None
+        why = error.strerror
+        raise SchemaError(
+            Problem("schema-unreadable", "{file}: {why}", file=name, why=why)
+        ) from None
     except ValueError as error:  # a path that no file can have
-        raise SchemaError(f"{quote(name)}: {error}") from None
+        raise SchemaError(
+            Problem("schema-unreadable", "{file!r}: {why}", file=name, why=str(error))
+        ) from None
     if len(data) > LIMIT:
-        raise SchemaError(f"{name}: {TOO_LARGE}")
+        raise SchemaError(Problem("schema-too-large", "{file}: {what}", file=name, what=TOO_LARGE))
     if data.startswith((b"\xff\xfe", b"\xfe\xff")):
-        raise SchemaError(f"{name}: this is UTF-16; save the file as UTF-8")
+        text, remedy = "{file}: this is UTF-16; {remedy}", "save the file as UTF-8"
+        raise SchemaError(Problem("schema-encoding", text, file=name, remedy=remedy))
     try:
         return data.decode()
     except UnicodeDecodeError as error:
         message = f"the byte 0x{data[error.start]:02x} is not UTF-8; save the file as UTF-8"
         mark = _mark_after(data[: error.start].decode())
-        raise SchemaError(str(Problem(name, *mark, message))) from None
+        raise SchemaError(marked(name, mark, "schema-encoding", message)) from None
 
 
 def read(text: str, *, name: str) -> Document:
     """Return the document in `text`; `name` is what its problems call it."""
     if len(text) > LIMIT:
-        return Document(name, None, {}, (Problem(name, 1, 1, TOO_LARGE),))
+        return Document(name, None, {}, (marked(name, Mark(1, 1), "schema-too-large", TOO_LARGE),))
     if character := _FORBIDDEN.search(text):
         message = (
             f"the character U+{ord(character[0]):04X} is not allowed here"
             "; in a value, write it as an escape in double quotes"
         )
-        problem = Problem(name, *_mark_after(text[: character.start()]), message)
+        mark = _mark_after(text[: character.start()])
+        problem = marked(name, mark, "schema-character", message)
         return Document(name, None, {}, (problem,))
     composer = _Composer(text)
     root = composer.compose()
-    problems = tuple(sorted(Problem(name, *mark, message) for mark, message in composer.refused))
+    problems = tuple(
+        in_order(marked(name, mark, "schema-yaml", what) for mark, what in composer.refused)
+    )
     entries: dict[Path, Entry] = {}
     data = None if root is None else _collect(Entry(root, root), (), entries)
     return Document(name, data, entries, problems, composer.end, text)

@@ -1,6 +1,5 @@
 """The SHA-256 of what columns hold, the same whatever the format that they are written in."""
 
-import hashlib
 import io
 import json
 from collections.abc import Collection, Iterable, Iterator
@@ -14,8 +13,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyarrow import types
 
+from cfl_cli.core.messages import count, quote
 from cfl_cli.tables import frames, jsonl
-from cfl_cli.tables.formats import FileKind
+from cfl_cli.tables.formats import FileKind, Place
 from cfl_cli.tables.jsonl import DECODER
 
 BETWEEN = "\x1f"  # cells of text
@@ -83,7 +83,7 @@ class TableContent:
 
 def sums_of(file: IO[bytes]) -> tuple[int, str]:
     """Return the number of bytes in a file from where it stands, and their SHA-256."""
-    made, size = hashlib.sha256(), 0
+    made, size = sha256(), 0
     while chunk := file.read(CHUNK):
         made.update(chunk)
         size += len(chunk)
@@ -182,8 +182,6 @@ class ContentChecksum:
 
 def _has_text(table: Any, name: str) -> bool:
     """Return whether cells of a pyarrow column have a text that is the same in all formats."""
-    from pyarrow import types  # noqa: PLC0415 — it is there if a table of it is
-
     kind = table.schema.field(name).type
     kind = kind.value_type if types.is_dictionary(kind) else kind
     texts = (
@@ -203,8 +201,6 @@ def _has_text(table: Any, name: str) -> bool:
 
 def _dates(table: Any, name: str) -> pl.Series:
     """Return a pyarrow column that has text; dates as such, for polars knows not all of them."""
-    from pyarrow import types  # noqa: PLC0415 — it is there if a table of it is
-
     column = table.column(name)
     if types.is_dictionary(column.type):
         column = column.cast(column.type.value_type)
@@ -217,8 +213,6 @@ def _dates(table: Any, name: str) -> pl.Series:
 
 def _type(table: Any, name: str) -> str:
     """Return the name of a type; how the places in a dictionary are stored is left out."""
-    from pyarrow import types  # noqa: PLC0415 — it is there if a table of it is
-
     kind = table.schema.field(name).type
     if types.is_dictionary(kind):
         return f"dictionary<{kind.value_type}, ordered={kind.ordered}>"
@@ -337,3 +331,64 @@ def _of_union(array: pa.UnionArray, path: str) -> Iterator[Piece]:
         if array.type.mode == "dense":
             places = np.frombuffer(others[0], "<i4")[rows][places]
         yield from _pieces(array.field(number).take(pa.array(places)), f"{path}/{number}")
+
+
+# Whether a table is still the one that its report belongs to.
+#
+# A file that has the bytes that were written need not be read. Otherwise the cells are compared,
+# so that a table which was saved again, quoted or packed in another way, is still the same.
+
+BYTES_AT_ONCE = 500_000_000  # of a file that is summed although nobody asked for it
+CELLS_AT_ONCE = 10_000_000  # that are compared although nobody asked for it: about a second
+SHOWN = 3  # columns that a message names
+
+
+class Compared(NamedTuple):
+    """Whether a table is as it was written, and what is different or was not looked at."""
+
+    holds: bool
+    what: str = ""
+
+
+def compared(place: Place, content: TableContent, *, size: int, thorough: bool) -> Compared:
+    """Compare a table of `size` bytes with what a report says of it; a large one if `thorough`."""
+    path = place.path
+    if path is not None and path.is_file() and content.file_sha256 is not None:
+        if size == content.file_bytes:
+            if size > BYTES_AT_ONCE and not thorough:
+                return Compared(holds=True, what="only its size was compared")
+            with path.open("rb") as file:
+                if sums_of(file)[1] == content.file_sha256:
+                    return Compared(holds=True)
+        return _cells(place, content)
+    if thorough or content.rows * len(content.columns) <= CELLS_AT_ONCE:
+        return _cells(place, content)
+    return Compared(holds=True, what="its cells were not compared")
+
+
+def _cells(place: Place, content: TableContent) -> Compared:
+    """Compare all cells of the columns that were written; others may have been added."""
+    from cfl_cli.tables.table import reading  # which computes checksums of what it writes
+
+    kind = place.format.kind
+    found, names = ContentChecksum(kind), [*content.columns]
+    with reading(place) as blocks:
+        there = frames.names(blocks.empty.frame)
+        if lost := [name for name in names if name not in there]:
+            listed = ", ".join(map(quote, lost[:SHOWN])) + (" …" if len(lost) > SHOWN else "")
+            noun = "column" if len(lost) == 1 else "columns"
+            return Compared(holds=False, what=f"it lacks {noun} {listed}")
+        if blocks.height != content.rows:
+            rows = f"{count(blocks.height, 'row')}, not {content.rows:,}"
+            return Compared(holds=False, what=f"it has {rows}")
+        for block in blocks:
+            found.add(block.frame.select(names))
+    now = found.content()
+    if now.sha256 != content.sha256:
+        return Compared(holds=False, what="cells are others")
+    if kind.module != "csv" and now.nulls_sha256 != content.nulls_sha256:
+        return Compared(holds=False, what="other cells are null")
+    if content.types_sha256 not in (None, now.types_sha256) and now.types_sha256 is not None:
+        return Compared(holds=False, what="columns have other types")
+    added = len(there) - len(names)
+    return Compared(holds=True, what=f"{count(added, 'column')} added since" if added else "")

@@ -2,17 +2,16 @@
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from importlib import import_module
 from pathlib import Path
 from typing import IO, Any, Protocol, TypeGuard, cast
 
 import polars as pl
 
-from cfl_cli.core.messages import quote
 from cfl_cli.errors import Problem
 from cfl_cli.tables import frames
-from cfl_cli.tables.formats import FileKind
+from cfl_cli.tables.formats import HEAD, KINDS, FileKind, Format, Place
 from cfl_cli.tables.source import Source
 
 OR_ASIDE = ", or add --on-bad-row set-aside"
@@ -71,6 +70,11 @@ class Contents:
     plain: bool = False  # only text without a NUL, so that no cell is in the way of any format
     column: Callable[[str], Any] | None = None  # returns one column as a frame; None: no short way
 
+    def whole(self) -> Table:
+        """Return all rows as one table."""
+        found = joined([*self.tables()] or [self.empty])
+        return replace(found, notes=self.empty.notes, renamed=self.empty.renamed)
+
 
 @dataclass(frozen=True)
 class ReadOptions:
@@ -79,9 +83,7 @@ class ReadOptions:
     kind: FileKind
     name: str  # what messages call the table
     dialect: Mapping[str, str] = field(default_factory=dict)  # of text, as far as it is given
-    set_aside: bool | None = (
-        None  # bad records; else they are an error. None: nobody can ask for it
-    )
+    set_aside: bool | None = None  # bad records, or refuse them; None: nobody can ask for it
     sheet: str | None = None  # of a book with several
     is_file: bool = True  # and not standard input
 
@@ -116,14 +118,14 @@ class Writer(Protocol):
 class Codec(Protocol):
     """The functions of a format's module."""
 
-    def read(self, data: bytes, options: ReadOptions) -> Table:
-        """Return the table in the bytes of a file, checked to the last cell."""
-
     def scan(self, source: Source, options: ReadOptions) -> Contents:
-        """Check a file to the last cell, as `read` does, and return how to get at its rows."""
+        """Check a table to the last cell, and return how to get at its rows.
 
-    def misfits(self, table: Table, options: WriteOptions) -> Sequence[str | Problem]:
-        """Return a message for every column that the format cannot hold."""
+        The rows of a source in memory come as few tables as possible, and are parsed once.
+        """
+
+    def misfits(self, table: Table, options: WriteOptions) -> list[Problem]:
+        """Return a problem for every column that the format cannot hold."""
 
     def writer(self, file: IO[bytes], options: WriteOptions) -> Writer:
         """Return what writes a table to a file."""
@@ -141,7 +143,15 @@ def codec_of(kind: FileKind) -> Codec:
     return cast("Codec", import_module(f"cfl_cli.tables.{kind.module}"))
 
 
-def write(
+def read_bytes(data: bytes, options: ReadOptions) -> Table:
+    """Return the table in the bytes of a file; of a folder's, one file."""
+    kind = KINDS[options.kind.name]
+    place = Place(None, options.name, Format(kind))
+    source = Source(None, place, data[:HEAD], (len(data), 0), raw=data, data=data)
+    return codec_of(kind).scan(source, replace(options, kind=kind)).whole()
+
+
+def write_frame(
     frame: Any,
     file: IO[bytes],
     options: WriteOptions,
@@ -171,18 +181,31 @@ def joined(tables: Sequence[Table]) -> Table:
     )
 
 
-def mixed_columns(table: Table, *, name: str) -> list[str]:
-    """Return a message for every column that only JSON Lines can hold."""
+def misfit(column: str, what: str, *, name: str, remedy: str) -> Problem:
+    """Return that a format cannot hold what is in a column."""
+    return Problem(
+        "column-not-storable",
+        "column {column!r} holds {what}, which {file} cannot hold: {remedy}",
+        column=column,
+        what=what,
+        file=name,
+        remedy=remedy,
+    )
+
+
+def mixed_columns(table: Table, *, name: str) -> list[Problem]:
+    """Return a problem for every column that only JSON Lines can hold."""
     return [
-        f"column {quote(column)} holds {what}, which {name} cannot hold: write .jsonl"
+        misfit(column, what, name=name, remedy="write .jsonl")
         for column, what in table.mixed.items()
     ]
 
 
-def nul_names(table: Table, *, name: str) -> list[str]:
-    """Return a message for every column's name with a NUL character."""
+def nul_names(table: Table, *, name: str) -> list[Problem]:
+    """Return a problem for every column's name with a NUL character."""
+    text = "the column name {column!r} holds a NUL character, which {file} cannot hold"
     return [
-        f"the column name {quote(column)} holds a NUL character, which {name} cannot hold"
+        Problem("column-name-nul", text, column=column, file=name)
         for column in frames.names(table.frame)
         if "\0" in column
     ]

@@ -14,9 +14,8 @@ from typing import IO, Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from cfl_cli.core.messages import quote
 from cfl_cli.core.parallel import interrupts_wait
-from cfl_cli.errors import DataError, ResourceError
+from cfl_cli.errors import DataError, Problem, ResourceError
 from cfl_cli.tables import codec, frames
 from cfl_cli.tables.codec import (
     Contents,
@@ -24,10 +23,12 @@ from cfl_cli.tables.codec import (
     Table,
     WriteOptions,
     Writer,
+    misfit,
     mixed_columns,
     nul_names,
 )
 from cfl_cli.tables.formats import ARROW, ENCRYPTED, FEATHER_1, KINDS, FileKind
+from cfl_cli.tables.frames import DUPLICATE, RENAME
 from cfl_cli.tables.source import Source, Spool
 
 # pyarrow tables → Parquet and Arrow files, in groups of rows whose size is always the same.
@@ -51,8 +52,7 @@ class GroupWriter:
         self.schema: Any = None  # a pyarrow one, as soon as it is known
         self.stack = ExitStack()
 
-    def add(self, frame: Any, source: Table | None = None) -> None:  # noqa: ARG002 — as all have it
-        """Write the groups that are complete."""
+    def add(self, frame: Any, source: Table | None = None) -> None:
         table = frames.as_arrow(frame)
         with self._storable():
             if self.schema is None:
@@ -64,7 +64,6 @@ class GroupWriter:
                 self._write(GROUP)
 
     def finish(self, report: str | None = None) -> None:
-        """Write the last group and the report."""
         with self._storable():
             if self.held:  # a table without rows has one group
                 self._write(self.rows)
@@ -72,7 +71,6 @@ class GroupWriter:
         self.close()
 
     def close(self) -> None:
-        """Close what is open."""
         self.stack.close()
 
     def begin(self, schema: pa.Schema) -> None:
@@ -100,10 +98,10 @@ class GroupWriter:
         try:
             yield
         except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
-            raise DataError(
-                f"{self.options.name}: {self.options.kind.title} cannot store everything in the "
-                "table: write another format"
-            ) from error
+            text = "{file}: {format} cannot store everything in the table: {remedy}"
+            facts = {"format": self.options.kind.title, "remedy": "write another format"}
+            problem = Problem("table-not-storable", text, file=self.options.name, **facts)
+            raise DataError(problem) from error
 
 
 class ParquetWriter(GroupWriter):
@@ -120,7 +118,6 @@ class ParquetWriter(GroupWriter):
         self.stack.enter_context(self.writer)
 
     def group(self, table: pa.Table) -> None:
-        """Write a row group."""
         self.writer.write_table(table.replace_schema_metadata(self.schema.metadata), GROUP)
 
     def end(self, report: dict[bytes, bytes]) -> None:
@@ -133,14 +130,12 @@ class ArrowWriter(GroupWriter):
     """Writes record batches, at first to a file without a name."""
 
     def begin(self, schema: pa.Schema) -> None:
-        """Open that file."""
         self.spool = self.stack.enter_context(Spool.create(self.options.path))
         # Of the columns with one, all values so far: a file has one dictionary for all batches.
         self.values: dict[int, pa.Array] = {}
         self.stream = self.stack.enter_context(pa.ipc.new_stream(self.spool.file, schema))
 
     def group(self, table: pa.Table) -> None:
-        """Write a record batch to the stream."""
         for number, column in enumerate(table.columns):
             if pa.types.is_dictionary(column.type):
                 for chunk in column.chunks:
@@ -177,7 +172,7 @@ def _extended(values: pa.Array | None, others: pa.Array) -> pa.Array:
     """Return the values of a dictionary, and those of another one that it lacks."""
     if values is None or values.equals(others):
         return others
-    import pyarrow.compute as pc  # noqa: PLC0415 — slow to import and seldom needed
+    import pyarrow.compute as pc  # slow to import and seldom needed
 
     return pa.concat_arrays([values, others.filter(pc.invert(pc.is_in(others, values)))])
 
@@ -186,7 +181,7 @@ def _recoded(column: pa.DictionaryArray, values: pa.Array) -> pa.DictionaryArray
     """Return the same cells with a dictionary that has further values."""
     if column.dictionary.equals(values):
         return column
-    import pyarrow.compute as pc  # noqa: PLC0415 — slow to import and seldom needed
+    import pyarrow.compute as pc  # slow to import and seldom needed
 
     places = pc.index_in(column.dictionary, values).take(column.indices)
     kind = column.type
@@ -203,37 +198,23 @@ PAGES = 1 << 16  # bytes of a column read at once
 ALONE = pa.ipc.IpcReadOptions(use_threads=False)
 
 
-def read(data: bytes, options: ReadOptions) -> Table:
-    """Return the table in a file, a pyarrow one."""
-    kind, name = options.kind, options.name
-    with _well_formed(data, kind, name=name), interrupts_wait():  # pyarrow starts threads
-        if kind == PARQUET:
-            table = _parquet(pa.BufferReader(data), buffer=0).read(use_threads=False)
-        else:
-            table = _arrow(data, data).read_all()
-        invalid = set(_invalid(table))  # here, as the names of columns may not be UTF-8
-    _refuse(table.schema, invalid, name=name)
-    return Table(table)
-
-
 def scan(source: Source, options: ReadOptions) -> Contents:
     """Check the table, and return how to get at its rows, as pyarrow tables."""
-    kind, name = options.kind, options.name
-
-    with _well_formed(source.head, kind, name=name):
-        columns = _schema(source, kind)
-        height, invalid = 0, set()
-        for part in _parts(source, kind):
+    kind = options.kind
+    with _well_formed(source.head, kind, name=options.name):
+        kept = [*_parts(source, kind)] if source.data is not None else []
+        columns = kept[0].schema if kept else _schema(source, kind)
+        height, invalid = 0, set[int]()
+        for part in kept or _parts(source, kind):
             height += len(part)
-            invalid |= set(_invalid(part))
+            invalid |= {*_invalid(part)}  # here, as the names of columns may not be UTF-8
     source.check_unchanged()
-    _refuse(columns, invalid, name=name)
-    empty = pa.Table.from_batches([], schema=columns)  # `empty_table` would load pandas
+    _refuse(columns, invalid, name=options.name)
     return Contents(
-        Table(empty),
+        Table(pa.Table.from_batches([], schema=columns)),  # `empty_table` would load pandas
         height,
         0,
-        lambda: rows(source, options),
+        lambda: map(Table, kept) if kept else rows(source, options),
         column=lambda column: one_column(source, options, column),
     )
 
@@ -260,9 +241,7 @@ def one_column(source: Source, options: ReadOptions, column: str) -> pa.Table:
         data = _mapped(source)
         if kind == PARQUET:
             file = _parquet(pa.BufferReader(pa.py_buffer(data)), buffer=PAGES)
-            found = file.read(
-                [column], use_threads=False
-            )  # and perhaps some whose names begin like it
+            found = file.read([column], use_threads=False)  # and those whose names begin like it
         else:
             found = one_of(data, source.head, column)
     source.check_unchanged()
@@ -283,19 +262,33 @@ def one_of(data: mmap, head: bytes, column: str) -> pa.Table:
 def _refuse(schema: pa.Schema, invalid: Collection[int], *, name: str) -> None:
     """Raise if columns have the same name, or cells that their types do not allow."""
     problems = [
-        f"{name}: duplicate column {quote(column)}: rename one of them"
+        Problem("duplicate-column", DUPLICATE, file=name, column=column, remedy=RENAME)
         for column, times in Counter(schema.names).items()
         if times > 1
     ]
     problems += [
-        f"{name}: column {quote(field.name)} holds {field.type}, which pyarrow {pa.__version__} "
-        "cannot pass on: drop the column, or save it as another type"
+        Problem(
+            "parquet-type",
+            "{file}: column {column!r} holds {type}, which pyarrow {version} cannot pass on: "
+            "{remedy}",
+            file=name,
+            column=field.name,
+            type=str(field.type),
+            version=pa.__version__,
+            remedy="drop the column, or save it as another type",
+        )
         for field in schema
         if _is_beyond(field.type)
     ]
     problems += [
-        f"{name}: column {quote(field.name)} has cells that are not valid as {field.type}: text "
-        "that is not UTF-8, a number out of range, or damage"
+        Problem(
+            "parquet-cells",
+            "{file}: column {column!r} has cells that are not valid as {type}: text that is not "
+            "UTF-8, a number out of range, or damage",
+            file=name,
+            column=field.name,
+            type=str(field.type),
+        )
         for number, field in enumerate(schema)
         if number in invalid
     ]
@@ -343,19 +336,16 @@ def read_report(data: bytes, options: ReadOptions) -> bytes | None:
     return (metadata or {}).get(REPORT_KEY)
 
 
-def misfits(table: Table, options: WriteOptions) -> list[str]:
+def misfits(table: Table, options: WriteOptions) -> list[Problem]:
     """Return which columns a file of this kind cannot hold."""
     name, problems = options.name, mixed_columns(table, name=options.name)
     if frames.is_arrow(table.frame):
         for field in table.frame.schema:
             try:
-                codec.write(table.frame.select([field.name])[:0], io.BytesIO(), options)
+                codec.write_frame(table.frame.select([field.name])[:0], io.BytesIO(), options)
             except (DataError, OSError):
-                title = quote(field.name)
-                problems.append(
-                    f"column {title} holds {field.type}, which {name} cannot hold: "
-                    "write another format"
-                )
+                remedy = "write another format"
+                problems.append(misfit(field.name, str(field.type), name=name, remedy=remedy))
     return problems + nul_names(table, name=name)
 
 
@@ -384,7 +374,15 @@ def _schema(source: Source, kind: FileKind) -> pa.Schema:
 
 
 def _parts(source: Source, kind: FileKind) -> Iterator[pa.Table]:
-    """Yield the rows of a file, some at a time."""
+    """Yield the rows of a file, some at a time; all at once of one in memory."""
+    if source.data is not None:
+        with interrupts_wait():  # pyarrow starts threads
+            if kind == PARQUET:
+                file = _parquet(pa.BufferReader(source.data), buffer=0)
+                yield file.read(use_threads=False)
+            else:
+                yield _arrow(source.data, source.head).read_all()
+        return
     if kind == PARQUET:
         file = _parquet(source.again(), buffer=PAGES)
         yield from _advanced(file.iter_batches(batch_size=PART, use_threads=False))
@@ -417,34 +415,37 @@ def _advanced(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.Table]:
 
 def _mapped(source: Source) -> mmap:
     """Return the bytes of a file without reading them all."""
-    return mmap(source.file.fileno(), 0, access=ACCESS_READ)
+    return mmap(source.file.fileno() if source.file else -1, 0, access=ACCESS_READ)
 
 
 @contextmanager
 def _well_formed(data: bytes, kind: FileKind, *, name: str) -> Iterator[None]:
     """Turn pyarrow's errors, which may quote cells of the table, into ones that do not."""
+    title = kind.title
+
+    def fault(code: str, what: str, remedy: str = "") -> Problem:
+        text = "{file}: {what}: {remedy}" if remedy else "{file}: {what}"
+        return Problem(code, text, file=name, what=what, remedy=remedy)
+
     if not data:
-        raise DataError(f"{name}: the file is empty")
+        raise DataError(fault("file-empty", "the file is empty"))
     if data.startswith(ENCRYPTED):
-        raise DataError(f"{name}: this Parquet file is encrypted: decrypt it first")
+        what = "this Parquet file is encrypted"
+        raise DataError(fault("parquet-encrypted", what, "decrypt it first"))
     if data.startswith(FEATHER_1):
-        raise DataError(
-            f"{name}: Feather version 1 is not supported: save it as version 2, or Parquet"
-        )
+        what = "Feather version 1 is not supported"
+        raise DataError(fault("arrow-feather-1", what, "save it as version 2, or Parquet"))
     try:
         yield
     except MemoryError as error:  # pyarrow's is an ArrowException too
-        raise ResourceError(
-            f"{name}: needs more memory than is available: it is too large, or damaged"
-        ) from error
+        what = "needs more memory than is available: it is too large, or damaged"
+        raise ResourceError(fault("file-too-large", what)) from error
     except pa.ArrowNotImplementedError as error:
-        raise DataError(
-            f"{name}: uses a part of the {kind.title} format that pyarrow {pa.__version__} does "
-            "not support"
-        ) from error
+        what = f"uses a part of the {title} format that pyarrow {pa.__version__} does not support"
+        raise DataError(fault("parquet-unsupported", what)) from error
     except (pa.ArrowException, OSError, UnicodeError, ValueError, KeyError) as error:
-        if "decrypt" in str(error):
-            raise DataError(f"{name}: has encrypted columns: decrypt them first") from error
-        raise DataError(
-            f"{name}: not a well-formed {kind.title} file: copy or export it again"
-        ) from error
+        if "decrypt" in str(error):  # pyarrow's own sentence
+            what = "has encrypted columns"
+            raise DataError(fault("parquet-encrypted", what, "decrypt them first")) from error
+        what = f"not a well-formed {title} file"
+        raise DataError(fault("file-malformed", what, "copy or export it again")) from error

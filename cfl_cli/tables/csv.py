@@ -7,7 +7,6 @@ are scanned first; what passes is parsed by polars, and the numbers of records a
 import codecs
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
 from itertools import islice
 from typing import IO, Any, NamedTuple
 
@@ -22,7 +21,7 @@ from cfl_cli.tables.codec import (
     ReadOptions,
     Table,
     WriteOptions,
-    joined,
+    misfit,
     mixed_columns,
     nul_names,
 )
@@ -41,39 +40,35 @@ class Sums(NamedTuple):
     notes: tuple[CellNote, ...]  # on what was put right
 
 
-def read(data: bytes, options: ReadOptions) -> Table:
-    """Return the table, all cells text."""
-    dialect = Dialect.of(options.dialect, delimiter=options.kind.delimiter)
-    text = to_utf8(data, name=options.name, encoding=dialect.encoding, in_schema=True)
-    with _well_formed(options), _explained(lambda: [text], dialect, options) as check:
-        sheets = list(csv_reader.sheets([text], dialect, options))
-        sums = _refuse_bad(sheets, options)
-        check(sums)
-        tables = [_table(sheet, sums.columns, options) for sheet in sheets]
-    return replace(joined(tables), notes=sums.notes, renamed=sums.columns.renamed)
-
-
 def scan(source: Source, options: ReadOptions) -> Contents:
     """Check the table, and return how to get at its rows, all cells text."""
     dialect = Dialect.of(options.dialect, delimiter=options.kind.delimiter)
+    held = source.data is not None
 
-    def texts() -> Iterator[bytes]:
+    def texts() -> Iterable[bytes]:
+        name, encoding = options.name, dialect.encoding
+        if source.data is not None:
+            return [to_utf8(source.data, name=name, encoding=encoding, in_schema=True)]
         return utf8_lines(
             source.chunks(),
-            name=options.name,
-            encoding=dialect.encoding,
+            name=name,
+            encoding=encoding,
             limit=roomy(),
             in_schema=True,
             returns=dialect.returns,
         )
 
+    def sheets() -> Iterator[Sheet]:
+        return csv_reader.sheets(texts(), dialect, options)
+
     def tables() -> Iterator[Table]:
         with _well_formed(options):
-            for sheet in csv_reader.sheets(texts(), dialect, options):
+            for sheet in kept or sheets():
                 yield _table(sheet, sums.columns, options)
 
     with _well_formed(options), _explained(texts, dialect, options) as check:
-        sums = _refuse_bad(csv_reader.sheets(texts(), dialect, options), options)
+        kept = [*sheets()] if held else []
+        sums = _refuse_bad(kept or sheets(), options)
         check(sums)
     columns = sums.columns
     frame = _parse(b"", columns.names, dialect)
@@ -127,7 +122,7 @@ def _well_formed(options: ReadOptions) -> Iterator[None]:
         raise DataError(problem) from error
 
 
-def misfits(table: Table, options: WriteOptions) -> "list[Problem | str]":
+def misfits(table: Table, options: WriteOptions) -> list[Problem]:
     """Return what does not fit between delimiters."""
     name = options.name
     problems: list[Problem | str] = [*mixed_columns(table, name=name)]
@@ -137,14 +132,13 @@ def misfits(table: Table, options: WriteOptions) -> "list[Problem | str]":
         if column.dtype == pl.String and column.str.contains("\0", literal=True).any():
             what = "a NUL character"
         if what:
-            text = "column {column!r} holds {what}, which {file} cannot hold: {remedy}"
             to = "write .jsonl or .parquet" if column.dtype.is_nested() else "write Parquet"
-            facts = {"file": name, "column": column.name, "what": what, "remedy": to}
-            problems.append(Problem("column-cannot-hold", text, **facts))  # type: ignore[arg-type]  # texts
+            problems.append(misfit(column.name, what, name=name, remedy=to))
         if not column.name and (place or len(columns) == 1):  # the first may be an index
             text = "a column has no name, which {file} needs: {remedy}"
-            problems.append(Problem("column-unnamed", text, file=name, remedy="write Parquet"))
-    return problems + [*nul_names(table, name=name)]
+            problem = Problem("column-without-name", text, file=name, remedy="write Parquet")
+            problems.append(problem)
+    return problems + nul_names(table, name=name)
 
 
 def writer(file: IO[bytes], options: WriteOptions) -> "CsvWriter":

@@ -5,7 +5,8 @@ that were never calculated, titles above the header. A formula that failed is it
 #N/A, and a note. Excel is only read.
 
 The XML is read here, cell by cell, and by no library for it: those take types from a sample of the
-rows, cut numbers, or make cells empty that they do not understand.
+rows, cut numbers, or make cells empty that they do not understand. calamine and fastexcel end the
+process on a book of 5 kB that unpacks to more than memory holds.
 """
 
 import codecs
@@ -20,7 +21,7 @@ import numpy.typing as npt
 import polars as pl
 
 from cfl_cli.core.messages import count, did_you_mean, quote
-from cfl_cli.errors import DataError, ResourceError, UsageError
+from cfl_cli.errors import DataError, Problem, UsageError
 from cfl_cli.tables import excel_books
 from cfl_cli.tables.codec import CellNote, Contents, ReadOptions, Table, WriteOptions, Writer
 from cfl_cli.tables.excel_books import (
@@ -33,9 +34,11 @@ from cfl_cli.tables.excel_books import (
     Sheet,
     Spot,
     listed,
+    too_large,
     well_formed,
 )
-from cfl_cli.tables.formats import SAVE_AS, ZIP
+from cfl_cli.tables.formats import SAVE_AS, ZIP, add_format, only_read
+from cfl_cli.tables.frames import RENAME
 from cfl_cli.tables.source import Source, roomy
 
 # The cells of a sheet → a table: its header, its rows, and what must not pass in silence.
@@ -43,6 +46,7 @@ from cfl_cli.tables.source import Source, roomy
 # A column of numbers, truth values or dates keeps its type; whatever is mixed becomes text.
 
 BLANK = "a blank row"
+SAVE_LESS = "save the sheet as CSV UTF-8, without what is not needed"
 LOOKED_AT = 10  # rows in which a header is looked for
 WHOLE = 2.0**53  # whole numbers up to here are exact
 WIDEST = 4  # bytes of a character
@@ -94,7 +98,14 @@ def table_of(grid: Grid, options: ReadOptions) -> Table:
     used = np.unique(np.concatenate([*(c.rows for c in columns), [s.row for s in spots]]))
     rows = used.astype(np.int64)
     if not len(rows):
-        raise DataError(f"{name}: the sheet is empty: its first row must name the columns")
+        raise DataError(
+            Problem(
+                "excel-sheet-empty",
+                "{file}: the sheet is empty: {remedy}",
+                file=name,
+                remedy="its first row must name the columns",
+            )
+        )
     header = [column.text(int(rows[0])) for column in columns]
     is_blank = np.ones(rows[-1] - rows[0] + 1, dtype=bool)
     is_blank[rows - rows[0]] = False
@@ -103,18 +114,14 @@ def table_of(grid: Grid, options: ReadOptions) -> Table:
     if len(blank) and not options.set_aside:
         where, them = listed(blank + 1, "row"), "row" if len(blank) == 1 else "rows"
         verb = "is" if len(blank) == 1 else "are"
-        problems.append(
-            f"{where} of the sheet {verb} blank: delete the blank {them}{options.or_aside}"
-        )
+        remedy = f"delete the blank {them}{options.or_aside}"
+        problems.append(_fault("blank-rows", f"{where} of the sheet {verb} blank", remedy))
     if problems:
-        raise DataError(*(f"{name}: {problem}" for problem in problems))
+        raise DataError(*(problem.changed(file=name) for problem in problems))
     body = rows[1:]
     if (size := _size(columns, len(body))) > roomy():
-        raise ResourceError(
-            f"{name}: {count(len(body), 'row')} of {count(len(columns), 'column')}, "
-            f"{size / 1e6:,.0f} MB, are too much for the memory of this machine: save the sheet as "
-            "CSV UTF-8, without what is not needed"
-        )
+        table = f"{count(len(body), 'row')} of {count(len(columns), 'column')}, "
+        raise too_large(name, size, SAVE_LESS, what=table, verb=", are")
     below = [column.without(int(rows[0])) for column in columns]
     titled = [(str(title), cells) for title, cells in zip(header, below, strict=True)]
     frame = pl.DataFrame([_series(title, cells, body) for title, cells in titled])
@@ -123,6 +130,12 @@ def table_of(grid: Grid, options: ReadOptions) -> Table:
         *(one for title, cells in titled for one in _failed(title, cells, body)),
     )
     return Table(frame, [(row + 1, BLANK, "") for row in blank.tolist()], notes=notes)
+
+
+def _fault(code: str, what: str, remedy: str, cells: str = "") -> Problem:
+    """Return what is wrong with a sheet, or with some of its cells."""
+    text = "{file}: {cells}: {what}: {remedy}" if cells else "{file}: {what}: {remedy}"
+    return Problem(f"excel-{code}", text, cells=cells, what=what, remedy=remedy)
 
 
 def _size(columns: list[Cells], height: int) -> int:
@@ -134,14 +147,15 @@ def _size(columns: list[Cells], height: int) -> int:
 
 def _problems(
     grid: Grid, columns: list[Cells], rows: Rows, header: list[str | None]
-) -> Iterator[str]:
+) -> Iterator[Problem]:
     """Yield what would be lost or misread, each with the cells and the way out."""
     top = int(rows[0])
     lower = _header_below(columns, rows, header)
     is_title = lower is not None and len(header) > 2 and header.count(None) == len(header) - 1
     if lower is not None and is_title:
         above = [row + 1 for row in rows.tolist() if row < lower]
-        yield (f"row {lower + 1} of the sheet looks like the header: delete {listed(above, 'row')}")
+        what = f"row {lower + 1} of the sheet looks like the header"
+        yield _fault("title", what, f"delete {listed(above, 'row')}")
         top = lower
     merged = [
         merge
@@ -155,20 +169,17 @@ def _problems(
         )
     ]
     if merged:
-        yield (
-            f"{listed(merged, 'merged cell')}: only the first of each holds the value: unmerge "
-            "them and fill in the others"
-        )
+        what = "only the first of each holds the value"
+        remedy = "unmerge them and fill in the others"
+        yield _fault("merged-cells", what, remedy, listed(merged, "merged cell"))
     if grid.uncalculated:
-        yield (
-            f"{listed(grid.uncalculated, 'cell')}: a formula that was never calculated: open the "
-            "file in Excel or LibreOffice and save it there"
-        )
+        remedy = "open the file in Excel or LibreOffice and save it there"
+        what = "a formula that was never calculated"
+        yield _fault("not-calculated", what, remedy, listed(grid.uncalculated, "cell"))
     if grid.not_dates:
-        yield (
-            f"{listed(grid.not_dates, 'cell')}: shown as a date, but no date has that number: "
-            "correct it, or format it as a number"
-        )
+        what = "shown as a date, but no date has that number"
+        remedy = "correct it, or format it as a number"
+        yield _fault("not-a-date", what, remedy, listed(grid.not_dates, "cell"))
     if not is_title:
         below = "" if lower is None else f"; or row {lower + 1} is the header: delete those above"
         yield from _header_problems(columns, rows, header, below, covered=bool(merged))
@@ -176,7 +187,7 @@ def _problems(
 
 def _header_problems(
     columns: list[Cells], rows: Rows, header: list[str | None], below: str, *, covered: bool
-) -> Iterator[str]:
+) -> Iterator[Problem]:
     """Yield what is wrong with the names of the columns; `below` says where others may be."""
     places: dict[str, list[Spot]] = {}
     unnamed = []
@@ -187,13 +198,21 @@ def _header_problems(
         else:
             places.setdefault(name, []).append(spot)
             if cells.rows[0] == rows[0] and cells.kinds[0] == Kind.ERROR:
-                yield f"cell {spot} holds {quote(name)}, which is no name for a column: correct it"
+                yield Problem(
+                    "excel-column-name",
+                    "{file}: cell {cell} holds {value!r}, which is no name for a column: {remedy}",
+                    cell=str(spot),
+                    value=name,
+                    remedy="correct it",
+                )
     if unnamed and not covered:
-        where = listed(unnamed, "cell")
-        yield f"{where}: a column without a name: name it, or delete the column{below}"
+        remedy = f"name it, or delete the column{below}"
+        yield _fault("unnamed", "a column without a name", remedy, listed(unnamed, "cell"))
     for name, spots in places.items():
         if len(spots) > 1:
-            yield f"duplicate column {quote(name)} in {listed(spots, 'cell')}: rename one of them"
+            text = "{file}: duplicate column {column!r} in {cells}: {remedy}"
+            facts = {"cells": listed(spots, "cell"), "remedy": RENAME}
+            yield Problem("duplicate-column", text, column=name, **facts)
 
 
 def _header_below(columns: list[Cells], rows: Rows, header: list[str | None]) -> int | None:
@@ -328,61 +347,49 @@ BEGIN = 4096  # bytes that show whether a file is text
 UTF_16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 
 
-def read(data: bytes, options: ReadOptions) -> Table:
-    """Return the table on the sheet that is named, or on the only one."""
-    name, title = options.name, options.kind.title
-    _check_begin(data, options)
-    with well_formed(name, title):
-        archive = Archive.of(data, name=name)
-        book = BOOKS[options.kind.name](archive)
-        return table_of(book.grid(_chosen(book, options)), options)
-
-
 def scan(source: Source, options: ReadOptions) -> Contents:
-    """Read the table, whole: a book is compressed inside and cannot be gone through in blocks."""
-    size, _ = source.state
-    if size > roomy():
-        raise ResourceError(
-            f"{options.name}: {size / 1e6:,.0f} MB are too much for the memory of this machine: "
-            "save the sheet as CSV UTF-8"
-        )
-    table = read(b"".join(source.chunks()), options)
+    """Read the sheet that is named, or the only one; whole, as a book is compressed inside."""
+    size, name = source.state[0], options.name
+    if source.data is None and size > roomy():
+        raise too_large(name, size, "save the sheet as CSV UTF-8", verb=" are")
+    data = b"".join(source.chunks())
+    _check_begin(data, options)
+    with well_formed(name, options.kind.title):
+        book = BOOKS[options.kind.name](Archive.of(data, name=name))
+        table = table_of(book.grid(_chosen(book, options)), options)
     empty = Table(table.frame.clear(), notes=table.notes)
-    return Contents(
-        empty,
-        table.frame.height,
-        len(table.rejects),
-        lambda: iter([table]),
-        column=table.frame.select,
-    )
+    height, rejected = table.frame.height, len(table.rejects)
+    return Contents(empty, height, rejected, lambda: iter([table]), column=table.frame.select)
 
 
-def misfits(table: Table, options: WriteOptions) -> list[str]:  # noqa: ARG001 — as all have it
+def misfits(table: Table, options: WriteOptions) -> list[Problem]:
     """Return that nothing can be written."""
-    return [_only_read(options)]
+    return [*only_read(options.kind, options.name).problems]
 
 
-def writer(file: IO[bytes], options: WriteOptions) -> Writer:  # noqa: ARG001 — as all have it
+def writer(file: IO[bytes], options: WriteOptions) -> Writer:
     """Raise: Excel is only read."""
-    raise UsageError(_only_read(options))
-
-
-def _only_read(options: WriteOptions) -> str:
-    return f"{options.name}: {options.kind.title} is only read: write .csv or .parquet"
+    raise only_read(options.kind, options.name)
 
 
 def _chosen(book: Book, options: ReadOptions) -> Sheet:
     """Return the sheet that is named, or else the only one that is visible and not blank."""
     name, sheets = options.name, book.sheets
     if not sheets:
-        raise DataError(f"{name}: no sheet inside: is it a spreadsheet?")
+        text = "{file}: no sheet inside: {remedy}"
+        raise DataError(Problem("excel-no-sheet", text, file=name, remedy="is it a spreadsheet?"))
     if options.sheet is not None:
         named = [sheet for sheet in sheets if sheet.name == options.sheet]
         if not named:
-            names = [sheet.name for sheet in sheets]
             raise UsageError(
-                f"{name}: no sheet {quote(options.sheet)}{did_you_mean(options.sheet, names)}: "
-                f"the sheets are {_quoted(sheets)}"
+                Problem(
+                    "excel-other-sheet",
+                    "{file}: no sheet {sheet!r}{meant}: the sheets are {remedy}",
+                    file=name,
+                    sheet=options.sheet,
+                    meant=did_you_mean(options.sheet, [sheet.name for sheet in sheets]),
+                    remedy=_quoted(sheets),
+                )
             )
         return named[0]
     shown = [sheet for sheet in sheets if sheet.visible] or sheets
@@ -393,7 +400,14 @@ def _chosen(book: Book, options: ReadOptions) -> Sheet:
         what = "name one" if options.is_file else "save it as a file and name one"
         example = shlex.quote(f"{file}#{shown[0].name}")
         raise UsageError(
-            f"{name}: {len(shown)} sheets, {_quoted(shown)}: {what}, such as {example}"
+            Problem(
+                "excel-several-sheets",
+                "{file}: {number} sheets, {sheets}: {remedy}",
+                file=name,
+                number=len(shown),
+                sheets=_quoted(shown),
+                remedy=f"{what}, such as {example}",
+            )
         )
     return shown[0]
 
@@ -404,18 +418,23 @@ def _quoted(sheets: Sequence[Sheet]) -> str:
 
 def _check_begin(data: bytes, options: ReadOptions) -> None:
     """Raise if this is no ZIP archive, and say what it seems to be."""
-    name, title = options.name, options.kind.title
+    title = options.kind.title
     if data.startswith(ZIP):
         return
-    if not data:
-        raise DataError(f"{name}: the file is empty")
     begin = data[:BEGIN].lstrip(codecs.BOM_UTF8).lstrip()
-    if b"\0" in begin and not data.startswith(UTF_16):
-        raise DataError(f"{name}: not a well-formed {title} file: copy or export it again")
-    if begin.startswith(b"<"):
-        raise DataError(f"{name}: this is XML or HTML, not {title}: {SAVE_AS}")
     line = begin.partition(b"\n")[0]
-    form = "jsonl" if line.startswith(b"{") else "csv"
-    if b"\t" in line and not {*b",;"} & {*line}:
-        form = "tsv"
-    raise DataError(f"{name}: this is text, not {title}: add --input-format {form}")
+    code, remedy = "file-other-format", ""
+    if not data:
+        code, what = "file-empty", "the file is empty"
+    elif b"\0" in begin and not data.startswith(UTF_16):
+        code, remedy = "file-malformed", "copy or export it again"
+        what = f"not a well-formed {title} file"
+    elif begin.startswith(b"<"):
+        what, remedy = f"this is XML or HTML, not {title}", SAVE_AS
+    else:
+        form = "jsonl" if line.startswith(b"{") else "csv"
+        if b"\t" in line and not {*b",;"} & {*line}:
+            form = "tsv"
+        what, remedy = f"this is text, not {title}", add_format(form)
+    text = "{file}: {what}: {remedy}" if remedy else "{file}: {what}"
+    raise DataError(Problem(code, text, file=options.name, what=what, remedy=remedy))

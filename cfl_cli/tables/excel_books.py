@@ -20,7 +20,7 @@ from typing import Any, NamedTuple, Protocol, Self, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from cfl_cli.errors import DataError, ResourceError
+from cfl_cli.errors import DataError, Problem, ResourceError
 from cfl_cli.tables.formats import SAVE_AS
 from cfl_cli.tables.source import roomy
 
@@ -65,14 +65,17 @@ class Archive:
         parts = zipfile.ZipFile(io.BytesIO(data))
         size = sum(part.file_size for part in parts.infolist())
         if size > roomy():
-            raise ResourceError(
-                f"{name}: unpacks to {size / 1e6:,.0f} MB, too much for the memory of this "
-                "machine: delete what is not needed, or save the sheet as CSV UTF-8"
-            )
+            remedy = "delete what is not needed, or save the sheet as CSV UTF-8"
+            raise too_large(name, size, remedy, what="unpacks to ", verb=",")
         return cls(name, parts, {_folded(part): part for part in parts.namelist()})
 
     def __contains__(self, part: str) -> bool:
         return _folded(part) in self.names
+
+    def fault(self, code: str, what: str, remedy: str) -> DataError:
+        """Return why the file cannot be read."""
+        text = "{file}: {what}: {remedy}"
+        return DataError(Problem(code, text, file=self.name, what=what, remedy=remedy))
 
     def size(self, part: str) -> int:
         """Return how many bytes a part has."""
@@ -121,19 +124,25 @@ def _refuse(*_: Any) -> None:
     raise ValueError("a document type")
 
 
+def too_large(name: str, size: int, remedy: str, *, what: str = "", verb: str) -> ResourceError:
+    """Return that the bytes of a book, or of a table in it, do not fit into memory."""
+    text = "{file}: {what}{size:,.0f} MB{verb} too much for the memory of this machine: {remedy}"
+    facts = {"what": what, "size": size / 1e6, "verb": verb, "remedy": remedy}
+    return ResourceError(Problem("file-too-large", text, file=name, **facts))  # type: ignore[arg-type]
+
+
 @contextmanager
 def well_formed(name: str, title: str) -> Iterator[None]:
     """Turn errors that may quote cells of the table into one that does not."""
     try:
         yield
     except MemoryError as error:
-        raise ResourceError(
-            f"{name}: needs more memory than is available: it is too large, or damaged"
-        ) from error
+        text = "{file}: needs more memory than is available: it is too large, or damaged"
+        raise ResourceError(Problem("file-too-large", text, file=name)) from error
     except DAMAGED as error:
-        raise DataError(
-            f"{name}: not a well-formed {title} file: copy or export it again"
-        ) from error
+        text = "{file}: not a well-formed {format} file: {remedy}"
+        facts = {"format": title, "remedy": "copy or export it again"}
+        raise DataError(Problem("file-malformed", text, file=name, **facts)) from error
 
 
 ESCAPED = re.compile("_x([0-9A-Fa-f]{4})_")
@@ -337,7 +346,7 @@ class XlsxBook:
         """Return the sheets that hold cells, in order."""
         home = self._home
         if home.endswith(".bin"):
-            raise DataError(f"{self.archive.name}: .xlsb is not read: {SAVE_AS}")
+            raise self.archive.fault("excel-not-read", ".xlsb is not read", SAVE_AS)
         targets = self._targets(home, "/worksheet")
         found = []
 
@@ -368,7 +377,8 @@ class XlsxBook:
         parts = self._targets("", "/officeDocument") if ROOT in self.archive else {}
         home = next(iter(parts.values()), USUAL)
         if home not in self.archive:
-            raise DataError(f"{self.archive.name}: a ZIP archive without a book: unpack it first")
+            what = "a ZIP archive without a book"
+            raise self.archive.fault("file-other-format", what, "unpack it first")
         return home
 
     def _targets(self, part: str, kind: str) -> dict[str, str]:
@@ -657,7 +667,7 @@ class OdsBook:
         if MANIFEST in self.archive:
             self.archive.elements(MANIFEST, start)
         if locked:
-            raise DataError(f"{self.archive.name}: has a password: save it without one")
+            raise self.archive.fault("excel-password", "has a password", "save it without one")
 
     def is_blank(self, sheet: Sheet) -> bool:
         """Return whether nothing is on a sheet."""

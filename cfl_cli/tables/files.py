@@ -24,7 +24,7 @@ from typing import IO, Any, Protocol, Self
 from cfl_cli.core import process
 from cfl_cli.core.messages import STDOUT_CLOSED, option
 from cfl_cli.core.process import undisturbed
-from cfl_cli.errors import DataError, ResourceError, UsageError
+from cfl_cli.errors import DataError, Problem, ResourceError, UsageError, file_problem
 
 # Files that have a name of ours until they take their places, and what becomes of those left.
 #
@@ -183,7 +183,7 @@ def read(path: Path | None) -> bytes:
 def standard_input() -> IO[bytes]:
     """Return standard input, as bytes."""
     if sys.stdin is None:
-        raise DataError("standard input: it is closed")
+        raise DataError(Problem("stdin-closed", "standard input: it is closed"))
     os.set_blocking(sys.stdin.fileno(), True)
     return sys.stdin.buffer
 
@@ -194,7 +194,7 @@ def reading(path: Path | None) -> Iterator[None]:
     try:
         yield
     except (OSError, ValueError) as error:  # ValueError: a NUL in the name
-        raise DataError(f"{path or 'standard input'}: cannot be read: {_cause(error)}") from error
+        raise DataError(file_problem(path or "standard input", "read", error)) from error
 
 
 def exists(path: Path) -> bool:
@@ -212,7 +212,7 @@ def standard_output() -> Iterator[IO[bytes]]:
     OSQP prints from within, without asking Python.
     """
     if sys.stdout is None:
-        raise ResourceError(STDOUT_CLOSED)
+        raise ResourceError(Problem("stdout-closed", STDOUT_CLOSED))
     sys.stdout.flush()
     raw = Raw(os.dup(1))
     os.set_blocking(raw.handle, True)
@@ -225,7 +225,7 @@ def standard_output() -> Iterator[IO[bytes]]:
     except OSError as error:
         if isinstance(raw.failure, BrokenPipeError):
             raise raw.failure from error  # the reader went away, which is not an error
-        raise ResourceError(f"standard output: cannot be written: {raw.cause(error)}") from error
+        raise ResourceError(file_problem("standard output", "written", raw.cause(error))) from error
     finally:
         os.dup2(raw.handle, 1)
         with suppress(OSError):
@@ -244,11 +244,9 @@ class Raw(io.RawIOBase):
         self.failure: BaseException | None = None
 
     def writable(self) -> bool:
-        """Return True."""
         return True
 
     def write(self, data: Any) -> int:
-        """Write, and return how many bytes were taken."""
         self.check()
         try:
             return os.write(self.handle, data)
@@ -257,7 +255,6 @@ class Raw(io.RawIOBase):
             raise
 
     def close(self) -> None:
-        """Close the file."""
         if not self.closed:
             os.close(self.handle)
         super().close()
@@ -267,9 +264,9 @@ class Raw(io.RawIOBase):
         if self.failure is not None:
             raise self.failure
 
-    def cause(self, error: Exception) -> str:
-        """Return in a few words why it could not be written."""
-        return _cause(self.failure if isinstance(self.failure, Exception) else error)
+    def cause(self, error: Exception) -> Exception:
+        """Return the error that kept it from being written."""
+        return self.failure if isinstance(self.failure, Exception) else error
 
 
 @dataclass
@@ -433,8 +430,9 @@ def refuse_existing(paths: list[Path]) -> None:
     """Raise if one of the files exists."""
     for path in paths:
         if path.exists() and not (path.is_dir() and not any(path.iterdir())):
-            way_out = option("overwrite", value=True)
-            raise UsageError(f"{path}: already exists: add {way_out}, or name another file")
+            text = "{file}: already exists: add {remedy}, or name another file"
+            facts = {"file": str(path), "remedy": option("overwrite", value=True)}
+            raise UsageError(Problem("out-exists", text, **facts))
 
 
 @contextmanager
@@ -443,12 +441,8 @@ def writing(path: Path | str, raw: Raw | None = None) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        cause = raw.cause(error) if raw else _cause(error)
-        raise ResourceError(f"{path}: cannot be written: {cause}") from error
-
-
-def _cause(error: Exception) -> str:
-    return (error.strerror if isinstance(error, OSError) else None) or str(error)
+        cause = raw.cause(error) if raw else error
+        raise ResourceError(file_problem(path, "written", cause)) from error
 
 
 # Whether a file can be written, tried before the work that is to go there.

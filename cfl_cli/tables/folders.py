@@ -15,7 +15,7 @@ import os
 import re
 import secrets
 import shutil
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from itertools import count, islice
@@ -27,7 +27,7 @@ import pyarrow as pa
 
 from cfl_cli.core import process
 from cfl_cli.core.messages import quote
-from cfl_cli.errors import PROBLEMS_SHOWN, DataError, UsageError
+from cfl_cli.errors import PROBLEMS_SHOWN, DataError, Problem, UsageError
 from cfl_cli.tables import columnar, formats, frames
 from cfl_cli.tables.codec import (
     Contents,
@@ -38,10 +38,10 @@ from cfl_cli.tables.codec import (
     Writer,
     codec_of,
 )
-from cfl_cli.tables.columnar import REPORT_KEY as REPORT_KEY_columnar
+from cfl_cli.tables.columnar import REPORT_KEY
 from cfl_cli.tables.files import Raw, locked, reading, writing
 from cfl_cli.tables.formats import FORMATS, MANIFEST, Place
-from cfl_cli.tables.source import Source
+from cfl_cli.tables.source import Source, changed_error
 
 REPORT = "_cfl_report.json"  # beside the parts that cfl writes
 NULL = "__HIVE_DEFAULT_PARTITION__"  # the value of rows that have none
@@ -77,18 +77,21 @@ class FolderSource:
             relatives = sorted(_files(folder, "", {}, name=place.name))
         _check_manifest(folder, relatives, name=place.name)
         if not relatives:
-            raise DataError(f"{place.name}: no Parquet file in this folder")
+            raise _fault("empty", place.name, "no Parquet file in this folder")
         keys, files = None, []
         for relative in relatives:
             pairs = [_partition(one, place.name) for one in relative.split("/")[:-1]]
             names = tuple(key for key, _ in pairs)
             if keys not in (None, names) or len({*names}) < len(names):
-                raise DataError(
-                    f"{place.name}: {relatives[0]} and {relative} are in different partitions: "
-                    "the same NAME=VALUE folders must lead to all files"
-                )
+                what = f"{relatives[0]} and {relative} are in different partitions"
+                remedy = "the same NAME=VALUE folders must lead to all files"
+                raise _fault("partitions", place.name, what, remedy)
             keys = names
-            _check_is_parquet(folder / relative, relative, name=place.name)
+            head = formats.head_of(folder / relative)  # empty or unreadable: its reader says it
+            if head and not head.startswith((formats.PARQUET, formats.ENCRYPTED)):
+                remedy = "move it away, or let its name begin with _"
+                what = f"{relative} is not a Parquet file"
+                raise _fault("other-file", place.name, what, remedy)
             files.append(PartFile(folder / relative, relative, tuple(value for _, value in pairs)))
         return cls(place, keys or (), tuple(files))
 
@@ -106,9 +109,7 @@ class FolderSource:
         """Give a file, or raise if it is no longer as it was."""
         with Source.of(Place(file.path, self.name_of(file), PARQUET)) as source:
             if self.states.setdefault(file.relative, source.state) != source.state:
-                raise DataError(
-                    f"{source.name}: changed while it was read: try again when it is complete"
-                )
+                raise changed_error(source.name)
             yield source
 
     def sha256(self) -> str:
@@ -160,22 +161,13 @@ def check_whole(folder: Path, *, name: str) -> None:
     _check_manifest(folder, relatives, name=name)
 
 
-def _manifest_files(folder: Path) -> list[str] | None:
-    """Return the files that a manifest lists; None: there is none that cfl wrote."""
+def _manifest_files(folder: Path) -> dict[str, object] | None:
+    """Return the files that a manifest lists, and their sizes; None: cfl wrote none."""
     try:
         listed = json.loads((folder / MANIFEST).read_bytes())["files"]
-        return [str(one["path"]) for one in listed]
-    except (OSError, ValueError, KeyError, TypeError):
+        return {str(one["path"]): one.get("bytes") for one in listed}
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
         return None
-
-
-def _sizes(folder: Path) -> dict[str, int]:
-    """Return how large files were when cfl wrote them, as far as a manifest says so."""
-    try:
-        listed = json.loads((folder / MANIFEST).read_bytes())["files"]
-        return {str(one["path"]): int(one["bytes"]) for one in listed}
-    except (OSError, ValueError, KeyError, TypeError):
-        return {}
 
 
 def _check_manifest(folder: Path, relatives: list[str], *, name: str) -> None:
@@ -183,24 +175,25 @@ def _check_manifest(folder: Path, relatives: list[str], *, name: str) -> None:
     listed = _manifest_files(folder)
     if listed is None:
         return
+    again = f"write the folder again, or if it is right so, delete {MANIFEST}"
     for which, what in (
         ({*listed} - {*relatives}, "is in its manifest, but not there"),
         ({*relatives} - {*listed}, "is there, but not in its manifest"),
     ):
         if which:
-            raise DataError(
-                f"{name}: {min(which)} {what}: write the folder again, or if it is right so, "
-                f"delete {MANIFEST}"
-            )
-    for relative, size in _sizes(folder).items():
+            raise _fault("manifest", name, f"{min(which)} {what}", again)
+    for relative, size in listed.items():
         with reading(folder / relative):
             found = (folder / relative).stat().st_size
-        if found != size:
-            raise DataError(
-                f"{name}: {relative} has {found:,} bytes, {size:,} by its manifest: it is cut "
-                "short or was replaced: write the folder again, or if it is right so, delete "
-                f"{MANIFEST}"
-            )
+        if isinstance(size, int) and found != size:
+            what = f"{relative} has {found:,} bytes, {size:,} by its manifest"
+            raise _fault("manifest", name, what, f"it is cut short or was replaced: {again}")
+
+
+def _fault(code: str, name: str, what: str, remedy: str = "") -> DataError:
+    """Return what is wrong with a folder."""
+    text = "{file}: {what}: {remedy}" if remedy else "{file}: {what}"
+    return DataError(Problem(f"folder-{code}", text, file=name, what=what, remedy=remedy))
 
 
 def _files(folder: Path, inside: str, above: dict[tuple[int, int], str], *, name: str) -> list[str]:
@@ -208,7 +201,8 @@ def _files(folder: Path, inside: str, above: dict[tuple[int, int], str], *, name
     facts = folder.stat()
     place = (facts.st_dev, facts.st_ino)
     if place in above:
-        raise DataError(f"{name}: {inside} is a link to a folder that it is in: remove it")
+        what = f"{inside} is a link to a folder that it is in"
+        raise _fault("link", name, what, "remove it")
     found: list[str] = []
     with os.scandir(folder) as entries:
         for entry in entries:
@@ -218,7 +212,8 @@ def _files(folder: Path, inside: str, above: dict[tuple[int, int], str], *, name
             try:
                 relative.encode()
             except UnicodeError:
-                raise DataError(f"{name}: the name of a file in it is not UTF-8") from None
+                what = "the name of a file in it is not UTF-8"
+                raise _fault("file-name", name, what) from None
             if entry.is_dir():
                 below = {**above, place: inside}
                 found += _files(folder / entry.name, relative, below, name=name)
@@ -231,24 +226,14 @@ def _partition(part: str, name: str) -> tuple[str, str | None]:
     """Return the column and the value that a folder in the folder stands for."""
     found = PARTITION.fullmatch(part)
     if found is None:
-        raise DataError(
-            f"{name}: the folder {quote(part)} in it is not a partition (NAME=VALUE): name that "
-            "folder alone, or move its files up"
-        )
+        what = f"the folder {quote(part)} in it is not a partition (NAME=VALUE)"
+        raise _fault("partitions", name, what, "name that folder alone, or move its files up")
     try:
         key, value = (unquote(text, errors="strict") for text in found.groups())
     except UnicodeError:
-        raise DataError(f"{name}: the name of the folder {quote(part)} is not UTF-8") from None
+        what = f"the name of the folder {quote(part)} is not UTF-8"
+        raise _fault("file-name", name, what) from None
     return key, None if value == NULL else value
-
-
-def _check_is_parquet(path: Path, relative: str, *, name: str) -> None:
-    """Raise if a file is something else; one that cannot be read or is empty is named later."""
-    head = formats.head_of(path)
-    if head and not head.startswith((formats.PARQUET, formats.ENCRYPTED)):
-        raise DataError(
-            f"{name}: {relative} is not a Parquet file: move it away, or let its name begin with _"
-        )
 
 
 # The Parquet files of a folder ↔ one pyarrow table, with a column for every partition.
@@ -270,7 +255,6 @@ class _Parts:
     heights: Mapping[str, int]  # of the files
 
     def rows(self) -> Iterator[Table]:
-        """Yield the rows of all files, some at a time."""
         layout = Layout(tuple(self.heights.items()), self.source.keys)
         for file in self.source.files:
             with self.source.opened(file) as source:
@@ -279,7 +263,6 @@ class _Parts:
                     yield Table(pa.table(columns, schema=self.schema), layout=layout)
 
     def column(self, name: str) -> pa.Table:
-        """Return one column of all files."""
         field = self.schema.field(name)
         cells: list[pa.Array] = []
         for file in self.source.files:
@@ -293,16 +276,11 @@ class _Parts:
         return pa.table([pa.chunked_array(cells, field.type)], schema=pa.schema([field]))
 
     def _partitions(self, file: PartFile, rows: int) -> list[pa.Array]:
-        fields = self.schema.field
+        kinds = [self.schema.field(key).type for key in self.source.keys]
         return [
-            pa.repeat(_scalar(value, fields(key).type), rows)
-            for key, value in zip(self.source.keys, file.values, strict=True)
+            pa.repeat(pa.scalar(int(value) if value and kind == pa.int64() else value, kind), rows)
+            for kind, value in zip(kinds, file.values, strict=True)
         ]
-
-
-def read(data: bytes, options: ReadOptions) -> Table:
-    """Return the table in the bytes of one file."""
-    return columnar.read(data, _of_file(options, options.name))
 
 
 def read_report(data: bytes, options: ReadOptions) -> bytes | None:
@@ -324,7 +302,7 @@ def scan(source: FolderSource, options: ReadOptions) -> Contents:
     return Contents(empty, sum(heights.values()), 0, parts.rows, column=parts.column)
 
 
-def misfits(table: Table, options: WriteOptions) -> list[str]:
+def misfits(table: Table, options: WriteOptions) -> list[Problem]:
     """Return which columns a Parquet file cannot hold."""
     return columnar.misfits(table, replace(options, kind=columnar.PARQUET))
 
@@ -343,24 +321,23 @@ def _schema(source: FolderSource, options: ReadOptions) -> pa.Schema:
     first, *others = source.files
     with source.opened(first) as one:
         schema = columnar.schema(one, _of_file(options, one.name))
-    shared = {
-        key: value for key, value in (schema.metadata or {}).items() if key != REPORT_KEY_columnar
-    }
+    shared = {key: value for key, value in (schema.metadata or {}).items() if key != REPORT_KEY}
     required = [not field.nullable for field in schema]
-    problems = []
+    problems = list[Problem]()
     for file in others:
         with source.opened(file) as one:
             found = columnar.schema(one, _of_file(options, one.name))
-        shared = _shared(shared, found)
+        metadata = found.metadata or {}
+        shared = {key: value for key, value in shared.items() if metadata.get(key) == value}
         if what := _difference(schema, found, first.relative, file.relative):
-            problems.append(f"{source.name}: {what}: {WAY_OUT}")
+            problems += _fault("columns", source.name, what, WAY_OUT).problems
         else:
             required = [
                 both and not field.nullable for both, field in zip(required, found, strict=True)
             ]
+    text = "{file}: column {column!r} is in the files and in the names of their folders: {remedy}"
     problems += [
-        f"{source.name}: column {quote(key)} is in the files and in the names of their folders: "
-        "rename one of them"
+        Problem("folder-columns", text, file=source.name, column=key, remedy=frames.RENAME)
         for key in source.keys
         if key in schema.names
     ]
@@ -371,17 +348,11 @@ def _schema(source: FolderSource, options: ReadOptions) -> pa.Schema:
     fields = [
         field.with_nullable(not always) for field, always in zip(schema, required, strict=True)
     ]
-    fields += [
-        pa.field(key, _type([file.values[number] for file in source.files]))
-        for number, key in enumerate(source.keys)
-    ]
+    for number, key in enumerate(source.keys):
+        texts = {file.values[number] for file in source.files} - {None}
+        whole = bool(texts) and all(WHOLE.fullmatch(str(text)) for text in texts)
+        fields.append(pa.field(key, pa.int64() if whole else pa.string()))
     return pa.schema(fields, metadata=shared or None)
-
-
-def _shared(entries: dict[bytes, bytes], schema: pa.Schema) -> dict[bytes, bytes]:
-    """Return those of the entries beside the columns that another file has too."""
-    others = schema.metadata or {}
-    return {key: value for key, value in entries.items() if others.get(key) == value}
 
 
 def _difference(schema: pa.Schema, other: pa.Schema, first: str, file: str) -> str:
@@ -405,18 +376,6 @@ def _difference(schema: pa.Schema, other: pa.Schema, first: str, file: str) -> s
     return ""
 
 
-def _type(values: Sequence[str | None]) -> Any:
-    """Return the type of a partition."""
-    texts = [value for value in values if value is not None]
-    whole = bool(texts) and all(WHOLE.fullmatch(text) for text in texts)
-    return pa.int64() if whole else pa.string()
-
-
-def _scalar(value: str | None, kind: Any) -> Any:
-    number = value is not None and kind == pa.int64()
-    return pa.scalar(int(value) if number and value is not None else value, kind)
-
-
 # A new folder that is written under a hidden name beside its place, and takes it as a whole.
 #
 # Its name begins with `.cfl-set-`, and it is locked as long as the run lives: what a killed run left
@@ -435,7 +394,6 @@ class Counted(Raw):
         self.made = hashlib.sha256()
 
     def write(self, data: Any) -> int:
-        """Write, and return how many bytes were taken."""
         taken = super().write(data)
         self.made.update(memoryview(data)[:taken])
         self.size += taken
@@ -450,7 +408,6 @@ class FolderFile:
     file: io.BufferedWriter
 
     def finish(self) -> None:
-        """Write everything to disk, and close the file."""
         self.file.flush()
         self.raw.check()
         os.fsync(self.raw.handle)
@@ -487,7 +444,6 @@ class StagedFolder:
         return writing(self.path, self.open[-1].raw if self.open else None)
 
     def begin(self, relative: str) -> FolderFile:
-        """Open a new file in the folder."""
         path = self.hidden / relative
         flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL
         with process.GATE:  # or it might make the folder again that was just removed
@@ -498,7 +454,6 @@ class StagedFolder:
         return file
 
     def finish(self) -> None:
-        """Write the names of all files to disk."""
         for path, _, _ in os.walk(self.hidden):
             handle = os.open(path, os.O_RDONLY)
             try:
@@ -513,7 +468,9 @@ class StagedFolder:
             process.keep(self.hidden)
             return
         if why := in_the_way(self.target):
-            raise UsageError(f"{self.path}: {why}: name another")
+            text = "{file}: {what}: {remedy}"
+            facts = {"what": why, "remedy": "name another"}
+            raise UsageError(Problem("out-not-ours", text, file=str(self.path), **facts))
         self.hidden.chmod(self.target.stat().st_mode & 0o777)
         if not _exchanged(self.hidden, self.target):
             old = self.target.parent / f"{OLD}{self.target.name}"
@@ -568,7 +525,6 @@ def _exchanged(one: Path, other: Path) -> bool:
 # that stand in the names of folders are not repeated in the files.
 
 ROWS = 1 << 20  # of a part, if nothing says how many
-REPORT_KEY = b"cfl.report"  # in a file that was read; a folder has one report for all
 
 
 @dataclass
@@ -607,10 +563,11 @@ class FolderWriter:
         self.empty: Any = None  # the columns, without rows
 
     def add(self, frame: Any, source: Table | None = None) -> None:
-        """Write rows to the files that they belong to."""
         if self.plan is None:
-            self.layout = _layout(frame, source)
-            self.plan = iter(self.layout.files) if self.layout else _equal_parts()
+            same_rows = source is not None and len(frame) == len(source.frame)
+            self.layout = source.layout if source is not None and same_rows else None
+            parts = ((f"part-{number:05}.parquet", ROWS) for number in count())
+            self.plan = iter(self.layout.files) if self.layout else parts
         table = self._of_files(frames.as_arrow(frame), source)
         self.empty = table[:0]
         while len(table):
@@ -640,13 +597,11 @@ class FolderWriter:
         self._text(MANIFEST, json.dumps(facts, indent=1, ensure_ascii=False) + "\n")
 
     def close(self) -> None:
-        """Let go of the file that is being written."""
         if self.part is not None:
             self.part.writer.close()
             self.part = None
 
     def _next(self, relative: str, rows: int) -> None:
-        """Begin a file after the one before."""
         self._close()
         file = self.target.begin(relative)
         writer = codec_of(self.options.kind).writer(file.file, self.options)
@@ -676,20 +631,15 @@ class FolderWriter:
             )
             if not new.equals(old):
                 raise DataError(
-                    f"{self.options.name}: column {quote(key)} has new cells, but names the "
-                    "folders of the files: write a single file"
+                    Problem(
+                        "folder-partition-cells",
+                        "{file}: column {column!r} has new cells, but names the folders of the "
+                        "files: {remedy}",
+                        file=self.options.name,
+                        column=key,
+                        remedy="write a single file",
+                    )
                 )
         metadata = dict(table.schema.metadata or {})
         metadata.pop(REPORT_KEY, None)
         return table.drop_columns(list(keys)).replace_schema_metadata(metadata or None)
-
-
-def _layout(frame: Any, source: Table | None) -> Layout | None:
-    """Return how rows are dealt to files, if those of the source are all there."""
-    if source is None or len(frame) != len(source.frame):
-        return None
-    return source.layout
-
-
-def _equal_parts() -> Iterator[tuple[str, int]]:
-    return ((f"part-{number:05}.parquet", ROWS) for number in count())

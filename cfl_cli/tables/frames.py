@@ -11,7 +11,7 @@ import polars as pl
 from polars.exceptions import PolarsError
 
 from cfl_cli.core.messages import kind_of, quote
-from cfl_cli.errors import DataError, UsageError
+from cfl_cli.errors import DataError, Problem, UsageError
 
 # What polars can take of Arrow's types, without importing pyarrow before there is such a table.
 
@@ -20,19 +20,19 @@ FIRST_DAY, LAST_DAY = -719162, 2932896  # of the years 1 and 9999, counted from 
 
 def arrow_has_text(kind: Any) -> bool:
     """Return whether pyarrow writes an Arrow type that polars lacks as a reader would."""
-    from pyarrow import types  # noqa: PLC0415 — it is there if a table of it is
+    from pyarrow import types
 
     return bool(types.is_decimal(kind) or types.is_date(kind) or types.is_timestamp(kind))
 
 
 def in_calendar(column: Any) -> bool:
     """Return whether dates and moments lie in the years 1 to 9999; polars panics at others."""
-    from pyarrow import types  # noqa: PLC0415 — it is there if a table of it is
+    from pyarrow import types
 
     kind = column.type
     if not (types.is_date(kind) or types.is_timestamp(kind)):
         return True
-    from pyarrow import compute  # noqa: PLC0415 — loads slowly, and few columns need it
+    from pyarrow import compute
 
     unit = {"day": 1, "s": 86400, "ms": 86400e3, "us": 86400e6, "ns": 86400e9}
     days = unit["day" if types.is_date32(kind) else "ms" if types.is_date64(kind) else kind.unit]
@@ -45,7 +45,7 @@ def in_calendar(column: Any) -> bool:
 
 def shared(kind: Any) -> bool:
     """Return whether polars, which panics at the others, has this Arrow type."""
-    from pyarrow import types  # noqa: PLC0415 — it is there if a table of it is
+    from pyarrow import types
 
     inner = [kind.field(number).type for number in range(kind.num_fields)]
     if types.is_dictionary(kind):
@@ -73,6 +73,7 @@ def shared(kind: Any) -> bool:
     return any(is_one(kind) for is_one in simple) and all(shared(one) for one in inner)
 
 
+DUPLICATE, RENAME = "{file}: duplicate column {column!r}: {remedy}", "rename one of them"
 READERS = {
     ".parquet": "read_parquet(…)",
     ".arrow": "read_ipc(…)",
@@ -107,20 +108,29 @@ def as_polars(
         return frame
     if not (is_arrow(frame) or _is_pandas(frame)):
         raise UsageError(
-            f"expected a polars, pandas or pyarrow table, found {kind_of(frame)}{_made(frame)}"
+            Problem(
+                "table-expected",
+                "expected a polars, pandas or pyarrow table, found {found}{remedy}",
+                found=kind_of(frame),
+                remedy=_made(frame),
+            )
         )
     columns_there = names(frame)
     if (levels := getattr(frame.columns, "nlevels", 1)) > 1:
         raise DataError(
-            f"{name}: its columns have {levels} levels, a MultiIndex of pandas: join their names, "
-            "as in table.columns = ['_'.join(map(str, one)) for one in table.columns]"
+            Problem(
+                "column-levels",
+                "{file}: its columns have {levels} levels, a MultiIndex of pandas: {remedy}",
+                file=name,
+                levels=levels,
+                remedy="join their names, as in "
+                "table.columns = ['_'.join(map(str, one)) for one in table.columns]",
+            )
         )
     if len(set(columns_there)) < len(columns_there):
         duplicate = next(one for one in columns_there if columns_there.count(one) > 1)
-        raise DataError(
-            f"{name}: duplicate column {quote(str(duplicate))}: rename one of them",
-            cause="duplicate-column",
-        )
+        facts = {"column": str(duplicate), "remedy": RENAME}
+        raise DataError(Problem("duplicate-column", DUPLICATE, file=name, **facts))
     convert = _from_arrow if is_arrow(frame) else _from_pandas
     return pl.DataFrame(
         {
@@ -163,7 +173,7 @@ def from_array(array: npt.NDArray[Any], names: Sequence[str]) -> pl.DataFrame:
 def of_array(array: npt.NDArray[Any], names: Sequence[str], *, like: Any) -> Any:
     """Return a matrix as a table of the kind of `like`, with its index if it is pandas'."""
     if _is_pandas(like):
-        import pandas as pd  # noqa: PLC0415 — it is there if a table of it is
+        import pandas as pd
 
         return pd.DataFrame(array, columns=list(names), index=like.index)
     table = pl.DataFrame(
@@ -188,7 +198,7 @@ def concat(parts: Sequence[Any]) -> Any:
     """Return polars frames, or pyarrow tables, one below the other."""
     if not is_arrow(parts[0]):
         return pl.concat(parts, rechunk=True)
-    import pyarrow as pa  # noqa: PLC0415 — it is there if a table of it is
+    import pyarrow as pa
 
     return pa.concat_tables(parts)
 
@@ -252,7 +262,7 @@ def type_name(kind: pl.DataType) -> str:
 
 def _replace_in_arrow(table: Any, column: pl.Series) -> Any:
     """Return a pyarrow table with a column of text in the place of one; its metadata stays."""
-    from pyarrow import types  # noqa: PLC0415 — it is there if a table of it is
+    from pyarrow import types
 
     place = table.column_names.index(column.name)
     field, cells = table.schema.field(place), column.to_arrow(compat_level=PORTABLE)

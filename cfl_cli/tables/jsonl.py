@@ -14,8 +14,7 @@ from typing import IO, Any, NamedTuple
 
 import polars as pl
 
-from cfl_cli.core.messages import quote
-from cfl_cli.errors import PROBLEMS_SHOWN, DataError
+from cfl_cli.errors import PROBLEMS_SHOWN, DataError, Problem
 from cfl_cli.tables import encodings, frames
 from cfl_cli.tables.codec import (
     Contents,
@@ -23,7 +22,7 @@ from cfl_cli.tables.codec import (
     Reject,
     Table,
     WriteOptions,
-    joined,
+    misfit,
     nul_names,
 )
 from cfl_cli.tables.dialect import UTF8
@@ -185,12 +184,13 @@ def _json(value: Any) -> str:
 # The kind of a column is known only after the last line, so the rows of a table that is read in
 # blocks are parsed twice.
 
-BLANK = "a blank line"
-NOT_JSON = "not JSON"
-
 
 class UnfitError(ValueError):
     """A line that is not a JSON object, or one that only Python would read."""
+
+    def __init__(self, code: str, text: str, *, remedy: str = "correct it", **facts: object):
+        self.problem = Problem(f"jsonl-{code}", text, remedy=remedy, **facts)  # type: ignore[arg-type]
+        super().__init__(str(self.problem))
 
 
 class Rows(NamedTuple):
@@ -199,6 +199,11 @@ class Rows(NamedTuple):
     texts: list[bytes]
     rows: list[dict[str, Any] | None]
     rejects: list[Reject]
+    causes: list[tuple[int, Problem]] = []  # noqa: RUF012 — why they are rejects, by their lines
+
+
+def _too_deep(name: str) -> DataError:
+    return DataError(Problem("jsonl-too-deep", "{file}: a cell is nested too deeply", file=name))
 
 
 @dataclass
@@ -209,7 +214,7 @@ class Census:
     lines: int = 0
     height: int = 0
     rejected: int = 0
-    problems: list[tuple[int, str]] = field(default_factory=list)  # the first few: line and cause
+    problems: list[tuple[int, Problem]] = field(default_factory=list)  # the first few, by lines
     first: bytes | None = None  # the first line that is not blank
     full: int = 0  # lines that are not blank
     too_deep: bool = False
@@ -224,7 +229,7 @@ class Census:
         self.height += len(good)
         self.rejected += len(part.rejects)
         shown = PROBLEMS_SHOWN - len(self.problems)
-        self.problems += ((line, cause) for line, cause, _ in part.rejects[:shown])
+        self.problems += part.causes[:shown]
         for column, cells in typed_columns(good).items():
             self.kinds.setdefault(column, Kind()).note(cells)
 
@@ -233,26 +238,33 @@ class Census:
         cells = (cell for row in part.rows if row is not None for cell in row.values())
         self.too_deep |= any(is_too_deep(cell) for cell in cells if isinstance(cell, dict | list))
 
-    def check(self, texts: Callable[[], Iterator[bytes]], options: ReadOptions) -> None:
+    def check(self, texts: Callable[[], Iterable[bytes]], options: ReadOptions) -> None:
         """Raise if the lines, which `texts` yields once more, are not a table."""
         name = options.name
         if self.rejected and self._may_be_document() and _is_document(texts()):
-            raise DataError(
-                f"{name}: one JSON document over several lines: write one object per line"
-            )
+            text = "{file}: one JSON document over several lines: {remedy}"
+            remedy = "write one object per line"
+            raise DataError(Problem("jsonl-one-document", text, file=name, remedy=remedy))
         if self.problems and not options.set_aside:
             raise DataError(
                 *(
-                    f"{name}: line {line}: {cause}{_way_out(cause)}{options.or_aside}"
+                    cause.changed(
+                        text=f"{{file}}: line {{line}}: {cause.text}"
+                        + (": {remedy}{aside}" if cause.remedy else "{aside}"),
+                        file=name,
+                        line=line,
+                        aside=options.or_aside,
+                    )
                     for line, cause in self.problems
                 ),
                 more=self.rejected - len(self.problems),
             )
         if not self.kinds:
             cause = "every object is empty" if self.height else "no line holds an object"
-            raise DataError(f"{name}: no columns: {cause}")
+            text = "{file}: no columns: {cause}"
+            raise DataError(Problem("table-no-columns", text, file=name, cause=cause))
         if self.too_deep:
-            raise DataError(f"{name}: a cell is nested too deeply")
+            raise _too_deep(name)
 
     def table(self, part: Rows, *, name: str) -> Table:
         """Return the table in some lines."""
@@ -267,7 +279,7 @@ class Census:
                 }
             )
         except RecursionError:
-            raise DataError(f"{name}: a cell is nested too deeply") from None
+            raise _too_deep(name) from None
         mixed = {column: kind.mixed for column, kind in self.kinds.items() if kind.mixed}
         return Table(frame, part.rejects, list(compress(part.texts, good)), mixed)
 
@@ -303,24 +315,18 @@ def lines_of(texts: Iterable[bytes]) -> Iterator[tuple[list[bytes], int]]:
         held = [text[stop + 1 :]]
 
 
-def _way_out(cause: str) -> str:
-    """Return what to do about a bad line, unless the cause says it."""
-    if cause == BLANK:
-        return ": delete it"
-    return "" if ": " in cause and not cause.startswith(NOT_JSON) else ": correct it"
-
-
 def rows_of(texts: list[bytes], before: int) -> Rows:
     """Return what is on some lines, with `before` others before them."""
     rows: list[dict[str, Any] | None] = []
-    rejects = []
+    rejects, causes = list[Reject](), list[tuple[int, Problem]]()
     for number, text in enumerate(texts, start=before + 1):
         try:
             rows.append(_parse(text))
         except UnfitError as error:
             rows.append(None)
             rejects.append((number, str(error), text.decode().rstrip("\r")))
-    return Rows(texts, rows, rejects)
+            causes.append((number, error.problem))
+    return Rows(texts, rows, rejects, causes)
 
 
 def _parse(text: bytes) -> dict[str, Any]:
@@ -331,19 +337,22 @@ def _parse(text: bytes) -> dict[str, Any]:
         raise
     except json.JSONDecodeError as error:
         if not text.strip():
-            raise UnfitError(BLANK) from None
+            raise UnfitError("blank-line", "a blank line", remedy="delete it") from None
         if b"\r" in text[:-1]:
-            raise UnfitError(encodings.LONE_RETURN) from None
-        raise UnfitError(f"{NOT_JSON}: {error.msg}, at character {error.pos + 1}") from None
+            raise UnfitError("lone-return", encodings.LONE_RETURN, remedy="") from None
+        told = "not JSON: {what}, at character {at}"
+        raise UnfitError("not-json", told, what=error.msg, at=error.pos + 1) from None
     except RecursionError:
-        raise UnfitError("nested too deeply") from None
+        raise UnfitError("too-deep", "nested too deeply") from None
     if not isinstance(row, dict):
-        raise UnfitError("not a JSON object: write one object, {…}, on each line")
+        told = "not a JSON object: write one object, {{…}}, on each line"
+        raise UnfitError("not-an-object", told, remedy="")
     if b"\\u" in text:
         try:
             json.dumps(row, ensure_ascii=False).encode()
         except UnicodeEncodeError:
-            raise UnfitError("half of a surrogate pair, which is not a character") from None
+            told = "half of a surrogate pair, which is not a character"
+            raise UnfitError("surrogate", told) from None
     return row
 
 
@@ -362,12 +371,12 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     if len(members) < len(pairs):
         counts = Counter(key for key, _ in pairs)
         duplicate = next(key for key, count in counts.items() if count > 1)
-        raise UnfitError(f"duplicate key {quote(duplicate)}")
+        raise UnfitError("duplicate-key", "duplicate key {column!r}", column=duplicate)
     return members
 
 
 def _constant(name: str) -> None:
-    raise UnfitError(f"{name} is not JSON: write null")
+    raise UnfitError("not-json", "{what} is not JSON: write null", what=name, remedy="")
 
 
 DECODER = json.JSONDecoder(
@@ -375,55 +384,42 @@ DECODER = json.JSONDecoder(
 )
 
 
-def read(data: bytes, options: ReadOptions) -> Table:
-    """Return the table in the lines."""
-    text = encodings.to_utf8(
-        data, name=options.name, encoding=options.dialect.get("encoding", UTF8)
-    )
-    parts = [rows_of(*lines) for lines in lines_of([text])]
-    census = Census()
-    for part in parts:
-        census.note(part)
-    census.check(lambda: iter([text]), options)
-    return joined([census.table(part, name=options.name) for part in parts])
-
-
 def scan(source: Source, options: ReadOptions) -> Contents:
     """Check the lines, learn the columns and their types, and return how to get at the rows."""
+    encoding = options.dialect.get("encoding", UTF8)
 
-    def texts() -> Iterator[bytes]:
-        return encodings.utf8_lines(
-            source.chunks(),
-            name=options.name,
-            limit=roomy(),
-            encoding=options.dialect.get("encoding", UTF8),
-        )
+    def texts() -> Iterable[bytes]:
+        if source.data is not None:
+            return [encodings.to_utf8(source.data, name=options.name, encoding=encoding)]
+        chunks = source.chunks()
+        return encodings.utf8_lines(chunks, name=options.name, limit=roomy(), encoding=encoding)
+
+    def parts() -> Iterator[Rows]:
+        return (rows_of(*lines) for lines in lines_of(texts()))
 
     def tables() -> Iterator[Table]:
-        for lines in lines_of(texts()):
-            yield census.table(rows_of(*lines), name=options.name)
+        return (census.table(part, name=options.name) for part in kept or parts())
 
     census = Census()
-    for lines in lines_of(texts()):
-        part = rows_of(*lines)
+    kept = [*parts()] if source.data is not None else []
+    for part in kept or parts():
         census.note(part)
-        census.note_depth(part)
+        if not kept:  # those in memory are noticed when their table is made
+            census.note_depth(part)
     census.check(texts, options)
     empty = census.table(Rows([], [], []), name=options.name)
     return Contents(empty, census.height, census.rejected, tables)
 
 
-def misfits(table: Table, options: WriteOptions) -> list[str]:
+def misfits(table: Table, options: WriteOptions) -> list[Problem]:
     """Return what has no form in JSON; a table that was JSON Lines has one."""
     if table.lines is not None:
         return []
-    problems = []
-    for column in frames.as_polars(table.frame).get_columns():
-        if what := _not_json(column):
-            title = quote(column.name)
-            problems.append(
-                f"column {title} holds {what}, which {options.name} cannot hold: write Parquet"
-            )
+    problems = [
+        misfit(column.name, what, name=options.name, remedy="write Parquet")
+        for column in frames.as_polars(table.frame).get_columns()
+        if (what := _not_json(column))
+    ]
     return problems + nul_names(table, name=options.name)
 
 

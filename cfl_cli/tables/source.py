@@ -1,6 +1,6 @@
-"""The bytes of a table as they come from its place, unpacked: all at once, or chunk by chunk.
+"""The bytes of a table as they come from its place, unpacked: in memory, or chunk by chunk.
 
-A table that is read in blocks is gone through more than once: to check it, then for its rows.
+A table that does not fit into memory is read more than once: to check it, then for its rows.
 """
 
 import hashlib
@@ -14,11 +14,11 @@ from pathlib import Path
 from typing import IO, Any, Self, cast
 
 from cfl_cli.core import process
-from cfl_cli.errors import DataError
+from cfl_cli.errors import DataError, Problem
 from cfl_cli.tables import files, formats
 from cfl_cli.tables.encodings import exhaust
 from cfl_cli.tables.files import Raw, reading, standard_input, writing
-from cfl_cli.tables.formats import Foreign, Format, Place
+from cfl_cli.tables.formats import Format, Place, add_format
 
 # Files without a name, for bytes that have to wait: what came through a pipe, or will go there.
 
@@ -103,51 +103,31 @@ def roomy() -> int:
     return process.available() // 4
 
 
-def whole(place: Place) -> bytes:
-    """Return the table's own bytes, or raise if they are those of another format."""
-    return own(files.read(place.path), place)
-
-
-def own(data: bytes, place: Place) -> bytes:
-    """Return the table's own bytes from those of its file, or raise if they are of another kind."""
-    form, name = place.format, place.name
-    _check_kind(data, form, name=name)
-    if form.packing is None:
-        return data
-    data = formats.unpack(data, form.packing, name=name, limit=roomy())
-    _check_content(data, name=name)
-    return data
-
-
 def sha256_of(data: bytes) -> str:
     """Return the SHA-256 of bytes, as `sha256sum` writes it."""
     return hashlib.sha256(data).hexdigest()
 
 
 class Again(io.RawIOBase):
-    """An open file that is read at a place of its own."""
+    """An open file that is read at a position of its own."""
 
     def __init__(self, handle: int) -> None:
         self.handle = handle
         self.at = 0
 
     def readable(self) -> bool:
-        """Return True."""
         return True
 
     def seekable(self) -> bool:
-        """Return True."""
         return True
 
     def readinto(self, buffer: Any) -> int:
-        """Read what fits into a buffer, and return how many bytes that was."""
         data = os.pread(self.handle, len(buffer), self.at)
         buffer[: len(data)] = data
         self.at += len(data)
         return len(data)
 
     def seek(self, offset: int, whence: int = os.SEEK_SET) -> int:
-        """Go to another place, and return it."""
         size = os.fstat(self.handle).st_size
         self.at = {os.SEEK_SET: 0, os.SEEK_CUR: self.at, os.SEEK_END: size}[whence] + offset
         return self.at
@@ -155,22 +135,38 @@ class Again(io.RawIOBase):
 
 @dataclass(frozen=True)
 class Source:
-    """An open file with a table, to be gone through as often as one likes."""
+    """The bytes of a table, to be read as often as needed: in memory, or an open file."""
 
-    file: IO[bytes]
+    file: IO[bytes] | None  # None: in memory
     place: Place
     head: bytes  # its first bytes
     state: tuple[int, int]  # its size and when it was last written to
-    known: list[str] = field(default_factory=list)  # its checksum, once it was gone through
+    known: list[str] = field(default_factory=list)  # its checksum, once it was computed
+    raw: bytes = b""  # in memory: the file as it is …
+    data: bytes | None = None  # … and unpacked
 
     @classmethod
     @contextmanager
-    def of(cls, place: Place) -> Iterator[Self]:
+    def of(cls, place: Place, *, in_memory: bool = False) -> Iterator[Self]:
         """Give what is at a place, or raise if it begins like another format."""
+        if in_memory:
+            yield cls.held(files.read(place.path), place)
+            return
         with opened(place.path) as file:
             head = file.read(LONGEST_MAGIC)
             _check_kind(head, place.format, name=place.name)
             yield cls(file, place, head, _state(file))
+
+    @classmethod
+    def held(cls, raw: bytes, place: Place) -> Self:
+        """Return a table in the bytes of its file, or raise if they are of another format."""
+        form, name = place.format, place.name
+        _check_kind(raw, form, name=name)
+        data = raw
+        if form.packing is not None:
+            data = formats.unpack(raw, form.packing, name=name, limit=roomy())
+            _check_content(data, name=name)
+        return cls(None, place, data[:LONGEST_MAGIC], (len(data), 0), raw=raw, data=data)
 
     @property
     def name(self) -> str:
@@ -178,14 +174,18 @@ class Source:
         return self.place.name
 
     def again(self) -> IO[bytes]:
-        """Return the file from its beginning, whoever else is reading it at some other place."""
+        """Return the file from its beginning, whoever else is reading it at some other position."""
+        if self.file is None:
+            return io.BytesIO(self.data or b"")
         return cast("IO[bytes]", Again(self.file.fileno()))
 
     def chunks(self) -> Iterator[bytes]:
         """Yield the table's own bytes from the beginning."""
         packing = self.place.format.packing
-        if packing is None:
-            yield from self._raw()
+        if self.data is not None:
+            yield self.data
+        elif packing is None:
+            yield from self._file_bytes()
         else:
             chunks = formats.unpacked(self.again(), packing, name=self.name)
             head = b""
@@ -200,19 +200,19 @@ class Source:
 
     def check_unchanged(self) -> None:
         """Raise if somebody wrote to the file since it was opened."""
-        if _state(self.file) != self.state:
-            raise DataError(
-                f"{self.name}: changed while it was read: try again when it is complete"
-            )
+        if self.file is not None and _state(self.file) != self.state:
+            raise changed_error(self.name)
 
     def sha256(self) -> str:
         """Return the checksum of the file as it is, packed or not."""
-        if not self.known:
-            exhaust(self._raw())
+        if not self.known and self.file is None:
+            self.known.append(sha256_of(self.raw))
+        elif not self.known:
+            exhaust(self._file_bytes())
         self.check_unchanged()
         return self.known[0]
 
-    def _raw(self) -> Iterator[bytes]:
+    def _file_bytes(self) -> Iterator[bytes]:
         """Yield the bytes of the file as it is; the first time the checksum is made of them."""
         file = self.again()
         made = None if self.known else hashlib.sha256()
@@ -224,6 +224,18 @@ class Source:
             self.known[:] = [made.hexdigest()]
 
 
+def changed_error(name: str) -> DataError:
+    """Return that a file was written to while it was read."""
+    return DataError(
+        Problem(
+            "file-changed",
+            "{file}: changed while it was read: {remedy}",
+            file=name,
+            remedy="try again when it is complete",
+        )
+    )
+
+
 def _state(file: IO[bytes]) -> tuple[int, int]:
     facts = os.fstat(file.fileno())
     return facts.st_size, facts.st_mtime_ns
@@ -232,42 +244,55 @@ def _state(file: IO[bytes]) -> tuple[int, int]:
 def _check_kind(data: bytes, form: Format, *, name: str) -> None:
     """Raise if the bytes begin like those of another format."""
     expected = formats.NAMES[form.packing] if form.packing else form.kind.title
+    title = _title(data)
     if data.startswith(formats.OLE):
-        raise DataError(
-            f"{name}: this is an old Excel file (.xls) or one with a password: {formats.SAVE_AS}"
-        )
-    if data.startswith(formats.ZIP) and not (formats.kind_of(data) or form.kind.is_only_read):
-        raise DataError(f"{name}: this is a ZIP archive, not {expected}: unpack it first")
-    if _title(data) not in {None, expected}:
-        raise DataError(f"{name}: this is {_title(data)}, not {expected}: {_way_out(data, form)}")
-    if _title(data) is None and (found := _foreign(data[: formats.HEAD], form)):
-        raise DataError(f"{name}: this is {found.what}, not {expected}: {found.way_out}")
+        code = "excel-old"
+        found = "an old Excel file (.xls) or one with a password", formats.SAVE_AS
+        text = "{file}: this is {found}: {remedy}"
+    else:
+        code, text = "file-other-format", "{file}: this is {found}, not {expected}: {remedy}"
+        if data.startswith(formats.ZIP) and not (formats.kind_of(data) or form.kind.is_only_read):
+            found = "a ZIP archive", "unpack it first"
+        elif title not in {None, expected}:
+            found = str(title), _way_out(data, form)
+        elif title is None and (foreign := _foreign(data[: formats.HEAD], form)):
+            found = foreign
+        else:
+            return
+    problem = Problem(code, text, file=name, found=found[0], expected=expected, remedy=found[1])
+    raise DataError(problem)
 
 
-def _foreign(head: bytes, form: Format) -> Foreign | None:
+def _foreign(head: bytes, form: Format) -> tuple[str, object] | None:
     """Return what a file is, if it shows that it is not of the format that it should be."""
     if form.kind.is_only_read:  # whose reader says it
         return None
     found = formats.seen_in(head)
     is_text = formats.is_text(head) or found is not None
     if form.packing:
-        plain = Foreign("text", f"add --input-format {form.kind.name}")
-        return plain if is_text else None
+        return ("text", add_format(form.kind.name)) if is_text else None
     if form.kind.name == "jsonl":
         if formats.looks_delimited(head):
-            return Foreign("CSV", "add --input-format csv")
-        return None if found and "JSON" in found.what else found
+            return "CSV", add_format("csv")
+        return None if found and "JSON" in found[0] else found
     if form.kind.is_binary and found is None and is_text:
         line = head.partition(b"\n")[0]
-        name = "tsv" if line.count(b"\t") > line.count(b",") else "csv"
-        return Foreign("text", f"add --input-format {name}")
+        return "text", add_format("tsv" if line.count(b"\t") > line.count(b",") else "csv")
     return found
 
 
 def _check_content(data: bytes, *, name: str) -> None:
     """Raise if what was packed is packed again, or a format that is never packed."""
-    if _title(data):
-        raise DataError(f"{name}: contains {_title(data)} data: unpack it first")
+    if title := _title(data):
+        raise DataError(
+            Problem(
+                "file-packed-twice",
+                "{file}: contains {found} data: {remedy}",
+                file=name,
+                found=title,
+                remedy="unpack it first",
+            )
+        )
 
 
 def _title(data: bytes) -> str | None:
@@ -283,4 +308,4 @@ def _way_out(data: bytes, form: Format) -> str:
     if packed and form.kind.packs_itself:
         return "unpack it first"
     kind = form.kind if packed else formats.kind_of(data) or form.kind
-    return f"add --input-format {Format(kind, packed)}"
+    return add_format(str(Format(kind, packed)))

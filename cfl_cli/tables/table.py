@@ -1,66 +1,102 @@
-"""Tables in and out: a place and its format ↔ a data frame.
+"""Tables in and out: a place and its format ↔ blocks of rows; a small table is one block in memory.
 
 Cells of a text table are text and stay what they are; only the schema gives them a type. Parquet
 and Arrow columns keep theirs.
+
+A file is checked to the last cell before the first block, so every fault is found then, and a table
+is refused for the same causes, in the same words, whether it is read into memory or not.
 """
 
-from collections.abc import Callable, Collection, Iterable, Iterator
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+import io
+import shutil
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from functools import cache
 from mmap import ACCESS_READ, mmap
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import IO, TYPE_CHECKING, Any, Protocol, cast
 
 import polars as pl
 
 from cfl_cli.core.messages import STORED, Option
+from cfl_cli.core.process import undisturbed
 from cfl_cli.errors import DataError, Problem, UsageError
 from cfl_cli.tables import files, folders, formats, frames, source
+from cfl_cli.tables.checksums import ContentChecksum, TableContent, sums_of
 from cfl_cli.tables.codec import (
     Contents,
     EmbeddingCodec,
     ReadOptions,
+    Reject,
     Table,
     WriteOptions,
+    Writer,
     codec_of,
     joined,
+    write_frame,
 )
 from cfl_cli.tables.csv_reader import as_usual
 from cfl_cli.tables.dialect import checked
-from cfl_cli.tables.folders import FolderSource
+from cfl_cli.tables.folders import FolderSource, FolderWriter, StagedFolder
 from cfl_cli.tables.formats import STANDARD, Place, local, name_of
-from cfl_cli.tables.source import Source, Spool
-from cfl_cli.tables.table_writer import TableWriter, rejects_text, to_bytes, write, writing
+from cfl_cli.tables.source import CHUNK, Source, Spool
 
 if TYPE_CHECKING:
     from cfl_cli.tables.sniff import Sniffed
 
-# A table in blocks of rows, so that memory does not grow with the file.
-#
-# The file is gone through once before the first block, and every fault in it is found then. So a
-# table is refused as one that is read whole: for the same causes, in the same words.
+__all__ = [
+    "STANDARD",
+    "Blocks",
+    "Place",
+    "Table",
+    "TableWriter",
+    "check_holds",
+    "local",
+    "name_of",
+    "read",
+    "read_report",
+    "read_sniffed",
+    "reading",
+    "rejects_path",
+    "rejects_text",
+    "report_path",
+    "sha256_of",
+    "to_bytes",
+    "write",
+    "write_text",
+    "writing",
+]
 
 BLOCK = 5_000  # rows of a block, unless somebody wants more or fewer
+IMPUTED_BY = "`cfl impute` did not write this"
 
 
 @dataclass(frozen=True)
 class Blocks:
-    """A table whose rows come in blocks of at most `rows`, as often as it is iterated over.
+    """A table that was checked to the last cell: rows in blocks, columns one at a time.
 
     There is always a block, perhaps without rows. The records that were set aside come with the
-    block in which they would be.
+    block in which they would be. Parquet and Arrow files are read where they are. Text has no
+    columns that could be read alone, so its cells are copied to a file without a name.
     """
 
     source: Source | FolderSource
     contents: Contents
     rows: int
+    load: Callable[[str], Any]  # returns one column as a frame
+    whole: Table | None = None  # all rows, if the table is in memory
+    dtypes: dict[str, pl.DataType] = field(default_factory=dict)  # as far as they are known
 
     @property
     def empty(self) -> Table:
-        """The columns, without rows."""
+        """The columns, without rows; with notes on cells to look at."""
         return self.contents.empty
+
+    @property
+    def columns(self) -> list[str]:
+        """The names of the columns."""
+        return list(frames.names(self.empty.frame))
 
     @property
     def height(self) -> int:
@@ -73,23 +109,50 @@ class Blocks:
         return self.contents.rejected
 
     def __iter__(self) -> Iterator[Table]:
-        return regrouped(self.contents.tables(), self.contents.empty, rows=self.rows)
+        return self.blocks(self.rows)
+
+    def blocks(self, rows: int | None = None) -> Iterator[Table]:
+        """Yield the rows in blocks of at most `rows`, as often as called."""
+        return regrouped(self.contents.tables(), self.empty, rows=rows or self.rows)
 
     def sha256(self) -> str:
         """Return the checksum of the file, or of all files of a folder."""
         return self.source.sha256()
 
+    def __len__(self) -> int:
+        return self.height
+
+    def __contains__(self, name: object) -> bool:
+        return name in self.columns
+
+    def __getitem__(self, name: str) -> pl.Series:
+        """Load a column: what the table in memory has, converted by `frames.as_polars`."""
+        if name not in self:
+            raise KeyError(name)
+        column = frames.as_polars(self.load(name), [name])[name].rechunk()
+        self.dtypes[name] = column.dtype
+        return column
+
+    def dtype(self, name: str) -> pl.DataType:
+        """Return the type of a column; it is loaded only where cells decide on the type."""
+        if name not in self.dtypes:
+            if _is_sure(self.empty.frame, name):
+                self.dtypes[name] = frames.as_polars(self.empty.frame, [name])[name].dtype
+            else:
+                self[name]
+        return self.dtypes[name]
+
     def check_holds(self, place: Place) -> None:
         """Raise if the table has columns that the format of `place` cannot hold."""
         kind = place.format.kind
         codec, options = codec_of(kind), WriteOptions(kind, place.name)
-        faulty, known = [], set(codec.misfits(self.empty, options))
+        faulty, known = [], {*codec.misfits(self.empty, options)}
         if known:
             faulty.append(self.empty)
         own = self.source.place.format.kind
         if kind.minds_cells and kind != own and not self.contents.plain:
             for block in self:
-                if new := set(codec.misfits(block, options)) - known:
+                if new := {*codec.misfits(block, options)} - known:
                     known |= new
                     faulty.append(block)
         if faulty:  # all of them together, so that columns are named in order
@@ -103,19 +166,77 @@ def reading(
     rows: int = BLOCK,
     set_aside: bool | None = None,
     columns: Collection[str] = (),
+    directory: Path | None = None,
+    in_memory: bool = False,
     **dialect: str | None,
 ) -> Iterator[Blocks]:
-    """Give the table at a place in blocks; it is `read` otherwise, with the same arguments."""
-    options = read_options(place, set_aside=set_aside, **dialect)
-    if place.is_folder:
-        from cfl_cli.tables import folders  # noqa: PLC0415 — loads pyarrow
+    """Give the table at a place in blocks of `rows`; if it is `in_memory`, that is one block.
 
-        folder = FolderSource.of(place)
-        yield Blocks(folder, folders.scan(folder, options), rows)
-        return
-    with Source.of(place) as source:
-        options = as_usual(options, source.chunks(), columns)
-        yield Blocks(source, codec_of(options.kind).scan(source, options), rows)
+    `dialect` are the delimiter, encoding, header … of a text table, where they are not the usual
+    ones; with the names of its `columns` it is noticed if they are, after all. Bad records are set
+    aside with `set_aside`, and an error without; None says that nobody could ask for it. Cells that
+    have to be copied go to `directory`, or where the system keeps temporary files, and are gone
+    when the `with` block ends, or with the process.
+    """
+    options = read_options(place, set_aside=set_aside, **dialect)
+    with ExitStack() as stack:
+        if place.is_folder:
+            opened: Source | FolderSource = FolderSource.of(place)
+            contents = folders.scan(opened, options)
+        else:
+            opened = stack.enter_context(Source.of(place, in_memory=in_memory))
+            options = as_usual(options, opened.chunks(), columns)
+            contents = codec_of(options.kind).scan(opened, options)
+        if in_memory:
+            yield _in_memory(opened, contents)
+        else:
+
+            @cache
+            def cells() -> mmap:  # whoever takes blocks alone needs no copy
+                spool = stack.enter_context(Spool.create(directory and directory / "cells"))
+                _copy(contents, spool)
+                return mmap(spool.again().fileno(), 0, access=ACCESS_READ)
+
+            load = contents.column or (lambda name: _column(cells(), name))
+            yield Blocks(opened, contents, rows, load)
+
+
+def _in_memory(opened: Source | FolderSource, contents: Contents) -> Blocks:
+    """Return a table as one block that is in memory."""
+    whole = contents.whole()
+    frame = whole.frame
+    contents = replace(contents, tables=lambda: iter([whole]))
+    return Blocks(
+        opened, contents, max(len(frame), len(whole.rejects), 1), lambda n: frame.select([n]), whole
+    )
+
+
+def _copy(contents: Contents, spool: Spool) -> None:
+    """Write the rows of a table as an Arrow file, of which columns can be read alone."""
+    import pyarrow as pa
+
+    options = pa.ipc.IpcWriteOptions(compression="lz4")
+    schema = frames.as_arrow(contents.empty.frame).schema
+    with spool.guarded(), pa.ipc.new_file(spool.file, schema, options=options) as file:
+        for block in regrouped(contents.tables(), contents.empty, rows=BLOCK):
+            file.write_table(frames.as_arrow(block.frame))
+
+
+def _column(cells: mmap, name: str) -> Any:
+    from cfl_cli.tables import columnar  # loads pyarrow
+
+    return columnar.one_of(cells, formats.ARROW, name)
+
+
+def _is_sure(frame: Any, name: str) -> bool:
+    """Return whether cells have no say in a column's type: dates do that polars does not know."""
+    if not frames.is_arrow(frame):
+        return True
+    from pyarrow import types
+
+    kind = frame.schema.field(name).type
+    kind = kind.value_type if types.is_dictionary(kind) else kind
+    return not (types.is_temporal(kind) or types.is_nested(kind))
 
 
 def read_options(place: Place, *, set_aside: bool | None, **dialect: str | None) -> ReadOptions:
@@ -125,7 +246,7 @@ def read_options(place: Place, *, set_aside: bool | None, **dialect: str | None)
         if word is not None and name not in kind.dialect:
             text = "{option} does not apply to {file}, which is {format}"
             facts = {"option": Option(name, to=STORED), "format": str(place.format)}
-            raise UsageError(Problem("option-format", text, file=place.name, **facts))  # type: ignore[arg-type]  # facts
+            raise UsageError(Problem("option-other-format", text, file=place.name, **facts))  # type: ignore[arg-type]  # facts
     given = checked(dialect)
     return ReadOptions(
         kind, place.name, given, set_aside, place.sheet, is_file=place.path is not None
@@ -165,162 +286,6 @@ def _cut(table: Table, rows: int) -> Iterator[Table]:
         yield replace(table, frame=frame, rejects=rejects, lines=lines)
 
 
-# A table whose cells are on disk: columns are loaded one at a time, rows come in blocks.
-#
-# Parquet and Arrow files are read where they are. Text has no columns that could be read alone, so
-# its cells are copied to a file without a name, as the strict reader gives them.
-
-
-@dataclass(frozen=True)
-class StoredTable:
-    """A table that was checked to the last cell, none of which is in memory."""
-
-    whole: Blocks
-    load: Callable[[str], Any]  # returns one column as a frame
-    dtypes: dict[str, pl.DataType] = field(default_factory=dict)  # as far as they are known
-
-    @property
-    def columns(self) -> list[str]:
-        """The names of the columns."""
-        return list(frames.names(self.empty.frame))
-
-    @property
-    def height(self) -> int:
-        """The rows of the table."""
-        return self.whole.height
-
-    @property
-    def empty(self) -> Table:
-        """The columns, without rows; with notes on cells to look at."""
-        return self.whole.empty
-
-    @property
-    def rejected(self) -> int:
-        """The records that are set aside."""
-        return self.whole.rejected
-
-    @property
-    def sha256(self) -> str:
-        """The checksum of the file as it is."""
-        return self.whole.sha256()
-
-    def __len__(self) -> int:
-        return self.height
-
-    def __contains__(self, name: object) -> bool:
-        return name in self.columns
-
-    def __getitem__(self, name: str) -> pl.Series:
-        """Load a column: what the table read whole has, converted by `frames.as_polars`."""
-        if name not in self:
-            raise KeyError(name)
-        column = frames.as_polars(self.load(name), [name])[name].rechunk()
-        self.dtypes[name] = column.dtype
-        return column
-
-    def dtype(self, name: str) -> pl.DataType:
-        """Return the type of a column; it is loaded only where cells decide on the type."""
-        if name not in self.dtypes:
-            if _is_sure(self.empty.frame, name):
-                self.dtypes[name] = frames.as_polars(self.empty.frame, [name])[name].dtype
-            else:
-                self[name]
-        return self.dtypes[name]
-
-    def blocks(self, rows: int | None = None) -> Iterator[Table]:
-        """Yield the rows in blocks of at most `rows`, as `reading` does, as often as called."""
-        contents = self.whole.contents
-        return regrouped(contents.tables(), contents.empty, rows=rows or self.whole.rows)
-
-    def check_holds(self, place: Place) -> None:
-        """Raise if the table has columns that the format of `place` cannot hold."""
-        self.whole.check_holds(place)
-
-
-@contextmanager
-def stored(
-    place: Place,
-    *,
-    rows: int = BLOCK,
-    set_aside: bool | None = None,
-    columns: Collection[str] = (),
-    directory: Path | None = None,
-    **dialect: str | None,
-) -> Iterator[StoredTable]:
-    """Give the table at a place with its cells on disk; it is `read` with the same arguments.
-
-    What has to be copied goes to `directory`, or where the system keeps temporary files, and is
-    gone when the `with` block ends, or with the process.
-    """
-    with reading(place, rows=rows, set_aside=set_aside, columns=columns, **dialect) as blocks:
-        if blocks.contents.column is not None:
-            yield StoredTable(blocks, blocks.contents.column)
-            return
-        with Spool.create(directory / "cells" if directory else None) as spool:
-
-            @cache
-            def cells() -> mmap:  # whoever takes blocks alone needs no copy
-                _copy(blocks, spool)
-                return mmap(spool.again().fileno(), 0, access=ACCESS_READ)
-
-            yield StoredTable(blocks, lambda name: _column(cells(), name))
-
-
-def _copy(blocks: Blocks, spool: Spool) -> None:
-    """Write the rows of a table as an Arrow file, of which columns can be read alone."""
-    import pyarrow as pa  # noqa: PLC0415 — only tables that are too large for memory need it
-
-    options = pa.ipc.IpcWriteOptions(compression="lz4")
-    schema = frames.as_arrow(blocks.empty.frame).schema
-    with spool.guarded(), pa.ipc.new_file(spool.file, schema, options=options) as file:
-        for block in regrouped(blocks.contents.tables(), blocks.empty, rows=BLOCK):
-            file.write_table(frames.as_arrow(block.frame))
-
-
-def _column(cells: mmap, name: str) -> Any:
-    from cfl_cli.tables import columnar  # noqa: PLC0415 — loads pyarrow
-    from cfl_cli.tables.formats import ARROW  # noqa: PLC0415 — with it
-
-    return columnar.one_of(cells, ARROW, name)
-
-
-def _is_sure(frame: Any, name: str) -> bool:
-    """Return whether cells have no say in a column's type: dates do that polars does not know."""
-    if not frames.is_arrow(frame):
-        return True
-    from pyarrow import types  # noqa: PLC0415 — it is there if a table of it is
-
-    kind = frame.schema.field(name).type
-    kind = kind.value_type if types.is_dictionary(kind) else kind
-    return not (types.is_temporal(kind) or types.is_nested(kind))
-
-
-__all__ = [
-    "STANDARD",
-    "Blocks",
-    "Place",
-    "StoredTable",
-    "Table",
-    "TableWriter",
-    "check_holds",
-    "local",
-    "name_of",
-    "read",
-    "read_report",
-    "read_sniffed",
-    "reading",
-    "rejects_path",
-    "rejects_text",
-    "report_path",
-    "sha256_of",
-    "stored",
-    "to_bytes",
-    "write",
-    "write_text",
-    "writing",
-]
-
-
 def read(
     place: Place,
     *,
@@ -329,28 +294,13 @@ def read(
     columns: Collection[str] = (),
     **dialect: str | None,
 ) -> Table:
-    """Return the table at a place.
+    """Return the table at a place, in memory; with `checksum` it has that of its file.
 
-    `dialect` are the delimiter, encoding, header … of a text table, where they are not the usual
-    ones; with the names of its `columns` it is noticed if they are, after all. Bad records are set
-    aside with `set_aside`, and an error without; None says that nobody could ask for it. With
-    `checksum` the table has that of its file, which is made while the cells are read.
+    The arguments are those of `reading`.
     """
-    options = read_options(place, set_aside=set_aside, **dialect)
-    if place.is_folder:
-        with reading(place, set_aside=set_aside) as blocks:
-            found = joined([*blocks.contents.tables()] or [blocks.empty])
-            return replace(found, sha256=blocks.sha256() if checksum else None)
-
-    def table(data: bytes) -> Table:
-        return codec_of(options.kind).read(data, as_usual(options, [data], columns))
-
-    if not checksum:
-        return table(source.whole(place))
-    data = files.read(place.path)
-    with ThreadPoolExecutor(1) as beside:
-        made = beside.submit(source.sha256_of, data)
-        return replace(table(source.own(data, place)), sha256=made.result())
+    with reading(place, set_aside=set_aside, columns=columns, in_memory=True, **dialect) as blocks:
+        whole = blocks.whole or blocks.empty
+        return replace(whole, sha256=blocks.sha256()) if checksum else whole
 
 
 def read_sniffed(
@@ -363,17 +313,18 @@ def read_sniffed(
     options = read_options(place, set_aside=set_aside, **dialect)
     if place.is_folder:
         return read(place), None
-    kind, data = options.kind, source.whole(place)
-    if "delimiter" not in kind.dialect:
-        return codec_of(kind).read(data, options), None
-    from cfl_cli.tables.csv_hints import title_above  # noqa: PLC0415 — only drafts need it
-    from cfl_cli.tables.sniff import sniff  # noqa: PLC0415 — only drafts need it
+    kind = options.kind
+    with Source.of(place, in_memory=True) as held:
+        if "delimiter" not in kind.dialect:
+            return codec_of(kind).scan(held, options).whole(), None
+        from cfl_cli.tables.csv_hints import title_above  # only drafts need these two
+        from cfl_cli.tables.sniff import sniff
 
-    found = sniff(data, options.dialect, usual=kind.delimiter)
-    if found.shape and not found.shape.first:
-        raise DataError(title_above(place.name, found.shape.line))
-    options = replace(options, dialect={**found.dialect, **options.dialect})
-    return codec_of(kind).read(data, options), found
+        found = sniff(held.data or b"", options.dialect, usual=kind.delimiter)
+        if found.shape and not found.shape.first:
+            raise DataError(title_above(place.name, found.shape.line))
+        options = replace(options, dialect={**found.dialect, **options.dialect})
+        return codec_of(kind).scan(held, options).whole(), found
 
 
 def bytes_of(place: Place) -> int:
@@ -403,15 +354,14 @@ def read_report(name: str) -> bytes:
         folders.check_whole(path, name=title)
         path = path / folders.REPORT
         if not files.exists(path):
-            raise DataError(f"{title}: no report inside: `cfl impute` did not write this folder")
+            raise _no_report(title, f"no report inside: {IMPUTED_BY} folder")
     if path is not None and _report_is_beside(path):
         beside = report_path(path)
         if not files.exists(path) and not files.exists(beside):
-            raise DataError(f"{path}: cannot be read: No such file or directory")
+            files.read(path)  # which says why it cannot be read
         if not files.exists(beside):
-            raise DataError(
-                f"{path}: no report: expected {beside.name} beside it, or pass the report file"
-            )
+            what = f"no report: expected {beside.name} beside it, or pass the report file"
+            raise _no_report(str(path), what)
         path, title = beside, str(beside)
     data = files.read(path)
     kind = formats.kind_of(data)
@@ -422,8 +372,12 @@ def read_report(name: str) -> bytes:
         codec = cast("EmbeddingCodec", codec_of(kind))
         text = codec.read_report(data, ReadOptions(kind, title))
     if text is None:
-        raise DataError(f"{title}: no report inside: `cfl impute` did not write this file")
+        raise _no_report(title, f"no report inside: {IMPUTED_BY} file")
     return text
+
+
+def _no_report(name: str, what: str) -> DataError:
+    return DataError(Problem("report-missing", "{file}: {what}", file=name, what=what))
 
 
 def sha256_of(path: Path | None) -> str:
@@ -455,3 +409,188 @@ def write_text(text: str, path: Path, *, overwrite: bool = True) -> None:
     """Write a text file completely or not at all."""
     with files.Staging(overwrite=overwrite) as staging, staging.file(path) as file:
         file.write(text.encode())
+
+
+REJECTS = ["line", "cause", "record"]
+# A table that is written block by block, and appears with the files beside it, or not at all.
+
+Beside = str | bytes | Callable[[TableContent | None], str]  # a file's text, or what makes it
+
+
+def rejects_text(rejects: list[Reject], *, header: bool = True) -> str:
+    """Return records that were set aside as CSV: the line, the cause and the text of each."""
+    frame = pl.DataFrame(rejects, schema=REJECTS, orient="row")
+    return frame.write_csv(include_header=header)
+
+
+class Target(Protocol):
+    """Where the bytes of a table go."""
+
+    @property
+    def file(self) -> IO[bytes]:
+        """The file that takes them."""
+
+    def guarded(self) -> AbstractContextManager[None]:
+        """Let an error say what could not be written."""
+
+    def finish(self) -> None:
+        """Bring what was written to where it cannot be lost."""
+
+
+class TableWriter:
+    """Takes the rows of a table; `finish` must be the last call, or nothing will be written."""
+
+    def __init__(
+        self,
+        place: Place,
+        target: Target | StagedFolder,
+        staging: files.Staging,
+        rejects: Path | None,
+        *,
+        summed: bool = False,
+    ) -> None:
+        self.rejected = 0  # records in the file of rejects
+        self.finished = False
+        self._target = target
+        self._staging = staging
+        self._rejects_path = rejects
+        self._rejects: files.Staged | None = None
+        self._names: list[Any] | None = None
+        self._place = place
+        self._sums = ContentChecksum(place.format.kind) if summed else None
+        self._stack = ExitStack()
+        kind, options = place.format.kind, WriteOptions(place.format.kind, place.name, place.path)
+        if isinstance(target, StagedFolder):
+            self._writer: Writer = FolderWriter(target, options)
+            self._stack.callback(self._writer.close)
+            return
+        packed = formats.packed(target.file, place.format.packing)
+        inner = self._stack.enter_context(packed)
+        self._writer = codec_of(kind).writer(inner, options)
+        self._stack.callback(self._writer.close)
+
+    def add(self, frame: Any, source: Table | None = None) -> None:
+        """Write further rows; `source` is the block that they were made from.
+
+        Its rejects go to the file of rejects, if there is to be one.
+        """
+        names = frames.names(frame)
+        if self._names not in (None, names):
+            raise ValueError(f"other columns than before: {names}")
+        self._names = names
+        with undisturbed(), self._target.guarded():  # polars loses an interrupt, and writes twice
+            self._writer.add(frame, source)
+        if self._sums is not None:
+            self._sums.add(frame)
+        if source is not None and source.rejects and self._rejects_path is not None:
+            self._set_aside(source.rejects, self._rejects_path)
+
+    @property
+    def content(self) -> TableContent | None:
+        """What the rows hold that were added; None: nobody wants to know."""
+        return self._sums.content() if self._sums else None
+
+    def finish(
+        self, *, report: str | None = None, beside: Mapping[Path, Beside] | None = None
+    ) -> None:
+        """Write what is left, files `beside` the table too; embed `report` if possible."""
+        if self._rejects is not None:
+            with self._rejects.guarded():
+                self._rejects.finish()
+        with undisturbed(), self._target.guarded():
+            self._writer.finish(report)
+            self._stack.close()
+            self._target.finish()
+        for path, given in (beside or {}).items():
+            text = given(self.written()) if callable(given) else given
+            with self._staging.file(path) as file:
+                file.write(text if isinstance(text, bytes) else text.encode())
+        if isinstance(self._target, files.Staged | StagedFolder):
+            self._staging.put_last(self._target)
+        self.finished = True
+
+    def written(self) -> TableContent | None:
+        """Return what the table holds, and what its file is like that is complete."""
+        content, target = self.content, self._target
+        if content is None or not isinstance(target, files.Staged):
+            return content
+        with target.guarded(), open(target.raw.handle, "rb", closefd=False) as file:
+            file.seek(0)
+            size, made = sums_of(file)
+        return replace(content, file=target.path.name, file_bytes=size, file_sha256=made)
+
+    def close(self) -> None:
+        """Let go of everything."""
+        with suppress(Exception):  # of a table that was given up
+            self._stack.close()
+
+    def _set_aside(self, rejects: list[Reject], path: Path) -> None:
+        if self._rejects is None:
+            self._rejects = self._staging.begin(path)
+        with self._rejects.guarded():
+            text = rejects_text(rejects, header=not self.rejected)
+            self._rejects.file.write(text.encode())
+        self.rejected += len(rejects)
+
+
+@contextmanager
+def writing(
+    place: Place,
+    *,
+    rejects: Path | None = None,
+    stream: IO[bytes] | None = None,
+    overwrite: bool = True,
+    summed: bool = False,
+) -> Iterator[TableWriter]:
+    """Give a writer of a table in blocks; it is in place when the `with` block has ended well.
+
+    `rejects` is where records that were set aside go. `stream` is standard output if the place is
+    that; it gets nothing before everything is written. A writer that is `summed` knows in the end
+    what the table holds.
+    """
+    with files.Staging(overwrite=overwrite) as staging, ExitStack() as stack:
+        target: Target | StagedFolder
+        if place.path is None:
+            target = waiting = stack.enter_context(Spool.create())
+        elif place.is_folder:
+            target = StagedFolder.create(place.path)
+            staging.staged.append(target)
+        else:
+            target = staging.begin(place.path)
+        writer = TableWriter(place, target, staging, rejects, summed=summed)
+        try:
+            yield writer
+        finally:
+            writer.close()
+            if not writer.finished:
+                staging.give_up()
+        if place.path is None and writer.finished:
+            if stream is None:
+                raise ValueError("standard output is wanted and not given")
+            shutil.copyfileobj(waiting.again(), stream, CHUNK)
+            stream.flush()
+
+
+def write(
+    frame: Any,
+    place: Place,
+    *,
+    report: str | None,
+    source: Table | None = None,
+    overwrite: bool = True,
+) -> None:
+    """Write a whole table, completely or not at all; embed `report` if possible.
+
+    `source` is the table that `frame` comes from.
+    """
+    with writing(place, overwrite=overwrite) as writer:
+        writer.add(frame, source)
+        writer.finish(report=report)
+
+
+def to_bytes(frame: Any, place: Place) -> bytes:
+    """Return what a file with this table would hold."""
+    file, kind = io.BytesIO(), place.format.kind
+    with formats.packed(file, place.format.packing) as inner:
+        write_frame(frame, inner, WriteOptions(kind, place.name, place.path))
+    return file.getvalue()

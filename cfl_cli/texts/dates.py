@@ -16,7 +16,7 @@ import polars as pl
 
 from cfl_cli.core.arrays import Floats, Ints
 from cfl_cli.core.messages import quote
-from cfl_cli.texts.tally import BLANKS, Tally
+from cfl_cli.texts.tally import BLANKS, Tally, word_lists
 
 FIRST_DAY, LAST_DAY = -719162, 2932896  # of the years 1 and 9999, counted from 1970
 DAY = 86400  # seconds
@@ -51,76 +51,6 @@ DIRECTIVES = {
 }
 DIGITS = frozenset(f"%{sign}" for sign in "YymdHIMSf")  # beside these, two digits are two
 SHORT_FOR = {"F": "%Y-%m-%d", "D": "%m/%d/%y", "T": "%H:%M:%S", "R": "%H:%M", "e": "%d", "h": "%b"}
-MONTHS = (  # en, de, fr, es, it, pt, nl
-    "january jan januar jänner jän janvier janv enero ene gennaio gen janeiro januari",
-    "february feb februar februari febr février févr fév fevrier fev febrero febbraio fevereiro",
-    "march mar märz mär maerz mrz mars marzo março marco maart mrt",
-    "april apr avril avr abril abr aprile",
-    "may mai mayo maggio mag maio mei",
-    "june jun juni juin junio giugno giu junho",
-    "july jul juli juillet juil julio luglio lug julho",
-    "august aug août aout aoû agosto ago augustus",
-    "september sep sept septembre septiembre setiembre settembre set setembro",
-    "october oct oktober okt octobre octubre ottobre ott outubro out",
-    "november nov novembre noviembre novembro",
-    "december dec dezember dez décembre déc decembre diciembre dic dicembre dezembro",
-)
-MORE_MONTHS = (  # ro, fi, cs, sk, hu, ru, uk, tr, el, pl and Scandinavian, also as dates have them
-    (
-        "ianuarie ian tammikuu tammikuuta leden ledna január januára января январь янв січня "
-        "січень ocak ιανουαρίου ιανουάριος ιαν styczeń stycznia sty"
-    ),
-    (
-        "februarie helmikuu helmikuuta únor února február februára февраля февраль фев февр "
-        "лютого лютий şubat φεβρουαρίου φεβρουάριος φεβ luty lutego lut"
-    ),
-    (
-        "martie maaliskuu maaliskuuta březen března marec marca március марта март мар березня "
-        "березень mart μαρτίου μάρτιος μαρ marts marzec"
-    ),
-    (
-        "aprilie huhtikuu huhtikuuta duben dubna apríl apríla április апреля апрель апр квітня "
-        "квітень nisan απριλίου απρίλιος απρ kwiecień kwietnia kwi"
-    ),
-    (
-        "maj toukokuu toukokuuta květen května máj mája május мая май травня травень mayıs μαΐου "
-        "μάιος maja"
-    ),
-    (
-        "iunie iun kesäkuu kesäkuuta červen června jún júna június июня июнь июн червня червень "
-        "haziran ιουνίου ιούνιος ιουν czerwiec czerwca cze"
-    ),
-    (
-        "iulie iul heinäkuu heinäkuuta červenec července júl júla július июля июль июл липня "
-        "липень temmuz ιουλίου ιούλιος ιουλ lipiec lipca lip"
-    ),
-    (
-        "augusti elokuu elokuuta srpen srpna augusta augusztus августа август авг серпня серпень "
-        "ağustos αυγούστου αύγουστος αυγ sierpień sierpnia sie"
-    ),
-    (
-        "septembrie syyskuu syyskuuta září septembra szeptember szept сентября сентябрь сен сент "
-        "вересня вересень eylül σεπτεμβρίου σεπτέμβριος σεπ wrzesień września wrz"
-    ),
-    (
-        "octombrie lokakuu lokakuuta říjen října október októbra октября октябрь окт жовтня "
-        "жовтень ekim οκτωβρίου οκτώβριος οκτ październik października paź"
-    ),
-    (
-        "noiembrie noi marraskuu marraskuuta listopad listopadu novembra ноября ноябрь ноя нояб "
-        "листопада kasım νοεμβρίου νοέμβριος νοε listopada lis"
-    ),
-    (
-        "decembrie joulukuu joulukuuta prosinec prosince decembra декабря декабрь дек грудня "
-        "грудень aralık δεκεμβρίου δεκέμβριος δεκ grudzień grudnia gru"
-    ),
-)
-NUMBERS = {
-    name: number
-    for lines in (MONTHS, MORE_MONTHS)
-    for number, names in enumerate(lines, 1)
-    for name in names.split()
-}
 HOW = "such as %d.%m.%Y"
 
 
@@ -191,7 +121,6 @@ def _check(groups: list[str]) -> None:
 
 
 def _read(texts: pl.Series, regex: str) -> pl.Series:
-    """Return the days of texts that a regular expression with named groups fits."""
     found = texts.str.extract_groups(regex).struct.unnest()
     parts = {column.name: column for column in found}
     fits = texts.str.contains(regex).fill_null(value=False).to_numpy()
@@ -234,11 +163,16 @@ def _read(texts: pl.Series, regex: str) -> pl.Series:
     return (found_days.cast(pl.Float64) + found_time).set(~pl.Series(fits), None)
 
 
+@cache
+def _months_by_name() -> dict[str, int]:
+    lines = word_lists("months")["months"]
+    return {name: number for number, line in enumerate(lines, 1) for name in line.split()}
+
+
 def _month(names: pl.Series) -> Ints:
-    """Return the numbers of months by their names, 0 where it is none."""
     different = names.drop_nulls().unique().to_list()
     folded = [normalize("NFC", name).casefold().rstrip(".") for name in different]
-    numbers = [NUMBERS.get(name, 0) for name in folded]
+    numbers = [_months_by_name().get(name, 0) for name in folded]
     found = names.replace_strict(different, numbers, default=0, return_dtype=pl.Int64)
     return np.asarray(found.fill_null(0).to_numpy())
 
@@ -453,7 +387,8 @@ def is_date(text: str, format_: str | None) -> bool:
         if part.get(key) and not least <= int(part[key]) <= most:
             return False
     year = int(part["Y"]) if part.get("Y") else 2000 + int(part["y"]) % 100
-    of_year = NUMBERS.get(part["B"].casefold().rstrip(".")) if part.get("B") else int(part["m"])
+    named = part.get("B")
+    of_year = _months_by_name().get(named.casefold().rstrip(".")) if named else int(part["m"])
     return year in YEARS and of_year is not None and _exists(year, of_year, int(part.get("d") or 1))
 
 
@@ -480,7 +415,6 @@ def _candidates(text: str, *, valid: bool = True) -> Iterator[str]:
 
 
 def _abbreviated(format_: str, tally: Tally) -> str:
-    """Return the format with %b where months are cut short."""
     if "%B" not in format_:
         return format_
     names = {_pattern(format_).fullmatch(text)["B"].rstrip(".") for text in tally.texts}  # type: ignore[index]  # all texts fit

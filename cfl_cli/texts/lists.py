@@ -9,10 +9,10 @@ from functools import cached_property
 
 import polars as pl
 
-from cfl_cli.texts.tally import BLANKS, Tally, words
+from cfl_cli.texts.tally import BLANKS, Tally
 
 SIGNS = (";", "|", ",", "/", "+", "&", "\n", "、", "；")
-WORDS = tuple(f" {word} " for word in words("und oder and or et ou y e o en i oraz lub"))
+WORDS = tuple(f" {word} " for word in "und oder and or et ou y e o en i oraz lub".split())
 JOINED = 3  # different cells with the sign, at least
 SHARE = 0.02  # of the cells that hold it, at least
 REPEATING = 0.01  # of the cells that may name a part twice
@@ -35,7 +35,6 @@ class Listing:
 
     @cached_property
     def sure(self) -> bool:
-        """Return whether it can hardly be otherwise."""
         return self.recurring >= SURE and self.alone and self.separator not in WORDS
 
 
@@ -106,7 +105,6 @@ def _split_by_all(text: str, signs: Sequence[str]) -> list[str]:
 
 
 def _replaced(tally: Tally, parts: dict[str, list[str]], sign: str) -> Tally:
-    """Return the tally with some texts written as lists by another sign."""
     rows: dict[str, tuple[int, int]] = {}
     for text, cells, row in zip(tally.texts, tally.counts, tally.rows, strict=True):
         written = f"{sign} ".join(parts[text]) if text in parts else text
@@ -337,7 +335,6 @@ class Mark:
 
     @property
     def sure(self) -> bool:
-        """Return whether it can hardly be otherwise."""
         return self.text == "="
 
 

@@ -7,77 +7,54 @@ is surely as true. What would fit two values alike fits none.
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from functools import cached_property
+from functools import cache, cached_property
 
 import polars as pl
 
-from cfl_cli.texts.tally import BLANKS
+from cfl_cli.texts.tally import BLANKS, word_lists
 
 # Truth values as people write them, in the languages that tables come in.
 
-UNIVERSAL = ("no yes", "false true", "0 1")  # that columns of every language may hold
-_FAMILIES = (  # whose words stand for each other
-    """no yes|off on|nein ja|falsch wahr|nee ja|onwaar waar|nej ja|nei ja|falsk sann|falskt sant""",
-    """non oui|faux vrai|no sí|no si|falso verdadero|não sim|nao sim|falso verdadeiro|no sì
-    |falso vero|nu da|fals adevărat""",
-    """nie tak|fałsz prawda|ne ano|nepravda pravda|nie áno|nie ano|ne da|нет да|ложь истина|не да
-    |ні так|няма има""",
-    "nem igen|hamis igaz",
-    "ei kyllä|epätosi tosi|ei jah",
-    "nē jā|ne taip",
-    "hayır evet|hayir evet|yanlış doğru|yok var",
-    "όχι ναι|οχι ναι|ψευδής αληθής",
-    "いいえ はい|無 有|なし あり",
-    "否 是|没有 有|沒有 有|错 对",
-    """아니오 예|아니요 예|아니오 네|아니요 네|아니요 그렇다|없음 있음|거짓 참""",
-    "tidak ya",
-    "không có",
-    "ไม่ใช่ ใช่",
-    "לא כן",
-    "لا نعم",
-    "नहीं हाँ",
-)
-_LETTERS = "n y|f t|n j|n o|n s|n t|n a|n i|n d|н д|h e"
-_SIGNS = (
-    ("", "x"),
-    ("✗", "✓"),
-    ("✘", "✔"),
-    ("☐", "☑"),
-    ("☐", "☒"),
-    ("×", "○"),
-    ("✕", "✓"),
-    ("❌", "✅"),
-)
-
-
-def _pairs(text: str) -> tuple[tuple[str, str], ...]:
-    pairs = (pair.split() for pair in text.casefold().split("|"))
-    return tuple((false, true) for false, true in pairs)
-
-
-WORDS = _pairs("|".join((*UNIVERSAL, *_FAMILIES, _LETTERS)))  # false, true
-PAIRS = (*WORDS, *_SIGNS)
-FAMILIES = tuple(frozenset(text for pair in _pairs(one) for text in pair) for one in _FAMILIES)
-ANYWHERE = frozenset(text for pair in _pairs("|".join(UNIVERSAL)) for text in pair)
-OF_TYPES = ANYWHERE - {"no", "yes"}  # how programs write truth
 LETTERS = frozenset("yntfj10")  # that say the same in whatever pair they stand
 YES_NO = frozenset("ynj")  # that hardly ever mean anything else
-TRUTHS = {text: truth for pair in PAIRS for text, truth in zip(pair, (False, True), strict=True)}
-KNOWN = frozenset(map(frozenset, PAIRS))
-SAID_IN_WORDS = frozenset(text for pair in WORDS for text in pair)
+
+
+class Truths:
+    """The words of `data/truths.txt`, false before true."""
+
+    def __init__(self) -> None:
+        def pairs(*lines: str) -> list[tuple[str, str]]:
+            split = (pair.split() for line in lines for pair in line.casefold().split("|"))
+            return [(false, true) for false, true in split]
+
+        lists = word_lists("truths")
+        families = lists["families"]
+        self.words = pairs(*lists["universal"], *families, *lists["letters"])
+        self.pairs = [*self.words, ("", "x"), *pairs(*lists["signs"])]
+        self.families = [
+            frozenset(text for pair in pairs(one) for text in pair) for one in families
+        ]
+        self.anywhere = frozenset(text for pair in pairs(*lists["universal"]) for text in pair)
+        self.of_types = self.anywhere - {"no", "yes"}  # how programs write truth
+        self.truth = {text: truth for pair in self.pairs for truth, text in enumerate(pair)}
+        self.known = frozenset(map(frozenset, self.pairs))
+        self.in_words = frozenset(text for pair in self.words for text in pair)
+
+
+truths = cache(Truths)
 
 
 def truth(text: str) -> bool | None:
     """Return what a text says, None if that is not clear; an empty one says nothing."""
-    bare = folded(text)
-    return TRUTHS.get(bare) if bare else None
+    bare = folded_truth(text)
+    return bool(truths().truth[bare]) if bare and bare in truths().truth else None
 
 
 def is_sure(text: str) -> bool:
     """Return whether a text says yes or no whatever stands beside it."""
-    bare = folded(text)
-    known = bare in TRUTHS and bare != ""
-    return known and (len(bare) > 1 or bare in LETTERS or bare not in SAID_IN_WORDS)
+    bare = folded_truth(text)
+    known = bare in truths().truth and bare != ""
+    return known and (len(bare) > 1 or bare in LETTERS or bare not in truths().in_words)
 
 
 def means(text: str, values: Sequence[str]) -> str | None:
@@ -87,29 +64,30 @@ def means(text: str, values: Sequence[str]) -> str | None:
     of languages, or be its first letter. Other letters and signs stand for themselves: N and S may
     be north and south.
     """
-    bare, pair = folded(text), [*map(folded, values)]
+    bare, pair = folded_truth(text), [*map(folded_truth, values)]
     if pair.count(bare) == 1:
         return values[pair.index(bare)]
-    said = [TRUTHS.get(one) for one in pair]
-    if bare not in TRUTHS or sorted(map(str, said)) != ["False", "True"]:
+    known = truths()
+    said = [known.truth.get(one) for one in pair]
+    if bare not in known.truth or sorted(map(str, said)) != ["0", "1"]:
         return None
-    language = {*pair} - OF_TYPES
-    families = [family for family in FAMILIES if language <= family]
+    language = {*pair} - known.of_types
+    families = [family for family in known.families if language <= family]
     if families:
         initials = frozenset(one[0] for one in pair)
-        letter = bare in initials and initials in KNOWN
-        sure = letter or bare in ANYWHERE or any(bare in family for family in families)
+        letter = bare in initials and initials in known.known
+        sure = letter or bare in known.anywhere or any(bare in family for family in families)
     else:
-        sure = bare in OF_TYPES and all(one in LETTERS for one in pair)
-    return values[said.index(TRUTHS[bare])] if sure else None
+        sure = bare in known.of_types and all(one in LETTERS for one in pair)
+    return values[said.index(known.truth[bare])] if sure else None
 
 
 def and_others(texts: Iterable[str]) -> tuple[str, ...]:
     """Return the texts beside a known pair of words, all of them if there is none."""
     listed = tuple(texts)
-    bare = {text: folded(text) for text in listed}
+    bare = {text: folded_truth(text) for text in listed}
     there = {*bare.values()}
-    for pair in WORDS:
+    for pair in truths().words:
         sure = all(len(word) > 1 or word in YES_NO or not word.isascii() for word in pair)
         if sure and there.issuperset(pair):
             return tuple(text for text in listed if means(text, pair) is None)
@@ -118,7 +96,7 @@ def and_others(texts: Iterable[str]) -> tuple[str, ...]:
 
 def is_pair(values: Iterable[str]) -> bool:
     """Return whether texts are the two of a known pair, each perhaps in several spellings."""
-    return frozenset(map(folded, values)) in KNOWN
+    return frozenset(map(folded_truth, values)) in truths().known
 
 
 def are_truths(texts: Iterable[str]) -> bool:
@@ -127,7 +105,7 @@ def are_truths(texts: Iterable[str]) -> bool:
     return is_pair(listed) or not and_others(listed)
 
 
-def folded(text: str) -> str:
+def folded_truth(text: str) -> str:
     """Return a text without case and outer blanks; 1.0 and 0.0 are how pandas writes 1 and 0."""
     bare = text.strip(BLANKS).casefold()
     return {"1.0": "1", "0.0": "0"}.get(bare, bare)
@@ -181,7 +159,6 @@ def whole(text: str) -> str:
 
 
 def _unique(texts: Iterable[str]) -> dict[str, int]:
-    """Return the places of texts that occur once."""
     listed = list(texts)
     counts: dict[str, int] = {}
     for text in listed:
@@ -206,7 +183,6 @@ def as_text(column: pl.Series) -> pl.Series:
 
 
 def _are_whole(column: pl.Series) -> bool:
-    """Return whether all numbers of a column, NaN aside, are whole and exact."""
     known = column.fill_nan(None)
     return bool(((known == known.floor()) & (known.abs() <= EXACT)).all())
 

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from cfl_cli.texts.tally import BLANKS, LONGEST, Tally, words
+from cfl_cli.texts.tally import BLANKS, LONGEST, Tally, word_list
 
 BLANK = f"[{BLANKS}]"
 SPACE = "[ \u00a0\u2009\u202f]"  # between groups of digits
@@ -59,7 +59,6 @@ def numbers_or_plain(texts: pl.Series, *, decimal: str | None, unit: str | None)
 
 
 def _without_unit(text: pl.Expr, unit: str) -> pl.Expr:
-    """Return the texts without the unit before or behind them, whichever is there."""
     if not unit:
         return text
     escaped = pl.escape_regex(unit)
@@ -108,15 +107,6 @@ _UNIT = re.compile(
     rf"(?P<before>[^\d\s.,+'’−-][^\d\s.,+−-]{{0,3}})?{_BLANK}*"
     rf"(?P<number>{_SIGN}[\d.,][\d.,'’ \u00a0\u2009\u202f]*?"
     rf"(?:[eE][+-]?\d+)?){_BLANK}*(?P<behind>[^\d\s.,+'’−-][^\d]{{0,14}})?"
-)
-MONEY = frozenset(words("€ $ £ ¥ ₽ ₹ ₺ ₩ zł kr kč ft chf eur usd gbp jpy pln sek nok dkk r$ fr rs"))
-UNITS = MONEY | frozenset(
-    words("""% ‰ kg g mg µg μg ug ng t lb lbs oz st km m cm mm µm nm mi ft in yd l ml dl cl µl hl
-    h hr hrs min mins s sec ms d days day tage tag jours días años ans jahre jahr years year yrs yr
-    months monate mois wochen weeks std stunden hours stk stück pcs °c °f °  k kwh mwh w kw mw v a
-    ma hz khz mhz ghz kb mb gb tb kcal cal kj j pa hpa kpa bar mbar psi mmhg bpm /min km/h mph m/s
-    m² m2 m³ m3 km² ha qm sqm mmol/l mg/dl g/l g/dl µg/l iu ie u/l ppm ppb db x pt px pts punkte
-    points dni lat godz""")
 )
 LACKING = 0.5  # a unit that fewer cells have is none
 
@@ -172,7 +162,7 @@ def is_number(text: str) -> bool:
     if WITH_POINT.fullmatch(text) or WITH_COMMA.fullmatch(text):
         return True
     bare, unit = _apart(text)
-    known = unit is not None and unit.casefold().rstrip(".") in UNITS
+    known = unit is not None and is_unit(unit.rstrip("."))
     return known and bare is not None and bool(_signs([bare]))
 
 
@@ -207,7 +197,6 @@ def _signs(texts: Sequence[str]) -> list[tuple[str | None, bool]]:
 
 
 def _with_unit(tally: Tally) -> tuple[Reading, ...]:
-    """Return the readings of numbers that share a unit."""
     units: dict[str, int] = {}
     bares, lacking = [], 0
     for text, count in tally:
@@ -222,12 +211,17 @@ def _with_unit(tally: Tally) -> tuple[Reading, ...]:
     if len(units) != 1 or lacking > LACKING * tally.cells or is_zero_padded(bares):
         return ()
     unit = next(iter(units))
-    known = unit.casefold().rstrip(".") in UNITS
+    known = is_unit(unit.rstrip("."))
     if not known and (len(set(bares)) < 3 or len(unit) == 1):
         return ()  # 12b, 14b: numbers of houses
     return tuple(
         Reading(decimal, unit, thousands, lacking, known) for decimal, thousands in _signs(bares)
     )
+
+
+def is_unit(text: str) -> bool:
+    """Return whether a text is a known unit."""
+    return text.casefold() in word_list("units", "money") | word_list("units", "other")
 
 
 def _apart(text: str, unit: str | None = None) -> tuple[str | None, str | None]:
@@ -236,7 +230,7 @@ def _apart(text: str, unit: str | None = None) -> tuple[str | None, str | None]:
     if match is None or (match["before"] and match["behind"]):
         return None, None
     before, behind = match["before"], match["behind"]
-    if before and before.casefold().rstrip(".") not in MONEY:
+    if before and before.casefold().rstrip(".") not in word_list("units", "money"):
         return None, None
     seen = before or (behind or "").strip(BLANKS) or None
     if unit and seen not in (unit, None):
@@ -298,7 +292,6 @@ def sentinels(tally: Tally, numbers: Sequence[float]) -> Sentinels | None:
 
 
 def _inner(values: Values, counts: Counts) -> tuple[int, int]:
-    """Return the slice of the sorted values that are no sentinels."""
     low, high = 0, len(values)
     while True:
         inner = values[low:high], counts[low:high]

@@ -2,6 +2,8 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
 
 import polars as pl
 
@@ -21,7 +23,6 @@ class Tally:
 
     @property
     def cells(self) -> int:
-        """Cells that hold something."""
         return sum(self.counts)
 
     def __len__(self) -> int:
@@ -62,9 +63,20 @@ def tally(column: pl.Series) -> Tally:
     )
 
 
-# Words in a row, as lists of them are written here.
+@cache
+def word_lists(name: str) -> dict[str, tuple[str, ...]]:
+    """Return the lines below each heading of a file in `texts/data`."""
+    found: dict[str, list[str]] = {}
+    text = files("cfl_cli.texts").joinpath("data", f"{name}.txt").read_text(encoding="utf-8")
+    for line in text.splitlines():
+        if line.endswith(":"):
+            heading = found.setdefault(line[:-1], [])
+        elif line and not line.startswith("# ") and line != "#":
+            heading.append(line)
+    return {name: tuple(lines) for name, lines in found.items()}
 
 
-def words(text: str) -> tuple[str, ...]:
-    """Return the words of a text that are separated by blanks."""
-    return tuple(text.split())
+@cache
+def word_list(name: str, heading: str, sign: str | None = None) -> frozenset[str]:
+    """Return the words below a heading, which blanks separate, or another sign."""
+    return frozenset(word for line in word_lists(name)[heading] for word in line.split(sign))

@@ -18,8 +18,8 @@ from typing import Annotated, ClassVar
 
 from pydantic import ConfigDict, Field, TypeAdapter, ValidationError
 
-from cfl_cli.core.messages import option, quote
-from cfl_cli.errors import DataError, ResourceError
+from cfl_cli.core.messages import option
+from cfl_cli.errors import DataError, Problem, ResourceError
 from cfl_cli.trust.drift import Course, JudgedBatch
 from cfl_cli.trust.intervals import Interval
 from cfl_cli.trust.report import ColumnReport
@@ -127,8 +127,13 @@ class History:
         if text and not text.endswith(b"\n"):
             last = text.count(b"\n") + 1
             raise DataError(
-                f"{name}, line {last}: it is cut off, as a run that was killed may leave it: "
-                "remove that line, or end it if it is whole, and run again"
+                Problem(
+                    "history-cut-off",
+                    "{name}, line {line}: it is cut off, as a run that was killed may leave it: {remedy}",
+                    name=name,
+                    line=last,
+                    remedy="remove that line, or end it if it is whole, and run again",
+                )
             )
         lines, seen = [], dict[str, set[tuple[str, str | None]]]()
         for number, part in enumerate(text.split(b"\n")[:-1], start=1):
@@ -158,8 +163,12 @@ class History:
         last = own[place - 1]
         if [column.name for column in last.columns] != list(cfs):
             raise DataError(
-                f"the history's batch {last.batch} has other CFs than the model that it names: "
-                f"name another file with {option('history')}"
+                Problem(
+                    "history-other-cfs",
+                    "the history's batch {batch} has other CFs than the model that it names: name another file with {option}",
+                    batch=last.batch,
+                    option=option("history"),
+                )
             )
         courses = tuple(column.course for column in last.columns)
         return Before(last.batch + 1, courses, repeated=place < len(own))
@@ -172,13 +181,25 @@ def _line(text: bytes, *, name: str) -> Line:
         fault = error.errors()[0]
         place = ".".join(map(str, fault["loc"])) or "the whole"
         raise DataError(
-            f"{name}: not a line of a history of cfl ({place}: {fault['msg']}): remove it, or name "
-            "another file"
+            Problem(
+                "history-damaged",
+                "{file}: not a line of a history of cfl ({place}: {fault}): {remedy}",
+                file=name,
+                place=place,
+                fault=fault["msg"],
+                remedy="remove it, or name another file",
+            )
         ) from None
     if line.version != VERSION:
         raise DataError(
-            f"{name}: written by cfl {quote(line.cfl_version)}, in version {line.version} of the "
-            f"format; this cfl reads version {VERSION}"
+            Problem(
+                "history-newer",
+                "{file}: written by cfl {value!r}, in version {version} of the format; this cfl reads version {VERSION}",
+                file=name,
+                value=line.cfl_version,
+                version=line.version,
+                VERSION=VERSION,
+            )
         )
     return line
 
@@ -186,11 +207,24 @@ def _line(text: bytes, *, name: str) -> Line:
 def _check_order(line: Line, seen: set[tuple[str, str | None]], *, name: str) -> None:
     """Add a line to the batches of its model, or raise unless it is the next one of them."""
     if line.identity in seen:
-        raise DataError(f"{name}: the same batch as in an earlier line: remove one of them")
+        raise DataError(
+            Problem(
+                "history-same-batch",
+                "{file}: the same batch as in an earlier line: {remedy}",
+                file=name,
+                remedy="remove one of them",
+            )
+        )
     if line.batch != len(seen) + 1:
         raise DataError(
-            f"{name}: batch {line.batch} of its model, where batch {len(seen) + 1} is next: a line "
-            "before it is missing, or lines are not in order"
+            Problem(
+                "history-batch-order",
+                "{file}: batch {batch} of its model, where batch {fact} is next: {remedy}",
+                file=name,
+                batch=line.batch,
+                fact=len(seen) + 1,
+                remedy="a line before it is missing, or lines are not in order",
+            )
         )
     seen.add(line.identity)
 
@@ -222,7 +256,14 @@ class OpenHistory:
         except OSError as error:
             cause = error.strerror or str(error)
         self.take_back()
-        raise ResourceError(f"{self._path}: cannot be written: {cause}")
+        raise ResourceError(
+            Problem(
+                "history-not-writable",
+                "{file}: cannot be written: {cause}",
+                file=self._path,
+                cause=cause,
+            )
+        )
 
     def take_back(self) -> None:
         """Leave the file as it was before the line that was added last, if one was."""
@@ -252,11 +293,23 @@ def _opened(path: Path, how: int) -> Iterator[int]:
         handle = os.open(path, how | os.O_NONBLOCK | os.O_CLOEXEC, 0o666)
     except (OSError, ValueError) as error:  # ValueError: a NUL in the name
         cause = getattr(error, "strerror", None) or error
-        raise DataError(f"{path}: cannot be opened as a history: {cause}") from error
+        raise DataError(
+            Problem(
+                "history-not-readable",
+                "{file}: cannot be opened as a history: {cause}",
+                file=path,
+                cause=cause,
+            )
+        ) from error
     try:
         if not stat.S_ISREG(os.fstat(handle).st_mode):
             raise DataError(
-                f"{path}: not a regular file: name another one with {option('history')}"
+                Problem(
+                    "history-not-a-file",
+                    "{file}: not a regular file: name another one with {option}",
+                    file=path,
+                    option=option("history"),
+                )
             )
         _lock(handle, path, shared=how == os.O_RDONLY)
         yield handle
@@ -272,7 +325,14 @@ def _lock(handle: int, path: Path, *, shared: bool) -> None:
             fcntl.flock(handle, (fcntl.LOCK_SH if shared else fcntl.LOCK_EX) | fcntl.LOCK_NB)
         except BlockingIOError:
             if monotonic() > deadline:
-                raise ResourceError(f"{path}: another run has it: run again later") from None
+                raise ResourceError(
+                    Problem(
+                        "history-in-use",
+                        "{file}: another run has it: {remedy}",
+                        file=path,
+                        remedy="run again later",
+                    )
+                ) from None
             sleep(0.05)
         except OSError:  # a file system without locks
             return

@@ -16,7 +16,7 @@ from pydantic import ConfigDict, Field, TypeAdapter, ValidationError
 
 from cfl_cli.core import Shown
 from cfl_cli.core.messages import STORED, count, option
-from cfl_cli.errors import DataError
+from cfl_cli.errors import DataError, Problem
 from cfl_cli.methods.interface import Part, Tried
 from cfl_cli.tables.checksums import TableContent
 from cfl_cli.trust.heldout import Calibration
@@ -389,6 +389,7 @@ class Report(Shown):
     warnings: tuple[str, ...] = ()
     rescued_rows: int = 0  # whose weights OSQP did not find and an exact solver did
     neighbor_recall: float = 1.0  # share of the true neighbors that were found, measured
+    solver: str | None = None  # what solved the weights; None: no graph, or a report of before
     steps: tuple[int, ...] = ()  # of propagation, in each round
     timings: dict[str, float] = field(default_factory=dict)
     peak_memory_mb: float | None = None
@@ -426,17 +427,34 @@ class Report(Shown):
         except ValidationError as error:
             fault = error.errors()[0]
             place = ".".join(str(part) for part in fault["loc"]) or "the whole"
-            raise DataError(f"{name}: not a report of cfl ({place}: {fault['msg']})") from None
+            raise DataError(
+                Problem(
+                    "report-damaged",
+                    "{file}: not a report of cfl ({place}: {fault})",
+                    file=name,
+                    place=place,
+                    fault=fault["msg"],
+                )
+            ) from None
         if report.version != 1:
             raise DataError(
-                f"{name}: a report of version {report.version}; this cfl reads version 1"
+                Problem(
+                    "report-newer",
+                    "{file}: a report of version {version}; this cfl reads version 1",
+                    file=name,
+                    version=report.version,
+                )
             )
         facts = json.loads(text)
         recorded = facts.pop(CHECKSUM, None)
         if recorded != _checksum(facts) and (recorded or report.content):  # older ones have neither
             raise DataError(
-                f"{name}: the report is damaged: it has changed since it was written, by its own "
-                "checksum: get it from a copy, or impute again"
+                Problem(
+                    "report-damaged",
+                    "{file}: the report is damaged: it has changed since it was written, by its own checksum: {remedy}",
+                    file=name,
+                    remedy="get it from a copy, or impute again",
+                )
             )
         return report
 

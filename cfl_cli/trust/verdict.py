@@ -177,6 +177,7 @@ def build(
         tuple(columns),
         warnings=(*encoded.warnings, *estimate.warnings, *doubted),
         rescued_rows=estimate.rescued_rows,
+        solver=estimate.solver,
         neighbor_recall=estimate.recall,
         steps=estimate.steps,
         groups=None if encoded.groups is None else len(np.unique(encoded.groups)),

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from cfl_cli.errors import DataError
 from cfl_cli.tables.codec import ReadOptions
-from cfl_cli.tables.csv import read
+from cfl_cli.tables.codec import read_bytes as read
 from cfl_cli.tables.formats import KINDS
 
 OPTION = re.compile(r"--([a-z-]+)(?: ('[^']*'|\"[^\"]*\"|(?!--)[^\s,;:]+))?")

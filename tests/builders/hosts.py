@@ -28,7 +28,6 @@ def can_pretend(folder: Path) -> bool:
     if shutil.which("unshare") is None:
         return False
     (folder / "boot").write_text("another-kernel")
-    (folder / "home").mkdir()
     tried = [*ELSEWHERE, folder / "home", folder / "boot", "cat", BOOT]
     done = subprocess.run(tried, capture_output=True, check=False)
     return done.returncode == 0 and done.stdout == b"another-kernel"
@@ -58,19 +57,18 @@ class Hosts:
         """Return Dask's configuration, and where these modules are."""
         named = {key.replace(".", "__").replace("-", "_"): one for key, one in self.tls.items()}
         tls = {f"DASK_{key.upper()}": one for key, one in named.items()}
-        return os.environ | tls | {"PYTHONPATH": str(TESTS)}
+        return os.environ | tls | {"PYTHONPATH": os.pathsep.join([str(TESTS.parent), str(TESTS)])}
 
-    def start(self, *names: str, elsewhere: bool = True, port: int = 0) -> None:
-        """Start workers with one thread each, which nobody replaces if they die."""
+    def start(self, name: str, *, elsewhere: bool = False) -> None:
+        """Start a worker with one thread, which nobody replaces if it dies."""
+        if elsewhere and not can_pretend(self.folder):
+            pytest.skip("processes may not have mounts of their own here (unshare --mount)")
         before = [*ELSEWHERE, self.hidden, self.folder / "boot"] if elsewhere else []
         flags = ["--nthreads", "1", "--no-nanny", "--no-dashboard"]
-        flags += ["--worker-port", str(port), "--local-directory"]
+        flags += ["--local-directory", str(self.folder / name)]
         dask = [*before, sys.executable, "-m", "distributed.cli.dask_worker", self.address, *flags]
-        for name in names:
-            with (self.folder / f"{name}.log").open("wb") as log:
-                self.processes[name] = subprocess.Popen(
-                    [*dask, self.folder / name], env=self.environment, stderr=log
-                )
+        with (self.folder / f"{name}.log").open("wb") as log:
+            self.processes[name] = subprocess.Popen(dask, env=self.environment, stderr=log)
         self.scheduler.wait_for_workers(len(self.processes), timeout=60)
 
     def kill(self, name: str) -> None:
@@ -78,16 +76,6 @@ class Hosts:
         process = self.processes.pop(name)
         process.kill()
         process.wait()
-
-
-@contextmanager
-def hosts_elsewhere(folder: Path, *names: str) -> Iterator[Hosts]:
-    """Give a scheduler with workers on another host; the test is skipped where none can be."""
-    if not can_pretend(folder):
-        pytest.skip("processes may not have mounts of their own here (unshare --mount)")
-    with hosts(folder) as made:
-        made.start(*names)
-        yield made
 
 
 @contextmanager
@@ -118,6 +106,7 @@ def hosts(folder: Path) -> Iterator[Hosts]:
         ) as scheduler,
     ):
         made = Hosts(folder, scheduler, tls)
+        made.hidden.mkdir()
         try:
             yield made
         finally:

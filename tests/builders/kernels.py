@@ -3,8 +3,7 @@
 import os
 import signal
 import time
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -29,36 +28,6 @@ class Squares:
 
     def written(self, part: slice) -> list[npt.NDArray[np.float64]]:
         return [self.out[part]]
-
-
-@dataclass(frozen=True)
-class Roots:
-    """Writes the roots of the rows' numbers, and may be computed on any host."""
-
-    out: npt.NDArray[np.float64]
-    seconds: float = 0.0  # that each slice takes
-    wrong: int = -1  # the row that is
-    deadly: int = -1  # the row that kills its process
-    first: int = 0
-
-    def __call__(self, part: slice) -> int:
-        return self.place(part, self.roots(part))
-
-    def parcel(self, rows: slice) -> Callable[[slice], npt.NDArray[np.float64]]:
-        return replace(self, out=np.empty(0), first=rows.start).roots
-
-    def roots(self, part: slice) -> npt.NDArray[np.float64]:
-        time.sleep(self.seconds)
-        rows = range(part.start + self.first, part.stop + self.first)
-        if self.wrong in rows:
-            raise DataError(f"row {self.wrong}: wrong")
-        if self.deadly in rows:
-            os.kill(os.getpid(), signal.SIGKILL)
-        return np.sqrt(np.array(rows))
-
-    def place(self, part: slice, values: npt.NDArray[np.float64]) -> int:
-        self.out[part] = values
-        return len(values)
 
 
 @dataclass(frozen=True)

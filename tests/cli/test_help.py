@@ -111,7 +111,9 @@ def test_help_loads_nothing_heavy(arguments):
 
 
 def test_only_the_command_that_is_asked_for_is_loaded():
-    loaded = {name for name in loaded_by("impute", "--help") if name.startswith("cfl_cli.commands.")}
+    loaded = {
+        name for name in loaded_by("impute", "--help") if name.startswith("cfl_cli.commands.")
+    }
     assert loaded == {"cfl_cli.commands.impute"}
 
 

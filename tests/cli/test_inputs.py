@@ -4,7 +4,7 @@ import polars as pl
 import pytest
 from builders.command_line import cfl
 
-from cfl_cli.cli.inputs import load, read_output, read_table, sets_aside, stored_table
+from cfl_cli.cli.inputs import load, open_table, read_output, read_table, sets_aside
 from cfl_cli.cli.log import LOG
 from cfl_cli.core.settings import RunSettings
 from cfl_cli.errors import DataError, SchemaError, UsageError
@@ -230,7 +230,9 @@ def test_a_budget_goes_with_the_method_that_has_one(folder):
 
 def test_a_table_on_disk_is_refused_as_one_in_memory_is(semicolons):
     def stored(how, schema):
-        with stored_table(Place.to_read("data.csv"), how, schema, directory=semicolons) as table:
+        with open_table(
+            Place.to_read("data.csv"), how, schema, in_memory=False, directory=semicolons
+        ) as table:
             return [table[name].to_list() for name in table.columns]
 
     text = (semicolons / "data.csv").read_text(encoding="cp1252").replace("größe", "name")

@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 
 from cfl_cli.tables.formats import Place
-from cfl_cli.tables.table_writer import write
+from cfl_cli.tables.table import write
 
 LATER = pytest.mark.slow
 

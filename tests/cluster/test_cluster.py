@@ -2,6 +2,7 @@ import os
 import signal
 import subprocess
 import sys
+from contextlib import contextmanager
 from importlib.util import find_spec
 from pathlib import Path
 from time import monotonic, sleep
@@ -10,6 +11,7 @@ from urllib.request import urlopen
 import numpy as np
 import pytest
 from builders.driver import AT_ONCE, ROWS, drive
+from builders.hosts import hosts
 from builders.kernels import Deadly, Squares, Wrong, smooth
 
 from cfl_cli import cluster as clusters
@@ -36,9 +38,9 @@ def started_cluster():
 def cluster(started_cluster):
     def is_whole():
         """Return whether the scheduler, too, has noticed who died in the test before."""
-        found = started_cluster.all_addresses()
+        found = list(started_cluster.addresses())
         answers = started_cluster.client.run(os.getpid, workers=found, on_error="ignore")
-        return len(found) == len(answers) == 2 and started_cluster.lost.isdisjoint(found)
+        return len(found) == len(answers) == 2
 
     until(is_whole)
     return started_cluster
@@ -141,11 +143,11 @@ def test_a_scheduler_that_runs_already_lends_its_workers(cluster, address, tmp_p
                 expected = smooth(workers, 100, at_once=9).tobytes()
             assert smooth(engine, 100, at_once=9).tobytes() == expected
     assert list(tmp_path.iterdir()) == []
-    assert len(cluster.all_addresses()) == 2
+    assert len(cluster.addresses()) == 2
 
 
 def test_workers_of_other_versions_are_refused(address, tmp_path, monkeypatch):
-    monkeypatch.setattr(clusters.on_workers, "versions", lambda: {"cfl": "9", "NumPy": "1.0"})
+    monkeypatch.setattr(clusters, "versions", lambda: {"cfl": "9", "NumPy": "1.0"})
     told = rf"this worker has cfl .* instead of 9, NumPy {np.__version__} instead of 1.0"
     with pytest.raises(UsageError, match=told), running_cluster(address, tmp_path):
         pass
@@ -153,7 +155,7 @@ def test_workers_of_other_versions_are_refused(address, tmp_path, monkeypatch):
 
 def test_a_scheduler_that_does_not_answer_is_named(tmp_path, monkeypatch):
     monkeypatch.setattr(clusters, "CONNECT", 0.2)
-    with pytest.raises(UsageError, match=r"tcp://127.0.0.1:1 does not answer: start it, or"):
+    with pytest.raises(UsageError, match=r"tcp://127.0.0.1:1 does not answer: start it or"):
         running_cluster("tcp://127.0.0.1:1", tmp_path).__enter__()
 
 
@@ -268,3 +270,67 @@ def test_ten_killed_workers_change_no_byte(cluster, engine):
         if at % 40 == 20:
             os.kill(pids(cluster)[draws.integers(2)], signal.SIGKILL)
     np.testing.assert_array_equal(out, np.arange(2000.0) ** 2)
+
+
+@pytest.fixture(scope="module")
+def lent(tmp_path_factory):
+    """A scheduler that runs already, and no workers yet."""
+    with hosts(tmp_path_factory.mktemp("hosts")) as made:
+        yield made
+
+
+@contextmanager
+def lent_engine(lent):
+    with (
+        Workers(2) as threads,
+        RunDirectory.make_temporary(lent.hidden) as run,
+        running_cluster(lent.address, run.folder.path) as cluster,
+    ):
+        yield Stored(run.folder, cluster, threads, durable=False), cluster
+
+
+def test_a_worker_that_does_not_see_the_run_s_folder_is_refused_with_the_way_out(lent):
+    lent.start("elsewhere", elsewhere=True)
+    told = (
+        "not on this host, or does not see the folder .*: use workers of this host, or `fit` with"
+    )
+    with pytest.raises(UsageError, match=told) as caught, lent_engine(lent):
+        pass
+    assert caught.value.code == "cluster-worker-elsewhere"
+    assert list(lent.hidden.iterdir()) == []
+    lent.kill("elsewhere")
+
+
+@pytest.mark.slow
+def test_workers_that_come_later_are_used_if_they_are_as_the_others(lent):
+    lent.start("one")
+    with lent_engine(lent) as (engine, cluster):
+        out = engine.empty("out", (400,), float)
+        rows = engine.rows("squares", Squares(np.arange(400.0), out, 0.05), 400, at_once=5)
+        next(rows)
+        lent.start("two")
+        lent.start("elsewhere", elsewhere=True)
+        lent.kill("one")
+        assert sum(size for _, size in rows) == 395
+        np.testing.assert_array_equal(out, np.arange(400.0) ** 2)
+        more = engine.empty("more", (40,), float)
+        done = engine.rows("more", Squares(np.arange(40.0), more, 0.02), 40, at_once=1)
+        assert sum(size for _, size in done) == 40
+        assert len(cluster.refused) == 1
+        assert cluster.refused.isdisjoint(cluster.team.tasks)
+    for name in ("two", "elsewhere"):
+        lent.kill(name)
+
+
+@pytest.mark.slow
+def test_a_run_without_workers_ends_after_a_while(lent, monkeypatch):
+    monkeypatch.setattr(clusters, "PAUSE", 0.2)
+    monkeypatch.setattr(clusters, "PATIENCE", 1.0)
+    lent.start("last")
+    with lent_engine(lent) as (engine, _):
+        out = engine.empty("out", (100,), float)
+        rows = engine.rows("squares", Squares(np.arange(100.0), out, 0.1), 100, at_once=1)
+        next(rows)
+        lent.kill("last")
+        with pytest.raises(ResourceError, match="all workers are gone, and none came within 1 s"):
+            list(rows)

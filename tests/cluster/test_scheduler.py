@@ -1,9 +1,18 @@
 import socket
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from threading import Thread
 
 import pytest
 
 from cfl_cli import cluster
-from cfl_cli.cluster import Found, check_address, check_workers, workers
+from cfl_cli.cluster import (
+    CONTENT,
+    Cluster,
+    check_address,
+    check_workers,
+    checked_link,
+    home_in,
+)
 from cfl_cli.core.messages import on_command_line
 from cfl_cli.errors import ResourceError, UsageError
 
@@ -40,7 +49,7 @@ def test_a_scheduler_on_this_host_may_be_used(address):
 
 
 def test_addresses_of_this_host_s_own_network_cards_are_here(names, monkeypatch):
-    monkeypatch.setattr(cluster, "_own_addresses", lambda: {"192.0.2.9"})
+    monkeypatch.setattr(cluster, "own_addresses", lambda: {"192.0.2.9"})
     check_address("tcp://192.0.2.9:8786")
     check_address("tcp://here:8786")
 
@@ -65,63 +74,102 @@ def test_tls_needs_certificates_and_is_enough_with_them():
         check_address("tls://there:8786")
 
 
-class Crew:
-    """Workers that say of themselves what a test wants."""
+class Client:
+    """What workers say of themselves, as a test wants it."""
 
-    workers = 0
+    def __init__(self, *addresses, **facts):
+        self.addresses, self.facts, self.asked = addresses, facts, []
 
-    def __init__(self, *hosts, address="tcp://127.0.0.1", sees=True, digits=None):
-        self.names, self.address, self.sees = hosts, address, sees
-        self.digits, self.asked = digits or workers.arithmetic(), []
+    def scheduler_info(self, **_):
+        return {"workers": {address: {"nthreads": 2} for address in self.addresses}}
 
-    def all_addresses(self):
-        return [f"{self.address}:{port}" for port in range(1, len(self.names) + 1)]
-
-    def on(self, addresses, _function, token):
-        self.asked += addresses
-        with open(token) as file:  # noqa: PTH123 — as short
-            seen = file.read() if self.sees else ""
-        about = {"versions": workers.versions(), "arithmetic": self.digits, "token": seen}
-        return [{**about, "host": self.names[int(one[-1]) - 1]} for one in addresses]
+    def run(self, function, token, workers):
+        self.asked += workers
+        return {one: {**function(token), **self.facts} for one in workers}
 
 
-def test_workers_of_this_host_are_counted(tmp_path):
-    crew = Crew(workers.host(), workers.host())
-    both = {"tcp://127.0.0.1:1", "tcp://127.0.0.1:2"}
-    assert check_workers(crew, tmp_path) == Found(both, set(), 1)
-    assert crew.workers == 2
+def checked(folder, *addresses, **facts):
+    with home_in(folder) as home:
+        made = Cluster(Client(*addresses, **facts))
+        check_workers(made, home)
+    return made
+
+
+def test_threads_of_workers_are_counted(tmp_path):
+    assert checked(tmp_path, "tcp://127.0.0.1:1", "tcp://127.0.0.1:2").workers == 4
     assert list(tmp_path.iterdir()) == []
 
 
-def test_workers_of_other_hosts_are_abroad_even_if_they_have_the_folder(tmp_path):
-    found = check_workers(Crew("a", workers.host(), "a"), tmp_path)
-    abroad = {"tcp://127.0.0.1:1", "tcp://127.0.0.1:3"}
-    assert found == Found({"tcp://127.0.0.1:2"}, abroad, 2)
+@pytest.mark.parametrize(
+    ("facts", "code"),
+    [
+        ({"NumPy": "1.0"}, "cluster-worker-versions"),
+        ({"arithmetic": "others"}, "cluster-worker-arithmetic"),
+        ({"host": "another"}, "cluster-worker-elsewhere"),
+        ({"token": ""}, "cluster-worker-elsewhere"),
+    ],
+)
+def test_workers_that_may_give_other_bytes_are_refused_by_name(tmp_path, facts, code):
+    with pytest.raises(UsageError, match=r"^tcp://127.0.0.1:1: this worker ") as caught:
+        checked(tmp_path, "tcp://127.0.0.1:1", **facts)
+    assert caught.value.code == code
+    assert caught.value.problems[0].remedy
 
 
-def test_a_worker_that_comes_meanwhile_is_not_asked_before_its_address_is_checked(tmp_path):
-    crew = Crew("a", workers.host())
-    crew.all_addresses = lambda: ["tcp://127.0.0.1:2"]  # as long as the first is not there
-    assert check_workers(crew, tmp_path) == Found({"tcp://127.0.0.1:2"}, set(), 1)
-    assert crew.asked == ["tcp://127.0.0.1:2"]
+def test_workers_elsewhere_must_be_encrypted_and_are_not_asked_before(tmp_path):
+    client = Client("tcp://203.0.113.7:1")
+    told = r"the worker 'tcp://203.0.113.7:1' is not on this host"
+    with pytest.raises(UsageError, match=told), home_in(tmp_path) as home:
+        check_workers(Cluster(client), home)
+    assert client.asked == []
 
 
-def test_workers_that_do_not_see_the_run_directory_are_abroad_even_on_this_host(tmp_path):
-    found = check_workers(Crew(workers.host(), sees=False), tmp_path)
-    assert found == Found(set(), {"tcp://127.0.0.1:1"}, 1)
+def test_workers_that_cannot_be_asked_are_told(tmp_path, monkeypatch):
+    def fail(*_, **__):
+        raise ModuleNotFoundError("No module named 'cfl_cli'")
 
-
-def test_workers_that_compute_other_last_digits_are_refused(tmp_path):
-    told = r"tcp://127.0.0.1:1: this worker computes other last digits: leave it out, or use"
-    with pytest.raises(UsageError, match=told):
-        check_workers(Crew("a", digits="others"), tmp_path)
-
-
-def test_workers_elsewhere_must_be_encrypted_too(tmp_path):
-    with pytest.raises(UsageError, match=r"the worker 'tcp://203.0.113.7:1' is not on this host"):
-        check_workers(Crew("a", address="tcp://203.0.113.7"), tmp_path)
+    monkeypatch.setattr(Client, "run", fail)
+    with pytest.raises(ResourceError, match="No module named 'cfl_cli': start them with cfl"):
+        checked(tmp_path, "tcp://127.0.0.1:1")
 
 
 def test_a_scheduler_without_workers_is_told(tmp_path):
     with pytest.raises(ResourceError, match="the scheduler has no workers: start some"):
-        check_workers(Crew(), tmp_path)
+        checked(tmp_path)
+
+
+PAGES = {"with": (200, b'{"Workers": "/workers"}'), "without": (200, b"{}"), "none": (404, b"")}
+
+
+class Pages(BaseHTTPRequestHandler):
+    def do_GET(self):
+        _, folder, name = self.path.split("/")
+        code, content = PAGES[folder]
+        self.send_response(code if name == CONTENT else 500)
+        self.end_headers()
+        self.wfile.write(content)
+
+    def log_message(self, *_):
+        pass
+
+
+@pytest.fixture(scope="module")
+def site():
+    with HTTPServer(("127.0.0.1", 0), Pages) as server:
+        Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_port}"
+        server.shutdown()
+
+
+def test_a_page_that_has_something_to_show_is_linked(site):
+    assert checked_link(f"{site}/with/status") == f"{site}/with/status"
+
+
+@pytest.mark.parametrize("folder", ["without", "none"])
+def test_a_page_that_has_nothing_or_is_not_there_is_not(site, folder):
+    assert checked_link(f"{site}/{folder}/status") == ""
+
+
+@pytest.mark.parametrize("link", [None, "", "http://127.0.0.1:1/status", "file:///etc/status"])
+def test_nothing_that_is_no_page_is_linked(link):
+    assert checked_link(link) == ""

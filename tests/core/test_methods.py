@@ -1,6 +1,5 @@
 import subprocess
 import sys
-from pkgutil import iter_modules
 
 import numpy as np
 import pytest
@@ -10,19 +9,14 @@ from cfl_cli import methods
 from cfl_cli.core.draws import folds
 from cfl_cli.core.settings import METHODS
 from cfl_cli.methods import boost, net
+from cfl_cli.methods.interface import Method
 
 ANY = pytest.mark.parametrize("name", METHODS)
 
 
 def test_every_estimator_has_its_traits_and_every_trait_its_estimator():
-    modules = {module.name for module in iter_modules(methods.__path__)}
-    loaded = {name: methods.load(name) for name in modules}
-    has_both = {
-        name
-        for name, module in loaded.items()
-        if callable(getattr(module, "estimate", None)) and callable(getattr(module, "memory", None))
-    }
-    assert has_both == set(METHODS)
+    assert {*methods.CLASSES} == {*METHODS}
+    assert all(isinstance(methods.load(name), Method) for name in METHODS)
 
 
 @ANY

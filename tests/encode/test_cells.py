@@ -256,7 +256,7 @@ def test_a_long_cell_is_cut_and_control_characters_are_escaped():
 
 def test_near_values_are_looked_for_only_where_they_are_shown(monkeypatch):
     asked = []
-    monkeypatch.setattr("cfl_cli.encode.causes.meant", lambda *words: str(asked.append(words)))
+    monkeypatch.setattr("cfl_cli.encode.diagnose.meant", lambda *words: str(asked.append(words)))
     cells = ["a", *(f"person {number}" for number in range(500))]
     assert len(problems(lambda: encoded(cells, ABC))) == 1
     assert len(asked) == 1  # each takes a while

@@ -50,7 +50,7 @@ def test_one_wild_cell_is_named_with_its_row_and_two_ways_out():
 
 def test_several_wild_cells_are_one_warning():
     [it] = found(steps(r18="1e9", r3="-5e8", r40="1e9"))
-    assert (it.cause, it.count, it.rows, it.example) == ("wild", 3, (3, 18, 40), "-5e8")
+    assert (it.code, it.count, it.rows, it.example) == ("wild", 3, (3, 18, 40), "-5e8")
     assert "lie far" in it.text
     assert "under 0.1 %" in it.text
 
@@ -95,7 +95,7 @@ def test_whoever_says_how_a_column_is_scaled_is_not_warned(scale):
 
 def test_cells_that_look_like_codes_for_missing_are_warned_of_as_such_only():
     [it] = found(steps(r18="999", r19="999"))
-    assert it.cause == "sentinel"
+    assert it.code == "sentinel"
 
 
 @real_tables.needed
@@ -107,7 +107,7 @@ def test_no_honest_column_of_a_real_table_is_taken_for_wild(name):
     for rows in (truth.height, 3000, 400):
         some = truth[:rows].with_columns(cf=pl.lit("a"))
         schema = Schema(columns=columns | {"cf": {"role": "complementary", "values": ["a", "b"]}})
-        causes = {it.cause for it in encode(some, schema).findings}
+        causes = {it.code for it in encode(some, schema).findings}
         assert "wild" not in causes
 
 
@@ -127,7 +127,7 @@ LARGE = 2**60
 def test_different_integers_that_become_one_number_are_named():
     cells = [LARGE + 100 * step for step in range(N)]
     [it] = found(cells)
-    assert (it.cause, it.rows, it.example) == ("merged-integers", (1, 2, 3), str(LARGE))
+    assert (it.code, it.rows, it.example) == ("merged-integers", (1, 2, 3), str(LARGE))
     alone = [cell for cell in cells if [*map(float, cells)].count(float(cell)) == 1]
     assert it.count == N - len(alone)
     assert "subtract their smallest before" in it.text
@@ -137,7 +137,7 @@ def test_different_integers_that_become_one_number_are_named():
 def test_integers_that_are_text_are_too(write):
     keys = {"decimal": "."} if "," in write(LARGE) else {}
     [it] = found([write(LARGE + 1 + step % 2) for step in range(N)], **keys)
-    assert (it.cause, it.count) == ("merged-integers", N)
+    assert (it.code, it.count) == ("merged-integers", N)
 
 
 @pytest.mark.parametrize(
@@ -150,4 +150,4 @@ def test_integers_that_are_text_are_too(write):
     ],
 )
 def test_integers_that_stay_different_are_not_warned_of(cells):
-    assert [it for it in found(cells) if it.cause == "merged-integers"] == []
+    assert [it for it in found(cells) if it.code == "merged-integers"] == []

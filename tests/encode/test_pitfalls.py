@@ -51,7 +51,7 @@ def test_sentinels_far_outside_the_others_are_counted_and_listed():
     cells = [f"{value:.1f}" for value in np.linspace(36, 41, N)]
     cells[4:16], cells[30:37] = ["999"] * 12, ["-9"] * 7
     [found] = warned(cells, numeric())
-    assert (found.cause, found.count, found.rows, found.example) == (
+    assert (found.code, found.count, found.rows, found.example) == (
         "sentinel",
         19,
         (5, 6, 7),
@@ -63,7 +63,7 @@ def test_sentinels_far_outside_the_others_are_counted_and_listed():
         '41: if they mean missing, set missing: ["999", "-9"]'
     )
     mended = warned(cells, numeric(missing=["999", "-9"]))
-    assert [one.cause for one in mended] == ["filled-in"]
+    assert [one.code for one in mended] == ["filled-in"]
 
 
 def test_a_report_is_told_of_warnings_without_a_cell_of_the_table():
@@ -102,7 +102,7 @@ def test_a_report_is_told_of_warnings_without_a_cell_of_the_table():
 )
 def test_a_categorical_of_that_is_something_else_is_warned_of(cells, cause, patch):
     [found] = warned(cells, CATEGORICAL)
-    assert found.cause == cause
+    assert found.code == cause
     assert found.patch == (None if patch is None else {"columns": {"y": patch}})
     said = found.for_report.removeprefix("column 'y'")
     assert not {*re.findall(r"[\w.,:/-]+", said)} & {
@@ -117,14 +117,14 @@ def test_hundreds_of_values_are_warned_of():
     table = {name: np.asarray(column)[rows] for name, column in TABLE.items()} | {"y": cells}
     frame = pl.DataFrame(table)
     found = encode(frame, Schema(columns=BASE | {"y": CATEGORICAL})).findings
-    assert [one.cause for one in found] == ["many-values"]
+    assert [one.code for one in found] == ["many-values"]
     listed = CATEGORICAL | {"values": texts}  # somebody wants them
     assert encode(frame, Schema(columns=BASE | {"y": listed})).findings == ()
 
 
 def test_row_numbers_are_ids_and_years_are_not():
     rising = [str(row) for row in range(1, N + 1)]
-    assert [one.cause for one in warned(rising, numeric())] == ["id-as-of"]
+    assert [one.code for one in warned(rising, numeric())] == ["id-as-of"]
     assert warned([str(1900 + row) for row in range(N)], numeric()) == ()
 
 
@@ -155,7 +155,7 @@ def test_row_numbers_are_ids_and_years_are_not():
 def test_a_cf_that_may_not_be_meant_so_is_warned_of(cells, keys, cause, patch):
     column = {"role": "complementary", "values": ["a", "b", "c"], **keys}
     [found] = warned(cells, column, cf=True)
-    assert found.cause == cause
+    assert found.code == cause
     assert found.patch == (None if patch is None else {"columns": {"cf": patch}})
 
 

@@ -10,7 +10,7 @@ from cfl_cli.core.draws import folds
 from cfl_cli.core.exclusions import Mechanism
 from cfl_cli.core.progress import Stage, Work
 from cfl_cli.core.settings import AUTO, Settings
-from cfl_cli.methods import auto, blend, boost, commonest, graph, net
+from cfl_cli.methods import auto, baselines, blend, boost, net
 from cfl_cli.methods.interface import Estimate, Hidden, Null, Origin, Size, apply_cells
 
 SIZES = (3, 4)
@@ -22,12 +22,11 @@ class Part:
     def __init__(self, sureness, *, clock=None, pace=0.0, fell_back=False):
         self.sureness, self.clock, self.pace = sureness, clock, pace
         self.fell_back = fell_back
-        self.settings, self.longest, self.rows = [], [], []
+        self.settings, self.rows = [], []
 
-    def estimate(self, known, settings, *, folds, progress=lambda *_: None, longest=None, **_):
+    def estimate(self, known, settings, *, folds, progress=lambda *_: None, **_):
         progress(Stage("part", Work.PROPAGATION), 0, 1)
         self.settings.append(settings)
-        self.longest.append(longest)
         self.rows.append(len(known))
         if self.clock:
             self.clock.now += self.pace * len(known)
@@ -101,7 +100,7 @@ def test_a_blend_is_not_worse_than_its_best_part_by_more_than_noise(make, monkey
     best = max(origin.parts, key=lambda part: part.score)
     # Two weights cost half a unit of log-likelihood each, over 160 cells, and twice for halves.
     assert mean_log_scores(known, found.hidden)[0] > best.score - 0.02
-    shares = commonest.hidden_priors(known, dealt)
+    shares = baselines.hidden_priors(known, dealt)
     assert (
         mean_log_scores(known, found.hidden)[0]
         > mean_log_scores(known, Hidden(found.hidden.rows, shares))[0] - 0.02
@@ -112,15 +111,15 @@ def test_a_blend_is_not_worse_than_its_best_part_by_more_than_noise(make, monkey
 @pytest.mark.parametrize("sureness", [0.9, 0.0])
 def test_the_graph_goes_on_to_its_second_round_where_that_is_worth_it(sureness, monkeypatch):
     own, other = Part(sureness), Part(0.6)
-    monkeypatch.setattr(graph, "estimate", own.estimate)
-    monkeypatch.setattr(auto, "PARTS", {"graph": auto.PARTS["graph"], "net": other})
+    assert (auto.PARTS["graph"].brief, auto.IN_FULL["graph"].brief) == (True, False)
+    parts(monkeypatch, graph=own, net=other)
     known, _ = table(0, 300)
     found = run("auto", known, folds=folds(300, 3, seed=0), gamma=0.5, seed=4)
     first, *more = own.settings
-    assert (first.iterations, first.gamma, own.longest[0]) == (AUTO, 0.0, 100)
+    assert (first.iterations, first.seed) == (AUTO, 4)
     assert len(more) == (sureness > 0.6)
     for second in more:
-        assert (second.iterations, second.gamma, own.longest[1]) == (AUTO, 0.5, None)
+        assert (second.iterations, second.gamma) == (AUTO, 0.5)
         assert (second.method, second.seed) == (AUTO, 4)
     assert [part.name for part in found.origins[0].parts] == ["graph", "net"]
     assert len(other.settings) == 1
@@ -291,8 +290,11 @@ def test_an_error_that_is_not_about_how_it_is_called_is_not_hidden(monkeypatch):
 
 def test_it_takes_the_memory_of_its_largest_part_and_of_what_all_have_said():
     size, settings = Size(1000, 10, (3, 4)), Settings("auto")
-    largest = max(part.memory(size, settings, jobs=2) for part in (graph, boost, net))
-    found = auto.memory(size, settings, jobs=2)
+    largest = max(
+        part.memory(size, settings, jobs=2)
+        for part in (*auto.PARTS.values(), *auto.IN_FULL.values())
+    )
+    found = auto.AutoMethod().memory(size, settings, jobs=2)
     assert largest + 3 * 1000 * 7 * 8 <= found <= largest + 3 * 1000 * 7 * 10
 
 
@@ -360,8 +362,7 @@ def test_where_exclusions_are_not_uniform_the_blend_is_a_cautious_one(monkeypatc
 
 def test_cautious_blends_do_not_ask_for_the_graphs_second_round(monkeypatch):
     own = Part(0.9)
-    monkeypatch.setattr(graph, "estimate", own.estimate)
-    monkeypatch.setattr(auto, "PARTS", {"graph": auto.PARTS["graph"], "net": Part(0.5)})
+    parts(monkeypatch, graph=own, net=Part(0.5))
     known = least_likely_first(table(0, 400)[0])
     candidates = known.candidates.copy()
     values = follow(known.features, SIZES)[:, 0]

@@ -17,9 +17,9 @@ from cfl_cli.core.draws import folds
 from cfl_cli.core.exclusions import Mechanism
 from cfl_cli.core.settings import Settings
 from cfl_cli.core.state import State, StateError
-from cfl_cli.methods import auto, blend, boost, commonest, net
+from cfl_cli.methods import auto, blend, boost, net
 from cfl_cli.methods.auto import FittedAuto, Recipe
-from cfl_cli.methods.commonest import FittedShares
+from cfl_cli.methods.baselines import Commonest, FittedShares
 from cfl_cli.methods.interface import Layout, Size
 
 
@@ -33,7 +33,7 @@ def estimate(table):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(net, "STEPS", 40)
         patch.setattr(boost, "MOST_ROUNDS", 6)
-        patch.setattr(auto, "PARTS", {"boost": boost, "net": net})
+        patch.setattr(auto, "PARTS", {"boost": boost.BoostMethod(), "net": net.NetMethod()})
         patch.setattr(auto, "IN_FULL", {})
         return run("auto", table, folds=folds(len(table), 3, seed=0)[:1])
 
@@ -54,7 +54,7 @@ def test_no_prior_of_a_new_row_sees_its_own_cell(estimate, workers):
 
 
 def test_what_was_kept_answers_to_the_bit(table, estimate, workers):
-    restored = auto.restore(copied(estimate.fitted.state()), layout_of(table))
+    restored = auto.AutoMethod().restore(copied(estimate.fitted.state()), layout_of(table))
     new = related(50, seed=2)
     assert_alike(restored.answer(new, workers), estimate.fitted.answer(new, workers))
 
@@ -65,14 +65,16 @@ def test_states_that_no_blend_can_have_left_are_refused(table, estimate):
     assert len(own) > 15
     for _, other in own:
         with pytest.raises(StateError):
-            auto.restore(replace(other, parts=state.parts), layout_of(table))
+            auto.AutoMethod().restore(replace(other, parts=state.parts), layout_of(table))
     for name in state.parts:
         rest = {key: part for key, part in state.parts.items() if key != name}
         with pytest.raises(StateError):
-            auto.restore(replace(state, parts=rest), layout_of(table))
+            auto.AutoMethod().restore(replace(state, parts=rest), layout_of(table))
     for names in (["auto"], ["net", "net"], ["boost", 1], [["net"], "boost"], []):
         with pytest.raises(StateError):
-            auto.restore(replace(state, facts={**state.facts, "parts": names}), layout_of(table))
+            auto.AutoMethod().restore(
+                replace(state, facts={**state.facts, "parts": names}), layout_of(table)
+            )
 
 
 def fitted_by_hand(*, cautious):
@@ -128,7 +130,7 @@ def test_new_rows_have_the_priors_that_hidden_rows_have_by_the_same_weights(work
 
 
 def test_parts_without_weight_are_not_kept(monkeypatch, table, workers):
-    monkeypatch.setattr(auto, "PARTS", {"net": net, "commonest": commonest})
+    monkeypatch.setattr(auto, "PARTS", {"net": net.NetMethod(), "commonest": Commonest()})
     monkeypatch.setattr(auto, "IN_FULL", {})
     monkeypatch.setattr(net, "STEPS", 24)
     monkeypatch.setattr(blend, "_weights", lambda *_: np.array([0.0, 1.0]))
@@ -140,13 +142,13 @@ def test_parts_without_weight_are_not_kept(monkeypatch, table, workers):
 
 
 def test_it_keeps_what_its_parts_keep(monkeypatch):
-    monkeypatch.setattr(auto, "PARTS", {"boost": boost, "net": net})
-    monkeypatch.setattr(auto, "IN_FULL", {"net": net})
+    monkeypatch.setattr(auto, "PARTS", {"boost": boost.BoostMethod(), "net": net.NetMethod()})
+    monkeypatch.setattr(auto, "IN_FULL", {"net": net.NetMethod()})
     size, settings = Size(1000, 10, (3, 4)), Settings("auto")
-    expected = sum(part.model_bytes(size, settings) for part in (boost, net))
-    assert auto.model_bytes(size, settings) == expected
+    expected = sum(part.model_bytes(size, settings) for part in auto.PARTS.values())
+    assert auto.AutoMethod().model_bytes(size, settings) == expected
 
 
 def test_an_empty_state_is_none_of_a_blend():
     with pytest.raises(StateError):
-        auto.restore(State(), Layout(1, (Mechanism(3),)))
+        auto.AutoMethod().restore(State(), Layout(1, (Mechanism(3),)))

@@ -58,7 +58,7 @@ def test_no_prior_of_a_new_row_sees_its_own_cell_but_related_cfs_do(estimate, wo
 
 
 def test_what_was_kept_answers_to_the_bit(table, estimate, workers):
-    restored = boost.restore(copied(estimate.fitted.state()), layout_of(table))
+    restored = boost.BoostMethod().restore(copied(estimate.fitted.state()), layout_of(table))
     new = related(50, seed=2)
     assert_alike(restored.answer(new, workers), estimate.fitted.answer(new, workers))
 
@@ -71,7 +71,7 @@ def test_states_that_no_boosting_can_have_left_are_refused(table, estimate):
         if word.endswith("related: missing"):
             continue  # then there are weights for two parts, which is another check
         with pytest.raises(StateError):
-            boost.restore(state, layout_of(table))
+            boost.BoostMethod().restore(state, layout_of(table))
 
 
 def test_a_forest_may_not_see_the_cells_of_its_own_cf(table, estimate):
@@ -80,14 +80,14 @@ def test_a_forest_may_not_see_the_cells_of_its_own_cf(table, estimate):
     columns[0] = 3
     state.parts["0"].arrays["columns"] = columns
     with pytest.raises(StateError, match="of the CF that is predicted"):
-        boost.restore(state, layout_of(table))
+        boost.BoostMethod().restore(state, layout_of(table))
 
 
 def test_a_state_is_that_of_its_own_table_alone(table, estimate):
     state, own = estimate.fitted.state(), layout_of(table)
     for other in (Layout(1, own.mechanisms), Layout(own.features, own.mechanisms[::-1])):
         with pytest.raises(StateError):
-            boost.restore(state, other)
+            boost.BoostMethod().restore(state, other)
 
 
 def test_features_that_do_not_vary_leave_no_trees_and_the_start(workers):
@@ -101,7 +101,7 @@ def test_features_that_do_not_vary_leave_no_trees_and_the_start(workers):
 def test_answering_loads_neither_lightgbm_nor_optimisation():
     slow = "{'lightgbm', 'scipy.optimize', 'scipy.special', 'pandas'}"
     code = (
-        "import sys; from cfl_cli.methods import boost, commonest, mixture, net; "
+        "import sys; from cfl_cli.methods import baselines, boost, net; "
         f"print({slow} & set(sys.modules))"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

@@ -156,7 +156,7 @@ def test_other_cells_of_a_cf_move_others_but_not_itself(table, fitted):
 
 
 def test_what_was_kept_moves_alike_to_the_bit(table, fitted):
-    restored = boost.restore(copied(fitted.state()), layout_of(table))
+    restored = boost.BoostMethod().restore(copied(fitted.state()), layout_of(table))
     for one, other in zip(
         fitted.moves(some(table, 1)), restored.moves(some(table, 1)), strict=True
     ):

@@ -3,7 +3,7 @@ from builders.known import run
 
 from cfl_cli.core.dataset import Known
 from cfl_cli.core.exclusions import Mechanism
-from cfl_cli.methods.commonest import hidden_priors
+from cfl_cli.methods.baselines import hidden_priors
 
 EXACT = np.eye(2, dtype=bool)
 

@@ -1,19 +1,16 @@
 """Compiled code changes the time and never the answer."""
 
 import sys
+from importlib.metadata import version
 
 import numpy as np
 import pytest
 
-from cfl_cli.core import parallel
-from cfl_cli.core.arrays import Fallback, posterior
-from cfl_cli.core.parallel import load
 from cfl_cli.methods import compiled
 from cfl_cli.methods.graph import neighbors as near_others
 from cfl_cli.methods.graph import neighbors as neighbors_module
 from cfl_cli.methods.graph import weights
 from cfl_cli.methods.graph.neighbors import Lists, Others, nearest, scan
-from cfl_cli.methods.graph.propagation import Graph, Step
 from cfl_cli.methods.graph.weights import first_support
 
 RNG = np.random.default_rng(5)
@@ -65,7 +62,7 @@ def test_an_approximate_search_is_the_plain_one(always, workers, monkeypatch):
 
 @pytest.mark.parametrize("table", TABLES)
 def test_neighbors_of_others_are_those_of_the_plain_search(always, table, workers, monkeypatch):
-    monkeypatch.setattr(near_others, "MANY_POINTS", 1000)
+    monkeypatch.setattr(near_others, "MANY_FITTED_POINTS", 1000)
     points, size = np.unique(TABLES[table].astype(np.float32), axis=0, return_counts=True)
     scale = np.abs(points).max()
     asked = np.vstack([points[::5] + scale * RNG.normal(size=points[::5].shape) * 0.01, points])
@@ -157,63 +154,26 @@ def test_weights_are_those_of_the_plain_solver_to_the_last_bit(always, table, wo
 @pytest.fixture
 def afresh():
     """Whether there is compiled code is found out again."""
-    load.cache_clear()
+    compiled._load.cache_clear()
     yield
-    load.cache_clear()
+    compiled._load.cache_clear()
 
 
 @pytest.mark.parametrize("broken", [None, object()])  # not there; there, and it lacks everything
 def test_without_a_numba_that_works_there_is_no_compiled_code(afresh, monkeypatch, broken):
-    kernels = ("scan", "support", "posterior")
-    for name in kernels:
-        monkeypatch.delitem(sys.modules, f"cfl_cli.encode.compiled_{name}", raising=False)
+    monkeypatch.delitem(sys.modules, "cfl_cli.methods.graph.kernels", raising=False)
     monkeypatch.setitem(sys.modules, "numba", broken)
-    monkeypatch.setattr(parallel, "find_spec", lambda _: broken)
-    assert [compiled.kernel(name, rows=10**9) for name in kernels] == [None] * 3
-    assert load("estimators.compiled_forest", "add_scores") is None
+    monkeypatch.setattr(compiled, "find_spec", lambda _: broken)
+    assert [compiled.kernel(name, rows=10**9) for name in ("scan", "support")] == [None] * 2
+    assert weights.solver_of(10**9, 20, 0.3) == f"osqp {version('osqp')}"
+
+
+def test_the_solver_of_large_tables_is_named_with_what_it_leaves_to_osqp(always):
+    osqp = f"osqp {version('osqp')}"
+    assert weights.solver_of(10, 20, 0.3) == f"compiled, {osqp} where unsure"
+    assert {weights.solver_of(10, 65, 0.3), weights.solver_of(10, 20, 1e-4)} == {osqp}
 
 
 def test_small_tables_do_not_load_compiled_code(afresh):
     assert compiled.kernel("scan", rows=compiled.ROWS - 1) is None
-    assert load.cache_info().misses == 0
-
-
-@pytest.mark.parametrize("domains", [[2, 3, 4], [9, 8, 12], [17, 2, 42], [129, 10, 25]])
-def test_a_step_gives_the_confidences_of_plain_code_to_the_last_bit(always, domains):
-    blocks, width = np.append(0, np.cumsum(domains)[:-1]), sum(domains)
-    prior = RNG.random((700, width), dtype=np.float32) ** 9
-    candidates = RNG.random((700, width)) < 0.6
-    candidates[:, blocks] = True
-    prior[:50] *= ~candidates[:50]  # rows without any mass
-    fast, plain = np.empty_like(prior), np.empty_like(prior)
-    mass = np.empty((700, 3), dtype=np.float32)
-    compiled.kernel("posterior", rows=700)(prior, candidates, blocks, fast, mass)
-    _, expected = posterior(prior, candidates, over=blocks, fallback=Fallback.CELL, out=plain)
-    assert (expected[:50] == 0).all()
-    np.testing.assert_array_equal(mass, expected)
-    np.testing.assert_array_equal(fast, plain)
-
-
-@pytest.mark.parametrize("values", [3, 200])
-def test_a_walk_is_that_of_plain_code_to_the_last_bit(always, values, workers, monkeypatch):
-    n, least = 5000, 100  # rows; above 4,000 single precision is used
-    neighbors = RNG.integers(0, n, (n, 5))
-    weights = RNG.random((n, 5))
-    graph = Graph.of(
-        neighbors, weights / weights.sum(axis=1, keepdims=True), np.arange(n), workers=workers
-    )
-    evidence = RNG.random((n, values)) < 0.7
-    evidence[:, 0] = True
-    before = np.full((n, values), 1 / values, dtype=np.float32)
-
-    def stepped():
-        after, mass = np.empty_like(before), np.empty((n, 1), dtype=np.float32)
-        fell_back, blocks = np.zeros((n, 1), dtype=bool), np.zeros(1, dtype=np.int64)
-        args = (graph, evidence, before, after, fell_back, mass, blocks, 1e-30)
-        faint = Step(*args, correction=True, restart=0.0)(slice(least, n))
-        return after[least:], mass[least:], faint
-
-    fast = stepped()
-    never(monkeypatch)
-    for one, other in zip(fast, stepped(), strict=True):
-        np.testing.assert_array_equal(one, other)
+    assert compiled._load.cache_info().misses == 0

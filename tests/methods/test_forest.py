@@ -192,27 +192,3 @@ def test_counts_as_large_as_they_can_be_are_still_counted_right():
 def test_every_shape_that_boosting_grows_has_a_bit_for_each_leaf():
     for shape in (boost.SHALLOW, boost.DEEP):
         assert shape.leaves <= forest.MOST_LEAVES
-
-
-@pytest.mark.parametrize(("values", "leaves"), [(3, 31), (12, 7)])
-def test_compiled_code_gives_the_same_scores_to_the_bit(values, leaves, monkeypatch):
-    pytest.importorskip("numba")
-    features = table()
-    rows = np.vstack([features, table(37, seed=1)])  # the last word of rows is not full
-    trees = boost.forest_of(booster_of(features, values, leaves=leaves), values)
-    none, ones = np.zeros(0, dtype=np.int32), np.ones(values, dtype=np.int32)
-    numbers = np.random.default_rng(0).normal(size=values)
-    flat = forest.Forest(values, ones, none, np.zeros(0), none, none, numbers, ones)
-    for each in (trees, flat, forest.none_grown(values)):
-        for some in (rows, rows[:1], rows[:64], rows[:0]):
-            monkeypatch.setattr(forest, "LOADING", 10**15)
-            plain = each.scores(some)
-            monkeypatch.setattr(forest, "LOADING", -1)
-            np.testing.assert_array_equal(each.scores(some), plain)
-
-
-def test_compiled_code_is_loaded_once_that_would_have_paid(monkeypatch):
-    monkeypatch.setattr(forest, "_walks", 0)
-    monkeypatch.setattr(forest, "LOADING", 1000)
-    monkeypatch.setattr(forest, "load", lambda *_: print)
-    assert [forest.compiled_when_worth_it(400) for _ in range(4)] == [None, None, print, print]

@@ -10,7 +10,7 @@ from cfl_cli.core.exclusions import Mechanism
 from cfl_cli.core.parallel import Workers
 from cfl_cli.core.settings import Settings
 from cfl_cli.core.state import State, StateError
-from cfl_cli.methods import ipal
+from cfl_cli.methods.baselines import Ipal
 from cfl_cli.methods.graph.neighbors import nearest
 from cfl_cli.methods.graph.weights import solve
 from cfl_cli.methods.interface import Layout, Size
@@ -164,7 +164,7 @@ def test_what_is_kept_and_restored_answers_the_same_to_the_bit():
     known, _ = table(8, 40)
     fitted = run("ipal", known, folds=[], iterations=STEPS).fitted
     layout = Layout(3, known.mechanisms)
-    again = ipal.restore(fitted.state(), layout)
+    again = Ipal().restore(fitted.state(), layout)
     one, two = answer(fitted, known), answer(again, known)
     np.testing.assert_array_equal(one.confidences, two.confidences)
     np.testing.assert_array_equal(one.answers, two.answers)
@@ -172,7 +172,7 @@ def test_what_is_kept_and_restored_answers_the_same_to_the_bit():
         prior, cells = one.priors[:, block], known.evidence[:, block]
         np.testing.assert_array_equal(mine(prior, cells)[1], its(prior, cells)[1])
     kept = sum(array.nbytes for array in fitted.state().arrays.values())
-    expected = ipal.model_bytes(Size(40, 3, (3, 4)), Settings("ipal"))
+    expected = Ipal().model_bytes(Size(40, 3, (3, 4)), Settings("ipal"))
     assert kept == pytest.approx(expected, rel=0.01)
 
 
@@ -181,6 +181,6 @@ def test_sums_that_no_table_has_are_refused(mass):
     known, _ = table(8, 40)
     state = run("ipal", known, folds=[], iterations=STEPS).fitted.state()
     with pytest.raises(StateError, match="mass"):
-        ipal.restore(
+        Ipal().restore(
             State({**state.arrays, "mass": mass}, state.facts), Layout(3, known.mechanisms)
         )

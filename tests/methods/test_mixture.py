@@ -11,8 +11,7 @@ from cfl_cli.core.draws import folds
 from cfl_cli.core.exclusions import Mechanism
 from cfl_cli.core.state import StateError
 from cfl_cli.methods import boost
-from cfl_cli.methods.interface import Layout
-from cfl_cli.methods.mixture import FittedMixture, Run
+from cfl_cli.methods.interface import FittedMixture, Layout, Run
 
 UNIFORM = (Mechanism(3), Mechanism(4))
 FITTED = (skewed(3), skewed(4))

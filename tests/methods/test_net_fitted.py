@@ -58,7 +58,7 @@ def test_no_prior_of_a_new_row_sees_any_cell(estimate, workers):
 
 
 def test_what_was_kept_answers_to_the_bit(table, estimate, workers):
-    restored = net.restore(copied(estimate.fitted.state()), layout_of(table))
+    restored = net.NetMethod().restore(copied(estimate.fitted.state()), layout_of(table))
     new = related(50, seed=2)
     assert_alike(restored.answer(new, workers), estimate.fitted.answer(new, workers))
 
@@ -66,7 +66,7 @@ def test_what_was_kept_answers_to_the_bit(table, estimate, workers):
 def test_states_that_no_network_can_have_left_are_refused(table, estimate):
     for _, state in broken(estimate.fitted.state()):
         with pytest.raises(StateError):
-            net.restore(state, layout_of(table))
+            net.NetMethod().restore(state, layout_of(table))
 
 
 def test_only_the_networks_at_the_cfs_looks_are_kept(estimate):

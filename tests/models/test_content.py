@@ -17,7 +17,7 @@ from cfl_cli.core.exclusions import Mechanism
 from cfl_cli.core.state import State, StateError
 from cfl_cli.errors import DataError, ResourceError, UsageError
 from cfl_cli.methods.interface import Layout
-from cfl_cli.models import Content, is_model, read_report_text
+from cfl_cli.models import Content, is_model
 from cfl_cli.models import file as safe_file
 
 BUILDERS = Path(models.__file__).parent
@@ -53,7 +53,6 @@ def test_what_was_written_is_read(path):
     assert same(read.fitted, made.fitted)
     assert read.checksum == checksum
     assert is_model(path)
-    assert read_report_text(path) == made.report
 
 
 def test_the_safetensors_library_sees_arrays_and_texts(path):
@@ -288,12 +287,3 @@ def test_content_that_makes_no_sense_is_a_damaged_file(path, changes, said):
     with pytest.raises(DataError, match=rf"model\.cfl: is damaged \(.*{said}") as caught:
         Content.read(path)
     assert str(caught.value).isprintable()
-
-
-def test_a_file_that_changes_while_it_is_in_use_is_noticed(path):
-    models.content().write(path)
-    read = Content.read(path)
-    read.check_unchanged()
-    path.write_bytes(b"")
-    with pytest.raises(DataError, match="was changed while it was in use"):
-        read.check_unchanged()

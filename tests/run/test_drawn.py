@@ -37,7 +37,7 @@ def test_a_table_on_disk_has_the_same_rows_in_blocks_of_any_size(
     path = tmp_path / f"table.{ending}"
     write = pl.DataFrame.write_csv if ending == "csv" else pl.DataFrame.write_parquet
     write(table(), path)
-    with tables.stored(tables.Place.to_read(str(path))) as stored:
+    with tables.reading(tables.Place.to_read(str(path))) as stored:
         found = part(stored).frame
     for column in ("x", "one", "two"):
         assert found[column].to_list() == table()[column][ROWS].to_list()

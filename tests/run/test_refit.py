@@ -9,7 +9,7 @@ import pytest
 from cfl_cli import Model, impute
 from cfl_cli.core.exclusions import Mechanism
 from cfl_cli.encode.encode import Block, Encoded
-from cfl_cli.methods.commonest import FittedShares
+from cfl_cli.methods.baselines import FittedShares
 from cfl_cli.methods.interface import Estimate, Hidden, Null, Origin
 from cfl_cli.run.learn import mixed, with_weights
 from cfl_cli.schema.model import Complementary, Ordinary, Schema

@@ -6,7 +6,7 @@ import pytest
 
 from cfl_cli import Schema, fit, impute
 from cfl_cli.core.settings import Settings
-from cfl_cli.run.prepare import open_columns, prepare, settle_scales
+from cfl_cli.run.prepare import prepare, settle_scales
 
 N = 600
 RNG = np.random.default_rng(3)
@@ -40,12 +40,6 @@ def settled(frame, how=None, **settings):
 def accuracy(frame, how):
     result = impute(frame, how, folds=0)
     return (result.frame["cf_imputed"].to_numpy() == VALUES[TRUTH]).mean()
-
-
-def test_only_columns_that_the_schema_leaves_open_are_chosen_for():
-    assert open_columns(schema()) == ("x", "noise")
-    assert open_columns(schema(noise="minmax")) == ("x",)
-    assert open_columns(schema(None)) == ()
 
 
 def test_a_wild_cell_in_a_column_that_matters_is_fenced_off():

@@ -7,12 +7,11 @@ from pydantic import Field, ValidationError, field_validator
 
 from cfl_cli.errors import SchemaError
 from cfl_cli.schema.validation import (
-    Flaw,
     Model,
-    flaws,
     problem,
     refuse,
     refused,
+    schema_problems,
     validate_and_refuse,
 )
 
@@ -70,28 +69,31 @@ def test_no_problem_is_no_error():
 
 def test_all_problems_are_raised_at_their_places():
     with pytest.raises(ValidationError) as caught:
-        refuse([problem("one", "a", 0), problem("two", kind="lacking")])
+        refuse([problem("one", "a", 0), problem("two", code="schema-no-weight")])
     assert [(e["loc"], e["msg"], e["type"]) for e in caught.value.errors()] == [
-        (("a", 0), "one", "said"),
-        ((), "two", "lacking"),
+        (("a", 0), "one", "schema-value"),
+        ((), "two", "schema-no-weight"),
     ]
 
 
 def test_one_problem_is_an_error_to_raise():
-    (detail,) = refused("wrong {x}", "a", kind="lacking").errors()
-    assert (detail["loc"], detail["msg"], detail["type"]) == (("a",), "wrong {x}", "lacking")
+    (detail,) = refused("wrong {x}", "a", code="schema-x").errors()
+    assert (detail["loc"], detail["msg"], detail["type"]) == (("a",), "wrong {x}", "schema-x")
 
 
-def test_a_flaw_is_written_with_its_path_if_it_has_one():
-    assert str(Flaw(("columns", "a\nb", 2), "wrong", at_key=False)) == "columns.a\\nb.2: wrong"
-    assert str(Flaw((), "wrong", at_key=True)) == "wrong"
-
-
-def test_flaws_about_a_key_point_at_the_key():
+def test_problems_have_their_code_and_path():
     with pytest.raises(ValidationError) as caught:
-        Crate.model_validate({"fruit": "pear", "x": 1, "label": 5})
-    keys = {flaw.path: flaw.at_key for flaw in flaws(caught.value, Crate)}
-    assert keys == {("x",): True, ("label",): False}
+        Crate.model_validate({"fruit": "pear", "x\n": 1, "label": 5})
+    found = {
+        (one.code, one.facts["path"]): str(one) for one in schema_problems(caught.value, Crate)
+    }
+    assert found == {
+        (
+            "schema-unknown-key",
+            "x\n",
+        ): "x\\n: unknown key 'x\\n' for a crate (fruit, label or numbers)",
+        ("schema-type", "label"): "label: expected text, found 5",
+    }
 
 
 def test_the_text_below_an_entry_describes_it():

@@ -60,9 +60,9 @@ def test_every_node_knows_where_it_and_its_key_are():
 
 def test_a_problem_is_at_its_node_or_at_the_key_of_what_lacks_it():
     document = read("a:\n  b: c\n", name="s.yml")
-    assert str(document.problem(("a", "b"), "wrong")) == "s.yml:2:6: wrong"
-    assert str(document.problem(("a", "b"), "wrong", at_key=True)) == "s.yml:2:3: wrong"
-    assert str(document.problem(("a", "gone", "deeper"), "wrong")) == "s.yml:1:1: wrong"
+    assert str(document.problem(("a", "b"), "c", "wrong")) == "s.yml:2:6: wrong"
+    assert str(document.problem(("a", "b"), "c", "wrong", at_key=True)) == "s.yml:2:3: wrong"
+    assert str(document.problem(("a", "gone", "deeper"), "c", "wrong")) == "s.yml:1:1: wrong"
 
 
 @pytest.mark.parametrize("line_break", ["\n", "\r\n", "\r"])
@@ -177,9 +177,9 @@ def test_any_text_gives_data_or_problems(text):
     document = read(text, name="s")
     assert document.problems or document.data is not None
     for problem in document.problems:
-        assert problem.line >= 1
-        assert problem.column >= 1
-        assert "\n" not in problem.message
+        assert problem.place.line >= 1
+        assert problem.facts["at"] >= 1
+        assert "\n" not in str(problem)
 
 
 def loading(path):
@@ -223,7 +223,7 @@ def test_a_binary_file_is_refused(tmp_path: Path):
     path = tmp_path / "s.yml"
     path.write_bytes(bytes(range(32)))
     [problem] = yaml_text.load(path).problems
-    assert "U+0000" in problem.message
+    assert "U+0000" in str(problem)
 
 
 def test_a_file_above_the_limit_is_refused_before_it_is_parsed(tmp_path: Path):

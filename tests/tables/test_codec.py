@@ -19,7 +19,7 @@ def parameters(function):
 def test_a_formats_module_has_the_functions_of_a_codec(kind):
     protocol = EmbeddingCodec if kind.embeds_report else Codec
     names = [name for name, _ in inspect.getmembers(protocol, inspect.isfunction) if name[0] != "_"]
-    assert {"read", "scan", "misfits", "writer"} <= set(names)
+    assert {"scan", "misfits", "writer"} <= set(names)
     for name in names:
         assert parameters(getattr(codec_of(kind), name)) == parameters(getattr(protocol, name))
 
@@ -33,18 +33,18 @@ def test_what_a_codec_writes_it_reads(kind):
     options = WriteOptions(kind, "t")
     assert codec_of(kind).misfits(Table(frame), options) == []
     file = io.BytesIO()
-    codec.write(frame, file, options)
-    table = codec_of(kind).read(file.getvalue(), ReadOptions(kind, "t"))
+    codec.write_frame(frame, file, options)
+    table = codec.read_bytes(file.getvalue(), ReadOptions(kind, "t"))
     assert pl.DataFrame(table.frame).equals(frame)
     assert table.rejects == []
 
 
 def test_columns_that_only_json_lines_can_hold_and_names_with_a_nul_are_named():
     table = Table(pl.DataFrame({"a": ["[1]"], "b\0": ["x"]}), mixed={"a": "objects or lists"})
-    assert codec.mixed_columns(table, name="o.csv") == [
+    assert [*map(str, codec.mixed_columns(table, name="o.csv"))] == [
         "column 'a' holds objects or lists, which o.csv cannot hold: write .jsonl"
     ]
-    assert codec.nul_names(table, name="o.csv") == [
+    assert [*map(str, codec.nul_names(table, name="o.csv"))] == [
         "the column name 'b\\x00' holds a NUL character, which o.csv cannot hold"
     ]
 

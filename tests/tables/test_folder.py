@@ -61,10 +61,10 @@ def test_a_folder_is_its_files_in_order_with_partitions_as_last_columns(sales, r
     frame = frames.as_polars(whole.frame)
     assert frame.rows() == ROWS
     assert frame.schema == {"a": pl.Int32, "b.c": pl.String, "year": pl.Int64, "shop": pl.String}
-    with tables.stored(place, rows=rows) as stored, tables.reading(place, rows=rows) as blocks:
+    with tables.reading(place, rows=rows) as stored, tables.reading(place, rows=rows) as blocks:
         assert [len(one.frame) for one in blocks] == [len(one.frame) for one in stored.blocks()]
         assert frames.as_polars(pa.concat_tables(one.frame for one in blocks)).rows() == ROWS
-        assert (stored.height, stored.sha256) == (6, whole.sha256)
+        assert (stored.height, stored.sha256()) == (6, whole.sha256)
         for name in stored.columns:
             assert_series_equal(stored[name], frame[name])
             assert stored.dtype(name) == frame.schema[name]
@@ -216,7 +216,7 @@ def test_a_column_may_be_required_in_some_files(tmp_path):
     )
     place = made(tmp_path, **{"0": required, "1": {"a": [None, 2], "b": ["x", "y"]}})
     assert tables.read(place).frame.schema.field("a").nullable
-    with tables.stored(place) as stored:
+    with tables.reading(place) as stored:
         assert stored["a"].to_list() == [1, None, 2]
 
 
@@ -225,7 +225,7 @@ def test_categories_may_differ_from_file_to_file(tmp_path):
     place = made(tmp_path, **{"0": {"a": one}, "1": {"a": two}})
     expected = ["x", "y", "z", "y", None]
     assert frames.as_polars(tables.read(place).frame)["a"].to_list() == expected
-    with tables.stored(place, rows=2) as stored:
+    with tables.reading(place, rows=2) as stored:
         assert stored["a"].to_list() == expected
         assert stored["a"].dtype == stored.dtype("a") == pl.Categorical
         blocks = [frames.as_polars(block.frame)["a"] for block in stored.blocks()]

@@ -196,8 +196,8 @@ def test_a_folder_with_a_lost_or_an_added_file_is_refused(tmp_path, data):
 KILLED = """
 import os, signal, sys
 import pyarrow as pa
-from cfl_cli.tables import folder_writer, table as tables
-folder_writer.ROWS = 2
+from cfl_cli.tables import folders, table as tables
+folders.ROWS = 2
 with tables.writing(tables.Place.to_write(sys.argv[1])) as writer:
     writer.add(pa.table({"a": [1, 2, 3, 4, 5]}))
     if sys.argv[2] == "kill":

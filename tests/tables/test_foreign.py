@@ -52,9 +52,9 @@ def test_a_file_of_another_kind_is_named(tmp_path, name, content):
 
 def test_a_database_and_a_model_are_known_as_they_are_written(tmp_path):
     sqlite3.connect(tmp_path / "t.db").execute("create table t (a)")
-    assert seen_in((tmp_path / "t.db").read_bytes()).what == "an SQLite database"
+    assert seen_in((tmp_path / "t.db").read_bytes())[0] == "an SQLite database"
     head = len(b'{"__metadata__":{}}').to_bytes(8, "little") + b'{"__metadata__":{}}'
-    assert seen_in(head).what == "a model"
+    assert seen_in(head)[0] == "a model"
 
 
 @pytest.mark.parametrize(

@@ -7,13 +7,13 @@ from hypothesis import strategies as st
 
 from cfl_cli.errors import DataError
 from cfl_cli.tables import jsonl
-from cfl_cli.tables.codec import ReadOptions
+from cfl_cli.tables.codec import ReadOptions, read_bytes
 from cfl_cli.tables.formats import KINDS
 
 
 def load(text, *, set_aside=False, **signs):
     data = text if isinstance(text, bytes) else text.encode()
-    return jsonl.read(data, ReadOptions(KINDS["jsonl"], "t.jsonl", signs, set_aside))
+    return read_bytes(data, ReadOptions(KINDS["jsonl"], "t.jsonl", signs, set_aside))
 
 
 def rewritten(table, frame):

@@ -2,7 +2,7 @@
 
 import pytest
 
-from cfl_cli.texts.matching import PAIRS, is_pair, truth
+from cfl_cli.texts.matching import is_pair, truth, truths
 
 LISTED = (
     *("no/yes", "n/y", "false/true", "f/t", "0/1", "nein/ja", "n/j", "non/oui", "n/o", "no/sí"),
@@ -28,7 +28,7 @@ def test_a_known_pair_is_one_in_any_spelling(false, true):
 
 
 def test_the_same_text_never_means_both():
-    falses, trues = ({pair[place] for pair in PAIRS} for place in (0, 1))
+    falses, trues = ({pair[place] for pair in truths().pairs} for place in (0, 1))
     assert not falses & trues
 
 

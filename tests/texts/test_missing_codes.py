@@ -1,7 +1,7 @@
 import pytest
 from builders.tallies import tallied
 
-from cfl_cli.texts.missing import codes, doubtful, is_code, is_doubtful, may_be_answers
+from cfl_cli.texts.missing import is_missing_code, may_be_answers, missing_codes
 
 
 @pytest.mark.parametrize(
@@ -11,25 +11,25 @@ from cfl_cli.texts.missing import codes, doubtful, is_code, is_doubtful, may_be_
      "#DIV/0!", "PREFER NOT TO SAY", "b.d."],
 )  # fmt: skip
 def test_a_code_is_known_in_any_spelling(text):
-    assert is_code(text)
+    assert is_missing_code(text)
 
 
 @pytest.mark.parametrize("text", ["none", "Keine", "no", "offen", "Other", "Nie dotyczy"])
 def test_a_word_that_is_mostly_an_answer_is_only_doubtful(text):
-    assert not is_code(text)
-    assert is_doubtful(text)
+    assert not is_missing_code(text)
+    assert is_missing_code(text, "doubtful")
 
 
 @pytest.mark.parametrize("text", ["flu", "0", "Nadal", "NAB", "-1", "1-", "a.b", "Norge"])
 def test_other_texts_are_neither(text):
-    assert not is_code(text)
-    assert not is_doubtful(text)
+    assert not is_missing_code(text)
+    assert not is_missing_code(text, "doubtful")
 
 
 def test_the_commonest_code_comes_first():
     column = tallied(["a", "-", "k.A.", "k.A.", "none", "a", " ", None])
-    assert codes(column) == ("k.A.", "-")
-    assert doubtful(column) == ("none",)
+    assert missing_codes(column) == ("k.A.", "-")
+    assert missing_codes(column, "doubtful") == ("none",)
 
 
 @pytest.mark.parametrize(
@@ -44,4 +44,4 @@ def test_the_commonest_code_comes_first():
 )
 def test_a_code_that_looks_like_the_others_or_holds_most_cells_may_be_an_answer(cells, expected):
     column = tallied(cells)
-    assert may_be_answers(column, codes(column)) == expected
+    assert may_be_answers(column, missing_codes(column)) == expected

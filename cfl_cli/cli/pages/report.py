@@ -11,9 +11,8 @@ import polars as pl
 from cfl_cli import __version__
 from cfl_cli.cli.pages.history import odds
 from cfl_cli.cli.pages.page import Field as AnyField
-from cfl_cli.cli.pages.page import Page
+from cfl_cli.cli.pages.page import Page, interval_text
 from cfl_cli.cli.pages.page import interval_text as _interval
-from cfl_cli.commands.audit import page as audits
 from cfl_cli.core.messages import count, printable
 from cfl_cli.core.settings import METHODS
 from cfl_cli.core.uniformity import MOST_BIAS
@@ -354,6 +353,43 @@ def of_rows(report: Report) -> Iterator[str]:
         yield "Which rows these are: impute with --diagnostics FILE, and add --rows here."
 
 
+AUDIT_INTERVALS = {
+    name
+    for name, kind in get_type_hints(Audit).items()
+    if kind is Interval or Interval in get_args(kind)
+}
+
+
+def audit_notes(cf: str, audit: Audit) -> Iterator[str]:
+    """Yield a sentence for everything that the accuracy alone does not say."""
+    name = printable(cf)
+    if audit.if_empty_wrong and audit.if_empty_right:
+        yield (
+            f"{name}: {count(audit.empty, 'row')} left empty; were they all wrong, the accuracy "
+            f"would be {interval_text(audit.if_empty_wrong)}, and "
+            f"{interval_text(audit.if_empty_right)} were they all right."
+        )
+    if audit.contradicted:
+        yield (
+            f"{name}: in {count(audit.contradicted, 'row')} the cell rules out what is true: its "
+            "exclusion or exact value is wrong."
+        )
+
+
+def flat_audit(audit: Audit | None) -> dict[str, object]:
+    """Return the facts as one record: nothing nested; all None without an audit."""
+    facts: dict[str, object] = {}
+    known = asdict(audit) if audit else {}
+    for field in fields(Audit):
+        value = known.get(field.name)
+        if field.name in AUDIT_INTERVALS:
+            for part in ("value", "low", "high"):
+                facts[f"{field.name}_{part}"] = value[part] if value else None
+        else:
+            facts[field.name] = str(value).lower() if isinstance(value, bool) else value
+    return facts
+
+
 def _of_audit(name: str, audit: Audit) -> Iterator[str]:
     """Yield where the accuracy of a CF that was audited comes from."""
     verdict = ""
@@ -364,7 +400,7 @@ def _of_audit(name: str, audit: Audit) -> Iterator[str]:
         f"{name}: accuracy by audit: {audit.right:,} of {audit.checked:,} answers that were drawn "
         f"and looked up are right{verdict}."
     )
-    yield from audits.sentences(name, audit)
+    yield from audit_notes(name, audit)
 
 
 def _wrong(column: ColumnReport) -> str:
@@ -552,7 +588,7 @@ def _flat(column: ColumnReport) -> dict[str, object]:
     for name in (field.name for field in fields(Drift)):
         value = drift.get(name)
         facts[f"drift_{name}"] = str(value).lower() if isinstance(value, bool) else value
-    audit = audits.flat(column.audit)
+    audit = flat_audit(column.audit)
     facts.pop("audit")
     facts |= {f"audit_{name}": value for name, value in audit.items()}
     if calibration:

@@ -4,11 +4,10 @@ Rows go through one block after the other, so that memory does not grow with the
 them stay, with what was said of them, and are judged in the end: see `sample`.
 """
 
-import tempfile
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from hashlib import sha256
 from itertools import islice
 from math import ceil
@@ -22,7 +21,7 @@ import polars as pl
 from cfl_cli import __version__
 from cfl_cli.core.arrays import Floats, Ints, Mask
 from cfl_cli.core.dataset import Known
-from cfl_cli.core.parallel import NOTHING, Engine, Lasting, Workers, available_cores
+from cfl_cli.core.parallel import Engine, Workers, available_cores
 from cfl_cli.core.progress import Team
 from cfl_cli.core.settings import RunSettings, Settings
 from cfl_cli.encode.columns import Unusual
@@ -48,7 +47,7 @@ from cfl_cli.trust.verdict import SUSPECT
 # Who answers new rows: threads of this process, or an engine's workers, with the same bytes.
 #
 # What is said of a row depends on that row alone. So workers need the model, which each of them loads
-# once, and rows; nothing is exchanged between them. To workers on other hosts both are sent.
+# once, and rows; nothing is exchanged between them.
 
 MODEL = "model.cfl"  # in the folder of a run
 BLOCKS = 4  # for each worker at once …
@@ -100,29 +99,13 @@ class AnswerRows:
     checksum: str
     starts: Ints
     of: Arrays
-    sent: "Sent | None" = None  # the model, where its file is not in sight
 
     def __call__(self, part: slice) -> int:
         """Answer a slice of the rows."""
-        return self.place(part, self.answered(part))
-
-    def parcel(self, rows: slice) -> Callable[[slice], Answer]:
-        """Return what answers some of the rows on any host."""
-        features, candidates = np.array(self.of.features[rows]), np.array(self.of.candidates[rows])
-        of, path = Arrays(features, candidates, *[NOTHING] * 5), self.model
-        sent: Any = Lasting(lambda: Sent(np.fromfile(path, np.uint8), path), self.checksum)
-        return replace(self, of=of, sent=sent).answered
-
-    def answered(self, part: slice) -> Answer:
-        """Return what is said of a slice of the rows."""
-        kept, workers = self.sent.loaded if self.sent else _loaded(self.model, self.checksum)
+        kept, workers = _loaded(self.model, self.checksum)
         features, candidates = np.array(self.of.features[part]), np.array(self.of.candidates[part])
         rows = Known(features, candidates, self.starts, kept.encoding.mechanisms)
-        return kept.fitted.answer(rows, workers)
-
-    def place(self, part: slice, values: Answer) -> int:
-        """Write what is said of a slice of the rows."""
-        said = values
+        said = kept.fitted.answer(rows, workers)
         self.of.priors[part], self.of.confidences[part] = said.priors, said.confidences
         self.of.fell_back[part], self.of.mass[part] = said.fell_back, said.mass
         if said.answers is None:
@@ -131,25 +114,8 @@ class AnswerRows:
         return 1
 
 
-@dataclass(frozen=True, eq=False)
-class Sent:
-    """A model that was sent to this process, which loads it once."""
-
-    file: npt.NDArray[np.uint8]  # all that is in it
-    path: str  # where it is at home
-
-    @cached_property
-    def loaded(self) -> tuple[Kept, Workers]:
-        """Return the model, and the one thread that answers."""
-        with tempfile.NamedTemporaryFile(suffix=Path(self.path).suffix) as copy:
-            self.file.tofile(copy)
-            copy.flush()
-            return Kept.load(copy.name), Workers(1).__enter__()
-
-
 @lru_cache(maxsize=1)
 def _loaded(path: str, checksum: str) -> tuple[Kept, Workers]:
-    """Return the model, which a process loads once, and the one thread that answers."""
     kept = Kept.load(path)
     if kept.checksum != checksum:
         raise DataError(f"{path}: was changed during the run: begin anew")
@@ -191,7 +157,6 @@ class ByEngine:
             )
 
     def _made(self, rows: int) -> Arrays:
-        """Return arrays for so many rows."""
         layout = self.layout
         width, cfs = layout.width, len(layout.domains)
 
@@ -261,7 +226,6 @@ class Batch(RowFiller):
                 yield key, filled
 
     def _add(self, filled: Filled) -> None:
-        """Count rows, and let some of them stay."""
         self._count(filled.encoded, filled.estimate)
         self.answers.add(filled.columns)
         said = filled.answer
@@ -284,13 +248,12 @@ class Batch(RowFiller):
 
         Without `diagnostics` it does not say which cells to look at, and takes less time.
         """
-        drawn = self.sample.drawn()
-        encoded = self.encoded(drawn.cells, first_row=1)
+        numbers, cells, found = self.sample.drawn()
+        encoded = self.encoded(cells, first_row=1)
         encoded = replace(encoded, warnings=self.unusual.warnings)  # of all rows
         encoded = with_copies(encoded, self.kept.settings, workers=self.workers)
-        found = drawn.arrays
         hidden = Hidden(
-            np.arange(len(drawn.rows)),
+            np.arange(len(numbers)),
             found["priors"],
             self.kept.fitted.rules,
             self.kept.reference.shares,
@@ -310,7 +273,7 @@ class Batch(RowFiller):
         judged = judge_batch(
             encoded,
             estimate,
-            batch=self._facts(len(drawn.rows), before.number if before else None),
+            batch=self._facts(len(numbers), before.number if before else None),
             rows=self.sample.seen,
             counts=[Counts(*counts) for counts in self.counts.tolist()],
             fitting=self.kept.report,
@@ -325,11 +288,10 @@ class Batch(RowFiller):
         )
         judged = replace(judged, report=recorded(judged.report, self.kept.schema))
         listed = diagnose(encoded, estimate, judged.report.columns if diagnostics else ())
-        rows = drawn.rows[listed["row"].to_numpy() - 1] + 1
+        rows = numbers[listed["row"].to_numpy() - 1] + 1
         return Judged(judged, listed.with_columns(row=pl.Series(rows, dtype=pl.Int64)))
 
     def _count(self, encoded: Encoded, estimate: Estimate) -> None:
-        """Add up what is known of all rows."""
         self.unusual += encoded.unusual
         self.features.update(np.ascontiguousarray(encoded.features).tobytes())
         self.cells.update(encoded.candidates.tobytes())
@@ -345,7 +307,6 @@ class Batch(RowFiller):
             ]
 
     def _facts(self, judged: int, number: int | None) -> BatchFacts:
-        """Return what the batch is, beside the rows that were fitted."""
         unusual = self.unusual.columns
         flagged = self.kept.encoding.beyond_chance(self.unusual)
         shares = {

@@ -11,10 +11,10 @@ from cfl_cli.cli.inputs import (
     check_encoding,
     check_names,
     columns_to_show,
+    open_table,
     read_table,
     sets_aside,
     signs_of,
-    stored_table,
     warn_of_cells,
     warn_of_rejects,
     with_table,
@@ -142,7 +142,6 @@ class Application:
 
 
 def _taken_back_if_it_fails(course: history.OpenHistory) -> Callable[..., None]:
-    """Return what takes back the line of a batch whose files did not get into their places."""
 
     def leave(kind: type[BaseException] | None, *_: object) -> None:
         if kind is not None:
@@ -167,7 +166,9 @@ def fit_in_blocks(inputs: Inputs, source: tables.Place, how: Values, target: Pat
     """Write a model of a table and return it; the table's cells are on disk."""
     near = target.resolve().parent
     with (
-        stored_table(source, how, inputs.schema, directory=near, may_set_aside=True) as table,
+        open_table(
+            source, how, inputs.schema, in_memory=False, directory=near, may_set_aside=True
+        ) as table,
         Display(quiet=inputs.run.quiet) as display,
     ):
         warn_of_rejects(table.rejected, source)

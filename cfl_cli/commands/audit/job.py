@@ -91,8 +91,14 @@ def read_answers(
     """Return what a table answers, or raise one DataError with all that does not fit its report."""
     if table.height != report.rows:
         raise DataError(
-            f"{name}: {table.height:,} rows, but its report has {report.rows:,}: pass a table and "
-            "the report of the same run"
+            Problem(
+                "audit-other-rows",
+                "{file}: {height:,} rows, but its report has {rows:,}: {remedy}",
+                file=name,
+                height=table.height,
+                rows=report.rows,
+                remedy="pass a table and the report of the same run",
+            )
         )
     answers: list[GivenAnswers] = []
     problems: list[Problem] = []
@@ -106,7 +112,13 @@ def read_answers(
     if problems:
         raise DataError(*problems)
     if not answers:
-        raise DataError(f"{name}: every CF was kept as observed, so there are no answers to check")
+        raise DataError(
+            Problem(
+                "audit-no-answers",
+                "{file}: every CF was kept as observed, so there are no answers to check",
+                file=name,
+            )
+        )
     return Output(table, name, report, tuple(answers), _fingerprint(answers))
 
 
@@ -126,15 +138,30 @@ def _answers(
         (expected,) = new_names(cf, ["VALUE"], "soft")
         way_out = "" if schema else f", or its {option('schema')}, if other columns have such names"
         raise DataError(
-            f"{name}: no answers for {quote(cf)}: expected column {quote(hard[0])} or, for each "
-            f"value, {quote(expected)}: pass what {command('impute')} wrote{way_out}"
+            Problem(
+                "audit-no-answers",
+                "{file}: no answers for {value!r}: expected column {column!r} or, for each value, {expected!r}: pass what {command} wrote{way_out}",
+                file=name,
+                value=cf,
+                column=hard[0],
+                expected=expected,
+                command=command("impute"),
+                way_out=way_out,
+            )
         )
     seen = sorted(texts.drop_nulls().unique().to_list())
     strange = [text for text in seen if values and text not in values]
     if strange:
         raise DataError(
-            f"{name}: column {quote(hard[0])}: {quote(strange[0])} is not a value of {quote(cf)}: "
-            "pass the schema that the table was imputed with"
+            Problem(
+                "audit-unknown-value",
+                "{file}: column {column!r}: {value!r} is not a value of {cf!r}: {remedy}",
+                file=name,
+                column=hard[0],
+                value=strange[0],
+                cf=cf,
+                remedy="pass the schema that the table was imputed with",
+            )
         )
     whole = bool(values) or len(seen) == column.domain_size
     own = tuple(title for title in (*hard, *soft) if title in table.columns)
@@ -150,8 +177,14 @@ def _by_schema(
     if cf is None:
         near = did_you_mean(column.name, schema.complementary)
         raise DataError(
-            f"{name}: {quote(column.name)} is a CF of its report but not of the schema{near}: "
-            f"{way_out}"
+            Problem(
+                "audit-cf-not-in-schema",
+                "{file}: {value!r} is a CF of its report but not of the schema{near}: {way_out}",
+                file=name,
+                value=column.name,
+                near=near,
+                way_out=way_out,
+            )
         )
     problems = Problems(name, schema)
     encoded = None
@@ -162,8 +195,15 @@ def _by_schema(
     candidates, block = cast("tuple[Mask, Block]", encoded)  # or there is a problem
     if len(block.values) != column.domain_size:
         raise DataError(
-            f"{name}: {quote(column.name)} has {count(column.domain_size, 'value')} by its report "
-            f"and {len(block.values)} by the schema: {way_out}"
+            Problem(
+                "audit-other-domain",
+                "{file}: {value!r} has {domain_size} by its report and {values} by the schema: {way_out}",
+                file=name,
+                value=column.name,
+                domain_size=count(column.domain_size, "value"),
+                values=len(block.values),
+                way_out=way_out,
+            )
         )
     return candidates, block.values
 
@@ -181,7 +221,15 @@ def _texts(column: pl.Series, name: str) -> pl.Series:
     """Return answers as text, null where there is none."""
     if not frames.has_text(column.dtype):
         kind = frames.type_name(column.dtype)
-        raise DataError(f"{name}: column {quote(column.name)} holds {kind}, not answers")
+        raise DataError(
+            Problem(
+                "audit-not-answers",
+                "{file}: column {column!r} holds {kind}, not answers",
+                file=name,
+                column=column.name,
+                kind=kind,
+            )
+        )
     texts = column.cast(pl.String)
     return texts.set(texts == "", None)
 
@@ -192,7 +240,12 @@ def _most_confident(soft: pl.DataFrame, values: Sequence[str], name: str) -> pl.
         numbers = column.cast(pl.Float64, strict=False) if frames.has_text(column.dtype) else None
         if numbers is None or numbers.is_null().any() or numbers.is_nan().any():
             raise DataError(
-                f"{name}: column {quote(column.name)} does not hold a confidence in every row"
+                Problem(
+                    "audit-no-confidence",
+                    "{file}: column {column!r} does not hold a confidence in every row",
+                    file=name,
+                    column=column.name,
+                )
             )
     places = soft.cast(pl.Float64).to_numpy().argmax(axis=1) if soft.height else np.zeros(0, int)
     return pl.Series(values, dtype=pl.String).gather(places)
@@ -293,11 +346,22 @@ def read_checked(
     problems.raise_if_any()
     if not found:
         titles = ", ".join(quote(answers.cf) for answers in wanted)
-        raise DataError(f"{', '.join(files)}: no column for a CF: expected {titles}")
+        raise DataError(
+            Problem(
+                "audit-no-cf-column",
+                "{file}: no column for a CF: expected {titles}",
+                file=str(", ".join(files)),
+                titles=titles,
+            )
+        )
     if not any(one.known.any() for one in found):
         raise DataError(
-            f"{', '.join(files)}: nothing is filled in: write the true values into the columns of "
-            "the CFs"
+            Problem(
+                "audit-nothing-checked",
+                "{file}: nothing is filled in: {remedy}",
+                file=str(", ".join(files)),
+                remedy="write the true values into the columns of the CFs",
+            )
         )
     return found
 
@@ -527,8 +591,13 @@ def draw(
     population = int(some.sum())
     if not 1 <= rows <= population:
         raise UsageError(
-            f"{option('draw', rows, python='rows')}: expected 1 to {population:,}, the rows of "
-            f"{output.name} that have an answer"
+            Problem(
+                "audit-draw-range",
+                "{option}: expected 1 to {population:,}, the rows of {name} that have an answer",
+                option=option("draw", rows, python="rows"),
+                population=population,
+                name=output.name,
+            )
         )
     chosen, first = _first(some, rows, seed, output.fingerprint)
     columns = [pl.Series(ROW, chosen + 1), *(output.table[key].gather(chosen) for key in keys)]
@@ -737,13 +806,26 @@ def _refuse_other(table: pl.DataFrame, output: Output, name: str) -> None:
     answers = [title for one in output.answers for title in one.columns if title in table.columns]
     if answers:
         raise DataError(
-            f"{name}: has answers, in column {quote(answers[0])}: pass the table that "
-            f"{output.name} was made from, before {command('impute')}"
+            Problem(
+                "audit-has-answers",
+                "{file}: has answers, in column {column!r}: pass the table that {name} was made from, before {command}",
+                file=name,
+                column=answers[0],
+                name=output.name,
+                command=command("impute"),
+            )
         )
     theirs = f"{name}: not the table that {output.name} was made from"
     if table.height != output.table.height:
         raise DataError(
-            f"{theirs}: {table.height:,} rows, but {output.name} has {output.table.height:,}"
+            Problem(
+                "audit-other-table",
+                "{file}: {height:,} rows, but {name} has {height2:,}",
+                file=theirs,
+                height=table.height,
+                name=output.name,
+                height2=output.table.height,
+            )
         )
     absent = [column for column in table.columns if column not in output.table.columns]
     cfs = [answers.cf for answers in output.answers if answers.cf not in table.columns]

@@ -1,24 +1,18 @@
 """The page of an audit: a line for each CF, then what the numbers leave open."""
 
 from collections.abc import Iterator
-from dataclasses import asdict, fields
-from typing import TypeAlias, get_args, get_type_hints
+from typing import TypeAlias
 
 from cfl_cli.cli.pages.page import Field as AnyField
 from cfl_cli.cli.pages.page import Page, interval_text
+from cfl_cli.cli.pages.report import audit_notes, flat_audit
 from cfl_cli.commands.audit.job import Audited
 from cfl_cli.core.messages import count, printable
-from cfl_cli.trust.intervals import Interval
 from cfl_cli.trust.report import WIDTH, Audit
 
 Line: TypeAlias = tuple[str, Audit]  # the CF's name
 Field: TypeAlias = AnyField[Line]
 
-INTERVALS = {
-    name
-    for name, kind in get_type_hints(Audit).items()
-    if kind is Interval or Interval in get_args(kind)
-}
 FIELDS = (
     Field("CF", lambda line: printable(line[0]), folds=True, style=lambda _: "bold"),
     Field("answers", lambda line: f"{line[1].answers:,}", right=True),
@@ -41,40 +35,10 @@ def page(audited: Audited) -> Page[Line]:
         title=f"{count(audited.rows, 'row')}, {count(len(lines), 'CF')} audited",
         fields=FIELDS,
         facts=lines,
-        notes=[*(note for line in lines for note in sentences(*line)), *_of_all(audited)],
-        records=[{"name": cf, **flat(audit)} for cf, audit in lines],
+        notes=[*(note for line in lines for note in audit_notes(*line)), *_of_all(audited)],
+        records=[{"name": cf, **flat_audit(audit)} for cf, audit in lines],
         json=audited.to_json(),
     )
-
-
-def sentences(cf: str, audit: Audit) -> Iterator[str]:
-    """Yield a sentence for everything that the accuracy alone does not say."""
-    name = printable(cf)
-    if audit.if_empty_wrong and audit.if_empty_right:
-        yield (
-            f"{name}: {count(audit.empty, 'row')} left empty; were they all wrong, the accuracy "
-            f"would be {interval_text(audit.if_empty_wrong)}, and "
-            f"{interval_text(audit.if_empty_right)} were they all right."
-        )
-    if audit.contradicted:
-        yield (
-            f"{name}: in {count(audit.contradicted, 'row')} the cell rules out what is true: its "
-            "exclusion or exact value is wrong."
-        )
-
-
-def flat(audit: Audit | None) -> dict[str, object]:
-    """Return the facts as one record: nothing nested; all None without an audit."""
-    facts: dict[str, object] = {}
-    known = asdict(audit) if audit else {}
-    for field in fields(Audit):
-        value = known.get(field.name)
-        if field.name in INTERVALS:
-            for part in ("value", "low", "high"):
-                facts[f"{field.name}_{part}"] = value[part] if value else None
-        else:
-            facts[field.name] = str(value).lower() if isinstance(value, bool) else value
-    return facts
 
 
 def _of_all(audited: Audited) -> Iterator[str]:

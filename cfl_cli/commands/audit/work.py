@@ -16,7 +16,7 @@ from cfl_cli.commands.audit.job import DRAW, ROW, Audited, Output, no_more_missi
 from cfl_cli.commands.audit.page import page
 from cfl_cli.core.messages import count, printable
 from cfl_cli.core.settings import RunSettings, Settings, override
-from cfl_cli.errors import DataError, UsageError
+from cfl_cli.errors import DataError, Problem, UsageError
 from cfl_cli.schema.model import Schema
 from cfl_cli.tables import files
 from cfl_cli.tables import table as tables
@@ -42,32 +42,55 @@ class Asked:
         draw = {"draw", "key", "show_answers"} & {*self.options}
         check = READING_BACK & {*self.options}
         if self.answers == STANDARD:
-            raise UsageError("OUT: name a file, not -: its report is read, too")
+            raise UsageError(
+                Problem(
+                    "option-needs-file",
+                    "OUT: name a file, not -: {remedy}",
+                    remedy="its report is read, too",
+                )
+            )
         if not {"draw", "checked"} & {*self.options}:
             raise UsageError(
-                "add --draw N to draw rows to check, or --checked FILE to read them back"
+                Problem(
+                    "option-missing",
+                    "add --draw N to draw rows to check, or --checked FILE to read them back",
+                )
             )
         if draw and check:
             one, other = (f"--{min(names).replace('_', '-')}" for names in (draw, check))
             raise UsageError(
-                f"{one} and {other} do not go together: draw rows, fill them in, then read them "
-                "back"
+                Problem(
+                    "option-conflict",
+                    "{one} and {other} do not go together: {remedy}",
+                    one=one,
+                    other=other,
+                    remedy="draw rows, fill them in, then read them back",
+                )
             )
         if draw and self.options.get("format", "table") != "table":
             raise UsageError(
-                "--format: is that of the audit: for rows to check, use --output-format"
+                Problem(
+                    "option-conflict",
+                    "--format: is that of the audit: {remedy}",
+                    remedy="for rows to check, use --output-format",
+                )
             )
         if "into" in self.options and "schema" not in self.options:
             raise UsageError(
-                "--into needs --schema, whose `exact` marks the cells are written with"
+                Problem(
+                    "option-needs-other",
+                    "--into needs --schema, whose `exact` marks the cells are written with",
+                )
             )
         if "into" in self.options and self.out is None:
-            raise UsageError("--into needs --out FILE, where the table is written")
+            raise UsageError(
+                Problem("option-needs-other", "--into needs --out FILE, where the table is written")
+            )
         named = self.options.get("checked", [])
         if len({*named}) < len(named):
-            raise UsageError("--checked: names the same file twice")
+            raise UsageError(Problem("option-repeated", "--checked: names the same file twice"))
         if self.options.get("report") == STANDARD:
-            raise UsageError("--report: name a file, not -")
+            raise UsageError(Problem("option-needs-file", "--report: name a file, not -"))
 
     @cached_property
     def inputs(self) -> Inputs | None:
@@ -108,7 +131,12 @@ class Asked:
             beside = tables.report_path(path)
             if files.exists(path) and not files.exists(beside):
                 raise DataError(
-                    f"{path}: no report: expected {beside.name} beside it, or add --report FILE"
+                    Problem(
+                        "report-missing",
+                        "{file}: no report: expected {name} beside it, or add --report FILE",
+                        file=path,
+                        name=beside.name,
+                    )
                 )
         report = Report.from_json(tables.read_report(source), name=source)
         return job.read_output(self.table.frame, report, self.schema, name=self.place.name)
@@ -126,7 +154,13 @@ class Asked:
         named = [*self.options.get("checked", []), self.options.get("into")]
         paths = [None if name == STANDARD else tables.local(name) for name in named if name]
         if paths.count(None) > 1:
-            raise UsageError("only one of the files can be standard input: name the others")
+            raise UsageError(
+                Problem(
+                    "stdin-twice",
+                    "only one of the files can be standard input: {remedy}",
+                    remedy="name the others",
+                )
+            )
         schema = self.options.get("schema")
         return [*paths, *([tables.local(schema)] if schema else [])]
 

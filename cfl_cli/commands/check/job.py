@@ -1,18 +1,30 @@
 """Every problem of a table at once, what costs accuracy silently, and what a run would cost."""
 
 import json
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from cfl_cli.cli.inputs import Inputs, read_table, stored_table, with_table
+import typer
+
+from cfl_cli.cli.inputs import (
+    Inputs,
+    load,
+    open_table,
+    sets_aside,
+    unreadable,
+    with_table,
+)
 from cfl_cli.cli.log import complain, print_out
 from cfl_cli.cli.options import Values
+from cfl_cli.cli.outputs import Outputs, check_targets, model_target
+from cfl_cli.cli.start import listen
 from cfl_cli.commands.impute.work import by_blocks
 from cfl_cli.core import Shown
 from cfl_cli.core.messages import count, printable
 from cfl_cli.encode.findings import Finding, MisfitError
-from cfl_cli.errors import CflError, DataError, SchemaError
+from cfl_cli.errors import CflError, DataError, ExitCode, Problem, SchemaError, UsageError
+from cfl_cli.large.engine import check_engine
 from cfl_cli.run import arguments
 from cfl_cli.run.arguments import AnySchema, Arguments, Context
 from cfl_cli.run.cost import Plan, plan
@@ -34,9 +46,12 @@ class Checked(Shown):
         """Return that a schema or a file cannot be read, by the errors that say why."""
         found = []
         for error in errors:
-            cause = error.cause or ("schema" if isinstance(error, SchemaError) else "file")
-            more = [f"and {error.more:,} more problems"] if error.more else []
-            found += [Finding(cause, str(text), "") for text in (*error.problems, *more)]
+            cause = "schema" if isinstance(error, SchemaError) else "file"
+            more = [Problem("more", "and {more:,} more problems", more=error.more)]
+            found += [
+                Finding(error.code if error.code in CAUSES else cause, str(one), "", source=one)
+                for one in (*error.problems, *(more if error.more else []))
+            ]
         return cls(tuple(found))
 
     def to_json(self) -> str:
@@ -52,6 +67,13 @@ class Checked(Shown):
                 key: named[key] for key in named if key not in ("warnings", "findings")
             }
         return json.dumps(facts, ensure_ascii=False, indent=2, allow_nan=False)
+
+
+# Codes of unreadable files that `cause` of the JSON names; it calls all others file or schema.
+CAUSES = frozenset(
+    "blurred duplicate-column file-delimiter file-encoding file-header file-line-end file-quote "
+    "swapped".split()
+)
 
 
 def check(
@@ -77,10 +99,6 @@ def check(
 def check_stored(frame: Any, given: Arguments, context: Context) -> Checked:
     """Return what is found in a table, whose cells may be on disk."""
     resumes = would_resume(frame, given, context.sources)
-    return replace(_checked(frame, given, context), resumes=resumes)
-
-
-def _checked(frame: Any, given: Arguments, context: Context) -> Checked:
     infer = given.limits.infer
     arguments.check_names(given.schema, infer)
     refused = tuple(
@@ -91,27 +109,74 @@ def _checked(frame: Any, given: Arguments, context: Context) -> Checked:
             frame, given.schema, given.settings, given.limits, name=context.name, near=context.near
         )
     except MisfitError as error:
-        return Checked((*error.findings, *refused), error.warnings)
+        return Checked((*error.findings, *refused), error.warnings, resumes=resumes)
     except DataError as error:
-        return Checked((*Checked.failed(error).problems, *refused))
-    return Checked(refused, cost.findings, None if refused else cost)
+        return Checked((*Checked.failed(error).problems, *refused), resumes=resumes)
+    return Checked(refused, cost.findings, None if refused else cost, resumes)
 
 
-# How `cfl check` reads a table: as the run would, so that it need not fit into memory.
+# The command: it reads a table as the run would, so that it need not fit into memory.
+
+
+def run_check(
+    data: str,
+    schema: str,
+    out: str | None,
+    model: str | None,
+    given: Values,
+    how: Values,
+    shown: Values,
+) -> None:
+    """Run `cfl check`."""
+    listen()
+    form, quiet = shown.get("format", "table"), given.get("quiet", False)
+    try:
+        inputs = load(schema, given, data=data)
+    except (SchemaError, UsageError) as error:
+        if not isinstance(error, SchemaError) and error.code not in CAUSES:
+            raise
+        too = unreadable(data, how, schema) if isinstance(error, SchemaError) else None
+        show(Checked.failed(*([too] if too else []), error), form, name="", quiet=quiet)
+        raise typer.Exit(error.exit_code) from error
+    source = tables.Place.to_read(data, how.get("input_format"))
+    run, paths = inputs.run, [source.path, Path(schema)]
+    check_engine(run)
+    near = None
+    if out is not None:
+        target = tables.Place.to_write(out, how.get("output_format"))
+        outputs = Outputs.of(
+            target, run.report, reject=sets_aside(how), diagnostics=run.diagnostics
+        )
+        outputs.check(sources=paths, overwrite=run.overwrite)
+        paths += outputs.paths
+        near = outputs.near
+    if model is not None:
+        kept = model_target(model)
+        check_targets([kept], sources=paths, overwrite=run.overwrite, files_only=[kept])
+    try:
+        found, name = check_table(inputs, source, how, near), source.name
+    except DataError as error:
+        found, name = Checked.failed(error), ""
+    show(found, form, name=name, quiet=run.quiet)
+    if found.problems:
+        raise typer.Exit(ExitCode.WRONG_INPUT)
 
 
 def check_table(inputs: Inputs, source: tables.Place, how: Values, near: Path | None) -> Checked:
     """Return what is found in a table; what has to be copied goes to `near`."""
     schema, given = inputs.schema, inputs.arguments()
-    if not by_blocks(inputs, source):
-        table = read_table(source, how, schema, may_set_aside=True)
-        return check_stored(table.frame, given, Context(source.name, near=near))
-    with stored_table(source, how, schema, directory=near, may_set_aside=True) as stored:
-        sources = with_table(inputs.sources, source, how, stored)
-        return check_stored(stored, given, Context(source.name, sources=sources, near=near))
+    where: dict[str, Any] = {"in_memory": not by_blocks(inputs, source), "directory": near}
+    with open_table(source, how, schema, may_set_aside=True, **where) as table:
+        if table.whole is not None:
+            return check_stored(table.whole.frame, given, Context(source.name, near=near))
+        sources = with_table(inputs.sources, source, how, table)
+        return check_stored(table, given, Context(source.name, sources=sources, near=near))
 
 
 # What `cfl check` found, in words: problems, warnings, and what a run would cost.
+
+
+RUN_DIR = {True: "a run would go on with what is done there", False: "a run can begin there"}
 
 
 def show(checked: Checked, form: str, *, name: str, quiet: bool = False) -> None:
@@ -136,7 +201,7 @@ def describe(checked: Checked, *, place: str = "") -> str:
     problems, warnings = len(checked.problems), len(checked.warnings)
     lines = [
         *(_cost(checked.plan) if checked.plan else ()),
-        *([] if checked.resumes is None else [_run_directory(resumes=checked.resumes)]),
+        *([] if checked.resumes is None else [f"run directory  {RUN_DIR[checked.resumes]}"]),
         *(f"warning: {place}{finding.text}" for finding in checked.warnings),
         (f"{count(problems, 'problem')}" if problems else "no problems")
         + (f" and {count(warnings, 'warning')}" if warnings else "")
@@ -146,7 +211,6 @@ def describe(checked: Checked, *, place: str = "") -> str:
 
 
 def _cost(plan: Plan) -> list[str]:
-    """Return what a run costs."""
     return [
         f"rows           {plan.rows:,} ({plan.distinct_rows:,} distinct by their OFs)",
         f"OFs            {plan.ofs} in {count(plan.features, 'feature')}",
@@ -155,11 +219,6 @@ def _cost(plan: Plan) -> list[str]:
         f"time, about    {_round(plan.seconds):,g} s with these settings",
         *([] if plan.model_mb is None else [f"model, about   {_round(plan.model_mb):,g} MB"]),
     ]
-
-
-def _run_directory(*, resumes: bool) -> str:
-    what = "a run would go on with what is done there" if resumes else "a run can begin there"
-    return f"run directory  {what}"
 
 
 def _round(number: float) -> float:

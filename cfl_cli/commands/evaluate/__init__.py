@@ -84,7 +84,7 @@ def evaluate(
     from cfl_cli.cli.start import listen
     from cfl_cli.commands.evaluate.job import evaluate as evaluate_frame
     from cfl_cli.commands.evaluate.job import page
-    from cfl_cli.errors import UsageError
+    from cfl_cli.errors import Problem, UsageError
     from cfl_cli.tables import table as tables
 
     listen()
@@ -92,7 +92,13 @@ def evaluate(
     source = tables.Place.to_read(answers, how.get("input_format"))
     other = tables.Place.to_read(truth, how.get("truth_format"), option="--truth-format")
     if source.path is None and other.path is None:
-        raise UsageError("OUT and --truth are both standard input: name a file for one")
+        raise UsageError(
+            Problem(
+                "stdin-twice",
+                "OUT and --truth are both standard input: {remedy}",
+                remedy="name a file for one",
+            )
+        )
     sources, overwrite = [source.path, other.path, Path(schema)], inputs.run.overwrite
     target = text_target(out, sources, overwrite=overwrite)
     true = read_table(other, how, inputs.schema, may_set_aside=True)

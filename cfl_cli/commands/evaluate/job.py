@@ -21,11 +21,11 @@ from cfl_cli.cli.pages.page import Page
 from cfl_cli.core import Shown, arrays
 from cfl_cli.core.arrays import Floats, Ints, Mask, best
 from cfl_cli.core.messages import command, count, did_you_mean, option, printable, quote
-from cfl_cli.encode.causes import in_values
 from cfl_cli.encode.cells import Cells, Ruling, domain, taken_for_whole, usable_columns
+from cfl_cli.encode.diagnose import in_values
 from cfl_cli.encode.encode import encode_cf, new_names
 from cfl_cli.encode.findings import Cause, Problems
-from cfl_cli.errors import DataError
+from cfl_cli.errors import DataError, Problem
 from cfl_cli.run.arguments import AnySchema
 from cfl_cli.schema.model import Complementary, Schema
 from cfl_cli.tables import frames
@@ -112,11 +112,26 @@ class Side:
         if column not in self.table.columns:
             near = did_you_mean(column, self.table.columns)
             raise DataError(
-                f"{self.name}: no column {quote(column)}{near}: a key is in both tables"
+                Problem(
+                    "column-missing",
+                    "{file}: no column {column!r}{near}: {remedy}",
+                    file=self.name,
+                    column=column,
+                    near=near,
+                    remedy="a key is in both tables",
+                )
             )
         if not frames.has_text(self.table[column].dtype):
             kind = frames.type_name(self.table[column].dtype)
-            raise DataError(f"{self.name}: column {quote(column)} holds {kind}, which is no key")
+            raise DataError(
+                Problem(
+                    "evaluate-not-a-key",
+                    "{file}: column {column!r} holds {kind}, which is no key",
+                    file=self.name,
+                    column=column,
+                    kind=kind,
+                )
+            )
         return Cells.of(self.table[column], schema).text
 
 
@@ -136,7 +151,9 @@ def match(
     are counted in the warnings.
     """
     if not table.height:
-        raise DataError(f"{name}: the table has no rows to score")
+        raise DataError(
+            Problem("table-no-rows", "{file}: the table has no rows to score", file=name)
+        )
     sides = Side(table, name), Side(other, other_name)
     pairs = [_alike(*(side.texts(column, schema) for side in sides)) for column in key]
     left, right = (
@@ -155,7 +172,13 @@ def match(
     rows = found.cast(pl.Int64).fill_null(-1).to_numpy()
     if not (rows >= 0).any():
         raise DataError(
-            f"{name}: none of its keys is in {other_name}: compare {_columns(key)} of both tables"
+            Problem(
+                "evaluate-no-common-key",
+                "{file}: none of its keys is in {other_name}: compare {columns} of both tables",
+                file=name,
+                other_name=other_name,
+                columns=_columns(key),
+            )
         )
     return Matched(rows, tuple(_unmatched(left, right, rows, name, other_name)))
 
@@ -274,7 +297,7 @@ def _causes(
     if several:
         yield Cause(
             "several-values",
-            "hold several values, as exclusions do",
+            "[hold|holds] several values, as exclusions do",
             correct="pass a table of true values, one in each cell",
             texts=several,
         )
@@ -294,15 +317,20 @@ def _refuse_unwritable(cells: Cells, cf: Complementary, problems: Problems) -> N
         (cells.codes(fit) < 0) & ~cells.missing,
         Cause(
             "mark-in-value",
-            f"hold a mark, and no cell in which {marks} can rule them out",
+            "[hold|holds] a mark, and no cell in which {marks} can rule [them|it] out",
             "change the mark in the schema",
+            facts={"marks": marks},
         ),
     )
 
 
 ROUNDED = 0.01  # how far the sum of rounded confidences may be from 1
 HAIR = 1e-9  # how far one of them may exceed 1
-NO_CONFIDENCE = Cause("confidence", "are not confidences", correct="expected a number from 0 to 1")
+NO_CONFIDENCE = Cause(
+    "confidence",
+    "[are not confidences|is not a confidence]",
+    correct="expected a number from 0 to 1",
+)
 ONE_BLOCK = np.zeros(1, dtype=np.int64)
 
 
@@ -424,7 +452,7 @@ def evaluate(
         if answers and not (problems or others):
             columns.append(_scored(cf, answers, places))
     if problems or others:
-        raise DataError(*problems.lines, *others.lines)
+        raise DataError(*problems.as_problems, *others.as_problems)
     return Evaluation(table.height, tuple(columns), tuple(warnings), keys)
 
 

@@ -20,7 +20,7 @@ from cfl_cli.core.arrays import Ints, Mask
 from cfl_cli.core.exclusions import Mechanism, distinct
 from cfl_cli.core.messages import option, quote
 from cfl_cli.core.settings import COUNT, SHARE, read_by
-from cfl_cli.errors import UsageError
+from cfl_cli.errors import Problem, UsageError
 from cfl_cli.run.arguments import AnySchema
 from cfl_cli.schema.model import Complementary, Schema
 from cfl_cli.tables import frames
@@ -50,8 +50,13 @@ class Recipe:
             object.__setattr__(self, name, value)  # frozen, but for this
         if self.exact_share + self.empty_share > 1:
             raise UsageError(
-                f"{option('exact_share')} and {option('empty_share')}: expected a sum of at most "
-                f"1, found {self.exact_share + self.empty_share:g}"
+                Problem(
+                    "option-conflict",
+                    "{option} and {option2}: expected a sum of at most 1, found {fact:g}",
+                    option=option("exact_share"),
+                    option2=option("empty_share"),
+                    fact=self.exact_share + self.empty_share,
+                )
             )
 
     def misfits(self, known: Truth, cf: Complementary) -> Iterator[str]:

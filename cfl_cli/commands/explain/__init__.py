@@ -76,29 +76,6 @@ def explain(
     unlike a report, do not pass it on. With a model it takes a second or two; without, about as
     long as `cfl impute` or less.
     """
-    from cfl_cli.cli.log import warn
-    from cfl_cli.cli.outputs import deliver, drawn, text_target
-    from cfl_cli.cli.start import listen
-    from cfl_cli.commands.explain.page import page
-    from cfl_cli.commands.explain.work import Asked, by_model
-    from cfl_cli.tables import table
+    from cfl_cli.commands.explain.work import run
 
-    listen()
-    asked = Asked.read(data, model, which, how)
-    overwrite = given.get("overwrite", False)
-    target = text_target(out, asked.paths, overwrite=overwrite)
-    if asked.model is not None:
-        found = by_model(asked, table.local(asked.model), given)
-    else:
-        from cfl_cli.commands.explain.work import in_table  # much that a model does without
-
-        found = in_table(asked, given)
-    if not given.get("quiet", False):
-        warn(*found.warnings)
-    form = shown.get("format", REPORT_FORMAT.default)
-    if form == "html":
-        from cfl_cli.cli.pages.web import sections
-
-        deliver(sections.page(page(found)), target, overwrite=overwrite, utf8=True)
-    else:
-        deliver(drawn(page(found), form, target), target, overwrite=overwrite)
+    run(data, model, out, given, which, how, shown.get("format", REPORT_FORMAT.default))

@@ -1,8 +1,12 @@
 """Why one row is answered so, by whatever method: its parts, and how each CF blends them.
 
-    graph, ipal        their neighbors; within a table the walk is repeated, see `graph_explained`
+    graph, ipal        the row's neighbors in each round, and what they passed on:
+      of a table       the rounds run once more, stopped as they were, while the row and its
+                       neighbors are watched: prior = Σ_j w_j Q_j, where Q_j are the neighbors'
+                       confidences one step before the CF stopped
+      of a model       the fitted points that a new row leans on, and what is said at each
     boost, net         how far each feature moved the scores
-    commonest          what it says
+    commonest          its prior
     auto               its parts, each by itself, and the blend
 
 What was fitted answers rows of its own table as `impute` does, but for graph and ipal: there a row
@@ -34,8 +38,9 @@ from cfl_cli.core.dataset import Known
 from cfl_cli.core.parallel import Engine
 from cfl_cli.core.progress import Progress
 from cfl_cli.core.settings import Settings
-from cfl_cli.methods import graph, ipal, observed
+from cfl_cli.methods import baselines
 from cfl_cli.methods.auto import FittedAuto, Recipe
+from cfl_cli.methods.baselines import RESTART, FittedIpal
 from cfl_cli.methods.graph import (
     FittedGraph,
     FittedRound,
@@ -49,42 +54,13 @@ from cfl_cli.methods.graph.propagation import Graph, Propagation, Watch
 from cfl_cli.methods.graph.weights import solve_around
 from cfl_cli.methods.interface import (
     Answered,
-    Estimate,
     Fitted,
+    FittedMixture,
     Moving,
     Neighborhood,
     Origin,
     PartExplained,
 )
-from cfl_cli.methods.ipal import RESTART, FittedIpal
-from cfl_cli.methods.mixture import FittedMixture
-
-# Why the graph says what it says of one row: its neighbors in each round, and what they passed on.
-#
-# within a table   the rounds run once more, stopped as they were, while the row and its neighbors
-#                  are watched: prior = Σ_j w_j Q_j, where Q_j are the neighbors' confidences one
-#                  step before the CF stopped
-# of a model       the fitted points that a new row leans on, and what is said at each
-
-NAMES = ("round 1", "round 2")  # of the rounds in which no row is hidden
-
-
-@dataclass(frozen=True)
-class Course:
-    """The round whose answer each CF took, and after how many steps each round stopped."""
-
-    rounds: tuple[int, ...]  # per CF: 1 or 2
-    stops: tuple[tuple[int, ...], ...]  # per CF, per round that was run
-
-
-@dataclass(frozen=True, eq=False)
-class Around:
-    """One row's neighbors in one graph."""
-
-    neighbors: Ints  # k
-    weights: Floats  # k
-    differences: Floats  # k × d
-    usual: Floats  # d: mean squared differences to all rows
 
 
 class LastSteps:
@@ -109,19 +85,15 @@ class RoundsAround(Rounds):
     """The rounds of a table in which one row and its neighbors are watched."""
 
     def __init__(self, *known: Any, row: int, **more: Any) -> None:
-        """Take what `Rounds` takes, and the row."""
-        self.row, self.around = row, dict[str, Around]()
-        self.found: list[Neighborhood] = []
+        self.row, self.found = row, list[Neighborhood]()
+        self.near: tuple[Ints, Floats, Floats, Floats]  # of the graph made last
         super().__init__(*known, **more)
 
     def _note(self, name: str, points: Floats, neighbors: Places, weights: Floats) -> None:
-        if name not in NAMES:  # with hidden rows
-            return
         own, usual = neighbors[self.row], np.zeros(points.shape[1])
         for column, at in enumerate(points[self.row]):  # one by one: points may fill the memory
             usual[column] = np.mean((points[:, column] - at) ** 2)
-        differences = points[own] - points[self.row]
-        self.around[name] = Around(own, weights[self.row], differences, usual)
+        self.near = own, weights[self.row], points[own] - points[self.row], usual
 
     def walk(
         self,
@@ -133,11 +105,9 @@ class RoundsAround(Rounds):
         *,
         restart: float | None = None,
     ) -> Propagation:
-        """Propagate along a graph, and take note of what the row's neighbors pass on."""
-        if name not in NAMES:
-            return super().walk(name, graph, evidence, stops, watch, restart=restart)
-        around = self.around[name]
-        watched = np.append(self.row, around.neighbors)
+        """Propagate along the graph made last, and note what the row's neighbors pass on."""
+        neighbors, weights, differences, usual = self.near
+        watched = np.append(self.row, neighbors)
         last = LastSteps(evidence[watched], self.blocks, stops)
         watch = Watch(watched, range(1, int(stops.max()) + 1), last.see)
         walked = super().walk(name, graph, evidence, stops, watch, restart=restart)
@@ -145,68 +115,68 @@ class RoundsAround(Rounds):
         self.found.append(
             Neighborhood(
                 round=len(self.found) + 1,
-                rows=around.neighbors,
+                rows=neighbors,
                 shared=np.ones(len(said), dtype=np.int64),
-                differences=around.differences,
-                usual=around.usual,
-                weights=around.weights,
+                differences=differences,
+                usual=usual,
+                weights=weights,
                 ridge=self.settings.ridge,
                 said=said,
-                prior=around.weights @ said,
+                prior=weights @ said,
                 confidences=walked.confidences[self.row],
             )
         )
         return walked
 
 
-def estimate(
-    known: Known,
-    settings: Settings,
-    *,
-    row: int,
-    folds: Sequence[Ints],
-    workers: Engine,
-    progress: Progress,
-) -> tuple[Estimate, PartExplained]:
-    """Run the graph as `graph.estimate` does, and return also why a row is answered so."""
-    made: list[RoundsAround] = []
+@dataclass(frozen=True, eq=False)
+class InTable:
+    """A row of the table that was learned from, and how the run went."""
 
-    def rounds_of(*known: Any, **more: Any) -> RoundsAround:
-        made.append(RoundsAround(*known, row=row, **more))
-        return made[0]
+    known: Known  # all rows
+    settings: Settings
+    row: int  # from 0
+    origins: tuple[tuple[Origin, ...], ...]  # of each run, per CF
+    progress: Progress
 
-    found = graph.estimate(
-        known, settings, folds=folds, workers=workers, progress=progress, rounds_of=rounds_of
-    )
-    rounds = np.array([origin.round for origin in found.origins])
-    by = partial(graph_answered, correction=settings.correction)
-    return found, _graph_part(made[0].found, rounds, known.blocks, by)
+
+@dataclass(frozen=True, eq=False)
+class Question:
+    """What is needed whichever part explains itself."""
+
+    ofs: tuple[slice, ...]  # the features of each OF
+    blank: Floats  # d: features of a row of which nothing is known
+    workers: Engine
+    table: InTable | None = None  # None: a new row, answered by a model
+    cfs: Collection[int] | None = None  # what moved others need not be known; None: of all
 
 
 def explain_graph(
-    known: Known,
-    settings: Settings,
-    *,
-    row: int,
-    course: Course,
+    table: InTable,
+    rounds: Sequence[int],
+    stops: Sequence[Sequence[int]],
     workers: Engine,
-    progress: Progress,
+    *,
     restart: float | None = None,
 ) -> PartExplained:
-    """Return why a row of the table is answered so, for a run that took this course.
+    """Return why a row of the table is answered so.
 
-    With `restart`, that share of the confidences comes from the start in every step, and cells are
-    not applied; see `ipal`.
+    Given are the round whose answer each CF took, and after how many steps each round stopped, per
+    CF. With `restart`, that share of the confidences comes from the start in every step, and cells
+    are not applied; see `ipal`.
     """
+    known, settings = table.known, table.settings
     evidence, blocks = known.evidence, known.blocks
-    rounds = RoundsAround(known.features, evidence, blocks, settings, workers, progress, row=row)
-    one, *two = map(np.array, zip(*course.stops, strict=True))
-    walked = rounds.walk("round 1", rounds.first, evidence, one, restart=restart)
-    for stops in two:
-        second = rounds.second("round 2", walked.confidences)
-        rounds.walk("round 2", second, evidence, stops)
+    around = RoundsAround(
+        known.features, evidence, blocks, settings, workers, table.progress, row=table.row
+    )
+    one, *two = map(np.array, zip(*stops, strict=True))
+    walked = around.walk("round 1", around.first, evidence, one, restart=restart)
+    for after in two:
+        second = around.second("round 2", walked.confidences)
+        around.walk("round 2", second, evidence, after)
     by = partial(graph_answered, correction=settings.correction)
-    return _graph_part(rounds.found, np.array(course.rounds), blocks, by)
+    return _graph_part(around.found, np.array(rounds), blocks, by)
 
 
 def explain_fitted(fitted: FittedGraph, row: Known, workers: Engine) -> PartExplained:
@@ -286,26 +256,6 @@ def _graph_part(
 
 
 @dataclass(frozen=True, eq=False)
-class InTable:
-    """A row of the table that was learned from, and how the run went."""
-
-    known: Known  # all rows
-    settings: Settings
-    row: int  # from 0
-    origins: tuple[tuple[Origin, ...], ...]  # of each run, per CF
-    progress: Progress
-    graph: PartExplained | None = None  # if it was found on the way
-
-
-@dataclass(frozen=True, eq=False)
-class Features:
-    """Which features belong to an OF, and what they are where nothing is known of it."""
-
-    ofs: tuple[slice, ...]
-    blank: Floats  # d
-
-
-@dataclass(frozen=True, eq=False)
 class RunExplained:
     """What one run says of one row, and why."""
 
@@ -317,40 +267,32 @@ class RunExplained:
     answers: tuple[int, ...] | None  # per CF; None: the most confident candidate
 
 
-@dataclass(frozen=True, eq=False)
-class Asked:
-    """What is needed whichever part explains itself."""
-
-    features: Features
-    workers: Engine
-    table: InTable | None = None  # None: a new row, answered by a model
-    cfs: Collection[int] | None = None  # what moved others need not be known; None: of all
-
-
 def explain(
-    method: str, fitted: Fitted | None, row: Known, asked: Asked
+    method: str, fitted: Fitted | None, row: Known, question: Question
 ) -> tuple[tuple[RunExplained, ...], Ints]:
     """Return what the one run or two say of one row, and which of them each CF takes."""
     if not isinstance(fitted, FittedMixture):
-        return (_run(method, fitted, row, asked, 0),), np.zeros(len(row.blocks), dtype=np.int64)
+        return (_run(method, fitted, row, question, 0),), np.zeros(len(row.blocks), dtype=np.int64)
     runs = []
     for number, run in enumerate((fitted.one, fitted.other)):
-        of_run = asked
-        if asked.table is not None:
-            known = replace(asked.table.known, mechanisms=run.mechanisms)
-            of_run = replace(asked, table=replace(asked.table, known=known))
+        of_run = question
+        if question.table is not None:
+            known = replace(question.table.known, mechanisms=run.mechanisms)
+            of_run = replace(question, table=replace(question.table, known=known))
         own = replace(row, mechanisms=run.mechanisms)
         runs.append(_run(method, run.fitted, own, of_run, number))
     return tuple(runs), fitted.taken.astype(np.int64)
 
 
-def _run(method: str, fitted: Fitted | None, row: Known, asked: Asked, number: int) -> RunExplained:
-    origins = asked.table.origins[number] if asked.table else ()
+def _run(
+    method: str, fitted: Fitted | None, row: Known, question: Question, number: int
+) -> RunExplained:
+    origins = question.table.origins[number] if question.table else ()
     if not isinstance(fitted, FittedAuto):
-        part = _part(method, fitted, row, asked, origins)
+        part = _part(method, fitted, row, question, origins)
         return RunExplained(row, (part,), None, part.prior, part.confidences, part.answers)
     parts = [
-        _part(name, own, row, asked, _of_graph(origins) if name == "graph" else ())
+        _part(name, own, row, question, _of_graph(origins) if name == "graph" else ())
         for name, own in fitted.parts.items()
     ]
     return RunExplained(
@@ -364,26 +306,26 @@ def _run(method: str, fitted: Fitted | None, row: Known, asked: Asked, number: i
 
 
 def _of_graph(origins: Sequence[Origin]) -> tuple[Origin, ...]:
-    """Return the origins of the graph that is a part of blends."""
     parts = [next(part for part in own.parts if part.name == "graph") for own in origins]
     return tuple(Origin("graph", round=part.round, stops=part.stops) for part in parts)
 
 
 def _part(
-    name: str, fitted: Fitted | None, row: Known, asked: Asked, origins: Sequence[Origin]
+    name: str, fitted: Fitted | None, row: Known, question: Question, origins: Sequence[Origin]
 ) -> PartExplained:
     if name == "observed":
-        even = observed.even_priors(row)
+        even = baselines.even_priors(row)
         return PartExplained(name, even, start(row.evidence, row.blocks)[0])
-    if name == "graph" and asked.table is not None:
-        return asked.table.graph or _walked(asked.table, origins, asked.workers)
+    if name == "graph" and question.table is not None:
+        rounds, stops = zip(*((own.round or 1, own.stops) for own in origins), strict=True)
+        return explain_graph(question.table, rounds, stops, question.workers)
     if isinstance(fitted, FittedGraph):
-        return explain_fitted(fitted, row, asked.workers)
+        return explain_fitted(fitted, row, question.workers)
     if isinstance(fitted, FittedIpal):
-        return _of_ipal(fitted, row, asked)
+        return _of_ipal(fitted, row, question)
     if fitted is None:
         raise TypeError(f"{name} has fitted nothing")
-    said, features = fitted.answer(row, asked.workers), asked.features
+    said = fitted.answer(row, question.workers)
     part = PartExplained(
         name,
         said.priors[0],
@@ -392,45 +334,26 @@ def _part(
     )
     if not isinstance(fitted, Moving):
         return part
-    moves = fitted.moves(row, blank=features.blank, ofs=features.ofs, cfs=asked.cfs)
+    moves = fitted.moves(row, blank=question.blank, ofs=question.ofs, cfs=question.cfs)
     return replace(part, moves=moves)
 
 
-def _walked(table: InTable, origins: Sequence[Origin], workers: Engine) -> PartExplained:
-    rounds, stops = zip(*((own.round or 1, own.stops) for own in origins), strict=True)
-    return explain_graph(
-        table.known,
-        table.settings,
-        row=table.row,
-        course=Course(rounds, stops),
-        workers=workers,
-        progress=table.progress,
-    )
-
-
-def _of_ipal(fitted: FittedIpal, row: Known, asked: Asked) -> PartExplained:
-    if asked.table is None:
+def _of_ipal(fitted: FittedIpal, row: Known, question: Question) -> PartExplained:
+    if question.table is None:
         points = rounded(row.features)
-        passed_on = fitted.round.priors(points, row.blocks, asked.workers)
+        passed_on = fitted.round.priors(points, row.blocks, question.workers)
         said = fitted.given(passed_on, row)
-        near = around_fitted(fitted.round, points, passed_on, asked.workers)
+        near = around_fitted(fitted.round, points, passed_on, question.workers)
         near = replace(near, confidences=said.confidences[0])
         prior, confidences, answers = said.priors[0], said.confidences[0], said.answers
     else:
-        steps = (most_steps(asked.table.settings),)
-        cfs = len(row.blocks)
+        cfs, steps = len(row.blocks), (most_steps(question.table.settings),)
         part = explain_graph(
-            asked.table.known,
-            asked.table.settings,
-            row=asked.table.row,
-            course=Course((1,) * cfs, (steps,) * cfs),
-            workers=asked.workers,
-            progress=asked.table.progress,
-            restart=RESTART,
+            question.table, (1,) * cfs, (steps,) * cfs, question.workers, restart=RESTART
         )
         (near,) = part.neighborhoods
-        prior, confidences = ipal.prior_of(near.prior[None], row.blocks)[0], part.confidences
-        answers = ipal.answers_of(confidences[None], fitted.mass, row)
+        prior, confidences = baselines.prior_of(near.prior[None], row.blocks)[0], part.confidences
+        answers = baselines.answers_of(confidences[None], fitted.mass, row)
     own = None if answers is None else tuple(answers[0].tolist())
     return PartExplained(
         "ipal",
@@ -479,19 +402,14 @@ AMONG = 40  # neighbors, those of most weight: there are 9,880 sets of three
 SOLVED = 256  # sets, at most, of each size
 
 
-@dataclass(frozen=True)
-class Decisive:
-    """A smallest set of neighbors without which the answer is another."""
-
-    neighbors: tuple[int, ...]  # their places in the neighborhood
-    answer: int  # the other one, a place in the domain
-    confidence: float  # that it has then
-
-
-def find(
+def decisive_set(
     near: Neighborhood, block: slice, answer: int, answered: Answered, workers: Engine
-) -> Decisive | None:
-    """Return a smallest decisive set of at most three neighbors for one CF; None: there is none."""
+) -> tuple[tuple[int, ...], int, float] | None:
+    """Return a smallest decisive set of at most three neighbors for one CF; None: there is none.
+
+    It is the neighbors' places, the other answer's place in the domain, and the confidence that
+    this has then.
+    """
     said, m = near.said[:, block], len(near.weights)
     by_weight = np.argsort(-near.weights, kind="stable")
     counting = by_weight[near.weights[by_weight] > 0][:AMONG]
@@ -524,5 +442,5 @@ def find(
             one = int(found[0])
             place = int(answers[one])
             members = tuple(sets[chosen[one]].tolist())
-            return Decisive(members, place, float(confidences[one, place]))
+            return members, place, float(confidences[one, place])
     return None

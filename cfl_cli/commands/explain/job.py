@@ -1,127 +1,504 @@
-"""Why a row of a table is answered so by what was learned from that table."""
+"""Why a row is answered so, with names: of OFs, CFs, values and rows.
 
+    a row of a table   `learn` as `impute` does, or read from the run's report what graph has
+                       chosen; then explain what the run kept (`arrays.explain`)
+    a new row          explain how a model answers it; no other row is encoded
+
+Unlike a report, an explanation holds cells of the table: those of the row and of its neighbors.
+"""
+
+import json
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
+from functools import cached_property
 from operator import index
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any
 
 import numpy as np
 import polars as pl
 
 from cfl_cli import __version__, methods
-from cfl_cli.commands.explain.arrays import Asked, Features, InTable
-from cfl_cli.commands.explain.arrays import explain as explain_arrays
-from cfl_cli.commands.explain.naming import Explanation, Named, cells_of, features_of
-from cfl_cli.core.arrays import Floats
+from cfl_cli.commands.explain import arrays
+from cfl_cli.commands.explain.arrays import InTable, Question, RunExplained
+from cfl_cli.core import Shown
+from cfl_cli.core.arrays import Floats, Ints, Mask
 from cfl_cli.core.messages import count, did_you_mean, option, quote
 from cfl_cli.core.parallel import Workers, available_cores
 from cfl_cli.core.progress import Expected, Progress, Stages, announce
-from cfl_cli.core.settings import AUTO, METHODS, RunSettings, Settings
+from cfl_cli.core.settings import Settings
 from cfl_cli.encode.cells import Cells
-from cfl_cli.encode.encode import Encoded
+from cfl_cli.encode.encode import Block, Encoded, features_of, written
 from cfl_cli.encode.findings import Problems
-from cfl_cli.errors import DataError, UsageError
-from cfl_cli.methods import graph
-from cfl_cli.methods.interface import Origin, Power
-from cfl_cli.run.arguments import OWN, AnySchema, Arguments, refuse_blurred
+from cfl_cli.errors import DataError, Problem, UsageError
+from cfl_cli.methods.blend import FLOOR
+from cfl_cli.methods.interface import Estimate, Neighborhood, Origin, PartExplained, Power
+from cfl_cli.run.arguments import OWN, AnySchema, Arguments, Context, refuse_blurred
 from cfl_cli.run.cost import check_memory, size_of
-from cfl_cli.run.learn import ENCODE, JUDGE, JUDGE_SECONDS, judged, refit
-from cfl_cli.run.model import Kept
-from cfl_cli.run.prepare import hidden_together, prepare, run, settle_gamma
-from cfl_cli.run.result import FinishedRun, RowFiller, without_fitted_points
+from cfl_cli.run.learn import ENCODE, learn
+from cfl_cli.run.prepare import prepare, settle_gamma
+from cfl_cli.run.result import AnsweredRows
 from cfl_cli.schema.model import Schema
 from cfl_cli.tables import frames
-from cfl_cli.trust.facts import calibrate
+from cfl_cli.texts.matching import as_text
+from cfl_cli.trust.facts import raised_to
+from cfl_cli.trust.powers import raised
 from cfl_cli.trust.report import Report, Sources
 
-if TYPE_CHECKING:
-    from cfl_cli.methods.interface import PartExplained
+VERSION = 1  # of the JSON
+WALKS = ("graph", "ipal", "auto")  # methods whose walk over the table is repeated
+# Settings that need not be those of a report: they choose what is written, not what is answered.
+FREE = ("mode", "min_confidence", "keep_flagged", "bias", "budget")
+DIGITS = 12  # of a checksum in a message
 
-# Why a model answers a new row so; no other row is encoded, and nothing is learned.
+
+@dataclass(frozen=True)
+class CfCell:
+    """What the row's cell of one CF says."""
+
+    kind: str  # exclusions, exact or empty
+    ruled_out: tuple[str, ...]
+    candidates: tuple[str, ...]
 
 
-def explain_new(
-    kept: Kept,
-    frame: Any,
-    settings: Settings,
-    *,
+@dataclass(frozen=True)
+class Neighbor:
+    """One of the rows that the row leans on, or a point of a model."""
+
+    row: int | None  # from 1; None: a point of a model, of which nobody knows whose it is
+    shared: int  # rows of the fitted table at this point; 1 within a table
+    weight: float
+    distance: float
+    apart: dict[str, float]  # share of the squared distance, by OF, and by CF in round two
+    position: tuple[float, float]  # in a picture that has the row at (0, 0)
+    cells: dict[str, str | None] | None = None  # of the OFs; None: not known of a model
+
+
+@dataclass(frozen=True)
+class Near:
+    """The neighbors of the row in one round; those of weight 0 are listed too."""
+
+    round: int
+    neighbors: tuple[Neighbor, ...]  # most weight first
+    # How far each OF (and CF, in round two) makes them nearer than other rows: share of the squared
+    # distance that rows have on average and they have not. Negative: they differ more than others.
+    nearness: dict[str, float]
+    spread: tuple[float, float]  # share of the squared distances along the axes of a picture
+
+
+@dataclass(frozen=True)
+class Said:
+    """What one neighbor says of one CF."""
+
+    confidences: tuple[float, ...]  # that it passed on in the last step, in the domain's order
+    value: str  # the most confident one
+    confidence: float
+    ruled_out: tuple[str, ...] | None  # by its own cell; None: not known of a model
+
+
+@dataclass(frozen=True)
+class Round:
+    """What one round of the graph says of one CF."""
+
+    round: int
+    near: int  # place in `Explanation.near`
+    steps: int | None  # of propagation; None: a model, which has none
+    prior: tuple[float, ...]
+    confidences: tuple[float, ...]  # before calibration
+    value: str  # that they favor
+    said: tuple[Said, ...]  # by the neighbors, in their order
+    taken: bool  # is this the round that answers?
+
+
+@dataclass(frozen=True)
+class Decisive:
+    """The few neighbors without which the answer would be another, the others weighed anew."""
+
+    neighbors: tuple[int, ...]  # places in `Near.neighbors`, from 0
+    value: str  # that would be answered
+    confidence: float
+
+
+@dataclass(frozen=True)
+class BlendPart:
+    """One method that the answer is blended from."""
+
+    name: str
+    weight: float
+    prior: tuple[float, ...]
+    confidences: tuple[float, ...]
+
+
+@dataclass(frozen=True)
+class Contribution:
+    """How far one thing moved the scores of the values, of which softmax makes the prior."""
+
+    kind: str  # ordinary, complementary, neighbors or shares
+    name: str
+    moves: tuple[float, ...]  # in the domain's order
+    without: float  # the confidence that the answer would have without it
+
+
+@dataclass(frozen=True)
+class CfExplained:
+    """Why one CF of the row is answered so."""
+
+    name: str
+    values: tuple[str, ...]
+    cell: CfCell
+    prior: tuple[float, ...]  # what is said without the row's own cell
+    allowed: float  # share of the prior that the cell leaves; 0: all candidates are alike
+    raw: tuple[float, ...]  # confidences before calibration
+    power: float | None  # to which they are raised; None: they are not
+    confidences: tuple[float, ...]  # as they are written
+    value: str  # the answer
+    confidence: float | None  # None: kept as observed
+    written: str | None  # the answer as it is written; None: left empty
+    left_empty: str | None  # why: flagged, or below min_confidence
+    method: str
+    parts: tuple[BlendPart, ...]
+    cautious: bool  # are the parts blended as if hidden cells could hardly choose?
+    rounds: tuple[Round, ...]  # of the graph
+    decisive: Decisive | None  # None: no three were found that do, or there are no neighbors
+    start: tuple[float, ...] | None  # scores before anything moved them; None: nothing does
+    contributions: tuple[Contribution, ...]  # largest first
+
+
+@dataclass(frozen=True)
+class Explanation(Shown):
+    """Why one row is answered so."""
+
+    cfl_version: str
+    row: int  # from 1
+    key: str | None  # by which it was asked for, such as patient=17
+    cells: dict[str, str | None]  # of the row's OFs
+    method: str
+    source: str  # table: a row of the table that was learned from; model: a new row
+    fitted_rows: int
+    near: tuple[Near, ...]
+    cfs: tuple[CfExplained, ...]
+    warnings: tuple[str, ...] = ()
+    version: int = VERSION
+
+    def __repr__(self) -> str:
+        answers = ", ".join(f"{cf.name} {cf.value}" for cf in self.cfs)
+        return f"Explanation(row {self.row}, {answers})"
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return everything as dicts, lists, texts and numbers."""
+        facts = asdict(self)
+        return {"version": facts.pop("version"), **facts}
+
+    def to_json(self) -> str:
+        """Return it as JSON text, one object."""
+        return json.dumps(self.as_dict(), ensure_ascii=False, indent=2, allow_nan=False)
+
+
+@dataclass(frozen=True, eq=False)
+class _Row:
+    rows: AnsweredRows
+    encoded: Encoded  # that row alone
+    runs: tuple[RunExplained, ...]
+    takes: Ints  # per CF: which run
+    workers: Workers
+
+    @cached_property
+    def estimate(self) -> Estimate:
+        """The row's confidences as they are written, but for CFs kept as observed."""
+        blocks = [block.columns for block in self.encoded.blocks]
+        taken = [*zip((self.runs[run] for run in self.takes), blocks, strict=True)]
+        answers = None
+        if all(run.answers is not None for run in self.runs):
+            own = [run.answers[cf] for cf, (run, _) in enumerate(taken) if run.answers]
+            answers = np.array([own])
+        nothing = np.zeros((1, len(blocks)))
+        confidences = np.hstack([run.confidences[block] for run, block in taken])[None]
+        made = Estimate(confidences, nothing > 0, nothing, (), answers=answers)
+        powers = self.rows.powers
+        return made if powers is None else raised_to(powers, self.encoded, made)
+
+    @cached_property
+    def ofs(self) -> dict[str, slice]:
+        """The features of each OF."""
+        return features_of(self.encoded)
+
+    @cached_property
+    def near(self) -> dict[tuple[int, int], tuple[Near, Ints]]:
+        """The neighbors by run and place of the round, and the order they are in."""
+        found = {}
+        for run in dict.fromkeys(self.takes.tolist()):
+            parts = (part.neighborhoods for part in self.runs[run].parts if part.neighborhoods)
+            for place, one in enumerate(next(parts, ())):
+                found[run, place] = self._near(one)
+        return found
+
+    def cf(self, number: int) -> CfExplained:
+        """Return why one CF is answered so."""
+        block, run = self.encoded.blocks[number], self.runs[self.takes[number]]
+        estimate, values, rows = self.estimate, block.values, self.rows
+        candidates = self.encoded.candidates[:, block.columns]
+        own = written(estimate.confidences, self.encoded.candidates, block, rows.as_observed)[0]
+        raw = estimate.confidences if estimate.raw is None else estimate.raw
+        power = None if estimate.powers is None else estimate.powers[number]
+        confidences = estimate.confidences[0, block.columns]
+        if estimate.answers is not None:
+            place = int(estimate.answers[0, number])
+        else:
+            place = int(np.where(candidates[0], confidences, -1).argmax())
+        observed, cautious = block.name in rows.as_observed, rows.origins[number].cautious
+        low = not observed and bool(own[place] < rows.settings.min_confidence)
+        evidence = run.row.evidence[0, block.columns]
+        prior = run.prior[block.columns]
+        # The mean that a cautious blend is made of does not add up.
+        start, contributions = (
+            (None, ()) if cautious else self._contributions(run, number, confidences, place)
+        )
+        weights = _weights(run, number)
+        return CfExplained(
+            name=block.name,
+            values=values,
+            cell=_cell(block, candidates[0]),
+            prior=floats(prior),
+            allowed=float(np.sum(prior * (evidence / evidence.max()))),
+            raw=floats(raw[0, block.columns]),
+            power=None if power is None else power.value,
+            confidences=floats(own),
+            value=values[place],
+            confidence=None if observed else float(own[place]),
+            written=None if observed or low else values[place],
+            left_empty="flagged" if observed else "min_confidence" if low else None,
+            method=rows.settings.method,
+            parts=tuple(
+                BlendPart(
+                    part.name,
+                    weight,
+                    floats(part.prior[block.columns]),
+                    floats(part.confidences[block.columns]),
+                )
+                for part, weight in zip(run.parts, weights, strict=True)
+            ),
+            cautious=cautious,
+            rounds=self._rounds(run, number),
+            decisive=self._decisive(run, number, place, power),
+            start=start,
+            contributions=contributions,
+        )
+
+    def _contributions(
+        self, run: RunExplained, cf: int, confidences: Floats, answer: int
+    ) -> tuple[tuple[float, ...] | None, tuple[Contribution, ...]]:
+        """Return the scores to begin with, and how far each thing moved them, largest first.
+
+        Parts of a blend count by their weights: geometric means add logarithms. There is nothing to
+        return where a part that counts cannot be taken apart.
+        """
+        block = run.row.columns[cf]
+        parts = [one for one in zip(run.parts, _weights(run, cf), strict=True) if one[1] > 0]
+        if not any(part.moves for part, _ in parts):
+            return None, ()
+        start, moved = np.zeros(block.stop - block.start), dict[tuple[str, str], Floats]()
+        for part, weight in parts:
+            moves = part.moves[cf] if part.moves else None
+            if moves is not None:
+                start = start + weight * moves.base
+                own = {
+                    ("ordinary", name): moves.of_features[features].sum(axis=0)
+                    for name, features in self.ofs.items()
+                } | {
+                    ("complementary", one.name): moves.of_others[one.columns].sum(axis=0)
+                    for one in self.encoded.blocks
+                }
+                for key, move in own.items():
+                    moved[key] = moved.get(key, 0.0) + weight * move
+            elif part.neighborhoods or part.name == "commonest":
+                kind = "neighbors" if part.neighborhoods else "shares"
+                logs = np.log(np.maximum(part.prior[block], FLOOR))
+                moved[kind, part.name] = weight * (logs - logs.mean())
+            else:
+                return None, ()
+        found = []
+        for (kind, name), move in moved.items():
+            if move.any():
+                left = confidences * np.exp(move.max() - move)  # had the scores not been moved so
+                without = float(left[answer] / left.sum())
+                found.append(Contribution(kind, name, floats(move), without))
+        found.sort(key=lambda one: -np.ptp(one.moves))
+        return floats(start), tuple(found)
+
+    def _graph(self, run: RunExplained, cf: int) -> PartExplained | None:
+        """Return the part that has neighbors, if it counts for a CF."""
+        parts = zip(run.parts, _weights(run, cf), strict=True)
+        return next((part for part, weight in parts if part.neighborhoods and weight > 0), None)
+
+    def _rounds(self, run: RunExplained, cf: int) -> tuple[Round, ...]:
+        part, block = self._graph(run, cf), self.encoded.blocks[cf]
+        if part is None:
+            return ()
+        places = [*self.near]
+        steps = () if self.rows.table is None else _steps(self.rows.origins[cf])
+        candidates = self.encoded.candidates[0, block.columns]
+        rounds = []
+        for place, one in enumerate(part.neighborhoods[: part.rounds[cf]]):
+            at = (int(self.takes[cf]), place)
+            confidences = one.confidences[block.columns]
+            _, order = self.near[at]
+            rounds.append(
+                Round(
+                    round=one.round,
+                    near=places.index(at),
+                    steps=steps[place] if place < len(steps) else None,
+                    prior=floats(one.prior[block.columns]),
+                    confidences=floats(confidences),
+                    value=block.values[int(np.where(candidates, confidences, -1).argmax())],
+                    said=tuple(self._said(one, block, int(neighbor)) for neighbor in order),
+                    taken=one.round == part.rounds[cf],
+                )
+            )
+        return tuple(rounds)
+
+    def _said(self, one: Neighborhood, block: Block, neighbor: int) -> Said:
+        said, ruled_out = one.said[neighbor, block.columns], None
+        if one.rows is not None and self.rows.table is not None:
+            cell = self.rows.table.candidates[one.rows[neighbor], block.columns]
+            ruled_out = _named(block, ~cell)
+        top = int(said.argmax())
+        return Said(floats(said), block.values[top], float(said[top]), ruled_out)
+
+    def _decisive(
+        self, run: RunExplained, cf: int, place: int, power: Power | None
+    ) -> Decisive | None:
+        part, block = self._graph(run, cf), self.encoded.blocks[cf]
+        if part is None or self.encoded.candidates[0, block.columns].sum() == 1:
+            return None
+        at = part.rounds[cf] - 1
+        plain = arrays.answered(run, cf)
+
+        def calibrated(said: Floats) -> tuple[Ints, Floats]:
+            answers, confidences = plain(said)
+            return answers, raised(confidences, power.value) if power else confidences
+
+        near = part.neighborhoods[at]
+        found = arrays.decisive_set(near, block.columns, place, calibrated, self.workers)
+        if found is None:
+            return None
+        neighbors, answer, confidence = found
+        _, order = self.near[int(self.takes[cf]), at]
+        places = tuple(sorted(order.tolist().index(one) for one in neighbors))
+        return Decisive(places, block.values[answer], confidence)
+
+    def _near(self, one: Neighborhood) -> tuple[Near, Ints]:
+        order = np.lexsort((one.distances, -one.weights))
+        gaps, width = one.gaps, self.encoded.features.shape[1]
+        groups = dict(self.ofs)
+        if gaps.shape[1] > width:
+            groups |= {
+                block.name: slice(width + block.columns.start, width + block.columns.stop)
+                for block in self.encoded.blocks
+            }
+        by_name = np.column_stack([gaps[:, own].sum(axis=1) for own in groups.values()])
+        usual = np.array([one.usual[own].sum() for own in groups.values()])
+        nearer = usual - one.weights @ by_name
+        total = by_name.sum(axis=1, keepdims=True)
+        shares = by_name / np.where(total > 0, total, 1)
+        positions, spread = _positions(one.differences)
+        distances = one.distances
+        neighbors = tuple(
+            Neighbor(
+                row=None if one.rows is None else int(one.rows[at]) + 1,
+                shared=int(one.shared[at]),
+                weight=float(one.weights[at]),
+                distance=float(distances[at]),
+                apart=dict(zip(groups, shares[at].tolist(), strict=True)),
+                position=(float(positions[at, 0]), float(positions[at, 1])),
+                cells=None if one.rows is None else self.cells(int(one.rows[at])),
+            )
+            for at in order
+        )
+        sum_nearer = float(nearer.sum())
+        share = nearer / sum_nearer if sum_nearer > 0 else np.zeros(len(nearer))
+        nearness = dict(zip(groups, share.tolist(), strict=True))
+        return Near(one.round, neighbors, nearness, spread), order
+
+    def cells(self, row: int) -> dict[str, str | None]:
+        """Return the OFs of a row, from 0, as text; None is a cell without content."""
+        cells = self.rows.cells
+        return {name: as_text(cells[name][row : row + 1])[0] for name in self.ofs}
+
+
+def floats(numbers: Floats) -> tuple[float, ...]:
+    """Return numbers as Python has them."""
+    return tuple(np.asarray(numbers, dtype=float).tolist())
+
+
+def _weights(run: RunExplained, cf: int) -> list[float]:
+    return [1.0] if run.recipe is None else run.recipe.weights[:, cf].tolist()
+
+
+def _cell(block: Block, candidates: Mask) -> CfCell:
+    kind = "empty" if candidates.all() else "exact" if candidates.sum() == 1 else "exclusions"
+    return CfCell(kind, _named(block, ~candidates), _named(block, candidates))
+
+
+def _named(block: Block, chosen: Mask) -> tuple[str, ...]:
+    return tuple(value for value, so in zip(block.values, chosen, strict=True) if so)
+
+
+def _steps(origin: Origin) -> tuple[int, ...]:
+    parts = [part.stops for part in origin.parts if part.name == "graph"]
+    return origin.stops or (parts[0] if parts else ())
+
+
+def _positions(differences: Floats) -> tuple[Floats, tuple[float, float]]:
+    """Return where neighbors lie along the two axes that hold most of their distances, m × 2.
+
+    The row lies at 0, and an axis points to where its largest part is positive.
+    """
+    _, lengths, axes = np.linalg.svd(differences, full_matrices=False)
+    positions, spread = np.zeros((len(differences), 2)), [0.0, 0.0]
+    total = float((lengths**2).sum())
+    for number, axis in enumerate(axes[:2]):
+        if lengths[number] > 0:
+            sign = np.sign(axis[np.abs(axis).argmax()])
+            positions[:, number] = differences @ (sign * axis)
+            spread[number] = float(lengths[number] ** 2) / total
+    return positions, (spread[0], spread[1])
+
+
+def explain_row(
+    rows: AnsweredRows,
     row: int,
+    *,
     cfs: Collection[str] | None = None,
     key: str | None = None,
-    name: str = "table",
-    jobs: int | None = None,
+    progress: Progress = lambda *_: None,
 ) -> Explanation:
-    """Return why a model answers a new row so; `frame` holds that row alone, which is row `row`."""
-    with Workers(jobs or available_cores()) as workers:
-        filler = RowFiller(kept, settings, workers, name=name)
-        cells = frames.as_polars(frame, filler.used, name=name)
-        encoded = filler.encoded(cells, first_row=row)
-        ofs = features_of(encoded)
-        features = Features(tuple(ofs.values()), blank(encoded, kept.schema))
-        method = kept.settings.method
-        asked = Asked(features, workers, cfs=numbers_of(encoded, cfs))
-        runs, takes = explain_arrays(method, kept.fitted, encoded.known, asked)
-        named = Named(
-            encoded,
-            runs,
-            takes,
-            ofs,
-            kept.powers,
-            filler.as_observed,
-            settings.min_confidence,
-            method,
-            tuple(origin.cautious for origin in kept.origins),
-            (),
-        )
-        return explanation(
-            named,
-            workers,
-            row=row,
-            key=key,
-            cfs=cfs,
-            cells=cells_of(cells, ofs, 0),
-            fitted_rows=kept.report.rows,
-            warnings=tuple(encoded.warnings),
+    """Return why some CFs of a row, numbered from 1, are answered so; all if `cfs` is None."""
+    first = rows.first_row
+    row = check_row(row, first - 1 + frames.height(rows.frame), rows.name)
+    encoded, table = rows.encoded_row(row), None
+    if rows.table is not None:
+        table = InTable(rows.table.known, rows.settings, row - 1, rows.runs, progress)
+    numbers = [at for at, block in enumerate(encoded.blocks) if cfs is None or block.name in cfs]
+    with Workers(rows.jobs or available_cores()) as workers:
+        blank = _blank(encoded, rows.schema)
+        question = Question(tuple(features_of(encoded).values()), blank, workers, table, numbers)
+        found = arrays.explain(rows.settings.method, rows.fitted, encoded.known, question)
+        named = _Row(rows, encoded, *found, workers)
+        return Explanation(
+            __version__,
+            row,
+            key,
+            named.cells(row - first),
+            rows.settings.method,
+            "model" if table is None else "table",
+            rows.fitted_rows,
+            tuple(near for near, _ in named.near.values()),
+            tuple(map(named.cf, numbers)),
+            (*rows.warnings, *(encoded.warnings if table is None else _of_budget(rows.settings))),
         )
 
 
-def explanation(
-    named: Named,
-    workers: Workers,
-    *,
-    row: int,
-    key: str | None,
-    cfs: Collection[str] | None,
-    cells: dict[str, str | None],
-    fitted_rows: int,
-    warnings: tuple[str, ...],
-) -> Explanation:
-    """Return why some CFs of a row are answered so, all if `cfs` is None."""
-    return Explanation(
-        __version__,
-        row,
-        key,
-        cells,
-        named.method,
-        "model" if named.cells is None else "table",
-        fitted_rows,
-        named.all_near(),
-        tuple(named.cf(number, workers) for number in numbers_of(named.encoded, cfs)),
-        warnings,
-    )
-
-
-def numbers_of(encoded: Encoded, cfs: Collection[str] | None) -> list[int]:
-    """Return the numbers of CFs, all if `cfs` is None."""
-    return [
-        number for number, block in enumerate(encoded.blocks) if cfs is None or block.name in cfs
-    ]
-
-
-def blank(encoded: Encoded, schema: Schema) -> Floats:
-    """Return the features of a row whose OFs are all missing, d."""
-    problems = Problems("", schema, model=True)
-    found = []
+def _blank(encoded: Encoded, schema: Schema) -> Floats:
+    problems, found = Problems("", schema, model=True), []
     for name, fitted in encoded.ordinary.items():
         empty = Cells.of(pl.Series(name, [None], dtype=pl.String), schema)
         features = fitted.features(empty, problems)
@@ -131,11 +508,25 @@ def blank(encoded: Encoded, schema: Schema) -> Floats:
     return np.concatenate(found)
 
 
+def _of_budget(settings: Settings) -> list[str]:
+    if settings.budget is None:
+        return []
+    return ["with a budget, what is run depends on the clock: another blend may have been written"]
+
+
 def check_row(row: Any, rows: int, name: str) -> int:
     """Return the number of a row, from 1, or raise unless a table has it."""
     number = None if isinstance(row, bool) or not hasattr(row, "__index__") else index(row)
     if number is None or not 1 <= number <= rows:
-        raise UsageError(f"{option('row', row)}: {name} has {count(rows, 'row')}, numbered from 1")
+        raise UsageError(
+            Problem(
+                "option-row",
+                "{option}: {file} has {rows}, numbered from 1",
+                file=name,
+                option=option("row", row),
+                rows=count(rows, "row"),
+            )
+        )
     return number
 
 
@@ -147,230 +538,19 @@ def chosen_cfs(
         return None
     chosen = (asked,) if isinstance(asked, str) else tuple(asked)
     problems = [
-        f"{option('cf', one, quoted=True)}: not a CF of {name}{did_you_mean(one, cfs)}"
-        if did_you_mean(one, cfs)
-        else f"{option('cf', one, quoted=True)}: not a CF of {name}, which has "
-        f"{', '.join(map(quote, cfs))}"
+        Problem(
+            "option-cf",
+            "{option}: not a CF of {file}{near}",
+            file=name,
+            option=option("cf", one, quoted=True),
+            near=did_you_mean(one, cfs) or f", which has {', '.join(map(quote, cfs))}",
+        )
         for one in chosen
         if one not in cfs
     ]
     if problems:
         raise UsageError(*problems)
     return chosen
-
-
-# What is kept of a run so that any of its rows can be explained, and the least work to get it.
-#
-# Explaining a row repeats the walk of graph and ipal over the whole table, but without hidden rows.
-# What these decided is needed: the steps after which each CF stopped, the powers of calibration, the
-# trees of boost. So rows are hidden only where something was chosen by them, and not even then if
-# the report of the run says what was chosen.
-
-# Settings that need not be those of a report: they choose what is written, not what is answered.
-FREE = ("mode", "min_confidence", "keep_flagged", "bias", "budget")
-DIGITS = 12  # of a checksum in a message
-
-
-@dataclass(frozen=True)
-class Recorded:
-    """The report of a run, its name, and what is known of the files that are explained now."""
-
-    report: Report
-    name: str
-    sources: Sources
-
-
-def learn_again(
-    frame: Any,
-    schema: Schema,
-    settings: Settings,
-    limits: RunSettings,
-    *,
-    row: int,
-    name: str,
-    stages: Stages,
-    recorded: Recorded | None = None,
-) -> FinishedRun:
-    """Return what explaining a row takes, numbered from 0, with the least work that is exact."""
-    threads, asked = limits.jobs or available_cores(), settings
-    stages(ENCODE, 0, 1)
-    by_report = recorded is not None and settings.method == "graph"
-    hides = settings.folds != 0 and not by_report and _chooses(settings, schema)
-    quick = settings if hides else settings.replaced({"folds": 0})
-    encoded = prepare(frame, schema, quick, name=name, jobs=threads)
-    settings, _ = settle_gamma(encoded, asked)
-    hides = hides and _chooses(settings, schema)  # γ may have been left open
-    check_memory(
-        encoded,
-        settings,
-        table=frames.size(frame),
-        jobs=threads,
-        max_memory=limits.max_memory,
-    )
-    more: tuple[str, ...] = ()
-    if recorded is not None:
-        check_recorded(recorded, settings)
-        if by_report:
-            found = _by_report(recorded.report, settings)
-            announce(expected(encoded, settings, folds=0), stages.progress)
-            return FinishedRun(schema, encoded, settings, *found, frame, name, threads)
-        more = (
-            f"{recorded.name} cannot be reused for method {settings.method}, which is fitted again",
-        )
-    folds = hidden_together(len(encoded.features), settings, encoded.groups) if hides else []
-    announce(expected(encoded, settings, folds=len(folds)), stages.progress)
-    # Whether a CF is kept as observed is a verdict, which takes a run.
-    if settings.method in ("graph", "observed") and not folds and not settings.keep_flagged:
-        origins = _unjudged(settings, len(encoded.blocks))
-        nothing = frozenset[str]()
-        runs = (origins,)
-        return FinishedRun(
-            schema, encoded, settings, runs, origins, None, None, nothing, frame, name, threads
-        )
-    on_the_way: dict[int, PartExplained] = {}
-    if settings.method == "graph" and not any(block.to_be_fitted for block in encoded.blocks):
-        from cfl_cli.commands.explain import arrays  # noqa: PLC0415 — few results need it
-
-        with Workers(threads) as workers:
-            estimate, on_the_way[row] = arrays.estimate(
-                encoded.known, settings, row=row, folds=folds, workers=workers, progress=stages
-            )
-    else:
-        estimate = run(encoded, settings, folds=folds, jobs=threads, progress=stages)
-    refitted = refit(encoded, estimate, settings, folds=folds, jobs=threads, progress=stages)
-    encoded, estimate = refitted.encoded, refitted.estimate
-    stages(JUDGE, 0, 1)
-    if settings.calibration and METHODS[settings.method].calibrated:
-        estimate = calibrate(encoded, estimate, jobs=threads)
-    kept = frozenset[str]()
-    if settings.keep_flagged:
-        report = judged(encoded, estimate, settings, fitted=refitted.fitted, jobs=threads)
-        kept = frozenset(report.kept)
-    return FinishedRun(
-        schema,
-        encoded,
-        settings,
-        refitted.origins,
-        estimate.origins,
-        without_fitted_points(estimate.fitted),
-        estimate.powers,
-        kept,
-        frame,
-        name,
-        threads,
-        more,
-        on_the_way,
-    )
-
-
-def expected(encoded: Encoded, settings: Settings, *, folds: int) -> list[Expected]:
-    """Return what is to come until a row is explained; the table is encoded."""
-    size, estimator = size_of(encoded), methods.load(settings.method)
-    runs = 2 if any(block.to_be_fitted for block in encoded.blocks) and folds else 1
-    again = methods.load("graph").stages(size, settings, folds=0)
-    # Whether a CF is kept as observed is a verdict, which takes a run.
-    if settings.method in ("graph", "observed") and not folds and not settings.keep_flagged:
-        return again if settings.method == "graph" else []
-    fits = any(block.to_be_fitted for block in encoded.blocks)
-    repeats = settings.method in ("ipal", AUTO) or (settings.method == "graph" and fits)
-    repeated = again if repeats else []
-    return [
-        *estimator.stages(size, settings, folds=folds) * runs,
-        Expected.of(JUDGE, size.rows, JUDGE_SECONDS * len(size.domains) * folds),
-        *repeated * runs,
-    ]
-
-
-def _chooses(settings: Settings, schema: Schema) -> bool:
-    """Return whether hidden cells decide anything of the answers."""
-    traits = METHODS[settings.method]
-    return (
-        traits.needs_hidden_rows
-        or (traits.calibrated and settings.calibration)
-        or (settings.method == "graph" and graph.chooses(settings))
-        or settings.keep_flagged
-        or any(cf.mechanism == "fit" for cf in schema.complementary.values())
-    )
-
-
-def _unjudged(settings: Settings, cfs: int) -> tuple[Origin, ...]:
-    """Return how each CF's answers come about where nothing is chosen."""
-    if settings.method != "graph":
-        return (Origin(settings.method),) * cfs
-    from cfl_cli.methods import graph  # noqa: PLC0415 — other methods need none
-
-    choice = graph.unjudged(settings, cfs)
-    return choice.origins(len(choice.stops))
-
-
-Found: TypeAlias = tuple[
-    tuple[tuple[Origin, ...], ...],
-    tuple[Origin, ...],
-    None,
-    tuple[Power | None, ...] | None,
-    frozenset[str],
-]
-
-
-def _by_report(report: Report, settings: Settings) -> Found:
-    """Return what the report of a run of graph says of it, in the order of `FinishedRun`."""
-    origins = tuple(
-        Origin(one.method, round=one.round, iterations=one.iterations, stops=one.stops)
-        for one in report.columns
-    )
-    powers = tuple(
-        None if (power := one.calibration_power) is None else Power(power, (power, power))
-        for one in report.columns
-    )
-    calibrated = settings.calibration and settings.folds != 0
-    kept = frozenset(one.name for one in report.columns if one.flagged and settings.keep_flagged)
-    return (origins,), origins, None, powers if calibrated else None, kept
-
-
-def check_recorded(recorded: Recorded, settings: Settings) -> None:
-    """Raise unless a report is that of a run on this table, with this schema and these settings."""
-    report, name, now = recorded.report, recorded.name, recorded.sources
-    was = report.sources or Sources()
-    for what, before, after in (
-        ("table", was.table_sha256, now.table_sha256),
-        ("schema", was.schema_sha256, now.schema_sha256),
-    ):
-        if before is None or before != after:
-            recorded_as = f"{before[:DIGITS]}…" if before else "not recorded"
-            raise DataError(
-                f"{name}: not the report of a run on this {what} (SHA-256 "
-                f"{(after or 'unknown')[:DIGITS]}…, recorded {recorded_as}): pass the {what} that "
-                f"it was made from, or leave {option('report')} out"
-            )
-    if report.batch is not None:
-        raise DataError(
-            f"{name}: the report of new rows that a model answered: pass the model, or leave "
-            f"{option('report')} out"
-        )
-    if report.cfl_version != __version__:
-        raise DataError(
-            f"{name}: written by cfl {report.cfl_version}, and this is {__version__}: impute "
-            f"again, or leave {option('report')} out"
-        )
-    for setting, value in settings.as_dict().items():
-        if setting not in FREE and report.settings.get(setting) != value:
-            raise UsageError(
-                f"{name}: was made with {option(setting, report.settings.get(setting))}, not with "
-                f"{option(setting, value)}: "
-                f"give the settings of that run, or leave {option('report')} out"
-            )
-    lacking = [one.name for one in report.columns if one.method == "graph" and not one.stops]
-    fitted = [one.name for one in report.columns if one.fitted_mechanism is not None]
-    if lacking and settings.method == "graph":
-        raise DataError(
-            f"{name}: does not record when column {quote(lacking[0])} stopped: impute again, or "
-            f"leave {option('report')} out"
-        )
-    if fitted:
-        raise DataError(
-            f"{name}: the mechanism of column {quote(fitted[0])} was fitted in a second run, which "
-            f"a report does not hold: leave {option('report')} out"
-        )
 
 
 def explain(
@@ -384,89 +564,149 @@ def explain(
     jobs: int | None = None,
     max_memory: int | None = None,
     key: str | None = None,
-    recorded: Recorded | None = None,
+    recorded: tuple[Report, str, Sources] | None = None,
     **settings: Any,
 ) -> Explanation:
     """Return why a row of a table, numbered from 1, is answered as `impute` answers it.
 
     The other arguments are those of `impute`. `cf` names the CFs to explain, all if it is left out;
-    `key` is by what the row was looked for. With the report of the run, `recorded`, nothing that
-    the run has chosen need be chosen again by graph.
+    `key` is by what the row was looked for. With `recorded`, the report of the run, its name and
+    what is known of the files that are explained now, nothing that graph has chosen is chosen again.
     """
     own = (*OWN, "row", "cf", "key", "recorded")
     given = Arguments.read(schema, settings, jobs=jobs, max_memory=max_memory, own=own, infers=True)
     asked = chosen_cfs(cf, [*given.schema.complementary], name)
     refuse_blurred(given.schema, given.limits.infer, cfs=asked)
     check_row(row, frames.as_polars(frame, (), name=name).height, name)
-    stages = Stages(progress)
-    ran = learn_again(
-        frame,
-        given.schema,
-        given.settings,
-        given.limits,
-        row=row - 1,
-        name=name,
-        stages=stages,
-        recorded=recorded,
+    stages, method = Stages(progress), given.settings.method
+    threads = given.limits.jobs or available_cores()
+    warnings: tuple[str, ...] = ()
+    if recorded is not None and method == "graph":
+        rows = _by_report(frame, given, recorded, name=name, threads=threads, stages=stages)
+        return explain_row(rows, row, cfs=asked, key=key, progress=stages)
+    if recorded is not None:
+        check_report(*recorded, given.settings)
+        warnings = (f"{recorded[1]} cannot be reused for method {method}, which is fitted again",)
+    with Workers(threads) as engine:
+        context = Context(name, progress)
+        learned = learn(
+            frame, given, context, stages=stages, engine=engine, fit=False, then=_walk_again
+        )
+    rows = AnsweredRows.of_run(
+        learned, frame, given.schema, name=name, jobs=threads, warnings=warnings
     )
-    return explain_row(ran, row, cfs=asked, key=key, progress=stages)
+    return explain_row(rows, row, cfs=asked, key=key, progress=stages)
 
 
-def explain_row(
-    ran: FinishedRun,
-    row: int,
-    *,
-    cfs: Collection[str] | None = None,
-    key: str | None = None,
-    progress: Progress = lambda *_: None,
-) -> Explanation:
-    """Return why a row of the table that a run learned from is answered so."""
-    row = check_row(row, len(ran.encoded.features), ran.name)
-    encoded = ran.encoded.some(np.array([row - 1]))
-    ofs = features_of(encoded)
-    table = InTable(
-        ran.encoded.known, ran.settings, row - 1, ran.runs, progress, ran.found.get(row - 1)
-    )
-    features = Features(tuple(ofs.values()), blank(encoded, ran.schema))
-    numbers = numbers_of(encoded, cfs)
-    with Workers(ran.jobs) as workers:
-        runs, takes = explain_arrays(
-            ran.settings.method, ran.fitted, encoded.known, Asked(features, workers, table, numbers)
-        )
-        named = Named(
-            encoded,
-            runs,
-            takes,
-            ofs,
-            ran.powers,
-            ran.as_observed,
-            ran.settings.min_confidence,
-            ran.settings.method,
-            tuple(origin.cautious for origin in ran.origins),
-            tuple(map(_steps, ran.origins)),
-            ran.encoded.candidates,
-            ran.cells,
-        )
-        return explanation(
-            named,
-            workers,
-            row=row,
-            key=key,
-            cfs=cfs,
-            cells=cells_of(ran.cells, ofs, row - 1),
-            fitted_rows=len(ran.encoded.features),
-            warnings=(*ran.warnings, *_of_budget(ran)),
-        )
-
-
-def _steps(origin: Origin) -> tuple[int, ...]:
-    """Return after how many steps each round of a CF stopped, also as a part of a blend."""
-    parts = [part.stops for part in origin.parts if part.name == "graph"]
-    return origin.stops or (parts[0] if parts else ())
-
-
-def _of_budget(ran: FinishedRun) -> list[str]:
-    """Return that another blend may have been written, if the clock had a say in it."""
-    if ran.settings.budget is None:
+def _walk_again(encoded: Encoded, settings: Settings) -> list[Expected]:
+    """Return what explaining adds to a run: the walk, once for each run."""
+    if settings.method not in WALKS:
         return []
-    return ["with a budget, what is run depends on the clock: another blend may have been written"]
+    runs = 2 if any(block.to_be_fitted for block in encoded.blocks) else 1
+    return methods.load("graph").stages(size_of(encoded), settings, folds=0) * runs
+
+
+def _by_report(
+    frame: Any,
+    given: Arguments,
+    recorded: tuple[Report, str, Sources],
+    *,
+    name: str,
+    threads: int,
+    stages: Stages,
+) -> AnsweredRows:
+    stages(ENCODE, 0, 1)
+    quick = given.settings.replaced({"folds": 0})
+    encoded = prepare(frame, given.schema, quick, name=name, jobs=threads)
+    settings, _ = settle_gamma(encoded, given.settings)
+    table, most = frames.size(frame), given.limits.max_memory
+    check_memory(encoded, settings, table=table, jobs=threads, max_memory=most)
+    check_report(*recorded, settings)
+    announce(_walk_again(encoded, settings), stages.progress)
+    columns = recorded[0].columns
+    origins = tuple(
+        Origin(one.method, round=one.round, iterations=one.iterations, stops=one.stops)
+        for one in columns
+    )
+    powers = tuple(
+        None if (power := one.calibration_power) is None else Power(power, (power, power))
+        for one in columns
+    )
+    return AnsweredRows(
+        schema=given.schema,
+        settings=settings,
+        fitted=None,
+        powers=powers if settings.calibration and settings.folds != 0 else None,
+        origins=origins,
+        as_observed=frozenset(one.name for one in columns if one.flagged and settings.keep_flagged),
+        frame=frame,
+        name=name,
+        jobs=threads,
+        fitted_rows=len(encoded.features),
+        table=encoded,
+        runs=(origins,),
+    )
+
+
+def check_report(report: Report, name: str, now: Sources, settings: Settings) -> None:
+    """Raise unless a report is that of a run on this table, with this schema and these settings."""
+
+    def refused(code: str, text: str, **facts: Any) -> DataError:
+        out = option("report")
+        return DataError(Problem(code, f"{{file}}: {text}{{out}} out", file=name, out=out, **facts))
+
+    was = report.sources or Sources()
+    for what, before, after in (
+        ("table", was.table_sha256, now.table_sha256),
+        ("schema", was.schema_sha256, now.schema_sha256),
+    ):
+        if before is None or before != after:
+            raise refused(
+                "report-of-another-table",
+                "not the report of a run on this {what} (SHA-256 {now}…, recorded {before}): pass "
+                "the {what} that it was made from, or leave ",
+                what=what,
+                now=(after or "unknown")[:DIGITS],
+                before=f"{before[:DIGITS]}…" if before else "not recorded",
+            )
+    if report.batch is not None:
+        raise refused(
+            "report-of-new-rows",
+            "the report of new rows that a model answered: pass the model, or leave ",
+        )
+    if report.cfl_version != __version__:
+        raise refused(
+            "report-of-another-version",
+            "written by cfl {wrote}, and this is {version}: impute again, or leave ",
+            wrote=report.cfl_version,
+            version=__version__,
+        )
+    for setting, value in settings.as_dict().items():
+        recorded = report.settings.get(setting)
+        is_open = setting == "gamma" and value is None
+        if setting not in FREE and recorded != value and not is_open:
+            raise UsageError(
+                Problem(
+                    "report-other-settings",
+                    "{file}: was made with {was}, not with {now}: give the settings of that run, "
+                    "or leave {out} out",
+                    file=name,
+                    was=option(setting, recorded),
+                    now=option(setting, value),
+                    out=option("report"),
+                )
+            )
+    for one in report.columns:
+        if settings.method == "graph" and one.method == "graph" and not one.stops:
+            raise refused(
+                "report-lacks-steps",
+                "does not record when column {column!r} stopped: impute again, or leave ",
+                column=one.name,
+            )
+        if one.fitted_mechanism is not None:
+            raise refused(
+                "report-fitted-mechanism",
+                "the mechanism of column {column!r} was fitted in a second run, which a report "
+                "does not hold: leave ",
+                column=one.name,
+            )

@@ -1,14 +1,13 @@
 """The page of an explanation: for each CF the answer, the neighbors and what moved it."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from functools import partial
 from math import exp
 from typing import Any, TypeAlias
 
-from cfl_cli.cli.pages.page import Dot, Page, Section, Surroundings
-from cfl_cli.cli.pages.page import Field as AnyField
-from cfl_cli.commands.explain.naming import (
-    Cell,
+from cfl_cli.cli.pages.page import Dot, Field, Page, Section, Surroundings
+from cfl_cli.commands.explain.job import (
+    CfCell,
     CfExplained,
     Contribution,
     Explanation,
@@ -18,335 +17,115 @@ from cfl_cli.commands.explain.naming import (
 )
 from cfl_cli.core.messages import count, either, printable
 
-# The neighbors of an explained row: whom it leans on, what they say, and their OFs beside its.
-
-SHOWN = 10  # neighbors, at most; JSON has all
+HAVE_NEIGHBORS = ("graph", "ipal")
+NEIGHBORS = 10  # shown, at most; JSON has all
 BESIDE = 3  # neighbors whose cells are shown beside the row's …
 SPARE = 3  # … and so many more where there is room
 LEAST = 0.05  # of a distance, to be named
-
-
-@dataclass(frozen=True)
-class NeighborLine:
-    """One neighbor, and what it says of a CF."""
-
-    number: int  # from 1, most weight first
-    neighbor: Neighbor
-    said: Said
-
-
-NeighborField: TypeAlias = AnyField[NeighborLine]
-
-
-def neighbors_section(cf: CfExplained, explained: Explanation) -> Iterator[Section[Any]]:
-    """Yield the neighbors that a CF's answer comes from, if there are any."""
-    taken = next((one for one in cf.rounds if one.taken), None)
-    if taken is None:
-        return
-    near = explained.near[taken.near]
-    lines = [
-        NeighborLine(number, *pair)
-        for number, pair in enumerate(zip(near.neighbors, taken.said, strict=True), start=1)
-        if pair[0].weight > 0
-    ]
-    which = f" in round {taken.round}" if len(cf.rounds) > 1 else ""
-    what = "neighbor" if explained.source == "table" else "nearest fitted point"
-    yield Section(
-        title=f"{count(len(near.neighbors), what)}{which}, most weight first",
-        fields=[*_neighbor_fields(near, cf)],
-        facts=lines[:SHOWN],
-        notes=[*_neighbor_notes(cf, near, lines)],
-        picture=Surroundings([_dot(line, cf) for line in lines], cf.value, near.spread),
-    )
-
-
-def _dot(line: NeighborLine, cf: CfExplained) -> Dot:
-    """Return a neighbor in a picture."""
-    neighbor = line.neighbor
-    name = f"{neighbor.row:,}" if neighbor.row is not None else f"{line.number}"
-    return Dot(
-        name, neighbor.position, neighbor.weight, line.said.value, line.said.value == cf.value
-    )
-
-
-def _neighbor_fields(near: Near, cf: CfExplained) -> Iterator[NeighborField]:
-    """Yield the columns of the table of neighbors."""
-    if near.neighbors[0].row is None:
-        yield NeighborField("", lambda line: f"{line.number}", right=True)
-        yield NeighborField("rows", lambda line: f"{line.neighbor.shared:,}", right=True)
-    else:
-        yield NeighborField("row", lambda line: f"{line.neighbor.row:,}", right=True)
-    yield NeighborField(
-        "weight",
-        lambda line: f"{line.neighbor.weight:.3f}",
-        right=True,
-        share=lambda line: line.neighbor.weight,
-    )
-    yield NeighborField("distance", lambda line: f"{line.neighbor.distance:.3f}", right=True)
-    if near.neighbors[0].row is not None:
-        yield NeighborField("rules out", lambda line: _ruled_out(line.said, cf), folds=True)
-    yield NeighborField(
-        "says",
-        lambda line: f"{printable(line.said.value)} {line.said.confidence:.2f}",
-        folds=True,
-    )
-    yield NeighborField("differs most in", lambda line: _apart(line.neighbor, 0), folds=True)
-    yield NeighborField("and in", lambda line: _apart(line.neighbor, 1), spare=True)
-
-
-def _ruled_out(said: Said, cf: CfExplained) -> str:
-    """Return what a neighbor's cell rules out, in few words."""
-    ruled_out = said.ruled_out or ()
-    if 1 < len(ruled_out) == len(cf.values) - 1:
-        return f"all but {next(printable(one) for one in cf.values if one not in ruled_out)}"
-    return ", ".join(map(printable, ruled_out)) or "-"
-
-
-def _apart(neighbor: Neighbor, place: int) -> str:
-    """Return what has the largest share of a distance, or the next one."""
-    ranked = sorted(neighbor.apart.items(), key=lambda one: -one[1])[place : place + 1]
-    named = [f"{printable(name)} {_percent(share)}" for name, share in ranked if share >= LEAST]
-    return "".join(named) or ("" if place else "nothing")
-
-
-def _percent(share: float) -> str:
-    return f"{100 * share:.0f} %"
-
-
-def _neighbor_notes(cf: CfExplained, near: Near, lines: list[NeighborLine]) -> Iterator[str]:
-    """Yield what the table of neighbors does not say."""
-    rest = lines[SHOWN:]
-    without = len(near.neighbors) - len(lines)
-    more = []
-    if rest:
-        weight = sum(line.neighbor.weight for line in rest)
-        more.append(f"{count(len(rest), 'neighbor')} more, of weight {weight:.3f} together")
-    if without:
-        more.append(f"{without} of weight 0")
-    if more:
-        yield f"Not shown: {' and '.join(more)}."
-    ranked = sorted(near.nearness.items(), key=lambda one: -one[1])
-    named = [f"{printable(name)} ({_percent(share)})" for name, share in ranked[:3] if share > 0]
-    if named:
-        yield f"What makes them nearer than other rows, most: {', '.join(named)}."
-    yield _decisive(cf, near)
-
-
-def _decisive(cf: CfExplained, near: Near) -> str:
-    """Return which neighbors decide the answer."""
-    if cf.cell.kind == "exact":
-        return "The cell alone decides the answer, whatever neighbors say."
-    found = cf.decisive
-    if found is None:
-        return "No set of up to three neighbors was found that decides the answer."
-    names = [
-        f"{near.neighbors[at].row:,}" if near.neighbors[at].row is not None else f"{at + 1}"
-        for at in found.neighbors
-    ]
-    noun = "row" if near.neighbors[0].row is not None else "neighbor"
-    *others, last = names
-    who = f"{noun}s {', '.join(others)} and {last}" if others else f"{noun} {last}"
-    return (
-        f"Without {who} the answer would be {printable(found.value)}, confidence "
-        f"{found.confidence:.2f}."
-    )
-
-
-def cells_section(explained: Explanation) -> Iterator[Section[Any]]:
-    """Yield the OFs of the row beside those of its neighbors of most weight."""
-    cf = next((one for one in explained.cfs if one.rounds), None)
-    taken = next((one for one in cf.rounds if one.taken), None) if cf else None
-    if taken is None:
-        return
-    near = explained.near[taken.near]
-    nearest = [one for one in near.neighbors if one.weight > 0][: BESIDE + SPARE]
-    fields = [
-        AnyField[str]("OF", printable, folds=True),
-        AnyField[str](
-            f"row {explained.row:,}",
-            lambda name: _cell(explained.cells, name),
-            folds=True,
-            style=lambda _: "bold",
-        ),
-        *(_beside(one, spare=place >= BESIDE) for place, one in enumerate(nearest)),
-    ]
-    yield Section(
-        title="Its ordinary features beside those of the neighbors of most weight",
-        fields=fields,
-        facts=[*explained.cells],
-        notes=[],
-    )
-
-
-def _beside(neighbor: Neighbor, *, spare: bool) -> AnyField[str]:
-    """Return the column with one neighbor's cells."""
-    return AnyField[str](
-        f"row {neighbor.row or 0:,}",
-        lambda name: _cell(neighbor.cells or {}, name),
-        folds=True,
-        spare=spare,
-    )
-
-
-def _cell(cells: Mapping[str, str | None], name: str) -> str:
-    text = cells.get(name)
-    return "missing" if text is None or text == "" else printable(text)
-
-
-HAVE_NEIGHBORS = ("graph", "ipal")
 CONTRIBUTIONS = 12  # shown, at most; JSON has all
 SHOWN_DIGITS = 2  # of a confidence in a sentence
 RANKED = 12  # values of a large domain that are shown, at most
 
-
-@dataclass(frozen=True)
-class Line:
-    """One value of a domain."""
-
-    cf: CfExplained
-    place: int
-
-    @property
-    def is_answer(self) -> bool:
-        """Return whether the row is answered so."""
-        return self.cf.values[self.place] == self.cf.value
+Numbered: TypeAlias = tuple[int, Neighbor, Said]  # a neighbor from 1, most weight first
+NumberedField: TypeAlias = Field[Numbered]
+ValueField: TypeAlias = Field[int]  # of a value, by its place in the domain
 
 
-Field: TypeAlias = AnyField[Line]
-
-
-def page(explained: Explanation) -> Page[Line]:
+def page(explained: Explanation) -> Page[int]:
     """Return what there is to show of an explanation."""
-    first, *others = explained.cfs
-    more: list[Section[Any]] = [*_after(first, explained)]
-    for cf in others:
-        more += [_answer(cf, explained), *_after(cf, explained)]
-    if explained.source == "table":
-        more += cells_section(explained)
-    begin = _answer(first, explained)
+    more: list[Section[Any]] = []
+    for cf in explained.cfs:
+        more += [_answer(cf, explained), *neighbors_section(cf, explained)]
+        if cf.contributions:
+            more.append(_moved(cf, explained))
+    begin, *more = more
     return Page(
         title=begin.title,
         fields=begin.fields,
         facts=begin.facts,
         notes=begin.notes,
         lead=begin.lead,
-        more=more,
-        records=[_record(explained, Line(cf, at)) for cf in explained.cfs for at in _places(cf)],
+        more=[*more, *(cells_section(explained) if explained.source == "table" else ())],
+        records=[
+            {
+                "row": explained.row,
+                "cf": cf.name,
+                "value": value,
+                "ruled_out": str(value in cf.cell.ruled_out).lower(),
+                "prior": cf.prior[at],
+                "raw": cf.raw[at],
+                "confidence": cf.confidences[at],
+                "answer": str(value == cf.value).lower(),
+            }
+            for cf in explained.cfs
+            for at, value in enumerate(cf.values)
+        ],
         json=explained.to_json(),
     )
 
 
-def _after(cf: CfExplained, explained: Explanation) -> Iterator[Section[Any]]:
-    """Yield what follows the answer."""
-    yield from neighbors_section(cf, explained)
-    if cf.contributions:
-        yield _moved(cf, explained)
-
-
-def _answer(cf: CfExplained, explained: Explanation) -> Section[Line]:
-    """Return the values of the domain, and what is said of each."""
-    ranked = sorted(_places(cf), key=lambda at: (-cf.confidences[at], -cf.prior[at], at))
-    shown = [*_places(cf)] if len(ranked) <= RANKED else ranked[:RANKED]
+def _answer(cf: CfExplained, explained: Explanation) -> Section[int]:
+    places = range(len(cf.values))
+    ranked = sorted(places, key=lambda at: (-cf.confidences[at], -cf.prior[at], at))
+    shown = [*places] if len(ranked) <= RANKED else ranked[:RANKED]
     left_out = len(ranked) - len(shown)
     rest = [f"{count(left_out, 'value')} with less confidence not shown."] if left_out else []
+    key = f" ({printable(explained.key)})" if explained.key else ""
+    confidence = "" if cf.confidence is None else f", confidence {cf.confidence:.2f}"
+    answer = {
+        "flagged": "none, as the CF is flagged and kept as observed",
+        "min_confidence": f"none, as {printable(cf.value)} has too little{confidence}",
+    }.get(cf.left_empty or "", f"{printable(cf.value)}{confidence}")
     return Section(
-        title=_title(cf, explained),
-        lead="\n".join(_said(cf)),
+        title=f"row {explained.row:,}{key}: {printable(cf.name)}",
+        lead=f"{_of_cell(cf.cell)}\nAnswer: {answer}",
         fields=[*_fields(cf)],
-        facts=[Line(cf, at) for at in shown],
+        facts=shown,
         notes=[*rest, *_notes(cf)],
     )
 
 
-def _places(cf: CfExplained) -> range:
-    return range(len(cf.values))
-
-
-def _title(cf: CfExplained, explained: Explanation) -> str:
-    key = f" ({printable(explained.key)})" if explained.key else ""
-    return f"row {explained.row:,}{key}: {printable(cf.name)}"
-
-
-def _said(cf: CfExplained) -> Iterator[str]:
-    """Yield what the cell says, and the answer."""
-    yield _of_cell(cf.cell)
-    confidence = "" if cf.confidence is None else f", confidence {cf.confidence:.2f}"
-    match cf.left_empty:
-        case "flagged":
-            yield "Answer: none, as the CF is flagged and kept as observed"
-        case "min_confidence":
-            yield f"Answer: none, as {printable(cf.value)} has too little{confidence}"
-        case _:
-            yield f"Answer: {printable(cf.value)}{confidence}"
-
-
-def _of_cell(cell: Cell) -> str:
+def _of_cell(cell: CfCell) -> str:
     if cell.kind == "empty":
         return "Cell: empty, so that any value may be the one"
     if cell.kind == "exact":
         return f"Cell: leaves one candidate, {printable(cell.candidates[0])}"
-    return f"Cell: rules out {_listed(cell.ruled_out)}"
+    return f"Cell: rules out {either([*map(printable, cell.ruled_out)], 'and')}"
 
 
-def _listed(values: tuple[str, ...]) -> str:
-    return either([printable(value) for value in values], "and")
+def _fields(cf: CfExplained) -> Iterator[ValueField]:
+    def style(at: int) -> str:
+        return "bold" if cf.values[at] == cf.value else ""
 
+    def share(numbers: tuple[float, ...], at: int) -> str:  # never one above 0 as 0
+        return "<0.001" if 0 < numbers[at] < 0.0005 else f"{numbers[at]:.3f}"
 
-def _fields(cf: CfExplained) -> Iterator[Field]:
-    """Yield the columns of the table of values."""
-    yield Field(
-        "value",
-        lambda line: printable(line.cf.values[line.place]),
-        folds=True,
-        style=lambda line: "bold" if line.is_answer else "",
-    )
-    yield Field(
-        "cell",
-        lambda line: "ruled out" if line.cf.values[line.place] in line.cf.cell.ruled_out else "",
-    )
+    yield ValueField("value", lambda at: printable(cf.values[at]), folds=True, style=style)
+    yield ValueField("cell", lambda at: "ruled out" if cf.values[at] in cf.cell.ruled_out else "")
     if len(cf.parts) > 1:
-        for number, part in enumerate(cf.parts):
-            yield Field(
-                f"{part.name} ({part.weight:.2f})",
-                lambda line, number=number: _share(line.cf.parts[number].prior[line.place]),  # type: ignore[misc]  # bound now
-                right=True,
-            )
+        for part in cf.parts:
+            heading = f"{part.name} ({part.weight:.2f})"
+            yield ValueField(heading, partial(share, part.prior), right=True)
     if cf.start is not None:
-        begun = _softmax(cf.start)
-        yield Field("at the start", lambda line: _share(begun[line.place]), right=True)
+        powers = [exp(score - max(cf.start)) for score in cf.start]  # softmax
+        begun = tuple(power / sum(powers) for power in powers)
+        yield ValueField("at the start", partial(share, begun), right=True)
     if len(cf.rounds) > 1:
-        yield Field("round 1", lambda line: _share(line.cf.rounds[0].prior[line.place]), right=True)
+        yield ValueField("round 1", partial(share, cf.rounds[0].prior), right=True)
     heading = "neighbors say" if cf.method in HAVE_NEIGHBORS else "without the cell"
-    yield Field(
-        heading,
-        lambda line: _share(line.cf.prior[line.place]),
-        right=True,
-        share=lambda line: line.cf.prior[line.place],
-    )
+    yield ValueField(heading, partial(share, cf.prior), right=True, share=lambda at: cf.prior[at])
     if cf.power is not None and cf.power != 1:
-        yield Field("with the cell", lambda line: _share(line.cf.raw[line.place]), right=True)
-    yield Field(
+        yield ValueField("with the cell", partial(share, cf.raw), right=True)
+    yield ValueField(
         "confidence",
-        lambda line: _share(line.cf.confidences[line.place]),
+        partial(share, cf.confidences),
         right=True,
-        share=lambda line: line.cf.confidences[line.place],
-        style=lambda line: "bold" if line.is_answer else "",
+        share=lambda at: cf.confidences[at],
+        style=style,
     )
-
-
-def _softmax(scores: tuple[float, ...]) -> list[float]:
-    """Return what scores say."""
-    powers = [exp(score - max(scores)) for score in scores]
-    return [power / sum(powers) for power in powers]
-
-
-def _share(number: float) -> str:
-    """Return a share in few digits, but never one above 0 as 0."""
-    return "<0.001" if 0 < number < 0.0005 else f"{number:.3f}"
 
 
 def _notes(cf: CfExplained) -> Iterator[str]:
-    """Yield what the table of values does not say."""
     if cf.allowed == 0:
         yield (
             "What is said without the cell rules out all that the cell leaves: all candidates "
@@ -373,9 +152,154 @@ def _notes(cf: CfExplained) -> Iterator[str]:
         )
 
 
-def _moved(cf: CfExplained, explained: Explanation) -> Section[Contribution]:
-    """Return what moved the scores."""
+def neighbors_section(cf: CfExplained, explained: Explanation) -> Iterator[Section[Any]]:
+    """Yield the neighbors that a CF's answer comes from, if there are any."""
+    taken = next((one for one in cf.rounds if one.taken), None)
+    if taken is None:
+        return
+    near = explained.near[taken.near]
+    lines = [
+        (number, neighbor, said)
+        for number, (neighbor, said) in enumerate(
+            zip(near.neighbors, taken.said, strict=True), start=1
+        )
+        if neighbor.weight > 0
+    ]
+    which = f" in round {taken.round}" if len(cf.rounds) > 1 else ""
+    what = "neighbor" if explained.source == "table" else "nearest fitted point"
+    dots = [
+        Dot(
+            f"{number if neighbor.row is None else neighbor.row:,}",
+            neighbor.position,
+            neighbor.weight,
+            said.value,
+            said.value == cf.value,
+        )
+        for number, neighbor, said in lines
+    ]
+    yield Section(
+        title=f"{count(len(near.neighbors), what)}{which}, most weight first",
+        fields=[*_neighbor_fields(near, cf)],
+        facts=lines[:NEIGHBORS],
+        notes=[*_neighbor_notes(cf, near, lines)],
+        picture=Surroundings(dots, cf.value, near.spread),
+    )
 
+
+def _neighbor_fields(near: Near, cf: CfExplained) -> Iterator[NumberedField]:
+    of_model = near.neighbors[0].row is None
+    if of_model:
+        yield NumberedField("", lambda line: f"{line[0]}", right=True)
+        yield NumberedField("rows", lambda line: f"{line[1].shared:,}", right=True)
+    else:
+        yield NumberedField("row", lambda line: f"{line[1].row:,}", right=True)
+    yield NumberedField(
+        "weight",
+        lambda line: f"{line[1].weight:.3f}",
+        right=True,
+        share=lambda line: line[1].weight,
+    )
+    yield NumberedField("distance", lambda line: f"{line[1].distance:.3f}", right=True)
+    if not of_model:
+        yield NumberedField("rules out", lambda line: _ruled_out(line[2], cf), folds=True)
+    yield NumberedField(
+        "says",
+        lambda line: f"{printable(line[2].value)} {line[2].confidence:.2f}",
+        folds=True,
+    )
+    yield NumberedField("differs most in", lambda line: _apart(line[1], 0), folds=True)
+    yield NumberedField("and in", lambda line: _apart(line[1], 1), spare=True)
+
+
+def _ruled_out(said: Said, cf: CfExplained) -> str:
+    ruled_out = said.ruled_out or ()
+    if 1 < len(ruled_out) == len(cf.values) - 1:
+        return f"all but {next(printable(one) for one in cf.values if one not in ruled_out)}"
+    return ", ".join(map(printable, ruled_out)) or "-"
+
+
+def _apart(neighbor: Neighbor, place: int) -> str:
+    """Return what has the largest share of a distance, or the next one."""
+    ranked = sorted(neighbor.apart.items(), key=lambda one: -one[1])[place : place + 1]
+    named = [f"{printable(name)} {100 * share:.0f} %" for name, share in ranked if share >= LEAST]
+    return "".join(named) or ("" if place else "nothing")
+
+
+def _neighbor_notes(cf: CfExplained, near: Near, lines: list[Numbered]) -> Iterator[str]:
+    rest = lines[NEIGHBORS:]
+    without = len(near.neighbors) - len(lines)
+    more = []
+    if rest:
+        weight = sum(neighbor.weight for _, neighbor, _ in rest)
+        more.append(f"{count(len(rest), 'neighbor')} more, of weight {weight:.3f} together")
+    if without:
+        more.append(f"{without} of weight 0")
+    if more:
+        yield f"Not shown: {' and '.join(more)}."
+    ranked = sorted(near.nearness.items(), key=lambda one: -one[1])[:3]
+    named = [f"{printable(name)} ({100 * share:.0f} %)" for name, share in ranked if share > 0]
+    if named:
+        yield f"What makes them nearer than other rows, most: {', '.join(named)}."
+    yield _decisive(cf, near)
+
+
+def _decisive(cf: CfExplained, near: Near) -> str:
+    if cf.cell.kind == "exact":
+        return "The cell alone decides the answer, whatever neighbors say."
+    found = cf.decisive
+    if found is None:
+        return "No set of up to three neighbors was found that decides the answer."
+    names = [
+        f"{near.neighbors[at].row:,}" if near.neighbors[at].row is not None else f"{at + 1}"
+        for at in found.neighbors
+    ]
+    noun = "row" if near.neighbors[0].row is not None else "neighbor"
+    *others, last = names
+    who = f"{noun}s {', '.join(others)} and {last}" if others else f"{noun} {last}"
+    return (
+        f"Without {who} the answer would be {printable(found.value)}, confidence "
+        f"{found.confidence:.2f}."
+    )
+
+
+def cells_section(explained: Explanation) -> Iterator[Section[Any]]:
+    """Yield the OFs of the row beside those of its neighbors of most weight."""
+    cf = next((one for one in explained.cfs if one.rounds), None)
+    taken = next((one for one in cf.rounds if one.taken), None) if cf else None
+    if taken is None:
+        return
+    near = explained.near[taken.near]
+    nearest = [one for one in near.neighbors if one.weight > 0][: BESIDE + SPARE]
+
+    def cell(cells: Mapping[str, str | None], name: str) -> str:
+        return printable(cells.get(name) or "missing")
+
+    yield Section(
+        title="Its ordinary features beside those of the neighbors of most weight",
+        fields=[
+            Field[str]("OF", printable, folds=True),
+            Field[str](
+                f"row {explained.row:,}",
+                partial(cell, explained.cells),
+                folds=True,
+                style=lambda _: "bold",
+            ),
+            *(
+                Field[str](
+                    f"row {one.row or 0:,}",
+                    partial(cell, one.cells or {}),
+                    folds=True,
+                    spare=place >= BESIDE,
+                )
+                for place, one in enumerate(nearest)
+            ),
+        ],
+        facts=[*explained.cells],
+        notes=[],
+    )
+
+
+def _moved(cf: CfExplained, explained: Explanation) -> Section[Contribution]:
     def extreme(one: Contribution, pick: int) -> str:
         mean = sum(one.moves) / len(one.moves)
         move, place = sorted((move, -at) for at, move in enumerate(one.moves))[pick]
@@ -392,11 +316,11 @@ def _moved(cf: CfExplained, explained: Explanation) -> Section[Contribution]:
     return Section(
         title=f"What moved {printable(cf.name)}, the most first",
         fields=[
-            AnyField[Contribution]("feature", lambda one: printable(one.name), folds=True),
-            AnyField[Contribution]("cell", cell, folds=True),
-            AnyField[Contribution]("speaks for", lambda one: extreme(one, -1), folds=True),
-            AnyField[Contribution]("against", lambda one: extreme(one, 0), folds=True),
-            AnyField[Contribution]("without it", lambda one: f"{one.without:.2f}", right=True),
+            Field[Contribution]("feature", lambda one: printable(one.name), folds=True),
+            Field[Contribution]("cell", cell, folds=True),
+            Field[Contribution]("speaks for", lambda one: extreme(one, -1), folds=True),
+            Field[Contribution]("against", lambda one: extreme(one, 0), folds=True),
+            Field[Contribution]("without it", lambda one: f"{one.without:.2f}", right=True),
         ],
         facts=shown,
         notes=[*notes, *_strongest(cf)],
@@ -404,34 +328,15 @@ def _moved(cf: CfExplained, explained: Explanation) -> Section[Contribution]:
 
 
 def _strongest(cf: CfExplained) -> Iterator[str]:
-    """Yield what speaks most for the answer, and what most against it."""
     if cf.confidence is None:
         return
-    answer, least = printable(cf.value), 0.5 * 10**-SHOWN_DIGITS
+    least, confidence = 0.5 * 10**-SHOWN_DIGITS, f"{cf.confidence:.{SHOWN_DIGITS}f}"
     ranked = sorted(cf.contributions, key=lambda one: one.without)
     for one, words in ((ranked[0], "for"), (ranked[-1], "against")):
         gain = (cf.confidence - one.without) * (1 if words == "for" else -1)
-        if (
-            gain >= least
-            and f"{one.without:.{SHOWN_DIGITS}f}" != f"{cf.confidence:.{SHOWN_DIGITS}f}"
-        ):
+        without = f"{one.without:.{SHOWN_DIGITS}f}"
+        if gain >= least and without != confidence:
             yield (
-                f"Strongest {words} {answer}: {printable(one.name)}. Without it the confidence "
-                f"would be {one.without:.{SHOWN_DIGITS}f} instead of "
-                f"{cf.confidence:.{SHOWN_DIGITS}f}."
+                f"Strongest {words} {printable(cf.value)}: {printable(one.name)}. Without it the "
+                f"confidence would be {without} instead of {confidence}."
             )
-
-
-def _record(explained: Explanation, line: Line) -> dict[str, object]:
-    """Return one value of one CF as a record."""
-    cf, value = line.cf, line.cf.values[line.place]
-    return {
-        "row": explained.row,
-        "cf": cf.name,
-        "value": value,
-        "ruled_out": str(value in cf.cell.ruled_out).lower(),
-        "prior": cf.prior[line.place],
-        "raw": cf.raw[line.place],
-        "confidence": cf.confidences[line.place],
-        "answer": str(line.is_answer).lower(),
-    }

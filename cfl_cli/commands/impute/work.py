@@ -1,18 +1,30 @@
-"""How `cfl impute` works on a table that need not fit into memory: rows come and go in blocks."""
+"""How `cfl impute` works: rows come in blocks and leave in blocks, a small table in one."""
 
-from dataclasses import dataclass
 from pathlib import Path
-from typing import IO
+from typing import Any
 
-import polars as pl
+import typer
 
-from cfl_cli.cli.inputs import Inputs, read_table, stored_table, with_table
+from cfl_cli.cli.inputs import Inputs, load, open_table, sets_aside, with_table
+from cfl_cli.cli.log import note
 from cfl_cli.cli.options import Values
-from cfl_cli.cli.outputs import Outputs, tried
+from cfl_cli.cli.outputs import (
+    Outputs,
+    check_targets,
+    model_target,
+    note_rejects,
+    note_signs,
+    summarise,
+    summarise_model,
+    tried,
+)
 from cfl_cli.cli.progress import Display
+from cfl_cli.cli.start import listen
 from cfl_cli.core import process
-from cfl_cli.run.arguments import Context
-from cfl_cli.run.impute import impute
+from cfl_cli.errors import ExitCode
+from cfl_cli.run.arguments import Context, refuse_blurred
+from cfl_cli.run.diagnostics import in_words
+from cfl_cli.run.impute import Imputed, imputing
 from cfl_cli.run.result import Model
 from cfl_cli.tables import files
 from cfl_cli.tables import table as tables
@@ -22,92 +34,81 @@ LARGE = 64_000_000  # bytes of a file whose cells are not to be in memory all at
 SMALLER = 16  # or of one that is not so much smaller than the memory there is
 
 
-@dataclass(frozen=True)
-class Done:
-    """What came of it."""
-
-    report: Report
-    diagnostics: pl.DataFrame
-    rejected: int  # records that were set aside
-    model: Model | None
-
-
 def by_blocks(inputs: Inputs, source: tables.Place) -> bool:
     """Return whether a table goes through in blocks: if it is large, or the engine needs files."""
     run = inputs.run
     if run.run_dir is not None:
-        _try_run_directory(Path(run.run_dir).absolute())
+        # Raise before the work unless files can be written where a run's folder is or will be.
+        path = Path(run.run_dir).absolute()
+        there = next((one for one in (path, *path.parents) if files.exists(one)), path)
+        if there.is_dir():
+            with tried(path, f"directory {there} is not writable"):
+                files.try_to_write(there / "run")
     if run.engine != "local" or run.run_dir is not None:
         return True
     return tables.bytes_of(source) >= min(LARGE, (run.max_memory or process.available()) // SMALLER)
 
 
-def _try_run_directory(path: Path) -> None:
-    """Raise before the work unless files can be written where a run's folder is or will be."""
-    there = next((one for one in (path, *path.parents) if files.exists(one)), path)
-    if there.is_dir():
-        with tried(path, f"directory {there} is not writable"):
-            files.try_to_write(there / "run")
+def run_impute(
+    data: str, schema: str, out: str, *, model: str | None, given: Values, how: Values
+) -> None:
+    """Do what `cfl impute` was asked for, and say what came of it."""
+    listen()
+    inputs = load(schema, given, data=data)
+    run = inputs.run
+    refuse_blurred(inputs.schema, run.infer)
+    source = tables.Place.to_read(data, how.get("input_format"))
+    target = tables.Place.to_write(out, how.get("output_format"))
+    outputs = Outputs.of(target, run.report, reject=sets_aside(how), diagnostics=run.diagnostics)
+    sources = [source.path, Path(schema)]
+    outputs.check(sources=sources, overwrite=run.overwrite)
+    kept = model_target(model) if model is not None else None
+    if kept is not None:
+        check_targets(
+            [*outputs.paths, kept],
+            sources=sources,
+            overwrite=run.overwrite,
+            files_only=[kept],
+            folder=outputs.folder,
+        )
+    imputed, rejected, report, made = _impute(inputs, source, how, outputs, keep=kept is not None)
+    if kept is not None and made is not None:
+        made.save(kept, overwrite=run.overwrite)
+    if not run.quiet:
+        note_rejects(outputs, rejected, source)
+        note_signs(target, source, inputs.schema.file)
+        if outputs.diagnostics:
+            note(f"{outputs.diagnostics.name}: {in_words(imputed.diagnostics)}")
+        summarise(report, target.name, outputs.readable)
+        if kept is not None and made is not None:
+            summarise_model(made, kept)
+    if run.fail_on_flag and any(column.flagged for column in report.columns):
+        raise typer.Exit(ExitCode.FLAGGED)
 
 
-def impute_whole(
-    inputs: Inputs,
-    source: tables.Place,
-    how: Values,
-    outputs: Outputs,
-    *,
-    stream: IO[bytes] | None,
-    keep_model: bool,
-) -> Done:
-    """Estimate, judge and write everything, or nothing at all; the table is in memory."""
-    table = read_table(source, how, inputs.schema, checksum=True, may_set_aside=True)
-    tables.check_holds(table, outputs.table)
-    wanted = {"keep_model": keep_model, "diagnostics": outputs.diagnostics is not None}
-    result = inputs.learn(impute, table, source, how, **wanted)
-    outputs.write(
-        result.frame,
-        table,
-        result.report,
-        diagnostics=result.diagnostics,
-        stream=stream,
-        overwrite=inputs.run.overwrite,
-    )
-    return Done(result.report, result.diagnostics, len(table.rejects), result.model)
-
-
-def impute_in_blocks(
-    inputs: Inputs,
-    source: tables.Place,
-    how: Values,
-    outputs: Outputs,
-    *,
-    stream: IO[bytes] | None,
-    keep_model: bool,
-) -> Done:
+def _impute(
+    inputs: Inputs, source: tables.Place, how: Values, outputs: Outputs, *, keep: bool
+) -> tuple[Imputed, int, Report, Model | None]:
     """Estimate, judge and write everything, or nothing at all."""
-    from cfl_cli.large.engine import remove_run  # noqa: PLC0415 — most tables fit into memory
-    from cfl_cli.run.impute import impute_stored  # noqa: PLC0415 — the same
-
-    schema, run, near = inputs.schema, inputs.run, outputs.near
+    run, near = inputs.run, outputs.near
+    where: dict[str, Any] = {"in_memory": not by_blocks(inputs, source), "directory": near}
     with (
-        stored_table(source, how, schema, directory=near, may_set_aside=True) as table,
+        outputs.stream() as stream,
+        open_table(source, how, inputs.schema, may_set_aside=True, **where) as table,
         Display(quiet=run.quiet) as display,
     ):
         table.check_holds(outputs.table)
-        with (
-            impute_stored(
-                table,
-                inputs.arguments(),
-                Context(source.name, display, with_table(inputs.sources, source, how, table), near),
-                keep_model=keep_model,
-                diagnostics=outputs.diagnostics is not None,
-            ) as imputed,
-            outputs.writing(stream=stream, overwrite=run.overwrite) as writer,
-        ):
-            for frame, block in imputed.blocks():
-                writer.add(frame, block)
-            report = imputed.report
-            writer.finish(report, diagnostics=imputed.diagnostics)
-            model = imputed.model() if keep_model else None
-    remove_run(run)
-    return Done(report, imputed.diagnostics, table.rejected, model)
+        context = Context(
+            source.name, display, with_table(inputs.sources, source, how, table), near
+        )
+        cells = table if table.whole is None else table.whole.frame
+        wanted = {"keep_model": keep, "diagnostics": outputs.diagnostics is not None}
+        with imputing(cells, inputs.arguments(), context, **wanted) as imputed:
+            with outputs.writing(stream=stream, overwrite=run.overwrite) as writer:
+                for frame, block in imputed.blocks():
+                    writer.add(frame, table.whole or block)
+                report = imputed.report
+                writer.finish(report, diagnostics=imputed.diagnostics)
+                model = imputed.model() if keep else None
+            imputed.finish()
+    return imputed, table.rejected, report, model

@@ -28,32 +28,9 @@ def init(
     A complementary feature (CF) is a column whose cells say what a value is not: name each with
     --cf. All others become ordinary features (OFs), whose type is guessed.
     """
-    from cfl_cli.cli.inputs import read_sniffed, without_guessed_words
-    from cfl_cli.cli.log import note
-    from cfl_cli.cli.outputs import deliver, text_target
-    from cfl_cli.cli.start import listen
-    from cfl_cli.commands.init import draft
-    from cfl_cli.tables import frames, table
+    from cfl_cli.commands.init.draft import run_init
 
-    listen()
-    source = table.Place.to_read(data, how.get("input_format"))
-    overwrite = given.get("overwrite", False)
-    target = text_target(out, [source.path], overwrite=overwrite)
-    found = read_sniffed(source, how)
-    text = draft.draft_schema(
-        frames.as_polars(found.table.frame),
-        cfs=columns.get("cf", []),
-        ignored=columns.get("ignore", []),
-        file=found.file,
-        file_notes=found.notes,
-    )
-    if not len(found.table.frame):
-        note(f"{source.name}: no rows below the header, so no type can be guessed: add rows")
-    notes = [*found.notes]
-    if "{role: identifier}" in text:
-        text, *notes = map(without_guessed_words, [text, *notes])
-    note(*(f"{source.name}: {one.removeprefix('? ')}" for one in notes))
-    deliver(text, target, overwrite=overwrite)
+    run_init(data, out, given, columns, how)
 
 
 # `cfl schema`: what a schema file may hold.
@@ -62,12 +39,6 @@ def init(
 @takes("schema")
 def schema() -> None:
     """Print the JSON Schema of schema files, for editors."""
-    import json
+    from cfl_cli.commands.init.draft import print_schema
 
-    from cfl_cli.cli.log import print_out
-    from cfl_cli.cli.start import listen
-    from cfl_cli.schema.model import json_schema
-
-    listen()
-    text = json.dumps(json_schema(), indent=2, ensure_ascii=False)
-    print_out(f"{text}\n")
+    print_schema()

@@ -9,13 +9,9 @@ import polars as pl
 from cfl_cli.commands.init.columns import Guess, Look, alike, named, slips, written_otherwise
 from cfl_cli.core.messages import count, quote
 from cfl_cli.texts import lists, missing
-from cfl_cli.texts.tally import BLANKS, Tally, tally, words
+from cfl_cli.texts.tally import BLANKS, Tally, tally
 
 DOMAIN = 200  # more different values than this are too many to list
-NO_EXCLUSION = missing.DOUBTFUL - frozenset(
-    words("""other others andere sonstige sonstiges autre otro otra altro anders outro outra inne
-    inny inna no nein non error failed invalid void ungültig so sans nt""")
-)  # words that a CF's cell may say instead of an exclusion
 FEWEST = 4  # values, so that one of them can differ from all others
 CHANCE, SURE = 0.2, 0.01  # that a value never stands beside others
 EXACT = "="  # the mark that needs no other evidence
@@ -36,7 +32,11 @@ def guess(look: Look) -> Guess:
     marked = {text for text in column.texts if mark and text.startswith(mark.text)}
     plain = column.without(marked)
     parts = _parts(column, separator, mark)
-    own = tuple(part for part in parts if missing.folded(part) in NO_EXCLUSION)
+    own = tuple(
+        part
+        for part in missing.codes_of([*parts], "doubtful")
+        if not missing.is_missing_code(part, "answers")
+    )
     own = tuple(text for text in own if text in dict(column) and not _in_lists(text, plain, found))
     if own and len(parts) - len(own) >= 2:
         doubts += (f"{named(column, own)}: rules nothing out, or a value?",)
@@ -46,7 +46,7 @@ def guess(look: Look) -> Guess:
         lonely, sure = apart
         doubts += (f"{named(column, lonely)}, never beside others: a value, or missing?",)
         own += lonely if sure else ()
-    in_lists = (part for part in parts if missing.is_code(part))
+    in_lists = (part for part in parts if missing.is_missing_code(part))
     codes = look.codes + tuple(part for part in in_lists if part not in (*own, *look.codes))
     values = sorted(part for part in parts if _is_value(part, {*own, *codes}, mark))
     if mark and not mark.sure:
@@ -63,7 +63,6 @@ def guess(look: Look) -> Guess:
 
 
 def _value_doubts(counts: dict[str, int], cells: int, own: Collection[str]) -> tuple[str, ...]:
-    """Return what is doubtful about values of a domain, given how many cells hold each."""
     counted = Tally("", (*counts,), (*counts.values(),), (), 0)
     doubts: tuple[str, ...] = ()
     if odd := tuple(text for text in written_otherwise(counted) if text not in own):
@@ -71,7 +70,7 @@ def _value_doubts(counts: dict[str, int], cells: int, own: Collection[str]) -> t
     if spelled := alike(counted):
         doubts += (spelled,)
     doubts += slips(counts, cells)
-    others = [value for value in counts if missing.is_doubtful(value)]
+    others = [value for value in counts if missing.is_missing_code(value, "doubtful")]
     if others:
         doubts += (f"is {quote(others[0])} a value, or does it rule nothing out?",)
     return doubts
@@ -177,11 +176,10 @@ def _never_beside(
 
 
 def _is_code(part: str, codes: Collection[str]) -> bool:
-    return part in codes or missing.is_code(part)
+    return part in codes or missing.is_missing_code(part)
 
 
 def _entry(values: list[str], keys: dict[str, str | None], found: Guess) -> Guess:
-    """Return the guess with its entry, and with a word about the domain."""
     marks_ = {key: text for key, text in keys.items() if text}
     entry: dict[str, Any] = {"role": "complementary"}
     if 2 <= len(values) <= DOMAIN:
@@ -203,7 +201,6 @@ def _entry(values: list[str], keys: dict[str, str | None], found: Guess) -> Gues
 
 
 def _mark_and_listing(column: Tally) -> tuple[lists.Mark | None, lists.Listing | None]:
-    """Return the exact mark and the separator, if there are."""
     found = _listing(column)
     parts = _parts(column, found.separator if found else None)
     single = column.without({t for t in column.texts if found and found.separator in t})
@@ -218,7 +215,7 @@ def _usual_mark(column: Tally) -> lists.Mark | None:
     """Return `=` if all cells that begin with it hold something behind it."""
     cells = {text: n for text, n in column if text.startswith(EXACT)}
     values = [text.removeprefix(EXACT).strip(BLANKS) for text in cells]
-    if not cells or any(not v or v.startswith(EXACT) or missing.is_code(v) for v in values):
+    if not cells or any(not v or v.startswith(EXACT) or missing.is_missing_code(v) for v in values):
         return None
     return lists.Mark(EXACT, sum(cells.values()), next(iter(cells)), tuple(dict.fromkeys(values)))
 
@@ -256,7 +253,6 @@ def _listing(column: Tally, known: Collection[str] = ()) -> lists.Listing | None
 
 
 def _in_lists(text: str, column: Tally, found: lists.Listing | None) -> bool:
-    """Return whether a text stands beside others in a list, as values do."""
     if found is None:
         return False
     return any(

@@ -69,20 +69,18 @@ class Look:
     @classmethod
     def at(cls, tally: Tally) -> "Look":
         """Look at a column."""
-        found = missing.codes(tally)
+        found = missing.missing_codes(tally)
         doubtful = missing.may_be_answers(tally, found)
-        values = missing.alike(tally, found)
+        values = missing.rather_values(tally, found)
         left = tuple(text for text in found if text not in values)
         return cls(tally, left, doubtful, tally.without({*left}))
 
     @property
     def name(self) -> str:
-        """Return the column's name."""
         return self.tally.name
 
     @property
     def code_doubts(self) -> tuple[str, ...]:
-        """Return what is to be said of codes that may be answers."""
         if not self.doubtful_codes:
             return ()
         return (f"is {named(self.tally, self.doubtful_codes)} missing, or an answer?",)
@@ -90,19 +88,18 @@ class Look:
     @property
     def text_doubts(self) -> tuple[str, ...]:
         """Return the same of codes that may be answers in a column of texts."""
-        weak = missing.weak(self.codes)
+        weak = missing.codes_of(self.codes, "weak")
         said = tuple(dict.fromkeys([*self.doubtful_codes, *weak]))
         return (f"is {named(self.tally, said)} missing, or an answer?",) if said else ()
 
     @property
     def code_notes(self) -> tuple[str, ...]:
-        """Return what is to be said of all other codes."""
         return self._missing([text for text in self.codes if text not in self.doubtful_codes])
 
     @property
     def text_notes(self) -> tuple[str, ...]:
         """Return the same in a column of texts."""
-        doubtful = {*self.doubtful_codes, *missing.weak(self.codes)}
+        doubtful = {*self.doubtful_codes, *missing.codes_of(self.codes, "weak")}
         return self._missing([text for text in self.codes if text not in doubtful])
 
     def _missing(self, sure: list[str]) -> tuple[str, ...]:
@@ -164,7 +161,9 @@ def category(look: Look, doubt: str | None, note: str = "") -> Guess:
     if spelled := alike(column):
         doubts += (spelled,)
     doubts += slips(dict(column), column.cells)
-    doubts += answers(column, missing.doubtful(column) or written_otherwise(column))
+    doubts += answers(
+        column, missing.missing_codes(column, "doubtful") or written_otherwise(column)
+    )
     notes = (f"{different} values", *((note,) if note else ()), *look.text_notes)
     return Guess(
         ordinary("categorical"),
@@ -212,14 +211,12 @@ class Context:
 
     @cached_property
     def decimals(self) -> frozenset[str]:
-        """Return the decimal signs that columns surely have."""
         found = ((readings(column), column) for column in self.columns)
         signs = (_sign(one[0], column) for one, column in found if len(one) == 1)
         return frozenset(sign for sign in signs if sign)
 
     @cached_property
     def day_first(self) -> frozenset[bool]:
-        """Return the orders that dates surely have."""
         found = (formats(column) for column in self.columns)
         sure = (one[0] for one in found if len(one) == 1)
         return frozenset(
@@ -247,7 +244,6 @@ class Context:
 
 
 def _sign(reading: Reading, column: Tally) -> str | None:
-    """Return the decimal sign that a reading shows, if it shows one."""
     if reading.decimal == ",":
         return "," if any("," in text or "." in text for text in column.texts) else None
     return "." if any("." in text or "," in text for text in column.texts) else None
@@ -267,7 +263,7 @@ def constant(look: Look, _: Context) -> Guess | None:
     if not len(look.rest):
         return Guess(IGNORED, ("every cell is missing",))
     text, cells = next(iter(look.rest))
-    if len(look.codes) == 1 and (look.codes == ("-",) or missing.weak(look.codes)):
+    if len(look.codes) == 1 and (look.codes == ("-",) or missing.codes_of(look.codes, "weak")):
         pair = sorted([text, *look.codes])
         doubt = f"is {named(look.tally, look.codes)} missing, or an answer?"
         return Guess(ordinary("binary", values=pair), doubts=(doubt,), values=frozenset(pair))
@@ -315,7 +311,7 @@ def two(look: Look, _: Context) -> Guess | None:
     if len({text.casefold() for text in column.texts}) == 1:
         return Guess(IGNORED, doubts=(alike(column) or "",))
     values = _pair(column)
-    words = () if matching.is_pair(values) else missing.doubtful(column)
+    words = () if matching.is_pair(values) else missing.missing_codes(column, "doubtful")
     doubts = answers(column, words) or _lone_answer(values)
     if own:
         doubts += (f"{named(look.rest, own)}: missing?",)
@@ -330,14 +326,15 @@ def two(look: Look, _: Context) -> Guess | None:
 
 
 def _two_and_more(look: Look) -> Guess | None:
-    """Return the guess about yes and no with one or two other words."""
     column = look.rest
     beside = matching.and_others(column.texts)
     if not beside or len(beside) == len(column) or len(beside) > 2 or scales.scale(column):
         return None
     cells = sum(n for text, n in column if text in beside)
     doubt = f"{named(column, beside)} beside yes and no: missing?"
-    rare = cells <= RARE_PAIR * column.cells or all(map(missing.is_doubtful, beside))
+    rare = cells <= RARE_PAIR * column.cells or len(missing.codes_of(beside, "doubtful")) == len(
+        beside
+    )
     if len({text.casefold() for text in beside}) > 1 or not rare:
         return category(look, f"{doubt} then type: binary")
     values = _pair(column.without({*beside}))
@@ -361,7 +358,6 @@ def _lone_answer(values: Sequence[str]) -> tuple[str, ...]:
 
 
 def _pair(column: Tally) -> list[str]:
-    """Return the two values, false first if they are yes and no, each in its commonest spelling."""
     if not matching.are_truths(column.texts):
         return sorted(column.texts)
     best: dict[bool, tuple[int, str]] = {}
@@ -440,7 +436,6 @@ def numbers(look: Look, context: Context) -> Guess | None:
 
 
 def _needed(reading: Reading, column: Tally) -> str | None:
-    """Return the decimal sign that the numbers of a column need."""
     if reading.either:
         return EITHER
     return reading.decimal or (POINT if any("." in text for text in column.texts) else None)
@@ -454,7 +449,7 @@ def misfits(column: Tally) -> tuple[str, ...]:
             bare.append(text)
         if len(bare) > NUMBER_WORDS:
             return ()
-    words = [text for text in bare if missing.is_doubtful(text)]
+    words = [text for text in bare if missing.is_missing_code(text, "doubtful")]
     odd = {*bare}
     cells = sum(n for text, n in column if text in odd) if odd else 0
     few = len(bare) <= MISFITS and len(bare) <= (1 - FITTING_TEXTS) * len(column)
@@ -490,7 +485,6 @@ def _number_id(look: Look, column: Tally, values: Sequence[float]) -> Guess | No
 
 
 def _wild(column: Tally, values: Sequence[float]) -> tuple[str, ...]:
-    """Return what is to be said of numbers that would squeeze all others, if there are such."""
     found = wild(np.repeat(np.array(values, dtype=np.float64), column.counts))
     if found is None:
         return ()
@@ -501,7 +495,6 @@ def _wild(column: Tally, values: Sequence[float]) -> tuple[str, ...]:
 
 
 def _two_readings(column: Tally, reading: Reading) -> str:
-    """Return how an ambiguous number was read, and how to read it otherwise."""
     text = next(text for text in column.texts if "." in text or "," in text)
     value = number_readings.number(text, reading)
     other = "." if reading.decimal == "," else ","
@@ -512,7 +505,6 @@ def _two_readings(column: Tally, reading: Reading) -> str:
 def _remarks(
     column: Tally, values: Sequence[float], reading: Reading
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return what is doubtful and what is worth knowing about numbers."""
     different = sorted({*values})
     whole = all(value == int(value) for value in different)
     notes: tuple[str, ...] = ()
@@ -534,7 +526,6 @@ def _remarks(
 
 
 def _may_be_lists(column: Tally) -> bool:
-    """Return whether what stands before and behind every comma is a cell of its own too."""
     joined, there = [text for text in column.texts if "," in text], {*column.texts}
     return bool(joined) and all(part in there for text in joined for part in text.split(","))
 
@@ -653,7 +644,7 @@ def _ordered(look: Look, _: Context) -> Guess | None:
     own: tuple[str, ...] = ()
     found = scales.scale(column)
     if found is None:
-        own = missing.doubtful(column) if len(column) <= CATEGORIES else ()
+        own = missing.missing_codes(column, "doubtful") if len(column) <= CATEGORIES else ()
         own = own or _no_rung(column)
         column = column.without({*own})
         found = scales.scale(column) if own else None
@@ -662,7 +653,7 @@ def _ordered(look: Look, _: Context) -> Guess | None:
     doubts: tuple[str, ...] = (found.doubt,) if found.doubt else ()
     if own:
         doubts += (f"{named(look.rest, own)}: missing?",)
-    if said := missing.no_opinion(look.codes):
+    if said := missing.codes_of(look.codes, "no opinion"):
         doubts += (f"{named(look.tally, said)}: missing, or a rung?",)
     return Guess(
         ordinary("ordered", values=list(found.values)),
@@ -757,7 +748,6 @@ _KINDS: tuple[Callable[[Look, Context], Guess | None], ...] = (
 
 
 def _texts(look: Look) -> Guess:
-    """Return what a column of other texts is: categories, names or notes."""
     if lists.is_name_of_exclusions(look.name):
         way = option("cf", look.name, pasted=True)
         said = f"looks complementary by its name: if so run with {way}"
@@ -783,7 +773,6 @@ def _two_orders(column: Tally) -> str | None:
 
 
 def _almost_numbers(column: Tally) -> str | None:
-    """Return a word about texts that keep a column from being one of numbers."""
     if is_zero_padded(column.texts):
         return None
     odd: list[str] = []

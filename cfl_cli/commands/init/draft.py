@@ -1,11 +1,17 @@
 """Drafts a schema from a table: what its cells show, with the evidence and doubts as comments."""
 
+import json
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 import polars as pl
 
+from cfl_cli.cli.inputs import read_sniffed, without_guessed_words
+from cfl_cli.cli.log import note, print_out
+from cfl_cli.cli.options import Values
+from cfl_cli.cli.outputs import deliver, text_target
+from cfl_cli.cli.start import listen
 from cfl_cli.commands.init import cfs as cf_guess
 from cfl_cli.commands.init import columns as column_guess
 from cfl_cli.commands.init.columns import (
@@ -21,8 +27,8 @@ from cfl_cli.commands.init.columns import (
 )
 from cfl_cli.core.messages import did_you_mean, option, options, printable, quote
 from cfl_cli.errors import SchemaError, UsageError
-from cfl_cli.schema.model import Schema, TextFile, flow, key, scalar
-from cfl_cli.tables import frames
+from cfl_cli.schema.model import Schema, TextFile, flow, json_schema, key, scalar
+from cfl_cli.tables import frames, table
 from cfl_cli.tables.frames import has_text, type_name
 from cfl_cli.texts import identifiers
 from cfl_cli.texts.matching import as_text
@@ -83,7 +89,6 @@ def _text(
     file: TextFile | None,
     file_notes: Sequence[str],
 ) -> str:
-    """Return the text of a schema with these entries."""
     decimal = _decimal(guesses.values()) if file is not None else None
     if decimal and file is not None:
         file = file.model_copy(update={"decimal": decimal})
@@ -147,7 +152,6 @@ def _without_headers(frame: pl.DataFrame) -> tuple[pl.DataFrame, list[int]]:
 def _guesses(
     frame: pl.DataFrame, cfs: Sequence[str], ignored: Sequence[str], *, semicolons: bool
 ) -> dict[str, Guess]:
-    """Return what each column is, in order."""
     looks = {
         column.name: Look.at(tally(as_text(_without_nan(column))))
         for column in frame.get_columns()
@@ -179,7 +183,6 @@ def _guesses(
 
 
 def _private(guess: Guess, look: Look, *, is_cf: bool) -> Guess:
-    """Return the guess, or another one about a column that is private by its name."""
     if is_cf:
         if not identifiers.says_private(look.name):
             return guess
@@ -195,7 +198,6 @@ def _private(guess: Guess, look: Look, *, is_cf: bool) -> Guess:
 
 
 def _mostly_empty(guess: Guess, look: Look) -> Guess:
-    """Return the guess, with a word about a column most cells of which say nothing."""
     empty, cells = look.rest.empty, look.rest.empty + look.rest.cells
     used = guess.entry["role"] not in UNUSED and "" not in guess.entry.get("values", ())
     if not used or empty < EMPTY * cells or empty < FEWEST:
@@ -205,7 +207,6 @@ def _mostly_empty(guess: Guess, look: Look) -> Guess:
 
 
 def _index(column: pl.Series) -> Guess:
-    """Return what is said of a column without a name, which programs write as an index."""
     if column.is_unique().all():
         return Guess(IGNORED, ("a column without a name, different in every row: an index",))
     doubt = "a column without a name whose cells repeat: an index, or name it in the file"
@@ -217,7 +218,6 @@ def _without_nan(column: pl.Series) -> pl.Series:
 
 
 def _untyped(column: pl.Series) -> Guess:
-    """Return what is said of a column that is neither text nor numbers."""
     if isinstance(column.dtype, LISTS) and _can_be_cf(column.dtype):
         doubt = f"lists: if they say what it is not run with {option('cf', column.name)}"
         return Guess(IGNORED, doubts=(doubt,))
@@ -259,7 +259,6 @@ def _unknown(role: str, name: str, columns: Sequence[str]) -> str:
 
 
 def _decimal(guesses: Collection[Guess]) -> str | None:
-    """Return the decimal sign that the file's numbers need, None if none does."""
     signs = [guess.decimal for guess in guesses]
     if signs.count(",") >= max(1, signs.count(".") + signs.count(POINT)):
         return ","
@@ -277,7 +276,6 @@ def _shared(guesses: Collection[Guess]) -> list[str]:
 
 
 def _entry(guess: Guess, shared: Sequence[str], decimal: str | None) -> Mapping[str, Any]:
-    """Return a column's entry with what it has beside the rest of the table."""
     entry = dict(guess.entry)
     needed = {POINT: ".", EITHER: decimal or "."}.get(guess.decimal or "", guess.decimal)
     if needed and needed != (decimal or (guess.decimal == POINT and ".")):
@@ -312,3 +310,35 @@ def draft(
 
 def _columns(named: str | Sequence[str]) -> list[str]:
     return [named] if isinstance(named, str) else [*named]
+
+
+# The commands `cfl init` and `cfl schema`.
+
+
+def run_init(data: str, out: str, given: Values, columns: Values, how: Values) -> None:
+    """Write the draft of a schema for a table."""
+    listen()
+    source = table.Place.to_read(data, how.get("input_format"))
+    overwrite = given.get("overwrite", False)
+    target = text_target(out, [source.path], overwrite=overwrite)
+    found = read_sniffed(source, how)
+    text = draft_schema(
+        frames.as_polars(found.table.frame),
+        cfs=columns.get("cf", []),
+        ignored=columns.get("ignore", []),
+        file=found.file,
+        file_notes=found.notes,
+    )
+    if not len(found.table.frame):
+        note(f"{source.name}: no rows below the header, so no type can be guessed: add rows")
+    notes = [*found.notes]
+    if flow(IDENTIFIER) in text:
+        text, *notes = map(without_guessed_words, [text, *notes])
+    note(*(f"{source.name}: {one.removeprefix('? ')}" for one in notes))
+    deliver(text, target, overwrite=overwrite)
+
+
+def print_schema() -> None:
+    """Print the JSON Schema of schema files."""
+    listen()
+    print_out(json.dumps(json_schema(), indent=2, ensure_ascii=False) + "\n")

@@ -73,6 +73,7 @@ def report(
     make one that has both.
     """
     from cfl_cli.cli.outputs import deliver, drawn, text_target
+    from cfl_cli.cli.reports import side_files
     from cfl_cli.cli.start import listen
     from cfl_cli.commands.report.work import (
         check_pair,
@@ -80,7 +81,6 @@ def report(
         named,
         page_of,
         rows_page,
-        side_files,
         verify,
     )
     from cfl_cli.errors import ExitCode

@@ -8,21 +8,18 @@ from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from cfl_cli.cli.outputs import side_file
 from cfl_cli.cli.pages.page import Page
+from cfl_cli.cli.reports import DIGITS, diagnosed, report_of
 from cfl_cli.core.messages import printable, quote
-from cfl_cli.errors import CflError, DataError, UsageError
-from cfl_cli.models import Content, is_model, read_report_text
-from cfl_cli.tables import formats
+from cfl_cli.errors import CflError, DataError, Problem, UsageError
+from cfl_cli.models import Content, is_model
 from cfl_cli.tables import table as tables
-from cfl_cli.tables.codec import ReadOptions, WriteOptions, codec_of, write
-from cfl_cli.tables.unchanged import Compared, compared
+from cfl_cli.tables.checksums import Compared, compared
+from cfl_cli.tables.codec import ReadOptions, WriteOptions, read_bytes, write_frame
 from cfl_cli.trust.report import Report, Sources
 
 if TYPE_CHECKING:
-    import polars as pl
-
-DIGITS = 12  # of a checksum in a message
+    pass
 
 
 def named(source: str | None, history: str | None, which: set[str], *, html: bool) -> str:
@@ -38,14 +35,39 @@ def named(source: str | None, history: str | None, which: set[str], *, html: boo
             + ("; with --format html, one page shows both" if both else "")
         )
     if html and "rows" in which:
-        raise UsageError("--format html shows no rows of the table: leave it or --rows out")
+        raise UsageError(
+            Problem(
+                "option-conflict",
+                "--format html shows no rows of the table: {remedy}",
+                remedy="leave it or --rows out",
+            )
+        )
     if html and "verify" in which:
-        raise UsageError("--verify prints lines of text: leave it or --format html out")
+        raise UsageError(
+            Problem(
+                "option-conflict",
+                "--verify prints lines of text: {remedy}",
+                remedy="leave it or --format html out",
+            )
+        )
     if (history is not None) + len(which & {"rows", "verify"}) > 1:
-        raise UsageError("--history, --rows and --verify show different things: give one")
+        raise UsageError(
+            Problem(
+                "option-conflict",
+                "--history, --rows and --verify show different things: {remedy}",
+                remedy="give one",
+            )
+        )
     for option, needed in (("schema", "verify"), ("diagnostics", "rows")):
         if option in which and needed not in which:
-            raise UsageError(f"--{option} goes with --{needed}: add it, or leave --{option} out")
+            raise UsageError(
+                Problem(
+                    "option-needs-other",
+                    "--{option} goes with --{needed}: add it, or leave --{option} out",
+                    option=option,
+                    needed=needed,
+                )
+            )
     return name
 
 
@@ -77,8 +99,13 @@ def html_of(name: str | None, history: str | None) -> str:
     batches = course.of_model(_model_of(name, report))
     if not batches:
         raise DataError(
-            f"{history}: no batch of the model that answered {name}: name the history that "
-            "`cfl apply --history` wrote then, or leave it out"
+            Problem(
+                "history-other-model",
+                "{file}: no batch of the model that answered {name}: {remedy}",
+                file=history,
+                name=name,
+                remedy="name the history that `cfl apply --history` wrote then, or leave it out",
+            )
         )
     return page_report(report, batches=batches)
 
@@ -88,10 +115,14 @@ def _model_of(name: str, report: Report) -> str:
     if report.batch:
         return report.batch.model
     if name != tables.STANDARD and is_model(tables.local(name)):
-        return Content.read(tables.local(name)).checksum or ""
+        return Content.read(tables.local(name)).checksum
     raise UsageError(
-        f"{name}: no model has answered it, so no history belongs to it: name what `cfl apply` "
-        "wrote, or the model"
+        Problem(
+            "history-other-model",
+            "{file}: no model has answered it, so no history belongs to it: {remedy}",
+            file=name,
+            remedy="name what `cfl apply` wrote, or the model",
+        )
     )
 
 
@@ -100,80 +131,6 @@ def rows_page(name: str, diagnostics: str | None) -> Page[Any]:
     from cfl_cli.cli.pages.report import rows_page as rows_page_report  # noqa: PLC0415 — loads slowly
 
     return rows_page_report(*diagnosed(name, diagnostics))
-
-
-def diagnosed(name: str, diagnostics: str | None) -> "tuple[Report, pl.DataFrame]":
-    """Return a run's report and what its diagnostics list, from their file if it is named."""
-    from cfl_cli.run.diagnostics import read  # noqa: PLC0415 — loads slowly
-
-    report = report_of(name)
-    sources = report.sources or Sources()
-    place = side_file(diagnostics or str(_beside(name, sources, is_batch=report.batch is not None)))
-    table = tables.read(place, checksum=True)
-    if sources.diagnostics_sha256 not in (None, table.sha256):
-        raise DataError(
-            f"{place.name}: not the diagnostics of the run that wrote {name} (SHA-256 "
-            f"{(table.sha256 or '')[:DIGITS]}…, recorded {sources.diagnostics_sha256[:DIGITS]}…): "
-            "name the right file with --diagnostics, or impute again"
-        )
-    listed = read(table.frame, name=place.name)
-    cfs = [column.name for column in report.columns]
-    if not (listed["cf"].is_in(cfs).all() and (listed["row"] <= report.rows).all()):
-        raise DataError(
-            f"{place.name}: not the diagnostics of the run that wrote {name}, as it lists other "
-            "CFs or more rows: name the right file with --diagnostics, or impute again"
-        )
-    return report, listed
-
-
-def side_files(name: str) -> list[Path]:
-    """Return the files beside a result that are read with it, whether or not they are there."""
-    if name == tables.STANDARD:
-        return []
-    path = tables.local(name)
-    beside = path.with_name(f"{path.name}.report.json")
-    with suppress(CflError, OSError, ValueError):  # a name that no file has
-        sources = report_of(name).sources
-        if sources and sources.diagnostics:
-            return [beside, path.with_name(Path(sources.diagnostics).name)]
-    return [beside]
-
-
-def _beside(name: str, sources: Sources, *, is_batch: bool) -> Path:
-    """Return where the diagnostics of a run should be: beside its table or report."""
-    if sources.diagnostics is None and is_batch:
-        raise DataError(
-            f"{name}: `cfl apply` lists no cells to look at; in Python, `result.suspects` does"
-        )
-    if sources.diagnostics is None:
-        raise DataError(
-            f"{name}: its run wrote no diagnostics: impute again with --diagnostics FILE"
-        )
-    if name == tables.STANDARD:
-        raise UsageError("name the file with --diagnostics if the report is standard input")
-    file = sources.diagnostics
-    if file in ("", ".", "..") or "\0" in file or Path(file).name != file:
-        raise DataError(
-            f"{name}: not a report of cfl (sources.diagnostics: {quote(file)} is not the name of a "
-            "file without folders): name the file with --diagnostics"
-        )
-    return tables.local(name).with_name(file)
-
-
-def report_of(name: str) -> Report:
-    """Return the report of a table, of a model, or in a file of its own."""
-    return Report.from_json(_text(name), name=name)
-
-
-def _text(name: str) -> str | bytes:
-    """Return the report's JSON."""
-    if name != tables.STANDARD and is_model(tables.local(name)):
-        return read_report_text(tables.local(name))
-    if name != tables.STANDARD and formats.is_schema(tables.local(name)):
-        raise DataError(
-            f"{name}: this is a schema, not a report: pass the OUT of `cfl impute`, or its report"
-        )
-    return tables.read_report(name)
 
 
 # What `cfl report` says of a result that was changed or damaged, or belongs to other files.
@@ -223,12 +180,18 @@ def check_pair(name: str) -> None:
     report = report_of(name)
     if place.path is not None and not place.path.exists():
         raise DataError(
-            f"{name}: is not there, only its report is: to see that alone, name it "
-            f"({tables.report_path(place.path).name})"
+            Problem(
+                "table-missing",
+                "{file}: is not there, only its report is: to see that alone, name it ({name})",
+                file=name,
+                name=tables.report_path(place.path).name,
+            )
         )
     found = _compared(place, report, thorough=False)
     if found is not None and not found.holds:
-        raise DataError(f"{name}: {_changed(found)}")
+        raise DataError(
+            Problem("table-changed", "{file}: {changed}", file=name, changed=_changed(found))
+        )
 
 
 def _as_written(place: tables.Place, report: Report) -> Iterator[Verified]:
@@ -303,8 +266,8 @@ def _unaltered(name: str, data: str, schema: str | None, report: Report) -> Veri
         way = ": is the schema right?" if schema else ", which its schema may say: add --schema"
         line = f"{name}: its other columns are not compared: {data} is written in another way{way}"
         return Verified(holds=True, line=line)
-    write(table.frame, file, WriteOptions(kind, name), source=table)
-    again = codec_of(kind).read(file.getvalue(), ReadOptions(kind, data))
+    write_frame(table.frame, file, WriteOptions(kind, name), source=table)
+    again = read_bytes(file.getvalue(), ReadOptions(kind, data))
     expected = frames.as_polars(again.frame, name=data)
     found = frames.as_polars(tables.read(place).frame, name=name)
     others = [

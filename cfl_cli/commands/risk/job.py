@@ -12,7 +12,6 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from cfl_cli import __version__, methods
-from cfl_cli.commands.explain.naming import features_of
 from cfl_cli.commands.risk import disclosure
 from cfl_cli.commands.risk.disclosure import SURE, Moved, Prospect
 from cfl_cli.core import Shown, draws
@@ -21,8 +20,8 @@ from cfl_cli.core.parallel import Engine, Workers, available_cores
 from cfl_cli.core.progress import Expected, Progress, Stage, Stages, Work
 from cfl_cli.core.settings import AUTO, METHODS, Bounds, Settings, Whole, read_by
 from cfl_cli.encode.columns import FittedCategories
-from cfl_cli.encode.encode import Encoded
-from cfl_cli.errors import UsageError
+from cfl_cli.encode.encode import Encoded, features_of
+from cfl_cli.errors import Problem, UsageError
 from cfl_cli.methods.graph import HiddenRuns, is_enough
 from cfl_cli.methods.interface import Estimate
 from cfl_cli.run.arguments import OWN, AnySchema, Arguments, Context
@@ -494,7 +493,13 @@ def risk(
     settings = {**settings, "method": settings.get("method") or AUTO}
     given = Arguments.read(schema, settings, jobs=jobs, max_memory=max_memory, own=(*OWN, "rows"))
     if given.settings.folds == 0:
-        raise UsageError("folds: risk is estimated by hidden cells: it needs folds other than 0")
+        raise UsageError(
+            Problem(
+                "option-out-of-range",
+                "folds: risk is estimated by hidden cells: {remedy}",
+                remedy="it needs folds other than 0",
+            )
+        )
     stages, threads = Stages(progress), given.limits.jobs or available_cores()
 
     def afterwards(encoded: Encoded, settings: Settings) -> list[Expected]:

@@ -62,8 +62,8 @@ def suspects(
     shows row numbers, from 1, and values that cells rule out, nothing else of the table.
     """
     from cfl_cli.cli.outputs import deliver, drawn, text_target
+    from cfl_cli.cli.reports import diagnosed, side_files
     from cfl_cli.cli.start import listen
-    from cfl_cli.commands.report.work import diagnosed, side_files
     from cfl_cli.commands.suspects.job import page
     from cfl_cli.commands.suspects.job import suspects as list_suspects
     from cfl_cli.tables import table

@@ -66,7 +66,6 @@ class SuspectCells(Shown):
     recorded: bool = True  # are there probabilities? an older cfl recorded none
 
     def __repr__(self) -> str:
-        """Return what it holds, in a line."""
         return f"SuspectCells({count(self.rows, 'row')}, {count(self.cells.height, 'cell')})"
 
     @property
@@ -148,7 +147,6 @@ def _recorded(ranked: pl.DataFrame, report: Report) -> bool:
 
 
 def _most(chances: Floats) -> list[int]:
-    """Return how many of the first cells are wrong at most, for each length of the list."""
     reach = chances.cumsum() + CHANCE * np.sqrt((chances * (1 - chances)).cumsum())
     lengths = np.arange(1, len(chances) + 1)
     return [int(most) for most in np.minimum(np.ceil(reach - 1e-9), lengths)]
@@ -167,7 +165,6 @@ def _number(name: str, form: str) -> Any:
 
 
 def _times(times: float | None) -> str:
-    """Return how many times as likely, without digits that mean nothing."""
     if times is None:
         return "-"
     return f"> {MOST_TIMES:,}" if times > MOST_TIMES else f"{times:,.1f}"
@@ -223,7 +220,6 @@ def _title(found: SuspectCells, shown: int) -> str:
 
 
 def _notes(found: SuspectCells, shown: int) -> Iterator[str]:
-    """Yield what the numbers mean, and what is left out."""
     if found.cells.height == 0:
         return
     if found.known:

@@ -20,7 +20,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from cfl_cli import __version__
+from cfl_cli import __version__, methods
 from cfl_cli.cli.pages.page import Field as AnyField
 from cfl_cli.cli.pages.page import Page
 from cfl_cli.core import Shown, draws
@@ -30,8 +30,7 @@ from cfl_cli.core.parallel import Workers, available_cores
 from cfl_cli.core.progress import Expected, Progress, announce
 from cfl_cli.core.settings import AUTO, COUNT, Bounds, Number, RunSettings, Settings, read_by
 from cfl_cli.encode.encode import Encoded
-from cfl_cli.errors import DataError, ResourceError, SchemaError, UsageError
-from cfl_cli.methods import graph
+from cfl_cli.errors import DataError, Problem, ResourceError, SchemaError, UsageError
 from cfl_cli.methods.interface import Size
 from cfl_cli.run.arguments import OWN, AnySchema, Arguments
 from cfl_cli.run.cost import check_memory, size_of
@@ -130,8 +129,12 @@ def tune(
     limit = Limit(budget, inf if trials is None else trials)
     if start.method != "graph":
         raise UsageError(
-            f"tune chooses settings of method graph, and the schema says {start.method}: take "
-            "`method` out of it to tune"
+            Problem(
+                "tune-other-method",
+                "tune chooses settings of method graph, and the schema says {method}: {remedy}",
+                method=start.method,
+                remedy="take `method` out of it to tune",
+            )
         )
     encoded = prepare(frame, given.schema, start, name=name, jobs=limits.jobs)
     start, warnings = settle_gamma(encoded, start)
@@ -197,7 +200,7 @@ def tune(
 
 def _expected(size: Size, start: Settings, folds: Folds, budget: float) -> list[Expected]:
     """Return all that is to come, if one pass is enough and the first test is passed."""
-    trial = sum(stage.seconds for stage in graph.stages(size, start, folds=1))
+    trial = sum(stage.seconds for stage in methods.load("graph").stages(size, start, folds=1))
     trials = 1 + sum(map(len, CHOICES.values()))
     return [
         Expected(TRIALS, min(trials * trial, budget)),
@@ -235,17 +238,32 @@ def _check(encoded: Encoded, folds: Folds, *, name: str) -> None:
     cells = [encoded.candidates[:, block.columns] for block in encoded.blocks]
     informative = np.any([~part.all(axis=1) for part in cells], axis=0)
     if not informative.any():
-        raise DataError(f"{name}: every CF cell is empty: there is nothing to choose settings by")
+        raise DataError(
+            Problem(
+                "table-no-cells",
+                "{file}: every CF cell is empty: {remedy}",
+                file=name,
+                remedy="there is nothing to choose settings by",
+            )
+        )
     if not folds.confirming:
         raise DataError(
-            f"{name}: all rows that settings are tried on belong to one group: the choice can only "
-            "be tested on another one"
+            Problem(
+                "tune-one-group",
+                "{file}: all rows that settings are tried on belong to one group: {remedy}",
+                file=name,
+                remedy="the choice can only be tested on another one",
+            )
         )
     for rows in (folds.searching, np.concatenate(folds.confirming)):
         if not informative[rows].any():
             raise DataError(
-                f"{name}: too few rows have CF cells that are not empty: some are needed to choose "
-                "settings by, and others to test the choice"
+                Problem(
+                    "table-few-cells",
+                    "{file}: too few rows have CF cells that are not empty: {remedy}",
+                    file=name,
+                    remedy="some are needed to choose settings by, and others to test the choice",
+                )
             )
 
 

@@ -15,7 +15,7 @@ shared by all runs; of a large table, a part of the rows is enough for this comp
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from functools import cached_property
 from typing import Any, Self
 
 import numpy as np
@@ -41,13 +41,13 @@ from cfl_cli.core.state import State, StateError
 from cfl_cli.methods.graph.neighbors import FARTHEST, Groups, Others, nearest
 from cfl_cli.methods.graph.propagation import CELLS_AT_ONCE as CELLS_AT_ONCE_propagate
 from cfl_cli.methods.graph.propagation import Graph, Propagation, Watch, propagate
-from cfl_cli.methods.graph.weights import rows_at_once, solve, solve_around
+from cfl_cli.methods.graph.weights import rows_at_once, solve, solve_around, solver_of
 from cfl_cli.methods.interface import (
     Answer,
     Estimate,
-    Fitted,
     Hidden,
     Layout,
+    Method,
     Null,
     Origin,
     Size,
@@ -58,7 +58,8 @@ from cfl_cli.methods.interface import (
 
 # What the settings mean for the graph: what they fix, and what they leave to hidden cells.
 
-LONGEST = 400  # steps of propagation, where hidden cells choose how many
+LONGEST = 400  # steps of propagation, where held-out cells choose how many, …
+FEW_STEPS = 100  # … and in a brief run
 
 
 def chooses_steps(settings: Settings) -> bool:
@@ -121,16 +122,13 @@ class Leaning:
 
     @classmethod
     def by(cls, settings: Settings) -> Self:
-        """Return how the settings have it."""
         return cls(min(settings.k, MOST_NEIGHBORS), settings.ridge, settings.seed)
 
     def facts(self) -> dict[str, Any]:
-        """Return what is kept of it."""
         return {"k": self.k, "ridge": self.ridge, "seed": self.seed}
 
     @classmethod
     def restored(cls, state: State) -> Self:
-        """Return it again, or raise StateError."""
         k, seed = state.fact("k", int), state.fact("seed", int)
         ridge = state.fact("ridge", float)
         if not (1 <= k <= MOST_NEIGHBORS and 0 <= seed < 2**63 and 1e-6 <= ridge <= 1e6):
@@ -185,17 +183,14 @@ class FittedRound:
         return neighbors, weights
 
     def without_points(self) -> Self:
-        """Return the same with no points, and nothing said."""
         points, said = (np.empty((0, own.shape[1]), own.dtype) for own in (self.points, self.said))
         return replace(self, points=points, size=np.empty(0, self.size.dtype), said=said)
 
     def state(self) -> State:
-        """Return all that has to be kept of the round."""
         return State({"points": self.points, "size": self.size, "said": self.said})
 
     @classmethod
     def restored(cls, state: State, layout: Layout, leaning: Leaning, *, features: int) -> Self:
-        """Return the round again, or raise StateError."""
         points = state.array("points", np.float32, None, features)
         size = state.array("size", np.int64, len(points))
         said = state.array("said", np.float32, len(points), layout.width)
@@ -218,7 +213,6 @@ class FittedGraph:
     rules: None = None
 
     def answer(self, rows: Known, workers: Engine) -> Answer:
-        """Return what is said of some rows."""
         return self.given([priors for _, priors in self.by_round(rows, workers)], rows)
 
     def by_round(self, rows: Known, workers: Engine) -> Iterator[tuple[Floats, Floats]]:
@@ -245,39 +239,15 @@ class FittedGraph:
         return Answer(priors, priors, np.zeros(shape, dtype=bool), np.ones(shape))
 
     def without_points(self) -> Self:
-        """Return the same without points; see `interface.Pointed`."""
         return replace(self, rounds=tuple(one.without_points() for one in self.rounds))
 
     def state(self) -> State:
-        """Return all that has to be kept."""
         facts = {"gamma": self.gamma, "correction": self.correction}
         return State(
             {"rounds": self.chosen},
             self.rounds[0].leaning.facts() | facts,
             {name: one.state() for name, one in zip(ROUNDS, self.rounds, strict=False)},
         )
-
-
-def restore(state: State, layout: Layout) -> FittedGraph:
-    """Return what was fitted, or raise StateError if it cannot have had this state."""
-    leaning = Leaning.restored(state)
-    weight, correction = state.fact("gamma", float), state.fact("correction", bool)
-    chosen = state.array("rounds", np.int64, len(layout.mechanisms))
-    if weight < 0 or not np.isin(chosen, (1, 2)).all():
-        raise StateError("array 'rounds' holds others than 1 and 2, or gamma is below 0")
-    widths = (layout.features, layout.features + layout.width)
-    rounds = (
-        FittedRound.restored(state.part(name), layout, leaning, features=width)
-        for name, width in zip(ROUNDS[: chosen.max()], widths, strict=False)
-    )
-    return FittedGraph(tuple(rounds), chosen, weight, correction)
-
-
-def model_bytes(size: Size, settings: Settings) -> float:
-    """Return about how many bytes are kept of what is fitted, if no two rows are equal."""
-    first = size.features + size.width
-    second = first + size.width if gamma(settings) else 0
-    return float(size.rows * (4 * (first + second) + 8 * (2 if second else 1)))
 
 
 def rounded(points: Floats) -> Floats:
@@ -320,14 +290,12 @@ class Stack:
     points: Floats  # to be filled
 
     def __call__(self, part: slice) -> None:
-        """Put those of some rows beside each other."""
         d = self.features.shape[1]
         self.points[part, :d] = self.features[part]
         estimated = scale_by_domain(self.confidences[part], self.blocks, gamma=self.gamma)
         self.points[part, d:] = estimated
 
     def written(self, part: slice) -> tuple[Floats, ...]:
-        """Return what was written for some rows."""
         return (self.points[part],)
 
 
@@ -343,26 +311,6 @@ SAMPLE_ROWS = 5_000  # … and so many are taken
 NEIGHBORS_SECONDS = 8e-6  # per row^1.1
 WEIGHTS_SECONDS = 6e-8  # per row and k²
 STEP_SECONDS = 3.8e-10  # per row, neighbor and value
-
-
-def stages(size: Size, settings: Settings, *, folds: int, longest: int = LONGEST) -> list[Expected]:
-    """Return what `estimate` is going to do, and about how long each stage takes."""
-    choosing, twice = chooses_steps(settings), gamma(settings) > 0
-    hidden = [f"fold {number + 1}" for number in range(folds)]
-    rounds = RoundStages(size, settings, longest)
-    ahead = rounds.graph("round 1")
-    if choosing:
-        ahead += [rounds.walk(f"{fold}, round 1") for fold in hidden]
-    for fold in hidden:
-        ahead.append(rounds.walk(f"{fold}, round 1"))
-        ahead += rounds.round(f"{fold}, round 2") if twice else []
-    ahead.append(rounds.walk("round 1"))
-    if folds and size.rows > SAMPLED_ABOVE:
-        sample = replace(rounds, size=replace(size, rows=SAMPLE_ROWS))
-        ahead += [*sample.round("sample"), sample.walk("shuffled")]
-    elif folds:
-        ahead.append(rounds.walk("shuffled"))
-    return ahead + (rounds.round("round 2") if twice else [])
 
 
 @dataclass(frozen=True)
@@ -391,27 +339,11 @@ class RoundStages:
         return Expected.of(stage_of(name, Work.PROPAGATION), self.size.rows, unit)
 
     def round(self, name: str) -> list[Expected]:
-        """Return all stages of a round."""
         return [*self.graph(name), self.walk(name)]
 
 
 def stage_of(name: str, work: Work) -> Stage:
-    """Return the stage of a round; `name` says which round it is."""
     return Stage(f"{name}: {work.value}", work, f"{name}, {WORDS[work]}")
-
-
-def memory(size: Size, settings: Settings, *, jobs: int) -> float:
-    """Return about how many bytes are held at the peak, those of the table left aside."""
-    n, d, width, k = size.rows, size.features, size.width, settings.k
-    points = d + (width if gamma(settings) else 0)
-    features = 8 * n * (d + 2 * points)  # the OFs'; the last round's, and its distinct rows
-    index = n * (4 * points + 8 + 8 + 36 + 32)  # offsets, members, homes, centers' reach, groups
-    graph = n * k * (4 + 8 + 16)  # neighbors, weights, and both again laid out
-    confidences = n * width * (1 + 4 * 8)  # the mask; before, after, round one's, the output's
-    # Every thread holds differences to neighbors, and k × k matrices on the way to the weights.
-    thread = 8 * rows_at_once(k, points) * k * (2 * points + 6 * k)
-    kept = 2 * model_bytes(size, settings)  # and once more on the way
-    return float(features + max(index, confidences + kept) + graph + jobs * thread)
 
 
 # The rounds of one table, whatever cells they are given, and which of them each CF takes.
@@ -437,7 +369,6 @@ class RoundChoice:
         )
 
     def origins(self, rounds: int) -> tuple[Origin, ...]:
-        """Return the same of every CF."""
         return tuple(self.origin(cf, rounds) for cf in range(len(self.rounds)))
 
 
@@ -468,11 +399,11 @@ class Rounds:
         self.settings, self.workers, self.progress = settings, workers, progress
         self.longest = longest
         self.rescued, self.recall = 0, 1.0
+        self.solver = solver_of(len(features), settings.k, settings.ridge)
         self._hidden: tuple[Ints, Floats | Mask] | None = None  # rows, and the cells without theirs
         self.first = first or self._kept(name) or self._made(name, self.features)
 
     def of(self, name: str, rows: Ints) -> "Rounds":
-        """Return the rounds of some of the rows."""
         return Rounds(
             self.features[rows],
             self.evidence[rows],
@@ -556,7 +487,6 @@ class Rounds:
         return FittedGraph(fitted, favored, gamma(self.settings), self.settings.correction)
 
     def unjudged(self) -> RoundChoice:
-        """Return what is done when there is nothing to choose by."""
         return unjudged(self.settings, len(self.blocks), self.longest)
 
     def all_alike(self) -> Ints:
@@ -703,7 +633,6 @@ class Trace:
 
 
 def _best(scores: Mapping[int, Floats]) -> Ints:
-    """Return the step with the best score for each CF, the first of equals."""
     return np.asarray(np.array([*scores])[np.argmax([*scores.values()], axis=0)])
 
 
@@ -711,50 +640,109 @@ def _best(scores: Mapping[int, Floats]) -> Ints:
 STOPS = (1, 2, 3, 5, 7, 10, 14, 20, 30, 40, 50, 70, 100, 140, 200, 280, 400)
 
 
-def estimate(
-    known: Known,
-    settings: Settings,
-    *,
-    folds: Sequence[Ints],
-    workers: Engine,
-    progress: Progress,
-    fit: bool = True,
-    longest: int = LONGEST,
-    rounds_of: Callable[..., "Rounds"] | None = None,
-) -> Estimate:
-    """Run both rounds, and again with the rows of each of the `folds` hidden.
+@dataclass(frozen=True)
+class GraphMethod(Method):
+    """The paper's method; in brief as `auto` tries it first: one round, and at most FEW_STEPS."""
 
-    Unless it is to `fit` something, nothing for later rows comes of it. Where hidden cells choose
-    how many steps are made, they are no more than `longest`. Whoever wants to look on makes the
-    rounds, by `rounds_of`; see `graph_explained`.
-    """
-    evidence, blocks, made = known.evidence, known.blocks, rounds_of or Rounds
-    rounds = made(known.features, evidence, blocks, settings, workers, progress, longest=longest)
-    choice, hidden = judge(rounds, folds) if folds else (rounds.unjudged(), None)
-    first = rounds.walk("round 1", rounds.first, evidence, choice.stops[0])
-    walks, graphs = [first], [rounds.first]
-    null = _null(rounds, first, choice.stops[0]) if folds else None
-    if (choice.rounds == 2).any():
-        graphs.append(rounds.second("round 2", first.confidences))
-        walks.append(rounds.walk("round 2", graphs[1], evidence, choice.stops[1]))
-    favored = choice.rounds - 1
-    return Estimate(
-        pick([walk.confidences for walk in walks], favored, sizes(blocks, evidence.shape[1])),
-        pick([walk.fell_back for walk in walks], favored),
-        pick([walk.mass for walk in walks], favored),
-        choice.origins(len(walks)),
-        hidden,
-        null,
-        rescued_rows=rounds.rescued,
-        recall=rounds.recall,
-        steps=tuple(walk.steps for walk in walks),
-        fitted=rounds.fitted(choice.rounds, graphs, [walk.confidences for walk in walks])
-        if fit
-        else None,
-    )
+    brief: bool = False
+    rounds_of: Callable[..., Rounds] = Rounds  # `explain` looks on by rounds of its own
 
+    @property
+    def _longest(self) -> int:
+        return FEW_STEPS if self.brief else LONGEST
 
-estimate_only = partial(estimate, fit=False)
+    def _own(self, settings: Settings) -> Settings:
+        return settings.replaced({"gamma": 0.0}) if self.brief else settings
+
+    def estimate(
+        self,
+        known: Known,
+        settings: Settings,
+        *,
+        folds: Sequence[Ints],
+        workers: Engine,
+        progress: Progress,
+    ) -> Estimate:
+        """Run the rounds, and again with the rows of each of the `folds` held out."""
+        evidence, blocks, settings = known.evidence, known.blocks, self._own(settings)
+        rounds = self.rounds_of(
+            known.features, evidence, blocks, settings, workers, progress, longest=self._longest
+        )
+        choice, hidden = judge(rounds, folds) if folds else (rounds.unjudged(), None)
+        first = rounds.walk("round 1", rounds.first, evidence, choice.stops[0])
+        walks, graphs = [first], [rounds.first]
+        null = _null(rounds, first, choice.stops[0]) if folds else None
+        if (choice.rounds == 2).any():
+            graphs.append(rounds.second("round 2", first.confidences))
+            walks.append(rounds.walk("round 2", graphs[1], evidence, choice.stops[1]))
+        favored = choice.rounds - 1
+        return Estimate(
+            pick([walk.confidences for walk in walks], favored, sizes(blocks, evidence.shape[1])),
+            pick([walk.fell_back for walk in walks], favored),
+            pick([walk.mass for walk in walks], favored),
+            choice.origins(len(walks)),
+            hidden,
+            null,
+            rescued_rows=rounds.rescued,
+            recall=rounds.recall,
+            solver=rounds.solver,
+            steps=tuple(walk.steps for walk in walks),
+            fitted=rounds.fitted(choice.rounds, graphs, [walk.confidences for walk in walks])
+            if self.fit
+            else None,
+        )
+
+    def restore(self, state: State, layout: Layout) -> FittedGraph:
+        leaning = Leaning.restored(state)
+        weight, correction = state.fact("gamma", float), state.fact("correction", bool)
+        chosen = state.array("rounds", np.int64, len(layout.mechanisms))
+        if weight < 0 or not np.isin(chosen, (1, 2)).all():
+            raise StateError("array 'rounds' holds others than 1 and 2, or gamma is below 0")
+        widths = (layout.features, layout.features + layout.width)
+        rounds = (
+            FittedRound.restored(state.part(name), layout, leaning, features=width)
+            for name, width in zip(ROUNDS[: chosen.max()], widths, strict=False)
+        )
+        return FittedGraph(tuple(rounds), chosen, weight, correction)
+
+    def model_bytes(self, size: Size, settings: Settings) -> float:
+        """Return about how many bytes are kept of what is fitted, if no two rows are equal."""
+        first = size.features + size.width
+        second = first + size.width if gamma(self._own(settings)) else 0
+        return float(size.rows * (4 * (first + second) + 8 * (2 if second else 1)))
+
+    def memory(self, size: Size, settings: Settings, *, jobs: int) -> float:
+        n, d, width, k = size.rows, size.features, size.width, settings.k
+        points = d + (width if gamma(self._own(settings)) else 0)
+        features = 8 * n * (d + 2 * points)  # the OFs'; the last round's, and its distinct rows
+        index = n * (
+            4 * points + 8 + 8 + 36 + 32
+        )  # offsets, members, homes, centers' reach, groups
+        graph = n * k * (4 + 8 + 16)  # neighbors, weights, and both again laid out
+        confidences = n * width * (1 + 4 * 8)  # the mask; before, after, round one's, the output's
+        # Every thread holds differences to neighbors, and k × k matrices on the way to the weights.
+        thread = 8 * rows_at_once(k, points) * k * (2 * points + 6 * k)
+        kept = 2 * GraphMethod.model_bytes(self, size, settings)  # and once more on the way
+        return float(features + max(index, confidences + kept) + graph + jobs * thread)
+
+    def stages(self, size: Size, settings: Settings, *, folds: int) -> list[Expected]:
+        settings = self._own(settings)
+        choosing, twice = chooses_steps(settings), gamma(settings) > 0
+        hidden = [f"fold {number + 1}" for number in range(folds)]
+        rounds = RoundStages(size, settings, self._longest)
+        ahead = rounds.graph("round 1")
+        if choosing:
+            ahead += [rounds.walk(f"{fold}, round 1") for fold in hidden]
+        for fold in hidden:
+            ahead.append(rounds.walk(f"{fold}, round 1"))
+            ahead += rounds.round(f"{fold}, round 2") if twice else []
+        ahead.append(rounds.walk("round 1"))
+        if folds and size.rows > SAMPLED_ABOVE:
+            sample = replace(rounds, size=replace(size, rows=SAMPLE_ROWS))
+            ahead += [*sample.round("sample"), sample.walk("shuffled")]
+        elif folds:
+            ahead.append(rounds.walk("shuffled"))
+        return ahead + (rounds.round("round 2") if twice else [])
 
 
 def judge(rounds: Rounds, folds: Sequence[Ints]) -> tuple[RoundChoice, Hidden]:
@@ -823,54 +811,6 @@ def _null(rounds: Rounds, first: Propagation, stops: Ints) -> Null:
     return Null(own, other, len(rounds.features))
 
 
-# The graph in brief, as `auto` tries it first: its first round, with no more than 100 steps.
-
-FEW_STEPS = 100
-
-
-class GraphInBrief:
-    """An estimator that only `auto` runs."""
-
-    def estimate(
-        self,
-        known: Known,
-        settings: Settings,
-        *,
-        folds: Sequence[Ints],
-        workers: Engine,
-        progress: Progress,
-    ) -> Estimate:
-        """Run the first round, and again with the rows of each of the `folds` hidden."""
-        return estimate(
-            known,
-            _one_round(settings),
-            folds=folds,
-            workers=workers,
-            progress=progress,
-            longest=FEW_STEPS,
-        )
-
-    def restore(self, state: State, layout: Layout) -> Fitted:
-        """Return what was fitted, or raise StateError if it cannot have had this state."""
-        return restore(state, layout)
-
-    def model_bytes(self, size: Size, settings: Settings) -> float:
-        """Return about how many bytes are kept of what is fitted."""
-        return model_bytes(size, _one_round(settings))
-
-    def memory(self, size: Size, settings: Settings, *, jobs: int) -> float:
-        """Return about how many bytes are held at the peak, those of the table left aside."""
-        return memory(size, _one_round(settings), jobs=jobs)
-
-    def stages(self, size: Size, settings: Settings, *, folds: int) -> list[Expected]:
-        """Return what `estimate` is going to do, and about how long each stage takes."""
-        return stages(size, _one_round(settings), folds=folds, longest=FEW_STEPS)
-
-
-def _one_round(settings: Settings) -> Settings:
-    return settings.replaced({"gamma": 0.0})
-
-
 # What round one says of hidden rows, and nothing else: all folds in one walk.
 #
 # The cells without a fold's are further blocks of the same rows. Steps act on each block by itself,
@@ -905,7 +845,6 @@ class HiddenRuns:
 
     @property
     def graph(self) -> Graph:
-        """Return the neighbors and their weights."""
         return self.rounds.first
 
     def predict(self, evidence: Floats | Mask, *, name: str) -> Hidden:

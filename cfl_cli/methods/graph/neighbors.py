@@ -14,20 +14,16 @@ it matters most: a shell of several groups, which must be seen whole, is searche
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property, partial
-from itertools import chain
-from typing import TYPE_CHECKING, Any, Self
+from typing import Self
 
 import numpy as np
 
 from cfl_cli.core.arrays import Floats, Ints, Mask, Places, Singles
 from cfl_cli.core.draws import Bits, draw, hash_rows
-from cfl_cli.core.parallel import NOTHING, Engine, filled, shifted, slices
+from cfl_cli.core.parallel import Engine, filled, slices
 from cfl_cli.methods.compiled import kernel
-
-if TYPE_CHECKING:
-    from scipy.spatial import cKDTree
 
 # Pairs of points, and the distances between them.
 
@@ -74,7 +70,6 @@ def measure(
 
 
 def squares(vectors: Floats) -> Floats:
-    """Return the squared length of every row."""
     lengths: Floats = np.einsum("ij,ij->i", vectors, vectors)
     return lengths
 
@@ -261,38 +256,22 @@ class Deal:
     right: Singles  # the centers around it
     half: Singles  # of their squared lengths
     home: Ints  # to be filled
-    first: int = 0  # the point that is counted as the first
 
     @classmethod
     def to(cls, centers: Floats, points: Floats, home: Ints) -> Self:
-        """Deal points to centers."""
         middle = centers.mean(axis=0)
         half = (squares(centers - middle) / 2).astype(np.float32)
         return cls(points, middle, (centers - middle).astype(np.float32), half, home)
 
     @property
     def rows(self) -> int:
-        """Return how many points to deal at once."""
         return max(1, CELLS_AT_ONCE // len(self.half))
 
     def __call__(self, part: slice) -> None:
-        """Deal some points."""
-        self.place(part, self.dealt(part))
-
-    def parcel(self, rows: slice) -> Callable[[slice], Ints]:
-        """Return what deals some points."""
-        return replace(self, home=NOTHING, first=rows.start).dealt
-
-    def dealt(self, part: slice) -> Ints:
-        """Return the nearest centers of some points."""
-        left = (self.points[shifted(part, self.first)] - self.middle).astype(np.float32)
+        left = (self.points[part] - self.middle).astype(np.float32)
         far = left @ self.right.T
         np.subtract(self.half, far, out=far)
-        return np.asarray(far.argmin(axis=1))
-
-    def place(self, part: slice, values: Ints) -> None:
-        """Write the nearest centers of some points."""
-        self.home[part] = values
+        self.home[part] = far.argmin(axis=1)
 
     def written(self, part: slice) -> tuple[Ints, ...]:
         """Return what was written for some points."""
@@ -310,35 +289,18 @@ class Survey:
     offsets: Singles  # these three are to be filled
     reach: Singles
     radius: Singles
-    first: int = 0  # the list that is counted as the first
 
     def __call__(self, lists: slice) -> None:
-        """Look at some lists."""
-        self.place(lists, self.surveyed(lists))
-
-    def parcel(self, rows: slice) -> Callable[[slice], Any]:
-        """Return what looks at some lists."""
-        nothing = {"offsets": NOTHING, "reach": NOTHING, "radius": NOTHING}
-        return replace(self, first=rows.start, **nothing).surveyed
-
-    def surveyed(self, lists: slice) -> list[tuple[Singles, Singles, float]]:
-        """Return what is kept of some lists."""
-        return [self._surveyed(b + self.first) for b in range(lists.start, lists.stop)]
-
-    def _surveyed(self, b: int) -> tuple[Singles, Singles, float]:
-        members = self.members[self.begin[b] : self.begin[b + 1]]
-        offset = self.points[members] - self.centers[b]
-        square = squares(offset)
-        laid_out = np.empty((offset.shape[1] + 1, len(offset)), dtype=np.float32)
-        laid_out[:-1], laid_out[-1] = offset.T, square
-        _, towards = directions(self.centers, b)
-        return laid_out, (towards @ laid_out[:-1]).max(axis=1), float(np.sqrt(square.max()))
-
-    def place(self, part: slice, values: list[tuple[Singles, Singles, float]]) -> None:
-        """Write what is kept of some lists."""
-        for b, (laid_out, reach, radius) in zip(range(part.start, part.stop), values, strict=True):
-            block(self.offsets[self.begin[b] : self.begin[b + 1]])[...] = laid_out
-            self.reach[:, b], self.radius[b] = reach, radius
+        for b in range(lists.start, lists.stop):
+            rows = slice(self.begin[b], self.begin[b + 1])
+            offset = self.points[self.members[rows]] - self.centers[b]
+            square = squares(offset)
+            laid_out = np.empty((offset.shape[1] + 1, len(offset)), dtype=np.float32)
+            laid_out[:-1], laid_out[-1] = offset.T, square
+            block(self.offsets[rows])[...] = laid_out
+            _, towards = directions(self.centers, b)
+            self.reach[:, b] = (towards @ laid_out[:-1]).max(axis=1)
+            self.radius[b] = np.sqrt(square.max())
 
     def written(self, part: slice) -> tuple[Singles, ...]:
         """Return what was written for some lists."""
@@ -394,19 +356,19 @@ def directions(centers: Floats, a: int) -> tuple[Floats, Singles]:
 #
 #     near(i) ⊇ { j : ‖x_i − x_j‖ ≤ r_i },   r_i = distance of the m-th nearest point, itself counted
 #
-# Because points are found by distance and not by number, ties at r_i are seen whole. Three searchers:
+# Because points are found by distance and not by number, ties at r_i are seen whole. Two searchers:
 #
-#     KDTree  a k-d tree; about n log n in few dimensions
 #     Lists   points dealt to centers; only lists that can hold a near point are looked at
 #     Dense   all distances at once, in double precision; for small tables and crowds of ties
 #
 # Where points fill the space of many dimensions, Lists are slow when exact. They may then be asked
-# with less effort and miss some points; how many is measured.
+# with less effort and miss some points; how many is measured. In few dimensions they take 0.5 to 2
+# times as long as scipy's cKDTree, on Adult (many dimensions) a 22nd of its time; and each of the
+# libraries that were tried leaves 64 % of tied rows nobody's neighbor.
 
-TREE_DIMENSIONS = 5  # up to this a k-d tree is quick however the points lie
+EXACT_DIMENSIONS = 5  # up to this Lists are quick however the points lie
 DENSE_POINTS = 2048  # up to this there is nothing to be saved
 SAFE = 1e10 * np.finfo(float).eps  # rounding of products that stays well below TIE
-WIDEN = 8  # how many times more points a tree is asked for when ties are not seen whole
 AT_ONCE = 2048  # points asked for at once
 CELLS_IN_CACHE = 1 << 17  # numbers in one of several arrays that are gone through repeatedly
 DENSE_ROWS = 16  # points at once below which a product of matrices is slow
@@ -446,16 +408,13 @@ class Index:
         last = Searcher(Dense.of(points, wanted).search, rows, whole=True)
         if total <= max(DENSE_POINTS, 4 * wanted):
             return cls((last,), np.arange(total), 1.0)
-        if dimensions <= TREE_DIMENSIONS:
-            tree = KDTree.of(points, wanted=wanted)
-            order = np.asarray(tree.tree.indices, dtype=np.int64)
-            return cls((Searcher(tree.search, AT_ONCE, whole=True), last), order, 1.0)
         lists = Lists.of(points, wanted=wanted, workers=workers)
         most = max(1, min(AT_ONCE, MEASURED_AT_ONCE // (CROWD * wanted * dimensions)))
         searchers: tuple[Searcher, ...] = (
             Searcher(lists.search, most, whole=True, lists=lists),
             last,
         )
+        exact = exact or dimensions <= EXACT_DIMENSIONS
         effort, recall = (1.0, 1.0) if exact else _effort(lists, workers)
         if effort < 1:
             approximate = partial(lists.search, effort=effort)
@@ -495,60 +454,6 @@ def recalls(pairs: Pairs, truth: Pairs, wanted: int) -> Floats:
     return shares
 
 
-SENT: list["KDTree"] = []  # the last tree that was sent to this process, if any was
-
-
-@dataclass(frozen=True)
-class KDTree:
-    """A k-d tree, asked for some more points than wanted, until one lies beyond the ties."""
-
-    points: Floats
-    tree: "cKDTree"
-    wanted: int
-
-    @classmethod
-    def of(cls, points: Floats, *, wanted: int) -> Self:
-        """Build the tree."""
-        from scipy.spatial import cKDTree  # noqa: PLC0415 — slow to import, of use in few tables
-
-        return cls(points, cKDTree(points), wanted)
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        """Let another process build a tree of its own."""
-        return _tree_here, (self.points, self.wanted)
-
-    def search(self, asked: Ints) -> Pairs:
-        """Find the points near the asked ones; larger crowds than a wide query's are left over."""
-        row, point, distance = [], [], []
-        places = np.arange(len(asked))
-        for count in (self.wanted + 1, min(WIDEN * self.wanted, len(self.points))):
-            _, nearest = self.tree.query(self.points[asked[places]], k=np.arange(1, count + 1))
-            near = np.asarray(nearest)
-            far = measure(self.points, np.repeat(asked[places], count), near.reshape(-1))
-            far = far.reshape(near.shape)
-            radius = np.partition(far, self.wanted - 1, axis=1)[:, self.wanted - 1]
-            closed = (far.max(axis=1) > radius * (1 + TIE)) | (count == len(self.points))
-            row.append(np.repeat(places[closed], count))
-            point.append(near[closed].reshape(-1))
-            distance.append(far[closed].reshape(-1))
-            places = places[~closed]
-        return by_row(np.concatenate(row), np.concatenate(point), np.concatenate(distance))
-
-
-def _tree_here(points: Floats, wanted: int) -> KDTree:
-    """Return a tree of some points, the last that this process was sent if they are the same."""
-    if not SENT or not _same(SENT[0].points, points) or SENT[0].wanted != wanted:
-        SENT.clear()  # before there are two of them
-        SENT.append(KDTree.of(points, wanted=wanted))
-    return SENT[0]
-
-
-def _same(one: Floats, other: Floats) -> bool:
-    """Return whether two arrays are views of the same memory."""
-    own, others = one.__array_interface__, other.__array_interface__
-    return own["data"] == others["data"] and one.shape == other.shape
-
-
 @dataclass(frozen=True)
 class Dense:
     """All distances from products in double precision, measured anew where these would cancel.
@@ -562,7 +467,6 @@ class Dense:
 
     @classmethod
     def of(cls, points: Floats, wanted: int) -> Self:
-        """Look at the points."""
         return cls(points, wanted, np.asarray(points.mean(axis=0)))
 
     def search(self, asked: Ints) -> Pairs:
@@ -732,44 +636,26 @@ class Settle:
 
     def __call__(self, part: slice) -> int:
         """Settle some of the groups; return how many rows that are."""
-        return self.place(part, self._found(part))
-
-    def parcel(self, rows: slice) -> Callable[[slice], Any]:
-        """Return what settles some of the groups."""
-        asked = np.array(self.asked[rows])
-        return replace(self, asked=asked, neighbors=NOTHING, left=NOTHING).found
-
-    def found(self, part: slice) -> tuple[Ints, list[tuple[Places, Places]]]:
-        """Return the settled ones of some groups, their rows and the neighbors of these."""
-        settled, chosen = self._found(part)
-        return settled, [(rows.astype(np.int32), near.astype(np.int32)) for rows, near in chosen]
-
-    def place(self, part: slice, values: tuple[Ints, Iterable[tuple[Any, Any]]]) -> int:
-        """Write the neighbors of the rows of some groups; return how many rows that are."""
-        settled, chosen = values
-        for rows, near in chosen:
-            self.neighbors[rows] = near
-        self.left[part] = ~np.isin(self.asked[part], settled)
-        return int(self.groups.size[settled].sum())
-
-    def written(self, part: slice) -> tuple[Mask, Places]:
-        """Return what was written for some groups."""
-        left = self.left[part]
-        return left, self.neighbors[self.groups.rows_of(self.asked[part][~left])]
-
-    def _found(self, part: slice) -> tuple[Ints, Iterator[tuple[Ints, Ints]]]:
         asked, groups = self.asked[part], self.groups
         lists, whole = self.searcher.lists, self.searcher.whole
         scanned = scan(lists, asked, groups.size) if lists else None
         near = self.searcher.search(asked) if scanned is None else scanned.near
         ranking = rank(near, groups.size, asked, own=asked, k=self.k, whole=whole)
-        drawn = _draws(ranking, groups, k=self.k, seed=self.seed)
-        if scanned is None:
-            return ranking.asked, drawn
-        # Each that is sure stands for one row, and so do its neighbors.
-        sure, chosen = asked[scanned.sure], groups.members[groups.start[scanned.nearest[:, 1:]]]
-        ready = groups.members[groups.start[sure]], chosen
-        return np.concatenate([ranking.asked, sure]), chain(drawn, [ready])
+        settled = ranking.asked
+        for rows, chosen in _draws(ranking, groups, k=self.k, seed=self.seed):
+            self.neighbors[rows] = chosen
+        if scanned is not None:  # each that is sure stands for one row, and so do its neighbors
+            sure = asked[scanned.sure]
+            settled = np.concatenate([settled, sure])
+            chosen = groups.members[groups.start[scanned.nearest[:, 1:]]]
+            self.neighbors[groups.members[groups.start[sure]]] = chosen
+        self.left[part] = ~np.isin(asked, settled)
+        return int(groups.size[settled].sum())
+
+    def written(self, part: slice) -> tuple[Mask, Places]:
+        """Return what was written for some groups."""
+        left = self.left[part]
+        return left, self.neighbors[self.groups.rows_of(self.asked[part][~left])]
 
 
 @dataclass(frozen=True)
@@ -795,7 +681,6 @@ class Groups:
 
     @classmethod
     def here(cls, features: Floats) -> Self:
-        """Group the rows of `features`, in memory."""
         return cls.by(hash_rows(features + 0.0), features)
 
     @classmethod
@@ -822,7 +707,6 @@ class Groups:
 
     @property
     def of_rows(self) -> Ints:
-        """Return every row's group, n."""
         group = np.empty(len(self.members), dtype=np.int64)
         group[self.members] = np.repeat(np.arange(len(self.size)), self.size)
         return group
@@ -837,7 +721,6 @@ class HashRows:
 
     @property
     def rows(self) -> int:
-        """Return how many rows to look at at once."""
         return max(1, CELLS_AT_ONCE // int(self.features.shape[1]))
 
     def __call__(self, part: slice) -> None:
@@ -845,7 +728,6 @@ class HashRows:
         self.keys[part] = hash_rows(self.features[part] + 0.0)
 
     def written(self, part: slice) -> tuple[Bits, ...]:
-        """Return what was written for some rows."""
         return (self.keys[part],)
 
 

@@ -17,7 +17,7 @@ precision to see and yet add up.
 """
 
 from collections.abc import Callable, Collection
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from time import monotonic
 from typing import TYPE_CHECKING, Any, Self, TypeAlias
 
@@ -34,11 +34,9 @@ from cfl_cli.core.arrays import (
     columns,
     normalise,
     posterior,
-    sizes,
     start,
 )
-from cfl_cli.core.parallel import NOTHING, Engine, Own, Result, filled, lasting, leaned_on
-from cfl_cli.methods.compiled import kernel
+from cfl_cli.core.parallel import Engine, Result, filled
 
 if TYPE_CHECKING:
     import scipy.sparse as sp
@@ -52,7 +50,12 @@ if TYPE_CHECKING:
 CELLS_AT_ONCE = 1 << 18  # a block of confidences that stays in a core's cache
 SMALL = 4000  # rows that are in the cache in whatever order and precision
 
-Part = tuple[int, int, str]
+
+class Cut(dict[tuple[int, int, str], "sp.csr_array"]):
+    """Rows of H that a process has cut out for itself; it travels empty."""
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Cut, ()
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,7 +69,7 @@ class Graph:
     weights: Floats
     singles: Singles  # the weights once more, of a large table
     faintest: float  # the smallest weight
-    cut: "Own[Part, sp.csr_array]" = field(default_factory=Own)  # parts that were asked for
+    cut: Cut = field(default_factory=Cut)  # parts that were asked for
 
     @classmethod
     def of(cls, neighbors: Places | Ints, weights: Floats, order: Ints, *, workers: Engine) -> Self:
@@ -124,7 +127,6 @@ class Graph:
         return len(self.singles) > 0
 
     def part(self, rows: slice, kind: npt.DTypeLike) -> "sp.csr_array":
-        """Return some rows of H, with numbers of the given kind."""
         import scipy.sparse as sp  # noqa: PLC0415 — slow to import, and of no use to new rows
 
         key = rows.start, rows.stop, np.dtype(kind).name
@@ -135,28 +137,6 @@ class Graph:
             shape = (rows.stop - rows.start, len(self))
             self.cut[key] = sp.csr_array((numbers[own], self.neighbors[own], ends), shape=shape)
         return self.cut[key]
-
-    def beyond(self, rows: slice) -> Ints | Places:
-        """Return the places beyond some rows that these lean on, ascending."""
-        return leaned_on(rows, self._near(rows))[0]
-
-    def piece(self, rows: slice, kind: npt.DTypeLike) -> "Graph":
-        """Return some rows of H by themselves: its columns are these, then those beyond."""
-        beyond, near = leaned_on(rows, self._near(rows))
-        own = slice(self.ends[rows.start], self.ends[rows.stop])
-        none = np.empty(0)
-        return Graph(
-            np.concatenate([np.arange(rows.start, rows.stop), beyond]),
-            none.astype(np.int32),
-            self.ends[rows.start : rows.stop + 1] - own.start,
-            near,
-            none if kind == np.float32 else self.weights[own],
-            self.singles[own] if kind == np.float32 else none.astype(np.float32),
-            self.faintest,
-        )
-
-    def _near(self, rows: slice) -> Places:
-        return self.neighbors[self.ends[rows.start] : self.ends[rows.stop]]
 
     def flow(self, confidences: Floats, workers: Engine) -> Floats:
         """Return P = H Q, the rows in the order of the table."""
@@ -177,11 +157,9 @@ class Count:
     counts: Places  # to be filled
 
     def __call__(self, part: slice) -> None:
-        """Count those of some places."""
         self.counts[part] = (self.weights[self.order[part]] != 0).sum(axis=1)
 
     def written(self, part: slice) -> tuple[Places, ...]:
-        """Return what was written for some places."""
         return (self.counts[part],)
 
 
@@ -211,7 +189,6 @@ class LayOut:
         return float(kept.min())
 
     def written(self, part: slice) -> tuple[Places, Floats, Singles]:
-        """Return what was written for some places."""
         here = self._here(part)
         return self.near[here], self.doubles[here], self.singles[here]
 
@@ -228,7 +205,6 @@ class Flow:
     prior: Floats  # to be filled
 
     def __call__(self, part: slice) -> None:
-        """Multiply some rows."""
         self.prior[part] = self.graph.part(part, np.float64) @ self.laid_out
 
 
@@ -236,7 +212,6 @@ class Flow:
 
 Numbers: TypeAlias = npt.NDArray[Any]  # of single or double precision
 Kind: TypeAlias = type[np.floating[Any]]
-LARGEST = 129  # domain, above which compiled code would add up in another order
 
 
 @dataclass(frozen=True)
@@ -259,7 +234,6 @@ class Stop:
 
     @property
     def arrays(self) -> tuple[Any, ...]:
-        """Return all of it."""
         return self.confidences, self.fell_back, self.mass
 
 
@@ -276,19 +250,9 @@ class Begin:
     mass: Numbers
 
     def __call__(self, part: slice) -> None:
-        """Lay out the cells at some places."""
         self.laid_out[part] = cells = self.evidence[self.order[part]]
         self.current[part] = start(cells, self.blocks)
         self.fell_back[part], self.mass[part] = False, 1
-
-
-@dataclass(frozen=True)
-class Piece:
-    """What the parcels of all steps have in common, for the rows at some places."""
-
-    beyond: Ints | Places  # the other places that these lean on
-    graph: Any  # that of these rows, and their cells: both travel once
-    evidence: Any
 
 
 @dataclass(frozen=True)
@@ -305,71 +269,23 @@ class Step:
     least: float
     correction: bool
     restart: float
-    pieces: Own[tuple[int, int], Piece] = field(default_factory=Own)
 
     def __call__(self, part: slice) -> bool:
         """Take it for the rows at some places; return whether a block has next to no mass."""
-        return self._note(part, self._take(part, out=self.after[part]))
-
-    def parcel(self, rows: slice) -> Callable[[slice], Any]:
-        """Return the step of some rows, with the confidences of those that they lean on."""
-        key = rows.start, rows.stop
-        if key not in self.pieces:
-            graph, evidence, kind = self.graph, self.evidence, self.before.dtype
-            self.pieces[key] = Piece(
-                graph.beyond(rows),
-                lasting(lambda: graph.piece(rows, kind)),
-                lasting(lambda: np.array(evidence[rows])),
-            )
-        piece = self.pieces[key]
-        return replace(
-            self,
-            graph=piece.graph,
-            evidence=piece.evidence,
-            before=np.concatenate([self.before[rows], self.before[piece.beyond]]),
-            after=NOTHING,
-            fell_back=NOTHING,
-            mass=NOTHING,
-        ).taken
-
-    def taken(self, part: slice) -> tuple[Numbers, Numbers | None]:
-        """Return the confidences after the step, and the mass if cells are applied."""
-        after = np.empty((part.stop - part.start, self.before.shape[1]), self.before.dtype)
-        return after, self._take(part, out=after)
-
-    def place(self, part: slice, values: tuple[Numbers, Numbers | None]) -> bool:
-        """Write what was taken elsewhere; return whether a block has next to no mass."""
-        self.after[part], mass = values
-        return self._note(part, mass)
-
-    def _take(self, part: slice, *, out: Numbers) -> Numbers | None:
         prior = self.graph.part(part, self.before.dtype) @ self.before
+        evidence, after = self.evidence[part], self.after[part]
         if not self.correction:
             if self.restart:
                 prior *= 1 - self.restart
-                prior += self.restart * start(self.evidence[part], self.blocks)
-            out[...] = prior
-            return None
-        return self._posterior(prior, self.evidence[part], out)
-
-    def _note(self, part: slice, mass: Numbers | None) -> bool:
-        if mass is None:
+                prior += self.restart * start(evidence, self.blocks)
+            after[...] = prior
             return False
-        empty = mass == 0
+        over, fallback = self.blocks, Fallback.CELL
+        _, mass = posterior(prior, evidence, over=over, fallback=fallback, out=after)
         self.mass[part] = mass
+        empty = mass == 0
         self.fell_back[part] |= empty
         return bool(((mass < self.least) & ~empty).any())
-
-    def _posterior(self, prior: Numbers, evidence: Floats | Mask, out: Numbers) -> Numbers:
-        """Write the confidences to `out`, and return the mass of each CF."""
-        largest = int(sizes(self.blocks, prior.shape[1]).max())
-        fit = prior.dtype == np.float32 and evidence.dtype == np.bool_ and largest <= LARGEST
-        compiled = kernel("posterior", rows=len(self.graph)) if fit else None
-        if compiled is None:
-            return posterior(prior, evidence, over=self.blocks, fallback=Fallback.CELL, out=out)[1]
-        mass = np.empty((len(prior), len(self.blocks)), dtype=np.float32)
-        compiled(prior, evidence, self.blocks, out, mass)
-        return mass
 
 
 @dataclass(frozen=True)
@@ -380,7 +296,6 @@ class Motion:
     after: Numbers
 
     def __call__(self, part: slice) -> float:
-        """Return it for the rows at some places."""
         return float(np.abs(self.after[part] - self.before[part]).max())
 
 
@@ -394,7 +309,6 @@ class Copy:
     columns: slice
 
     def __call__(self, part: slice) -> None:
-        """Copy the rows at some places."""
         self.target.confidences[part] = self.source.confidences[part, self.columns]
         self.target.fell_back[part, 0] = self.source.fell_back[part, self.cf]
         self.target.mass[part, 0] = self.source.mass[part, self.cf]
@@ -412,7 +326,6 @@ class End:
     blocks: Ints | None  # confidences are scaled once more within these, if they are given
 
     def __call__(self, part: slice) -> None:
-        """Bring back the rows at some places."""
         confidences = self.last.confidences[part].astype(float)
         fell_back, mass = self.last.fell_back[part].copy(), self.last.mass[part].astype(float)
         for cf, stop in self.stopped.items():
@@ -508,7 +421,6 @@ def propagate(
 
 
 def _outcome(workers: Engine, shape: tuple[int, ...], cfs: int) -> tuple[Floats, Mask, Floats]:
-    """Return the arrays that a propagation is in."""
     n, width = shape
     return (
         workers.empty("confidences", (n, width), np.float64),
@@ -555,7 +467,6 @@ class Walk:
             workers.empty(f"copy {number}", (spare * n, len(blocks)), np.bool_) for number in (0, 1)
         ]
         self.stopped: dict[int, Stop] = {}
-        self.pieces: Own[tuple[int, int], Piece] = Own()  # of rows that other hosts do
         self.least = FAINT if kind is np.float32 else 0.0
         self.still = max(STILL, float(np.finfo(kind).eps))
         self.faint = False  # has a row next to no mass, too little for this precision?
@@ -574,7 +485,6 @@ class Walk:
 
     @property
     def current(self) -> Numbers:
-        """Return the confidences after the last step."""
         return self.states[self.turn[0]]
 
     def go(self, progress: Callable[[int], None]) -> None:
@@ -593,7 +503,6 @@ class Walk:
                 self.least,
                 correction=self.correction,
                 restart=self.restart,
-                pieces=self.pieces,
             )
             self.faint = any(self._all("step", step))
             self.done += 1
@@ -623,14 +532,12 @@ class Walk:
         self._all("end", end)
 
     def drop(self) -> None:
-        """Let go of all arrays."""
         stopped = (array for one in self.stopped.values() for array in one.arrays)
         states = self.states.values()
         own = self.evidence, self.fell_back, self.mass, *self.copies
         self.workers.drop(*own, *states, *stopped)
 
     def _all(self, name: str, kernel: Callable[[slice], Result]) -> list[Result]:
-        """Return what a kernel returns, part by part."""
         n, at_once = len(self.graph), self.at_once
         done = self.workers.rows(name, kernel, n, at_once=at_once, marked=False)
         return [result for _, result in done]

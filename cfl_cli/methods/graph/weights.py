@@ -11,38 +11,48 @@ would depend on the rows beside or before it. OSQP stops early and only its supp
 the multipliers, which separate zeros from small weights long before the weights do. On S the
 optimum is w ∝ (G/τ + λI)_S⁻¹ 1, exact to rounding, and the optimality conditions are checked over
 all k neighbors. A row that fails the check has its support corrected and, should that not settle
-it, goes to an active-set solver; such rows, and those that OSQP gave up on, are counted. In a small
-table all neighbors are the first support. Corrections lead to the same one, and OSQP is asked only
-where they do not.
+it, goes to an active-set solver; such rows, and those that OSQP gave up on, are counted.
+
+With numba (`[fast]`), compiled code finds the first support of a table of 20,000 rows or more, and
+leaves a stack to OSQP, just as it would have been without it, if it is not sure of one of its rows:
+then rounding may decide what the support is, and it must not depend on which solver found it. A
+report names the solver. (Small tables could begin with all neighbors and correct from there, which
+gives the same weights: asking OSQP as well costs 0.1 s of CPU at most; see docs/speed.md.)
 """
 
 import signal
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
+from importlib.metadata import version
 from typing import TYPE_CHECKING, Self
 
 import numpy as np
 
 from cfl_cli.core.arrays import Floats, Ints, Mask, Places, Singles
 from cfl_cli.core.messages import option
-from cfl_cli.core.parallel import NOTHING, Engine, interrupts_wait, shifted, slices
+from cfl_cli.core.parallel import Engine, interrupts_wait, slices
 from cfl_cli.errors import ResourceError
 from cfl_cli.methods.compiled import kernel
 
 if TYPE_CHECKING:
     import osqp
 
-# The first support of many rows at once: which of their neighbors count.
-#
-# Found by compiled code where there is some and it is worth it, otherwise by OSQP. Compiled code
-# leaves a stack to OSQP, just as it would have been without it, if it is not sure of one of its rows:
-# then rounding may decide what the support is, and it must not depend on who found it.
+LEAST_RIDGE = 1e-3  # below, compiled code would be unsure of too many weights
+MOST_NEIGHBORS = 64  # above, OSQP is quicker than compiled code
 
-LEAST_RIDGE = 1e-3  # below, too many weights are so small that rounding may decide
-MOST_NEIGHBORS = 64  # above, OSQP is quicker
+
+def _compiled(rows: int, k: int, ridge: float) -> Callable[..., None] | None:
+    """Return the compiled search for a table of so many rows; None: OSQP solves all of it."""
+    return kernel("support", rows=rows) if ridge >= LEAST_RIDGE and k <= MOST_NEIGHBORS else None
+
+
+def solver_of(rows: int, k: int, ridge: float) -> str:
+    """Return what solves the weights of a table of so many rows, for its report."""
+    own = f"osqp {version('osqp')}"
+    return own if _compiled(rows, k, ridge) is None else f"compiled, {own} where unsure"
 
 
 def first_support(
@@ -52,9 +62,7 @@ def first_support(
 
     `by_osqp` returns the same, in stacks of `stack` rows. The whole table has so many `rows`.
     """
-    k = grams.shape[1]
-    fit = ridge >= LEAST_RIDGE and k <= MOST_NEIGHBORS
-    compiled = kernel("support", rows=rows) if fit else None
+    compiled = _compiled(rows, grams.shape[1], ridge)
     if compiled is None:
         return by_osqp(grams)
     counts, sure = np.empty(grams.shape[:2], dtype=bool), np.empty(len(grams), dtype=bool)
@@ -66,8 +74,6 @@ def first_support(
     return rough
 
 
-FEW = 4000  # rows, for which OSQP is not asked: to load it and set it up takes longer than it saves
-EASY = 0.01  # ridge from which on corrections settle a support that begins with all neighbors
 STACK = 100  # rows per OSQP problem: fewer pay more overhead, more wait for the slowest row
 PRECISION = 1e-2  # OSQP's; only the support is read off its answer
 CORRECTIONS = 10  # of a misjudged support, before the active-set solver takes over
@@ -110,44 +116,22 @@ class Weigh:
     neighbors: Places
     values: Floats  # n × k, to be filled
     ridge: float
-    first: int = 0  # the row that the first of the neighbors are those of
 
     def __call__(self, part: slice) -> int:
         """Weigh the neighbors of some rows; return how many rows OSQP did not settle."""
-        return self.place(part, self.weighed(part))
-
-    def parcel(self, rows: slice) -> Callable[[slice], tuple[Floats, int]]:
-        """Return what weighs the neighbors of some rows."""
-        near = np.array(self.neighbors[rows])
-        return replace(self, neighbors=near, values=NOTHING, first=rows.start).weighed
-
-    def weighed(self, part: slice) -> tuple[Floats, int]:
-        """Return the weights of some rows' neighbors, and how many rows OSQP did not settle."""
-        rows = shifted(part, self.first)
         difference = np.take(self.features, self.neighbors[part], axis=0)  # quicker than [...]
-        difference -= self.features[rows, None, :]
-        grams = gram(difference, ridge=self.ridge)
-        weights, rescued = self._settled(grams)
-        check(weights, first=rows.start)
-        return weights, rescued
-
-    def place(self, part: slice, values: tuple[Floats, int]) -> int:
-        """Write weights; return how many rows OSQP did not settle."""
-        self.values[part], rescued = values
+        difference -= self.features[part, None, :]
+        weights, rescued = self._settled(gram(difference, ridge=self.ridge))
+        check(weights, first=part.start)
+        self.values[part] = weights
         return rescued
 
     def written(self, part: slice) -> tuple[Floats, ...]:
-        """Return what was written for some rows."""
         return (self.values[part],)
 
     def _settled(self, grams: Floats) -> tuple[Floats, int]:
-        n, ridge = len(self.features), self.ridge
-        if n < FEW and ridge >= EASY:
-            weights, rescued = sharpen(grams, np.ones_like(grams[:, 0]))
-            if not rescued:
-                return weights, 0
-        osqp = partial(by_osqp, ridge=ridge)
-        return sharpen(grams, first_support(grams, osqp, ridge=ridge, stack=STACK, rows=n))
+        osqp, rows = partial(by_osqp, ridge=self.ridge), len(self.features)
+        return sharpen(grams, first_support(grams, osqp, ridge=self.ridge, stack=STACK, rows=rows))
 
     @contextmanager
     def guard(self) -> Iterator[None]:

@@ -25,7 +25,7 @@ TABLE = pl.DataFrame(
 def test_a_table_that_fits_has_a_plan_and_warnings():
     found = check(TABLE, SCHEMA)
     assert found.problems == ()
-    assert [one.cause for one in found.warnings] == ["constant"]
+    assert [one.code for one in found.warnings] == ["constant"]
     assert found.plan.rows == 30
 
 
@@ -34,14 +34,14 @@ def test_problems_do_not_hide_warnings_nor_what_the_output_lacks():
         x=pl.Series(["no number", *TABLE["x"][1:]]), cf_imputed=pl.lit("taken")
     )
     found = check(bad, SCHEMA)
-    assert [one.cause for one in found.problems] == ["column-name", "not-a-number"]
-    assert [one.cause for one in found.warnings] == ["constant"]
+    assert [one.code for one in found.problems] == ["column-name", "not-a-number"]
+    assert [one.code for one in found.warnings] == ["constant"]
     assert found.plan is None
 
 
 def test_five_rows_are_too_few_whatever_k_is():
     found = check(TABLE.head(3), SCHEMA)
-    [few] = [one for one in found.problems if one.cause == "few-rows"]
+    [few] = [one for one in found.problems if one.code == "few-rows"]
     assert few.text == (
         "3 rows are too few to estimate from: use a fitted model (Model.apply), or add rows"
     )
@@ -70,7 +70,7 @@ def test_json_has_the_same_for_programs():
 
 def test_what_keeps_a_schema_from_being_read_is_a_problem_too():
     found = Checked.failed(SchemaError("s.yml:1:1: odd", "s.yml:2:1: odder"))
-    assert [(one.cause, one.text) for one in found.problems] == [
+    assert [(one.code, one.text) for one in found.problems] == [
         ("schema", "s.yml:1:1: odd"),
         ("schema", "s.yml:2:1: odder"),
     ]
@@ -79,7 +79,7 @@ def test_what_keeps_a_schema_from_being_read_is_a_problem_too():
 def test_columns_of_one_name_are_a_problem_and_no_error():
     twice = pd.concat([TABLE.to_pandas(), TABLE.to_pandas()[["x"]]], axis=1)
     [found] = check(twice, SCHEMA, name="t").problems
-    assert (found.cause, found.text) == (
+    assert (found.code, found.text) == (
         "duplicate-column",
         "t: duplicate column 'x': rename one of them",
     )

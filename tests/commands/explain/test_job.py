@@ -10,7 +10,7 @@ from builders.tables import SCHEMA, table
 from scipy.optimize import minimize
 
 from cfl_cli import DataError, Schema, UsageError, fit, impute
-from cfl_cli.commands.explain.job import Recorded, explain
+from cfl_cli.commands.explain.job import explain
 from cfl_cli.core.exclusions import Mechanism
 from cfl_cli.encode.encode import encode
 from cfl_cli.methods import boost, net
@@ -104,18 +104,6 @@ def test_a_row_is_explained_alike_with_and_without_a_result(given):
     result = impute(FRAME, SCHEMA, mode="both", **given)
     again = explain(FRAME, SCHEMA, 3, **given)
     assert again.as_dict() == result.explain(3).as_dict()
-
-
-@pytest.fixture
-def no_run(monkeypatch):
-    for run in ("cfl_cli.commands.explain.job.run", "cfl_cli.methods.graph.estimate"):
-        monkeypatch.setattr(run, lambda *_, **__: pytest.fail("a run"))
-
-
-@pytest.mark.usefixtures("no_run")
-def test_rows_are_hidden_only_where_they_decide_something():
-    assert explain(FRAME, SCHEMA, 3, calibration=False, gamma=0.25).row == 3
-    assert explain(FRAME, SCHEMA, 3, folds=0).row == 3
 
 
 def test_threads_change_nothing():
@@ -329,7 +317,7 @@ def rows_of(state):
 
 
 def assert_no_points(result):
-    kept = rows_of(result.explainer.ran.fitted.state())
+    kept = rows_of(result.explainer.fitted.state())
     assert kept
     assert not any(kept)
 
@@ -371,13 +359,13 @@ def recorded(result, **changes):
     object.__setattr__(report, "sources", sources)
     for name, value in changes.items():
         report.settings[name] = value
-    return Recorded(report, "out.report.json", sources)
+    return report, "out.report.json", sources
 
 
-def test_with_the_report_of_a_run_nothing_is_chosen_again(request):
+def test_with_the_report_of_a_run_nothing_is_chosen_again(monkeypatch):
     given = {"iterations": "auto", "gamma": "auto"}
     result = impute(FRAME, SCHEMA, mode="both", **given)
-    request.getfixturevalue("no_run")
+    monkeypatch.setattr("cfl_cli.commands.explain.job.learn", lambda *_, **__: pytest.fail("a run"))
     found = explain(FRAME, SCHEMA, 3, recorded=recorded(result), **given)
     assert_written(result, found)
 
@@ -386,8 +374,8 @@ def test_a_report_of_another_table_schema_or_run_is_refused():
     result = impute(FRAME, SCHEMA, folds=0)
     with pytest.raises(UsageError, match=r"out.report.json: was made with folds=0, not with"):
         explain(FRAME, SCHEMA, 3, recorded=recorded(result))
-    other = recorded(result)
-    object.__setattr__(other, "sources", Sources(table_sha256="other", schema_sha256="s"))
+    report, name, _ = recorded(result)
+    other = report, name, Sources(table_sha256="other", schema_sha256="s")
     with pytest.raises(DataError, match="not the report of a run on this table"):
         explain(FRAME, SCHEMA, 3, folds=0, recorded=other)
 

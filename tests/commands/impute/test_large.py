@@ -15,7 +15,8 @@ import cfl_cli
 from cfl_cli.commands.impute import work as imputes
 from cfl_cli.errors import UsageError
 from cfl_cli.large import stored
-from cfl_cli.methods.graph import neighbors, propagate
+from cfl_cli.methods.graph import neighbors
+from cfl_cli.methods.graph import propagation as propagate
 from cfl_cli.methods.graph.propagation import Step
 from tests.builders.command_line import impute
 

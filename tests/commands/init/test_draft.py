@@ -14,7 +14,7 @@ from cfl_cli.core.messages import on_command_line
 from cfl_cli.encode.encode import encode
 from cfl_cli.errors import DataError, UsageError
 from cfl_cli.schema.model import Complementary, Ignored, Ordinary, Schema
-from cfl_cli.texts.missing import is_code
+from cfl_cli.texts.missing import is_missing_code
 from cfl_cli.texts.tally import BLANKS
 
 
@@ -191,7 +191,7 @@ def test_any_name_and_any_value_comes_back_to_the_letter(text):
     table = {text: [text, "b", "c", "b", "d"], "it": [text, "b", "b", "e", "e"], "of": [*OF, "9"]}
     found = drafted(table, text)
     assert list(found.columns) == [text, "it", "of"]
-    if is_code(text) or not text.strip(BLANKS):
+    if is_missing_code(text) or not text.strip(BLANKS):
         assert found.columns[text].values == ("b", "c", "d")
     else:
         assert text.strip(BLANKS) in found.columns[text].values

@@ -23,7 +23,9 @@ def estimate(features, evidence, *, jobs=2, folds=(), progress=lambda *_: None, 
     settings = Settings(**{**DEFAULTS, **given})
     known = Known(features, evidence, BLOCKS, (Mechanism(3), Mechanism(4)))
     with Workers(jobs) as workers:
-        return module.estimate(known, settings, folds=folds, workers=workers, progress=progress)
+        return module.GraphMethod().estimate(
+            known, settings, folds=folds, workers=workers, progress=progress
+        )
 
 
 def favored(found):

@@ -13,7 +13,7 @@ from cfl_cli.core.parallel import Workers
 from cfl_cli.core.settings import Settings
 from cfl_cli.core.state import State, StateError
 from cfl_cli.methods import graph
-from cfl_cli.methods.graph import MOST_NEIGHBORS, GraphInBrief
+from cfl_cli.methods.graph import MOST_NEIGHBORS, GraphMethod
 from cfl_cli.methods.graph.neighbors import nearest
 from cfl_cli.methods.graph.weights import solve
 from cfl_cli.methods.interface import Layout, Size
@@ -133,7 +133,7 @@ def test_neither_blocks_nor_threads_nor_order_change_a_bit(steps, workers):
 def test_a_model_kept_and_restored_answers_the_same_to_the_bit():
     known, new = (on_a_grid(table(seed, 70)[0], 6) for seed in (8, 9))
     for model in (fitted(known), fitted(known, gamma=0.0), fitted(known, correction=False)):
-        again = graph.restore(model.state(), layout(known))
+        again = GraphMethod().restore(model.state(), layout(known))
         one, two = answer(model, new), answer(again, new)
         np.testing.assert_array_equal(one.priors, two.priors)
         np.testing.assert_array_equal(one.confidences, two.confidences)
@@ -259,9 +259,9 @@ def with_first(value):
 def test_a_state_that_nothing_fitted_can_have_had_is_refused(name, change, part):
     known, _ = table(15, 60)
     state = fitted(known).state()
-    graph.restore(state, layout(known))
+    GraphMethod().restore(state, layout(known))
     with pytest.raises(StateError):
-        graph.restore(broken(state, name, change, part), layout(known))
+        GraphMethod().restore(broken(state, name, change, part), layout(known))
 
 
 @pytest.mark.parametrize("missing", ["first", "second"])
@@ -270,7 +270,7 @@ def test_a_state_without_a_round_is_refused(missing):
     state = fitted(known).state()
     parts = {name: part for name, part in state.parts.items() if name != missing}
     with pytest.raises(StateError, match=missing):
-        graph.restore(State(state.arrays, state.facts, parts), layout(known))
+        GraphMethod().restore(State(state.arrays, state.facts, parts), layout(known))
 
 
 def test_a_state_without_points_is_refused():
@@ -279,7 +279,7 @@ def test_a_state_without_points_is_refused():
     empty = {name: array[:0] for name, array in model.state().parts["first"].arrays.items()}
     state = State(model.state().arrays, model.state().facts, {"first": State(empty)})
     with pytest.raises(StateError, match="size"):
-        graph.restore(state, layout(known))
+        GraphMethod().restore(state, layout(known))
 
 
 @pytest.mark.parametrize("gamma", [0.0, GAMMA])
@@ -289,19 +289,19 @@ def test_the_size_of_a_model_is_known_beforehand(gamma):
         array for part in state_and_parts(fitted(known, gamma=gamma)) for array in part.values()
     )
     size = Size(80, 3, (3, 4))
-    expected = graph.model_bytes(size, Settings("graph", gamma=gamma))
+    expected = GraphMethod().model_bytes(size, Settings("graph", gamma=gamma))
     assert sum(array.nbytes for array in arrays) == pytest.approx(expected, rel=0.01)
-    brief = GraphInBrief().model_bytes(size, Settings("auto", gamma=gamma))
-    assert brief == graph.model_bytes(size, Settings("graph", gamma=0.0))
+    brief = GraphMethod(brief=True).model_bytes(size, Settings("auto", gamma=gamma))
+    assert brief == GraphMethod().model_bytes(size, Settings("graph", gamma=0.0))
 
 
 def test_the_graph_in_brief_is_restored_as_a_graph():
     known, _ = table(17, 40)
     settings = Settings("auto", k=K, iterations=5)
     with Workers(1) as workers:
-        found = GraphInBrief().estimate(
+        found = GraphMethod(brief=True).estimate(
             known, settings, folds=[], workers=workers, progress=lambda *_: None
         )
-    again = GraphInBrief().restore(found.fitted.state(), layout(known))
+    again = GraphMethod(brief=True).restore(found.fitted.state(), layout(known))
     one, two = answer(found.fitted, known), answer(again, known)
     np.testing.assert_array_equal(one.confidences, two.confidences)

@@ -26,7 +26,7 @@ def known():
 
 def test_it_says_of_hidden_rows_what_the_whole_method_says(known):
     with Workers(2) as workers:
-        whole = graph.estimate(
+        whole = graph.GraphMethod().estimate(
             known, SETTINGS, folds=FOLDS, workers=workers.within("a"), progress=lambda *_: None
         )
         runs = HiddenRuns.of(known, SETTINGS, folds=FOLDS, workers=workers.within("b"))

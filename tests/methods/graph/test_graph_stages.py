@@ -5,14 +5,17 @@ import pytest
 from cfl_cli.core.progress import Work
 from cfl_cli.core.settings import Settings
 from cfl_cli.methods import graph
-from cfl_cli.methods.graph import RoundStages, stage_of, stages
+from cfl_cli.methods.graph import GraphMethod, RoundStages, stage_of
 from cfl_cli.methods.interface import Size
 
 SMALL = Size(1000, 5, (3, 4))
 
 
 def names(size, *, folds, **given):
-    return [expected.stage.name for expected in stages(size, Settings(**given), folds=folds)]
+    return [
+        expected.stage.name
+        for expected in GraphMethod().stages(size, Settings(**given), folds=folds)
+    ]
 
 
 def test_one_round_without_folds_is_a_graph_and_a_walk():

@@ -5,16 +5,7 @@ from hypothesis import strategies as st
 
 from cfl_cli.core.parallel import Workers
 from cfl_cli.methods.graph import neighbors
-from cfl_cli.methods.graph.neighbors import (
-    Dense,
-    Index,
-    KDTree,
-    Lists,
-    Pairs,
-    at_most,
-    nearest,
-    recalls,
-)
+from cfl_cli.methods.graph.neighbors import Dense, Index, Lists, Pairs, at_most, nearest, recalls
 
 
 def soft(rng, n, sizes=(3, 5, 12)):
@@ -38,13 +29,12 @@ def near(points, row, wanted):
 
 def searchers(points, wanted, workers):
     return {
-        "tree": KDTree.of(points, wanted=wanted).search,
         "dense": Dense.of(points, wanted).search,
         "lists": Lists.of(points, wanted=wanted, workers=workers).search,
     }
 
 
-@pytest.mark.parametrize("name", ["tree", "dense", "lists"])
+@pytest.mark.parametrize("name", ["dense", "lists"])
 @pytest.mark.parametrize("make", [soft, cubes])
 def test_all_near_points_are_found_and_measured(name, make, workers):
     points = make(np.random.default_rng(1), 3000)
@@ -96,12 +86,6 @@ def test_a_bound_of_the_least_is_none_of_those_below_them(width, wanted, seed):
     for bound, row in zip(at_most(numbers, wanted), numbers, strict=True):
         assert bound in row if width >= wanted else bound == np.inf
         assert (row <= bound).sum() >= min(wanted, width)
-
-
-def test_ties_that_a_tree_cannot_see_whole_are_left_over():
-    points = np.vstack([np.zeros(2), [[np.cos(t), np.sin(t)] for t in np.arange(300) / 50]])
-    found = KDTree.of(points, wanted=4).search(np.arange(2))
-    assert set(found.row.tolist()) == {1}
 
 
 def test_tables_as_they_are_get_an_exact_search(workers):

@@ -20,9 +20,7 @@ def distances(points, asked):
 
 
 @given(
-    seed=st.integers(0, 10**6),
-    k=st.integers(1, 12),
-    scale=st.sampled_from([1e-20, 1e-3, 1, 1e15]),
+    seed=st.integers(0, 10**6), k=st.integers(1, 12), scale=st.sampled_from([1e-20, 1e-3, 1, 1e15])
 )
 def test_neighbors_are_the_nearest_by_a_double_loop(seed, k, scale):
     rng = np.random.default_rng(seed)
@@ -49,7 +47,7 @@ def test_lists_and_products_find_the_same_to_the_bit(workers, monkeypatch):
     asked = np.vstack([asked, rng.integers(0, 3, (40, 4))])  # with ties
     size = rng.integers(1, 4, len(points))
     by_products = others(points, 20, size).nearest(asked, seed=3, workers=workers)
-    monkeypatch.setattr(neighbors, "MANY_POINTS", 1000)
+    monkeypatch.setattr(neighbors, "MANY_FITTED_POINTS", 1000)
     monkeypatch.setattr(neighbors, "MANY_ASKED", 2)
     lists = others(points, 20, size)
     np.testing.assert_array_equal(lists.nearest(asked, seed=3, workers=workers), by_products)
@@ -57,7 +55,7 @@ def test_lists_and_products_find_the_same_to_the_bit(workers, monkeypatch):
 
 
 def test_lists_are_built_once_many_points_were_asked_for(workers, monkeypatch):
-    monkeypatch.setattr(neighbors, "MANY_POINTS", 100)
+    monkeypatch.setattr(neighbors, "MANY_FITTED_POINTS", 100)
     points = np.random.default_rng(2).random((400, 7))
     some = others(points, 5)  # √400 = 20: after 160, if there are 40 at once
     for asked, built in ((150, False), (9, False), (39, False), (40, True), (3, True)):
@@ -109,7 +107,7 @@ def test_blocks_and_threads_do_not_change_a_bit(jobs, workers, monkeypatch):
     points = np.unique(rng.integers(0, 5, (900, 4)), axis=0) / 4
     asked = rng.integers(0, 9, (120, 4)) / 8
     whole = others(points, 20).nearest(asked, seed=0, workers=workers)
-    monkeypatch.setattr(neighbors, "PRODUCTS_AT_ONCE", 3 * len(points))
+    monkeypatch.setattr(neighbors, "NEW_PRODUCTS_AT_ONCE", 3 * len(points))
     with Workers(jobs) as team:
         np.testing.assert_array_equal(
             others(points, 20).nearest(asked, seed=0, workers=team), whole
@@ -118,7 +116,7 @@ def test_blocks_and_threads_do_not_change_a_bit(jobs, workers, monkeypatch):
 
 def test_points_so_far_off_that_all_are_equally_near_are_held_a_few_at_a_time(workers, monkeypatch):
     monkeypatch.setattr(neighbors, "PAIRS_AT_ONCE", 1000)
-    monkeypatch.setattr(neighbors, "PRODUCTS_AT_ONCE", 5 * 600)
+    monkeypatch.setattr(neighbors, "NEW_PRODUCTS_AT_ONCE", 5 * 600)
     points = np.random.default_rng(5).random((600, 3))
     far = np.random.default_rng(6).random((40, 3)) * 1e15
     some = others(points, 4)

@@ -145,27 +145,22 @@ def test_osqp_identifies_the_neighbors_that_count(workers):
     assert (counts == truth).all(axis=1).mean() > 0.95  # the rest is what corrections are for
 
 
-@pytest.mark.parametrize("ridge", [0.001, 0.03, RIDGE])
-def test_a_small_table_has_the_same_weights_with_osqp_and_without(ridge, workers, monkeypatch):
+@pytest.mark.parametrize(("k", "ridge"), [(20, 0.001), (20, 0.03), (20, RIDGE), (50, 0.001)])
+def test_osqp_is_asked_for_every_row_and_corrections_alone_lead_to_the_same_weights(
+    k, ridge, workers, monkeypatch
+):
     features = np.random.default_rng(5).random((300, 5))
-    neighbors = nearest(features, k=20, workers=workers).rows
-    without = solve(features, neighbors, ridge=ridge, workers=workers)
-    monkeypatch.setattr(weights, "FEW", 0)
+    neighbors = nearest(features, k=k, workers=workers).rows
+    rows = []
+    own = weights.by_osqp
+    monkeypatch.setattr(
+        weights, "by_osqp", lambda some, **how: rows.append(len(some)) or own(some, **how)
+    )
     asked = solve(features, neighbors, ridge=ridge, workers=workers)
-    np.testing.assert_array_equal(without.values, asked.values)
-    assert without.rescued_rows == asked.rescued_rows == 0
-
-
-def test_osqp_is_asked_where_corrections_do_not_settle_a_small_table(workers, monkeypatch):
-    features = np.random.default_rng(5).random((300, 5))
-    neighbors = nearest(features, k=50, workers=workers).rows
-    monkeypatch.setattr(weights, "FEW", 0)
-    asked = solve(features, neighbors, ridge=0.001, workers=workers)
-    monkeypatch.setattr(weights, "FEW", 4000)
-    monkeypatch.setattr(weights, "EASY", 0)  # a ridge that small leaves rows unsettled
-    found = solve(features, neighbors, ridge=0.001, workers=workers)
-    np.testing.assert_array_equal(found.values, asked.values)
-    assert found.rescued_rows == asked.rescued_rows
+    assert sum(rows) == 300
+    alone = gram(differences(features, neighbors), ridge=ridge)
+    alone, _ = weights.sharpen(alone, np.ones_like(alone[:, 0]))
+    np.testing.assert_allclose(alone, asked.values, atol=1e-9)
 
 
 def test_a_workspace_forgets_the_stack_before():
@@ -180,7 +175,6 @@ def test_rows_that_osqp_gives_up_on_are_solved_and_counted(workers, monkeypatch)
     features = np.random.default_rng(6).random((150, 4))
     neighbors = nearest(features, k=10, workers=workers).rows
     expected = solve(features, neighbors, ridge=RIDGE, workers=workers).values
-    monkeypatch.setattr(weights, "FEW", 0)
 
     class Impatient(osqp.OSQP):
         def setup(self, *args, **settings):

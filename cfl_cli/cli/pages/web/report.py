@@ -525,6 +525,8 @@ def _run(report: Report) -> Facts:
     if report.steps:
         found.append(("steps of each round", ", ".join(map(charts.whole, report.steps))))
     found.append(("share of true neighbors found", charts.percent(report.neighbor_recall, 2)))
+    if report.solver is not None:
+        found.append(("weights solved by", visible(report.solver)))
     if report.rescued_rows:
         found.append(("rows solved by the exact solver", charts.whole(report.rescued_rows)))
     memory = report.peak_memory_mb
