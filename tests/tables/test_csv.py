@@ -13,7 +13,7 @@ from cfl_cli.errors import DataError, UsageError
 from cfl_cli.tables import csv_scan, source
 from cfl_cli.tables import table as tables
 from cfl_cli.tables.codec import ReadOptions
-from cfl_cli.tables.csv import read
+from cfl_cli.tables.codec import read_bytes as read
 from cfl_cli.tables.csv_reader import as_usual, renamed
 from cfl_cli.tables.dialect import Dialect, checked
 from cfl_cli.tables.encodings import utf8_lines
@@ -351,7 +351,7 @@ def test_pieces_of_any_size_give_the_same_rows(tmp_path, monkeypatch, end, size)
     assert rows == whole.frame.rows()
     assert whole.frame.columns == ["key", "column_2", "key_2", "column_4"]
     assert rows[:2] == [("1", "2", None, None), (f'x{end}3"y', "4", "5", "6")]
-    with tables.stored(place, rows=7, **how) as stored:
+    with tables.reading(place, rows=7, **how) as stored:
         assert stored["key_2"].to_list() == whole.frame["key_2"].to_list()
 
 
