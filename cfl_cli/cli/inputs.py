@@ -20,7 +20,7 @@ from cfl_cli.schema import yaml_text
 from cfl_cli.schema.model import Schema, TextFile
 from cfl_cli.tables import encodings, formats, frames
 from cfl_cli.tables import table as tables
-from cfl_cli.tables.encodings import way_out
+from cfl_cli.tables.dialect import Fix
 from cfl_cli.tables.formats import DELIMITED
 from cfl_cli.tables.table import BLOCK, Blocks, Place, StoredTable, Table, read_options
 from cfl_cli.trust.report import Sources
@@ -79,7 +79,7 @@ def check_names(
                 "none, also to `cfl init`",
             )
         )
-    now = read_options(place, set_aside=False, **signs).signs.get("delimiter", kind.delimiter)
+    now = read_options(place, set_aside=False, **signs).dialect.get("delimiter", kind.delimiter)
     for sign in sniff.DELIMITERS:
         cells = set[str]()
         with suppress(csv.Error):  # such as a line break in a name
@@ -94,7 +94,7 @@ def check_names(
                     line=1,
                     sign=sniff.shown(sign),
                     now=sniff.shown(now),
-                    remedy=way_out("delimiter", sign, in_schema=True),
+                    remedy=Fix("delimiter", sign),
                 )
             )
 
@@ -392,7 +392,7 @@ def _is_refused(column: str, schema: Schema, *, model: bool) -> bool:
 
 def signs_of(how: Values, place: Place, file: TextFile | None = None) -> dict[str, str | None]:
     """Return how a text table is written, as far as it was given or the schema's `file` says it."""
-    is_delimited = "delimiter" in place.format.kind.signs
+    is_delimited = "delimiter" in place.format.kind.dialect
     said = {name: getattr(file, name) for name in DELIMITED} if file and is_delimited else {}
     return {name: how.get(name) or said.get(name) for name in sorted(DELIMITED)}
 
@@ -403,7 +403,7 @@ def read_sniffed(place: Place, how: Values) -> "tuple[Any, TextFile | None, Snif
     table, found = tables.read_sniffed(place, set_aside=sets_aside(how), **given)
     warn_of_cells(table, place, None)
     warn_of_rejects(len(table.rejects), place)
-    return table.frame, TextFile(**{**found.signs, **given}) if found else None, found
+    return table.frame, TextFile(**{**found.dialect, **given}) if found else None, found
 
 
 def warn_of_rejects(rejected: int, place: Place) -> None:

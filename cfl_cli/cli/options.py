@@ -18,16 +18,10 @@ from cfl_cli.cli.pages import RENDERERS
 from cfl_cli.core.messages import Option, option
 from cfl_cli.core.settings import SETTINGS, Choice, FileName, Kind, Names, Setting, Switch
 from cfl_cli.errors import Problem, UsageError
-from cfl_cli.tables.formats import CHOICES, FORMATS, KINDS, YES, Packing
+from cfl_cli.tables.dialect import OPTIONS, Text, setting
+from cfl_cli.tables.formats import FORMATS, KINDS, Packing
 
 # Options that commands share and that are not settings, described like those in the table.
-
-
-class Text(FileName):
-    """Text that is not a file's name, such as a delimiter, with words to complete it."""
-
-    def __init__(self, metavar: str = "NAME", words: tuple[str, ...] = ()) -> None:
-        super().__init__(metavar, words)
 
 
 class MaybeFile(FileName):
@@ -51,14 +45,6 @@ class Columns(FileName):
         """Return the names."""
         lines: Any = value.splitlines() if isinstance(value, str) else value
         return [super(Columns, self).read(one) for one in lines if one]
-
-
-class YesOrNo(Switch):
-    """On or off, in the words that a schema has for it."""
-
-    def read(self, value: object) -> Any:
-        """Return the word."""
-        return YES if super().read(value) else "no"
 
 
 class BadRows(Choice):
@@ -98,88 +84,12 @@ OUTPUT_FORMAT = described(
     default_text="by its name",
     variable=False,
 )
-DELIMITER = described(
-    "delimiter",
-    Text("CHAR"),
-    "Delimiter of a text table.",
-    panel="input",
-    default_text="the schema's `file`, else comma; tab for .tsv",
-)
-QUOTE = described(
-    "quote",
-    Text("CHAR"),
-    "Quote character of a text table; or none.",
-    panel="input",
-    default_text="the schema's `file`, else \"",
-)
-ENCODING = described(
-    "encoding",
-    Text(),
-    "Encoding of a text table.",
-    panel="input",
-    default_text="the schema's `file`, else UTF-8",
-)
-ESCAPE = described(
-    "escape",
-    Text("CHAR"),
-    "Character of a text table that takes the meaning of the next one, such as \\; or none.",
-    panel="input",
-    default_text="the schema's `file`, else none",
-)
-LINE_END = described(
-    "line_end",
-    Choice(CHOICES["line_end"]),
-    "What ends a line of a text table. lf: LF or CRLF; cr: a carriage return alone, too.",
-    panel="input",
-    default_text="the schema's `file`, else lf",
-)
-HEADER = described(
-    "header",
-    Text("N|none", words=("none",)),
-    "The line of a text table that names the columns, from 1; none: no line does, and the columns "
-    "are called column_1, column_2 and so on.",
-    panel="input",
-    default_text="the schema's `file`, else the first line that is not left out",
-)
-SKIP_LINES = described(
-    "skip_lines",
-    Text("N"),
-    "How many lines at the beginning of a text table hold no rows.",
-    panel="input",
-    default_text="the schema's `file`, else 0",
-)
-RENAME_COLUMNS = described(
-    "rename_columns",
-    YesOrNo(),
-    "Make up names for columns of a text table that have none (column_3), or that of another "
-    "(age_2).",
-    panel="input",
-    default_text="the schema's `file`, else off",
-    opposite="--no-rename-columns",
-)
-TRIM_CELLS = described(
-    "trim_cells",
-    YesOrNo(),
-    "Leave out blanks around the cells of a text table, outside quotes.",
-    panel="input",
-    default_text="the schema's `file`, else off",
-    opposite="--no-trim-cells",
-)
-RAGGED = described(
-    "ragged",
-    Choice(CHOICES["ragged"]),
-    "What to do with records of a text table that have more or fewer cells than there are columns. "
-    "fail: refuse the table; fill: short ones get empty cells, long ones new columns, and blank "
-    "lines are left out.",
-    panel="input",
-    default_text="the schema's `file`, else fail",
-)
+DIALECT = tuple(setting(name, "the schema's `file`, else {}") for name in OPTIONS)
 CHECKED_ENCODING = variant(
-    ENCODING,
+    setting("encoding", "UTF-8"),
     "Encoding of --checked.",
     name="checked_encoding",
     variable=False,
-    default_text="UTF-8",
 )
 ON_BAD_ROW = described(
     "on_bad_row",
@@ -194,21 +104,14 @@ LEAVING_OUT = variant(
     "What to do with bad records of a text table. fail: refuse the table; set-aside: leave them "
     "out, and say how many there are.",
 )
-SIGNS = (
-    *(DELIMITER, QUOTE, ENCODING, ESCAPE, LINE_END, HEADER, SKIP_LINES),
-    *(RENAME_COLUMNS, TRIM_CELLS, RAGGED),
-)
+_SNIFFED = ("delimiter", "quote", "encoding")
 SNIFFING = (
     INPUT_FORMAT,
-    *(replace(one, default_text="as the file shows") for one in SIGNS[:3]),
-    *(
-        replace(one, default_text=one.default_text.removeprefix("the schema's `file`, else "))
-        for one in SIGNS[3:]
-    ),
+    *(setting(name, "as the file shows" if name in _SNIFFED else "{}") for name in OPTIONS),
     LEAVING_OUT,
 )
-READING = (INPUT_FORMAT, *SIGNS, LEAVING_OUT)
-READING_AND_WRITING = (INPUT_FORMAT, *SIGNS, ON_BAD_ROW, OUTPUT_FORMAT)
+READING = (INPUT_FORMAT, *DIALECT, LEAVING_OUT)
+READING_AND_WRITING = (INPUT_FORMAT, *DIALECT, ON_BAD_ROW, OUTPUT_FORMAT)
 FORMAT = described(
     "format",
     Choice(tuple(RENDERERS)),

@@ -12,7 +12,7 @@ file, `columns.age.type` for Python.
 import os
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Annotated, Any, ClassVar, Literal, Self, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self, TypeAlias, cast
 
 from pydantic import (
     AfterValidator,
@@ -27,6 +27,7 @@ from pydantic import (
     ValidationInfo,
     ValidatorFunctionWrapHandler,
     WithJsonSchema,
+    create_model,
     field_validator,
     model_validator,
 )
@@ -46,6 +47,7 @@ from cfl_cli.core.messages import (
 from cfl_cli.core.settings import (
     SETTINGS,
     Bounds,
+    Choice,
     Number,
     RunSettings,
     Settings,
@@ -67,9 +69,7 @@ from cfl_cli.schema.validation import (
     there,
     validate_and_refuse,
 )
-from cfl_cli.tables.csv_reader import number_problem, sign_problem
-from cfl_cli.tables.encodings import check_encoding
-from cfl_cli.tables.formats import NONE
+from cfl_cli.tables.dialect import NONE, OPTIONS, word
 
 # How a schema says which values a cell rules out: a table, or a weight for each value.
 #
@@ -471,77 +471,66 @@ Column = Annotated[
 
 # How text tables are written: what a schema says of it, so that no call has to repeat it.
 
-NAMED = {"tab": "\t", "\\t": "\t"}  # signs that are hard to type
-TRUTH = {"yes": "yes", "true": "yes", "no": "no", "false": "no"}
+
+DECIMAL = "The decimal sign of numbers; with one given, signs between groups of three digits are read too."
 
 
-class TextFile(Model):
+def _option(name: str) -> Any:
+    """Return what a key of `file:` takes: text that the option of that name would take, too."""
+    kind = OPTIONS[name].kind
+    if isinstance(kind, Choice):
+        return Literal[kind.words] | None
+
+    def check(text: str | None) -> str | None:
+        try:
+            return None if text is None else word(name, text)
+        except ValueError as error:
+            raise refused(str(error)) from None
+
+    return Annotated[NonEmpty | None, AfterValidator(check)]
+
+
+class _TextFile(Model):
     """How CSV and TSV files are written; what is left out is as usual."""
 
     where: ClassVar[str] = " for `file`"
 
-    delimiter: NonEmpty | None = None
-    """What stands between the cells: a comma if left out, a tab in .tsv files."""
-    quote: NonEmpty | None = None
-    """What stands around cells that hold the delimiter: a double quote if left out."""
-    encoding: NonEmpty | None = None
-    """The encoding of the text: UTF-8 if left out."""
-    escape: NonEmpty | None = None
-    """What takes the meaning of the next character: nothing if left out."""
-    line_end: Literal["lf", "cr"] | None = None
-    """What ends a line: LF or CRLF if left out, with `cr` a carriage return alone, too."""
-    header: NonEmpty | None = None
-    """The line that names the columns, from 1, or `none`: the first that is not left out."""
-    skip_lines: NonEmpty | None = None
-    """How many lines at the beginning hold no rows: none if left out."""
-    rename_columns: NonEmpty | None = None
-    """Whether names are made up for columns without one, or with that of another: `yes`, `no`."""
-    trim_cells: NonEmpty | None = None
-    """Whether blanks around cells, outside quotes, are left out: `yes`, `no`."""
-    ragged: Literal["fail", "fill"] | None = None
-    """Whether records with fewer or more cells than columns are an error, or filled up."""
-    decimal: Decimal | None = None
-    """The decimal sign of numbers; with one given, signs between groups of three digits are read
-    too."""
-
-    @field_validator("header", "skip_lines")
     @classmethod
-    def _number(cls, text: str | None, info: ValidationInfo) -> str | None:
-        if text is not None and (problem := number_problem(info.field_name or "", text)):
-            raise refused(problem)
-        return text
+    def __get_pydantic_json_schema__(cls, core: Any, handler: Any) -> dict[str, Any]:
+        schema = handler(core)
+        entries = handler.resolve_ref_schema(schema)["properties"]
+        for name, one in OPTIONS.items():
+            entries[name]["description"] = one.description
+        entries["decimal"]["description"] = DECIMAL
+        return cast("dict[str, Any]", schema)
 
-    @field_validator("rename_columns", "trim_cells")
-    @classmethod
-    def _yes_or_no(cls, text: str | None) -> str | None:
-        if text is not None and text.lower() not in TRUTH:
-            raise refused(f"expected yes or no, found {quote(text)}")
-        return None if text is None else TRUTH[text.lower()]
-
-    @field_validator("delimiter", "quote", "escape")
+    @field_validator("quote", "escape", check_fields=False)
     @classmethod
     def _one_sign(cls, sign: str | None, info: ValidationInfo) -> str | None:
-        if sign is None:
-            return None
-        sign = NAMED.get(sign, sign)
-        if info.field_name != "delimiter" and sign == NONE:
-            return sign
-        if problem := sign_problem(sign):
-            raise refused(problem)
         for other in ("delimiter", "quote"):
-            if info.field_name != other and sign == info.data.get(other):
-                raise refused(f"{quote(sign)} is the {other} too; choose another")
+            same = info.field_name != other and sign == info.data.get(other)
+            if same and sign not in (None, NONE):
+                raise refused(f"{quote(sign or '')} is the {other} too; choose another")
         return sign
 
-    @field_validator("encoding")
-    @classmethod
-    def _known(cls, encoding: str | None) -> str | None:
-        if encoding is not None:
-            try:
-                check_encoding(encoding)
-            except UsageError:
-                raise refused(f"unknown encoding {quote(encoding)}") from None
-        return encoding
+
+if TYPE_CHECKING:
+
+    class TextFile(_TextFile):
+        """How CSV and TSV files are written; what is left out is as usual."""
+
+        def __init__(self, **entries: str | None) -> None: ...
+        def __getattr__(self, name: str) -> Any: ...
+
+else:
+    TextFile = create_model(
+        "TextFile",
+        __base__=_TextFile,
+        __doc__=_TextFile.__doc__,
+        __module__=__name__,
+        **{name: (_option(name), None) for name in OPTIONS},
+        decimal=(Decimal | None, None),
+    )
 
 
 # The settings in a schema: one mapping in the file, two types in Python.

@@ -10,6 +10,7 @@ from typing import IO, Any, Protocol, TypeGuard, cast
 import polars as pl
 
 from cfl_cli.core.messages import quote
+from cfl_cli.errors import Problem
 from cfl_cli.tables import frames
 from cfl_cli.tables.formats import FileKind
 from cfl_cli.tables.source import Source
@@ -24,7 +25,7 @@ class CellNote:
 
     column: str | None  # None: of the whole table
     text: str  # of the cells
-    message: str  # names them, and the way out
+    message: str | Problem  # names them, and the way out
 
 
 @dataclass(frozen=True)
@@ -77,7 +78,7 @@ class ReadOptions:
 
     kind: FileKind
     name: str  # what messages call the table
-    signs: Mapping[str, str] = field(default_factory=dict)  # delimiter, header …, if given
+    dialect: Mapping[str, str] = field(default_factory=dict)  # of text, as far as it is given
     set_aside: bool | None = (
         None  # bad records; else they are an error. None: nobody can ask for it
     )
@@ -121,7 +122,7 @@ class Codec(Protocol):
     def scan(self, source: Source, options: ReadOptions) -> Contents:
         """Check a file to the last cell, as `read` does, and return how to get at its rows."""
 
-    def misfits(self, table: Table, options: WriteOptions) -> list[str]:
+    def misfits(self, table: Table, options: WriteOptions) -> Sequence[str | Problem]:
         """Return a message for every column that the format cannot hold."""
 
     def writer(self, file: IO[bytes], options: WriteOptions) -> Writer:

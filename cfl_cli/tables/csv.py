@@ -14,8 +14,7 @@ from typing import IO, Any, NamedTuple
 import polars as pl
 from polars.exceptions import PanicException, PolarsError
 
-from cfl_cli.core.messages import quote
-from cfl_cli.errors import PROBLEMS_SHOWN, DataError
+from cfl_cli.errors import PROBLEMS_SHOWN, DataError, Problem
 from cfl_cli.tables import csv_hints, csv_reader, frames
 from cfl_cli.tables.codec import (
     CellNote,
@@ -27,8 +26,8 @@ from cfl_cli.tables.codec import (
     mixed_columns,
     nul_names,
 )
-from cfl_cli.tables.csv_reader import Columns, Dialect, MisshapenError, Sheet, notes
-from cfl_cli.tables.csv_scan import Signs
+from cfl_cli.tables.csv_reader import Columns, MisshapenError, Sheet, notes, record_problem
+from cfl_cli.tables.dialect import Dialect
 from cfl_cli.tables.encodings import to_utf8, utf8_lines
 from cfl_cli.tables.source import Source, roomy
 
@@ -44,7 +43,7 @@ class Sums(NamedTuple):
 
 def read(data: bytes, options: ReadOptions) -> Table:
     """Return the table, all cells text."""
-    dialect = Dialect.of(options)
+    dialect = Dialect.of(options.dialect, delimiter=options.kind.delimiter)
     text = to_utf8(data, name=options.name, encoding=dialect.encoding, in_schema=True)
     with _well_formed(options), _explained(lambda: [text], dialect, options) as check:
         sheets = list(csv_reader.sheets([text], dialect, options))
@@ -56,7 +55,7 @@ def read(data: bytes, options: ReadOptions) -> Table:
 
 def scan(source: Source, options: ReadOptions) -> Contents:
     """Check the table, and return how to get at its rows, all cells text."""
-    dialect = Dialect.of(options)
+    dialect = Dialect.of(options.dialect, delimiter=options.kind.delimiter)
 
     def texts() -> Iterator[bytes]:
         return utf8_lines(
@@ -65,7 +64,7 @@ def scan(source: Source, options: ReadOptions) -> Contents:
             encoding=dialect.encoding,
             limit=roomy(),
             in_schema=True,
-            returns=dialect.signs.returns,
+            returns=dialect.returns,
         )
 
     def tables() -> Iterator[Table]:
@@ -77,7 +76,7 @@ def scan(source: Source, options: ReadOptions) -> Contents:
         sums = _refuse_bad(csv_reader.sheets(texts(), dialect, options), options)
         check(sums)
     columns = sums.columns
-    frame = _parse(b"", columns.names, dialect.signs)
+    frame = _parse(b"", columns.names, dialect)
     empty = Table(frame, notes=sums.notes, renamed=columns.renamed)
     return Contents(empty, sums.height, sums.rejected, tables, plain=True)
 
@@ -103,7 +102,6 @@ def _explained(
 
 
 def _beginning(texts: Iterable[bytes]) -> bytes:
-    """Return the first lines of a text."""
     held, size = [], 0
     for text in texts:
         held.append(text)
@@ -124,25 +122,29 @@ def _well_formed(options: ReadOptions) -> Iterator[None]:
     try:
         yield
     except (PolarsError, PanicException) as error:
-        message = f"{options.name}: not a well-formed {options.kind.title} file"
-        raise DataError(message) from error
+        text = "{file}: not a well-formed {format} file"
+        problem = Problem("csv-unreadable", text, file=options.name, format=options.kind.title)
+        raise DataError(problem) from error
 
 
-def misfits(table: Table, options: WriteOptions) -> list[str]:
+def misfits(table: Table, options: WriteOptions) -> "list[Problem | str]":
     """Return what does not fit between delimiters."""
-    name, problems = options.name, mixed_columns(table, name=options.name)
+    name = options.name
+    problems: list[Problem | str] = [*mixed_columns(table, name=name)]
     columns = frames.as_polars(table.frame).get_columns()
     for place, column in enumerate(columns):
         what = "" if frames.has_text(column.dtype) else frames.type_name(column.dtype)
         if column.dtype == pl.String and column.str.contains("\0", literal=True).any():
             what = "a NUL character"
         if what:
-            title = quote(column.name)
+            text = "column {column!r} holds {what}, which {file} cannot hold: {remedy}"
             to = "write .jsonl or .parquet" if column.dtype.is_nested() else "write Parquet"
-            problems.append(f"column {title} holds {what}, which {name} cannot hold: {to}")
+            facts = {"file": name, "column": column.name, "what": what, "remedy": to}
+            problems.append(Problem("column-cannot-hold", text, **facts))  # type: ignore[arg-type]  # texts
         if not column.name and (place or len(columns) == 1):  # the first may be an index
-            problems.append(f"a column has no name, which {name} needs: write Parquet")
-    return problems + nul_names(table, name=name)
+            text = "a column has no name, which {file} needs: {remedy}"
+            problems.append(Problem("column-unnamed", text, file=name, remedy="write Parquet"))
+    return problems + [*nul_names(table, name=name)]
 
 
 def writer(file: IO[bytes], options: WriteOptions) -> "CsvWriter":
@@ -158,7 +160,7 @@ class CsvWriter:
         self.delimiter = delimiter
         self.begun = False
 
-    def add(self, frame: Any, source: Table | None = None) -> None:  # noqa: ARG002 — as all have it
+    def add(self, frame: Any, source: Table | None = None) -> None:
         """Write records."""
         if not self.begun:
             self.file.write(_header_text(frames.names(frame), self.delimiter).encode())
@@ -175,7 +177,7 @@ class CsvWriter:
 def _refuse_bad(sheets: Iterable[Sheet], options: ReadOptions) -> Sums:
     """Return the sums of all sheets; raise if there are bad records, and they are an error."""
     columns = Columns([])
-    problems: list[str] = []
+    problems: list[Problem] = []
     height = rejected = widest = fewer = more = left_out = 0
     for sheet in sheets:
         columns = sheet.columns
@@ -187,7 +189,9 @@ def _refuse_bad(sheets: Iterable[Sheet], options: ReadOptions) -> Sums:
         if not options.set_aside:
             causes = islice(sheet.causes(), PROBLEMS_SHOWN - len(problems))
             problems += (
-                f"{options.name}: line {line}: {cause}{csv_hints.of_record(cause, options)}"
+                record_problem(
+                    cause, options.name, line, csv_hints.record_remedy(cause), options.or_aside
+                )
                 for line, cause in causes
             )
     if problems:
@@ -200,12 +204,14 @@ def _refuse_bad(sheets: Iterable[Sheet], options: ReadOptions) -> Sums:
 def _table(sheet: Sheet, columns: Columns, options: ReadOptions) -> Table:
     """Return the good records of a sheet, and the others as rejects."""
     data = sheet.good(len(columns.names))
-    frame = _parse(data, columns.names, sheet.signs._replace(quote=sheet.strict_quote))
+    frame = _parse(data, columns.names, sheet.dialect._replace(quote=sheet.strict_quote))
     if frame.height != sheet.height:
-        raise DataError(
-            f"{options.name}: {sheet.height:,} records, but polars reads {frame.height:,}: "
-            "the file cannot be read reliably"
+        text = (
+            "{file}: {records:,} records, but polars reads {read:,}: the file cannot be read "
+            "reliably"
         )
+        facts = {"records": sheet.height, "read": frame.height}
+        raise DataError(Problem("csv-unreadable", text, file=options.name, **facts))  # type: ignore[arg-type]  # numbers
     return Table(frame, list(sheet.rejects()) if sheet.rejected else [])
 
 
@@ -214,18 +220,18 @@ def _header_text(names: Sequence[str], delimiter: str) -> str:
 
     A name that begins like a byte-order mark goes in quotes too, or it would be taken for one.
     """
-    signs = {delimiter, '"', "\r", "\n"}
+    special = {delimiter, '"', "\r", "\n"}
     doubled = [name.replace('"', '""') for name in names]
     return (
         delimiter.join(
-            f'"{name}"' if signs & set(name) or name.startswith("\ufeff") else name
+            f'"{name}"' if special & set(name) or name.startswith("\ufeff") else name
             for name in doubled
         )
         + "\n"
     )
 
 
-def _parse(data: bytes, header: list[str], signs: Signs) -> pl.DataFrame:
+def _parse(data: bytes, header: list[str], dialect: Dialect) -> pl.DataFrame:
     schema = dict.fromkeys(header, pl.String)
     if not data:
         return pl.DataFrame(schema=schema)
@@ -235,7 +241,7 @@ def _parse(data: bytes, header: list[str], signs: Signs) -> pl.DataFrame:
         data,
         has_header=False,
         schema=schema,
-        separator=signs.delimiter,
-        quote_char=signs.quote,
+        separator=dialect.delimiter,
+        quote_char=dialect.quote,
         infer_schema=False,
     )

@@ -12,29 +12,32 @@ from itertools import pairwise
 from statistics import median
 
 from cfl_cli.core.messages import count
-from cfl_cli.errors import DataError
-from cfl_cli.tables.codec import OR_ASIDE, ReadOptions
-from cfl_cli.tables.csv_reader import BLANK, Dialect, MisshapenError, NamesError, begun, sep_line
+from cfl_cli.errors import DataError, Problem, UserText
+from cfl_cli.tables.codec import ReadOptions
+from cfl_cli.tables.csv_reader import (
+    BLANK,
+    NAME_CODES,
+    MisshapenError,
+    begun,
+    sep_line,
+)
 from cfl_cli.tables.csv_scan import (
-    BEHIND,
-    OPEN,
-    WITHIN,
+    QUOTE_CODES,
+    RETURNED,
+    Cause,
     Records,
-    Signs,
     find_records,
     prepared,
     split,
-    unlimited,
 )
-from cfl_cli.tables.encodings import LONE_RETURN, line_of, way_out
-from cfl_cli.tables.formats import YES
+from cfl_cli.tables.dialect import YES, Dialect, Fix
+from cfl_cli.tables.encodings import line_of
 from cfl_cli.tables.sniff import DELIMITERS, OTHER_QUOTE, Shape, is_number, shown, sorted_shapes
 
-# Ways in for a text table that is refused: which options would let it be read.
-#
-# What is proposed is tried on the beginning of the table first, so that nobody types it in vain.
+# Which options would let a text table be read that is refused. Each is tried on the beginning of
+# the table before it is proposed.
 
-OTHER_QUOTES = {WITHIN, BEHIND, OPEN}
+ENOUGH = 1 << 20  # bytes of a table that explain it
 ESCAPE = "\\"
 LOOKED_AT = 500  # records
 DEEPEST = 100  # record that may be the header
@@ -49,29 +52,28 @@ YEAR = re.compile(r"(?:1[89]|20)\d\d")
 
 @dataclass(frozen=True)
 class Beginning:
-    """The beginning of a table as some signs cut it."""
+    """The beginning of a table as a dialect cuts it."""
 
     text: bytes
-    signs: Signs
+    dialect: Dialect
     line: int = 0  # lines before it
 
-    def cut(self, signs: Signs) -> "Cut":
-        """Return what other signs make of it."""
-        records, bad, _ = find_records(self.text, signs, go_on=True)
+    def cut(self, dialect: Dialect) -> "Cut":
+        """Return what another dialect makes of it."""
+        records, bad, _ = find_records(self.text, dialect, go_on=True)
         blank = records.ends - records.starts <= 1  # or a single character, which says little
-        causes = Counter(one.cause for one in bad)
+        causes = Counter(one.cause.code for one in bad)
         return Cut(records, Counter(records.widths[~blank].tolist()), causes)
 
     def rows(self) -> "list[Row]":
         """Return the first records that are records."""
-        records, _, _ = find_records(self.text, self.signs, go_on=True)
+        records, _, _ = find_records(self.text, self.dialect, go_on=True)
         found = []
-        with unlimited():
-            for start, end in zip(
-                records.starts[:LOOKED_AT].tolist(), records.ends[:LOOKED_AT].tolist(), strict=True
-            ):
-                text = self.text[start:end].decode(errors="replace").removesuffix("\r")
-                found.append(Row(self.line + line_of(self.text, start), split(text, self.signs)))
+        for start, end in zip(
+            records.starts[:LOOKED_AT].tolist(), records.ends[:LOOKED_AT].tolist(), strict=True
+        ):
+            cells = split(self.text[start:end].removesuffix(b"\r"), self.dialect)
+            found.append(Row(self.line + line_of(self.text, start), cells))
         return found
 
 
@@ -85,8 +87,7 @@ class Cut:
 
     @property
     def faults(self) -> int:
-        """How many quotes are misplaced."""
-        return sum(self.causes[cause] for cause in OTHER_QUOTES)
+        return sum(self.causes[code] for code in QUOTE_CODES)
 
     @property
     def width(self) -> int:
@@ -102,7 +103,6 @@ class Cut:
 
     @property
     def share(self) -> float:
-        """The share of records that have it."""
         total = self.widths.total() + self.causes.total()
         return self.widths[self.width] / total if total and self.width > 1 else 0.0
 
@@ -116,34 +116,33 @@ class Row:
 
     @property
     def filled(self) -> int:
-        """How many cells hold something."""
         return sum(bool(cell.strip()) for cell in self.cells)
 
 
 def returns_end_lines(now: Beginning) -> bool:
     """Return whether carriage returns alone end lines."""
-    if now.signs.returns:
+    if now.dialect.returns:
         return False
-    mine = now.cut(now.signs)
-    if mine.causes[LONE_RETURN] or not mine.faults or not AFTER_QUOTE.search(now.text):
-        return mine.causes[LONE_RETURN] > 0
+    mine = now.cut(now.dialect)
+    if mine.causes[RETURNED.code] or not mine.faults or not AFTER_QUOTE.search(now.text):
+        return mine.causes[RETURNED.code] > 0
     cuts = [
-        now.cut(now.signs._replace(delimiter=sign, returns=True))
-        for sign in (now.signs.delimiter, *DELIMITERS)
+        now.cut(now.dialect._replace(delimiter=sign, returns=True))
+        for sign in (now.dialect.delimiter, *DELIMITERS)
     ]
     return any(cut.faults <= FEW * mine.faults and cut.share >= MOST for cut in cuts)
 
 
 def other_delimiter(now: Beginning) -> str | None:
     """Return a sign that cuts far more records alike than the table's, if there is one."""
-    mine = best_cut(now, now.signs.delimiter).share
+    mine = best_cut(now, now.dialect.delimiter).share
     needed = {**dict.fromkeys(DELIMITERS, MOST if mine < MOST else NEARLY_ALL)}
     if mine < MOST:
         needed |= dict.fromkeys(RARE, NEARLY_ALL)
     found = [
         (cut.share, cut.width, sign)
         for sign, least in needed.items()
-        if sign not in (now.signs.delimiter, now.signs.quote)
+        if sign not in (now.dialect.delimiter, now.dialect.quote)
         and (cut := best_cut(now, sign)).share >= least
         and (sign in DELIMITERS or cut.width > 2)
     ]
@@ -156,9 +155,9 @@ def other_delimiter(now: Beginning) -> str | None:
 def _between_quotes(now: Beginning) -> str | None:
     """Return a sign between quoted cells that cuts all records, whatever their widths, if any."""
     for sign in DELIMITERS:
-        between = f"{now.signs.quote}{sign}{now.signs.quote}".encode()
-        if sign != now.signs.delimiter and now.signs.quote and between in now.text:
-            cut = now.cut(now.signs._replace(delimiter=sign))
+        between = f"{now.dialect.quote}{sign}{now.dialect.quote}".encode()
+        if sign != now.dialect.delimiter and now.dialect.quote and between in now.text:
+            cut = now.cut(now.dialect._replace(delimiter=sign))
             if not cut.causes and min(cut.widths, default=0) > 1:
                 return sign
     return None
@@ -169,18 +168,18 @@ def best_cut(now: Beginning, sign: str) -> "Cut":
 
     So without quotes, if none quotes a cell.
     """
-    signs = now.signs._replace(delimiter=sign)
-    cuts = [now.cut(signs)]
+    dialect = now.dialect._replace(delimiter=sign)
+    cuts = [now.cut(dialect)]
     if cuts[0].faults:
-        cuts.append(now.cut(signs._replace(trims=True)))
-    if cuts[0].faults and not _quotes_cells(now, signs):
-        cuts.append(now.cut(signs._replace(quote=None)))
+        cuts.append(now.cut(dialect._replace(trims=True)))
+    if cuts[0].faults and not _quotes_cells(now, dialect):
+        cuts.append(now.cut(dialect._replace(quote=None)))
     return max(cuts, key=lambda cut: cut.share)
 
 
-def _quotes_cells(now: Beginning, signs: Signs, *, whole: bool = False) -> bool:
+def _quotes_cells(now: Beginning, dialect: Dialect, *, whole: bool = False) -> bool:
     """Return whether a quote stands where a cell begins; `whole`: and one where it ends."""
-    mark, sign = re.escape((signs.quote or "").encode()), re.escape(signs.delimiter.encode())
+    mark, sign = re.escape((dialect.quote or "").encode()), re.escape(dialect.delimiter.encode())
     cell = b"(?:^|[%b\r\n])%b" % (sign, mark)
     if whole:
         cell += b"[^%b]*%b(?:[%b\r\n]|$)" % (mark, mark, sign)
@@ -189,23 +188,23 @@ def _quotes_cells(now: Beginning, signs: Signs, *, whole: bool = False) -> bool:
 
 def other_quotes(now: Beginning) -> tuple[str, str] | None:
     """Return an option about quotes and its value, if records fit together by it."""
-    signs, mine = now.signs, now.cut(now.signs)
+    dialect, mine = now.dialect, now.cut(now.dialect)
     if not mine.faults and len(mine.widths) < 2:
         return None
-    if not signs.escape and ESCAPE.encode() in now.text:
-        cut = now.cut(signs._replace(escape=ESCAPE))
+    if not dialect.escape and ESCAPE.encode() in now.text:
+        cut = now.cut(dialect._replace(escape=ESCAPE))
         fewer = mine.faults and cut.faults <= FEW * mine.faults and cut.share >= mine.share
         if fewer or (cut.width > 1 and len(cut.widths) == 1 and not cut.causes):
             return "escape", ESCAPE
     if _blanks_around_quotes(now, mine):
         return "trim_cells", YES
-    single = signs._replace(quote="'")
-    if signs.quote == '"' and b"'" in now.text and not _quotes_cells(now, signs):
+    single = dialect._replace(quote="'")
+    if dialect.quote == '"' and b"'" in now.text and not _quotes_cells(now, dialect):
         for cut in (now.cut(single), now.cut(single._replace(trims=True))):
             if not cut.faults and len(cut.widths) == 1 and cut.width > 1:
                 return "quote", "'"
-    if mine.faults and signs.quote is not None and not _quotes_cells(now, signs, whole=True):
-        cut = now.cut(signs._replace(quote=None))
+    if mine.faults and dialect.quote is not None and not _quotes_cells(now, dialect, whole=True):
+        cut = now.cut(dialect._replace(quote=None))
         mended = Counter({cut.width: mine.faults})  # each of the bad ones, and no other
         if cut.width > 1 and cut.fits_below and cut.widths - mine.widths == mended:
             return "quote", "none"
@@ -214,9 +213,9 @@ def other_quotes(now: Beginning) -> tuple[str, str] | None:
 
 def _blanks_around_quotes(now: Beginning, mine: Cut) -> bool:
     """Return whether quotes are misplaced because blanks stand between them and the delimiter."""
-    if now.signs.trims or not mine.faults:
+    if now.dialect.trims or not mine.faults:
         return False
-    trims = now.signs._replace(trims=True)
+    trims = now.dialect._replace(trims=True)
     cuts = (now.cut(trims), now.cut(trims._replace(escape=trims.escape or ESCAPE)))
     return any(cut.faults <= FEW * mine.faults and cut.share >= mine.share for cut in cuts)
 
@@ -274,81 +273,106 @@ def _years(texts: Sequence[str]) -> bool:
 
 # Why records have other numbers of cells than the header, where a table's beginning shows it.
 
-ENOUGH_RECORDS = 1 << 20  # bytes of a table that explain it
 DECIMAL = re.compile(rb"(?:^|(?<=,))(?=(-?\d+,\d+)(?:,|$))")
 ID = re.compile(rb'"?(id|nr|no|row|key|num|index|code)', re.IGNORECASE)
 ROW_NUMBER = re.compile(rb'"?(\d{1,18})(?!\d)')
 
 
-def width_hint(text: bytes, signs: Signs, name: str, *, line: int) -> str | None:
+TRAILING = "csv-trailing-delimiter"
+
+
+def width_hint(text: bytes, dialect: Dialect, name: str, *, line: int) -> Problem | None:
     """Return why the records below a header do not fit it; `line` is that of the first."""
     return (
-        _one_more(text, signs, name, line=line)
-        or _trailing(text, signs, name, line=line)
-        or _line_break(text, signs, name, line=line)
+        _one_more(text, dialect, name, line=line)
+        or _trailing(text, dialect, name, line=line)
+        or _line_break(text, dialect, name, line=line)
     )
 
 
-def _trailing(text: bytes, signs: Signs, name: str, *, line: int) -> str | None:
+def _trailing(text: bytes, dialect: Dialect, name: str, *, line: int) -> Problem | None:
     """Return that every line ends with the delimiter, if one column lacks its name by that."""
-    lines, mark = text.rstrip(b"\r\n").splitlines(), signs.delimiter.encode()
+    lines, mark = text.rstrip(b"\r\n").splitlines(), dialect.delimiter.encode()
     names = lines[0].split(mark) if lines else []
     if len(names) < 3 or b"" in names[:-1] or not all(one.endswith(mark) for one in lines):
         return None
-    sign = shown(signs.delimiter)
-    return (
-        f"{name}: line {line - 1}: every line ends with {sign}, so column {len(names)} has no "
-        f"name: remove that {sign}, or name it, or add --rename-columns"
+    sign = shown(dialect.delimiter)
+    return Problem(
+        TRAILING,
+        "{file}: line {line}: every line ends with {sign}, so column {number} has no name: {remedy}",
+        file=name,
+        line=line - 1,
+        sign=sign,
+        number=len(names),
+        remedy=f"remove that {sign}, or name it, or add --rename-columns",
     )
 
 
-def _line_break(text: bytes, signs: Signs, name: str, *, line: int) -> str | None:
+def _line_break(text: bytes, dialect: Dialect, name: str, *, line: int) -> Problem | None:
     """Return that one record is cut in two by a line break, if that is all that is wrong."""
-    records, bad, _ = find_records(text.rstrip(b"\r\n"), signs, go_on=True)
+    records, bad, _ = find_records(text.rstrip(b"\r\n"), dialect, go_on=True)
     widths = [int(width) for width in records.widths]
     wrong = [place for place, width in enumerate(widths) if width != widths[0]]
     cut = [widths[place] for place in wrong]
-    whole = len(text) < ENOUGH_RECORDS and not bad
+    whole = len(text) < ENOUGH and not bad
     if not whole or len(wrong) != 2 or wrong[1] != wrong[0] + 1 or sum(cut) != widths[0] + 1:
         return None
     at = line_of(text, int(records.starts[wrong[0]])) + line - 2
-    return (
-        f"{name}: lines {at} and {at + 1}: {cut[0]} and {cut[1]} cells, but the header has "
-        f"{widths[0]}: if a cell holds a line break, put it in quotes, else join the lines, "
-        "or add --ragged fill"
+    return Problem(
+        "csv-line-break",
+        "{file}: lines {line} and {next_line}: {cells} and {next_cells} cells, but the header has "
+        "{columns}: {remedy}",
+        file=name,
+        line=at,
+        next_line=at + 1,
+        cells=cut[0],
+        next_cells=cut[1],
+        columns=widths[0],
+        remedy="if a cell holds a line break, put it in quotes, else join the lines, or add "
+        "--ragged fill",
     )
 
 
-def _one_more(text: bytes, signs: Signs, name: str, *, line: int) -> str | None:
+def _one_more(text: bytes, dialect: Dialect, name: str, *, line: int) -> Problem | None:
     """Return why every record has a cell more than the header, or more, if that is so."""
-    records, _, _ = find_records(text, signs, go_on=True)
+    records, _, _ = find_records(text, dialect, go_on=True)
     widths = [int(width) for width in records.widths]
     if len(widths) < 2 or min(widths[1:]) <= widths[0]:
         return None
-    mark = signs.delimiter.encode()
+    mark = dialect.delimiter.encode()
     lines = [
         text[int(start) : int(end)].rstrip(b"\r")
         for start, end in zip(records.starts[1:], records.ends[1:], strict=True)
     ]
-    at = f"{name}: line {line}: {widths[1]} cells, but the header has {widths[0]}"
+
+    def problem(code: str, why: str, remedy: str, **facts: object) -> Problem:
+        at = "{file}: line {line}: {cells} cells, but the header has {columns}: "
+        facts |= {"cells": widths[1], "columns": widths[0], "remedy": remedy}
+        return Problem(code, at + why, file=name, line=line, **facts)  # type: ignore[arg-type]  # facts
+
     if all(one.endswith(mark) for one in lines):
-        sign = shown(signs.delimiter)
-        return f"{at}: every line but the header ends with {sign}: remove it, or add --ragged fill"
+        why, do = "every line but the header ends with {sign}: {remedy}", "remove it, or add "
+        sign = shown(dialect.delimiter)
+        return problem("csv-trailing-delimiter-rows", why, do + "--ragged fill", sign=sign)
     decimals = DECIMAL.findall(lines[0]) if mark == b"," else []
     named = ID.match(text) is not None and not lines[0].startswith(b'"')
     one_more = {*widths[1:]} == {widths[0] + 1}
     quoted = all(one.startswith(b'"') for one in lines)
     counts = _counts(lines) and not (named and decimals)
     if one_more and (counts or ((quoted or not decimals) and _are_names(lines, mark))):
-        return (
-            f"{at}: it lacks the name of the row names, as R's write.table leaves it out: begin "
-            f"line {line - 1} with row{signs.delimiter} or write the table with col.names=NA or "
-            f"row.names=FALSE, or add --header none --skip-lines {line - 1}"
+        return problem(
+            "csv-row-names",
+            "it lacks the name of the row names, as R's write.table leaves it out: {remedy}",
+            f"begin line {line - 1} with row{dialect.delimiter} or write the table with "
+            f"col.names=NA or row.names=FALSE, or add --header none --skip-lines {line - 1}",
         )
     if decimals:
-        return (
-            f"{at}: is {decimals[-1].decode()} a number with a decimal comma? Then write the table "
-            "with ; between the cells, or put such cells in quotes; if not, add --ragged fill"
+        return problem(
+            "csv-decimal-comma",
+            "is {number} a number with a decimal comma? Then {remedy}",
+            "write the table with ; between the cells, or put such cells in quotes; if not, add "
+            "--ragged fill",
+            number=UserText(decimals[-1].decode()),
         )
     return None
 
@@ -368,13 +392,15 @@ def _counts(lines: Sequence[bytes]) -> bool:
     return len(numbers) == len(lines) > 1 and steps == {1}
 
 
-DELIMITER = "file-delimiter"  # the keys of causes
-HEADER = "file-header"
-QUOTES = "file-quote"
-LINE_ENDS = "file-line-end"
-ENOUGH = ENOUGH_RECORDS
+# The problem that is raised instead of records that do not fit.
+
+DELIMITER, HEADER, QUOTES, LINE_ENDS = (
+    "file-delimiter",
+    "file-header",
+    "file-quote",
+    "file-line-end",
+)
 RETURNS = ", or add --line-end cr"
-OR_HEADER = ", or if this line is data, add a header above it"
 
 
 def explained(
@@ -382,47 +408,58 @@ def explained(
 ) -> DataError | None:
     """Return why records do not fit, and what would help, if the beginning of the text shows it."""
     now = _beginning(text, dialect)
-    signs, name = now.signs, options.name
+    name = options.name
     if returns_end_lines(now):
-        first = next((one for one in map(str, error.problems) if LONE_RETURN in one), "")
-        before = first.partition(LONE_RETURN)[0] or f"{name}: "
-        return DataError(f"{before}{LONE_RETURN}{RETURNS}", cause=LINE_ENDS)
-    body = prepared(now.text, signs)
-    shapes = sorted_shapes(*_with_offset(text, now), trims=now.signs.trims)
+        first = next((one for one in error.problems if one.code == RETURNED.code), None)
+        at = (
+            "{file}: {what}: {remedy}" if first is None else "{file}: line {line}: {what}: {remedy}"
+        )
+        facts = {"what": RETURNED.what, "remedy": record_remedy(RETURNED)}
+        line = first.place.line if first else None
+        return DataError(Problem(LINE_ENDS, at, file=name, line=line, **facts))  # type: ignore[arg-type]  # texts
+    body = prepared(now.text, now.dialect)
+    shapes = _shapes(text, now)
     best = shapes[0] if shapes else None
-    free = dialect.has_header and not dialect.header
+    free = dialect.has_header and dialect.header_line is None
     return (
-        _other_signs(best, body, now, error, name=name)
+        _other_dialect(best, body, now, error, name=name)
         or (_title(best, now, dialect, name=name) if free else None)
         or _misfit(body, now, error, name=name, free=free)
     )
 
 
-def _with_offset(text: bytes, now: Beginning) -> tuple[bytes, int]:
-    """Return a text to guess by, and where in it the table begins."""
-    text, body = prepared(text, now.signs), prepared(now.text, now.signs)
-    return text, len(text) - len(body)
+def _shapes(text: bytes, now: Beginning) -> list[Shape]:
+    """Return what delimiters make of the table that begins in a text."""
+    text, body = prepared(text, now.dialect), prepared(now.text, now.dialect)
+    return sorted_shapes(text, len(text) - len(body), trims=now.dialect.trims)
 
 
-def _other_signs(
+def _other_dialect(
     best: Shape | None, body: bytes, now: Beginning, error: DataError, *, name: str
 ) -> DataError | None:
-    """Return that other signs separate or quote the cells, if they do."""
-    if best and best.fits and best.delimiter == now.signs.delimiter:
-        if best.quote == OTHER_QUOTE != now.signs.quote and now.signs.quote:
+    if best and best.fits and best.delimiter == now.dialect.delimiter:
+        if best.quote == OTHER_QUOTE != now.dialect.quote and now.dialect.quote:
             return _quoted("quote", best.quote, error)
-        if not all("quote" in str(one) for one in error.problems):  # one must not hide the others
+        if not all(one.code in QUOTE_CODES for one in error.problems):  # which it must not hide
             return None
     elif best and best.fits and best.first:
-        return _other_sign(best, body, now.signs, name=name)
+        return _other_delimiter(best, body, now.dialect, name=name)
     elif sign := other_delimiter(now):
-        return _rather(sign, now, name=name)
+        cut = best_cut(now, sign)
+        text = "{file}: {sign} separates {cells} cells in {lines}, and {now} fits fewer: {remedy}"
+        facts = {
+            "sign": shown(sign),
+            "cells": cut.width,
+            "lines": count(cut.widths[cut.width], "line"),
+            "now": shown(now.dialect.delimiter),
+            "remedy": Fix("delimiter", sign),
+        }
+        return DataError(Problem(DELIMITER, text, file=name, **facts))  # type: ignore[arg-type]  # facts
     found = other_quotes(now)
     return _quoted(*found, error) if found else None
 
 
 def _title(best: Shape | None, now: Beginning, dialect: Dialect, *, name: str) -> DataError | None:
-    """Return that a title stands above the header, if it does."""
     row = header_row(now.rows())
     if row is None and best and best.fits and not best.first:
         row = Row(best.line, [])
@@ -430,69 +467,69 @@ def _title(best: Shape | None, now: Beginning, dialect: Dialect, *, name: str) -
         return None
     first = 1 + bool(now.line and not dialect.skipped)
     if row.cells and all(is_number(cell) for cell in row.cells if cell.strip()):
+        text = "{file}: line {line} looks like the first row: {remedy}"
         do = f"add a header above it, or add --header none --skip-lines {row.line - 1}"
-        return DataError(f"{name}: line {row.line} looks like the first row: {do}", cause=HEADER)
-    return DataError(f"{name}: {title_above(row.line, first=first)}", cause=HEADER)
+        return DataError(Problem(HEADER, text, file=name, line=row.line, remedy=do))
+    return DataError(title_above(name, row.line, first=first))
 
 
 def _misfit(
     body: bytes, now: Beginning, error: MisshapenError, *, name: str, free: bool
 ) -> DataError | None:
     """Return what is wrong with names or widths, if more is known than where it is."""
-    hint = width_hint(body, now.signs, name, line=2 + now.line) if free else None
-    if isinstance(error, NamesError) and not (hint and "so column" in hint):
+    hint = width_hint(body, now.dialect, name, line=2 + now.line) if free else None
+    if error.code in NAME_CODES and not (hint and hint.code == TRAILING):
         return _names(error, now)
     rows = now.rows() if free else []
     if rows and rows[0].line == now.line + 1 and is_data(rows):
         do = "add a header above it, or add --header none"
-        return DataError(f"{name}: line {rows[0].line} looks like data: {do}", cause=HEADER)
+        text = "{file}: line {line} looks like data: {remedy}"
+        return DataError(Problem(HEADER, text, file=name, line=rows[0].line, remedy=do))
     return DataError(hint) if hint else None
 
 
 def _beginning(text: bytes, dialect: Dialect) -> Beginning:
     """Return the beginning of a table without the lines that are left out."""
     start = begun(iter([text]), dialect)
-    return Beginning(b"".join(start.texts), start.signs, start.line)
+    return Beginning(b"".join(start.texts), start.dialect, start.line)
 
 
-def _names(error: NamesError, now: Beginning) -> DataError:
+def _names(error: MisshapenError, now: Beginning) -> DataError:
     """Return that columns lack names or have those of others, and which option helps."""
     rows = now.rows()
+    code = None
     if not rows or (not rows[0].filled and len(rows[0].cells) < 2):
         full = next((row.line for row in rows if row.filled), None)
         do = f", or add --skip-lines {full - 1}" if full else ""
-        return DataError(*(f"{one}{do}" for one in error.problems), cause=error.cause)
-    data = is_data(rows)
-    do = "or if this line is data, add --header none" if data else "or add --rename-columns"
-    problems = (str(one).removesuffix(OR_HEADER) for one in error.problems)
-    cause = HEADER if data else error.cause
-    return DataError(*(f"{one}, {do}" for one in problems), more=error.more, cause=cause)
+    elif is_data(rows):
+        do, code = ", or if this line is data, add --header none", HEADER
+    else:
+        do = ", or add --rename-columns"
+    problems = (_also(one, code, remedy=f"{one.remedy}{do}") for one in error.problems)
+    return DataError(*problems, more=error.more)
 
 
-def _quoted(option: str, value: str, error: DataError) -> DataError:
+def _also(problem: Problem, code: str | None = None, **fields: object) -> Problem:
+    return Problem(code or problem.code, problem.text, **(problem.fields | fields))  # type: ignore[arg-type]  # of the right types
+
+
+def _quoted(name: str, value: str, error: DataError) -> DataError:
     """Return the first problem with another way out: other quotes, or escapes."""
-    about = next(
-        (one for one in map(str, error.problems) if "quote" in one), str(error.problems[0])
-    )
-    place = ": ".join(about.split(": ")[:3])
+    about = next((one for one in error.problems if one.code in QUOTE_CODES), error.problems[0])
     why = {
         YES: "blanks seem to stand around cells, outside their quotes",
         "none": "quotes seem to be part of the cells",
         "'": "cells seem to be quoted with '",
     }.get(value, f"{value} seems to escape what comes behind it")
-    do = way_out(option, value, in_schema=True)
-    aside = OR_ASIDE if str(error.problems[0]).endswith(OR_ASIDE) else ""
-    return DataError(f"{place}; {why}: {do}{aside}", cause=QUOTES)
+    aside = error.problems[0].facts.get("aside", "")
+    return DataError(_also(about, QUOTES, because=f"; {why}", remedy=Fix(name, value), aside=aside))
 
 
-def of_record(cause: str, options: ReadOptions) -> str:
-    """Return what to do about a bad record, as far as its cause does not say it."""
-    if cause == LONE_RETURN:
-        return f"{RETURNS}{options.or_aside}"
-    if ": " in cause:
-        return options.or_aside
-    do = ": delete it" if cause == BLANK else ": correct it"
-    return f"{do}, or add --ragged fill{options.or_aside}"
+def record_remedy(cause: Cause) -> str:
+    """Return what to do about a bad record."""
+    if cause.fix:
+        return cause.fix + (RETURNS if cause == RETURNED else "")
+    return f"{'delete' if cause == BLANK else 'correct'} it, or add --ragged fill"
 
 
 def refuse_lone_column(text: bytes, dialect: Dialect, options: ReadOptions) -> None:
@@ -501,50 +538,40 @@ def refuse_lone_column(text: bytes, dialect: Dialect, options: ReadOptions) -> N
     If nobody gave the delimiter, one in the header is enough.
     """
     now = _beginning(text, dialect)
-    signs = now.signs
-    body = prepared(now.text, signs)
+    body = prepared(now.text, now.dialect)
     header = body.partition(b"\n")[0].decode()
-    shapes = sorted_shapes(*_with_offset(text, now), trims=now.signs.trims)
-    others = [one for one in shapes if one.delimiter != signs.delimiter]
+    others = [one for one in _shapes(text, now) if one.delimiter != now.dialect.delimiter]
     if others and others[0].fits and others[0].first and others[0].named:
-        raise _other_sign(others[0], body, signs, name=options.name)
+        raise _other_delimiter(others[0], body, now.dialect, name=options.name)
     sign = next((one for one in ";\t|" if one in header), None)
-    if sign and sign != signs.delimiter and not dialect.certain and not sep_line(text)[1]:
-        do = way_out("delimiter", sign, in_schema=True)
-        raise DataError(
-            f"{options.name}: line {now.line + 1}: only one column: if {shown(sign)} separates the "
-            f"cells, {do}",
-            cause=DELIMITER,
-        )
+    if sign and sign != now.dialect.delimiter and not dialect.certain and not sep_line(text)[1]:
+        why = "{file}: line {line}: only one column: if {sign} separates the cells, {remedy}"
+        facts = {"sign": shown(sign), "remedy": Fix("delimiter", sign)}
+        raise DataError(Problem(DELIMITER, why, file=options.name, line=now.line + 1, **facts))  # type: ignore[arg-type]  # facts
 
 
-def title_above(line: int, *, first: int = 1) -> str:
+def title_above(name: str, line: int, *, first: int = 1) -> Problem:
     """Return that the header is not the first line, and what to do."""
     last = line - 1
     between = "to" if last > first + 1 else "and"
     lines = f"line {first}" if last == first else f"lines {first} {between} {last}"
-    return f"line {line} looks like the header: delete {lines}, or add --skip-lines {last}"
+    text = "{file}: line {line} looks like the header: {remedy}"
+    do = f"delete {lines}, or add --skip-lines {last}"
+    return Problem(HEADER, text, file=name, line=line, remedy=do)
 
 
-def _other_sign(best: Shape, text: bytes, signs: Signs, *, name: str) -> DataError:
-    """Return that another sign separates the cells."""
-    records, _, _ = find_records(text.partition(b"\n")[0], signs, go_on=True)
+def _other_delimiter(best: Shape, text: bytes, dialect: Dialect, *, name: str) -> DataError:
+    records, _, _ = find_records(text.partition(b"\n")[0], dialect, go_on=True)
     width = int(records.widths[0]) if len(records.widths) else 1
-    columns = count(width, "column")
-    do = way_out("delimiter", best.delimiter, in_schema=True)
-    return DataError(
-        f"{name}: line {best.line}: {columns} with {shown(signs.delimiter)}, but "
-        f"{shown(best.delimiter)} separates {best.columns} cells in every line: {do}",
-        cause=DELIMITER,
+    why = (
+        "{file}: line {line}: {columns} with {now}, but {sign} separates {cells} cells in every "
+        "line: {remedy}"
     )
-
-
-def _rather(sign: str, now: Beginning, *, name: str) -> DataError:
-    """Return that another sign separates the cells of most records."""
-    cut = best_cut(now, sign)
-    do, lines = way_out("delimiter", sign, in_schema=True), count(cut.widths[cut.width], "line")
-    return DataError(
-        f"{name}: {shown(sign)} separates {cut.width} cells in {lines}, "
-        f"and {shown(now.signs.delimiter)} fits fewer: {do}",
-        cause=DELIMITER,
-    )
+    facts = {
+        "columns": count(width, "column"),
+        "now": shown(dialect.delimiter),
+        "sign": shown(best.delimiter),
+        "cells": best.columns,
+        "remedy": Fix("delimiter", best.delimiter),
+    }
+    return DataError(Problem(DELIMITER, why, file=name, line=best.line, **facts))  # type: ignore[arg-type]  # facts

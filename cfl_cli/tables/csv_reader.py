@@ -1,145 +1,52 @@
 """CSV text, some lines at a time → sheets: records that fit the header, and those that do not."""
 
 import codecs
-import csv
 import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from itertools import chain
 from itertools import count as iter_from
-from typing import Self
+from typing import NamedTuple
 
 import numpy as np
 
 from cfl_cli.core.arrays import Mask
-from cfl_cli.core.messages import count, quote
-from cfl_cli.errors import DataError, UsageError
+from cfl_cli.core.messages import count
+from cfl_cli.errors import DataError, Problem, UserText
 from cfl_cli.tables.codec import ReadOptions, Reject, Renamed
 from cfl_cli.tables.csv_scan import (
     NEWLINE,
     RETURN,
     BadRecord,
+    Cause,
     Records,
-    Signs,
     active,
     are_blank,
     find_records,
-    masked,
     next_line,
     prepared,
     split,
     trimmed,
     undone,
 )
-from cfl_cli.tables.encodings import DEFAULT, check_encoding, exhaust, line_of
-from cfl_cli.tables.formats import FILL, NONE, RETURNS, YES
-
-# How a delimited text is written, as options and schemas say it in words.
-
-MOST_LINES = 10**9
-
-
-@dataclass(frozen=True)
-class Dialect:
-    """The signs that a table is written with, where its header is, and what is put right."""
-
-    delimiter: str = ","
-    quote: str = '"'  # or NONE
-    encoding: str = "utf-8"
-    escape: str = NONE  # or the sign
-    line_end: str = "lf"  # which CRLF is too; RETURNS: also a carriage return alone
-    header: str = ""  # a line, from 1, or NONE; empty: the first that is not left out
-    skip_lines: str = "0"  # lines at the beginning that hold no rows
-    rename_columns: str = "no"  # YES: names are made up for columns without, or with another's
-    trim_cells: str = "no"  # YES: blanks around cells, outside quotes, are no part of them
-    ragged: str = "fail"  # FILL: short records are filled up, long ones make new columns
-    certain: bool = False  # the user gave the delimiter, so no first line changes it
-
-    @classmethod
-    def of(cls, options: ReadOptions) -> Self:
-        """Return what options say, and what is usual for the format."""
-        signs = {"delimiter": options.kind.delimiter, **options.signs}
-        return cls(**signs, certain="delimiter" in options.signs)
-
-    def __post_init__(self) -> None:
-        for name in ("delimiter", "quote", "escape"):
-            sign = getattr(self, name)
-            if name != "delimiter" and sign == NONE:
-                continue
-            if problem := sign_problem(sign):
-                raise UsageError(f"--{name}: {problem}")
-        pairs = (("delimiter", "quote"), ("delimiter", "escape"), ("quote", "escape"))
-        for one, two in pairs:
-            if getattr(self, one) == getattr(self, two) != NONE:
-                raise UsageError(f"--{one} and --{two} are both {quote(getattr(self, one))}")
-        for name in ("header", "skip_lines"):
-            if problem := number_problem(name, getattr(self, name)):
-                raise UsageError(f"--{name.replace('_', '-')}: {problem}")
-        check_encoding(self.encoding)
-
-    @property
-    def signs(self) -> Signs:
-        """Return the characters that delimit and quote cells."""
-        none = {NONE: None}
-        return Signs(
-            self.delimiter,
-            none.get(self.quote, self.quote),
-            none.get(self.escape, self.escape),
-            self.line_end == RETURNS,
-            self.trim_cells == YES,
-        )
-
-    @property
-    def header_line(self) -> int | None:
-        """The line of the header, from 1; None: the first that is not left out."""
-        return int(self.header) if self.has_header and self.header else None
-
-    @property
-    def has_header(self) -> bool:
-        """Whether a line names the columns."""
-        return self.header != NONE
-
-    @property
-    def skipped(self) -> int:
-        """How many lines at the beginning hold no rows."""
-        return int(self.skip_lines)
-
-    @property
-    def renames(self) -> bool:
-        """Whether names are made up where they lack or stand twice."""
-        return self.rename_columns == YES
-
-    @property
-    def fills(self) -> bool:
-        """Whether records of other widths than the header's are rows, too."""
-        return self.ragged == FILL
-
-
-NAMES = tuple(field.name for field in fields(Dialect) if field.name != "certain")
-
-
-def sign_problem(sign: str) -> str:
-    """Return why a text is not a sign; nothing if it is one."""
-    if len(sign) == 1 and sign.isascii() and sign not in "\r\n\0":
-        return ""
-    return f"expected one ASCII character or tab, found {quote(sign)}"
-
-
-def number_problem(name: str, text: str) -> str:
-    """Return why a text does not say where the header is, or how many lines are left out."""
-    lowest = 1 if name == "header" else 0
-    if name == "header" and text in ("", NONE):
-        return ""
-    if text.isascii() and text.isdecimal() and lowest <= int(text[:12]) <= MOST_LINES:
-        return ""
-    wanted = "none or the number of a line, from 1" if lowest else "a number of lines"
-    return f"expected {wanted}, found {quote(text)}"
-
+from cfl_cli.tables.dialect import QUOTE, UTF8, Dialect
+from cfl_cli.tables.encodings import exhaust, line_of
 
 # The line with which spreadsheets name the delimiter before the header: `sep=;`.
-
 SEP = re.compile(rb'"?sep=([\t -/:-@\[-`{-~])"?[;,\t|]*\r?\n', re.IGNORECASE)
+SHOWN = 5  # columns with other names that are named
+BLANK = Cause("csv-blank-line", "a blank line")
+RAGGED = "csv-ragged-record"
+EMPTY_HEADER, UNNAMED, DUPLICATE = "csv-empty-header", "column-unnamed", "column-duplicate"
+DATA_AS_HEADER = "file-header"  # the first line looks like a row
+NAME_CODES = {EMPTY_HEADER, UNNAMED, DUPLICATE, DATA_AS_HEADER}
+# Whoever explains a problem further fills in `because`, and adds to the remedy.
+AT_LINE = "{file}: line {line}: {what}{because}: {remedy}{aside}"
+
+
+class MisshapenError(DataError):
+    """Records or names that do not fit together, perhaps because the dialect is another one."""
 
 
 def sep_line(text: bytes) -> tuple[str | None, int]:
@@ -152,16 +59,6 @@ def sep_line(text: bytes) -> tuple[str | None, int]:
 
 
 # Where a table begins, and what its columns are called: as its header says, or as made up.
-
-SHOWN = 5  # columns with other names that are named
-
-
-class MisshapenError(DataError):
-    """Records that do not fit together, perhaps because other signs separate their cells."""
-
-
-class NamesError(MisshapenError):
-    """A header that does not name all columns, or two alike."""
 
 
 @dataclass(frozen=True)
@@ -183,12 +80,11 @@ class Columns:
         return Columns(added.names, (*self.renamed, *added.renamed))
 
 
-@dataclass(frozen=True)
-class Start:
+class Start(NamedTuple):
     """A text from where its rows begin, or the header right above them."""
 
     texts: Iterator[bytes]
-    signs: Signs
+    dialect: Dialect  # with the delimiter that the first line names, if it does
     line: int  # lines that are left out
     above: bytes | None  # the header and what follows it, if that is among them
 
@@ -202,28 +98,33 @@ def begun(texts: Iterator[bytes], dialect: Dialect) -> Start:
     first = next(texts, b"")
     texts = chain([first], texts)
     sign, _ = sep_line(first)
-    signs, at = dialect.signs, dialect.header_line
+    at = dialect.header_line
     says = sign is not None and sign != dialect.quote and at != 1
     if says and sign is not None and not dialect.certain:
-        signs = signs._replace(delimiter=sign)
+        dialect = dialect._replace(delimiter=sign)
     skipped = max(dialect.skipped, (at or 1) - 1, int(says))
     if not skipped:
-        return Start(texts, signs, 0, None)
-    above, rest, lines = _cut(texts, skipped, signs)
+        return Start(texts, dialect, 0, None)
+    above, rest, lines = _cut(texts, skipped, dialect)
     header = None
     if at is not None and at <= lines:
-        header = above[_line_start(above, at, signs) :]
-    return Start(rest, signs, lines, header)
+        place = 0
+        for _ in range(at - 1):
+            place = next_line(above, place, dialect)
+        header = above[place:]
+    return Start(rest, dialect, lines, header)
 
 
-def _cut(texts: Iterator[bytes], lines: int, signs: Signs) -> tuple[bytes, Iterator[bytes], int]:
+def _cut(
+    texts: Iterator[bytes], lines: int, dialect: Dialect
+) -> tuple[bytes, Iterator[bytes], int]:
     """Return the first lines of a text, the rest, and how many lines there were."""
     held: list[bytes] = []
     passed = 0
     for text in texts:
         place = 0
         while passed < lines and place < len(text):
-            place = next_line(text, place, signs)
+            place = next_line(text, place, dialect)
             passed += 1
         held.append(text[:place])
         if place < len(text):
@@ -231,25 +132,16 @@ def _cut(texts: Iterator[bytes], lines: int, signs: Signs) -> tuple[bytes, Itera
     return b"".join(held), iter(()), passed
 
 
-def _line_start(text: bytes, line: int, signs: Signs) -> int:
-    place = 0
-    for _ in range(line - 1):
-        place = next_line(text, place, signs)
-    return place
-
-
 def as_given(text: bytes, given: Mapping[str, str]) -> tuple[bytes, int]:
     """Return a text to guess by, and where its header or its first row begins."""
-    dialect = Dialect(
-        **{name: sign for name, sign in given.items() if name != "encoding"}, certain=True
-    )
+    dialect = Dialect.of(given)._replace(certain=True)
     start = begun(iter([text]), dialect)
-    body = prepared(b"".join(start.texts), start.signs)
-    text = prepared(text, start.signs)
+    body = prepared(b"".join(start.texts), start.dialect)
+    text = prepared(text, start.dialect)
     return text, len(text) - len(body)
 
 
-def checked(names: Sequence[str], dialect: Dialect, *, name: str, line: int) -> Columns:
+def _columns(names: Sequence[str], dialect: Dialect, *, name: str, line: int) -> Columns:
     """Return the columns that a header names, or raise if it does not name all of them.
 
     The first may be empty: so pandas and R write row numbers and names.
@@ -257,31 +149,49 @@ def checked(names: Sequence[str], dialect: Dialect, *, name: str, line: int) -> 
     if dialect.renames and names:
         return renamed(names)
     if not any(names):
-        raise NamesError(f"{name}: the header is empty: line {line} must name the columns")
+        raise _empty_header(name, line)
+    bare = {"file": name, "line": line, "because": "", "aside": ""}
     problems = [
-        f"{name}: line {line}: column {number} has no name: name it, or leave it out"
+        Problem(
+            UNNAMED,
+            "{file}: line {line}: column {number} has no name{because}: {remedy}",
+            number=number,
+            remedy="name it, or leave it out",
+            **bare,  # type: ignore[arg-type]  # of the right types
+        )
         for number, column in enumerate(names[1:], start=2)
         if not column
     ]
     twice = [column for column, times in Counter(names).items() if column and times > 1]
-    if twice and any(column.replace(".", "").isdecimal() for column in names):
-        raise NamesError(
-            f"{name}: line {line}: duplicate column {quote(twice[0])}: rename one of them, or if "
-            "this line is data, add a header above it",
-            cause="file-header",
+    data = bool(twice) and any(column.replace(".", "").isdecimal() for column in names)
+    again = [
+        Problem(
+            DATA_AS_HEADER if data else DUPLICATE,
+            "{file}: line {line}: duplicate column {column!r}{because}: {remedy}",
+            column=column,
+            remedy="rename one of them",
+            **bare,  # type: ignore[arg-type]  # of the right types
         )
-    problems += [
-        f"{name}: line {line}: duplicate column {quote(column)}: rename one of them"
         for column in twice
     ]
-    if problems:
-        raise NamesError(*problems)
+    if data:
+        raise MisshapenError(again[0])
+    if problems or again:
+        raise MisshapenError(*problems, *again)
     return Columns(list(names))
 
 
-def made_up(width: int) -> Columns:
-    """Return the names of columns that no line names."""
-    return Columns([f"column_{number}" for number in range(1, width + 1)], made_up=True)
+def _empty_header(name: str, line: int) -> MisshapenError:
+    return MisshapenError(
+        Problem(
+            EMPTY_HEADER,
+            "{file}: the header is empty{because}: {remedy}",
+            file=name,
+            line=line,
+            because="",
+            remedy=f"line {line} must name the columns",
+        )
+    )
 
 
 def renamed(names: Sequence[str], *, keep: int = 0) -> Columns:
@@ -311,28 +221,30 @@ def renamed(names: Sequence[str], *, keep: int = 0) -> Columns:
 
 def notes(
     columns: Columns, wide: Columns, *, fewer: int, more: int, left_out: int
-) -> Iterator[str]:
-    """Yield what was put right, a line each: names, records of other widths, blank lines.
+) -> Iterator[Problem]:
+    """Yield what was put right: names, records of other widths, blank lines.
 
     `wide` are the columns with those that longer records need.
     """
     for one in columns.renamed[:SHOWN]:
-        was = f"{quote(one.name)} again" if one.name else "without a name"
-        yield f"column {one.number} is {was}, and called {quote(one.now)}"
+        was = "{name!r} again" if one.name else "without a name"
+        text = "column {number} is " + was + ", and called {now!r}"
+        names = {"name": UserText(one.name), "now": UserText(one.now) if one.name else one.now}
+        yield Problem("csv-renamed-column", text, number=one.number, **names)  # type: ignore[arg-type]  # facts
     if len(columns.renamed) > SHOWN:
-        yield f"{count(len(columns.renamed) - SHOWN, 'more column')} renamed"
+        others = count(len(columns.renamed) - SHOWN, "more column")
+        yield Problem("csv-renamed-column", "{others} renamed", others=others)
     if fewer:
-        yield f"{count(fewer, 'record')} with fewer cells than columns filled up with empty ones"
+        text = "{records} with fewer cells than columns filled up with empty ones"
+        yield Problem("csv-filled-records", text, records=count(fewer, "record"))
     if more:
         added = wide.names[len(columns.names) :]
-        names = quote(added[0]) + (f" to {quote(added[-1])}" if len(added) > 1 else "")
-        yield f"{count(more, 'record')} with more cells than columns: these are in {names}"
+        text = "{records} with more cells than columns: these are in {first!r}"
+        text += " to {last!r}" if len(added) > 1 else ""
+        names = {"first": added[0], "last": added[-1]}
+        yield Problem("csv-filled-records", text, records=count(more, "record"), **names)  # type: ignore[arg-type]  # facts
     if left_out:
-        yield f"{count(left_out, 'blank line')} left out"
-
-
-BLANK = "a blank line"
-QUOTE = '"'  # of what is made of escapes, if the table has none
+        yield Problem("csv-blank-line", "{lines} left out", lines=count(left_out, "blank line"))
 
 
 @dataclass(frozen=True)
@@ -340,7 +252,7 @@ class Sheet:
     """Some records of a table, one after the other."""
 
     columns: Columns
-    signs: Signs  # that delimit and quote its cells
+    dialect: Dialect
     data: bytes  # with these records, and perhaps others
     body: Records
     fits: Mask  # which of them are as they should be
@@ -351,12 +263,10 @@ class Sheet:
 
     @property
     def height(self) -> int:
-        """Good records."""
         return int(np.count_nonzero(self.fits))
 
     @property
     def rejected(self) -> int:
-        """Bad ones."""
         return len(self.blanks) + len(self.bad)
 
     @property
@@ -369,7 +279,7 @@ class Sheet:
     @property
     def strict_quote(self) -> str | None:
         """The quote of what `good` returns."""
-        return self.signs.quote or (QUOTE if self.signs.escape else None)
+        return self.dialect.quote or (QUOTE if self.dialect.escape else None)
 
     def good(self, width: int) -> bytes:
         """Return the bytes of the good records, as RFC 4180 has them, all with `width` cells."""
@@ -377,9 +287,10 @@ class Sheet:
             return b""
         kept = self.body[self.fits]
         missing = width - kept.widths
-        escapes = active(self.data, self.signs)
-        as_written = not (missing.any() or len(escapes) or self.left_out or self.signs.trims)
-        if not as_written or not (self.signs.quote or self._plain):
+        escapes = active(self.data, self.dialect)
+        rewrites = missing.any() or len(escapes) or self.left_out or self.dialect.trims
+        bare = self.dialect.quote is None and self.strict_quote and QUOTE.encode() in self.data
+        if rewrites or bare:
             return self._rewritten(kept, missing.tolist(), escapes)
         begin, pieces = int(self.body.starts[0]), []
         for record in self.bad:
@@ -387,33 +298,28 @@ class Sheet:
             begin = max(begin, record.stop)
         return b"".join([*pieces, self.data[begin : int(self.body.ends[-1]) + 1]])
 
-    @property
-    def _plain(self) -> bool:
-        """Whether nothing has to be quoted, though there is no quote."""
-        return self.strict_quote is None or QUOTE.encode() not in self.data
-
     def _rewritten(
         self, kept: Records, missing: list[int], escapes: "np.typing.NDArray[np.int64]"
     ) -> bytes:
         """Return records without escapes and outer blanks, and with all their cells."""
         bounds = zip(kept.starts.tolist(), kept.ends.tolist(), strict=True)
         records = [self.data[start:end].removesuffix(b"\r") for start, end in bounds]
-        if self.signs.trims:
-            records = [trimmed(one, masked(one, self.signs), self.signs) for one in records]
-        if self.signs.escape and (mark := self.strict_quote):
+        if self.dialect.trims:
+            records = [trimmed(one, self.dialect) for one in records]
+        if self.dialect.escape and (mark := self.strict_quote):
             here = np.searchsorted(escapes, kept.starts) < np.searchsorted(escapes, kept.ends)
-            if self.signs.quote is None:
+            if self.dialect.quote is None:
                 here |= np.array([mark.encode() in record for record in records])
             places = np.flatnonzero(here).tolist()
-            found = undone([records[place] for place in places], self.signs, mark=mark)
+            found = undone([records[place] for place in places], self.dialect, mark=mark)
             for place, record in zip(places, found, strict=True):
                 records[place] = record
-        sign = self.signs.delimiter.encode()
+        sign = self.dialect.delimiter.encode()
         return b"".join(
             record + sign * more + b"\n" for record, more in zip(records, missing, strict=True)
         )
 
-    def causes(self) -> Iterator[tuple[int, str]]:
+    def causes(self) -> Iterator[tuple[int, Cause]]:
         """Yield the line at fault and the cause of every bad record."""
         yield from ((line, BLANK) for line in self.blanks)
         for record in self.bad:
@@ -421,13 +327,13 @@ class Sheet:
 
     def rejects(self) -> Iterator[Reject]:
         """Yield the first line, the cause and the text of every bad record."""
-        yield from ((line, BLANK, "") for line in self.blanks)
+        yield from ((line, BLANK.text, "") for line in self.blanks)
         line, counted = self.line + 1, 0
         for record in self.bad:
             line += self.data.count(b"\n", counted, record.start)
             counted = record.start
             text = self.data[record.start : record.stop].decode().rstrip("\r\n")
-            yield line, record.cause, text
+            yield line, record.cause.text, text
 
 
 def sheets(texts: Iterable[bytes], dialect: Dialect, options: ReadOptions) -> Iterator[Sheet]:
@@ -436,56 +342,49 @@ def sheets(texts: Iterable[bytes], dialect: Dialect, options: ReadOptions) -> It
     If bad records are an error, nothing after the first misplaced character is looked at.
     """
     start = begun(iter(texts), dialect)
+    dialect, name = start.dialect, options.name
     columns, blanks, before = None, range(0), start.line
     try:
-        columns = _columns_above(start, dialect, options)
+        if start.above is not None and dialect.header_line is not None:
+            records, bad, _ = find_records(start.above, dialect, go_on=False)
+            columns = _header(start.above, records, bad, dialect, name, dialect.header_line - 1)
         for data, records, bad, before in _scanned(start, go_on=bool(options.set_aside)):
-            body, blank = records, _blank(data, records, start.signs)
+            body, blank = records, _blank(data, records, dialect)
             if columns is None and dialect.has_header:
-                names = _header(
-                    data, records, bad, name=options.name, signs=start.signs, line=before
-                )
-                columns = checked(names, dialect, name=options.name, line=before + 1)
+                columns = _header(data, records, bad, dialect, name, before)
                 body, blank = records[1:], blank[1:]
             elif columns is None and not blank.all():
-                columns = made_up(int(records.widths[~blank][0]))
+                numbers = range(1, int(records.widths[~blank][0]) + 1)
+                columns = Columns([f"column_{number}" for number in numbers], made_up=True)
             known = columns or Columns([])
             if dialect.fills:
                 yield Sheet(
-                    known, start.signs, data, body, ~blank, bad, before, range(0), int(blank.sum())
+                    known, dialect, data, body, ~blank, bad, before, range(0), int(blank.sum())
                 )
                 continue
-            sheet, blanks = _sheet(known, start.signs, data, body, blank, bad, before, blanks)
+            sheet, blanks = _sheet(known, dialect, data, body, blank, bad, before, blanks)
             yield sheet
         if columns is None:
-            raise _empty(start, dialect, options)
+            raise _empty(start, name)
     except DataError:
         exhaust(start.texts)
         raise
 
 
-def _columns_above(start: Start, dialect: Dialect, options: ReadOptions) -> Columns | None:
-    """Return the columns by a header among the lines that are left out, if it is there."""
-    line = dialect.header_line
-    if start.above is None or line is None:
-        return None
-    records, bad, _ = find_records(start.above, start.signs, go_on=False)
-    names = _header(start.above, records, bad, name=options.name, signs=start.signs, line=line - 1)
-    return checked(names, dialect, name=options.name, line=line)
-
-
-def _empty(start: Start, dialect: Dialect, options: ReadOptions) -> DataError:
-    """Return that there is no header, or no row to count the columns by."""
+def _empty(start: Start, name: str) -> DataError:
+    dialect = start.dialect
     asked = max(dialect.skipped, (dialect.header_line or 1) - 1)
     if asked and start.line <= asked:
-        option = "--skip-lines" if dialect.skipped == asked else "--header"
-        there = f"the table has no more than {count(start.line, 'line')}"
-        return DataError(f"{options.name}: {there}: lower {option}")
+        flag = "--skip-lines" if dialect.skipped == asked else "--header"
+        text = "{file}: the table has no more than {lines}: {remedy}"
+        lines = count(start.line, "line")
+        return DataError(
+            Problem("csv-too-few-lines", text, file=name, lines=lines, remedy=f"lower {flag}")
+        )
     if not dialect.has_header:
-        return DataError(f"{options.name}: no rows, so nothing says how many columns there are")
-    return NamesError(
-        f"{options.name}: the header is empty: line {start.line + 1} must name the columns"
-    )
+        text = "{file}: no rows, so nothing says how many columns there are"
+        return DataError(Problem("csv-no-rows", text, file=name))
+    return _empty_header(name, start.line + 1)
 
 
 def _scanned(start: Start, *, go_on: bool) -> Iterator[tuple[bytes, Records, list[BadRecord], int]]:
@@ -495,9 +394,9 @@ def _scanned(start: Start, *, go_on: bool) -> Iterator[tuple[bytes, Records, lis
     much as there is of it, so that it is not scanned too often.
     """
     used = wanted = 0
-    data, line, signs = b"", start.line, start.signs
+    data, line, dialect = b"", start.line, start.dialect
     held: list[bytes] = []
-    whole = (b"\n", b"\r") if signs.returns else b"\n"
+    whole = (b"\n", b"\r") if dialect.returns else b"\n"
     for text in start.texts:
         held.append(text)
         last = not text.endswith(whole)
@@ -505,8 +404,8 @@ def _scanned(start: Start, *, go_on: bool) -> Iterator[tuple[bytes, Records, lis
             continue
         line += data.count(b"\n", 0, used)
         data = b"".join(held)
-        records, bad, used = find_records(data, signs, go_on=go_on, last=last)
-        data = _with_line_feeds(data, records, bad, signs)
+        records, bad, used = find_records(data, dialect, go_on=go_on, last=last)
+        data = _with_line_feeds(data, records, bad, dialect)
         if len(records.starts) or bad:
             yield data, records, bad, line
         held = [data[used:]] if used < len(data) else []
@@ -517,13 +416,15 @@ def _scanned(start: Start, *, go_on: bool) -> Iterator[tuple[bytes, Records, lis
     if held:
         line += data.count(b"\n", 0, used)
         data = b"".join(held)
-        records, bad, _ = find_records(data, signs, go_on=go_on)
-        yield _with_line_feeds(data, records, bad, signs), records, bad, line
+        records, bad, _ = find_records(data, dialect, go_on=go_on)
+        yield _with_line_feeds(data, records, bad, dialect), records, bad, line
 
 
-def _with_line_feeds(data: bytes, records: Records, bad: list[BadRecord], signs: Signs) -> bytes:
+def _with_line_feeds(
+    data: bytes, records: Records, bad: list[BadRecord], dialect: Dialect
+) -> bytes:
     """Return the text with line feeds for the carriage returns that end a line alone."""
-    if not signs.returns or b"\r" not in data:
+    if not dialect.returns or b"\r" not in data:
         return data
     view = np.frombuffer(data, dtype=np.uint8).copy()
     ends = records.ends[records.ends < len(view)]
@@ -537,7 +438,7 @@ def _with_line_feeds(data: bytes, records: Records, bad: list[BadRecord], signs:
 
 def _sheet(
     columns: Columns,
-    signs: Signs,
+    dialect: Dialect,
     data: bytes,
     body: Records,
     blank: Mask,
@@ -557,13 +458,14 @@ def _sheet(
         waiting = range(first, first + len(blank) - kept)
     if not kept and not bad:  # only blank lines, after others perhaps
         start = blanks.start if blanks else waiting.start
-        sheet = Sheet(columns, signs, data, body[:0], blank[:0], [], line, range(0))
+        sheet = Sheet(columns, dialect, data, body[:0], blank[:0], [], line, range(0))
         return sheet, range(start, waiting.stop) if waiting else blanks
     body, blank = body[:kept], blank[:kept]
     width = len(columns.names)
     fits = ~blank & (body.widths == width)
+    others = "the header has" if not columns.made_up else "the first record has"
     causes = {
-        wrong: f"{count(wrong, 'cell')}, but {_others(columns)} {width}"
+        wrong: Cause(RAGGED, f"{count(wrong, 'cell')}, but {others} {width}")
         for wrong in np.unique(body.widths[~fits]).tolist()
     }
     misfits = (column[~fits].tolist() for column in (body.starts, body.ends, body.widths, blank))
@@ -572,43 +474,42 @@ def _sheet(
         for start, end, width, empty in zip(*misfits, strict=True)
     ]
     bad.sort(key=lambda record: record.start)
-    return Sheet(columns, signs, data, body, fits, bad, line, blanks), waiting
-
-
-def _others(columns: Columns) -> str:
-    """Return what has as many cells as there are columns."""
-    return "the header has" if not columns.made_up else "the first record has"
+    return Sheet(columns, dialect, data, body, fits, bad, line, blanks), waiting
 
 
 def _header(
-    data: bytes, records: Records, bad: list[BadRecord], *, name: str, signs: Signs, line: int
-) -> list[str]:
-    """Return the cells of the first record, or raise if it cannot be read."""
+    data: bytes, records: Records, bad: list[BadRecord], dialect: Dialect, name: str, line: int
+) -> Columns:
+    """Return the columns that the first record names, or raise if it cannot be read."""
     if bad and (not len(records.starts) or bad[0].start < records.starts[0]):
-        at = line + line_of(data, bad[0].position)
-        raise MisshapenError(f"{name}: line {at}: {bad[0].cause}")
-    text = data[: records.ends[0]].decode().removesuffix("\r") if len(records.ends) else ""
-    try:
-        return split(text, signs)
-    except (csv.Error, DataError) as error:
-        raise DataError(f"{name}: line {line + 1}: the header cannot be read: {error}") from None
+        cause, at = bad[0].cause, line + line_of(data, bad[0].position)
+        raise MisshapenError(record_problem(cause, name, at, cause.fix))
+    record = data[: records.ends[0]].removesuffix(b"\r") if len(records.ends) else b""
+    return _columns(split(record, dialect), dialect, name=name, line=line + 1)
 
 
-def _blank(data: bytes, records: Records, signs: Signs) -> Mask:
-    """Return which records are empty lines, with or without a carriage return."""
+def record_problem(cause: Cause, name: str, line: int, remedy: str, aside: str = "") -> Problem:
+    """Return that a record is bad; `aside` is another way out than the remedy."""
+    facts = {"what": cause.what, "because": "", "remedy": remedy, "aside": aside}
+    return Problem(cause.code, AT_LINE, file=name, line=line, **facts)  # type: ignore[arg-type]  # texts
+
+
+def _blank(data: bytes, records: Records, dialect: Dialect) -> Mask:
     view = np.frombuffer(data, dtype=np.uint8)
     lengths = records.ends - records.starts
     only = view[np.minimum(records.starts, len(view) - 1)]
     empty = np.asarray((lengths == 0) | ((lengths == 1) & (only == RETURN)))
-    return empty | are_blank(data, records.starts, records.ends, signs) if signs.trims else empty
+    return (
+        empty | are_blank(data, records.starts, records.ends, dialect) if dialect.trims else empty
+    )
 
 
-# Whether a text table is written as usual, though a schema says that such tables are not.
+# Whether a text table is in the default dialect, though a schema says that such tables are not.
 #
 # What cfl writes has commas, or tabs in TSV, and is UTF-8, whatever the table looked like that it was
 # made from. It is read back by these two rules, else as the schema says:
 #
-#     header     with the usual signs it names the schema's columns, with the schema's it does not
+#     header     by default it names the schema's columns, by the schema's dialect it does not
 #     encoding   the schema's has one byte for each character, but all of the text is UTF-8, and not
 #                only ASCII
 
@@ -619,60 +520,45 @@ def as_usual(
     options: ReadOptions, chunks: Iterable[bytes], columns: Collection[str]
 ) -> ReadOptions:
     """Return how to read a text, which should name these columns."""
-    said = options.signs
-    if not said or not columns or not options.kind.delimiter:
+    words = options.dialect
+    if not words or not columns or not options.kind.delimiter:
         return options
     chunks = iter(chunks)
-    start, dialect = b"", Dialect.of(options)
+    start, dialect = b"", Dialect.of(words, delimiter=options.kind.delimiter)
     lines = max(dialect.skipped, dialect.header_line or 1) + 1
     while start.count(b"\n") < lines and len(start) < LONGEST and (chunk := next(chunks, b"")):
         start += chunk
     line = start.partition(b"\n")[0].rstrip(b"\r").removeprefix(codecs.BOM_UTF8)
-    if {*columns} <= _names(line, options.kind.delimiter) and not (
-        {*columns} <= _names_as_said(start, dialect)
-    ):
-        return replace(options, signs={})
-    if _has_single_bytes(said.get("encoding", DEFAULT)) and _is_utf8(chain([start], chunks)):
-        return replace(
-            options, signs={name: sign for name, sign in said.items() if name != "encoding"}
-        )
+    default = Dialect(options.kind.delimiter, certain=True)
+    if {*columns} <= _names(line, default) and not {*columns} <= _names(start, dialect):
+        return replace(options, dialect={})
+    encoding = dialect.encoding
+    single = len(bytes(range(256)).decode(encoding, errors="replace")) == 256  # bytes, characters
+    if single and codecs.lookup(encoding).name != UTF8 and _is_utf8(chain([start], chunks)):
+        others = {name: word for name, word in words.items() if name != "encoding"}
+        return replace(options, dialect=others)
     return options
 
 
-def _names(line: bytes, delimiter: str) -> set[str]:
-    """Return what a header names by the usual signs; nothing if it cannot be read so."""
-    try:
-        return {*next(csv.reader([line.decode()], delimiter=delimiter))}
-    except (UnicodeError, csv.Error, StopIteration):
-        return set()
-
-
-def _names_as_said(start: bytes, dialect: Dialect) -> set[str]:
-    """Return what the header names where and how a schema says it; nothing if there is none."""
+def _names(start: bytes, dialect: Dialect) -> set[str]:
+    """Return what the header of a text names; nothing if it cannot be read so."""
     if not dialect.has_header:
         return set()
     try:
         text = start.decode(dialect.encoding).removeprefix("\ufeff").encode()
-        found = begun(iter([text]), dialect)
-        header = b"".join(found.texts) if found.above is None else found.above
-        records, _, _ = find_records(header, found.signs, go_on=False)
-        end = int(records.ends[0]) if len(records.ends) else 0
-        names = split(header[:end].decode().removesuffix("\r"), found.signs)
-    except (UnicodeError, csv.Error, DataError):
+    except UnicodeError:
         return set()
+    found = begun(iter([text]), dialect)
+    header = b"".join(found.texts) if found.above is None else found.above
+    records, _, _ = find_records(header, found.dialect, go_on=False)
+    end = int(records.ends[0]) if len(records.ends) else 0
+    names = split(header[:end].removesuffix(b"\r"), found.dialect)
     return {*(renamed(names).names if dialect.renames else names)}
-
-
-def _has_single_bytes(encoding: str) -> bool:
-    """Return whether each character is one byte, which no UTF-8 beyond ASCII is by chance."""
-    if codecs.lookup(encoding).name == DEFAULT:
-        return False
-    return len(bytes(range(256)).decode(encoding, errors="replace")) == 256
 
 
 def _is_utf8(chunks: Iterable[bytes]) -> bool:
     """Return whether a text is UTF-8 with letters beyond ASCII."""
-    decoder, plain = codecs.getincrementaldecoder(DEFAULT)(), True
+    decoder, plain = codecs.getincrementaldecoder(UTF8)(), True
     try:
         for chunk in chunks:
             plain = plain and chunk.isascii()

@@ -1,18 +1,22 @@
-"""Where the records of a delimited text begin and end, how wide they are, and its first fault.
+"""Where the records of a delimited text begin and end, how wide they are, and what is misplaced.
 
-The bytes are scanned 64 at a time, as bits. With q for the bits of the quotes,
+One grammar, RFC 4180 with other characters, escapes and blanks around cells. `find_records` goes
+two ways that give the same (a test compares both with a loop over characters):
+
+    fast   the bytes are scanned 64 at a time, as bits, up to the first misplaced character
+    lines  from there on, if asked, each line is judged in both states: a record begins with it, or
+           a quote is open. A fault, and the number of its quotes, decide the state of the next.
+
+With q for the bits of the quotes,
 
     inside = q ⊕ (q << 1) ⊕ (q << 2) ⊕ …
 
 is 1 from every opening quote up to its closing one. Delimiters and line ends count outside.
 """
 
-import csv
-import io
 import re
 import sys
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
 from itertools import chain, repeat
@@ -22,35 +26,55 @@ import numpy as np
 import numpy.typing as npt
 
 from cfl_cli.core.arrays import Ints, Mask
-from cfl_cli.errors import DataError
-from cfl_cli.tables.encodings import LONE_RETURN
-
-# What a delimited text consists of: signs, records, and stretches that are not records.
+from cfl_cli.tables.dialect import Dialect
 
 Bytes = npt.NDArray[np.uint8]
+Words = npt.NDArray[np.uint64]  # 64 yes-or-no answers each, the first in the lowest bit
 
 NEWLINE, RETURN = ord("\n"), ord("\r")
-WITHIN = "a quote inside an unquoted field: quote the whole field and double the quotes in it"
-BEHIND = "text after a closing quote: double the quotes inside a field"
-OPEN = "a quote opened here is never closed: close it, or quote the field and double it"
 NEVER = sys.maxsize  # the position of what does not occur
+BLOCKS = [1 << power for power in range(16, 23)]  # bytes scanned at once: more and more
+CHUNK = 1 << 22  # bytes whose lines are judged at once
 
 
-class Signs(NamedTuple):
-    """The characters that delimit and quote cells."""
+class Cause(NamedTuple):
+    """Why some bytes are no record of a table, and what to do about it, if that is known."""
 
-    delimiter: str
-    quote: str | None  # None: no cell is quoted
-    escape: str | None = None  # the next character stands for itself
-    returns: bool = False  # a carriage return alone ends a line too
-    trims: bool = False  # blanks around cells, outside quotes, are no part of them
+    code: str
+    what: str
+    fix: str = ""
+
+    @property
+    def text(self) -> str:
+        """Both, as files of rejected records have it."""
+        return f"{self.what}: {self.fix}" if self.fix else self.what
+
+
+WITHIN = Cause(
+    "csv-quote-inside",
+    "a quote inside an unquoted field",
+    "quote the whole field and double the quotes in it",
+)
+BEHIND = Cause(
+    "csv-text-after-quote", "text after a closing quote", "double the quotes inside a field"
+)
+OPEN = Cause(
+    "csv-open-quote",
+    "a quote opened here is never closed",
+    "close it, or quote the field and double it",
+)
+RETURNED = Cause(
+    "csv-lone-return", "a carriage return without a line feed", "end lines with LF or CRLF"
+)
+CAUSES = (WITHIN, BEHIND, RETURNED)
+QUOTE_CODES = {WITHIN.code, BEHIND.code, OPEN.code}
 
 
 class Fault(NamedTuple):
     """The position of a misplaced character, and what is wrong with it."""
 
     position: int
-    cause: str
+    cause: Cause
 
 
 @dataclass(frozen=True)
@@ -60,7 +84,7 @@ class BadRecord:
     start: int
     stop: int
     position: int  # of the byte at fault
-    cause: str
+    cause: Cause
 
 
 @dataclass(frozen=True)
@@ -85,415 +109,52 @@ class Records:
         return cls(starts, ends, widths)
 
 
-def next_line(data: bytes, position: int, signs: Signs) -> int:
-    """Return where the line after that of a position begins."""
-    feed = data.find(b"\n", position)
-    back = data.find(b"\r", position) if signs.returns else -1
-    if back >= 0 and (feed < 0 or back < feed):
-        return back + 1 + (data[back + 1 : back + 2] == b"\n")
-    return len(data) if feed < 0 else feed + 1
-
-
-# Blanks around the cells of a delimited text, outside quotes: `"a", "b"` has one.
-#
-# They are no part of cells if a table says so. Then a quote opens a cell behind blanks that follow
-# the beginning of that cell, and closes it before blanks that lead to its end.
-
-BLANKS = " \t"
-STEPS = 64  # blanks that are passed one by one
-WINDOW = 1 << 12  # bytes that are looked at at once, if there are more
-
-
-def blanks(signs: Signs) -> bytes:
-    """Return the characters that are blanks: spaces and tabs, unless they mean something else."""
-    if not signs.trims:
-        return b""
-    return "".join(one for one in BLANKS if one not in signs[:3]).encode()
-
-
-def opens(text: Bytes, quotes: Ints, signs: Signs) -> Mask:
-    """Return before which quotes there is nothing but blanks in their cells."""
-    beside = _beside(text, quotes, signs, step=-1)
-    before = text[np.maximum(beside, 0)]
-    edge = (before == ord(signs.delimiter)) | (before == NEWLINE)
-    return np.asarray((beside < 0) | edge | ((before == RETURN) & signs.returns))
-
-
-def closes(text: Bytes, quotes: Ints, signs: Signs) -> Mask:
-    """Return behind which quotes there is nothing but blanks in their cells."""
-    beside, last = _beside(text, quotes, signs, step=1), len(text) - 1
-    behind, second = text[np.minimum(beside, last)], text[np.minimum(beside + 1, last)]
-    edge = (behind == ord(signs.delimiter)) | (behind == NEWLINE)
-    edge |= (behind == RETURN) & ((second == NEWLINE) | signs.returns)
-    return np.asarray((beside > last) | edge)
-
-
-def _beside(text: Bytes, places: Ints, signs: Signs, *, step: int) -> Ints:
-    """Return the position of the first byte before or behind each place that is not a blank."""
-    signs_of_blanks = np.frombuffer(blanks(signs), dtype=np.uint8)
-
-    def is_blank(at: Ints) -> Mask:
-        inside = (at >= 0) & (at < len(text))
-        return inside & np.isin(text[np.clip(at, 0, len(text) - 1)], signs_of_blanks)
-
-    found = places + step
-    going = np.flatnonzero(is_blank(found))
-    for _ in range(STEPS):
-        if not len(going):
-            return found
-        found[going] += step
-        going = going[is_blank(found[going])]
-    for one in going.tolist():
-        found[one] = _far(text, int(found[one]), signs_of_blanks, step=step)
-    return found
-
-
-def _far(text: Bytes, place: int, signs_of_blanks: Bytes, *, step: int) -> int:
-    """Return the first position from a place on that is not a blank's."""
-    size = WINDOW
-    while 0 <= place < len(text):
-        low, high = (max(place - size + 1, 0), place + 1) if step < 0 else (place, place + size)
-        others = np.flatnonzero(~np.isin(text[low:high], signs_of_blanks))
-        if len(others):
-            return low + int(others[0 if step > 0 else -1])
-        place = low - 1 if step < 0 else min(high, len(text))
-        size *= 2
-    return place
-
-
-def trimmed(record: bytes, masked: bytes, signs: Signs) -> bytes:
-    """Return a record without the blanks; `masked` is the same with nothing for what is escaped."""
-    if not (outer := blanks(signs)):
-        return record
-    sign = signs.delimiter.encode()
-    found = _trimmed_cells(signs).finditer(sign + masked)
-    kept = []
-    for match in found:
-        cell, start = match[1], match.start()
-        begin = start + len(cell) - len(cell.lstrip(outer))
-        kept.append(record[begin : start + len(cell.rstrip(outer))])
-    return sign.join(kept)
-
-
-@cache
-def _trimmed_cells(signs: Signs) -> re.Pattern[bytes]:
-    """Return what a delimiter and the cell behind it look like in a record."""
-    sign, outer = re.escape(signs.delimiter.encode()), re.escape(blanks(signs))
-    plain = b"[^%b]*+" % sign
-    if signs.quote is None:
-        return re.compile(b"%b(%b)" % (sign, plain))
-    mark = re.escape(signs.quote.encode())
-    quoted = b"[%b]*+%b(?:[^%b]++|%b%b)*+%b" % (outer, *(mark,) * 5)
-    return re.compile(b"%b((?:%b)?+%b)" % (sign, quoted, plain))
-
-
-def are_blank(data: bytes, starts: Ints, ends: Ints, signs: Signs) -> Mask:
-    """Return which records hold nothing but blanks."""
-    outer = blanks(signs) + b"\r"
-    view = np.frombuffer(data, dtype=np.uint8)
-    found = np.zeros(len(starts), dtype=bool)
-    first = view[np.minimum(starts, len(view) - 1)]
-    likely = np.flatnonzero(np.isin(first, np.frombuffer(outer, dtype=np.uint8)))
-    for place in likely.tolist():
-        found[place] = not data[int(starts[place]) : int(ends[place])].strip(outer)
-    return found
-
-
-# The records of a text with misplaced characters: all lines are judged at once.
-#
-# Most records are a line each. So every line is looked at as if a record began with it: it is a
-# record, or has a misplaced character, or leaves a quote open. Only from the last kind on is the
-# text gone through cell by cell, up to the end of that record.
-
-CHUNK = 1 << 22  # bytes whose lines are judged at once
-CAUSES = (WITHIN, BEHIND, LONE_RETURN)
-
-
-class Lines(NamedTuple):
-    """Some lines, each taken for the beginning of a record."""
-
-    starts: Ints
-    ends: Ints  # without the line feed
-    widths: Ints
-    faults: Ints  # position of the first misplaced character, NEVER if there is none
-    causes: Ints  # its place in CAUSES
-    opens: Mask  # the record goes on in the next line
-
-
-def sorted_lines(
-    text: bytes, signs: Signs, start: int, *, last: bool
-) -> tuple[Records, list[BadRecord], int]:
-    """Return records and other stretches from `start` on, and up to where the text is used."""
-    view = np.frombuffer(text, dtype=np.uint8)
-    pieces: list[Records] = []
-    bad: list[BadRecord] = []
-    while start < len(text):
-        stop = _end_of_chunk(text, start, signs)
-        lines = _lines(view, start, stop, signs)
-        at, opens = 0, np.flatnonzero(lines.opens)
-        start = stop
-        while at < len(lines.starts):
-            here = int(np.searchsorted(opens, at))
-            until = int(opens[here]) if here < len(opens) else len(lines.starts)
-            _add(lines, at, until, pieces, bad, size=len(text))
-            if until == len(lines.starts):
-                break
-            begin = int(lines.starts[until])
-            found = _one_record(text, begin, signs)
-            if isinstance(found, Fault):
-                if found.cause == OPEN and not last:
-                    return Records.joined(pieces), bad, begin
-                after = next_line(text, found.position, signs)
-                bad.append(BadRecord(begin, after, found.position, found.cause))
-            else:
-                end, width = found
-                pieces.append(Records(*(np.array([one]) for one in (begin, end, width))))
-                after = end + 1
-            start = max(stop, after)
-            at = int(np.searchsorted(lines.starts, after))
-    records = Records.joined(pieces)
-    ends = records.ends
-    if not last and len(ends) and ends[-1] >= len(text):  # its line end is escaped
-        return records[:-1], bad, int(records.starts[-1])
-    return records, bad, len(text)
-
-
-def _add(
-    lines: Lines, at: int, until: int, pieces: list[Records], bad: list[BadRecord], *, size: int
-) -> None:
-    """Add the lines of a range to the records or to the others."""
-    wrong = lines.faults[at:until] < NEVER
-    records = Records(lines.starts[at:until], lines.ends[at:until], lines.widths[at:until])
-    pieces.append(records[~wrong])
-    columns = (
-        records.starts[wrong],
-        np.minimum(records.ends[wrong] + 1, size),
-        lines.faults[at:until][wrong],
-        lines.causes[at:until][wrong],
-    )
-    bad.extend(
-        BadRecord(start, stop, position, CAUSES[cause])
-        for start, stop, position, cause in zip(*(one.tolist() for one in columns), strict=True)
-    )
-
-
-def _end_of_chunk(text: bytes, start: int, signs: Signs) -> int:
-    """Return where a line begins, about a chunk further."""
-    if len(text) - start <= CHUNK:
-        return len(text)
-    return next_line(text, start + CHUNK, signs)
-
-
-def _lines(view: Bytes, start: int, stop: int, signs: Signs) -> Lines:
-    """Judge the lines from `start` to `stop`, which both begin one."""
-    here = view[start:stop]
-    after = np.full(len(here) + 2, NEWLINE, dtype=np.uint8)  # what comes behind each byte
-    beyond = view[start + 1 : stop + 3]
-    after[: len(beyond)] = beyond
-    behind, second = after[: len(here)], after[1 : len(here) + 1]
-    feeds, returns = here == NEWLINE, here == RETURN
-    lone = returns & (behind != NEWLINE)
-    if stop == len(view):
-        lone[-1] = returns[-1]
-    breaks = np.flatnonzero(feeds | lone if signs.returns else feeds)
-    ended = len(breaks) and breaks[-1] == len(here) - 1
-    ends = breaks if ended else np.append(breaks, len(here))
-    starts = np.concatenate([np.zeros(1, np.int64), ends[:-1] + 1])
-    mark, delimiter = signs.quote and ord(signs.quote), ord(signs.delimiter)
-    quotes = np.flatnonzero(here == mark) if mark else np.empty(0, np.int64)
-    line = np.searchsorted(ends, quotes)
-    first = np.searchsorted(quotes, starts)  # quote of each line, as a number
-    opening = (np.arange(len(quotes)) - first[line]) % 2 == 0
-    before = here[np.maximum(quotes - 1, 0)]
-    may_open = (quotes == starts[line]) | (before == delimiter) | (before == mark)
-    next_to, next_but_one = behind[quotes], second[quotes]
-    may_close = (next_to == NEWLINE) | (next_to == delimiter) | (next_to == mark)
-    may_close |= (next_to == RETURN) & ((next_but_one == NEWLINE) | signs.returns)
-    if signs.trims:
-        may_open |= opens(view, quotes + start, signs)
-        may_close |= closes(view, quotes + start, signs)
-    wrong = [quotes[opening & ~may_open], quotes[~opening & ~may_close]]
-    if not signs.returns:
-        alone = np.flatnonzero(lone)
-        wrong.append(alone[~_inside(alone, ends, quotes, first)])
-    faults = np.full(len(ends), NEVER)
-    causes = np.zeros(len(ends), np.int64)
-    for cause, places in enumerate(wrong):
-        where = np.searchsorted(ends, places)
-        earliest = np.full(len(ends), NEVER)
-        np.minimum.at(earliest, where, places + start)
-        causes = np.where(earliest < faults, cause, causes)
-        faults = np.minimum(faults, earliest)
-    delimiters = np.flatnonzero(here == delimiter)
-    outside = delimiters[~_inside(delimiters, ends, quotes, first)]
-    widths = np.bincount(np.searchsorted(ends, outside), minlength=len(ends)) + 1
-    odd = np.bincount(line, minlength=len(ends)) % 2 == 1
-    return Lines(starts + start, ends + start, widths, faults, causes, odd & (faults == NEVER))
-
-
-def _inside(places: Ints, ends: Ints, quotes: Ints, first: Ints) -> Mask:
-    """Return which places are within quotes, by the quotes before them in their lines."""
-    if not len(quotes):
-        return np.zeros(len(places), dtype=bool)
-    before = np.searchsorted(quotes, places) - first[np.searchsorted(ends, places)]
-    return np.asarray(before % 2 == 1)
-
-
-def _one_record(text: bytes, start: int, signs: Signs) -> tuple[int, int] | Fault:
-    """Return where the record that begins at `start` ends and its width, or its first fault."""
-    opening, quoted, plain = _cells(signs)
-    mark, delimiter = (signs.quote or "").encode(), signs.delimiter.encode()
-    place, width = start, 1
-    while True:
-        is_quoted = mark != b"" and opening.match(text, place) is not None
-        match = (quoted if is_quoted else plain).match(text, place)
-        if match is None:
-            return Fault(text.rfind(mark), OPEN)
-        place = match.end()
-        sign = text[place : place + 1]
-        if sign == delimiter:
-            place, width = place + 1, width + 1
-            continue
-        if sign in (b"", b"\n"):
-            return place, width
-        if sign == b"\r" and (signs.returns or text[place + 1 : place + 2] == b"\n"):
-            return place + (text[place + 1 : place + 2] == b"\n"), width
-        if is_quoted and not (sign == b"\r" and place + 1 == len(text)):
-            return Fault(place - 1, BEHIND)
-        return Fault(place, LONE_RETURN if sign == b"\r" else WITHIN)
-
-
-@cache
-def _cells(signs: Signs) -> tuple[re.Pattern[bytes], ...]:
-    """Return what the beginning of a quoted cell, such a cell and any other look like."""
-    mark, delimiter = re.escape((signs.quote or "").encode()), re.escape(signs.delimiter.encode())
-    outer = b"[%b]*+" % re.escape(blanks(signs)) if blanks(signs) else b""
-    return (
-        re.compile(outer + mark),
-        re.compile(b"%b%b(?:[^%b]++|%b%b)*+%b%b" % (outer, *(mark,) * 5, outer)),
-        re.compile(b"[^%b%b\r\n]*+" % (delimiter, mark)),
-    )
-
-
-# Escapes of a delimited text, such as `\"`: what means nothing by them, and records without.
-#
-# The first of a run of escapes takes the meaning of the second, the third that of the fourth …; what
-# comes behind a run of odd length stands for itself. So `\n` is n, not the end of a line.
-
-NOTHING = 0  # no text holds this byte
-
-
-def masked(data: bytes, signs: Signs) -> bytes:
-    """Return the text with a byte that means nothing in the place of each escaped one."""
-    if signs.escape is None or signs.escape.encode() not in data:
-        return data
-    view = np.frombuffer(data, dtype=np.uint8).copy()
-    behind = active(data, signs) + 1
-    view[behind[behind < len(view)]] = NOTHING
-    return view.tobytes()
-
-
-def prepared(text: bytes, signs: Signs) -> bytes:
-    """Return a text to guess by: only line feeds end lines, and nothing is escaped."""
-    text = masked(text, signs)
-    return text.replace(b"\r\n", b"\n").replace(b"\r", b"\n") if signs.returns else text
-
-
-def active(data: bytes, signs: Signs) -> Ints:
-    """Return the positions of the escapes that are not escaped themselves."""
-    if signs.escape is None:
-        return np.empty(0, np.int64)
-    at = np.flatnonzero(np.frombuffer(data, dtype=np.uint8) == ord(signs.escape))
-    number = np.arange(len(at))
-    begins = np.diff(at, prepend=-2) != 1
-    first = np.maximum.accumulate(np.where(begins, number, 0))  # of its run
-    return np.asarray(at[(number - first) % 2 == 0])
-
-
-def undone(records: Sequence[bytes], signs: Signs, *, mark: str) -> Iterator[bytes]:
-    """Yield records without escapes: cells that need it are quoted with `mark`, as RFC 4180 says.
-
-    Cells that are empty stay so, whether they were quoted or not.
-    """
-    special = {signs.delimiter, mark, "\r", "\n"}
-    with unlimited():
-        for record in records:
-            cells = split(record.decode(), signs)
-            yield signs.delimiter.join(
-                f"{mark}{cell.replace(mark, mark * 2)}{mark}" if special & {*cell} else cell
-                for cell in cells
-            ).encode()
-
-
-def split(record: str, signs: Signs) -> list[str]:
-    """Return the cells of one record."""
-    if signs.trims:
-        data = record.encode()
-        record = trimmed(data, masked(data, signs), signs).decode()
-    lines = io.StringIO(record, newline="")
-    found = list(
-        csv.reader(
-            lines,
-            delimiter=signs.delimiter,
-            quotechar=signs.quote,
-            escapechar=signs.escape,
-            quoting=csv.QUOTE_NONE if signs.quote is None else csv.QUOTE_MINIMAL,
-            strict=signs.escape is None,
-        )
-    )
-    if len(found) > 1:
-        raise DataError("a record that Python's csv takes for several")
-    return found[0] if found else []
-
-
-@contextmanager
-def unlimited() -> Iterator[None]:
-    """Let cells be of any length."""
-    usual = csv.field_size_limit(sys.maxsize)
-    try:
-        yield
-    finally:
-        csv.field_size_limit(usual)
-
-
-Words = npt.NDArray[np.uint64]  # 64 yes-or-no answers each, the first in the lowest bit
-
-BLOCKS = [1 << power for power in range(16, 23)]  # bytes scanned at once: more and more
-
-
 def find_records(
-    data: bytes, signs: Signs, *, go_on: bool, last: bool = True
+    data: bytes, dialect: Dialect, *, go_on: bool, last: bool = True
 ) -> tuple[Records, list[BadRecord], int]:
     """Return the records, the stretches that are not records, and how many bytes they take.
 
     At a misplaced character, the scan stops or, with `go_on`, begins anew with the next line. If
     `data` is not the last of a text, it ends with a line, and a record that goes on is left out.
     """
-    text = masked(data, signs)  # in which escaped characters mean nothing
-    view = np.frombuffer(text, dtype=np.uint8)
-    ends, delimiters, fault = scan(view, signs)
+    text = masked(data, dialect)  # in which escaped characters mean nothing
+    ends, delimiters, fault = scan(np.frombuffer(text, dtype=np.uint8), dialect)
     starts = np.concatenate([np.zeros(1, np.int64), ends + 1])
-    records = Records(starts[:-1], ends, np.diff(delimiters, prepend=0) + 1)
-    if fault is None:
-        if last or not len(ends) or ends[-1] < len(data):
-            return records, [], len(data)
-        return records[:-1], [], int(starts[-2])  # its line end is escaped
-    start = int(starts[-1])
-    if go_on:
-        others, bad, used = sorted_lines(text, signs, start, last=last)
-        return Records.joined([records, others]), bad, used
-    if fault.cause == OPEN and not last:
-        return records, [], start
-    stop = next_line(text, fault.position, signs)
-    return records, [BadRecord(start, stop, fault.position, fault.cause)], len(data)
+    records, used = Records(starts[:-1], ends, np.diff(delimiters, prepend=0) + 1), len(data)
+    bad: list[BadRecord] = []
+    if fault is not None:
+        start = int(starts[-1])
+        if go_on:
+            others, bad, used = _judged(text, dialect, start, last=last)
+            records = Records.joined([records, others])
+        elif fault.cause == OPEN and not last:
+            return records, [], start
+        else:
+            stop = next_line(text, fault.position, dialect)
+            return records, [BadRecord(start, stop, fault.position, fault.cause)], len(data)
+    if not last and len(records.ends) and records.ends[-1] >= len(data):  # its line end is escaped
+        return records[:-1], bad, int(records.starts[-1])
+    return records, bad, used
 
 
-def scan(data: Bytes, signs: Signs) -> tuple[Ints, Ints, Fault | None]:
+def next_line(data: bytes, position: int, dialect: Dialect) -> int:
+    """Return where the line after that of a position begins."""
+    feed = data.find(b"\n", position)
+    back = data.find(b"\r", position) if dialect.returns else -1
+    if back >= 0 and (feed < 0 or back < feed):
+        return back + 1 + (data[back + 1 : back + 2] == b"\n")
+    return len(data) if feed < 0 else feed + 1
+
+
+# Bits: all records up to the first fault.
+
+
+def scan(data: Bytes, dialect: Dialect) -> tuple[Ints, Ints, Fault | None]:
     """Return where records end, how many delimiters come before each end, and the first fault.
 
     Nothing after a fault is returned.
     """
-    delimiter, mark = ord(signs.delimiter), signs.quote and ord(signs.quote)
+    delimiter, mark = ord(dialect.delimiter), dialect.quote and ord(dialect.quote)
     ends, before_ends = [np.empty(0, np.int64)], [np.empty(0, np.int64)]
     inside, opened, counted = False, 0, 0
     for start, stop in _blocks(len(data)):
@@ -508,9 +169,9 @@ def scan(data: Bytes, signs: Signs) -> tuple[Ints, Ints, Fault | None]:
         lone = returns.copy()
         lone[:-1] &= ~newlines[1:]
         lone[stop - start] |= stop == len(data) and returns[stop - start]
-        if signs.returns:
+        if dialect.returns:
             newlines, lone = newlines | lone, np.zeros(len(padded), dtype=bool)
-        faults = [Fault(_first(_pack(lone[here])), LONE_RETURN)]
+        faults = [Fault(_first(_pack(lone[here])), RETURNED)]
         line_ends = np.flatnonzero(newlines[here])
         outside = _pack(delimiters[here])
         if inside or quotes[here].any():
@@ -518,13 +179,13 @@ def scan(data: Bytes, signs: Signs) -> tuple[Ints, Ints, Fault | None]:
             state = _prefix_xor(quoted, inside=inside)  # 1 from an opening quote to its closing
             edges = delimiters | newlines | quotes  # a quote next to a quote is one of a pair
             opening_edges = edges[:-3].copy()
-            closing_edges = edges[2:-1] | (returns[2:-1] & (newlines[3:] | signs.returns))
-            if signs.trims:
+            closing_edges = edges[2:-1] | (returns[2:-1] & (newlines[3:] | dialect.returns))
+            if dialect.trims:
                 at = np.flatnonzero(quotes[here])
-                opening_edges[at] |= opens(data, at + start, signs)
-                closing_edges[at] |= closes(data, at + start, signs)
+                opening_edges[at] |= opens(data, at + start, dialect)
+                closing_edges[at] |= closes(data, at + start, dialect)
             faults = [
-                Fault(_first(_pack(lone[here]) & ~state), LONE_RETURN),
+                Fault(_first(_pack(lone[here]) & ~state), RETURNED),
                 Fault(_first(quoted & state & ~_pack(opening_edges)), WITHIN),
                 Fault(_first(quoted & ~state & ~_pack(closing_edges)), BEHIND),
             ]
@@ -532,7 +193,8 @@ def scan(data: Bytes, signs: Signs) -> tuple[Ints, Ints, Fault | None]:
             line_ends = line_ends[~_bits(state, line_ends)]
             openings = quoted & state
             if openings.any():
-                opened = start + _last(openings)
+                hit = int(np.flatnonzero(openings)[-1])
+                opened = start + 64 * hit + int(openings[hit]).bit_length() - 1
             inside = bool(_bits(state, np.array([stop - start - 1]))[0])
         fault = min(faults)
         line_ends = line_ends[line_ends < fault.position]
@@ -542,14 +204,11 @@ def scan(data: Bytes, signs: Signs) -> tuple[Ints, Ints, Fault | None]:
             fault = Fault(start + fault.position, fault.cause)
             return np.concatenate(ends), np.concatenate(before_ends), fault
         counted += int(np.bitwise_count(outside).sum())
-    unclosed = Fault(opened, OPEN) if inside else None
-    if (
-        not inside
-        and len(data)
-        and data[-1] not in ([NEWLINE, RETURN] if signs.returns else [NEWLINE])
-    ):
+    line_end = (NEWLINE, RETURN) if dialect.returns else (NEWLINE,)
+    if not inside and len(data) and data[-1] not in line_end:
         ends.append(np.array([len(data)]))
         before_ends.append(np.array([counted]))
+    unclosed = Fault(opened, OPEN) if inside else None
     return np.concatenate(ends), np.concatenate(before_ends), unclosed
 
 
@@ -580,12 +239,10 @@ def _prefix_xor(words: Words, *, inside: bool) -> Words:
 
 
 def _bits(words: Words, at: Ints) -> Mask:
-    """Return whether the bits at these positions are set."""
     return np.asarray(words[at >> 6] >> (at & 63).astype(np.uint64) & np.uint64(1), dtype=bool)
 
 
 def _count_before(words: Words, at: Ints) -> Ints:
-    """Return how many bits are set before each position."""
     counts = np.bitwise_count(words).astype(np.int64)
     lower = (np.uint64(1) << (at & 63).astype(np.uint64)) - np.uint64(1)
     whole = np.cumsum(counts) - counts
@@ -601,7 +258,303 @@ def _first(words: Words) -> int:
     return 64 * int(hits[0]) + (word & -word).bit_length() - 1
 
 
-def _last(words: Words) -> int:
-    """Return the position of the last bit that is set."""
-    hit = int(np.flatnonzero(words)[-1])
-    return 64 * hit + int(words[hit]).bit_length() - 1
+# Lines: all records of a text with misplaced characters.
+#
+# The state s of a line is 0 if a record begins with it, and 1 if a quote is open. With n quotes in
+# the line, the next one's state is 0 after a fault, else (s + n) mod 2. A line with faults in both
+# states, or in the one that leads to 1, gives 0 whatever s is; between such lines, states are sums.
+
+
+def _judged(
+    text: bytes, dialect: Dialect, start: int, *, last: bool
+) -> tuple[Records, list[BadRecord], int]:
+    """Return records and other stretches from `start` on, and up to where the text is used."""
+    view = np.frombuffer(text, dtype=np.uint8)
+    pieces: list[Records] = []
+    bad: list[BadRecord] = []
+    held: tuple[int, int] | None = None  # where an open record begins, and its cells so far
+    final = text.rfind(dialect.quote.encode(), start) if dialect.quote else -1
+    while start < len(text):
+        stop = len(text)
+        if stop - start > CHUNK:
+            stop = next_line(text, start + CHUNK, dialect)
+        held = _judge(view, start, stop, dialect, held, pieces, bad)
+        start = stop
+        if held and stop == len(text):
+            if not last:
+                return Records.joined(pieces), bad, held[0]
+            # It takes the line of its quote only, which is the last one of the text.
+            start = next_line(text, final, dialect)
+            bad.append(BadRecord(held[0], start, final, OPEN))
+            held = None
+    return Records.joined(pieces), bad, len(text)
+
+
+def _judge(
+    view: Bytes,
+    start: int,
+    stop: int,
+    dialect: Dialect,
+    held: tuple[int, int] | None,
+    pieces: list[Records],
+    bad: list[BadRecord],
+) -> tuple[int, int] | None:
+    """Add what the lines from `start` to `stop` hold, both of which begin one.
+
+    `held` is the record that is open before them; the one that is open behind them is returned.
+    """
+    here = view[start:stop]
+    after = np.full(len(here) + 2, NEWLINE, dtype=np.uint8)  # what comes behind each byte
+    beyond = view[start + 1 : stop + 3]
+    after[: len(beyond)] = beyond
+    behind, second = after[: len(here)], after[1 : len(here) + 1]
+    returns = here == RETURN
+    lone = returns & (behind != NEWLINE)
+    if stop == len(view):
+        lone[-1] = returns[-1]
+    breaks = np.flatnonzero((here == NEWLINE) | lone if dialect.returns else here == NEWLINE)
+    ended = len(breaks) and breaks[-1] == len(here) - 1
+    ends = breaks if ended else np.append(breaks, len(here))
+    starts = np.concatenate([np.zeros(1, np.int64), ends[:-1] + 1])
+    mark, delimiter = dialect.quote and ord(dialect.quote), ord(dialect.delimiter)
+    quotes = np.flatnonzero(here == mark) if mark else np.empty(0, np.int64)
+    line = np.searchsorted(ends, quotes)
+    first = np.searchsorted(quotes, starts)  # quote of each line, as a number
+    even = (np.arange(len(quotes)) - first[line]) % 2 == 0
+    before = here[np.maximum(quotes - 1, 0)]
+    may_open = (quotes == starts[line]) | (before == delimiter) | (before == mark)
+    next_to, next_but_one = behind[quotes], second[quotes]
+    may_close = (next_to == NEWLINE) | (next_to == delimiter) | (next_to == mark)
+    may_close |= (next_to == RETURN) & ((next_but_one == NEWLINE) | dialect.returns)
+    if dialect.trims:
+        may_open |= opens(view, quotes + start, dialect)
+        may_close |= closes(view, quotes + start, dialect)
+    alone = np.empty(0, np.int64) if dialect.returns else np.flatnonzero(lone)
+
+    def odd_before(places: Ints) -> Mask:
+        """Return whether an odd number of quotes stands before places in their lines."""
+        counts = np.searchsorted(quotes, places) - first[np.searchsorted(ends, places)]
+        return np.asarray(counts % 2 == 1)
+
+    def misplaced(state: int) -> tuple[Ints, Ints]:
+        """Return the first fault of every line in a state, and its place in CAUSES."""
+        opening = even if state == 0 else ~even
+        quoted = odd_before(alone) ^ bool(state)
+        wrong = (quotes[opening & ~may_open], quotes[~opening & ~may_close], alone[~quoted])
+        faults, causes = np.full(len(ends), NEVER), np.zeros(len(ends), np.int64)
+        for cause, places in enumerate(wrong):
+            earliest = np.full(len(ends), NEVER)
+            np.minimum.at(earliest, np.searchsorted(ends, places), places + start)
+            causes = np.where(earliest < faults, cause, causes)
+            faults = np.minimum(faults, earliest)
+        return faults, causes
+
+    odd = np.bincount(line, minlength=len(ends)) % 2 == 1
+    found = [misplaced(0), misplaced(1)]
+    leads = [odd & (found[0][0] == NEVER), ~odd & (found[1][0] == NEVER)]  # to an open quote
+    states = _states(*leads, opened=held is not None)
+    faults, causes = (np.where(states, two, one) for one, two in zip(*found, strict=True))
+    delimiters = np.flatnonzero(here == delimiter)
+    at = np.searchsorted(ends, delimiters)
+    outside = at[odd_before(delimiters) == states[at]]
+    cells = np.cumsum(np.bincount(outside, minlength=len(ends)))
+    goes_on = np.where(states, leads[1], leads[0])
+    done = np.flatnonzero(~goes_on)  # lines with which a record or a fault ends
+    begun = np.concatenate([np.zeros(1, np.int64), done + 1])  # and begins
+    total = np.concatenate([np.zeros(1, np.int64), cells])
+    begins = starts[np.minimum(begun, len(starts) - 1)] + start
+    widths = total[done + 1] - total[begun[:-1]] + 1
+    if held:
+        begins[0] = held[0]
+        widths[:1] += held[1]
+    wrong = faults[done] < NEVER
+    records = Records(begins[:-1], ends[done] + start, widths)
+    pieces.append(records[~wrong])
+    stops = np.minimum(records.ends[wrong] + 1, len(view))
+    columns = (records.starts[wrong], stops, faults[done][wrong], causes[done][wrong])
+    bad.extend(
+        BadRecord(begin, end, position, CAUSES[cause])
+        for begin, end, position, cause in zip(*(one.tolist() for one in columns), strict=True)
+    )
+    if not goes_on[-1]:
+        return None
+    so_far = int(total[-1] - total[begun[-1]])
+    return int(begins[-1]), so_far + (held[1] if held and not len(done) else 0)
+
+
+def _states(from_begun: Mask, from_open: Mask, *, opened: bool) -> Mask:
+    """Return the state of every line, by where each leads from either state."""
+    leads = np.concatenate([[opened], from_begun]), np.concatenate([[opened], from_open])
+    fixed = leads[0] == leads[1]  # to one state, whatever the line's own
+    flips = np.cumsum(~fixed & leads[0])
+    since = np.maximum.accumulate(np.where(fixed, np.arange(len(fixed)), 0))
+    return np.asarray(leads[0][since] ^ ((flips - flips[since]) % 2 == 1))[:-1]
+
+
+# Blanks around cells, outside quotes: `"a", "b"` has one. Where a table says that they are no part
+# of cells, a quote opens a cell behind blanks that follow the beginning of that cell, and closes it
+# before blanks that lead to its end.
+
+STEPS = 64  # blanks that are passed one by one
+WINDOW = 1 << 12  # bytes that are looked at at once, if there are more
+
+
+def blanks(dialect: Dialect) -> bytes:
+    """Return the characters that are blanks: spaces and tabs, unless they mean something else."""
+    return b"".join(b for b in (b" ", b"\t") if dialect.trims and b.decode() not in dialect[:3])
+
+
+def opens(text: Bytes, quotes: Ints, dialect: Dialect) -> Mask:
+    """Return before which quotes there is nothing but blanks in their cells."""
+    beside = _beside(text, quotes, dialect, step=-1)
+    before = text[np.maximum(beside, 0)]
+    edge = (before == ord(dialect.delimiter)) | (before == NEWLINE)
+    return np.asarray((beside < 0) | edge | ((before == RETURN) & dialect.returns))
+
+
+def closes(text: Bytes, quotes: Ints, dialect: Dialect) -> Mask:
+    """Return behind which quotes there is nothing but blanks in their cells."""
+    beside, last = _beside(text, quotes, dialect, step=1), len(text) - 1
+    behind, second = text[np.minimum(beside, last)], text[np.minimum(beside + 1, last)]
+    edge = (behind == ord(dialect.delimiter)) | (behind == NEWLINE)
+    edge |= (behind == RETURN) & ((second == NEWLINE) | dialect.returns)
+    return np.asarray((beside > last) | edge)
+
+
+def _beside(text: Bytes, places: Ints, dialect: Dialect, *, step: int) -> Ints:
+    """Return the position of the first byte before or behind each place that is not a blank."""
+    outer = np.frombuffer(blanks(dialect), dtype=np.uint8)
+
+    def is_blank(at: Ints) -> Mask:
+        inside = (at >= 0) & (at < len(text))
+        return inside & np.isin(text[np.clip(at, 0, len(text) - 1)], outer)
+
+    found = places + step
+    going = np.flatnonzero(is_blank(found))
+    for _ in range(STEPS):
+        if not len(going):
+            return found
+        found[going] += step
+        going = going[is_blank(found[going])]
+    for one in going.tolist():  # far away: in windows that grow
+        place, size = int(found[one]), WINDOW
+        while 0 <= place < len(text):
+            low, high = (max(place - size + 1, 0), place + 1) if step < 0 else (place, place + size)
+            others = np.flatnonzero(~np.isin(text[low:high], outer))
+            if len(others):
+                place = low + int(others[0 if step > 0 else -1])
+                break
+            place = low - 1 if step < 0 else min(high, len(text))
+            size *= 2
+        found[one] = place
+    return found
+
+
+def are_blank(data: bytes, starts: Ints, ends: Ints, dialect: Dialect) -> Mask:
+    """Return which records hold nothing but blanks."""
+    outer = blanks(dialect) + b"\r"
+    view = np.frombuffer(data, dtype=np.uint8)
+    found = np.zeros(len(starts), dtype=bool)
+    first = view[np.minimum(starts, len(view) - 1)]
+    for place in np.flatnonzero(np.isin(first, np.frombuffer(outer, dtype=np.uint8))).tolist():
+        found[place] = not data[int(starts[place]) : int(ends[place])].strip(outer)
+    return found
+
+
+# Escapes such as `\"`: the first of a run takes the meaning of the second, the third that of the
+# fourth …; what comes behind a run of odd length stands for itself. So `\n` is n, not a line's end.
+
+NOTHING = 0  # no text holds this byte
+
+
+def masked(data: bytes, dialect: Dialect) -> bytes:
+    """Return the text with a byte that means nothing in the place of each escaped one."""
+    if dialect.escape is None or dialect.escape.encode() not in data:
+        return data
+    view = np.frombuffer(data, dtype=np.uint8).copy()
+    behind = active(data, dialect) + 1
+    view[behind[behind < len(view)]] = NOTHING
+    return view.tobytes()
+
+
+def prepared(text: bytes, dialect: Dialect) -> bytes:
+    """Return a text to guess by: only line feeds end lines, and nothing is escaped."""
+    text = masked(text, dialect)
+    return text.replace(b"\r\n", b"\n").replace(b"\r", b"\n") if dialect.returns else text
+
+
+def active(data: bytes, dialect: Dialect) -> Ints:
+    """Return the positions of the escapes that are not escaped themselves."""
+    if dialect.escape is None:
+        return np.empty(0, np.int64)
+    at = np.flatnonzero(np.frombuffer(data, dtype=np.uint8) == ord(dialect.escape))
+    number = np.arange(len(at))
+    begins = np.diff(at, prepend=-2) != 1
+    first = np.maximum.accumulate(np.where(begins, number, 0))  # of its run
+    return np.asarray(at[(number - first) % 2 == 0])
+
+
+# The cells of one record that `find_records` has found.
+
+
+@cache
+def _cells(dialect: Dialect) -> re.Pattern[bytes]:
+    """Return what a delimiter and the cell behind it look like in a record."""
+    sign, outer = re.escape(dialect.delimiter.encode()), re.escape(blanks(dialect))
+    plain = b"[^%b]*+" % sign
+    if dialect.quote is None:
+        return re.compile(b"%b(%b)" % (sign, plain))
+    mark = re.escape(dialect.quote.encode())
+    start = b"[%b]*+" % outer if outer else b""
+    quoted = b"%b%b(?:[^%b]++|%b%b)*+%b" % (start, *(mark,) * 5)
+    return re.compile(b"%b((?:%b)?+%b)" % (sign, quoted, plain))
+
+
+def _written(record: bytes, dialect: Dialect) -> list[bytes]:
+    """Return the cells of a record as they are written, without blanks that are no part of them."""
+    outer = blanks(dialect)
+    found = []
+    for match in _cells(dialect).finditer(dialect.delimiter.encode() + masked(record, dialect)):
+        cell, start = match[1], match.start()
+        begin = start + len(cell) - len(cell.lstrip(outer))
+        found.append(record[begin : start + len(cell.rstrip(outer))])
+    return found
+
+
+def trimmed(record: bytes, dialect: Dialect) -> bytes:
+    """Return a record without the blanks around its cells."""
+    cells = _written(record, dialect) if blanks(dialect) else [record]
+    return dialect.delimiter.encode().join(cells)
+
+
+def split(record: bytes, dialect: Dialect) -> list[str]:
+    """Return the cells of a record."""
+    if not record:
+        return []
+    mark, escape = (dialect.quote or "").encode(), re.escape((dialect.escape or "").encode())
+    escaped = re.compile(b"%b(.?)" % escape, re.DOTALL)
+    within = re.compile(b"%b(.?)|%b(%b)" % (escape, mark, mark), re.DOTALL)
+    cells = []
+    for cell in _written(record, dialect):
+        quoted = mark != b"" and cell.startswith(mark)
+        text = cell[1:-1] if quoted else cell
+        if escape:  # the last character of all cannot take the meaning of the line's end
+            pattern = within if quoted else escaped
+            text = pattern.sub(lambda found: found[found.lastindex or 0] or b"\n", text)
+        elif quoted:
+            text = text.replace(mark * 2, mark)
+        cells.append(text.decode())
+    return cells
+
+
+def undone(records: Sequence[bytes], dialect: Dialect, *, mark: str) -> Iterator[bytes]:
+    """Yield records without escapes: cells that need it are quoted with `mark`, as RFC 4180 says.
+
+    Cells that are empty stay so, whether they were quoted or not.
+    """
+    special = {dialect.delimiter, mark, "\r", "\n"}
+    for record in records:
+        yield dialect.delimiter.join(
+            f"{mark}{cell.replace(mark, mark * 2)}{mark}" if special & {*cell} else cell
+            for cell in split(record, dialect)
+        ).encode()

@@ -19,6 +19,7 @@ from typing import IO, Any, Literal, Self, cast, get_args
 from cfl_cli.core.messages import did_you_mean, quote
 from cfl_cli.errors import DataError, ResourceError, UsageError
 from cfl_cli.tables import files
+from cfl_cli.tables.dialect import OPTIONS
 
 Packing = Literal["gz", "zst"]
 
@@ -31,12 +32,7 @@ NOT_READ = ("xls", "xlsb", "fods", "numbers")  # spreadsheets, but not ones whos
 SAVE_AS = "open it and save it as .xlsx, or as CSV UTF-8"
 
 OUTPUT_OPTION = "--output-format"
-DELIMITED = frozenset(  # the options that say how text with delimiters is written
-    {
-        *("delimiter", "quote", "encoding", "escape", "line_end"),
-        *("header", "skip_lines", "rename_columns", "trim_cells", "ragged"),
-    }
-)
+DELIMITED = frozenset(OPTIONS)  # the options that say how text with delimiters is written
 
 
 @dataclass(frozen=True)
@@ -46,7 +42,7 @@ class FileKind:
     name: str  # how the names of its files end
     title: str  # what messages call it
     module: str  # in this room: reads and writes it
-    signs: frozenset[str] = frozenset()  # the options that say how its text is written
+    dialect: frozenset[str] = frozenset()  # the options that say how its text is written
     delimiter: str = ""  # between cells, unless an option says otherwise
     magic: tuple[bytes, ...] = ()  # how its files begin, if always in the same way
     minds_cells: bool = False  # it has no form for some cells of types that it has a form for
@@ -508,10 +504,3 @@ def local(name: str) -> Path:
     if not path.resolve().name:
         raise UsageError(f"{name}: not a file: name one")
     return path.resolve()
-
-
-# The words that say how a delimited text is written, without heavy imports.
-
-NONE = "none"  # no quote, no escape, no header
-FILL, RETURNS, YES = "fill", "cr", "yes"
-CHOICES = {"ragged": ("fail", FILL), "line_end": ("lf", RETURNS), "rename_columns": ("no", YES)}

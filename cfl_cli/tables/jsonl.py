@@ -26,6 +26,7 @@ from cfl_cli.tables.codec import (
     joined,
     nul_names,
 )
+from cfl_cli.tables.dialect import UTF8
 from cfl_cli.tables.source import Source, roomy
 
 # Columns of the objects in JSON Lines, typed as long as no cell would change.
@@ -377,7 +378,7 @@ DECODER = json.JSONDecoder(
 def read(data: bytes, options: ReadOptions) -> Table:
     """Return the table in the lines."""
     text = encodings.to_utf8(
-        data, name=options.name, encoding=options.signs.get("encoding", encodings.DEFAULT)
+        data, name=options.name, encoding=options.dialect.get("encoding", UTF8)
     )
     parts = [rows_of(*lines) for lines in lines_of([text])]
     census = Census()
@@ -395,7 +396,7 @@ def scan(source: Source, options: ReadOptions) -> Contents:
             source.chunks(),
             name=options.name,
             limit=roomy(),
-            encoding=options.signs.get("encoding", encodings.DEFAULT),
+            encoding=options.dialect.get("encoding", UTF8),
         )
 
     def tables() -> Iterator[Table]:

@@ -20,12 +20,12 @@ from cfl_cli.core.messages import count, quote
 from cfl_cli.errors import DataError
 from cfl_cli.tables import encodings
 from cfl_cli.tables.csv_reader import as_given, sep_line
-from cfl_cli.tables.csv_scan import Records, Signs, find_records
-from cfl_cli.tables.encodings import DEFAULT, MARKS, line_of, to_utf8, wide_encoding
-from cfl_cli.tables.formats import NONE, YES
+from cfl_cli.tables.csv_scan import Records, find_records
+from cfl_cli.tables.dialect import NONE, QUOTE, UTF8, YES, Dialect
+from cfl_cli.tables.encodings import MARKS, line_of, to_utf8, wide_encoding
 
 DELIMITERS = ",;\t|"
-USUAL_QUOTE, OTHER_QUOTE = '"', "'"
+OTHER_QUOTE = "'"
 FIT = 0.98  # share of records that must have the same number of cells
 LOOSE = 0.5  # … if nothing better is found; the reader then names the records that do not fit
 LOWEST = 4  # the last line that may be the header
@@ -34,7 +34,6 @@ CELLS, FEWEST = 500_000, 200  # … as long as they have so many cells, or are s
 SHOWN = 3  # lines that are named
 FAULTS = 20  # misplaced quotes, after which the rest does not count
 QUOTED = 0.02  # share of cells within ' from which that is the quote
-RECORD = ("starts", "ends", "widths")
 
 
 @dataclass(frozen=True)
@@ -54,7 +53,6 @@ class Shape:
 
     @property
     def fits(self) -> bool:
-        """Return whether nearly all records have the same number of cells."""
         return self.share >= FIT
 
     @property
@@ -76,13 +74,13 @@ class Sniffed:
     usual: str = ","  # the delimiter of such files
 
     @property
-    def signs(self) -> dict[str, str]:
+    def dialect(self) -> dict[str, str]:
         """Return what to read the table with, where it is not as usual."""
         found = {"encoding": self.encoding}
         if self.shape:
             found |= {"delimiter": self.shape.delimiter, "quote": self.shape.quote}
-        usual = {"encoding": DEFAULT, "delimiter": self.usual, "quote": USUAL_QUOTE}
-        return {name: sign for name, sign in found.items() if sign != usual[name]}
+        usual = {"encoding": UTF8, "delimiter": self.usual, "quote": QUOTE}
+        return {name: word for name, word in found.items() if word != usual[name]}
 
     def notes(self, *, words: bool = True) -> Iterator[str]:
         """Yield the evidence, a line each; what is doubtful begins with a question mark.
@@ -105,7 +103,7 @@ class Sniffed:
             )
         for rival in self.rivals:
             yield f"? {shown(rival.delimiter)} would separate {rival.columns} cells in every line"
-        if shape.quote not in (USUAL_QUOTE, NONE):
+        if shape.quote not in (QUOTE, NONE):
             yield f"? cells are quoted with {shape.quote}"
         for line in shape.repeated[:SHOWN]:
             yield f"? line {line:,} repeats the header: delete it"
@@ -134,7 +132,7 @@ def sniff(
         encoding = _evident_encoding(data)
     if encoding is None:
         guess = encodings.guess_encoding(encodings.words_in(data))
-        encoding = guess.encoding if guess else DEFAULT
+        encoding = guess.encoding if guess else UTF8
     try:
         text = to_utf8(data, name="", encoding=encoding)
     except DataError:  # which the reader says
@@ -168,9 +166,9 @@ def sorted_shapes(
     usual: str = ",",
     trims: bool = False,
 ) -> list[Shape]:
-    """Return what signs make of UTF-8 text from `start` on, those that make a table, best first."""
+    """Return what a dialect makes of UTF-8 text from `start` on, those that make a table, best first."""
     other = b'"' not in text and OTHER_QUOTE.encode() in text
-    quotes = [USUAL_QUOTE, *([OTHER_QUOTE] if other else [])]
+    quotes = [QUOTE, *([OTHER_QUOTE] if other else [])]
     if quote:
         quotes = [quote]
     shapes = []
@@ -178,27 +176,27 @@ def sorted_shapes(
         if sign.encode() not in text:
             continue
         marks = [None if mark == NONE else mark for mark in quotes if mark != sign]
-        found = [_shape(text, start, Signs(sign, mark, trims=trims)) for mark in marks]
+        found = [_shape(text, start, Dialect(sign, mark, trims=trims)) for mark in marks]
         whole = [shape for shape in found if shape is not None]
         if whole:
             shapes.append(whole[-1])  # the other quote only if it passed its test
     return sorted(shapes, key=lambda shape: shape.merit, reverse=True)  # the first of equal ones
 
 
-def _shape(text: bytes, start: int, signs: Signs) -> Shape | None:
-    """Return what signs make of a text; None: nothing that could be a table."""
+def _shape(text: bytes, start: int, dialect: Dialect) -> Shape | None:
+    """Return what a dialect makes of a text; None: nothing that could be a table."""
     body = text[start:]
-    records, bad = _records(body, signs)
+    records, bad = _records(body, dialect)
     wide = records.widths[records.widths > 1]
-    if not len(wide) or (signs.quote == OTHER_QUOTE and bad):
+    if not len(wide) or (dialect.quote == OTHER_QUOTE and bad):
         return None
     widths = np.bincount(wide)
     columns = len(widths) - 1 - int(np.argmax(widths[::-1]))  # the larger one of equal ones
     most = min(LOOKED_AT, max(FEWEST, CELLS // columns))
     enough = int(records.ends[most - 1]) + 1 if len(records.ends) > most else len(body)
     beginning = body[:enough]
-    rows = _cells(beginning, signs)
-    if signs.quote == OTHER_QUOTE and not _quotes_cells(beginning, signs):
+    rows = _cells(beginning, dialect)
+    if dialect.quote == OTHER_QUOTE and not _quotes_cells(beginning, dialect):
         return None
     places = [n for n, row in enumerate(rows[:LOWEST]) if len(row) == columns]
     if not places:
@@ -226,8 +224,8 @@ def _shape(text: bytes, start: int, signs: Signs) -> Shape | None:
     ):
         return None
     return Shape(
-        signs.delimiter,
-        signs.quote or NONE,
+        dialect.delimiter,
+        dialect.quote or NONE,
         columns,
         total,
         share,
@@ -252,11 +250,11 @@ def _repeated(text: bytes, start: int, records: Records, begin: int) -> tuple[in
     return tuple(line_of(text, place) for place in same)
 
 
-def _records(text: bytes, signs: Signs) -> tuple[Records, int]:
+def _records(text: bytes, dialect: Dialect) -> tuple[Records, int]:
     """Return the records of a text and how many others there are, as far as that is worth while."""
     pieces, bad, offset = [], 0, 0
     while offset < len(text):
-        found, faults, _ = find_records(text[offset:], signs, go_on=False)
+        found, faults, _ = find_records(text[offset:], dialect, go_on=False)
         pieces.append(Records(found.starts + offset, found.ends + offset, found.widths))
         if not faults:
             break
@@ -265,8 +263,7 @@ def _records(text: bytes, signs: Signs) -> tuple[Records, int]:
         if bad == FAULTS:
             bad += text.count(b"\n", offset)
             break
-    joined = [np.concatenate([getattr(one, name) for one in pieces]) for name in RECORD]
-    return Records(*joined), bad
+    return Records.joined(pieces), bad
 
 
 def _is_title(above: Sequence[Sequence[str]], below: Sequence[Sequence[str]]) -> bool:
@@ -277,15 +274,15 @@ def _is_title(above: Sequence[Sequence[str]], below: Sequence[Sequence[str]]) ->
     return any(2 * sum(map(is_number, column)) > len(column) for column in columns)
 
 
-def _cells(text: bytes, signs: Signs) -> list[list[str]]:
+def _cells(text: bytes, dialect: Dialect) -> list[list[str]]:
     """Return the cells of the first records, as far as they can be told apart."""
     lines = io.StringIO(text.decode(), newline="")
     reader = csv.reader(
         lines,
-        delimiter=signs.delimiter,
-        quotechar=signs.quote,
-        quoting=csv.QUOTE_MINIMAL if signs.quote else csv.QUOTE_NONE,
-        skipinitialspace=signs.trims,
+        delimiter=dialect.delimiter,
+        quotechar=dialect.quote,
+        quoting=csv.QUOTE_MINIMAL if dialect.quote else csv.QUOTE_NONE,
+        skipinitialspace=dialect.trims,
     )
     rows: list[list[str]] = []
     with suppress(csv.Error):  # a cell of more than 128 kB
@@ -314,14 +311,13 @@ def is_number(text: str) -> bool:
     return digits.isdecimal()
 
 
-def _quotes_cells(text: bytes, signs: Signs) -> bool:
-    """Return whether enough cells stand within the quote."""
+def _quotes_cells(text: bytes, dialect: Dialect) -> bool:
     plain = [
         cell
         for line in text.decode().splitlines()[:LOOKED_AT]
-        for cell in line.split(signs.delimiter)
+        for cell in line.split(dialect.delimiter)
     ]
-    mark = signs.quote
+    mark = dialect.quote
     quoted = sum(len(cell) > 1 and cell[0] == mark == cell[-1] for cell in plain)
     return quoted >= max(QUOTED * len(plain), 1)
 
@@ -337,11 +333,11 @@ def _evident_encoding(data: bytes) -> str | None:
         if data.startswith(mark):
             return title.lower()
     if data.startswith(codecs.BOM_UTF8):
-        return DEFAULT
+        return UTF8
     if b"\0" in data and (encoding := wide_encoding(data)):
         return encoding
     try:
         data.decode()
     except UnicodeDecodeError:
         return None
-    return DEFAULT
+    return UTF8

@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, Any, cast
 
 import polars as pl
 
-from cfl_cli.errors import DataError, UsageError
+from cfl_cli.core.messages import STORED, Option
+from cfl_cli.errors import DataError, Problem, UsageError
 from cfl_cli.tables import files, folders, formats, frames, source
 from cfl_cli.tables.codec import (
     Contents,
@@ -27,6 +28,7 @@ from cfl_cli.tables.codec import (
     joined,
 )
 from cfl_cli.tables.csv_reader import as_usual
+from cfl_cli.tables.dialect import checked
 from cfl_cli.tables.folders import FolderSource
 from cfl_cli.tables.formats import STANDARD, Place, local, name_of
 from cfl_cli.tables.source import Source, Spool
@@ -41,7 +43,6 @@ if TYPE_CHECKING:
 # table is refused as one that is read whole: for the same causes, in the same words.
 
 BLOCK = 5_000  # rows of a block, unless somebody wants more or fewer
-ESCAPES = {"\\t": "\t", "tab": "\t"}  # a tab is hard to type
 
 
 @dataclass(frozen=True)
@@ -102,10 +103,10 @@ def reading(
     rows: int = BLOCK,
     set_aside: bool | None = None,
     columns: Collection[str] = (),
-    **signs: str | None,
+    **dialect: str | None,
 ) -> Iterator[Blocks]:
     """Give the table at a place in blocks; it is `read` otherwise, with the same arguments."""
-    options = read_options(place, set_aside=set_aside, **signs)
+    options = read_options(place, set_aside=set_aside, **dialect)
     if place.is_folder:
         from cfl_cli.tables import folders  # noqa: PLC0415 — loads pyarrow
 
@@ -117,18 +118,15 @@ def reading(
         yield Blocks(source, codec_of(options.kind).scan(source, options), rows)
 
 
-def read_options(place: Place, *, set_aside: bool | None, **signs: str | None) -> ReadOptions:
-    """Return how a table is to be read, or raise if it has no such `signs`."""
+def read_options(place: Place, *, set_aside: bool | None, **dialect: str | None) -> ReadOptions:
+    """Return how a table is to be read, or raise if it has no such `dialect`."""
     kind = place.format.kind
-    given = {
-        option: ESCAPES.get(sign.lower(), sign)
-        for option, sign in signs.items()
-        if sign is not None
-    }
-    for option in given:
-        if option not in kind.signs:
-            typed = option.replace("_", "-")
-            raise UsageError(f"--{typed} does not apply to {place.name}, which is {place.format}")
+    for name, word in dialect.items():
+        if word is not None and name not in kind.dialect:
+            text = "{option} does not apply to {file}, which is {format}"
+            facts = {"option": Option(name, to=STORED), "format": str(place.format)}
+            raise UsageError(Problem("option-format", text, file=place.name, **facts))  # type: ignore[arg-type]  # facts
+    given = checked(dialect)
     return ReadOptions(
         kind, place.name, given, set_aside, place.sheet, is_file=place.path is not None
     )
@@ -247,14 +245,14 @@ def stored(
     set_aside: bool | None = None,
     columns: Collection[str] = (),
     directory: Path | None = None,
-    **signs: str | None,
+    **dialect: str | None,
 ) -> Iterator[StoredTable]:
     """Give the table at a place with its cells on disk; it is `read` with the same arguments.
 
     What has to be copied goes to `directory`, or where the system keeps temporary files, and is
     gone when the `with` block ends, or with the process.
     """
-    with reading(place, rows=rows, set_aside=set_aside, columns=columns, **signs) as blocks:
+    with reading(place, rows=rows, set_aside=set_aside, columns=columns, **dialect) as blocks:
         if blocks.contents.column is not None:
             yield StoredTable(blocks, blocks.contents.column)
             return
@@ -329,16 +327,16 @@ def read(
     set_aside: bool | None = None,
     checksum: bool = False,
     columns: Collection[str] = (),
-    **signs: str | None,
+    **dialect: str | None,
 ) -> Table:
     """Return the table at a place.
 
-    `signs` are the delimiter, encoding, header … of a text table, where they are not the usual
+    `dialect` are the delimiter, encoding, header … of a text table, where they are not the usual
     ones; with the names of its `columns` it is noticed if they are, after all. Bad records are set
     aside with `set_aside`, and an error without; None says that nobody could ask for it. With
     `checksum` the table has that of its file, which is made while the cells are read.
     """
-    options = read_options(place, set_aside=set_aside, **signs)
+    options = read_options(place, set_aside=set_aside, **dialect)
     if place.is_folder:
         with reading(place, set_aside=set_aside) as blocks:
             found = joined([*blocks.contents.tables()] or [blocks.empty])
@@ -356,25 +354,25 @@ def read(
 
 
 def read_sniffed(
-    place: Place, *, set_aside: bool | None = None, **signs: str | None
+    place: Place, *, set_aside: bool | None = None, **dialect: str | None
 ) -> tuple[Table, "Sniffed | None"]:
-    """Return the table at a place, and how it is written where `signs` do not say it.
+    """Return the table at a place, and how it is written where `dialect` do not say it.
 
     What was found is read as strictly as what is given. None: not a text with delimiters.
     """
-    options = read_options(place, set_aside=set_aside, **signs)
+    options = read_options(place, set_aside=set_aside, **dialect)
     if place.is_folder:
         return read(place), None
     kind, data = options.kind, source.whole(place)
-    if "delimiter" not in kind.signs:
+    if "delimiter" not in kind.dialect:
         return codec_of(kind).read(data, options), None
     from cfl_cli.tables.csv_hints import title_above  # noqa: PLC0415 — only drafts need it
     from cfl_cli.tables.sniff import sniff  # noqa: PLC0415 — only drafts need it
 
-    found = sniff(data, options.signs, usual=kind.delimiter)
+    found = sniff(data, options.dialect, usual=kind.delimiter)
     if found.shape and not found.shape.first:
-        raise DataError(f"{place.name}: {title_above(found.shape.line)}")
-    options = replace(options, signs={**found.signs, **options.signs})
+        raise DataError(title_above(place.name, found.shape.line))
+    options = replace(options, dialect={**found.dialect, **options.dialect})
     return codec_of(kind).read(data, options), found
 
 

@@ -287,17 +287,17 @@ def proposed(message):
 
 def following(data, *, set_aside=None):
     """Return the table and the options by which it is read, or None and the message left."""
-    signs = {}
+    dialect = {}
     for _ in range(MOST):
-        options = ReadOptions(KINDS["csv"], "t.csv", signs, set_aside)
+        options = ReadOptions(KINDS["csv"], "t.csv", dialect, set_aside)
         try:
-            return read(data, options), signs
+            return read(data, options), dialect
         except DataError as error:
             more = proposed(error.texts[0])
             more = {name: "\t" if value == "tab" else value for name, value in more.items()}
-            if not more or {**signs, **more} == signs:
+            if not more or {**dialect, **more} == dialect:
                 return None, error.texts[0]
-            signs = {**signs, **more}
+            dialect = {**dialect, **more}
     return None, "no end"
 
 

@@ -3,7 +3,7 @@
 import pytest
 
 from cfl_cli.cli.options import (
-    DELIMITER,
+    DIALECT,
     FORMAT,
     INPUT_FORMAT,
     ON_BAD_ROW,
@@ -49,6 +49,6 @@ def test_help_names_every_format_that_there_is():
 
 
 def test_a_command_may_describe_an_option_in_its_own_words():
-    other = variant(DELIMITER, "Delimiter of TABLE.", name="table_delimiter")
+    other = variant(DIALECT[0], "Delimiter of TABLE.", name="table_delimiter")
     assert (other.help, other.option) == ("Delimiter of TABLE.", "--table-delimiter")
-    assert (other.kind, other.env) == (DELIMITER.kind, "CFL_TABLE_DELIMITER")
+    assert (other.kind, other.env) == (DIALECT[0].kind, "CFL_TABLE_DELIMITER")

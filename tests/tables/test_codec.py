@@ -52,7 +52,7 @@ def test_columns_that_only_json_lines_can_hold_and_names_with_a_nul_are_named():
 def test_lists_go_into_the_formats_that_hold_them():
     lists = Table(pl.DataFrame({"cf": [["a", "b"], []]}))
     (problem,) = codec_of(KINDS["csv"]).misfits(lists, WriteOptions(KINDS["csv"], "o.csv"))
-    assert problem.startswith("column 'cf' holds ")
-    assert problem.endswith(", which o.csv cannot hold: write .jsonl or .parquet")
+    assert str(problem).startswith("column 'cf' holds ")
+    assert str(problem).endswith(", which o.csv cannot hold: write .jsonl or .parquet")
     for name in ("jsonl", "parquet"):
         assert codec_of(KINDS[name]).misfits(lists, WriteOptions(KINDS[name], "o")) == []

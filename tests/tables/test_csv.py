@@ -1,4 +1,7 @@
+"""Tables in CSV are read to the character, or refused: as usual, and by every option."""
+
 import csv
+import gzip
 import io
 
 import polars as pl
@@ -7,16 +10,30 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cfl_cli.errors import DataError, UsageError
-from cfl_cli.tables import csv_scan
+from cfl_cli.tables import csv_scan, source
+from cfl_cli.tables import table as tables
 from cfl_cli.tables.codec import ReadOptions
-from cfl_cli.tables.csv import Dialect, read
+from cfl_cli.tables.csv import read
+from cfl_cli.tables.csv_reader import as_usual, renamed
+from cfl_cli.tables.dialect import Dialect, checked
+from cfl_cli.tables.encodings import utf8_lines
 from cfl_cli.tables.formats import KINDS
+from cfl_cli.tables.table import Place
 
 
-def load(data, *, set_aside=False, **signs):
+def load(data, *, set_aside=False, **dialect):
     data = data.encode() if isinstance(data, str) else data
-    table = read(data, ReadOptions(KINDS["csv"], "t.csv", signs, set_aside))
+    table = read(data, ReadOptions(KINDS["csv"], "t.csv", dialect, set_aside))
     return table.frame, table.rejects
+
+
+def loaded(text, **dialect):
+    data = text.encode() if isinstance(text, str) else text
+    return read(data, ReadOptions(KINDS["csv"], "t.csv", dialect))
+
+
+def read_cells(text, **dialect):
+    return cells(loaded(text, **dialect).frame)
 
 
 def cells(frame):
@@ -164,8 +181,8 @@ def test_a_byte_order_mark_and_other_encodings_are_accepted():
     text = "a,b\nJosé,2\n"
     for encoding in ("utf-8-sig", "latin-1", "utf-16", "utf-16-le", "cp1252"):
         data = text.encode(encoding)
-        signs = {} if encoding == "utf-8-sig" else {"encoding": encoding}
-        assert load(data, **signs)[0].rows() == [("José", "2")]
+        dialect = {} if encoding == "utf-8-sig" else {"encoding": encoding}
+        assert load(data, **dialect)[0].rows() == [("José", "2")]
 
 
 def test_delimiter_and_quote_can_be_given():
@@ -174,19 +191,28 @@ def test_delimiter_and_quote_can_be_given():
 
 
 @pytest.mark.parametrize(
-    "signs",
+    "dialect",
     [
         {"delimiter": ""},
         {"delimiter": "ab"},
         {"quote": "\n"},
         {"quote": "«"},
         {"encoding": "utf-9"},
+        {"encoding": "hex"},
+        {"encoding": "a\0b"},
         {"delimiter": '"'},
+        {"header": "0"},
+        {"header": "x"},
+        {"skip_lines": "-1"},
+        {"escape": '"'},
+        {"escape": "xy"},
+        {"ragged": "mend"},
+        {"trim_cells": "perhaps"},
     ],
 )
-def test_impossible_signs_are_refused(signs):
+def test_impossible_words_are_refused(dialect):
     with pytest.raises(UsageError):
-        Dialect(**signs)
+        Dialect.of(checked(dialect))
 
 
 def test_the_first_twenty_bad_records_are_named_and_the_rest_counted():
@@ -194,3 +220,289 @@ def test_the_first_twenty_bad_records_are_named_and_the_rest_counted():
         load("a,b\n" + "1\n" * 50)
     assert len(error.value.texts) == 20
     assert error.value.more == 30
+
+
+# Options.
+
+
+@pytest.mark.parametrize(
+    ("dialect", "expected"),
+    [
+        ({"skip_lines": "2"}, [["a", "b"], ["m", "s"], ["1", "2"]]),
+        ({"header": "3"}, [["a", "b"], ["m", "s"], ["1", "2"]]),
+        ({"header": "3", "skip_lines": "1"}, [["a", "b"], ["m", "s"], ["1", "2"]]),
+        ({"header": "3", "skip_lines": "4"}, [["a", "b"], ["1", "2"]]),
+        ({"header": "none", "skip_lines": "4"}, [["column_1", "column_2"], ["1", "2"]]),
+    ],
+)
+def test_lines_are_counted_from_the_first_of_the_file(dialect, expected):
+    assert read_cells('Title "x\n\na,b\nm,s\n1,2\n', **dialect) == expected
+
+
+def test_a_line_that_names_the_delimiter_counts_as_a_line():
+    text = "sep=;\nnote\na;b\n1;2\n"
+    assert (
+        read_cells(text, skip_lines="2") == read_cells(text, header="3") == [["a", "b"], ["1", "2"]]
+    )
+
+
+@pytest.mark.parametrize(
+    ("dialect", "words"),
+    [({"skip_lines": "9"}, "lower --skip-lines"), ({"header": "8"}, "lower --header")],
+)
+def test_more_lines_than_there_are_cannot_be_left_out(dialect, words):
+    with pytest.raises(DataError, match=words):
+        loaded("a,b\n1,2\n", **dialect)
+
+
+def test_made_up_names_are_those_of_no_other_column():
+    names = ["", "a", "a", "a_2", "column_1", "", "a"]
+    found = renamed(names)
+    assert found.names == ["column_1_2", "a", "a_3", "a_2", "column_1", "column_6", "a_4"]
+    assert [(one.number, one.name, one.now) for one in found.renamed] == [
+        (1, "", "column_1_2"),
+        (3, "a", "a_3"),
+        (6, "", "column_6"),
+        (7, "a", "a_4"),
+    ]
+
+
+@given(st.lists(st.sampled_from(["", "a", "a_2", "column_1", "column_2_2", "b"]), max_size=9))
+def test_all_names_are_there_and_different_and_right_ones_stay(names):
+    found = renamed(names).names
+    assert len({*found}) == len(found)
+    assert all(found)
+    for place, name in enumerate(names):
+        if name and name not in names[:place]:
+            assert found[place] == name
+
+
+def test_short_records_are_filled_up_and_long_ones_make_columns():
+    table = loaded("a,b\r\n1\r\n\r\n2,3,x,\r\n4,5\r\n", ragged="fill")
+    assert table.frame.columns == ["a", "b", "column_3", "column_4"]
+    assert table.frame.rows() == [
+        ("1", None, None, None),
+        ("2", "3", "x", None),
+        ("4", "5", None, None),
+    ]
+    assert [str(note.message) for note in table.notes] == [
+        "1 record with fewer cells than columns filled up with empty ones",
+        "1 record with more cells than columns: these are in 'column_3' to 'column_4'",
+        "1 blank line left out",
+    ]
+
+
+ESCAPED = st.text(st.sampled_from('ab",\\\n\r;é '), max_size=6)
+
+
+@given(
+    rows=st.lists(st.lists(ESCAPED, min_size=2, max_size=2), min_size=1, max_size=8),
+    quoting=st.sampled_from([csv.QUOTE_ALL, csv.QUOTE_NONNUMERIC]),
+    end=st.sampled_from(["\n", "\r\n", "\r"]),
+)
+def test_what_python_writes_with_escapes_is_read_cell_for_cell(rows, quoting, end):
+    text = io.StringIO(newline="")
+    csv.writer(
+        text, lineterminator=end, quoting=quoting, doublequote=False, escapechar="\\"
+    ).writerows([["a", "b"], *rows])
+    line_end = "cr" if end == "\r" else "lf"
+    found = read_cells(text.getvalue(), escape="\\", line_end=line_end)
+    assert found == [["a", "b"], *rows]
+
+
+def test_escapes_work_without_any_quote():
+    assert read_cells('a,b\nx\\,y,5" z\nu,\\\\\n', escape="\\", quote="none") == [
+        ["a", "b"],
+        ["x,y", '5" z'],
+        ["u", "\\"],
+    ]
+
+
+def test_carriage_returns_in_quotes_stay():
+    assert read_cells('a,b\r"x\ry",1\r\n2,3\r', line_end="cr") == [
+        ["a", "b"],
+        ["x\ry", "1"],
+        ["2", "3"],
+    ]
+
+
+MESSY = 'Title\n\nkey,,key\n1,2\n"x\n3\\"y",4,5,6\n\n' + "7,8,9\n" * 50
+HOW = {"skip_lines": "2", "rename_columns": "yes", "ragged": "fill", "escape": "\\"}
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
+@pytest.mark.parametrize("size", [1, 2, 7, 1000])
+def test_pieces_of_any_size_give_the_same_rows(tmp_path, monkeypatch, end, size):
+    data = MESSY.replace("\n", end).encode()
+    path = tmp_path / "t.csv.gz"
+    path.write_bytes(gzip.compress(data))
+    how = {**HOW, "line_end": "cr"}
+
+    def chunks(_self):
+        return (data[at : at + size] for at in range(0, len(data), size))
+
+    monkeypatch.setattr(source.Source, "chunks", chunks)
+    place = Place.to_read(str(path))
+    whole = tables.read(place, **how)
+    with tables.reading(place, rows=7, **how) as blocks:
+        rows = [row for block in blocks for row in block.frame.rows()]
+        assert (blocks.height, blocks.empty.notes) == (whole.frame.height, whole.notes)
+        assert blocks.empty.renamed == whole.renamed
+    assert rows == whole.frame.rows()
+    assert whole.frame.columns == ["key", "column_2", "key_2", "column_4"]
+    assert rows[:2] == [("1", "2", None, None), (f'x{end}3"y', "4", "5", "6")]
+    with tables.stored(place, rows=7, **how) as stored:
+        assert stored["key_2"].to_list() == whole.frame["key_2"].to_list()
+
+
+def test_pieces_end_where_a_carriage_return_ends_a_line():
+    texts = utf8_lines(iter([b"a\rb\r", b"\nc\r", b"d"]), name="t", limit=99, returns=True)
+    assert [*texts] == [b"a\r", b"b\r\n", b"c\rd"]
+
+
+def test_bad_records_are_named_by_their_lines_in_the_file():
+    with pytest.raises(
+        DataError, match=r"line 5: 1 cell, but the header has 2: correct it, or add"
+    ):
+        loaded("x\ny\na,b\n1,2\n3\n4,5\n6,7\n", skip_lines="2")
+    with pytest.raises(DataError, match="line 3: 1 cell, but the first record has 2"):
+        loaded("x,2\ny,3\nz\nu,5\n", header="none")
+
+
+# Blanks around cells are left out if that is asked for, those within quotes never.
+
+
+def test_blanks_stay_unless_asked():
+    text = "a, b\n 1 ,2\t\n"
+    assert read_cells(text) == [["a", " b"], [" 1 ", "2\t"]]
+    assert read_cells(text, trim_cells="no") == read_cells(text)
+    assert read_cells(text, trim_cells="yes") == [["a", "b"], ["1", "2"]]
+
+
+def test_blanks_within_quotes_stay():
+    assert read_cells('"a" , " b "\n" 1, ", "x ""y"" , z" \n', trim_cells="yes") == [
+        ["a", " b "],
+        [" 1, ", 'x "y" , z'],
+    ]
+
+
+def test_a_line_of_blanks_is_a_blank_line():
+    assert read_cells('a,b\n1, "2"\n  \t\n \n', trim_cells="yes") == [["a", "b"], ["1", "2"]]
+    with pytest.raises(DataError, match="line 3: a blank line"):
+        read_cells('a,b\n1, "2"\n  \n3,4\n', trim_cells="yes")
+
+
+@pytest.mark.parametrize(
+    "text", ['a,b\n1,"x" "y"\n', 'a,b\n1,"x" y\n', 'a,b\n1, x"y"\n', 'a,b\n1, "x\n', 'a,b\n" 1,2\n']
+)
+def test_other_misplaced_quotes_are_still_refused(text):
+    with pytest.raises(DataError, match=r"line 2: (text after|a quote)"):
+        read_cells(text, trim_cells="yes")
+
+
+def test_a_tab_between_cells_is_no_blank_and_a_blank_between_cells_neither():
+    assert read_cells('a\t "b"\n\t 2 \n', trim_cells="yes", delimiter="\t") == [
+        ["a", "b"],
+        ["", "2"],
+    ]
+    assert read_cells('a "b"\n \t2\n', trim_cells="yes", delimiter=" ") == [["a", "b"], ["", "2"]]
+
+
+def test_an_escaped_blank_stays():
+    text = 'a,b\n \\ x\\  , "y \\" , z"\n'
+    assert read_cells(text, trim_cells="yes", escape="\\") == [["a", "b"], [" x ", 'y " , z']]
+
+
+PADDED = st.text(st.sampled_from('ab", \n\r\té'), max_size=6)
+PADS = st.sampled_from(["", " ", "\t", "   "])
+
+
+@st.composite
+def padded(draw):
+    """Rows, and a text in which blanks stand around each cell."""
+    rows = draw(st.lists(st.lists(PADDED, min_size=2, max_size=2), min_size=1, max_size=8))
+    lines = []
+    for row in [["a", "b"], *rows]:
+        written = []
+        for cell in row:
+            must = {*cell} & {*',"\n\r'} or cell != cell.strip(" \t")
+            quoted = must or draw(st.booleans())
+            text = '"' + cell.replace('"', '""') + '"' if quoted else cell
+            written.append(draw(PADS) + text + draw(PADS))
+        lines.append(",".join(written))
+    return rows, draw(st.sampled_from(["\n", "\r\n"])).join([*lines, ""])
+
+
+@given(padded())
+def test_padded_cells_are_read_to_the_character(table):
+    rows, text = table
+    assert read_cells(text, trim_cells="yes") == [["a", "b"], *rows]
+
+
+@given(padded())
+def test_a_bad_record_costs_no_other(table):
+    rows, text = table
+    head, _, body = text.partition("\n")
+    data = f'{head}\n"x" y, 1\n{body}'.encode()
+    options = ReadOptions(KINDS["csv"], "t.csv", {"trim_cells": "yes"}, "set aside")
+    found = read(data, options)
+    assert [[one or "" for one in row] for row in found.frame.rows()] == rows
+    assert [reject[2] for reject in found.rejects] == ['"x" y, 1']
+
+
+@pytest.mark.parametrize("size", [1, 3, 1000])
+def test_pieces_of_any_size_give_the_same_trimmed_cells(tmp_path, monkeypatch, size):
+    data = ('a, "b"\n' + '1 , "x\n , ""y"" "\t\n \t2, z \n' * 40).encode()
+    path = tmp_path / "t.csv.gz"
+    path.write_bytes(gzip.compress(data))
+    monkeypatch.setattr(
+        source.Source, "chunks", lambda _: (data[n : n + size] for n in range(0, len(data), size))
+    )
+    place = Place.to_read(str(path))
+    with tables.reading(place, rows=7, trim_cells="yes") as blocks:
+        rows = [row for block in blocks for row in block.frame.rows()]
+    assert rows == [("1", 'x\n , "y" '), ("2", "z")] * 40
+
+
+# Tables that cfl wrote are read as such, whatever the schema says of others.
+
+SAID = {"delimiter": ";", "encoding": "cp1252"}
+USUAL, NOT_ENCODING = {}, {"delimiter": ";"}
+
+
+@pytest.mark.parametrize(
+    ("text", "encoding", "dialect"),
+    [
+        ("größe,cf\nÄ;,a\n", "utf-8", USUAL),
+        ("x,cf\n1,a\n", "ascii", USUAL),
+        ("größe;cf\n1;ä\n", "cp1252", SAID),
+        ("x;cf\n1;a\n", "ascii", SAID),  # alike in both encodings
+        ("x;cf\n1;ä\n", "utf-8", NOT_ENCODING),
+        ("x;cf\n1;Ã\xa4, ü\n", "cp1252", SAID),  # not all of it is UTF-8
+        ("x,y\n1,a\n", "ascii", SAID),  # without the column
+        ("x|cf\n1|a\n", "ascii", SAID),
+        ('"x;y","cf"\n1,a\n', "ascii", USUAL),
+        (
+            "größe,cf\n1,a\n",
+            "cp1252",
+            SAID,
+        ),  # another delimiter, but not UTF-8: as cfl never writes
+        ("", "ascii", SAID),
+    ],
+)
+def test_a_table_is_read_as_usual_only_if_its_bytes_show_that(text, encoding, dialect):
+    options, data = ReadOptions(KINDS["csv"], "t.csv", SAID), text.encode(encoding)
+    for chunks in ([data], [data[n : n + 1] for n in range(len(data))]):
+        assert as_usual(options, chunks, ["cf"]).dialect == dialect
+
+
+def test_an_encoding_whose_characters_have_several_bytes_is_kept():
+    options = ReadOptions(KINDS["csv"], "t.csv", {"encoding": "gbk"})
+    both = "模".encode("gbk")  # is UTF-8 as well
+    assert both.decode("utf-8")
+    assert as_usual(options, [b"cf\n" + both], ["cf"]).dialect == {"encoding": "gbk"}
+
+
+def test_without_the_names_of_columns_a_table_is_read_as_it_is_said():
+    options = ReadOptions(KINDS["csv"], "t.csv", SAID)
+    assert as_usual(options, [b"x,cf\n1,a\n"], ()).dialect == SAID

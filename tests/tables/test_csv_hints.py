@@ -1,6 +1,9 @@
 """A table whose records do not fit together is explained in one line that says what to do."""
 
+from random import Random
+
 import pytest
+from builders.dialects import KINDS_OF_FILES, cells, following
 
 from cfl_cli.errors import DataError
 from cfl_cli.tables import table
@@ -79,3 +82,30 @@ def test_a_tab_can_be_typed(tmp_path, name):
     path = tmp_path / "t.csv"
     path.write_text("a\tb\n1\t2\n")
     assert table.read(Place.to_read(str(path)), delimiter=name).frame.columns == ["a", "b"]
+
+
+# Files of all kinds are read to the cell by the options that the messages themselves propose.
+
+ROUNDS = 6
+
+
+@pytest.mark.parametrize("kind", KINDS_OF_FILES)
+def test_a_file_is_read_by_following_the_messages(kind):
+    for seed in range(ROUNDS):
+        check(kind, seed)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", KINDS_OF_FILES)
+def test_many_files_are_read_by_following_the_messages(kind):
+    for seed in range(ROUNDS, 300):
+        check(kind, seed)
+
+
+def check(kind, seed):
+    written = KINDS_OF_FILES[kind](Random(seed))  # noqa: S311 — not for secrets
+    table, how = following(written.data)
+    assert table is not None, (kind, seed, how, written.data)
+    assert cells(table) == written.rows, (kind, seed, how, written.data)
+    if written.names:
+        assert table.frame.columns == written.names

@@ -1,4 +1,7 @@
-"""Bits give what a loop over characters gives: where records end, their widths, the first fault."""
+"""Bits, lines and a loop over characters agree on records, their widths and the first fault."""
+
+import csv
+import io
 
 import numpy as np
 import pytest
@@ -6,14 +9,25 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cfl_cli.tables import csv_scan
-from cfl_cli.tables.csv_scan import BEHIND, OPEN, WITHIN, Signs, find_records, scan
-from cfl_cli.tables.encodings import LONE_RETURN
+from cfl_cli.tables.csv_scan import (
+    BEHIND,
+    OPEN,
+    RETURNED,
+    WITHIN,
+    closes,
+    find_records,
+    next_line,
+    opens,
+    scan,
+    split,
+)
+from cfl_cli.tables.dialect import Dialect
 
-COMMA = Signs(",", '"')
+COMMA = Dialect(",", '"')
 
 
-def scanned(text, signs=COMMA):
-    ends, delimiters, fault = scan(np.frombuffer(text.encode(), dtype=np.uint8), signs)
+def scanned(text, dialect=COMMA):
+    ends, delimiters, fault = scan(np.frombuffer(text.encode(), dtype=np.uint8), dialect)
     return ends.tolist(), delimiters.tolist(), fault
 
 
@@ -43,8 +57,8 @@ def test_the_last_record_needs_no_line_end():
         ('a,b\n1,5" pipe\n', 7, WITHIN),
         ('a,b\n1,"x" y\n', 8, BEHIND),
         ('a,b\n1,"x\n2,3\n', 6, OPEN),
-        ("a,b\r1,2\n", 3, LONE_RETURN),
-        ("a,b\n1,2\r", 7, LONE_RETURN),
+        ("a,b\r1,2\n", 3, RETURNED),
+        ("a,b\n1,2\r", 7, RETURNED),
     ],
 )
 def test_a_fault_is_named_where_it_is_and_records_before_it_stay(text, position, cause):
@@ -58,7 +72,7 @@ def test_a_carriage_return_in_quotes_or_before_a_line_feed_is_no_fault():
 
 
 def test_delimiter_and_quote_are_the_given_ones():
-    assert scanned("a;b,c\n'x;y';2\n", Signs(";", "'")) == ([5, 13], [1, 2], None)
+    assert scanned("a;b,c\n'x;y';2\n", Dialect(";", "'")) == ([5, 13], [1, 2], None)
 
 
 @given(
@@ -90,7 +104,7 @@ def by_character(text):  # noqa: C901 — plain on purpose: it is the oracle
         elif inside:
             continue
         elif sign == "\r" and text[place + 1 : place + 2] != "\n":
-            return ends, before_ends, (place, LONE_RETURN)
+            return ends, before_ends, (place, RETURNED)
         elif sign == ",":
             delimiters += 1
         elif sign == "\n":
@@ -114,3 +128,97 @@ def test_records_and_what_is_none_cover_the_text():
         [("a,b", 2), ("1,2,3", 3), ("5", 1), ("7,8", 2)],
         [('4,"x" y\n', BEHIND), ('6,"open\n', OPEN)],
     )
+
+
+DIALECTS = [
+    *(COMMA, Dialect(",", '"', None, returns=True), Dialect(",", None), Dialect(";", "'")),
+    *(Dialect(",", '"', trims=True), Dialect(",", '"', None, returns=True, trims=True)),
+]
+
+
+def one_by_one(data, dialect):
+    """The records and the other stretches, by a new scan from every line after a fault."""
+    view, offset, records, bad = np.frombuffer(data, dtype=np.uint8), 0, [], []
+    while offset < len(data):
+        ends, delimiters, fault = scan(view[offset:], dialect)
+        starts = [0, *(ends + 1).tolist()]
+        widths = (np.diff(delimiters, prepend=0) + 1).tolist()
+        records += [
+            (start + offset, int(end) + offset, width)
+            for start, end, width in zip(starts, ends, widths, strict=False)
+        ]
+        if fault is None:
+            break
+        at = fault.position + offset
+        stop = next_line(data, at, dialect)
+        bad.append((starts[-1] + offset, stop, at, fault.cause))
+        offset = stop
+    return records, bad
+
+
+@given(
+    text=st.text(st.sampled_from("a \",\n\r;'"), max_size=120),
+    dialect=st.sampled_from(DIALECTS),
+    chunk=st.sampled_from([1, 7, 1 << 22]),
+)
+def test_lines_are_records_or_faults_as_one_scan_after_the_other_says(text, dialect, chunk):
+    usual, csv_scan.CHUNK = csv_scan.CHUNK, chunk
+    try:
+        found, bad, used = find_records(text.encode(), dialect, go_on=True)
+    finally:
+        csv_scan.CHUNK = usual
+    columns = (found.starts.tolist(), found.ends.tolist(), found.widths.tolist())
+    stretches = [(one.start, one.stop, one.position, one.cause) for one in bad]
+    assert ([*zip(*columns, strict=True)], stretches) == one_by_one(text.encode(), dialect)
+    assert used == len(text)
+
+
+def test_a_record_that_goes_on_in_the_next_piece_waits_for_it():
+    found, bad, used = find_records(b'a,b\n1,5" x\n2,"two\n', COMMA, go_on=True, last=False)
+    assert (len(found.starts), len(bad), used) == (1, 1, 11)
+
+
+@pytest.mark.parametrize("go_on", [True, False])
+def test_an_escaped_line_end_goes_on_in_the_next_piece_too(go_on):
+    found, bad, used = find_records(
+        b"a,b\n1,x\\\n", Dialect(",", '"', "\\"), go_on=go_on, last=False
+    )
+    assert (len(found.starts), bad, used) == (1, [], 4)
+
+
+def test_a_quote_that_is_never_closed_takes_its_line_only():
+    found, bad, _ = find_records(b'x\n"a" b\n"never\n1\n2\n', COMMA, go_on=True)
+    assert [one.cause for one in bad][-1] == OPEN
+    assert len(found.starts) == 3
+
+
+@pytest.mark.parametrize("count", [0, 1, 63, 64, 65, 5000, 20_000])
+def test_any_number_of_blanks_is_passed(count):
+    dialect, pad = Dialect(",", '"', trims=True), b" " * count
+    text = np.frombuffer(b"x," + pad + b'"y"' + pad + b",z" + pad, dtype=np.uint8)
+    first = count + 2
+    assert opens(text, np.array([first]), dialect).all()
+    assert closes(text, np.array([first + 2]), dialect).all()
+    assert not closes(text, np.array([1]), dialect).any()
+
+
+@pytest.mark.parametrize("trims", [False, True])
+@given(
+    text=st.text(st.sampled_from('a ",\n\r\\é'), max_size=40),
+    quote=st.sampled_from(['"', None]),
+    escape=st.sampled_from([None, "\\"]),
+)
+def test_cells_of_a_record_are_those_that_python_reads(trims, text, quote, escape):
+    dialect = Dialect(",", quote, escape, trims=trims)
+    data = text.encode()
+    records, _, _ = find_records(data, dialect, go_on=True)
+    for start, end, width in zip(records.starts, records.ends, records.widths, strict=True):
+        record = data[start:end].removesuffix(b"\r")
+        found = split(record, dialect)
+        assert len(found) == (width if record else 0)
+        if not trims:
+            how = {"quotechar": quote, "escapechar": escape}
+            how["quoting"] = csv.QUOTE_MINIMAL if quote else csv.QUOTE_NONE
+            assert [found] == [
+                *csv.reader(io.StringIO(record.decode(), newline=""), **how)
+            ] or not (record)

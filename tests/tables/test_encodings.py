@@ -4,8 +4,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cfl_cli.errors import DataError, UsageError
-from cfl_cli.tables.encodings import check_encoding, line_of, to_utf8
+from cfl_cli.errors import DataError
+from cfl_cli.tables.encodings import (
+    guess_encoding,
+    line_of,
+    mostly_utf8,
+    to_utf8,
+    utf8_lines,
+    wide_encoding,
+    words_in,
+)
 
 TEXTS = st.text(st.characters(codec="utf-8", exclude_characters="\0\ufeff"))
 
@@ -46,11 +54,163 @@ def test_other_bytes_are_refused_with_the_way_out(data, encoding, problem):
     assert str(error.value).startswith(f"t.csv: {problem}")
 
 
-@pytest.mark.parametrize("encoding", ["utf-9", "", "hex", "a\0b"])
-def test_what_is_not_an_encoding_of_text_is_refused(encoding):
-    with pytest.raises(UsageError, match="--encoding: unknown encoding"):
-        check_encoding(encoding)
-
-
 def test_lines_are_counted_from_one():
     assert [line_of(b"a\nb\n", position) for position in range(4)] == [1, 1, 2, 2]
+
+
+# Guesses, by words; the answer is what encoded them.
+
+WORDS = {  # a few words that were not looked at when the letters were chosen
+    ("German", "cp1252"): "Hüfte Öl böse Gruß",
+    ("French", "cp1252"): "après santé Hôtel lycée",
+    ("Spanish", "cp1252"): "baño también área",
+    ("Portuguese", "cp1252"): "pão lições açúcar",
+    ("Swedish", "cp1252"): "mjölk ålder väg",
+    ("Danish", "cp1252"): "kød vælge årlig",
+    ("Polish", "cp1250"): "księżyc głowa środa żaden",
+    ("Czech", "cp1250"): "století řeka člověk můj",
+    ("Hungarian", "cp1250"): "esőben fűtés születés",
+    ("Romanian", "cp1250"): "fată înger judeţ oraş",
+    ("Russian", "cp1251"): "зима весна Ольга температура",
+    ("Ukrainian", "cp1251"): "весна мій їздить",
+    ("Greek", "cp1253"): "άνοιξη χειμώνας Ελένη",
+    ("Turkish", "cp1254"): "kış yağmur çağrı",
+    ("Japanese", "cp932"): "春 なつ テレビ 冬休み",
+}
+
+
+@pytest.mark.parametrize(("language", "encoding"), WORDS)
+def test_a_few_words_show_the_encoding(language, encoding):
+    text = WORDS[language, encoding]
+    found = guess_encoding(words_in("\n".join(text.split()).encode(encoding)))
+    assert found is not None
+    assert text.encode(encoding).decode(found.encoding) == text
+    assert set(found.words) <= set(text.split())
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["Bäcker Muñoz Fröhlich Sørensen Gonçalo Åberg Desprès", "1\xa0250 €", "7\xa0800,5\xa0€ über"],
+)
+def test_names_of_several_western_languages_and_no_break_blanks_are_cp1252(text):
+    found = guess_encoding(words_in(text.encode("cp1252")))
+    assert found is not None
+    assert found.encoding == "cp1252"
+
+
+@pytest.mark.parametrize(
+    ("text", "encoding"),
+    [
+        ("男 女 是 否", "gb18030"),
+        ("发烧 咳嗽 流感", "gbk"),
+        ("臺北市 醫師 會計", "big5"),
+        ("서울 부산 기침", "cp949"),
+        ("القاهرة طبيبة مهندس", "cp1256"),
+        ("Москва учитель врач водитель", "koi8-r"),
+        ("Москва учитель врач водитель", "cp866"),
+        ("Jürgen Müller Käthe Köln Bäcker Verkäufer Düsseldorf", "cp437"),
+    ],
+)
+def test_encodings_that_are_not_ours_are_guessed_by_a_library(text, encoding):
+    found = guess_encoding(words_in(text.encode(encoding)))
+    assert found is not None
+    assert text.encode(encoding).decode(found.encoding) == text
+
+
+@pytest.mark.parametrize("data", [b"\x81\xfe\x9d\xff", b"q\x81\xfer\x9d\xffz\x90 \xd0\x8d"])
+def test_what_reads_well_in_no_encoding_is_not_guessed(data):
+    assert guess_encoding(words_in(data)) is None
+
+
+def test_a_fault_in_a_text_that_is_utf_8_is_no_other_encoding():
+    words = words_in("Köln Münster Düren ".encode() + b"K\xf6ln")
+    assert mostly_utf8(words)
+    assert guess_encoding(words) is None
+
+
+def test_words_are_counted_and_never_cut_a_character():
+    data = "表,表;ポスト|10".encode("cp932")  # whose second bytes are \ and |
+    assert [word.decode("cp932").rstrip("|") for word in words_in(data)] == ["表", "ポスト"]
+    assert words_in(data)["表".encode("cp932")] == 2
+
+
+def test_a_long_cell_of_letters_is_looked_at_once():
+    letters = b"a" * 400_000  # from each letter to the end, this would be minutes
+    assert not words_in(letters)
+    assert words_in(letters + b",K\xf6ln") == {b"K\xf6ln": 1}
+    assert words_in(b"K\xf6ln \xc4a1\xe4@b") == {b"K\xf6ln": 1, b"\xc4a": 1, b"\xe4@b": 1}
+
+
+# A NUL byte is explained: by an encoding that would read it, a crash, or damage.
+
+WIDE_TEXTS = {
+    "latin": "name,job\nJürgen,x\nJörg,y\n",
+    "russian": "имя,работа\nИван,врач\nОля,шофёр\n",
+    "chinese": "名字,职业\n张三,医生\n上海,一\n" * 30,
+    "greek, one column": "πόλη\nΑθήνα\nΠάτρα\n",
+    "japanese, old Mac": "なまえ\tしごと\rあい\tう\r",
+    "one line": "a,b",
+    "emoji": "a;b\n🙂;🙃\n",
+}
+WIDE = ["utf-16-le", "utf-16-be", "utf-32-le", "utf-32-be"]
+
+
+def message(data):
+    with pytest.raises(DataError) as whole:
+        to_utf8(data, name="t", in_schema=True)
+    chunks = (data[at : at + 7] for at in range(0, len(data), 7))
+    with pytest.raises(DataError) as in_pieces:
+        [*utf8_lines(chunks, name="t", limit=10**6, in_schema=True)]
+    assert str(in_pieces.value) == str(whole.value)
+    return str(whole.value)
+
+
+@pytest.mark.parametrize("encoding", WIDE)
+@pytest.mark.parametrize("text", WIDE_TEXTS)
+def test_wide_characters_without_a_mark_are_known_and_their_encoding_is_proposed(text, encoding):
+    data = WIDE_TEXTS[text].encode(encoding)
+    do = f"add --encoding {encoding}, or file: {{encoding: {encoding}}} in the schema"
+    assert message(data).endswith(f"a NUL byte: this looks like {encoding[:6].upper()}: {do}")
+    assert to_utf8(data, name="t", encoding=encoding).decode() == WIDE_TEXTS[text]
+
+
+@pytest.mark.parametrize("cut", [1, 3])
+def test_an_encoding_that_does_not_read_the_file_is_not_proposed(cut):
+    data = (WIDE_TEXTS["latin"] * 9).encode("utf-32-le")
+    assert message(data[:-cut]).endswith("UTF-32 that is damaged or cut short: get the file anew")
+    data = (WIDE_TEXTS["latin"] * 9 + "\0").encode("utf-16-be")
+    assert "damaged or cut short" in message(data)
+
+
+def test_padding_up_to_the_end_is_called_so():
+    told = message(b"a,b\n1,2\n3,4\n" + bytes(50))
+    assert told.startswith("t: line 4: a NUL byte: there is nothing but NUL bytes up to the end")
+    assert message(b"a,b\n1,2\n3," + bytes(5000)).startswith("t: line 3: a NUL byte: there is noth")
+    assert message(bytes(64)).startswith("t: line 1: a NUL byte: there is nothing but NUL bytes")
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"a,b\n1,2\n3\0,4\n5,6\n",
+        b"a,b\n1,\0 2\n\0 3,4\n",
+        "a,b\nKöln,\0 2\n\0 3,4\n".encode("cp1252"),
+        b"a,b\n1,2\n" + bytes(50) + b"3,4\n",
+        b"\x7fELF\x02\x01\x01" + bytes(9) + b"\x03\0>\0\x01\0\0\0\x80\x0a\0\0" * 9,
+    ],
+)
+def test_other_nuls_are_damage(data):
+    assert message(data).endswith("a NUL byte: not a text file, or a damaged one: remove it")
+
+
+@given(st.text(st.sampled_from("abc ,;\n12é"), min_size=8), st.data())
+def test_plain_text_with_a_few_nuls_is_in_no_wide_encoding(text, data):
+    raw = bytearray(text.encode())
+    raw[data.draw(st.integers(0, len(raw) - 1))] = 0
+    assert wide_encoding(bytes(raw)) is None
+
+
+def test_what_was_decoded_from_wide_characters_is_not_said_to_be_so():
+    data = "a\0,b\0\n".encode("utf-16-le")
+    with pytest.raises(DataError, match="line 1: a NUL byte: not a text file"):
+        to_utf8(data, name="t", encoding="utf-16-le")

@@ -98,8 +98,8 @@ def test_what_is_given_is_not_asked_for(tmp_path):
 
 
 def test_the_other_quote_is_found_where_it_stands_around_cells():
-    assert sniff(b"a;b\n'x;y';1\n'z';2\n").signs == {"delimiter": ";", "quote": "'"}
-    assert sniff(b"a;b\nO'Neil;1\n'tis;2\n").signs == {"delimiter": ";"}
+    assert sniff(b"a;b\n'x;y';1\n'z';2\n").dialect == {"delimiter": ";", "quote": "'"}
+    assert sniff(b"a;b\nO'Neil;1\n'tis;2\n").dialect == {"delimiter": ";"}
 
 
 def test_two_delimiters_that_fit_alike_are_doubtful():

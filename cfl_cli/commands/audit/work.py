@@ -1,7 +1,7 @@
 """The two halves of `cfl audit`: rows to check go out, checked rows come back."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from shlex import quote as shell_quote
@@ -21,8 +21,7 @@ from cfl_cli.errors import DataError, UsageError
 from cfl_cli.schema.model import Schema
 from cfl_cli.tables import files
 from cfl_cli.tables import table as tables
-from cfl_cli.tables.encodings import check_encoding
-from cfl_cli.tables.formats import YES
+from cfl_cli.tables.dialect import YES, Fix
 from cfl_cli.tables.table import STANDARD, Place, Table
 from cfl_cli.trust.report import Report
 
@@ -235,7 +234,7 @@ def _as_written(place: Place, schema: Schema | None) -> list[str]:
     says another delimiter.
     """
     kind = place.format.kind
-    if schema is None or "delimiter" not in kind.signs:
+    if schema is None or "delimiter" not in kind.dialect:
         return []
     if schema.file.delimiter not in (None, kind.delimiter):
         return []
@@ -253,12 +252,10 @@ def _as_written(place: Place, schema: Schema | None) -> list[str]:
 def _checked(name: str, options: Values) -> Any:
     """Return a table that a person filled in; its header shows the sign between its cells."""
     place = Place.to_read(name, options.get("checked_format"), option="--checked-format")
-    is_text = "delimiter" in place.format.kind.signs and not place.format.packing
+    is_text = "delimiter" in place.format.kind.dialect and not place.format.packing
     if not is_text or place.path is None:
         return tables.read(place).frame
     encoding = options.get("checked_encoding")
-    if encoding:
-        check_encoding(encoding, option="--checked-encoding")
     sign = _delimiter(files.read(place.path), encoding or "utf-8")
     try:
         return tables.read(place, delimiter=sign, encoding=encoding).frame
@@ -266,11 +263,15 @@ def _checked(name: str, options: Values) -> Any:
         if error.cause != "file-encoding":
             raise
         # A schema says how DATA is written, not what a person saved.
-        found = [
-            str(one).removeprefix(place.name).partition(", or file:")[0] for one in error.problems
-        ]
-        own = [place.name + one.replace("--encoding", "--checked-encoding") for one in found]
-        raise DataError(*own, cause=error.cause) from error
+        own = [one.changed(remedy=_of_checked(one.remedy)) for one in error.problems]
+        raise DataError(*own) from error
+
+
+def _of_checked(remedy: object) -> object:
+    """Return the way out for --checked, whose encoding has an option of its own."""
+    if isinstance(remedy, Fix):
+        return replace(remedy, name="checked_encoding", in_schema=False)
+    return str(remedy).replace("--encoding", "--checked-encoding")
 
 
 def _delimiter(data: bytes, encoding: str) -> str | None:

@@ -5,11 +5,11 @@ from typing import Annotated
 import typer
 
 from cfl_cli.cli.options import (
+    DIALECT,
     FORMAT,
     INPUT_FORMAT,
     LEAVING_OUT,
     READING_AND_WRITING,
-    SIGNS,
     Columns,
     Data,
     Out,
@@ -43,7 +43,7 @@ HOW = (
     variant(INPUT_FORMAT, "Format of TABLE.", name="truth_format"),
     *(
         variant(option, option.help.replace("a text table", "TABLE, if it is a text table", 1))
-        for option in (*SIGNS, LEAVING_OUT)
+        for option in (*DIALECT, LEAVING_OUT)
     ),
 )
 

@@ -1,0 +1,268 @@
+"""How a text table is written: delimiter, quotes, encoding, header and so on, each declared once.
+
+From `OPTIONS` follow the options of the command line with their help and variables, the keys of
+`file:` in a schema, and the fields of `Dialect`, which readers take. A value is checked by its
+kind, wherever it comes from; it stays a word (`none`, `yes`, `cr`) until `Dialect.of` reads it.
+"""
+
+import io
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, NamedTuple, Self
+
+from cfl_cli.core.messages import STORED, Option, quote
+from cfl_cli.core.settings import Choice, FileName, Kind, Setting, Switch
+from cfl_cli.errors import Problem, UsageError
+
+NONE = "none"  # no quote, no escape, no header
+YES, NO, FILL, RETURNS = "yes", "no", "fill", "cr"
+UTF8 = "utf-8"
+QUOTE = '"'
+TAB = {"\\t": "\t", "tab": "\t"}  # a tab is hard to type
+MOST_LINES = 10**9
+
+
+class Text(FileName):
+    """Text that is not a file's name, such as an encoding; `words` complete it."""
+
+    def __init__(self, metavar: str = "NAME", words: tuple[str, ...] = ()) -> None:
+        super().__init__(metavar, words)
+
+
+class Character(Text):
+    """One ASCII character, or `none` where that is allowed."""
+
+    def __init__(self, *, none: bool = True) -> None:
+        super().__init__("CHAR")
+        self.none = none
+
+    def read(self, value: object) -> str:
+        text = super().read(value)
+        one = len(text) == 1 and text.isascii() and text not in "\r\n\0"
+        if not one and text.lower() not in TAB and not (self.none and text == NONE):
+            raise ValueError(f"expected one ASCII character or tab, found {quote(text)}")
+        return text
+
+
+class LineNumber(Text):
+    """How many lines, or which one; `none` among the words means that no line is meant."""
+
+    def read(self, value: object) -> str:
+        text, lowest = super().read(value), len(self.choices)
+        number = text.isascii() and text.isdecimal() and lowest <= int(text[:12]) <= MOST_LINES
+        if not number and text not in self.choices:
+            wanted = "none or the number of a line, from 1" if lowest else "a number of lines"
+            raise ValueError(f"expected {wanted}, found {quote(text)}")
+        return text
+
+
+class Encoding(Text):
+    """The name of a text encoding that Python knows."""
+
+    def read(self, value: object) -> str:
+        text = super().read(value)
+        try:
+            io.TextIOWrapper(io.BytesIO(), encoding=text)
+        except (LookupError, ValueError):
+            raise ValueError(
+                f"unknown encoding {quote(text)}: name one such as utf-8, cp1252 or utf-16"
+            ) from None
+        return text
+
+
+class YesOrNo(Switch):
+    """On or off, in the words that a schema has for it."""
+
+    def read(self, value: object) -> Any:
+        if isinstance(value, bool):
+            return YES if value else NO
+        word = str(value).lower()
+        if word not in (YES, "true", NO, "false"):
+            raise ValueError(f"expected yes or no, found {quote(str(value))}")
+        return YES if word in (YES, "true") else NO
+
+
+class CsvOption(NamedTuple):
+    """An option about text tables."""
+
+    kind: Kind
+    help: str  # on the command line
+    default: str  # in words
+    description: str  # in the JSON Schema of schemas
+    opposite: str = ""  # the option that switches it off
+
+
+OPTIONS = {
+    "delimiter": CsvOption(
+        Character(none=False),
+        "Delimiter of a text table.",
+        "comma; tab for .tsv",
+        "What stands between the cells: a comma if left out, a tab in .tsv files.",
+    ),
+    "quote": CsvOption(
+        Character(),
+        "Quote character of a text table; or none.",
+        QUOTE,
+        "What stands around cells that hold the delimiter: a double quote if left out.",
+    ),
+    "encoding": CsvOption(
+        Encoding(),
+        "Encoding of a text table.",
+        "UTF-8",
+        "The encoding of the text: UTF-8 if left out.",
+    ),
+    "escape": CsvOption(
+        Character(),
+        "Character of a text table that takes the meaning of the next one, such as \\; or none.",
+        NONE,
+        "What takes the meaning of the next character: nothing if left out.",
+    ),
+    "line_end": CsvOption(
+        Choice(("lf", RETURNS)),
+        "What ends a line of a text table. lf: LF or CRLF; cr: a carriage return alone, too.",
+        "lf",
+        "What ends a line: LF or CRLF if left out, with `cr` a carriage return alone, too.",
+    ),
+    "header": CsvOption(
+        LineNumber("N|none", words=(NONE,)),
+        "The line of a text table that names the columns, from 1; none: no line does, and the "
+        "columns are called column_1, column_2 and so on.",
+        "the first line that is not left out",
+        "The line that names the columns, from 1, or `none`: the first that is not left out.",
+    ),
+    "skip_lines": CsvOption(
+        LineNumber("N"),
+        "How many lines at the beginning of a text table hold no rows.",
+        "0",
+        "How many lines at the beginning hold no rows: none if left out.",
+    ),
+    "rename_columns": CsvOption(
+        YesOrNo(),
+        "Make up names for columns of a text table that have none (column_3), or that of another "
+        "(age_2).",
+        "off",
+        "Whether names are made up for columns without one, or with that of another: `yes`, `no`.",
+        "--no-rename-columns",
+    ),
+    "trim_cells": CsvOption(
+        YesOrNo(),
+        "Leave out blanks around the cells of a text table, outside quotes.",
+        "off",
+        "Whether blanks around cells, outside quotes, are left out: `yes`, `no`.",
+        "--no-trim-cells",
+    ),
+    "ragged": CsvOption(
+        Choice(("fail", FILL)),
+        "What to do with records of a text table that have more or fewer cells than there are "
+        "columns. fail: refuse the table; fill: short ones get empty cells, long ones new columns, "
+        "and blank lines are left out.",
+        "fail",
+        "Whether records with fewer or more cells than columns are an error, or filled up.",
+    ),
+}
+
+
+def setting(name: str, default: str) -> Setting:
+    """Return an option as the command line has it; `default` is what `{}` in it is filled into."""
+    one = OPTIONS[name]
+    return Setting(
+        name=name,
+        kind=one.kind,
+        default=None,
+        help=one.help,
+        panel="input",
+        commands=(),
+        decides=False,
+        short="",
+        opposite=one.opposite,
+        variable=True,
+        default_text=default.format(one.default),
+    )
+
+
+def _flag(name: str) -> Option:
+    return Option(name, to=STORED)  # Python reads no files by such options
+
+
+def word(name: str, value: object) -> str:
+    """Return what an option's value means, or raise ValueError; a report keeps it as typed."""
+    kind = OPTIONS[name].kind
+    text = str(kind.read(value))
+    return TAB.get(text.lower(), text) if isinstance(kind, Character) else text
+
+
+def checked(given: Mapping[str, str | None]) -> dict[str, str]:
+    """Return the words that were given, or raise if one is wrong."""
+    words = {}
+    for name, value in given.items():
+        if value is not None:
+            try:
+                words[name] = word(name, value)
+            except ValueError as error:
+                raise UsageError(
+                    Problem("option-value", "{option}: {why}", option=_flag(name), why=str(error))
+                ) from None
+    return words
+
+
+class Dialect(NamedTuple):
+    """How a text table is written, as readers need it."""
+
+    delimiter: str = ","
+    quote: str | None = QUOTE  # None: no cell is quoted
+    escape: str | None = None  # the next character stands for itself
+    returns: bool = False  # a carriage return alone ends a line too
+    trims: bool = False  # blanks around cells, outside quotes, are no part of them
+    encoding: str = UTF8
+    has_header: bool = True
+    header_line: int | None = None  # from 1; None: the first that is not left out
+    skipped: int = 0  # lines at the beginning that hold no rows
+    renames: bool = False  # names are made up where they lack or stand twice
+    fills: bool = False  # records of other widths than the header's are rows, too
+    certain: bool = False  # the user gave the delimiter, so no first line changes it
+
+    @classmethod
+    def of(cls, words: Mapping[str, str], *, delimiter: str = ",") -> Self:
+        """Return what checked words say; `delimiter` is the usual one of the format."""
+        certain, words = "delimiter" in words, {"delimiter": delimiter, **words}
+        chars = {"quote": QUOTE, "escape": NONE} | words
+        for one, two in (("delimiter", "quote"), ("delimiter", "escape"), ("quote", "escape")):
+            if chars[one] == chars[two] != NONE:
+                text = "{option} and {other} are both {value!r}"
+                facts = {"option": _flag(one), "other": _flag(two), "value": chars[one]}
+                raise UsageError(Problem("option-same", text, **facts))  # type: ignore[arg-type]  # facts
+        none = {NONE: None}
+        quote, escape = chars["quote"], chars["escape"]
+        header = words.get("header", "")
+        return cls(
+            words["delimiter"],
+            none.get(quote, quote),
+            none.get(escape, escape),
+            words.get("line_end") == RETURNS,
+            words.get("trim_cells") == YES,
+            words.get("encoding", UTF8),
+            header != NONE,
+            int(header) if header not in ("", NONE) else None,
+            int(words.get("skip_lines", "0")),
+            words.get("rename_columns") == YES,
+            words.get("ragged") == FILL,
+            certain,
+        )
+
+
+@dataclass(frozen=True)
+class Fix:
+    """How to say how a text table is written: with an option, or in the schema."""
+
+    name: str
+    value: str
+    in_schema: bool = True
+
+    def __str__(self) -> str:
+        shown = "tab" if self.value == "\t" else self.value
+        plain = shown.replace("-", "").isalnum()
+        typed = shown if plain else f'"{shown}"' if shown == "'" else f"'{shown}'"
+        entry = shown if plain else f"'{shown}'" if shown in {'"', "\\"} else f'"{shown}"'
+        schema = f", or file: {{{self.name}: {entry}}} in the schema" if self.in_schema else ""
+        flag = _flag(self.name)
+        return f"add {flag}{schema}" if self.value == YES else f"add {flag} {typed}{schema}"
