@@ -17,7 +17,7 @@ from enum import StrEnum
 from io import TextIOWrapper
 from itertools import pairwise
 from pathlib import Path
-from typing import Literal, TextIO, TypeAlias
+from typing import Any, Literal, TextIO, TypeAlias
 
 import typer
 
@@ -64,7 +64,9 @@ class Log:
     def error(self, *problems: str | Problem) -> None:
         """Say what went wrong, one line each; for programs with code, place, column and remedy."""
         for one in problems:
-            facts = one.as_dict() if isinstance(one, Problem) and one.code != "other" else {}
+            facts: dict[str, Any] = (
+                one.as_dict() if isinstance(one, Problem) and one.code != "other" else {}
+            )
             for shown in ("text", "value"):
                 facts.pop(shown, None)
             self._say(Level.ERROR, str(one), **facts)
