@@ -152,6 +152,10 @@ class Inputs(Arguments):
         """Return how the command runs."""
         return self.limits
 
+    def arguments(self, *, samples: bool = False) -> Arguments:
+        """Return the same: a job takes it as it is."""
+        return self
+
 
 def load(path: str, given: Values, text: str | None = None, *, data: str | None = None) -> Inputs:
     """Return the schema in a file, or in the file's `text`, and its settings; those given win.

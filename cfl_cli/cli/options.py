@@ -48,12 +48,6 @@ class Columns(FileName):
         return [super(Columns, self).read(one) for one in lines if one]
 
 
-class Files(Columns):
-    """Names of files: an option that is repeated."""
-
-    metavar = "FILE"
-
-
 class BadRows(Choice):
     """What to do with bad records; the words of earlier versions are understood."""
 

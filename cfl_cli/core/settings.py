@@ -153,7 +153,8 @@ class Choice(Kind):
     """One of some words."""
 
     def __init__(self, words: tuple[str, ...]) -> None:
-        self.choices, self.metavar = words, "|".join(words)
+        self.words = self.choices = words
+        self.metavar = "|".join(words)
 
     def read(self, value: object) -> str:
         """Return the word."""

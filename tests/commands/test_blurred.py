@@ -129,7 +129,7 @@ def test_no_cell_of_a_file_without_header_is_shown_as_a_name(named, command):
     out = ("--out", "out.csv", "--verbose") if command == "impute" else ()
     run = cfl(command, "data.csv", "--schema", "schema.yml", *out)
     assert (run.exit_code, "4711" in run.output) == (1, False)
-    assert "line 1: duplicate column: rename one of them" in run.stderr
+    assert "line 1: duplicate column (not shown): rename one of them" in run.stderr
     Path("data.csv").write_text("\n".join([f"{rows[0]},who", *twice]) + "\n", encoding="utf-8")
     assert (
         "line 1: duplicate column 'who': rename"
@@ -171,9 +171,9 @@ def test_a_faulty_schema_lets_no_message_show_a_cell_of_an_identifier(named, sch
     for run in runs:
         assert (run.exit_code, "4711" in run.output) == (1, False), run.output
     if schema not in ("not YAML", "not UTF-8"):  # by which it may be written otherwise
-        assert "as cp1252: add --encoding cp1252" in runs[0].stderr
-    assert "column 2 is called as another, and renamed" in runs[2].stderr
-    assert "is a cell a number with a decimal comma?" in runs[3].stderr
+        assert "as cp1252 it reads (not shown): add --encoding cp1252" in runs[0].stderr
+    assert "column 2 is (not shown) again, and called (not shown)" in runs[2].stderr
+    assert "is (not shown) a number with a decimal comma?" in runs[3].stderr
 
 
 def test_a_faulty_schema_without_identifiers_lets_words_be_shown(folder):
