@@ -21,20 +21,15 @@ UNUSED = {
 def main() -> None:
     """Run `cfl`, which a signal ends in good order from its beginning."""
     _signal.signal(_signal.SIGINT, _signal.SIG_DFL)  # until somebody listens
-    from cfl_cli.cli.start import (
-        leave_out_unwanted,  # noqa: PLC0415 — the same
-        stay_within_limits,  # noqa: PLC0415 — the same
-        watch,  # noqa: PLC0415 — not before the line above
-    )
-    from cfl_cli.core.process import keep_freed_memory  # noqa: PLC0415 — the same
+    from cfl_cli.cli.start import check_limits, watch  # not before the line above
+    from cfl_cli.core.process import keep_freed_memory
 
-    if not stay_within_limits():
+    if not check_limits():
         keep_freed_memory()
     watch()
     gc.set_threshold(OBJECTS)
     os.environ.update(UNUSED | os.environ)
-    leave_out_unwanted()
-    from cfl_cli.cli.app import main as run  # noqa: PLC0415 — not before the lines above
+    from cfl_cli.cli.app import main as run
 
     try:
         run()

@@ -102,8 +102,8 @@ class ComplementaryImputer(TransformerMixin, BaseEstimator):  # type: ignore[mis
         self.infer = infer
         self.n_jobs = n_jobs
 
-    def fit(self, X: Any, y: object = None) -> Self:  # noqa: ARG002 — a label would leak
-        """Learn from rows; `y` is not looked at."""
+    def fit(self, X: Any, y: object = None) -> Self:
+        """Learn from rows; `y` is not looked at, as a label would leak."""
         with _as_value_errors():
             rows, schema, settings = self._start(X)
             self.model_: Model | None = None
@@ -114,7 +114,7 @@ class ComplementaryImputer(TransformerMixin, BaseEstimator):  # type: ignore[mis
                 )
         return self
 
-    def fit_transform(self, X: Any, y: object = None) -> Any:  # noqa: ARG002 — a label would leak
+    def fit_transform(self, X: Any, y: object = None) -> Any:
         """Learn from rows, and return features of these rows, as `cfl impute` estimates them."""
         with _as_value_errors():
             rows, schema, settings = self._start(X)
@@ -140,7 +140,7 @@ class ComplementaryImputer(TransformerMixin, BaseEstimator):  # type: ignore[mis
             rows = self._rows(X, reset=False)
             return self._features(rows, self._answers(rows))
 
-    def score(self, X: Any, y: object = None) -> float:  # noqa: ARG002 — it takes no truth
+    def score(self, X: Any, y: object = None) -> float:
         """Return how well the cells of new rows are predicted: `heldout_score`, mean over CFs.
 
         Without CFs there is nothing to predict, and the log-likelihood of nothing is 0.
@@ -192,7 +192,6 @@ class ComplementaryImputer(TransformerMixin, BaseEstimator):  # type: ignore[mis
         return rows, schema, settings
 
     def _schema(self) -> Schema | None:
-        """Return the schema that the parameter gives; the parameter stays as it is."""
         return None if self.schema is None else Schema.of(self.schema)
 
     def _settings(self, *names: str) -> dict[str, Any]:
@@ -263,7 +262,7 @@ class ComplementaryImputer(TransformerMixin, BaseEstimator):  # type: ignore[mis
                 }
             )
         if kind == "pandas":
-            import pandas as pd  # noqa: PLC0415 — it is there if it is asked for
+            import pandas as pd  # it is there if it is asked for
 
             index = rows.index if isinstance(rows, pd.DataFrame) else pd.RangeIndex(len(rows))
             arrays = [

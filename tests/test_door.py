@@ -1,5 +1,6 @@
 """The public door: what `from cfl_cli import …` offers is a promise."""
 
+import doctest
 import inspect
 import json
 import pickle
@@ -66,6 +67,30 @@ def test_what_is_behind_the_door_takes_what_it_always_took():
     for name, parameters in PUBLIC.items():
         if parameters:
             assert [*inspect.signature(getattr(cfl_cli, name)).parameters] == parameters
+
+
+DOCUMENTED = (
+    *("impute", "fit", "check", "draft", "mask", "evaluate", "tune", "risk"),
+    *("Result", "Result.explain", "Model.apply", "Model.explain", "Model.save", "Model.load"),
+)
+
+
+def test_the_examples_of_the_door_run(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    runner, names = doctest.DocTestRunner(verbose=False), {}
+    for name in DOCUMENTED:
+        thing = cfl_cli
+        for part in name.split("."):
+            thing = getattr(thing, part)
+        text = inspect.getdoc(thing)
+        if name != "Result":
+            assert "Parameters\n----------\n" in text, name
+            assert "Returns\n-------\n" in text, name
+            assert ">>> " in text, name
+        example = doctest.DocTestParser().get_doctest(text, names, name, None, None)
+        runner.run(example, clear_globs=False)
+        names = example.globs
+    assert runner.failures == 0
 
 
 def test_an_unknown_name_is_refused_as_python_does():

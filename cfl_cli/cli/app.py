@@ -22,7 +22,7 @@ from cfl_cli.cli.start import lacks_memory, out_of_memory
 from cfl_cli.commands import COMMANDS
 from cfl_cli.core import process
 from cfl_cli.core.messages import count, did_you_mean, on_command_line, printable, quote
-from cfl_cli.core.process import say_code, settle
+from cfl_cli.core.process import settle
 from cfl_cli.errors import PROBLEMS_SHOWN, CflError, ExitCode
 
 # What is wrong with a command line, in one style: `--option: what was expected`.
@@ -72,7 +72,6 @@ def problem_of(error: Any) -> str:
 
 
 def _nearest(option: str, ctx: Any) -> str:
-    """Return ` (did you mean '--x'?)` for an option that begins alike or is spelled alike."""
     wanted = option.lstrip("-")
     names = [
         name.lstrip("-")
@@ -319,7 +318,7 @@ def explain(error: BaseException) -> ExitCode:
     if not isinstance(error, CflError):
         complain(out_of_memory(process.allowance()))
         return ExitCode.RESOURCES
-    complain(*map(str, error.problems[:PROBLEMS_SHOWN]))
+    complain(*error.problems[:PROBLEMS_SHOWN])
     more = error.more + len(error.problems[PROBLEMS_SHOWN:])
     if more:
         complain(f"and {count(more, 'more problem')}")
@@ -336,7 +335,6 @@ def main() -> None:
         code = end.code if isinstance(end.code, int) else ExitCode.DONE
         if code:
             leave(code)
-        say_code(code)
         raise
     except Exception as error:
         if lacks_memory(error):  # in words that only some package has for it
@@ -344,7 +342,6 @@ def main() -> None:
         if isinstance(error, OSError):
             complain(f"standard output: cannot be written: {error.strerror or error}")
             leave(ExitCode.RESOURCES)
-        say_code(1)
         raise
 
 
@@ -357,5 +354,4 @@ def leave(code: int) -> NoReturn:
     for stream in filter(None, (sys.stdout, sys.stderr)):  # None: it was closed before
         with suppress(OSError, ValueError):  # whoever reads it may be gone
             stream.flush()
-    say_code(code)
     os._exit(code)

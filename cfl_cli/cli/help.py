@@ -63,7 +63,6 @@ def page(command: Any, ctx: Any, *, commands: Sequence[Entry] = ()) -> Page:
 
 
 def _example(variables: Iterable[str]) -> str:
-    """Return how a command's environment variable is set."""
     return "CFL_K=30" if "CFL_K" in variables else "CFL_LOG_FORMAT=json"
 
 
@@ -85,7 +84,6 @@ def as_text(shown: Page, width: int | None = None) -> str:
 
 
 def _usage(params: Sequence[Any], ctx: Any, *, leads_on: bool) -> str:
-    """Return the command with all that it needs."""
     needed = [
         param.metavar if param.param_type_name == "argument" else f"{param.opts[0]} {param.metavar}"
         for param in params

@@ -1,25 +1,24 @@
 """What a command works with: the schema, the settings as everybody has them, the table."""
 
 import csv
-import re
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from hashlib import sha256
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from string import Formatter
+from typing import TYPE_CHECKING, Any
 
 from cfl_cli.cli.log import LOG
 from cfl_cli.cli.options import Values
-from cfl_cli.cli.progress import Display
-from cfl_cli.core.messages import count, quote
+from cfl_cli.core.messages import count, option
 from cfl_cli.core.settings import RunSettings, Settings, override
-from cfl_cli.errors import CflError, DataError, Problem, SchemaError, UsageError
-from cfl_cli.run.arguments import ENGINE, INFER, Arguments
+from cfl_cli.errors import CflError, DataError, Problem, SchemaError, UsageError, UserText
+from cfl_cli.run.arguments import Arguments
 from cfl_cli.schema import yaml_text
 from cfl_cli.schema.model import Schema, TextFile
-from cfl_cli.tables import formats, frames
+from cfl_cli.tables import encodings, formats, frames
 from cfl_cli.tables import table as tables
 from cfl_cli.tables.dialect import Fix
 from cfl_cli.tables.formats import DELIMITED
@@ -30,6 +29,7 @@ if TYPE_CHECKING:
     import polars as pl
 
     from cfl_cli.run.model import Kept
+    from cfl_cli.tables.sniff import Sniffed
 
 # What it means that a text table has other column names than the schema.
 
@@ -42,111 +42,92 @@ def check_names(
     An identifier that is spelled otherwise is refused, too: nothing else would notice, and messages
     could show its cells.
     """
-    _check_identifiers(names, place, schema)
+
+    def bare(name: str) -> str:
+        return "".join(filter(str.isalnum, name.casefold()))
+
+    others = {bare(name): name for name in names if name not in schema.columns}
+    for one in sorted(schema.identifiers.difference(names)):
+        if near := others.get(bare(one)):
+            raise DataError(
+                Problem(
+                    "column-identifier-misspelled",
+                    "{file}: column {column!r} is an identifier in the schema but not in the table "
+                    "(did you mean {near!r}?): give it the same name in both, or mark {near!r} too",
+                    file=place.name,
+                    column=one,
+                    near=near,
+                )
+            )
     used = {*schema.ordinary, *schema.complementary}
     kind = place.format.kind
     if used <= {*names} or not kind.delimiter:
         return
-    from cfl_cli.tables.sniff import (
-        DELIMITERS,  # noqa: PLC0415 — most names are right
-        is_number,  # noqa: PLC0415 — most names are right
-        shown,  # noqa: PLC0415 — most names are right
-    )
+    from cfl_cli.tables import sniff  # most names are right
 
-    number = next((name for name in names if is_number(name)), None)
+    number = next((name for name in names if sniff.is_number(name)), None)
     if number is not None and signs.get("header") != "none" and not {*names} & {*schema.columns}:
-        such = "" if schema.identifiers else f", such as {quote(number)}"  # it may be one of them
+        such = "" if schema.identifiers else ", such as {value!r}"  # it may be one of them
         raise DataError(
-            f"{place.name}: line 1 looks like data{such}: add a header above "
-            "it, a line that names the columns, or add --header none, also to `cfl init`",
-            cause="file-header",
+            Problem(
+                "file-header",
+                f"{{file}}: line {{line}} looks like data{such}: {{remedy}}",
+                file=place.name,
+                line=1,
+                value=UserText(number),
+                remedy="add a header above it, a line that names the columns, or add --header "
+                "none, also to `cfl init`",
+            )
         )
     now = read_options(place, set_aside=False, **signs).dialect.get("delimiter", kind.delimiter)
-    for sign in DELIMITERS:
-        if used <= _cells_of(now.join(names), sign):
-            do = Fix("delimiter", sign)
+    for sign in sniff.DELIMITERS:
+        cells = set[str]()
+        with suppress(csv.Error):  # such as a line break in a name
+            cells = {*next(csv.reader([now.join(names)], delimiter=sign), [])}
+        if used <= cells:
             raise DataError(
-                f"{place.name}: line 1: {shown(sign)} separates the columns of the schema, not "
-                f"{shown(now)}: {do}",
-                cause="file-delimiter",
+                Problem(
+                    "file-delimiter",
+                    "{file}: line {line}: {sign} separates the columns of the schema, not {now}: "
+                    "{remedy}",
+                    file=place.name,
+                    line=1,
+                    sign=sniff.shown(sign),
+                    now=sniff.shown(now),
+                    remedy=Fix("delimiter", sign),
+                )
             )
 
 
-def _check_identifiers(names: Sequence[str], place: Place, schema: Schema) -> None:
-    others = {_bare(name): name for name in names if name not in schema.columns}
-    for one in sorted(schema.identifiers.difference(names)):
-        if near := others.get(_bare(one)):
-            raise DataError(
-                f"{place.name}: column {quote(one)} is an identifier in the schema but not in the "
-                f"table (did you mean {quote(near)}?): give it the same name in both, or mark "
-                f"{quote(near)} too"
-            )
-
-
-def _bare(name: str) -> str:
-    """Return a name in small letters, without what is neither letter nor digit."""
-    return "".join(filter(str.isalnum, name.casefold()))
-
-
-def _cells_of(line: str, sign: str) -> set[str]:
-    """Return the cells of a line that a sign separates; none if no line looks like this."""
-    with suppress(csv.Error):  # such as a line break in a name
-        return {*next(csv.reader([line], delimiter=sign), [])}
-    return set()
-
-
-# Keeps cells out of messages where a schema marks identifiers, which no message may show.
-
-_TWICE = re.compile(
-    r"(?<=: duplicate column) (?P<name>['\"].+?)(?=(?: in cells? [^'\"]+)?: rename one)"
-)
-_AGAIN = re.compile(r"(?<= is )(?P<name>['\"].+['\"]) again, and called ['\"].+['\"]")
-_KEY = re.compile(r"(?<=: duplicate key) (?P<name>['\"].+['\"])")
-_NAMES = ((_TWICE, ""), (_KEY, ""), (_AGAIN, "called as another, and renamed"))
-_NUMBER = re.compile(r"(?<=: is )\S+(?= a number with a decimal comma)")
-_GUESSED = re.compile(r"(encoding \S+ guessed) from ['\"].*['\"] \((\d[\d,]* cells?)\)")
+# Texts of a table stay out of messages where its schema marks identifiers.
 
 
 @contextmanager
-def without_words(schema: Schema | None) -> Iterator[None]:
-    """Leave words of a file out of errors, if it has identifiers and the words may be theirs.
+def without_words(schema: Schema | None, *, discreet: bool = False) -> Iterator[None]:
+    """Redact the texts of a table in errors, if its schema has identifiers and they may be theirs.
 
-    These are words that cannot be decoded, and names of a header that the schema does not know:
-    where there is no header they are cells.
+    `discreet`: even if there is no schema that says so.
     """
-    if schema is None or not schema.identifiers:
-        yield
-        return
-    with only_names(schema.columns):
-        yield
-
-
-@contextmanager
-def only_names(known: Collection[str]) -> Iterator[None]:
-    """Leave all words of a file out of errors but these names of columns."""
     try:
         yield
     except DataError as error:
-        said = [
-            without_cells(str(one), known) if one.code == "other" else one.redacted(known, known)
-            for one in error.problems
-        ]
-        if [*map(str, said)] == [*map(str, error.problems)]:
+        if not discreet and not (schema and schema.identifiers):
             raise
-        raise DataError(*said, more=error.more) from None
+        problems = (redacted(one, schema) for one in error.problems)
+        raise DataError(*problems, more=error.more) from None
 
 
-def without_cells(message: str | Problem, known: Collection[str]) -> str:
-    """Return a message without numbers of a file, and without names of columns but the known."""
-    if isinstance(message, Problem):
-        return str(message.redacted(known, known))
-    names = {quote(name) for name in known}
-    message = _NUMBER.sub("a cell", message)
-    for pattern, otherwise in _NAMES:
-        found = pattern.search(message)
-        if found and found["name"] not in names:
-            message = pattern.sub(otherwise, message, count=1)
-    return message
+def redacted(problem: Problem, schema: Schema | None) -> Problem:
+    """Return a problem without texts that may be an identifier's cells; None: no schema is known.
+
+    A sentence without fields may hold anything, and is left out as a whole.
+    """
+    if not any(one for _, one, *_ in Formatter().parse(problem.text)):
+        return Problem(
+            problem.code, "a problem with the table, in words that may be an identifier's"
+        )
+    columns, identifiers = (schema.columns, schema.identifiers) if schema else ((), ())
+    return problem.redacted(columns, identifiers)
 
 
 def may_mark_identifiers(text: str | None) -> bool:
@@ -157,57 +138,19 @@ def may_mark_identifiers(text: str | None) -> bool:
     return text is None or "ident" in text.casefold()
 
 
-def without_guessed_words(text: str) -> str:
-    """Return a draft, or a note about it, without the words that its encoding was guessed from."""
-    return _GUESSED.sub(r"\1 by \2", text)
-
-
 WRITTEN_OTHERWISE = {"file-delimiter", "file-encoding"}  # causes: a text is not as it was read
-Learned = TypeVar("Learned")
 
 
 @dataclass(frozen=True)
-class Inputs:
-    """A schema, and the settings that it and the user ask for."""
+class Inputs(Arguments):
+    """A schema in a file, and the settings that it and the user ask for."""
 
-    schema: Schema
-    settings: Settings
-    run: RunSettings
     sources: Sources = field(default_factory=Sources)  # what is known of the schema's file
 
     @property
-    def limits(self) -> dict[str, Any]:
-        """Return what a job must know of how it is run."""
-        return {name: getattr(self.run, name) for name in ("jobs", "max_memory", *ENGINE, *INFER)}
-
-    def arguments(self, *, samples: bool = False) -> Arguments:
-        """Return the same for a job; with `samples` it may draw rows."""
-        where = {name: getattr(self.run, name) for name in (*ENGINE, *INFER)}
-        return Arguments.read(
-            self.schema,
-            {**where, **self.settings.as_dict()},
-            jobs=self.run.jobs,
-            max_memory=self.run.max_memory,
-            engines=True,
-            samples=samples,
-            infers=True,
-        )
-
-    def learn(
-        self, job: Callable[..., Learned], table: Table, source: Place, how: Values, **more: object
-    ) -> Learned:
-        """Return what a job makes of a table, which it learns from with these settings."""
-        with Display(quiet=self.run.quiet) as display:
-            return job(
-                table.frame,
-                self.schema,
-                name=source.name,
-                progress=display,
-                sources=with_table(self.sources, source, how, table),
-                **self.limits,
-                **more,
-                **self.settings.as_dict(),
-            )
+    def run(self) -> RunSettings:
+        """Return how the command runs."""
+        return self.limits
 
 
 def load(path: str, given: Values, text: str | None = None, *, data: str | None = None) -> Inputs:
@@ -221,7 +164,14 @@ def load(path: str, given: Values, text: str | None = None, *, data: str | None 
     schema = Schema.parse(text, path)
     settings, run = override(schema.settings, schema.run, given)
     if given.get("budget") is not None and settings.method != "auto":
-        raise UsageError("--budget goes with --method auto: add it, or leave --budget out")
+        raise UsageError(
+            Problem(
+                "option-needs",
+                "{option} goes with {remedy}: add it, or leave {option} out",
+                option=option("budget"),
+                remedy=option("method", "auto"),
+            )
+        )
     LOG.verbose, LOG.format = run.verbose, run.log_format
     checksum = sha256(text.encode()).hexdigest()
     return Inputs(
@@ -248,12 +198,24 @@ def check_is_schema(path: str, data: str | None = None) -> None:
     if what := formats.not_a_schema(tables.local(path)):
         if data not in (None, tables.STANDARD) and formats.is_schema(tables.local(data)):
             raise UsageError(
-                f"{data}: this is a schema, and {path} {what}: swap them: {path} --schema {data}",
-                cause="swapped",
+                Problem(
+                    "swapped",
+                    "{file}: this is a schema, and {schema} {what}: swap them: {schema} --schema "
+                    "{file}",
+                    file=str(data),
+                    schema=path,
+                    what=what,
+                )
             )
         raise SchemaError(
-            f"{path}: this is {what}, not a schema: pass the schema (YAML) with --schema and the "
-            "table as DATA; `cfl init DATA` drafts one"
+            Problem(
+                "schema-not-one",
+                "{file}: this is {what}, not a schema: {remedy}",
+                file=path,
+                what=what,
+                remedy="pass the schema (YAML) with --schema and the table as DATA; `cfl init DATA` "
+                "drafts one",
+            )
         )
 
 
@@ -262,11 +224,16 @@ def read_output(place: Place) -> Table:
     try:
         return tables.read(place)
     except DataError as error:
-        if error.cause not in WRITTEN_OTHERWISE:
+        if error.code not in WRITTEN_OTHERWISE:
             raise
         raise DataError(
-            f"{place.name}: not written by `cfl impute`, whose text tables have commas and are in "
-            "UTF-8: pass its OUT, not DATA"
+            Problem(
+                "out-not-ours",
+                "{file}: not written by `cfl impute`, whose text tables have commas and are in "
+                "UTF-8: {remedy}",
+                file=place.name,
+                remedy="pass its OUT, not DATA",
+            )
         ) from error
 
 
@@ -311,7 +278,7 @@ def open_table(
     aside = sets_aside(how) if may_set_aside else None
     where: dict[str, Any] = {"directory": directory, "in_memory": in_memory}
     with ExitStack() as stack:
-        with only_names(()) if discreet else without_words(schema):
+        with without_words(schema, discreet=discreet):
             table = stack.enter_context(
                 tables.reading(place, set_aside=aside, columns=columns, **where, **signs)
             )
@@ -322,7 +289,7 @@ def open_table(
         if in_memory:
             yield table
         else:  # whose cells are read from here on
-            with only_names(()) if discreet else without_words(schema):
+            with without_words(schema, discreet=discreet):
                 yield table
 
 
@@ -342,7 +309,7 @@ def unreadable(data: str, how: Values, schema: str) -> CflError | None:
         discreet = may_mark_identifiers(text)
         read_table(place, how, file=file, may_set_aside=True, discreet=discreet)
     except CflError as error:
-        hangs_on_it = file is None and error.cause in WRITTEN_OTHERWISE
+        hangs_on_it = file is None and error.code in WRITTEN_OTHERWISE
         return None if hangs_on_it else error
     return None
 
@@ -360,8 +327,6 @@ def check_encoding(
     encoding = signs["encoding"]
     if encoding is None or "encoding" in how:
         return
-    from cfl_cli.tables import encodings  # noqa: PLC0415 — most tables need none
-
     words: Counter[bytes] = Counter()
     for column in _columns(table):
         texts = column.drop_nulls().unique(maintain_order=True)
@@ -369,9 +334,13 @@ def check_encoding(
         encodings.words_in(text.encode(encoding, errors="ignore"), words)
     if words and encodings.mostly_utf8(words):
         raise DataError(
-            f"{place.name}: this is UTF-8, but the schema says encoding: {encoding}: add "
-            "--encoding utf-8, or correct `file` in the schema",
-            cause="file-encoding",
+            Problem(
+                "file-encoding",
+                "{file}: this is UTF-8, but the schema says encoding: {encoding}: {remedy}",
+                file=place.name,
+                encoding=encoding,
+                remedy="add --encoding utf-8, or correct `file` in the schema",
+            )
         )
 
 
@@ -396,7 +365,6 @@ def warn_of_cells(
     Where their text cannot be a value, they are a problem, and named as such later. A `model`
     takes texts that it does not know for other values. `discreet`: without any word of the table.
     """
-    known = schema.columns if schema else ()
     discreet = discreet or bool(schema and schema.identifiers)
     for note in table.notes:
         if (
@@ -408,44 +376,33 @@ def warn_of_cells(
                 and not _is_refused(note.column, schema, model=model)
             )
         ):
-            message = without_cells(note.message, known) if discreet else note.message
-            LOG.warning(f"{place.name}: {message}")
+            what = note.message
+            if discreet:
+                what = redacted(what if isinstance(what, Problem) else Problem("other", ""), schema)
+            LOG.warning(f"{place.name}: {what}")
 
 
 def _is_refused(column: str, schema: Schema, *, model: bool) -> bool:
-    """Return whether an OF has only numbers, dates, or values that the schema lists."""
     entry = schema.ordinary.get(column)
     if entry is None:
         return False
     return entry.type in ("numeric", "date") or (entry.values is not None and not model)
 
 
-def signs_of(how: Values, place: Place, file: TextFile | None = None) -> dict[str, str | None]:
+def signs_of(how: Values, place: Place, file: TextFile | None = None) -> Values:
     """Return how a text table is written, as far as it was given or the schema's `file` says it."""
     is_delimited = "delimiter" in place.format.kind.dialect
     said = {name: getattr(file, name) for name in DELIMITED} if file and is_delimited else {}
     return {name: how.get(name) or said.get(name) for name in sorted(DELIMITED)}
 
 
-@dataclass(frozen=True)
-class Found:
-    """A table, how its file is written if it is text, and the evidence for that."""
-
-    table: Table
-    file: TextFile | None
-    notes: tuple[str, ...]
-
-
-def read_sniffed(place: Place, how: Values) -> Found:
-    """Return the table at a place, and what was found out about a text that `how` does not say."""
+def read_sniffed(place: Place, how: Values) -> "tuple[Any, TextFile | None, Sniffed | None]":
+    """Return the frame at a place, how its file is written if it is text, and the evidence."""
     given = {name: sign for name, sign in signs_of(how, place).items() if sign is not None}
     table, found = tables.read_sniffed(place, set_aside=sets_aside(how), **given)
     warn_of_cells(table, place, None)
     warn_of_rejects(len(table.rejects), place)
-    if found is None:
-        return Found(table, None, ())
-    entries = {**found.dialect, **given}
-    return Found(table, TextFile(**entries), tuple(found.notes()))
+    return table.frame, TextFile(**{**found.dialect, **given}) if found else None, found
 
 
 def warn_of_rejects(rejected: int, place: Place) -> None:

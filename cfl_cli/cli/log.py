@@ -1,6 +1,8 @@
 """What `cfl` says on stderr: lines of text, or with `--log-format json` one JSON object per line.
 
 {"time": "2026-05-04T12:04:31.250+02:00", "level": "info", "stage": null, "message": "…"}
+
+An error that has a code comes with "code", "place", "column" and "remedy" (docs/problems.md).
 """
 
 import json
@@ -15,13 +17,13 @@ from enum import StrEnum
 from io import TextIOWrapper
 from itertools import pairwise
 from pathlib import Path
-from typing import Literal, TextIO, TypeAlias
+from typing import Any, Literal, TextIO, TypeAlias
 
 import typer
 
 from cfl_cli.core.messages import STDOUT_CLOSED, printable
 from cfl_cli.core.settings import SETTINGS
-from cfl_cli.errors import ResourceError
+from cfl_cli.errors import Problem, ResourceError
 
 Format: TypeAlias = Literal["text", "json"]
 
@@ -37,34 +39,37 @@ class Level(StrEnum):
 MARKS = {Level.INFO: "", Level.WARNING: "warning: ", Level.ERROR: "cfl: "}  # before lines of text
 
 
-def local_time() -> datetime:
-    """Return the time with its zone."""
-    return datetime.now().astimezone()
-
-
 @dataclass
 class Log:
     """Where all messages go; nothing happens if nobody listens on stderr."""
 
     format: Format = "text"
     verbose: bool = False  # show where in the code an error arose
-    now: Callable[[], datetime] = local_time
+    now: Callable[[], datetime] = lambda: datetime.now().astimezone()
 
-    def note(self, message: str) -> None:
-        """Say what was done."""
-        self._say(Level.INFO, message)
+    def note(self, *messages: str) -> None:
+        """Say what was done, one line each."""
+        for message in messages:
+            self._say(Level.INFO, message)
 
-    def warning(self, message: str) -> None:
-        """Say what to look at."""
-        self._say(Level.WARNING, message)
+    def warning(self, *messages: str) -> None:
+        """Say what to look at, one line each."""
+        for message in messages:
+            self._say(Level.WARNING, message)
 
     def attention(self, message: str) -> None:
         """Say what was done and should be looked at; in text it needs no mark."""
         self._say(Level.WARNING if self.format == "json" else Level.INFO, message)
 
-    def error(self, message: str) -> None:
-        """Say what went wrong."""
-        self._say(Level.ERROR, message)
+    def error(self, *problems: str | Problem) -> None:
+        """Say what went wrong, one line each; for programs with code, place, column and remedy."""
+        for one in problems:
+            facts: dict[str, Any] = (
+                one.as_dict() if isinstance(one, Problem) and one.code != "other" else {}
+            )
+            for shown in ("text", "value"):
+                facts.pop(shown, None)
+            self._say(Level.ERROR, str(one), **facts)
 
     def progress(self, stage: str, message: str) -> None:
         """Say how far a run is; a line of text begins with the time of day."""
@@ -78,11 +83,11 @@ class Log:
         else:
             self._write(lines)
 
-    def _say(self, level: Level, message: str, stage: str | None = None) -> None:
+    def _say(self, level: Level, message: str, stage: str | None = None, **facts: object) -> None:
         now = self.now()
         if self.format == "json":
             time = now.isoformat(timespec="milliseconds")
-            event = {"time": time, "level": level, "stage": stage, "message": message}
+            event = {"time": time, "level": level, "stage": stage, "message": message, **facts}
             self._write(f"{json.dumps(event)}\n")
         else:
             clock = f"{now:%H:%M:%S} {stage}: " if stage else ""
@@ -135,37 +140,19 @@ def is_terminal(stream: TextIO | None) -> bool:
 def print_out(text: str | bytes) -> None:
     """Write `text` to standard output."""
     if sys.stdout is None:
-        raise ResourceError(STDOUT_CLOSED)
+        raise ResourceError(Problem("out-stdout-closed", STDOUT_CLOSED))
     try:
         typer.echo(text, nl=False)
         sys.stdout.flush()
     except BrokenPipeError:
         raise  # the reader went away, which is not a failure
     except OSError as error:
-        raise ResourceError(f"standard output: {error.strerror or error}") from error
+        what = str(error.strerror or error)
+        problem = Problem("out-stdout-broken", "standard output: {what}", what=what)
+        raise ResourceError(problem) from error
 
 
-def note(*messages: str) -> None:
-    """Say on stderr what was done, one line each."""
-    for message in messages:
-        LOG.note(message)
-
-
-def warn(*warnings: str) -> None:
-    """Say on stderr what to check, one line each."""
-    for warning in warnings:
-        LOG.warning(warning)
-
-
-def attention(message: str) -> None:
-    """Say on stderr what was done and should be looked at, which is a warning to programs."""
-    LOG.attention(message)
-
-
-def complain(*problems: str) -> None:
-    """Say on stderr what went wrong, one line each."""
-    for problem in problems:
-        LOG.error(problem)
+note, warn, attention, complain = LOG.note, LOG.warning, LOG.attention, LOG.error
 
 
 def leave_stdout() -> None:

@@ -81,7 +81,6 @@ def _markdown() -> Iterator[str]:
 
 
 def _settings() -> str:
-    """Return the table of settings."""
     rows = [
         f"| `{setting.name}` | {_cell(default_of(setting))} | {', '.join(setting.commands)} "
         f"| {'yes' if setting.decides else 'no'} | {f'`{setting.env}`' if setting.env else ''} |"
@@ -101,7 +100,6 @@ def _cell(text: str) -> str:
 
 
 def _code_marked(text: str) -> str:
-    """Return the text with options, variables and file names in code marks, unless they are."""
     bare = re.compile(r"(?<![\w`-])(--[a-z][a-z-]*|CFL_[A-Z_]*(?:=\w+)?)(?![\w`])")
     parts = re.split("(`[^`]*`)", text)
     return "".join(one if at % 2 else bare.sub(r"`\1`", one) for at, one in enumerate(parts))
@@ -158,7 +156,6 @@ def _escaped(text: str) -> str:
 
 
 def _filled(text: str) -> str:
-    """Return a paragraph in lines that are easy to compare."""
     lines = textwrap.wrap(text, LINE, break_on_hyphens=False, break_long_words=False)
     return "\n".join(map(_escaped, lines))
 

@@ -6,9 +6,8 @@ its check in every command that it names. What names a file or permits overwriti
 
 import inspect
 import os
-import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import wraps
 from typing import Annotated, Any, get_args
 
@@ -16,8 +15,9 @@ import typer
 
 from cfl_cli.cli.log import LOG
 from cfl_cli.cli.pages import RENDERERS
+from cfl_cli.core.messages import Option, option
 from cfl_cli.core.settings import SETTINGS, Choice, FileName, Kind, Names, Setting, Switch
-from cfl_cli.errors import UsageError
+from cfl_cli.errors import Problem, UsageError
 from cfl_cli.tables.dialect import OPTIONS, setting
 from cfl_cli.tables.dialect import Text as Text  # for commands, too
 from cfl_cli.tables.formats import FORMATS, KINDS, Packing
@@ -25,41 +25,37 @@ from cfl_cli.tables.formats import FORMATS, KINDS, Packing
 # Options that commands share and that are not settings, described like those in the table.
 
 
-@dataclass(frozen=True)
 class MaybeFile(FileName):
     """The name of a file, or nothing: an option that may stand alone."""
 
-    metavar = "[FILE]"  # by which the parser knows it
+    def __init__(self) -> None:
+        super().__init__("[FILE]")  # by which the parser knows it
 
-    def read(self, value: object) -> str:
+    def read(self, value: object) -> Any:
         """Return the name, empty if there is none."""
         return "" if value == "" else super().read(value)
 
 
-@dataclass(frozen=True)
 class Columns(FileName):
     """Names of columns: an option that is repeated, a variable with one name per line."""
 
-    metavar = "COLUMN"
+    def __init__(self, metavar: str = "COLUMN") -> None:
+        super().__init__(metavar)
 
     def read(self, value: object) -> Any:
         """Return the names."""
-        lines = value.splitlines() if isinstance(value, str) else value
-        return [super(Columns, self).read(one) for one in lines if one]  # type: ignore[attr-defined]  # mypy does not follow it here
+        lines: Any = value.splitlines() if isinstance(value, str) else value
+        return [super(Columns, self).read(one) for one in lines if one]
 
 
-@dataclass(frozen=True)
 class Files(Columns):
     """Names of files: an option that is repeated."""
 
     metavar = "FILE"
 
 
-@dataclass(frozen=True)
 class BadRows(Choice):
     """What to do with bad records; the words of earlier versions are understood."""
-
-    words: tuple[str, ...] = ("fail", "set-aside")
 
     def read(self, value: object) -> str:
         """Return the word of today."""
@@ -67,30 +63,10 @@ class BadRows(Choice):
 
 
 def described(
-    name: str,
-    kind: Kind,
-    text: str,
-    *,
-    panel: str,
-    default: Any = None,
-    default_text: str = "",
-    short: str = "",
-    variable: bool = True,
+    name: str, kind: Kind, text: str, *, panel: str, default: Any = None, **facts: Any
 ) -> Setting:
     """Return an option that only some commands have, in the form of a setting."""
-    return Setting(
-        name=name,
-        kind=kind,
-        default=default,
-        help=text,
-        panel=panel,
-        commands=(),
-        decides=False,
-        short=short,
-        opposite="",
-        variable=variable,
-        default_text=default_text,
-    )
+    return Setting(name, kind, default, text, panel, **facts)
 
 
 def variant(option: Setting, text: str, **changes: Any) -> Setting:
@@ -124,7 +100,7 @@ CHECKED_ENCODING = variant(
 )
 ON_BAD_ROW = described(
     "on_bad_row",
-    BadRows(),
+    BadRows(("fail", "set-aside")),
     "What to do with bad records of a text table. fail: refuse the table; set-aside: write them to "
     "OUT.rejects.csv.",
     panel="input",
@@ -172,7 +148,6 @@ HISTORY = described(
 
 
 def _suffixes() -> str:
-    """Return how the names of tables end, those that can be compressed first."""
     packed = [f".{kind.name}" for kind in KINDS.values() if not kind.packs_itself]
     others = [f".{kind.name}" for kind in KINDS.values() if kind.packs_itself]
     also = ", ".join(f".{packing}" for packing in get_args(Packing))
@@ -225,7 +200,6 @@ TextOut = Annotated[
 ]
 
 
-OPTION = re.compile(r"--[a-z-]*[a-z]")
 Values = dict[str, Any]  # what was given, by name
 ON, OFF = {"1", "y", "yes", "t", "true", "on"}, {"0", "n", "no", "f", "false", "off"}
 
@@ -247,14 +221,14 @@ def takes(
             variables: dict[str, str] = {}
             for group, options in groups.items():
                 asked = {option.name: values.pop(option.name) for option in options}
-                values[group] = given(options, asked)
-                variables |= used_variables(options, asked)
+                values[group], used = given(options, asked)
+                variables |= used
             LOG.verbose = values["given"].get("verbose", False)
             try:
                 function(**{name: values[name] for name in own.parameters})
             except UsageError as error:
-                problems = [blamed_on(variables, str(problem)) for problem in error.problems]
-                raise UsageError(*problems, more=error.more) from error
+                problems = (naming_variables(one, variables) for one in error.problems)
+                raise type(error)(*problems, more=error.more) from error
 
         own = inspect.signature(function)
         parameters = [
@@ -270,48 +244,53 @@ def takes(
     return decorate
 
 
-def given(options: Sequence[Setting], values: Mapping[str, Any]) -> Values:
-    """Return what was given on the command line or in the environment, read and checked."""
+def given(options: Sequence[Setting], values: Mapping[str, Any]) -> tuple[Values, dict[str, str]]:
+    """Return what was given on the command line or in the environment, read and checked.
+
+    Nothing checks it again. The variables that gave a value come beside, by the option's name.
+    """
     read: Values = {}
-    problems = []
-    for option in options:
-        source, value = option.option, values[option.name]
-        if value is None and option.env:
-            source, value = option.env, _from_environment(option)
+    variables, problems = dict[str, str](), []
+    for one in options:
+        value = values[one.name]
+        if value is None and one.env and os.environ.get(one.env):  # an empty one is not given
+            value, variables[one.name] = _from_environment(one), one.env
         if value is None:
             continue
         try:
-            read[option.name] = option.read(value)
+            read[one.name] = one.read(value)
         except ValueError as error:
-            problems.append(f"{source}: {error}")
+            named = option(one.name, variable=variables.get(one.name, ""))
+            problems.append(
+                Problem(
+                    "setting-wrong",
+                    "{option}: {message}",
+                    option=named,
+                    message=str(error),
+                    setting=one.name,
+                )
+            )
     if problems:
         raise UsageError(*problems)
-    return read
+    return read, variables
 
 
-def used_variables(options: Sequence[Setting], values: Mapping[str, Any]) -> dict[str, str]:
-    """Return the variables that gave a value, by the option in whose place they did."""
-    return {
-        option.option: option.env
-        for option in options
-        if option.env and values[option.name] is None and os.environ.get(option.env)
-    }
+def naming_variables(problem: Problem, variables: Mapping[str, str]) -> Problem:
+    """Return a problem that names the environment variable where that gave an option's value.
 
-
-def blamed_on(variables: Mapping[str, str], problem: str) -> str:
-    """Return a problem that begins with an option, with the variable in its place if it was that.
-
-    Whoever finds the problem knows the option alone, and nobody may have typed it.
+    The code that finds the problem knows the option alone, and nobody may have typed it.
     """
-    option = OPTION.match(problem)
-    if option is None or option[0] not in variables:
-        return problem
-    return variables[option[0]] + problem[option.end() :]
+    blamed = {
+        name: replace(fact, variable=variables[fact.name])
+        for name, fact in problem.facts.items()
+        if isinstance(fact, Option) and fact.name in variables
+    }
+    return problem.changed(**blamed) if blamed else problem
 
 
 def _from_environment(option: Setting) -> Any:
-    text = os.environ.get(option.env or "") or None  # an empty one is not given
-    if isinstance(option.kind, Switch) and text:
+    text = os.environ[option.env or ""]
+    if isinstance(option.kind, Switch):
         return text.lower() in ON if text.lower() in ON | OFF else text
     return text
 

@@ -18,8 +18,8 @@ from typing import IO, TYPE_CHECKING, Any, Self
 from cfl_cli.cli.log import attention, is_terminal, note, print_out, warn
 from cfl_cli.cli.pages import render
 from cfl_cli.cli.pages.page import Page
-from cfl_cli.core.messages import count
-from cfl_cli.errors import CflError, ResourceError, UsageError
+from cfl_cli.core.messages import count, option
+from cfl_cli.errors import CflError, Problem, ResourceError, UsageError
 from cfl_cli.schema.model import TextFile
 from cfl_cli.tables import files
 from cfl_cli.tables import table as tables
@@ -73,7 +73,6 @@ class Writer:
         self.table.finish(report=embedded, beside=beside)
 
     def _noted(self, report: Report, written: TableContent | None) -> str:
-        """Return the text of a report that has a file of its own, and names that of the table."""
         self.final_report = replace(report, content=written)
         return self.text
 
@@ -108,7 +107,11 @@ class Outputs:
         listed = side_file(diagnostics) if diagnostics is not None else None
         printed = report == STANDARD
         if printed and table.path is None:
-            raise UsageError("OUT and --report are both standard output: name a file for one")
+            raise refused(
+                "out-twice",
+                "OUT and {option} are both standard output: name a file for one",
+                option=option("report"),
+            )
         path = tables.local(report) if report and not printed else None
         if report is None and table.path is not None and not table.format.embeds_report:
             path = tables.report_path(table.path)
@@ -138,7 +141,6 @@ class Outputs:
 
     @property
     def _beside(self) -> list[Path]:
-        """The files that cannot be standard output."""
         listed = self.diagnostics.path if self.diagnostics else None
         return [path for path in (self.rejects, listed) if path is not None]
 
@@ -151,8 +153,10 @@ class Outputs:
         """Raise unless everything can be written without harm to a source; None is stdin."""
         form = self.table.format
         if self.table.path is None and form.kind.is_binary and is_terminal(sys.stdout):
-            raise UsageError(
-                f"not writing binary {form.kind.title} to a terminal: use --out FILE or a pipe"
+            raise refused(
+                "out-binary-terminal",
+                "not writing binary {format} to a terminal: use --out FILE or a pipe",
+                format=form.kind.title,
             )
         check_targets(
             self.paths,
@@ -163,10 +167,8 @@ class Outputs:
         )
         old = self.table.path and tables.report_path(self.table.path)
         if old and overwrite and any(_same(old, source) for source in sources):
-            raise UsageError(
-                f"{old}: is read, but would be removed as an old report of {self.table.name}: name "
-                "another file"
-            )
+            text = "{file}: is read, but would be removed as an old report of {table}: name another file"
+            raise refused("out-is-input", text, file=str(old), table=self.table.name)
 
     @contextmanager
     def stream(self) -> Iterator[IO[bytes] | None]:
@@ -216,7 +218,6 @@ class Outputs:
             stream.write(writer.text.encode())
 
     def _tidy(self, written: Sequence[Path]) -> None:
-        """Remove what an earlier run left beside the table and what is no longer true of it."""
         places = {path.resolve() for path in written}
         old = self.table.path and tables.report_path(self.table.path)
         if old and old.resolve() not in places and not self.table.format.embeds_report:
@@ -227,27 +228,39 @@ class Outputs:
             self.rejects.unlink()
 
 
+def refused(code: str, text: str, **facts: Any) -> UsageError:
+    """Return that the command line asks for what cannot be."""
+    return UsageError(Problem(code, text, **facts))
+
+
+def _unfit(code: str, target: Path, what: str, *, more: str = "", **facts: object) -> UsageError:
+    text = f"{{file}}: {what}: {{remedy}}"
+    shown = {name: str(fact) for name, fact in facts.items()}
+    return refused(code, text, file=str(target), remedy=f"name another{more}", **shown)
+
+
 def side_file(name: str) -> Place:
     """Return where diagnostics are or go: CSV, unless the name ends in another format."""
     if name == STANDARD:
-        raise UsageError("--diagnostics is a file beside OUT: name a file, not -")
+        raise refused(
+            "option-needs-file",
+            "{option} is a file beside OUT: name a file, not -",
+            option=option("diagnostics"),
+        )
     plain = tables.local(name).suffix.lower() in PLAIN
     try:
         return Place.to_write(name, "csv" if plain else None)
     except UsageError:
-        raise UsageError(
-            f"--diagnostics {name}: unknown format: end the name in .csv, .parquet or .jsonl"
-        ) from None
+        text = "{option}: unknown format: end the name in .csv, .parquet or .jsonl"
+        raise refused("out-format-unknown", text, option=option("diagnostics", name)) from None
 
 
 def _rejects(table: Place, *, reject: bool) -> Path | None:
-    """Return where records that do not fit go, if they are to be set aside."""
     if not reject:
         return None
     if table.path is None:
-        raise UsageError(
-            "--on-bad-row set-aside writes records to a file beside OUT: name a file, not -"
-        )
+        text = "{option} writes records to a file beside OUT: name a file, not -"
+        raise refused("option-needs-file", text, option=option("on_bad_row", "set-aside"))
     return tables.rejects_path(table.path)
 
 
@@ -285,7 +298,9 @@ def drawn(page: Page[Any], form: str, target: Path | None) -> str:
 def model_target(name: str) -> Path:
     """Return where a model goes, or raise: it is a file of its own."""
     if name == STANDARD:
-        raise UsageError("--model writes a file: name one, not -")
+        raise refused(
+            "option-needs-file", "{option} writes a file: name one, not -", option=option("model")
+        )
     return tables.local(name)
 
 
@@ -309,10 +324,13 @@ def check_targets(
             if target == folder:
                 way_out = None
             elif folder and folder.resolve() in target.resolve().parents:
-                raise UsageError(f"{target}: is in {folder}, which is written whole: name another")
+                raise _unfit(
+                    "out-in-folder", target, "is in {folder}, which is written whole", folder=folder
+                )
             _check_target(target, others, overwrite=overwrite, way_out=way_out)
         except (OSError, RuntimeError) as error:  # a name too long, links in a circle
-            raise UsageError(f"{target}: cannot be written: {error}") from error
+            text = "{file}: cannot be written: {cause}"
+            raise refused("file-unwritable", text, file=str(target), cause=str(error)) from error
     for target in {target.resolve().parent: target for target in reversed(targets)}.values():
         with tried(target, f"directory {target.resolve().parent} is not writable"):
             files.try_to_write(target)
@@ -328,10 +346,12 @@ def tried(target: Path, forbidden: str) -> Iterator[None]:
         yield
     except OSError as error:
         if error.errno in FORBIDDEN:
-            raise UsageError(f"{target}: {forbidden}: name another") from error
-        do = ": make room, or name another" if error.errno in FULL else ""
-        cause = error.strerror or error
-        raise ResourceError(f"{target}: cannot be written: {cause}{do}") from error
+            raise _unfit("out-forbidden", target, "{why}", why=forbidden) from error
+        do = "make room, or name another" if error.errno in FULL else ""
+        text = "{file}: cannot be written: {cause}" + (": {remedy}" if do else "")
+        cause = str(error.strerror or error)
+        problem = Problem("file-unwritable", text, file=str(target), cause=cause, remedy=do)
+        raise ResourceError(problem) from error
 
 
 def _check_target(
@@ -340,16 +360,23 @@ def _check_target(
     """Raise unless a file can be written; a `way_out` of None says that it is a folder."""
     folder = target.resolve().parent
     if any(_same(target, other) for other in others):
-        raise UsageError(f"{target}: would be read and written, or written twice: name another")
+        raise _unfit("out-is-input", target, "would be read and written, or written twice")
     read = (one for one in others if one and one.is_dir())
     if around := next((one for one in read if one.resolve() in [folder, *folder.parents]), None):
-        raise UsageError(f"{target}: is in the folder {around}, which is read: name another")
+        raise _unfit(
+            "out-in-folder", target, "is in the folder {folder}, which is read", folder=around
+        )
     if way_out is None:
         _check_folder(target, others)
     if not folder.is_dir():
-        raise UsageError(f"{target}: directory {folder} does not exist")
+        raise refused(
+            "out-no-directory",
+            "{file}: directory {folder} does not exist",
+            file=str(target),
+            folder=str(folder),
+        )
     if target.exists() and not target.is_file() and way_out is not None:
-        raise UsageError(f"{target}: not a regular file: name another{way_out}")
+        raise _unfit("out-not-a-file", target, "not a regular file", more=way_out)
     if not overwrite:
         files.refuse_existing([target])
 
@@ -358,11 +385,11 @@ def _check_folder(target: Path, others: list[Path | None]) -> None:
     """Raise unless a folder can be replaced as a whole: cfl wrote it, and nothing else is in it."""
     place = target.resolve()
     if inside := next((one for one in others if one and place in one.resolve().parents), None):
-        raise UsageError(f"{target}: {inside} is in this folder: name another")
+        raise _unfit("out-in-folder", target, "{folder} is in this folder", folder=inside)
     if target.exists() and not target.is_dir():
-        raise UsageError(f"{target}: a file, not a folder: name another")
+        raise _unfit("out-not-a-folder", target, "a file, not a folder")
     if target.exists() and (why := in_the_way(target)):
-        raise UsageError(f"{target}: {why}: name another")
+        raise _unfit("out-folder-not-ours", target, "{why}", why=why)
 
 
 def _same(target: Path, other: Path | None) -> bool:
@@ -410,7 +437,6 @@ def summarise_model(model: "Kept", path: Path) -> None:
 
 
 def _size(size: int) -> str:
-    """Return a number of bytes in the unit that suits it."""
     return f"{size / 1e3:,.0f} kB" if size < 1e6 else f"{size / 1e6:,.1f} MB"
 
 

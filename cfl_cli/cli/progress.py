@@ -3,7 +3,6 @@
 import sys
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
 from time import monotonic
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
@@ -16,40 +15,28 @@ from cfl_cli.core.progress import Expected, Stage, Team
 if TYPE_CHECKING:
     from rich.console import RenderableType
     from rich.live import Live
-    from rich.table import Table
-
-# How far a run is and how long it will still take, from the stages it expects and those it made.
-#
-#     share = elapsed / (elapsed + left)
-#     left  = rest of the current stage + Σ over the stages to come of expected seconds · pace
-#
-# The pace of a kind of work is what its stages took so far, divided by what was expected of that; of
-# a kind that has not been seen it is the pace of all stages. Until any pace has been seen, the share
-# is 0: how long the table took to read and encode says nothing of it.
 
 MOST = 0.99  # share of a run that has not ended
 LEAST = 0.01  # share of a stage from which it shows a pace: its first rows wait for what all need
 
 
-@dataclass(frozen=True)
-class Made:
-    """A stage that was made."""
-
-    stage: Stage
-    expected: float  # seconds
-    seconds: float
-
-
 class Outlook:
-    """What is known of a run's time while it goes on."""
+    """How far a run is and how long it will still take.
+
+        share = elapsed / (elapsed + left)
+        left  = pace · (rest of the current stage + expected seconds of the stages to come)
+
+    The pace is what the stages took so far, divided by what was expected of them. Until any was
+    seen, the share is 0: how long the table took to read and encode says nothing of it.
+    """
 
     def __init__(self, clock: Callable[[], float]) -> None:
         self.clock, self.began = clock, clock()
         self.stage: Stage | None = None
         self.stage_began, self.stage_expected, self.stage_share = self.began, 0.0, 0.0
-        self.made: tuple[Made, ...] = ()
         self.ahead: tuple[Expected, ...] = ()
         self.ended: float | None = None
+        self._expected, self._took = 0.0, 0.0  # seconds of the stages that were made
         self._most = 0.0  # share so far: a run never goes back
 
     @property
@@ -58,11 +45,32 @@ class Outlook:
         return (self.clock() if self.ended is None else self.ended) - self.began
 
     @property
+    def pace(self) -> float | None:
+        """Return how many times longer than expected stages take; None: not seen yet."""
+        expected, took = self._expected, self._took
+        if self.stage_expected and self.stage_share >= LEAST:  # the current one in part
+            expected += self.stage_expected * self.stage_share
+            took += self.clock() - self.stage_began
+        return took / expected if expected else None
+
+    @property
+    def is_known(self) -> bool:
+        """Return whether any pace has been seen, so that the time left is more than a guess."""
+        return self.pace is not None or self.ended is not None
+
+    @property
     def left(self) -> float:
         """Return about how many seconds are left."""
         if self.ended is not None:
             return 0.0
-        return self._rest() + sum(one.seconds * self._pace(one.stage) for one in self.ahead)
+        pace = 1.0 if self.pace is None else self.pace
+        gone = self.clock() - self.stage_began if self.stage else 0.0
+        whole = pace * self.stage_expected
+        if self.stage_share:
+            rest = (1 - self.stage_share) * (whole or gone / self.stage_share)
+        else:
+            rest = max(whole - gone, 0.0)
+        return rest + pace * sum(one.seconds for one in self.ahead)
 
     @property
     def share(self) -> float:
@@ -74,24 +82,6 @@ class Outlook:
             self._most = max(self._most, min(elapsed / (elapsed + self.left), MOST))
         return self._most
 
-    @property
-    def is_known(self) -> bool:
-        """Return whether any pace has been seen, so that the time left is more than a guess."""
-        return bool(self._seen) or self.ended is not None
-
-    @property
-    def _seen(self) -> tuple[Made, ...]:
-        """Return what was made so far, the current stage in part."""
-        if self.stage and self.stage_expected and self.stage_share >= LEAST:
-            part = Made(self.stage, self.stage_expected * self.stage_share, self._gone)
-            return (*self.made, part)
-        return self.made
-
-    @property
-    def _gone(self) -> float:
-        """Return the seconds since the current stage began."""
-        return self.clock() - self.stage_began
-
     def expect(self, stages: Sequence[Expected]) -> None:
         """Replace what is to come."""
         self.ahead = tuple(stages)
@@ -99,48 +89,20 @@ class Outlook:
     def note(self, stage: Stage, done: int, total: int) -> None:
         """Take note that so much of a stage is done."""
         if stage != self.stage:
-            self._begin(stage)
+            now = self.clock()
+            if self.stage_expected:
+                self._expected += self.stage_expected
+                self._took += now - self.stage_began
+            place = next((at for at, one in enumerate(self.ahead) if one.stage == stage), None)
+            self.stage_expected = 0.0 if place is None else self.ahead[place].seconds
+            if place is not None:  # the stages before it were left out
+                self.ahead = self.ahead[place + 1 :]
+            self.stage, self.stage_began = stage, now
         self.stage_share = done / total if total else 0.0
 
     def end(self) -> None:
         """Take note that the run has ended."""
         self.ended = self.clock()
-
-    def _begin(self, stage: Stage) -> None:
-        now = self.clock()
-        if self.stage is not None and self.stage_expected:
-            last = Made(self.stage, self.stage_expected, now - self.stage_began)
-            self.made = (*self.made, last)
-        place = next((at for at, one in enumerate(self.ahead) if one.stage == stage), None)
-        if place is None:
-            self.stage_expected = self._as_others(stage)
-        else:  # the stages before it were left out
-            self.stage_expected = self.ahead[place].seconds
-            self.ahead = self.ahead[place + 1 :]
-        self.stage, self.stage_began, self.stage_share = stage, now, 0.0
-
-    def _as_others(self, stage: Stage) -> float:
-        """Return what to expect of a stage that nobody expected: as much as of others like it."""
-        expected = [one.expected for one in self.made if one.stage.work is stage.work]
-        return sum(expected) / len(expected) if expected else 0.0
-
-    def _rest(self) -> float:
-        """Return how long the current stage still takes."""
-        if self.stage is None:
-            return 0.0
-        whole = self.stage_expected * self._pace(self.stage)
-        if self.stage_share == 0:
-            return max(whole - self._gone, 0.0)
-        if not whole:
-            whole = self._gone / self.stage_share
-        return (1 - self.stage_share) * whole
-
-    def _pace(self, stage: Stage) -> float:
-        """Return how many times longer than expected such a stage takes."""
-        seen = self._seen
-        alike = [one for one in seen if one.stage.work is stage.work] or seen
-        expected = sum(one.expected for one in alike)
-        return sum(one.seconds for one in alike) / expected if expected else 1.0
 
 
 PATIENCE = 1.0  # seconds of work before anything is shown
@@ -209,42 +171,30 @@ class Display:
 
 
 def _start_bar(outlook: Outlook, team: Team | None) -> "Live":
-    """Show a bar that reads the outlook whenever it is drawn, and who is at work below it."""
-    from rich.console import Console  # noqa: PLC0415 — on a terminal only, and then there is time
-    from rich.live import Live  # noqa: PLC0415 — the same
+    from rich.console import Console, Group  # on a terminal only, and then there is time
+    from rich.live import Live
+    from rich.progress_bar import ProgressBar
+    from rich.table import Table
+    from rich.text import Text
 
     def drawn() -> "RenderableType":
-        return _bar(outlook) if team is None else _with_team(_bar(outlook), team)
+        row = Table.grid(padding=(0, 1))
+        for _ in range(3):
+            row.add_column(no_wrap=True)
+        row.add_column(no_wrap=True, overflow="ellipsis")
+        row.add_row(
+            ProgressBar(total=1.0, completed=outlook.share, width=BAR),
+            f"{100 * outlook.share:3.0f} %",
+            f"{_left(outlook) if outlook.is_known else '':>11}",
+            str(outlook.stage),
+        )
+        if team is None:
+            return row
+        return Group(row, Text(team.in_words(), no_wrap=True, overflow="ellipsis"))
 
     live = Live(get_renderable=drawn, console=Console(stderr=True), transient=True)
     live.start()
     return live
-
-
-def _with_team(bar: "Table", team: Team) -> "RenderableType":
-    """Return the bar, and below it who is at work."""
-    from rich.console import Group  # noqa: PLC0415 — the same
-    from rich.text import Text  # noqa: PLC0415 — the same
-
-    return Group(bar, Text(team.in_words(), no_wrap=True, overflow="ellipsis"))
-
-
-def _bar(outlook: Outlook) -> "Table":
-    """Return the bar, the share that is done, the time left and the stage, in one line."""
-    from rich.progress_bar import ProgressBar  # noqa: PLC0415 — the same
-    from rich.table import Table  # noqa: PLC0415 — the same
-
-    row = Table.grid(padding=(0, 1))
-    for _ in range(3):
-        row.add_column(no_wrap=True)
-    row.add_column(no_wrap=True, overflow="ellipsis")
-    row.add_row(
-        ProgressBar(total=1.0, completed=outlook.share, width=BAR),
-        f"{100 * outlook.share:3.0f} %",
-        f"{_left(outlook) if outlook.is_known else '':>11}",
-        str(outlook.stage),
-    )
-    return row
 
 
 def _left(outlook: Outlook) -> str:
@@ -252,7 +202,6 @@ def _left(outlook: Outlook) -> str:
 
 
 def _time(seconds: float) -> str:
-    """Return a time, no more exact than an estimate is."""
     if seconds < 100:
         return f"{max(round(seconds), 1)} s"
     minutes = round(seconds / 60)

@@ -182,7 +182,7 @@ def prepare_process() -> None:
     once: undo that, unless the user set how memory is kept.
     """
     threadpool_limits(limits=1)
-    keep_freed_memory(of_dask=True)
+    keep_freed_memory()
 
 
 def _deadly(task: Task, deaths: int) -> Problem:

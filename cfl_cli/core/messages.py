@@ -1,7 +1,6 @@
 """How messages quote what the user wrote."""
 
 import difflib
-import re
 import reprlib
 import shlex
 import string
@@ -66,7 +65,6 @@ def _digits(text: str) -> str:
 
 
 def _opposed(one: str, other: str) -> bool:
-    """Return whether a word of one text is that of the other with something in front."""
     for first, second in zip(one.split(), other.split(), strict=False):
         short, long = sorted((first, second), key=len)
         if len(long) - len(short) > 1 and long.endswith(short):
@@ -144,9 +142,8 @@ def seen(value: object) -> str:
 #     setting("k")                    k (--k)              k
 #     command("impute")               `cfl impute`         `impute`
 #
-# The command line says so when it starts; whoever else calls is Python. What a report or a model
-# keeps is the same whoever made it, and so in the words of the command line: there, `STORED` is
-# given as `to`, and `spoken` puts such a text into the words of whoever reads it.
+# The command line says so when it starts; whoever else calls is Python. Texts of a report or a model
+# are those of the command line, whoever made them: there, `STORED` is given as `to`.
 
 
 class Caller(Enum):
@@ -158,9 +155,6 @@ class Caller(Enum):
 
 STORED = Caller.COMMAND_LINE
 _CALLER: ContextVar[Caller] = ContextVar("caller", default=Caller.PYTHON)
-_VALUE = "auto|graph|soft|[0-9][0-9.]*[0-9]|[0-9]"  # those that stored texts name
-_OPTION = re.compile(rf"--(no-)?([a-z][a-z-]*[a-z]|k)\b(?: ({_VALUE}))?")
-_COMMAND = re.compile("`cfl ([a-z]+)`")
 
 
 def caller() -> Caller:
@@ -193,8 +187,11 @@ class Option:
     quoted: bool = False  # is the value a user's text, not a word that can be typed as it is?
     pasted: bool = False  # is the value to be pasted into a shell?
     to: Caller | None = None  # who reads it; None: whoever reads messages now
+    variable: str = ""  # the environment variable that gave the value, named in its place
 
     def __str__(self) -> str:
+        if self.variable:
+            return self.variable if self.value is None else f"{self.variable}={self.value}"
         if (self.to or caller()) is Caller.PYTHON:
             argument = self.python or self.name
             if self.value is None:
@@ -260,17 +257,3 @@ def command(line: str, *, python: str = "", mark: str = "`", to: Caller | None =
     """Return a command, or the function that does the same; `python` names it if not `line`."""
     called = (to or caller()) is Caller.PYTHON
     return f"{mark}{python or line if called else f'cfl {line}'}{mark}"
-
-
-def spoken(stored: str) -> str:
-    """Return a text that was stored, in the words of whoever reads it now."""
-    if caller() is not Caller.PYTHON:
-        return stored
-
-    def argument(found: re.Match[str]) -> str:
-        name, value = found[2].replace("-", "_"), found[3]
-        if found[1]:
-            return str(option(name, value=False))
-        return f"{name}={value if value[0].isdigit() else quote(value)}" if value else name
-
-    return _COMMAND.sub(r"`\1`", _OPTION.sub(argument, stored))

@@ -16,7 +16,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-# The control groups that this process runs in: what memory they allow, and whom they ended.
+# The control groups that this process runs in, and what memory they allow.
 #
 # A container is such a group. Linux has two versions of them, and some machines have both at once.
 
@@ -24,7 +24,6 @@ PROC = Path("/proc")
 # Version 2: more than `max` is not given, and above `high` a process hardly gets on.
 LIMITS = ("memory.high", "memory.max", "memory.limit_in_bytes")
 HELD = ("anon", "total_rss")  # what cannot be dropped, as pages of files can
-KILLS = ("memory.events", "memory.oom_control")
 
 
 @dataclass(frozen=True)
@@ -44,11 +43,6 @@ class Group:
         """How many bytes its processes hold that are not pages of files."""
         return _counted(self.folder / "memory.stat", HELD)
 
-    @property
-    def kills(self) -> int:
-        """How many processes of it were ended because it had no memory left."""
-        return sum(_counted(self.folder / name, ("oom_kill",)) for name in KILLS)
-
 
 def own_groups(proc: Path = PROC) -> list[Group]:
     """Return the groups that have a say in this process's memory, each before the one around it."""
@@ -67,7 +61,6 @@ def own_groups(proc: Path = PROC) -> list[Group]:
 
 
 def _mounts(proc: Path) -> Iterator[tuple[Path, str, str]]:
-    """Yield where groups can be seen, which group is the first of them, and what marks its line."""
     for line in _read(proc / "self/mountinfo").splitlines():
         before, _, after = line.partition(" - ")
         root, mount = (_plain(text) for text in before.split()[3:5])
@@ -154,7 +147,6 @@ def reserved_space() -> int:
 
 
 def _of_groups() -> Iterator[Allowance]:
-    """Yield what the groups leave that this process is in."""
     own = _status().get("RssAnon", 0)
     for group in own_groups():
         limit = group.limit
@@ -163,7 +155,6 @@ def _of_groups() -> Iterator[Allowance]:
 
 
 def _of_limits() -> Iterator[Allowance]:
-    """Yield what the process's own limits leave."""
     status = _status()
     space, data = limit_of("RLIMIT_AS"), limit_of("RLIMIT_DATA")
     if space is not None:  # counts all that is mapped, held or not
@@ -197,7 +188,6 @@ FAREWELL = 0.5  # seconds for all that would be good to do besides
 GATE = threading.RLock()
 _half_done: dict[Path, None] = {}
 _farewells: dict[object, Callable[[], object]] = {}
-_told: list[int] = []  # the pipe to a process that waits for this one's exit code, if one does
 
 
 def remove_at_end(path: Path) -> None:
@@ -227,18 +217,6 @@ def settle() -> None:
         pass
 
 
-def say_code_to(pipe: int) -> None:
-    """Let the process at the other end of a pipe know when this one leaves by itself."""
-    _told[:] = [pipe]
-
-
-def say_code(code: int) -> None:
-    """Say that this process is about to leave by itself, with this code."""
-    for pipe in _told:
-        with suppress(OSError):
-            os.write(pipe, bytes([code]))
-
-
 def leave(code: int, *, say: Callable[[], object]) -> None:
     """Remove what is half done, say so, and end the process."""
     GATE.acquire(timeout=PATIENCE)
@@ -254,7 +232,6 @@ def leave(code: int, *, say: Callable[[], object]) -> None:
     with suppress(RuntimeError):  # no more threads
         last.start()
         last.join(FAREWELL)
-    say_code(code)
     os._exit(code)
 
 
@@ -296,26 +273,12 @@ def undisturbed() -> Iterator[None]:
             signal.raise_signal(came[0])
 
 
-# Memory of arrays that were let go, kept by this process for the next ones.
-#
-# A kernel has large arrays for a moment, again and again. Where malloc returns their memory to the
-# system each time, the next ones are fresh memory, which the system must clear and map page by page:
-# dealing points to lists then takes four times as long.
+def keep_freed_memory() -> None:
+    """Let malloc keep arrays of up to 32 MB for the next ones, unless the user tunes malloc.
 
-KEPT = 32 << 20  # bytes of an array whose memory is kept: malloc's own upper bound
-TRIM, MAP = -1, -3  # what mallopt calls the thresholds
-BY_DASK = "MALLOC_TRIM_THRESHOLD_"  # which sets it for its workers, whether users want it or not
-BY_USERS = ("MALLOC_MMAP_THRESHOLD_", "GLIBC_TUNABLES")
-
-
-def keep_freed_memory(*, of_dask: bool = False) -> None:
-    """Let malloc keep such memory from now on, where it can and users do not set it themselves.
-
-    In a worker `of_dask` the variable that Dask sets is not the user's word.
+    Fresh memory is cleared and mapped page by page: neighbors by lists then take four times as long.
     """
-    if any(name in os.environ for name in (*BY_USERS, *([] if of_dask else [BY_DASK]))):
-        return
-    with suppress(OSError, AttributeError):  # not every C library has it
-        libc = ctypes.CDLL(None)
-        libc.mallopt(ctypes.c_int(TRIM), ctypes.c_int(2 * KEPT))
-        libc.mallopt(ctypes.c_int(MAP), ctypes.c_int(KEPT))
+    if not {"MALLOC_MMAP_THRESHOLD_", "GLIBC_TUNABLES"} & {*os.environ}:
+        with suppress(OSError, AttributeError):  # not every C library has it
+            for threshold, size in ((-1, 64 << 20), (-3, 32 << 20)):  # to trim, to map
+                ctypes.CDLL(None).mallopt(threshold, size)

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 from time import perf_counter
-from typing import Protocol, Self, TypeAlias, runtime_checkable
+from typing import Self, TypeAlias
 
 from cfl_cli.core.messages import count
 
@@ -27,13 +27,9 @@ class Team:
     at_work: set[str] = field(default_factory=set)  # those that have a task, or had one last
     tasks: Counter[str] = field(default_factory=Counter)  # that each has done
 
-    def done(self) -> list[int]:
-        """Return how many tasks each that is at work has done."""
-        return [self.tasks[name] for name in sorted(self.at_work.copy())]
-
     def in_words(self) -> str:
         """Return how many there are, and what each has done; nothing before there are any."""
-        done = self.done()
+        done = [self.tasks[name] for name in sorted(self.at_work.copy())]
         if not done:
             return ""
         each = ", ".join(f"{tasks:,}" for tasks in done)
@@ -57,35 +53,24 @@ class Work(Enum):
     TRIALS = "trials"
 
 
-@dataclass(frozen=True)
-class Growth:
-    """How the time of a kind of work grows with the rows."""
-
-    power: float = 1.0
-    fixed: float = 0.0  # in rows
-
-    def amount(self, rows: int) -> float:
-        """Return how much work some rows make, in a unit of its own."""
-        return float((rows + self.fixed) ** self.power)
-
-
 # Set by the processor time of Bank's rows: from 2,000 to all 45,211 it grew 18, 20, 14 and 3.8
 # times for these four, and 24 times for propagation. The forecast of a whole run from 2,000 rows
 # was 1.22 (15,000 rows) and 0.98 (45,211) times what the run took for graph, 1.13 and 0.96 for
 # boost, 1.00 and 1.03 for net. Boosting grows as many trees for few rows as for many, and the
 # network is trained for as many steps.
-GROWTH = {
-    Work.NEIGHBORS: Growth(power=1.1, fixed=1500),
-    Work.WEIGHTS: Growth(fixed=500),
-    Work.BOOSTING: Growth(fixed=1500),
-    Work.NETWORK: Growth(fixed=13_000),
+GROWTH = {  # power, fixed
+    Work.NEIGHBORS: (1.1, 1500),
+    Work.WEIGHTS: (1.0, 500),
+    Work.BOOSTING: (1.0, 1500),
+    Work.NETWORK: (1.0, 13_000),
 }
 PILOT_ROWS = 2000  # of the run that a forecast is made from
 
 
-def growth(work: Work) -> Growth:
-    """Return how the time of a kind of work grows; if nothing else is known, as the rows do."""
-    return GROWTH.get(work, Growth())
+def amount(work: Work, rows: int) -> float:
+    """Return how much work of a kind some rows make, in a unit of its own."""
+    power, fixed = GROWTH.get(work, (1.0, 0))
+    return float((rows + fixed) ** power)
 
 
 @dataclass(frozen=True)
@@ -110,31 +95,21 @@ class Expected:
     @classmethod
     def of(cls, stage: Stage, rows: int, unit: float) -> Self:
         """Return a stage that takes `unit` seconds for each unit of its work."""
-        return cls(stage, unit * growth(stage.work).amount(rows))
+        return cls(stage, unit * amount(stage.work, rows))
 
 
 Progress: TypeAlias = Callable[[Stage, int, int], None]  # stage, done, total
 
 
-@runtime_checkable
-class Expecting(Protocol):
-    """A progress callback that also hears what is to come."""
-
-    def expect(self, stages: Sequence[Expected]) -> None:
-        """Take note of all stages that are to come."""
-
-
 def announce(stages: Sequence[Expected], progress: Progress) -> None:
     """Say what is to come, if the callback hears it."""
-    if isinstance(progress, Expecting):
-        progress.expect(stages)
+    getattr(progress, "expect", lambda _: None)(stages)
 
 
 def introduce(team: Team | None, progress: Progress) -> None:
     """Let a callback know who is at work, if anybody is and it shows that."""
     if team is not None:
-        meet: Callable[[Team], None] = getattr(progress, "meet", lambda _: None)
-        meet(team)
+        getattr(progress, "meet", lambda _: None)(team)
 
 
 def telling(progress: Progress) -> Callable[[str], None]:
@@ -177,6 +152,6 @@ class Stages:
 def forecast(spent: Mapping[Stage, float], *, rows: int, more: int) -> float:
     """Return how many seconds a run on `more` rows takes, given the stages of one on `rows`."""
     return sum(
-        seconds * growth(stage.work).amount(more) / growth(stage.work).amount(rows)
+        seconds * amount(stage.work, more) / amount(stage.work, rows)
         for stage, seconds in spent.items()
     )

@@ -1,7 +1,7 @@
 """Every setting, once: name, kind, default, bounds, a line of help, and which commands have it.
 
     Settings      what decides the answer
-    RunSettings   how a command runs: threads, memory, files, messages (in `run_settings`)
+    RunSettings   how a command runs: threads, memory, files, messages
 
 From these entries come the validated types themselves, the options of the command line with their
 help and environment variables, the keys under `settings:` in a schema, what the report records,
@@ -18,12 +18,13 @@ from dataclasses import asdict, dataclass, field, fields
 from typing import Any, ClassVar, Final, Literal, Self, TypeAlias
 
 from cfl_cli.core.messages import did_you_mean, either, option, seen, shortened, unknown
-from cfl_cli.errors import SchemaError, UsageError
+from cfl_cli.errors import Problem, SchemaError, UsageError
 
 # What a setting can take: a kind reads a value, from a file, an option or Python, or says why not.
 #
 # A file and the command line give text; Python may give the value itself, also as NumPy has it. Text
-# is read strictly: `1_000`, ` 20 ` and `on` are refused, and True is not 1.
+# is read strictly: `1_000`, ` 20 ` and `on` are refused, and True is not 1. pydantic's `Field` would
+# take longer to load than `cfl --help` takes as a whole.
 
 AUTO: Final = "auto"
 UNITS = {"": 1, "kb": 1e3, "mb": 1e6, "gb": 1e9, "tb": 1e12}
@@ -72,93 +73,69 @@ class Bounds:
 
     def json_schema(self) -> dict[str, Any]:
         """Return the same in JSON Schema's words."""
-        words = {
-            "minimum": self.least,
-            "exclusiveMinimum": self.more_than,
-            "maximum": self.most,
-            "exclusiveMaximum": self.less_than,
-        }
-        return {word: bound for word, bound in words.items() if bound is not None}
+        words = ("minimum", "exclusiveMinimum", "maximum", "exclusiveMaximum")
+        bounds = zip(words, vars(self).values(), strict=True)
+        return {word: bound for word, bound in bounds if bound is not None}
 
 
-@dataclass(frozen=True)
-class Whole(Kind):
-    """A whole number, or `auto` where that is allowed."""
-
-    bounds: Bounds = Bounds()
-    auto: bool = False
-
-    @property
-    def metavar(self) -> str:  # type: ignore[override]  # of the instance, not of the class
-        """What help shows."""
-        return "N|auto" if self.auto else "N"
-
-    @property
-    def choices(self) -> tuple[str, ...]:  # type: ignore[override]  # of the instance, not of the class
-        """The word that it can be."""
-        return (AUTO,) if self.auto else ()
-
-    def read(self, value: object) -> int | str:
-        """Return a whole number."""
-        value = plain(value)
-        if self.auto and value == AUTO:
-            return AUTO
-        if isinstance(value, str) and _DIGITS.fullmatch(value):
-            number = int(value)
-        elif hasattr(value, "__index__") and not isinstance(value, bool):
-            number = operator.index(value)
-        else:
-            raise _expected("a whole number", value, auto=self.auto)
-        _check_bounds(self.bounds, number, value, auto=self.auto)
-        return number
-
-    def json_schema(self) -> dict[str, Any]:
-        """Return an integer's schema."""
-        return _or_auto({"type": "integer", **self.bounds.json_schema()}, auto=self.auto)
-
-
-@dataclass(frozen=True)
 class Number(Kind):
-    """A finite number, or `auto` where that is allowed."""
+    """A finite number, or `auto` where that is allowed; `word` stands for it in help."""
 
-    bounds: Bounds = Bounds()
-    auto: bool = False
-    word: str = "X"  # that stands for it in help
+    json_type, called = "number", "a number"
 
-    @property
-    def metavar(self) -> str:  # type: ignore[override]  # of the instance, not of the class
-        """What help shows."""
-        return f"{self.word}|auto" if self.auto else self.word
+    def __init__(self, bounds: Bounds = Bounds(), *, auto: bool = False, word: str = "X") -> None:
+        self.bounds, self.auto = bounds, auto
+        self.metavar = f"{word}|auto" if auto else word
+        self.choices = (AUTO,) if auto else ()
 
-    @property
-    def choices(self) -> tuple[str, ...]:  # type: ignore[override]  # of the instance, not of the class
-        """The word that it can be."""
-        return (AUTO,) if self.auto else ()
-
-    def read(self, value: object) -> float | str:
-        """Return a finite number."""
+    def read(self, value: object) -> Any:
+        """Return the number."""
         value = plain(value)
         if self.auto and value == AUTO:
             return AUTO
-        real = isinstance(value, numbers.Real) and not isinstance(value, bool)
-        if not real and not (isinstance(value, str) and _DECIMAL.fullmatch(value)):
-            raise _expected("a number", value, auto=self.auto)
-        number = float(value)  # type: ignore[arg-type]  # one or the other
+        number, or_auto = self.parsed(value), f" or {AUTO}" if self.auto else ""
+        if number is None:
+            raise _expected(f"{self.called}{or_auto}", value)
         if not math.isfinite(number):
-            raise _expected("a finite number", value, auto=self.auto)
-        _check_bounds(self.bounds, number, value, auto=self.auto)
+            raise _expected(f"a finite number{or_auto}", value)
+        if refusal := self.bounds.refusal(number):  # quoted as it was written
+            raise ValueError(f"expected {refusal}{or_auto}, found {shortened(str(value))}")
         return number
+
+    def parsed(self, value: object) -> float | None:
+        """Return the number; None if it is none."""
+        real = isinstance(value, numbers.Real) and not isinstance(value, bool)
+        if real or (isinstance(value, str) and _DECIMAL.fullmatch(value)):
+            return float(value)  # type: ignore[arg-type]  # one or the other
+        return None
 
     def json_schema(self) -> dict[str, Any]:
         """Return a number's schema."""
-        return _or_auto({"type": "number", **self.bounds.json_schema()}, auto=self.auto)
+        schema = {"type": self.json_type, **self.bounds.json_schema()}
+        return {"anyOf": [{"const": AUTO}, schema]} if self.auto else schema
 
 
-@dataclass(frozen=True)
+class Whole(Number):
+    """A whole number, or `auto` where that is allowed."""
+
+    json_type, called = "integer", "a whole number"
+
+    def __init__(self, bounds: Bounds = Bounds(), *, auto: bool = False) -> None:
+        super().__init__(bounds, auto=auto, word="N")
+
+    def parsed(self, value: object) -> int | None:
+        """Return the number; None if it is none."""
+        if isinstance(value, str) and _DIGITS.fullmatch(value):
+            return int(value)
+        if hasattr(value, "__index__") and not isinstance(value, bool):
+            return operator.index(value)
+        return None
+
+
 class Switch(Kind):
     """On or off."""
 
-    def read(self, value: object) -> bool:
+    def read(self, value: object) -> Any:
         """Return true or false."""
         value = plain(value)
         if isinstance(value, bool):
@@ -172,51 +149,41 @@ class Switch(Kind):
         return {"type": "boolean"}
 
 
-@dataclass(frozen=True)
 class Choice(Kind):
     """One of some words."""
 
-    words: tuple[str, ...]
-
-    @property
-    def choices(self) -> tuple[str, ...]:  # type: ignore[override]  # of the instance, not of the class
-        """The words."""
-        return self.words
-
-    @property
-    def metavar(self) -> str:  # type: ignore[override]  # of the instance, not of the class
-        """What help shows."""
-        return "|".join(self.words)
+    def __init__(self, words: tuple[str, ...]) -> None:
+        self.choices, self.metavar = words, "|".join(words)
 
     def read(self, value: object) -> str:
         """Return the word."""
         value = plain(value)
-        if isinstance(value, str) and value in self.words:
+        if isinstance(value, str) and value in self.choices:
             return value
-        near = did_you_mean(value, self.words) if isinstance(value, str) else ""
-        raise ValueError(f"expected {either(self.words)}, found {seen(value)}{near}")
+        near = did_you_mean(value, self.choices) if isinstance(value, str) else ""
+        raise ValueError(f"expected {either(self.choices)}, found {seen(value)}{near}")
 
     def json_schema(self) -> dict[str, Any]:
         """Return the words as an enumeration."""
-        return {"enum": [*self.words]}
+        return {"enum": [*self.choices]}
 
 
-@dataclass(frozen=True)
 class Size(Kind):
     """A number of bytes, also as `500MB` or `1.5 GiB`."""
 
     metavar = "SIZE"
 
-    def read(self, value: object) -> int | str:
+    def read(self, value: object) -> int:
         """Return the number of bytes."""
         value = plain(value)
         if not isinstance(value, str):
-            return COUNT.read(value)
+            return int(COUNT.read(value))
         parts = _SIZE.fullmatch(value.lower())
         if parts is None or parts[2] not in UNITS:
             raise _expected("a size such as 500MB or 2GB", value)
         size = int(float(parts[1]) * UNITS[parts[2]])
-        _check_bounds(COUNT.bounds, size, value, auto=False)
+        if refusal := COUNT.bounds.refusal(size):
+            raise ValueError(f"expected {refusal}, found {shortened(value)}")
         return size
 
     def json_schema(self) -> dict[str, Any]:
@@ -224,13 +191,13 @@ class Size(Kind):
         return {"type": ["string", "integer"]}
 
 
-@dataclass(frozen=True)
 class FileName(Kind):
-    """The name of a file."""
+    """The name of a file, a folder or something else; `metavar` says of what."""
 
-    metavar = "FILE"
+    def __init__(self, metavar: str = "FILE", choices: tuple[str, ...] = ()) -> None:
+        self.metavar, self.choices = metavar, choices
 
-    def read(self, value: object) -> str:
+    def read(self, value: object) -> Any:
         """Return the name."""
         value = plain(value)
         if not isinstance(value, str):
@@ -244,18 +211,11 @@ class FileName(Kind):
         return {"type": "string", "minLength": 1}
 
 
-@dataclass(frozen=True)
-class FolderName(FileName):
-    """The name of a folder."""
-
-    metavar = "DIR"
-
-
-@dataclass(frozen=True)
 class Names(FileName):
     """Names of columns: an option that is repeated."""
 
-    metavar = "COLUMN"
+    def __init__(self, metavar: str = "COLUMN") -> None:
+        super().__init__(metavar)
 
     def read(self, value: object) -> Any:
         """Return the names; one alone may be given as it is."""
@@ -267,22 +227,7 @@ class Names(FileName):
 
     def json_schema(self) -> dict[str, Any]:
         """Return a list of texts."""
-        return {"type": "array", "items": FileName().json_schema()}
-
-
-@dataclass(frozen=True)
-class Address(Kind):
-    """Where something listens, such as `tcp://localhost:8786`."""
-
-    metavar = "ADDRESS"
-
-    def read(self, value: object) -> str:
-        """Return the address."""
-        return FileName().read(value)
-
-    def json_schema(self) -> dict[str, Any]:
-        """Return a text's schema."""
-        return FileName().json_schema()
+        return {"type": "array", "items": super().json_schema()}
 
 
 COUNT = Whole(Bounds(least=1))  # of things
@@ -295,23 +240,8 @@ def plain(value: object) -> object:
     return value.item() if is_scalar else value  # type: ignore[attr-defined]  # it has
 
 
-def _expected(what: str, value: object, *, auto: bool = False) -> ValueError:
-    return ValueError(f"expected {what}{_or(auto=auto)}, found {seen(value)}")
-
-
-def _or(*, auto: bool) -> str:
-    return f" or {AUTO}" if auto else ""
-
-
-def _check_bounds(bounds: Bounds, number: float, value: object, *, auto: bool) -> None:
-    """Raise if a number, read from `value`, is out of bounds; quote it as it was written."""
-    refusal = bounds.refusal(number)
-    if refusal:
-        raise ValueError(f"expected {refusal}{_or(auto=auto)}, found {shortened(str(value))}")
-
-
-def _or_auto(schema: dict[str, Any], *, auto: bool) -> dict[str, Any]:
-    return {"anyOf": [{"const": AUTO}, schema]} if auto else schema
+def _expected(what: str, value: object) -> ValueError:
+    return ValueError(f"expected {what}, found {seen(value)}")
 
 
 # What an entry in a table of settings is, and what a type made of such entries can do.
@@ -329,12 +259,14 @@ class Setting:
     default: Any
     help: str
     panel: str  # of the help: input, method, judging, output or run
-    commands: tuple[str, ...]  # that have it
-    decides: bool  # does the answer depend on it?
-    short: str  # a letter, for `-j`; empty: none
-    opposite: str  # the option that switches it off; empty: none
-    variable: bool  # can an environment variable set it? Not if it names a file or lets one go
-    default_text: str  # the default in words, where its value alone does not say it
+    commands: tuple[str, ...] = ()  # that have it
+    decides: bool = False  # does the answer depend on it?
+    short: str = ""  # a letter, for `-j`
+    opposite: str = ""  # the option that switches it off
+    variable: bool = (
+        True  # can an environment variable set it? Not if it names a file or lets one go
+    )
+    default_text: str = ""  # the default in words, where its value alone does not say it
     in_schema: bool = True  # may a schema say it? Not if it is of one run, on one machine
 
     @property
@@ -356,22 +288,10 @@ class Setting:
         return None if value is None and self.default is None else self.kind.read(value)
 
 
-def entry(
-    kind: Kind,
-    default: Any,
-    help: str,  # noqa: A002 — what it is
-    *commands: str,
-    panel: str,
-    short: str = "",
-    opposite: str = "",
-    variable: bool = True,
-    default_text: str = "",
-    in_schema: bool = True,
-) -> Any:
-    """Return the field of a table that is this entry; its name and type are the field's."""
-    texts = {"help": help, "short": short, "opposite": opposite, "default_text": default_text}
-    facts = {"kind": kind, "panel": panel, "commands": commands, "variable": variable, **texts}
-    return field(default=default, metadata={**facts, "in_schema": in_schema})
+def entry(kind: Kind, default: Any, help: str, *commands: str, panel: str, **facts: Any) -> Any:
+    """Return the field of a table that is this entry, with facts as `Setting` has them."""
+    facts |= {"kind": kind, "help": help, "commands": commands, "panel": panel}
+    return field(default=default, metadata=facts)
 
 
 class SettingsTable:
@@ -380,17 +300,12 @@ class SettingsTable:
     decides: ClassVar[bool]
 
     def __post_init__(self) -> None:
-        flaws = []
-        for setting in entries(type(self)):
-            try:
-                value = setting.read(getattr(self, setting.name))
-            except ValueError as error:
-                flaws.append((setting.name, str(error)))
-            else:
-                object.__setattr__(self, setting.name, value)  # frozen, but for this
+        values, flaws = _read({one.name: one for one in entries(type(self))}, vars(self))
+        for name, value in values.items():
+            object.__setattr__(self, name, value)  # frozen, but for this
         flaws += [] if flaws else self.contradictions()
         if flaws:
-            raise SchemaError(*(f"{name}: {message}" for name, message in flaws))
+            raise SchemaError(*(_problem(name, message, name) for name, message in flaws))
 
     def contradictions(self) -> list[Flaw]:
         """Return which settings do not go together."""
@@ -398,14 +313,14 @@ class SettingsTable:
 
     def override(self, **given: object) -> Self:
         """Return these settings with those given in their place; None means not given."""
-        values, flaws = read_given(given, [type(self)])
+        values, flaws = _given(given, {one.name: one for one in entries(type(self))})
         raise_flaws(flaws)
         changed = self.replaced(values)
         raise_flaws(changed.contradictions())
         return changed
 
     def replaced(self, values: Mapping[str, Any]) -> Self:
-        """Return these settings with values that `read_given` has returned; ignore others."""
+        """Return these settings with values that were read already; ignore others."""
         # Not by `dataclasses.replace`: that would read every value again, and a search for good
         # settings comes here often.
         made = object.__new__(type(self))
@@ -421,37 +336,33 @@ class SettingsTable:
 def entries(table: type[SettingsTable]) -> Iterator[Setting]:
     """Yield the entries of a table."""
     for one in fields(table):  # type: ignore[arg-type]  # a dataclass
-        facts = one.metadata
-        yield Setting(name=one.name, default=one.default, decides=table.decides, **facts)
+        yield Setting(name=one.name, default=one.default, decides=table.decides, **one.metadata)
 
 
-def read_given(
-    given: Mapping[str, object], tables: Sequence[type[SettingsTable]]
+def _read(
+    kinds: Mapping[str, Kind] | Mapping[str, Setting], given: Mapping[str, object]
 ) -> tuple[dict[str, Any], list[Flaw]]:
-    """Return what is given as values, and what is wrong with it; None is not given."""
-    settings = {setting.name: setting for table in tables for setting in entries(table)}
-    values, flaws = {}, []
-    for name, value in given.items():
-        if value is None:
-            continue
-        if name not in settings:
-            flaws.append((name, unknown("key", name, list(settings))))
-            continue
-        try:
-            values[name] = settings[name].read(value)
-        except ValueError as error:
-            flaws.append((name, str(error)))
-    return values, flaws
-
-
-def read_by(kinds: Mapping[str, Kind], given: Mapping[str, object]) -> dict[str, Any]:
-    """Return what is given as values of these kinds, or raise all that is wrong with it."""
-    values, flaws = {}, []
+    values, flaws = {}, list[Flaw]()
     for name, value in given.items():
         try:
             values[name] = kinds[name].read(value)
         except ValueError as error:
             flaws.append((name, str(error)))
+    return values, flaws
+
+
+def _given(
+    given: Mapping[str, object], settings: Mapping[str, Setting]
+) -> tuple[dict[str, Any], list[Flaw]]:
+    said = {name: value for name, value in given.items() if value is not None}
+    strange = [(one, unknown("key", one, [*settings])) for one in said if one not in settings]
+    values, flaws = _read(settings, {one: said[one] for one in said if one in settings})
+    return values, sorted([*strange, *flaws], key=lambda flaw: [*said].index(flaw[0]))
+
+
+def read_by(kinds: Mapping[str, Kind], given: Mapping[str, object]) -> dict[str, Any]:
+    """Return what is given as values of these kinds, or raise all that is wrong with it."""
+    values, flaws = _read(kinds, given)
     raise_flaws(flaws)
     return values
 
@@ -459,7 +370,13 @@ def read_by(kinds: Mapping[str, Kind], given: Mapping[str, object]) -> dict[str,
 def raise_flaws(flaws: Sequence[Flaw]) -> None:
     """Raise what is wrong with settings, if anything is; named as the caller writes them."""
     if flaws:
-        raise UsageError(*(f"{option(name)}: {message}" for name, message in flaws))
+        raise UsageError(*(_problem(name, message, option(name)) for name, message in flaws))
+
+
+def _problem(name: str, message: str, shown: object) -> Problem:
+    return Problem(
+        "setting-wrong", "{option}: {message}", option=shown, message=message, setting=name
+    )
 
 
 # The settings of a run that change nothing in its answer: one entry each, as in `settings`.
@@ -497,7 +414,7 @@ class RunSettings(SettingsTable):
         in_schema=False,
     )
     scheduler: str | None = entry(
-        Address(),
+        FileName("ADDRESS"),
         None,
         "With --engine dask: the scheduler whose workers, on any hosts, do the work. What is not "
         "on this host must use TLS (tls://HOST:PORT).",
@@ -516,7 +433,7 @@ class RunSettings(SettingsTable):
         in_schema=False,
     )
     run_dir: str | None = entry(
-        FolderName(),
+        FileName("DIR"),
         None,
         "Keep what is done in this folder until the run has ended well, so that --resume can go "
         "on with it. About 2 kB a row.",
@@ -528,7 +445,7 @@ class RunSettings(SettingsTable):
     )
     resume: bool = entry(
         Switch(),
-        False,  # noqa: FBT003 — a default
+        False,
         "Go on with what --run-dir has of the same run, with either engine; begin it if there is "
         "nothing.",
         *("impute", "fit", "check"),
@@ -557,7 +474,7 @@ class RunSettings(SettingsTable):
     )
     fail_on_flag: bool = entry(
         Switch(),
-        False,  # noqa: FBT003 — a default
+        False,
         "Exit with code 3 if a CF is flagged.",
         *("impute", "fit", "apply", "check"),
         panel="judging",
@@ -584,7 +501,7 @@ class RunSettings(SettingsTable):
     )
     overwrite: bool = entry(
         Switch(),
-        False,  # noqa: FBT003 — a default
+        False,
         "Replace files that exist.",
         *WRITING,
         panel="output",
@@ -593,7 +510,7 @@ class RunSettings(SettingsTable):
     )
     quiet: bool = entry(
         Switch(),
-        False,  # noqa: FBT003 — a default
+        False,
         "Print errors only.",
         *("impute", "fit", "apply", "check", "explain", "tune", "mask", "audit", "risk"),
         panel="run",
@@ -601,7 +518,7 @@ class RunSettings(SettingsTable):
     )
     verbose: bool = entry(
         Switch(),
-        False,  # noqa: FBT003 — a default
+        False,
         "Show a traceback with errors.",
         EVERY_COMMAND,
         panel="run",
@@ -701,8 +618,6 @@ METHODS = {
 }
 
 
-__all__ = ["DEFAULT_GAMMA", "SETTINGS", "TABLES", "RunSettings", "Settings", "override", "read"]
-
 Auto: TypeAlias = Literal["auto"]
 
 DEFAULT_GAMMA = 0.25
@@ -778,7 +693,7 @@ class Settings(SettingsTable):
     )
     calibration: bool = entry(
         Switch(),
-        True,  # noqa: FBT003 — a default
+        True,
         "Calibrate confidences of graph by hidden cells, with one power per CF; answers stay the "
         "same.",
         *("impute", "fit", "check", "explain"),
@@ -795,7 +710,7 @@ class Settings(SettingsTable):
     )
     correction: bool = entry(
         Switch(),
-        True,  # noqa: FBT003 — a default
+        True,
         "Apply a row's own exclusions at every step; off only to see what that does.",
         *("impute", "fit", "check", "explain"),
         panel="method",
@@ -817,7 +732,7 @@ class Settings(SettingsTable):
     )
     keep_flagged: bool = entry(
         Switch(),
-        False,  # noqa: FBT003 — a default
+        False,
         "Leave flagged CFs as observed.",
         *("impute", "fit", "apply", "check", "explain"),
         panel="output",
@@ -859,24 +774,20 @@ class Settings(SettingsTable):
         return flaws
 
 
-TABLES: tuple[type[SettingsTable], ...] = (Settings, RunSettings)
 SETTINGS: dict[str, Setting] = {
-    setting.name: setting for table in TABLES for setting in entries(table)
+    setting.name: setting for table in (Settings, RunSettings) for setting in entries(table)
 }
 
 
 def read(given: Mapping[str, object]) -> tuple[dict[str, Any], list[Flaw]]:
     """Return settings of both types as values, and what is wrong with them; None is not given."""
-    return read_given(given, TABLES)
+    return _given(given, SETTINGS)
 
 
 def override(
-    settings: Settings, run: RunSettings, given: Mapping[str, object]
+    settings: Settings, run: RunSettings, values: Mapping[str, Any]
 ) -> tuple[Settings, RunSettings]:
-    """Return settings of both types with those given in their place; None means not given."""
-    values, flaws = read(given)
-    raise_flaws(flaws)
-    chosen = settings.replaced(values)
-    how = run.replaced(values)
+    """Return settings of both types with values, which `read` has read, in their place."""
+    chosen, how = settings.replaced(values), run.replaced(values)
     raise_flaws([*chosen.contradictions(), *how.contradictions()])
     return chosen, how

@@ -188,8 +188,42 @@ def _log_choose(n: int, k: int) -> float:
 # the opposite one. Days later than the fitted ones are usual; only earlier ones are counted.
 
 
+class _Measured:
+    """What OFs of numbers and of dates have in common."""
+
+    rows: int
+    low: float
+    high: float
+    lower: float | None
+    upper: float | None
+
+    @property
+    def varies(self) -> bool:
+        return self.low < self.high
+
+    def scaled(self, numbers: Floats) -> Floats:
+        """Return the numbers from low to high, or between the fences, as 0 to 1."""
+        low, high = self.low, self.high
+        if self.lower is not None and self.upper is not None:
+            low, high = self.lower, self.upper
+            numbers = np.clip(numbers, low, high)
+        return np.clip((numbers - low) / (high - low), -FARTHEST, FARTHEST)
+
+    def chance(self, counts: Counts) -> float:
+        """Return how probably, at most, rows like the fitted ones are as unusual as this."""
+        known = counts.rows - counts.missing
+        return chance_outside(counts.out_of_range, new=known, fitted=self.rows)
+
+
+def _kept_fences(facts: State, low: float, high: float) -> tuple[float, float]:
+    lower, upper = (facts.fact(name, float) for name in ("lower", "upper"))
+    if not low <= lower <= upper <= high or (low < high) != (lower < upper):
+        raise StateError("its fences are not within its range")
+    return lower, upper
+
+
 @dataclass(frozen=True)
-class FittedDates:
+class FittedDates(_Measured):
     """An OF of dates; its numbers are days since 1970."""
 
     rows: int  # whose cell is not missing
@@ -204,10 +238,6 @@ class FittedDates:
     def width(self) -> int:
         return 1 + 2 * len(self.cycle or ())
 
-    @property
-    def varies(self) -> bool:
-        return self.low < self.high
-
     def features(self, cells: Cells, problems: Problems) -> tuple[Floats, Counts] | None:
         """Return the cells' features, n × width, and what is unusual, or None and note why not.
 
@@ -219,21 +249,11 @@ class FittedDates:
         counts = Counts(len(days), int(cells.missing.sum()), int((days < self.low).sum()))
         if not self.varies:
             return np.zeros((len(days), self.width)), counts
-        if self.lower is not None and self.upper is not None:
-            bounded = np.clip(days, self.lower, self.upper)
-            scaled = (bounded - self.lower) / (self.upper - self.lower)
-        else:
-            scaled = (days - self.low) / (self.high - self.low)
         points = [
             np.where(cells.missing[:, None], 0.5, cycle_features(days, cycle))
             for cycle in self.cycle or ()
         ]
-        return np.hstack([np.clip(scaled, -FARTHEST, FARTHEST)[:, None], *points]), counts
-
-    def chance(self, counts: Counts) -> float:
-        """Return how probably, at most, rows like the fitted ones are as unusual as this."""
-        known = counts.rows - counts.missing
-        return chance_outside(counts.out_of_range, new=known, fitted=self.rows)
+        return np.hstack([self.scaled(days)[:, None], *points]), counts
 
     @classmethod
     def from_facts(cls, facts: State, ordinary: Ordinary, scale: Scale) -> Self:
@@ -247,10 +267,7 @@ class FittedDates:
         rows, cycle = kept_rows(facts), ordinary.cycle
         if scale == "minmax" or not {"lower", "upper"} & facts.facts.keys():
             return cls(rows, low, high, median, cycle)
-        lower, upper = (facts.fact(name, float) for name in ("lower", "upper"))
-        if not low <= lower <= upper <= high or (low < high) != (lower < upper):
-            raise StateError("its fences are not within its range")
-        return cls(rows, low, high, median, cycle, lower, upper)
+        return cls(rows, low, high, median, cycle, *_kept_fences(facts, low, high))
 
 
 def are_dates(cells: Cells, problems: Problems) -> bool:
@@ -282,7 +299,7 @@ IMPOSSIBLE = "no column can have such counts of its values"
 
 
 @dataclass(frozen=True)
-class FittedNumbers:
+class FittedNumbers(_Measured):
     """A numeric OF; its numbers are divided by 2^exponent, so that sums of huge ones are finite."""
 
     rows: int  # whose cell is not missing
@@ -294,10 +311,6 @@ class FittedNumbers:
     upper: float | None = None
 
     width = 1  # how many features it becomes
-
-    @property
-    def varies(self) -> bool:
-        return self.low < self.high
 
     def features(self, cells: Cells, problems: Problems) -> tuple[Floats, Counts] | None:
         """Return the cells' features, n × 1, and what is unusual, or None and note why not.
@@ -311,19 +324,9 @@ class FittedNumbers:
             numbers = np.ldexp(cells.numbers, -self.exponent)
             numbers = np.where(cells.missing, self.median, numbers)
             outside = (numbers < self.low) | (numbers > self.high)
-            features = np.zeros(len(numbers))
-            if self.varies and self.lower is not None and self.upper is not None:
-                bounded = np.clip(numbers, self.lower, self.upper)
-                features = (bounded - self.lower) / (self.upper - self.lower)
-            elif self.varies:
-                features = (numbers - self.low) / (self.high - self.low)
+            features = self.scaled(numbers) if self.varies else np.zeros(len(numbers))
         counts = Counts(len(numbers), int(cells.missing.sum()), int(outside.sum()))
-        return np.clip(features, -FARTHEST, FARTHEST)[:, None], counts
-
-    def chance(self, counts: Counts) -> float:
-        """Return how probably rows like the fitted ones are as unusual as this, or more so."""
-        known = counts.rows - counts.missing
-        return chance_outside(counts.out_of_range, new=known, fitted=self.rows)
+        return features[:, None], counts
 
     @classmethod
     def from_facts(cls, facts: State, scale: Scale) -> Self:
@@ -336,10 +339,7 @@ class FittedNumbers:
             raise StateError("its numbers are not a median within a range")
         if scale == "minmax" or (scale == "auto" and "lower" not in facts.facts):
             return cls(rows, exponent, low, high, median)
-        lower, upper = (facts.fact(name, float) for name in ("lower", "upper"))
-        if not low <= lower <= upper <= high or (low < high) != (lower < upper):
-            raise StateError("its fences are not within its range")
-        return cls(rows, exponent, low, high, median, lower, upper)
+        return cls(rows, exponent, low, high, median, *_kept_fences(facts, low, high))
 
 
 class OfValues:

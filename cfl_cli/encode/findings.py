@@ -71,7 +71,7 @@ class Finding:
     warning: bool = False
     brief: str = ""  # the same without cells of the table, for a report
     share: float = field(default=1.0, repr=False)  # of the cells: the largest is fixed first
-    facts: Mapping[str, object] = field(default_factory=dict)
+    facts: Mapping[str, Any] = field(default_factory=dict)
     source: Problem | None = None  # if it was found while a file was read
 
     def problem(self, file: str = "") -> Problem:
@@ -122,8 +122,8 @@ class Finding:
 
     def as_dict(self) -> dict[str, Any]:
         """Return it for programs."""
+        of = self.problem().as_dict()
         return {
-            **self.problem().as_dict(),
             "column": self.column,
             "cause": self.code,
             "count": self.count,
@@ -132,7 +132,8 @@ class Finding:
             "what": self.said,
             "fix": self.fix,
             "patch": self.patch,
-            "text": self.text,
+            "text": of["text"],
+            **{key: of[key] for key in ("code", "place", "value", "remedy")},
         }
 
 

@@ -41,7 +41,7 @@ _HASH = re.compile("[0-9a-f]{64}")
 def _refused(code: str, path: Path, what: object, remedy: object = "") -> UsageError:
     text = "{file}: {what}: {remedy}" if remedy else "{file}: {what}"
     facts = {"file": str(path), "what": what, "remedy": remedy}
-    return UsageError(Problem(f"run-dir-{code}", text, **facts))  # type: ignore[arg-type]
+    return UsageError(Problem(f"run-dir-{code}", text, **facts))
 
 
 def content_of(about: Path) -> dict[str, Any]:

@@ -310,8 +310,8 @@ def write(file: IO[bytes], facts: Mapping[str, Any], arrays: Mapping[str, Array]
     made = hashlib.sha256()
     places = places_of(specs)
     del places[CHECKSUM]
-    pieces: list[Any] = [plain[name].reshape(-1).view(np.uint8).data for name in places]
-    for piece in (header, *pieces):
+    raw = (plain[name].reshape(-1).view(np.uint8).data for name in places)
+    for piece in (memoryview(header), *raw):
         made.update(piece)
         file.write(piece)
     file.write(made.digest())

@@ -6,10 +6,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Self, TypeAlias
 
-from cfl_cli.core.messages import command, did_you_mean, option, options, quote
+from cfl_cli.core.messages import command, did_you_mean, option, options
 from cfl_cli.core.progress import Progress
 from cfl_cli.core.settings import RunSettings, Settings, entries, raise_flaws
-from cfl_cli.errors import SchemaError, UsageError
+from cfl_cli.errors import Problem, SchemaError, UsageError
 from cfl_cli.schema.model import Schema
 from cfl_cli.trust.report import Report, Sources
 
@@ -35,7 +35,11 @@ class Context:
 
 @dataclass(frozen=True)
 class Arguments:
-    """A schema, and the settings that it and the caller ask for."""
+    """A schema, and the settings that it and the caller ask for: what every job takes.
+
+    The command line makes it of values that its options have read, Python by `read`; nothing
+    checks a setting again.
+    """
 
     schema: Schema
     settings: Settings
@@ -54,10 +58,11 @@ class Arguments:
         samples: bool = False,
         infers: bool = False,
     ) -> Self:
-        """Return what was given, or raise with all that is wrong; `own` are the job's arguments.
+        """Return what Python was given, or raise with all that is wrong.
 
-        With `engines` it may be said where the work is done, with `samples` how many rows to draw,
-        and with `infers` which CFs to infer that were blurred on purpose.
+        `own` are the job's arguments. With `engines` it may be said where the work is done, with
+        `samples` how many rows to draw, and with `infers` which CFs to infer that were blurred on
+        purpose.
         """
         more = (*(ENGINE if engines else ()), *(INFER if infers else ()))
         read = Schema.of(schema)
@@ -66,13 +71,20 @@ class Arguments:
         refuse_unknown(chosen, (*own, *more))
         decided = read.settings.override(**chosen)
         if decided.sample is not None and not samples:
-            fit, rest = command("fit"), command("apply", python="Model.apply")
-            raise UsageError(f"{option('sample')} goes with {fit}: {rest} answers the other rows")
-        return cls(
-            read,
-            decided,
-            read.run.override(jobs=jobs, max_memory=max_memory, **where),
-        )
+            raise UsageError(
+                Problem(
+                    "option-not-here",
+                    "{option} goes with {fit}: {rest} answers the other rows",
+                    option=option("sample"),
+                    fit=command("fit"),
+                    rest=command("apply", python="Model.apply"),
+                )
+            )
+        return cls(read, decided, read.run.override(jobs=jobs, max_memory=max_memory, **where))
+
+    def changed(self, **values: Any) -> Self:
+        """Return the same with other settings, which must be right."""
+        return replace(self, settings=self.settings.replaced(values))
 
 
 def refuse_unknown(given: Mapping[str, Any], own: Sequence[str]) -> None:
@@ -89,8 +101,6 @@ def refuse_unknown(given: Mapping[str, Any], own: Sequence[str]) -> None:
 
 # CFs that were blurred for privacy: what they hide is inferred only where a run asks by name.
 
-CAUSE = "blurred"
-
 
 def refuse_blurred(
     schema: Schema, infer: Sequence[str], *, cfs: Collection[str] | None = None
@@ -98,18 +108,24 @@ def refuse_blurred(
     """Raise if a CF was blurred for privacy and `infer` does not name it; `cfs`: of these alone."""
     check_names(schema, infer)
     if problems := refusals(schema, infer, cfs=cfs):
-        raise SchemaError(*problems, cause=CAUSE)
+        raise SchemaError(*problems)
 
 
 def refusals(
     schema: Schema, infer: Sequence[str], *, cfs: Collection[str] | None = None
-) -> list[str]:
-    """Return why CFs are not inferred, a sentence each."""
-    risk = command("risk", python="risk")
+) -> list[Problem]:
+    """Return why CFs are not inferred, a problem each."""
     return [
-        f"column {quote(name)} was blurred for {reason} (`blurred: {reason}` in the schema), so it "
-        f"is not inferred: add {option('infer', name, pasted=True)} if you may, or mark it "
-        f"`role: ignore`; {risk} says what could be inferred"
+        Problem(
+            "blurred",
+            "column {column!r} was blurred for {reason} (`blurred: {reason}` in the schema), so it "
+            "is not inferred: add {remedy} if you may, or mark it `role: ignore`; {risk} says what "
+            "could be inferred",
+            column=name,
+            reason=reason,
+            remedy=option("infer", name, pasted=True),
+            risk=command("risk", python="risk"),
+        )
         for name, reason in schema.blurred.items()
         if name not in infer and (cfs is None or name in cfs)
     ]
@@ -123,14 +139,22 @@ def check_names(schema: Schema, infer: Sequence[str]) -> None:
         if name in blurred:
             continue
         if name in schema.complementary:
-            what = f"column {quote(name)} is not marked `blurred: privacy`: it is inferred anyway"
+            what = "column {column!r} is not marked `blurred: privacy`: it is inferred anyway"
         elif name in schema.columns:
-            what = f"column {quote(name)} is not a CF"
+            what = "column {column!r} is not a CF"
         else:
-            near = did_you_mean(name, blurred or [*schema.complementary])
-            what = f"the schema has no column {quote(name)}{near}"
-        way = f"name {options('infer', blurred)}, or leave it out" if blurred else "leave it out"
-        problems.append(f"{option('infer')}: {what}: {way}")
+            what = "the schema has no column {column!r}{near}"
+        ways = "name {names}, or leave it out" if blurred else "leave it out"
+        problems.append(
+            Problem(
+                "column-not-blurred",
+                f"{{option}}: {what}: {ways}",
+                option=option("infer"),
+                column=name,
+                near=did_you_mean(name, blurred or [*schema.complementary]),
+                names=options("infer", blurred),
+            )
+        )
     if problems:
         raise UsageError(*problems)
 

@@ -18,7 +18,7 @@ from cfl_cli.core.progress import PILOT_ROWS, Stages, forecast
 from cfl_cli.core.settings import METHODS, RunSettings, Settings
 from cfl_cli.encode.encode import Encoded
 from cfl_cli.encode.findings import Finding
-from cfl_cli.errors import ResourceError
+from cfl_cli.errors import Problem, ResourceError
 from cfl_cli.large.engine import is_in_memory, just_looking, open_engine
 from cfl_cli.methods import compiled
 from cfl_cli.methods.interface import Size
@@ -142,7 +142,6 @@ def peak_bytes(
 
 
 def _packages(rows: int) -> float:
-    """Return how many bytes the packages hold that a run of some rows needs."""
     more = MORE_PACKAGES * min(1, rows / NOT_SMALL)
     return PACKAGES + more + (COMPILED if compiled.pays(rows) else 0)
 
@@ -170,22 +169,30 @@ def check_memory(
         threads -= 1
     needed = needed_by(threads)
     if needed > allowed:
-        if max_memory:
-            found = process.Allowance(max_memory, str(option("max_memory")), max_memory)
-        left = f", of which {_amount(found.size)} are left" if found.size < found.limit else ""
-        others = METHODS[settings.method].saves_memory
-        smaller = (way if isinstance(way, str) else option(*way) for way in others)
-        *ways_out, last = _fewer_rows(len(encoded.features), settings), *smaller
-        either = f"{', '.join(ways_out)} or {last}" if ways_out else last
+        limit, size = (max_memory, max_memory) if max_memory else (found.limit, found.size)
+        ways = [
+            way if isinstance(way, str) else option(*way)
+            for way in (
+                _fewer_rows(len(encoded.features), settings),
+                *METHODS[settings.method].saves_memory,
+            )
+        ]
         raise ResourceError(
-            f"about {needed / 1e6:,.0f} MB of memory are needed, and {found.whose} allows "
-            f"{_amount(found.limit)}{left}: use {either}"
+            Problem(
+                "memory-short",
+                "about {needed:,.0f} MB of memory are needed, and {whose} allows {limit}{left}: "
+                "use {remedy}",
+                needed=needed / 1e6,
+                whose=option("max_memory") if max_memory else found.whose,
+                limit=_amount(limit),
+                left=f", of which {_amount(size)} are left" if size < limit else "",
+                remedy=ways,
+            )
         )
     return threads
 
 
 def _fewer_rows(rows: int, settings: Settings) -> str:
-    """Return how to do with fewer rows."""
     if settings.sample is not None:
         return f"a smaller {option('sample')}"
     if rows <= MANY_ROWS or not METHODS[settings.method].learns:
@@ -195,7 +202,6 @@ def _fewer_rows(rows: int, settings: Settings) -> str:
 
 
 def _amount(size: int) -> str:
-    """Return so many bytes in words."""
     return f"{size / 1e6:,.0f} MB" if size >= 1e6 else f"{size:,} bytes"
 
 

@@ -18,7 +18,7 @@ import polars as pl
 from cfl_cli.core.arrays import Floats, Ints, Mask
 from cfl_cli.core.messages import command, count
 from cfl_cli.encode.encode import Encoded
-from cfl_cli.errors import DataError
+from cfl_cli.errors import DataError, Problem
 from cfl_cli.methods.interface import Estimate
 from cfl_cli.tables import frames
 from cfl_cli.trust.facts import ColumnFacts
@@ -91,7 +91,8 @@ def read(frame: Any, *, name: str) -> pl.DataFrame:
         or not found["why"].is_in([*REASONS, DOUBTFUL_CELL]).all()
     ):
         wrote = command("impute --diagnostics", python="impute")
-        raise DataError(f"{name}: not a table that {wrote} wrote: pass that one")
+        text = "{file}: not a table that {remedy} wrote: pass that one"
+        raise DataError(Problem("diagnostics-other-table", text, file=name, remedy=wrote))
     return found
 
 

@@ -180,9 +180,33 @@ def fit(
     sources: Sources | None = None,
     **settings: Any,
 ) -> Model:
-    """Learn from `frame`, a polars, pandas or pyarrow table, and return what was learned.
+    """Learn from a table, and return a model that answers rows that come later.
 
-    The arguments are those of `impute`. With `sample` it learns from so many rows, drawn at random.
+    Parameters
+    ----------
+    frame, schema, name, progress, jobs, max_memory, sources
+        As in `impute`.
+    **settings
+        As in `impute`; with `sample` it learns from so many rows, drawn at random.
+
+    Returns
+    -------
+    Model
+
+    Raises
+    ------
+    UsageError
+        An argument is wrong, or the method learns nothing that could be kept.
+    SchemaError, DataError, ResourceError
+        As in `impute`.
+
+    Examples
+    --------
+    With `table` and `schema` as in `impute`:
+
+    >>> model = cfl_cli.fit(table, schema, k=5)
+    >>> model
+    Model(graph, 40 rows, 1 CF)
     """
     given = Arguments.read(
         schema,

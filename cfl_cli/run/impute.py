@@ -38,19 +38,67 @@ def impute(
     diagnostics: bool = True,
     **settings: Any,
 ) -> Result:
-    """Estimate the value behind every exclusion in `frame`, a polars, pandas or pyarrow table.
+    """Estimate the value behind every exclusion of a table.
 
-    `schema` is a `Schema`, a dict of what a schema file holds, or the path of one. `settings` are
-    the fields of `Settings` and win over the schema's; so do `jobs`, how many threads work, and
-    `max_memory`, how many bytes may be used (also as text: "2GB"). `name` is what
-    errors call the table. `progress` is called with a stage, how much of it is done and how much
-    there is; if it has a method `expect`, that once, with all stages that are to come. `sources` is
-    what the report holds of the files that table and schema came from; left out, it holds the
-    checksum of the schema's text alone. With `keep_model` the result has a model as well, by which
-    rows that come later can be answered. Without `diagnostics` it does not say which cells to look
-    at, and takes less time. Where the work is done say `engine`, `scheduler`, `workers`, `run_dir`
-    and `resume`, as the options of the command do. `infer` names the CFs to infer that the schema
-    says were blurred for privacy.
+    Parameters
+    ----------
+    frame : polars.DataFrame, pandas.DataFrame or pyarrow.Table
+        The table. Its complementary features (CFs) say what a value is not.
+    schema : Schema, dict, str or path
+        A `Schema`, a dict of what a schema file holds, the path of one, or its text.
+    name : str, default "table"
+        What errors call the table.
+    progress : callable, optional
+        Called with a stage, how much of it is done and how much there is; if it has a method
+        `expect`, that once, with all stages that are to come.
+    jobs : int, optional
+        Number of threads, all cores by default. It changes no answer.
+    max_memory : int or str, optional
+        Bytes that may be used, also as text such as "2GB".
+    sources : Sources, optional
+        What the report holds of the files that table and schema came from; by default the checksum
+        of the schema's text alone.
+    keep_model : bool, default False
+        Keep a model as well, which answers rows that come later (`Result.model`).
+    diagnostics : bool, default True
+        List the cells to look at. Without, it takes less time.
+    **settings
+        Fields of `Settings` (`method`, `k`, `mode`, …), which win over the schema's; `engine`,
+        `scheduler`, `workers`, `run_dir` and `resume`, as the options of `cfl impute`; and `infer`,
+        the CFs to infer although the schema says they were blurred for privacy.
+
+    Returns
+    -------
+    Result
+        The table with its new columns, the confidences, the report and the cells to look at.
+
+    Raises
+    ------
+    SchemaError, DataError
+        The schema or the table is wrong; `error.problems` lists everything that was found.
+    UsageError
+        An argument is wrong.
+    ResourceError
+        Memory or disk ran out.
+
+    Examples
+    --------
+    >>> import cfl_cli, polars as pl
+    >>> table = pl.DataFrame({
+    ...     "age": [*range(20, 40), *range(60, 80)],
+    ...     "job": ["retired", "clerk"] * 10 + ["student", "clerk"] * 10,  # what it is not
+    ... })
+    >>> schema = {"columns": {
+    ...     "age": {"role": "ordinary", "type": "numeric"},
+    ...     "job": {"role": "complementary", "values": ["student", "clerk", "retired"]},
+    ... }}
+    >>> result = cfl_cli.impute(table, schema, k=5)
+    >>> result
+    Result(40 rows, 4 columns, 1 CF: job)
+    >>> result.frame["job_imputed"].unique().sort().to_list()
+    ['retired', 'student']
+    >>> result.report.columns[0].flagged
+    False
     """
     own = (*OWN, "sources", "keep_model", "diagnostics")
     given = Arguments.read(

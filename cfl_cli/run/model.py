@@ -115,12 +115,52 @@ class Kept:
         )
 
     def save(self, path: str | os.PathLike[str], *, overwrite: bool = True) -> str:
-        """Write one file, whole or not at all, and return its checksum."""
+        """Write one file, whole or not at all.
+
+        Parameters
+        ----------
+        path : str or path
+        overwrite : bool, default True
+            Replace a file that is there already.
+
+        Returns
+        -------
+        str
+            The file's checksum, SHA-256 in hexadecimal.
+
+        Raises
+        ------
+        ResourceError
+            It cannot be written.
+
+        Examples
+        --------
+        >>> checksum = model.save("jobs.cfl")
+        """
         return self.content.write(Path(path), overwrite=overwrite)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Self:
-        """Read what `save` wrote; nothing in the file is run, and all of it is checked."""
+        """Read what `save` wrote; nothing in the file is run, and all of it is checked.
+
+        Parameters
+        ----------
+        path : str or path
+
+        Returns
+        -------
+        Model
+
+        Raises
+        ------
+        DataError
+            It is no model, or damaged, or written by a newer cfl.
+
+        Examples
+        --------
+        >>> cfl_cli.Model.load("jobs.cfl")
+        Model(graph, 40 rows, 1 CF)
+        """
         from cfl_cli.models import Content  # a table that is imputed needs none
 
         content = Content.read(Path(path))

@@ -10,13 +10,13 @@ import polars as pl
 
 from cfl_cli.core import process
 from cfl_cli.core.arrays import Floats
-from cfl_cli.core.messages import count, did_you_mean
+from cfl_cli.core.messages import count, did_you_mean, option
 from cfl_cli.core.parallel import Engine, slices
 from cfl_cli.core.progress import Progress, Stage, Stages, Work
 from cfl_cli.core.settings import Settings
 from cfl_cli.encode.cells import used_columns
 from cfl_cli.encode.encode import Encoded, Encoding, clashes, decode, encode, written
-from cfl_cli.errors import DataError, UsageError
+from cfl_cli.errors import DataError, Problem, UsageError
 from cfl_cli.methods.interface import (
     Answer,
     Estimate,
@@ -165,13 +165,8 @@ class AnsweredRows:
         """Return why a row is answered so; graph and ipal repeat the walk over a table."""
         from cfl_cli.commands.explain.job import chosen_cfs, explain_row  # few results need it
 
-        encoding = self.encoding
-        cfs = (
-            [block.name for block in self.table.blocks]
-            if self.table
-            else encoding and encoding.domains
-        )
-        return explain_row(self, row, cfs=chosen_cfs(cf, [*(cfs or ())], self.name))
+        cfs = chosen_cfs(cf, [*self.schema.complementary], self.name)
+        return explain_row(self, row, cfs=cfs)
 
 
 ANSWER = Stage("answer", Work.DECODE, "answering new rows")
@@ -181,7 +176,24 @@ MENTIONED = 5  # CFs, at most, of a result in a line
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Result:
-    """The table with its new columns, the confidences behind them, and the report."""
+    """What `impute` and `Model.apply` return.
+
+    Attributes
+    ----------
+    frame : polars.DataFrame, pandas.DataFrame or pyarrow.Table
+        The table with its new columns, of the kind that was given.
+    confidences : mapping
+        By CF a table of that kind with a column for each value, in the domain's order;
+        `confidences.arrays` has the same numbers as arrays.
+    report : Report
+        How good the answers are; `print` shows it.
+    diagnostics : polars.DataFrame
+        The cells to look at, and why.
+    model : Model or None
+        What was learned, with `keep_model`.
+    suspects : SuspectCells
+        The cells that are most likely wrong, as `cfl suspects` lists them.
+    """
 
     frame: Any  # of the kind that was given: polars, pandas or pyarrow
     confidences: Confidences  # per CF a table of that kind, with a column for each value
@@ -191,14 +203,35 @@ class Result:
     explainer: AnsweredRows | None = None  # what `explain` needs of the rows and of the run
 
     def explain(self, row: int, cf: str | Sequence[str] | None = None) -> "Explanation":
-        """Return why a row, numbered from 1, is answered so; `cf` names CFs, all if left out.
+        """Return why a row is answered so: its neighbors, and what moved the answer.
 
-        Confidences are those of this result. Of a table that `impute` filled in, graph, ipal and a
-        blend with graph repeat the walk over all rows, without hidden ones; of new rows that a
-        model answered it takes a moment. It shows cells of the row and of its neighbors.
+        Parameters
+        ----------
+        row : int
+            Number of the row, from 1.
+        cf : str or list of str, optional
+            CFs to explain, all by default.
+
+        Returns
+        -------
+        Explanation
+            Confidences are those of this result. It holds cells of the row and of its neighbors.
+            Of a table that `impute` filled in, graph, ipal and a blend with graph repeat the walk
+            over all rows; of new rows that a model answered it takes a moment.
+
+        Raises
+        ------
+        UsageError
+            The table has no such row or CF.
+
+        Examples
+        --------
+        >>> result.explain(1)
+        Explanation(row 1, job student)
         """
         if self.explainer is None:
-            raise UsageError("this result was not made by `impute` or `Model.apply`: call these")
+            text = "this result was not made by `impute` or `Model.apply`: call these"
+            raise UsageError(Problem("result-not-explainable", text))
         return self.explainer.explain(row, cf)
 
     def __repr__(self) -> str:
@@ -209,23 +242,34 @@ class Result:
 
     @property
     def suspects(self) -> "SuspectCells":
-        """Return the cells that are most likely wrong, as `cfl suspects` shows them."""
-        from cfl_cli.commands.suspects.job import suspects  # noqa: PLC0415 — most results need none
+        """The cells that are most likely wrong, as `cfl suspects` shows them."""
+        from cfl_cli.commands.suspects.job import suspects  # most results need none
 
         return suspects(self.report, self.diagnostics)
 
     def _repr_html_(self) -> str:
-        from html import escape  # noqa: PLC0415 — the same
+        from html import escape  # the same
 
         return f"<p>{escape(repr(self))}</p>{self.report._repr_html_()}"
 
 
 class Model(Kept):
-    """What a method has learned from a table, by which it answers rows that come later.
+    """What a method has learned from a table; it answers rows that come later.
 
     `fit` makes one, and so does `impute` with `keep_model`. What it says of a row depends on that
     row alone. Do not apply one of graph, ipal or auto to the rows that it was fitted to: they would
     meet themselves among their neighbors, and figures would be too good. `impute` answers these.
+
+    Attributes
+    ----------
+    schema : Schema
+    settings : Settings
+    report : Report
+        Of the rows that it was fitted to.
+    keeps_rows : bool
+        Does it hold points of single rows?
+    checksum : str
+        SHA-256 of the file that `save` writes.
     """
 
     def apply(
@@ -237,13 +281,35 @@ class Model(Kept):
         jobs: int | None = None,
         **settings: Any,
     ) -> Result:
-        """Estimate the value behind every exclusion in new rows, a polars, pandas or pyarrow table.
+        """Estimate the value behind every exclusion in new rows, and check the model for drift.
 
-        Of the settings, `mode`, `min_confidence`, `keep_flagged` and `bias` may be others than at
-        fitting; flagged CFs that are kept are those that were flagged then. The report is that of
-        these rows, beside what was so at fitting. `name` is what errors call the table. Where the
-        work is done say `engine`, `scheduler` and `workers`, as the options of the command do.
-        `infer` names the CFs to infer that were blurred for privacy, as at fitting.
+        Parameters
+        ----------
+        frame : polars.DataFrame, pandas.DataFrame or pyarrow.Table
+            New rows, with the columns that the schema names.
+        name, progress, jobs
+            As in `impute`.
+        **settings
+            `mode`, `min_confidence`, `keep_flagged` and `bias` may be others than at fitting;
+            flagged CFs that are kept are those that were flagged then. `engine`, `scheduler`,
+            `workers` and `infer` are as in `impute`.
+
+        Returns
+        -------
+        Result
+            Its report is that of these rows, beside what was so at fitting.
+
+        Raises
+        ------
+        DataError
+            The rows do not fit the model.
+        UsageError
+            An argument is wrong, or is decided when a model is fitted.
+
+        Examples
+        --------
+        >>> model.apply(table.head(3))
+        Result(3 rows, 4 columns, 1 CF: job)
         """
         # Whoever fits a model does without what applies it.
         from cfl_cli.commands.apply.batch import (
@@ -309,9 +375,27 @@ class Model(Kept):
         jobs: int | None = None,
         **settings: Any,
     ) -> "Explanation":
-        """Return why a new row of `frame`, numbered from 1, is answered so; no other is answered.
+        """Return why a new row is answered so; no other row is answered.
 
-        `cf` names CFs, all if it is left out; the other arguments are those of `apply`.
+        Parameters
+        ----------
+        frame : polars.DataFrame, pandas.DataFrame or pyarrow.Table
+            New rows.
+        row : int
+            Number of the row, from 1.
+        cf : str or list of str, optional
+            CFs to explain, all by default.
+        name, jobs, **settings
+            As in `apply`.
+
+        Returns
+        -------
+        Explanation
+
+        Examples
+        --------
+        >>> model.explain(table, 40, cf="job")
+        Explanation(row 40, job retired)
         """
 
         limits = self.schema.run.override(infer=settings.pop("infer", None))
@@ -325,9 +409,8 @@ class Model(Kept):
         refuse_unknown(settings, OWN)
         fixed = [name for name in settings if name not in CHANGEABLE]
         if fixed:
-            raise UsageError(
-                f"{fixed[0]} is decided when a model is fitted: fit again, or leave it out"
-            )
+            text = "{option} is decided when a model is fitted: fit again, or leave it out"
+            raise UsageError(Problem("option-fitting-only", text, option=option(fixed[0])))
         return self.settings.override(**settings)
 
 
@@ -368,7 +451,10 @@ class RowFiller:
         domains = {name: domain.values for name, domain in self.kept.encoding.domains.items()}
         problems = clashes(columns, domains, mode=self.settings.mode)
         if problems:
-            raise DataError(*(f"{self.name}: {problem}" for problem in problems))
+            text = "{file}: {why}"
+            raise DataError(
+                *(Problem("column-name", text, file=self.name, why=one) for one in problems)
+            )
 
     def fill(self, frame: Any, *, first_row: int) -> Filled:
         """Answer some rows; `first_row` is the number of the first of them, from 1."""

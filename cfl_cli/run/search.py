@@ -271,7 +271,7 @@ class Trials:
         """Return the scores of the searching rows; what is `auto` is chosen by the same rows."""
         stages = Stages()
         rounds = self._rounds(settings, stages)
-        _, hidden = judge(rounds, self._places([folds.searching]))
+        _, hidden = judge(rounds, [np.searchsorted(self.rows, folds.searching)])
         for stage, seconds in stages.spent().items():
             self.spent[stage] = self.spent.get(stage, 0.0) + seconds
         return row_scores(self.encoded, hidden.rows, hidden.priors)
@@ -284,9 +284,9 @@ class Trials:
         """Return the scores of the confirming rows; what is `auto` the searching ones choose."""
         rounds = self._rounds(settings, lambda *_: None)
         is_open = chooses_steps(settings) or chooses_round(settings)
-        searching = self._places([folds.searching])
-        choice = judge(rounds, searching)[0] if is_open else rounds.unjudged()
-        places = self._places(folds.confirming)
+        searching = np.searchsorted(self.rows, folds.searching)
+        choice = judge(rounds, [searching])[0] if is_open else rounds.unjudged()
+        places = [np.searchsorted(self.rows, fold) for fold in folds.confirming]
         priors = [rounds.predict_hidden("confirmation", fold, choice) for fold in places]
         return row_scores(self.encoded, np.concatenate(places), np.vstack(priors))
 
@@ -297,9 +297,6 @@ class Trials:
         rounds = Rounds(*known, settings, self.workers, progress, first=first)
         self.graphs[key] = rounds.first
         return rounds
-
-    def _places(self, folds: Sequence[Ints]) -> list[Ints]:
-        return [np.searchsorted(self.rows, fold) for fold in folds]
 
 
 def row_scores(encoded: Encoded, rows: Ints, priors: Floats) -> Floats:

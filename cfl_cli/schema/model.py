@@ -481,7 +481,7 @@ def _option(name: str) -> Any:
     """Return what a key of `file:` takes: text that the option of that name would take, too."""
     kind = OPTIONS[name].kind
     if isinstance(kind, Choice):
-        return Literal[kind.words] | None
+        return Literal[kind.choices] | None
 
     def check(text: str | None) -> str | None:
         try:

@@ -125,7 +125,7 @@ def _well_formed(options: ReadOptions) -> Iterator[None]:
 def misfits(table: Table, options: WriteOptions) -> list[Problem]:
     """Return what does not fit between delimiters."""
     name = options.name
-    problems: list[Problem | str] = [*mixed_columns(table, name=name)]
+    problems = [*mixed_columns(table, name=name)]
     columns = frames.as_polars(table.frame).get_columns()
     for place, column in enumerate(columns):
         what = "" if frames.has_text(column.dtype) else frames.type_name(column.dtype)
@@ -205,7 +205,7 @@ def _table(sheet: Sheet, columns: Columns, options: ReadOptions) -> Table:
             "reliably"
         )
         facts = {"records": sheet.height, "read": frame.height}
-        raise DataError(Problem("csv-unreadable", text, file=options.name, **facts))  # type: ignore[arg-type]  # numbers
+        raise DataError(Problem("csv-unreadable", text, file=options.name, **facts))
     return Table(frame, list(sheet.rejects()) if sheet.rejected else [])
 
 

@@ -348,7 +348,7 @@ def _one_more(text: bytes, dialect: Dialect, name: str, *, line: int) -> Problem
     def problem(code: str, why: str, remedy: str, **facts: object) -> Problem:
         at = "{file}: line {line}: {cells} cells, but the header has {columns}: "
         facts |= {"cells": widths[1], "columns": widths[0], "remedy": remedy}
-        return Problem(code, at + why, file=name, line=line, **facts)  # type: ignore[arg-type]  # facts
+        return Problem(code, at + why, file=name, line=line, **facts)
 
     if all(one.endswith(mark) for one in lines):
         why, do = "every line but the header ends with {sign}: {remedy}", "remove it, or add "
@@ -416,7 +416,7 @@ def explained(
         )
         facts = {"what": RETURNED.what, "remedy": record_remedy(RETURNED)}
         line = first.place.line if first else None
-        return DataError(Problem(LINE_ENDS, at, file=name, line=line, **facts))  # type: ignore[arg-type]  # texts
+        return DataError(Problem(LINE_ENDS, at, file=name, line=line, **facts))
     body = prepared(now.text, now.dialect)
     shapes = _shapes(text, now)
     best = shapes[0] if shapes else None
@@ -454,7 +454,7 @@ def _other_dialect(
             "now": shown(now.dialect.delimiter),
             "remedy": Fix("delimiter", sign),
         }
-        return DataError(Problem(DELIMITER, text, file=name, **facts))  # type: ignore[arg-type]  # facts
+        return DataError(Problem(DELIMITER, text, file=name, **facts))
     found = other_quotes(now)
     return _quoted(*found, error) if found else None
 
@@ -510,7 +510,7 @@ def _names(error: MisshapenError, now: Beginning) -> DataError:
 
 
 def _also(problem: Problem, code: str | None = None, **fields: object) -> Problem:
-    return Problem(code or problem.code, problem.text, **(problem.fields | fields))  # type: ignore[arg-type]  # of the right types
+    return Problem(code or problem.code, problem.text, **(problem.fields | fields))
 
 
 def _quoted(name: str, value: str, error: DataError) -> DataError:
@@ -547,7 +547,7 @@ def refuse_lone_column(text: bytes, dialect: Dialect, options: ReadOptions) -> N
     if sign and sign != now.dialect.delimiter and not dialect.certain and not sep_line(text)[1]:
         why = "{file}: line {line}: only one column: if {sign} separates the cells, {remedy}"
         facts = {"sign": shown(sign), "remedy": Fix("delimiter", sign)}
-        raise DataError(Problem(DELIMITER, why, file=options.name, line=now.line + 1, **facts))  # type: ignore[arg-type]  # facts
+        raise DataError(Problem(DELIMITER, why, file=options.name, line=now.line + 1, **facts))
 
 
 def title_above(name: str, line: int, *, first: int = 1) -> Problem:
@@ -574,4 +574,4 @@ def _other_delimiter(best: Shape, text: bytes, dialect: Dialect, *, name: str) -
         "cells": best.columns,
         "remedy": Fix("delimiter", best.delimiter),
     }
-    return DataError(Problem(DELIMITER, why, file=name, line=best.line, **facts))  # type: ignore[arg-type]  # facts
+    return DataError(Problem(DELIMITER, why, file=name, line=best.line, **facts))

@@ -157,7 +157,7 @@ def _columns(names: Sequence[str], dialect: Dialect, *, name: str, line: int) ->
             "{file}: line {line}: column {number} has no name{because}: {remedy}",
             number=number,
             remedy="name it, or leave it out",
-            **bare,  # type: ignore[arg-type]  # of the right types
+            **bare,
         )
         for number, column in enumerate(names[1:], start=2)
         if not column
@@ -170,7 +170,7 @@ def _columns(names: Sequence[str], dialect: Dialect, *, name: str, line: int) ->
             "{file}: line {line}: duplicate column {column!r}{because}: {remedy}",
             column=column,
             remedy="rename one of them",
-            **bare,  # type: ignore[arg-type]  # of the right types
+            **bare,
         )
         for column in twice
     ]
@@ -230,7 +230,7 @@ def notes(
         was = "{name!r} again" if one.name else "without a name"
         text = "column {number} is " + was + ", and called {now!r}"
         names = {"name": UserText(one.name), "now": UserText(one.now) if one.name else one.now}
-        yield Problem("csv-renamed-column", text, number=one.number, **names)  # type: ignore[arg-type]  # facts
+        yield Problem("csv-renamed-column", text, number=one.number, **names)
     if len(columns.renamed) > SHOWN:
         others = count(len(columns.renamed) - SHOWN, "more column")
         yield Problem("csv-renamed-column", "{others} renamed", others=others)
@@ -242,7 +242,7 @@ def notes(
         text = "{records} with more cells than columns: these are in {first!r}"
         text += " to {last!r}" if len(added) > 1 else ""
         names = {"first": added[0], "last": added[-1]}
-        yield Problem("csv-filled-records", text, records=count(more, "record"), **names)  # type: ignore[arg-type]  # facts
+        yield Problem("csv-filled-records", text, records=count(more, "record"), **names)
     if left_out:
         yield Problem("csv-blank-line", "{lines} left out", lines=count(left_out, "blank line"))
 
@@ -491,7 +491,7 @@ def _header(
 def record_problem(cause: Cause, name: str, line: int, remedy: str, aside: str = "") -> Problem:
     """Return that a record is bad; `aside` is another way out than the remedy."""
     facts = {"what": cause.what, "because": "", "remedy": remedy, "aside": aside}
-    return Problem(cause.code, AT_LINE, file=name, line=line, **facts)  # type: ignore[arg-type]  # texts
+    return Problem(cause.code, AT_LINE, file=name, line=line, **facts)
 
 
 def _blank(data: bytes, records: Records, dialect: Dialect) -> Mask:

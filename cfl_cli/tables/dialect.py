@@ -22,56 +22,46 @@ TAB = {"\\t": "\t", "tab": "\t"}  # a tab is hard to type
 MOST_LINES = 10**9
 
 
-@dataclass(frozen=True)
 class Text(FileName):
-    """Text that is not a file's name, such as an encoding."""
+    """Text that is not a file's name, such as an encoding, with words to complete it."""
 
-    shown: str = "NAME"
-    words: tuple[str, ...] = ()  # to complete it with
-
-    @property
-    def metavar(self) -> str:  # type: ignore[override]  # of the instance, not of the class
-        return self.shown
-
-    @property
-    def choices(self) -> tuple[str, ...]:  # type: ignore[override]  # of the instance, not of the class
-        return self.words
+    def __init__(self, metavar: str = "NAME", words: tuple[str, ...] = ()) -> None:
+        super().__init__(metavar, words)
 
 
-@dataclass(frozen=True)
 class Character(Text):
     """One ASCII character, or `none` where that is allowed."""
 
-    shown: str = "CHAR"
-    none: bool = True
+    def __init__(self, *, none: bool = True) -> None:
+        super().__init__("CHAR")
+        self.none = none
 
     def read(self, value: object) -> str:
-        text = super().read(value)
+        text: str = super().read(value)
         one = len(text) == 1 and text.isascii() and text not in "\r\n\0"
         if not one and text.lower() not in TAB and not (self.none and text == NONE):
             raise ValueError(f"expected one ASCII character or tab, found {quote(text)}")
         return text
 
 
-@dataclass(frozen=True)
 class LineNumber(Text):
     """How many lines, or which one; `none` among the words means that no line is meant."""
 
     def read(self, value: object) -> str:
-        text, lowest = super().read(value), len(self.words)
+        text: str = super().read(value)
+        lowest = len(self.choices)
         number = text.isascii() and text.isdecimal() and lowest <= int(text[:12]) <= MOST_LINES
-        if not number and text not in self.words:
+        if not number and text not in self.choices:
             wanted = "none or the number of a line, from 1" if lowest else "a number of lines"
             raise ValueError(f"expected {wanted}, found {quote(text)}")
         return text
 
 
-@dataclass(frozen=True)
 class Encoding(Text):
     """The name of a text encoding that Python knows."""
 
     def read(self, value: object) -> str:
-        text = super().read(value)
+        text: str = super().read(value)
         try:
             io.TextIOWrapper(io.BytesIO(), encoding=text)
         except (LookupError, ValueError):
@@ -81,7 +71,6 @@ class Encoding(Text):
         return text
 
 
-@dataclass(frozen=True)
 class YesOrNo(Switch):
     """On or off, in the words that a schema has for it."""
 
@@ -242,7 +231,7 @@ class Dialect(NamedTuple):
             if chars[one] == chars[two] != NONE:
                 text = "{option} and {other} are both {value!r}"
                 facts = {"option": _flag(one), "other": _flag(two), "value": chars[one]}
-                raise UsageError(Problem("option-same", text, **facts))  # type: ignore[arg-type]  # facts
+                raise UsageError(Problem("option-same", text, **facts))
         none = {NONE: None}
         quote, escape = chars["quote"], chars["escape"]
         header = words.get("header", "")

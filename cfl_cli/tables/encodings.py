@@ -409,7 +409,7 @@ def _recoded(
                 "damaged: {remedy}"
             )
             facts = {"encoding": encoding.upper(), "remedy": "get the file anew"}
-            raise DataError(Problem(CODE, text, file=name, **facts)) from None  # type: ignore[arg-type]  # texts
+            raise DataError(Problem(CODE, text, file=name, **facts)) from None
     if plain and lines:
         do = "leave out --encoding, or name another"
         text = "{file}: not {encoding} text: {remedy}"

@@ -128,7 +128,7 @@ def too_large(name: str, size: int, remedy: str, *, what: str = "", verb: str) -
     """Return that the bytes of a book, or of a table in it, do not fit into memory."""
     text = "{file}: {what}{size:,.0f} MB{verb} too much for the memory of this machine: {remedy}"
     facts = {"what": what, "size": size / 1e6, "verb": verb, "remedy": remedy}
-    return ResourceError(Problem("file-too-large", text, file=name, **facts))  # type: ignore[arg-type]
+    return ResourceError(Problem("file-too-large", text, file=name, **facts))
 
 
 @contextmanager

@@ -53,8 +53,8 @@ class FileKind:
     is_only_read: bool = False
 
 
-COLUMNAR = {"embeds_report": True, "is_binary": True, "packs_itself": True}
-BOOK = {"is_binary": True, "packs_itself": True, "is_only_read": True}
+COLUMNAR: dict[str, Any] = {"embeds_report": True, "is_binary": True, "packs_itself": True}
+BOOK: dict[str, Any] = {"is_binary": True, "packs_itself": True, "is_only_read": True}
 KINDS = {
     kind.name: kind
     for kind in (

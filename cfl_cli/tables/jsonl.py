@@ -189,7 +189,7 @@ class UnfitError(ValueError):
     """A line that is not a JSON object, or one that only Python would read."""
 
     def __init__(self, code: str, text: str, *, remedy: str = "correct it", **facts: object):
-        self.problem = Problem(f"jsonl-{code}", text, remedy=remedy, **facts)  # type: ignore[arg-type]
+        self.problem = Problem(f"jsonl-{code}", text, remedy=remedy, **facts)
         super().__init__(str(self.problem))
 
 

@@ -82,11 +82,15 @@ class Sniffed:
         usual = {"encoding": UTF8, "delimiter": self.usual, "quote": QUOTE}
         return {name: word for name, word in found.items() if word != usual[name]}
 
-    def notes(self) -> Iterator[str]:
-        """Yield the evidence, a line each; what is doubtful begins with a question mark."""
+    def notes(self, *, words: bool = True) -> Iterator[str]:
+        """Yield the evidence, a line each; what is doubtful begins with a question mark.
+
+        `words`: may they show words of the table?
+        """
         if self.words:
-            words = ", ".join(map(quote, self.words))
-            yield f"? encoding {self.encoding} guessed from {words} ({count(self.cells, 'cell')})"
+            cells, shown_words = count(self.cells, "cell"), ", ".join(map(quote, self.words))
+            evidence = f"from {shown_words} ({cells})" if words else f"by {cells}"
+            yield f"? encoding {self.encoding} guessed {evidence}"
         shape = self.shape
         if shape is None:
             return

@@ -247,7 +247,10 @@ def _check_kind(data: bytes, form: Format, *, name: str) -> None:
     title = _title(data)
     if data.startswith(formats.OLE):
         code = "excel-old"
-        found = "an old Excel file (.xls) or one with a password", formats.SAVE_AS
+        found: tuple[str, object] = (
+            "an old Excel file (.xls) or one with a password",
+            formats.SAVE_AS,
+        )
         text = "{file}: this is {found}: {remedy}"
     else:
         code, text = "file-other-format", "{file}: this is {found}, not {expected}: {remedy}"

@@ -182,7 +182,7 @@ def reading(
     with ExitStack() as stack:
         if place.is_folder:
             opened: Source | FolderSource = FolderSource.of(place)
-            contents = folders.scan(opened, options)
+            contents = folders.scan(opened, options)  # type: ignore[arg-type]  # it is a folder
         else:
             opened = stack.enter_context(Source.of(place, in_memory=in_memory))
             options = as_usual(options, opened.chunks(), columns)
@@ -244,9 +244,15 @@ def read_options(place: Place, *, set_aside: bool | None, **dialect: str | None)
     kind = place.format.kind
     for name, word in dialect.items():
         if word is not None and name not in kind.dialect:
-            text = "{option} does not apply to {file}, which is {format}"
-            facts = {"option": Option(name, to=STORED), "format": str(place.format)}
-            raise UsageError(Problem("option-other-format", text, file=place.name, **facts))  # type: ignore[arg-type]  # facts
+            raise UsageError(
+                Problem(
+                    "option-other-format",
+                    "{option} does not apply to {file}, which is {format}",
+                    option=Option(name, to=STORED),
+                    file=place.name,
+                    format=str(place.format),
+                )
+            )
     given = checked(dialect)
     return ReadOptions(
         kind, place.name, given, set_aside, place.sheet, is_file=place.path is not None
@@ -292,7 +298,7 @@ def read(
     set_aside: bool | None = None,
     checksum: bool = False,
     columns: Collection[str] = (),
-    **dialect: str | None,
+    **dialect: Any,
 ) -> Table:
     """Return the table at a place, in memory; with `checksum` it has that of its file.
 

@@ -46,7 +46,7 @@ def test_a_variable_with_the_name_of_a_file_option_is_not_read(folder, name):
 def test_of_the_settings_only_files_overwriting_and_resuming_have_no_variable():
     without = {setting.name for setting in SETTINGS.values() if setting.env is None}
     names_of_files = {s.name for s in SETTINGS.values() if isinstance(s.kind, FileName)}
-    assert without == {"overwrite", "resume", *names_of_files}
+    assert without == {"overwrite", "resume", *names_of_files} - {"scheduler"}
 
 
 def test_a_variable_that_cannot_be_read_is_named_in_the_error(folder):

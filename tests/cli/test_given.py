@@ -18,18 +18,18 @@ NAMES = described("names", Columns(), "Whose doors.", panel="input")
 
 
 def test_values_come_from_the_command_line_else_from_the_environment(monkeypatch):
-    assert given([DOORS], {"doors": None}) == {}
+    assert given([DOORS], {"doors": None}) == ({}, {})
     monkeypatch.setenv("CFL_DOORS", "3")
-    assert given([DOORS], {"doors": None}) == {"doors": 3}
-    assert given([DOORS], {"doors": "4"}) == {"doors": 4}
+    assert given([DOORS], {"doors": None}) == ({"doors": 3}, {"doors": "CFL_DOORS"})
+    assert given([DOORS], {"doors": "4"}) == ({"doors": 4}, {})
 
 
 def test_several_problems_come_together(monkeypatch):
     monkeypatch.setenv("CFL_NAMES", "a b\nc")
-    assert given([NAMES], {"names": None}) == {"names": ["a b", "c"]}
+    assert given([NAMES], {"names": None})[0] == {"names": ["a b", "c"]}
     with pytest.raises(UsageError) as caught:
         given([DOORS, DOORS], {"doors": "none"})
-    assert caught.value.texts == ("--doors: expected a whole number, found 'none'",) * 2
+    assert caught.value.texts == ("doors: expected a whole number, found 'none'",) * 2
 
 
 def test_a_setting_that_is_added_to_the_table_is_an_option_of_its_commands(monkeypatch):
@@ -41,10 +41,6 @@ def test_a_setting_that_is_added_to_the_table_is_an_option_of_its_commands(monke
         panel="method",
         commands=("build",),
         decides=True,
-        short="",
-        opposite="",
-        variable=True,
-        default_text="",
     )
     monkeypatch.setitem(settings.SETTINGS, "floors", entry)
     seen = []

@@ -108,7 +108,9 @@ def test_errors_are_json_and_nothing_else(arguments):
     assert result.exit_code > 0
     events = [json.loads(line) for line in result.stderr.splitlines()]
     assert events[0]["level"] == "error"
-    assert {*events[0]} == {"time", "level", "stage", "message"}
+    of_problem = {"code", "place", "column", "remedy"} & {*events[0]}
+    assert {*events[0]} == {"time", "level", "stage", "message", *of_problem}
+    assert ("--k" in arguments) == (events[0].get("code") == "setting-wrong")
     assert LOG.format == "json"
     CliRunner().invoke(app, ["--version"])
     assert LOG.format == "text"

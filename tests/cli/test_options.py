@@ -6,7 +6,7 @@ from cfl_cli.cli.options import (
     DIALECT,
     FORMAT,
     INPUT_FORMAT,
-    BadRows,
+    ON_BAD_ROW,
     Columns,
     Data,
     Text,
@@ -29,12 +29,12 @@ def test_kinds_of_the_command_line_read_what_they_should():
     [("fail", "fail"), ("refuse", "fail"), ("set-aside", "set-aside"), ("reject", "set-aside")],
 )
 def test_the_words_of_earlier_versions_for_bad_rows_are_understood(word, read):
-    assert BadRows().read(word) == read
+    assert ON_BAD_ROW.kind.read(word) == read
 
 
 def test_an_unknown_word_for_bad_rows_is_refused_with_the_words_of_today():
     with pytest.raises(ValueError, match=r"^expected fail or set-aside, found 'foo'$"):
-        BadRows().read("foo")
+        ON_BAD_ROW.kind.read("foo")
 
 
 def test_help_names_every_format_that_there_is():

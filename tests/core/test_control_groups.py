@@ -34,11 +34,9 @@ def test_version_2_limits_by_any_group_around(system):
         fs__pod__memory_DOT_max="1000\n",
         fs__pod__memory_DOT_high="900\n",
         fs__pod__memory_DOT_stat="anon 300\nfile 500\n",
-        fs__pod__memory_DOT_events="low 0\noom 3\noom_kill 2\n",
     )
     assert (inner.limit, outer.limit, top.limit) == (None, 900, None)
-    assert (outer.held, outer.kills) == (300, 2)
-    assert (inner.held, inner.kills) == (0, 0)
+    assert (outer.held, inner.held) == (300, 0)
 
 
 def test_version_1_limits_by_the_group_of_memory(system):
@@ -48,9 +46,8 @@ def test_version_1_limits_by_the_group_of_memory(system):
         memory__pod__box__memory_DOT_limit_in_bytes="5000\n",
         memory__pod__memory_DOT_limit_in_bytes="9223372036854771712\n",
         memory__pod__box__memory_DOT_stat="cache 1\nrss 2\ntotal_cache 3\ntotal_rss 4\n",
-        memory__pod__box__memory_DOT_oom_control="oom_kill_disable 0\nunder_oom 0\noom_kill 7\n",
     )
-    assert (box.limit, box.held, box.kills) == (5000, 4, 7)
+    assert (box.limit, box.held) == (5000, 4)
     assert pod.limit == 9223372036854771712  # which is no limit: a machine has less
     assert top.limit is None
 

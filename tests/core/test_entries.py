@@ -14,8 +14,6 @@ from cfl_cli.core.settings import (
     SettingsTable,
     entries,
     entry,
-    raise_flaws,
-    read_given,
 )
 from cfl_cli.errors import SchemaError, UsageError
 
@@ -67,9 +65,3 @@ def test_what_is_given_takes_its_place_and_none_is_not_given():
     )
     with pytest.raises(UsageError, match="lit_share: one room"):
         house.override(rooms=1)
-
-
-def test_flaws_come_beside_the_values_that_are_right():
-    values, flaws = read_given({"rooms": "7", "lit_share": -1, "plan": None}, [House])
-    assert (values, flaws) == ({"rooms": 7}, [("lit_share", "expected at least 0, found -1")])
-    raise_flaws([])

@@ -4,7 +4,7 @@ from dataclasses import FrozenInstanceError, fields
 
 import pytest
 
-from cfl_cli.core.settings import AUTO, SETTINGS, RunSettings, Settings, override, read
+from cfl_cli.core.settings import AUTO, SETTINGS, RunSettings, Settings, override, raise_flaws, read
 from cfl_cli.errors import SchemaError, UsageError
 from cfl_cli.schema.model import Schema
 
@@ -40,18 +40,24 @@ def test_what_names_a_file_or_permits_something_has_no_variable():
     assert SETTINGS["max_memory"].env == "CFL_MAX_MEMORY"
 
 
+def chosen(given):
+    values, flaws = read(given)
+    raise_flaws(flaws)
+    return override(Settings(), RunSettings(), values)
+
+
 def test_text_is_read_as_its_kind():
     given = {"k": "7", "gamma": "1e-1", "iterations": AUTO, "correction": "false", "jobs": "2"}
     values, flaws = read(given)
     assert not flaws
     assert values == {"k": 7, "gamma": 0.1, "iterations": AUTO, "correction": False, "jobs": 2}
-    chosen, run = override(Settings(k=3, ridge=1.0), RunSettings(quiet=True), given)
+    chosen, run = override(Settings(k=3, ridge=1.0), RunSettings(quiet=True), values)
     assert chosen == Settings(k=7, gamma=0.1, iterations=AUTO, correction=False, ridge=1.0)
     assert run == RunSettings(jobs=2, quiet=True)
 
 
 def test_none_is_not_given():
-    assert override(Settings(k=3), RunSettings(), {"k": None}) == (Settings(k=3), RunSettings())
+    assert read({"k": None}) == ({}, [])
 
 
 @pytest.mark.parametrize(
@@ -87,7 +93,7 @@ def test_none_is_not_given():
 )
 def test_a_wrong_setting_is_named_with_what_was_expected_and_found(given, problem):
     with pytest.raises(UsageError) as caught:
-        override(Settings(), RunSettings(), given)
+        chosen(given)
     assert caught.value.texts == (problem,)
 
 
@@ -108,7 +114,7 @@ def test_a_wrong_setting_is_named_with_what_was_expected_and_found(given, proble
 )
 def test_options_of_a_run_that_do_not_go_together_are_refused(given, problem):
     with pytest.raises(UsageError) as caught:
-        override(Settings(), RunSettings(), given)
+        chosen(given)
     assert caught.value.texts == (problem,)
 
 

@@ -1,6 +1,6 @@
 import pytest
 
-from cfl_cli.core.progress import Expected, Growth, Stage, Stages, Work, announce, forecast
+from cfl_cli.core.progress import Expected, Stage, Stages, Work, announce, forecast
 
 NEAR = Stage("round 1: neighbors", Work.NEIGHBORS, "round 1, finding neighbors")
 WALK = Stage("round 1: propagation", Work.PROPAGATION)
@@ -44,12 +44,6 @@ def test_what_is_to_come_is_said_to_a_callback_that_hears_it():
 def test_people_read_a_stage_in_words_or_by_its_name():
     assert str(NEAR) == "round 1, finding neighbors"
     assert str(WALK) == "round 1: propagation"
-
-
-def test_work_grows_with_a_power_of_the_rows_and_what_is_fixed():
-    square = Growth(power=2.0, fixed=10)
-    assert square.amount(90) / square.amount(40) == pytest.approx(4)
-    assert Growth().amount(7) == 7
 
 
 def test_a_forecast_scales_every_stage_by_its_kind_of_work():

@@ -1,16 +1,24 @@
 """A model answers rows that come later, each by itself, and is the same after a file."""
 
+import json
+from dataclasses import replace
+from hashlib import sha256
+
 import numpy as np
 import polars as pl
 import pytest
+from builders.reports import without_checksums
 from builders.tables import SCHEMA, table
 from polars.testing import assert_frame_equal
 
-from cfl_cli import DataError, Model, UsageError, fit, impute
+from cfl_cli import DataError, Model, UsageError, check, fit, impute
 from cfl_cli.commands.apply import batch
 from cfl_cli.core.settings import METHODS
 from cfl_cli.methods import boost, net
+from cfl_cli.models import Content
 from cfl_cli.run import result as row_filler
+from cfl_cli.run.model import Kept
+from cfl_cli.schema.model import Schema
 
 LEARNING = [name for name, traits in METHODS.items() if traits.learns]
 NEW = table(23, seed=5)
@@ -177,3 +185,82 @@ def test_a_model_shows_nothing_of_the_table(quickest):
 def test_what_is_no_table_is_refused_as_such(quickest):
     with pytest.raises(UsageError, match="expected a polars, pandas or pyarrow table"):
         quickest.apply([1, 2])
+
+
+CONTENT = fit(table(), SCHEMA, method="commonest").content
+COLUMNS = CONTENT.more["reference"]["columns"]
+
+
+def more(**changes):
+    return replace(CONTENT, more={**CONTENT.more, **changes})
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        (more(powers=[1.0]), "its powers are not one for each CF"),
+        (more(powers=[0.0, 1.0]), "a power must be a number"),
+        (more(powers=["1", None]), "a power must be a number"),
+        (more(reference={"columns": [{**COLUMNS[0], "shares": [1.0]}, COLUMNS[1]]}), "shares are"),
+        (more(reference={"columns": [{**COLUMNS[0], "low": 0}, COLUMNS[1]]}), "and nothing else"),
+        (more(reference={"columns": []}), "drift has 0 CFs"),
+        (replace(CONTENT, settings={**CONTENT.settings, "k": 0}), "its settings: k:"),
+        (replace(CONTENT, settings={**CONTENT.settings, "x": 0}), "are not those of this cfl"),
+        (replace(CONTENT, settings={**CONTENT.settings, "method": "graph"}), "another method"),
+        (replace(CONTENT, schema="version: 1\n"), "its schema: "),
+        (replace(CONTENT, schema="a: &x [*x]\n"), "its schema: "),
+        (replace(CONTENT, encoding={}), "'ordinary'"),
+    ],
+)
+def test_what_cannot_be_is_refused_in_one_line(content, words, tmp_path):
+    path = tmp_path / "m.cfl"
+    content.write(path)
+    with pytest.raises(DataError) as refusal:
+        Kept.load(path)
+    assert words in str(refusal.value)
+    assert str(refusal.value).startswith(f"{path}: is damaged")
+    assert "\n" not in str(refusal.value)
+
+
+def test_a_report_of_other_cfs_is_refused(tmp_path):
+    facts = without_checksums(json.loads(CONTENT.report))
+    other = json.dumps(facts).replace('"name": "one"', '"name": "three"')
+    replace(CONTENT, report=other).write(tmp_path / "m.cfl")
+    with pytest.raises(DataError, match="its report is of other CFs"):
+        Kept.load(tmp_path / "m.cfl")
+
+
+def test_what_was_written_is_read_again(tmp_path):
+    CONTENT.write(tmp_path / "m.cfl")
+    assert Content.read(tmp_path / "m.cfl").checksum == CONTENT.digest()
+
+
+def test_the_schema_is_kept_without_its_comments(tmp_path):
+    written = Schema.parse(f"# dates like '25.2.1962'\n{SCHEMA.text}# Miller, ward 7\n")
+    model = fit(table(), written, method="commonest")
+    model.save(tmp_path / "m.cfl")
+    held = (tmp_path / "m.cfl").read_bytes()
+    assert b"1962" not in held
+    assert b"Miller" not in held
+    kept = Kept.load(tmp_path / "m.cfl")
+    assert (kept.schema, kept.schema.run) == (written, written.run)
+    assert kept.sources.schema_sha256 == sha256(written.text.encode()).hexdigest()
+
+
+def test_a_part_of_a_list_that_counts_as_missing_says_nothing():
+    ages = [3, 4, 5, 6, 7, 8] * 4
+    cells = ["a|b", "b|unknown", "unknown|NA", "c", "unknown", "c| unknown"] * 4
+    plain = ["a|b", "b", None, "c", None, "c"] * 4
+    cf = {"role": "complementary", "separator": "|", "missing": ["unknown"]}
+    age = {"role": "ordinary", "type": "numeric"}
+    for values in ({"values": ["a", "b", "c"]}, {}):
+        schema = {"missing": ["", "NA"], "columns": {"dx": {**cf, **values}, "age": age}}
+        frames = [
+            pl.DataFrame({"dx": dx, "age": ages})
+            for dx in (cells, plain, [cell.split("|") for cell in cells])
+        ]
+        assert not check(frames[0], schema).problems
+        written, said, listed = (impute(one, schema, method="observed").frame for one in frames)
+        for column in ("dx_imputed", "dx_confidence"):
+            assert written[column].equals(said[column])
+            assert listed[column].equals(said[column])

@@ -8,6 +8,7 @@ from contextlib import suppress
 from dataclasses import FrozenInstanceError
 from pathlib import Path
 
+import jsonschema
 import pytest
 import yaml
 from builders.schemas import EXAMPLE, GOOD
@@ -15,9 +16,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from cfl_cli.core.settings import RunSettings, Settings, override
+from cfl_cli.core.settings import SETTINGS, RunSettings, Settings, override
 from cfl_cli.errors import SchemaError, UsageError
-from cfl_cli.schema.model import Complementary, Ignored, Ordinary, Schema
+from cfl_cli.schema.edit import put
+from cfl_cli.schema.model import Complementary, Ignored, Ordinary, Schema, json_schema
 
 
 def problems(build, *args, **keywords):
@@ -446,3 +448,99 @@ def test_columns_are_sorted_by_role_once_and_anew_for_other_columns():
     other = schema.model_copy(update={"columns": {"town": schema.columns["age"]}})
     assert ([*other.ordinary], [*other.complementary]) == (["town"], [])
     assert [*schema.ordinary] == ["age"]
+
+
+COLUMNS = """version: 1
+columns:
+  age: {role: ordinary, type: numeric}
+  id: {role: ignore}
+  job: {role: complementary, values: [clerk, nurse]}
+"""
+
+
+@pytest.mark.parametrize(
+    ("line", "group"),
+    [
+        ("", ()),
+        ("group: []", ()),
+        ("group: home", ("home",)),
+        ("group: 01", ("01",)),
+        ("group: [home, age, id]", ("home", "age", "id")),
+    ],
+)
+def test_one_column_or_several_are_named_listed_or_not(line, group):
+    assert Schema.parse(COLUMNS + line).group == group
+    assert Schema.parse(f"{line}\n{COLUMNS}").group == group
+
+
+NO_CF = (
+    "column 'job' is complementary, and exclusions do not say which rows belong together: name "
+    "another column"
+)
+
+
+@pytest.mark.parametrize(
+    ("line", "problem"),
+    [
+        ("group: job", f"s:6:1: {NO_CF}"),
+        ("group: [age, job]", f"s:6:14: {NO_CF}"),
+        ("group: [age, age]", "s:6:14: column 'age' is named twice; once is enough"),
+        ("group: {home: age}", "s:6:8: expected a list such as [a, b], found a mapping"),
+        ("group: ['']", "s:6:9: expected at least one character, found nothing"),
+    ],
+)
+def test_what_cannot_name_a_group_is_refused_with_its_place(line, problem):
+    with pytest.raises(SchemaError) as caught:
+        Schema.parse(COLUMNS + line, "s")
+    assert list(caught.value.texts) == [problem]
+
+
+def test_editors_accept_a_name_and_a_list_and_explain_them():
+    schema = json_schema()
+    validator = jsonschema.Draft202012Validator(schema)
+    for group in ("home", ["home", "door"], 1):
+        assert validator.is_valid({"version": 1, "columns": GOOD, "group": group})
+    for group in ({"a": 1}, [["home"]], None):
+        assert not validator.is_valid({"version": 1, "columns": GOOD, "group": group})
+    assert "belong together" in schema["properties"]["group"]["description"]
+
+
+def test_settings_are_put_beside_a_group():
+    assert put(COLUMNS + "group: home\n", {"k": 7}) == COLUMNS + "group: home\nsettings: {k: 7}\n"
+
+
+def test_the_json_schema_accepts_the_example_and_refuses_unknown_keys():
+    schema = json.loads(json.dumps(json_schema()))
+    validator = jsonschema.Draft202012Validator(schema)
+    validator.check_schema(schema)
+    example = yaml.safe_load(EXAMPLE)
+    assert example["columns"]["housing"]["values"] == [False, True]
+    assert validator.is_valid(example)
+    assert validator.is_valid({"version": 1, "columns": GOOD})
+    for wrong in (
+        {"columns": GOOD},
+        {"version": 1},
+        {"version": 2, "columns": GOOD},
+        {"version": 1, "columns": {}},
+        {"version": 1, "columns": GOOD, "colums": {}},
+        {"version": 1, "columns": GOOD, "settings": {"kk": 3}},
+        {"version": 1, "columns": GOOD, "settings": {"k": 0}},
+        {"version": 1, "columns": GOOD, "settings": {"jobs": None}},
+        {"version": 1, "columns": GOOD, "settings": {"mode": "hrd"}},
+        {"version": 1, "columns": {**GOOD, "x": {"type": "numeric"}}},
+        {"version": 1, "columns": {**GOOD, "x": {"role": "ordinary"}}},
+        {"version": 1, "columns": {**GOOD, "x": {"role": "complementary", "values": None}}},
+        {"version": 1, "columns": {**GOOD, "x": {"role": "complementary", "values": ["a"]}}},
+        {"version": 1, "columns": {**GOOD, "x": {"role": "ignore", "type": "numeric"}}},
+    ):
+        assert not validator.is_valid(wrong), wrong
+
+
+def test_the_json_schema_describes_itself_and_every_setting():
+    schema = json_schema()
+    assert schema["$schema"] == "https://json-schema.org/draft/2020-12/schema"
+    assert schema["title"] == "cfl schema"
+    assert schema["description"]
+    settings = schema["properties"]["settings"]["properties"]
+    assert list(settings) == [name for name, one in SETTINGS.items() if one.in_schema]
+    assert all(setting["description"].endswith(".") for setting in settings.values())

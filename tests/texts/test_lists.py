@@ -1,9 +1,23 @@
+"""Tests."""
+
+import json
 import random
 
+import numpy as np
 import pytest
 from builders.tallies import tallied
+from hypothesis import given
+from hypothesis import strategies as st
 
-from cfl_cli.texts.lists import listing, split
+from cfl_cli.texts.lists import (
+    elements,
+    elements_of,
+    hold_lists,
+    is_name_of_exclusions,
+    listing,
+    negated,
+    split,
+)
 
 VALUES = ["flu", "cold", "measles", "mumps", "gout"]
 
@@ -55,3 +69,78 @@ def test_unordered_pairs_are_a_doubt():
 def test_a_last_empty_part_is_none():
     assert split("a; b ;", ";") == ["a", "b"]
     assert split("a;b", None) == ["a;b"]
+
+
+TEXTS = st.lists(st.text(st.characters(codec="utf-8"), max_size=6), max_size=4)
+
+
+@given(TEXTS)
+def test_what_python_and_json_write_is_read_as_it_was(texts):
+    for write in (repr, json.dumps, lambda it: json.dumps(it, ensure_ascii=False)):
+        assert elements(write(texts)) == tuple(texts)
+    assert elements(repr((*texts,))) == tuple(texts)
+
+
+@pytest.mark.parametrize(
+    ("cell", "expected"),
+    [
+        (str(np.array(["HR", "IT", "New York"])), ("HR", "IT", "New York")),
+        (repr([np.str_("HR"), np.str_("IT")]), ("HR", "IT")),
+        (str(np.array(["a long department"] * 6)), ("a long department",) * 6),
+        ('{HR,IT,"New York",NULL}', ("HR", "IT", "New York")),
+        ("[1, 2.5, None, nan]", ("1", "2.5")),
+        ("{}", ()),
+        (" [] ", ()),
+    ],
+)
+def test_arrays_of_numpy_and_databases_are_lists_too(cell, expected):
+    assert elements(cell) == expected
+
+
+@pytest.mark.parametrize(
+    "cell",
+    [
+        "HR",
+        "[HR]",
+        "(unknown)",
+        "['HR'",
+        "{'a': 1}",
+        "{a:1}",
+        "[['a']]",
+        "['a''b']",
+        "[f('a')]",
+        "[",
+    ],
+)
+def test_other_texts_are_no_lists(cell):
+    assert elements(cell) is None
+
+
+def test_a_column_holds_lists_if_nearly_all_its_cells_do():
+    assert hold_lists(tallied(["['a']"] * 18 + ["b", "[]"]))
+    assert not hold_lists(tallied(["['a']"] * 17 + ["b", "c", "d"]))
+    assert not hold_lists(tallied(["[]"] * 3))
+    assert dict(elements_of(tallied(["['a', 'b']", "['a']", "b", "[]"]))) == {"a": 2, "b": 2}
+
+
+@pytest.mark.parametrize("word", ["not", "kein", "nicht", "pas de", "sin", "geen", "ruled out:"])
+def test_cells_that_say_what_a_value_is_not_are_seen(word):
+    assert negated(tallied([f"{word} flu", f"{word} cold", ""])) == f"{word} flu"
+    assert negated(tallied([f"{word} flu", "cold", "gout"])) is None
+
+
+def test_a_bare_no_is_an_answer():
+    assert negated(tallied(["no", "not", "nothing"])) is None
+    assert negated(tallied(["Norway", "Notting Hill"])) is None
+
+
+@pytest.mark.parametrize(
+    "name", ["not_diagnosis", "excluded", "Ausgeschlossen", "diagnosisExcluded"]
+)
+def test_names_that_say_so_are_seen(name):
+    assert is_name_of_exclusions(name)
+
+
+@pytest.mark.parametrize("name", ["note", "notes", "nose", "diagnosis", "exclusive_offer_price"])
+def test_other_names_do_not(name):
+    assert not is_name_of_exclusions(name)

@@ -1,8 +1,10 @@
 """A text means the value that it equals, but for blanks, zeros behind the point, and spelling."""
 
+from itertools import product
+
 import pytest
 
-from cfl_cli.texts.matching import Matcher
+from cfl_cli.texts.matching import Matcher, is_pair, misspelt, truth, truths
 
 
 @pytest.mark.parametrize(
@@ -65,3 +67,77 @@ def test_what_truth_the_letters_of_a_scale_or_a_compass_have_is_not_guessed():
     assert [*map(Matcher(["N", "S"]).place, ["1", "true", "yes", "no", "s"])] == [-1, -1, -1, -1, 1]
     assert [*map(Matcher(["yes", "no"]).place, ["oui", "tak", "evet", "有"])] == [-1] * 4
     assert Matcher(["Yes", "yes", "no"]).place("YES") == -1
+
+
+LISTED = (
+    *("no/yes", "n/y", "false/true", "f/t", "0/1", "nein/ja", "n/j", "non/oui", "n/o", "no/sí"),
+    *("n/s", "não/sim", "no/sì", "nie/tak", "ne/ano", "nem/igen", "нет/да", "いいえ/はい"),
+    *("nej/ja", "ei/kyllä", "✗/✓"),
+)
+
+
+@pytest.mark.parametrize(
+    ("false", "true"),
+    [
+        *(pair.split("/") for pair in LISTED),
+        ("FALSE", "TRUE"),
+        ("False", "True"),
+        ("0.0", "1.0"),
+        (" Nein", "Ja\u00a0"),
+    ],
+)
+def test_a_known_pair_is_one_in_any_spelling(false, true):
+    assert truth(false) is False
+    assert truth(true) is True
+    assert is_pair([true, false])
+
+
+def test_the_same_text_never_means_both():
+    falses, trues = ({pair[place] for pair in truths().pairs} for place in (0, 1))
+    assert not falses & trues
+
+
+def test_several_spellings_of_a_pair_are_one_pair():
+    assert is_pair(["TRUE", "true", "False"])
+    assert is_pair(["1", "1.0", "0"])
+
+
+@pytest.mark.parametrize(
+    "values",
+    [["männlich", "weiblich"], ["m", "f"], ["yes"], ["yes", "nein"], ["no", "yes", "x"], ["x"], []],
+)
+def test_other_texts_are_no_pair(values):
+    assert not is_pair(values)
+
+
+def test_an_empty_cell_says_nothing_but_goes_with_a_cross():
+    assert truth("") is truth(" ") is truth("männlich") is truth("2") is None
+    assert truth("X") is True
+    assert is_pair(["", "x"])
+
+
+def edits(word):
+    """Return all words one edit away, as a checker of spelling makes them."""
+    splits = [(word[:n], word[n:]) for n in range(len(word) + 1)]
+    letters = "abmort"
+    found = {a + b[1:] for a, b in splits if b}
+    found |= {a + b[1] + b[0] + b[2:] for a, b in splits if len(b) > 1}
+    found |= {a + c + b[1:] for (a, b), c in product(splits, letters) if b}
+    found |= {a + c + b for (a, b), c in product(splits, letters)}
+    return found - {word}
+
+
+def test_all_words_one_edit_away_are_found_and_no_others():
+    near = edits("motor")
+    for word in near | {one for it in edits("moor") for one in edits(it)}:
+        right = {"motor": 100, word: 1}
+        expected = {word: "motor"} if word in near and word != "motor" else {}
+        if word != "motor":
+            assert misspelt(right, 101) == expected, word
+
+
+@pytest.mark.parametrize(
+    "counts", [{"motor": 100, "moter": 30}, {"A1": 90, "A2": 1}, {"Motor": 9, "motor": 1}]
+)
+def test_frequent_values_codes_and_case_are_no_slips(counts):
+    assert misspelt(counts, sum(counts.values())) == {}

@@ -12,7 +12,6 @@ from shutil import get_terminal_size
 from typing import Any
 
 from cfl_cli.cli.pages.page import Page
-from cfl_cli.core.messages import spoken
 
 # By name, as help does: `layout` loads rich, which takes a while.
 RENDERERS = {"table": "table", "json": "json_text", "csv": "comma_separated", "md": "markdown"}
@@ -37,40 +36,26 @@ def render(page: Page[Any], form: str, *, color: bool = False, width: int | None
 
 
 def _beside(module: Any, thing: Any) -> Iterator[str]:
-    """Yield what commands say beside a page, on stderr."""
     if hasattr(module, "summary"):
         yield from module.summary(thing)
     if type(thing).__name__ != "Report":  # whose page has them
         yield from (f"warning: {warning}." for warning in getattr(thing, "warnings", ()))
 
 
-def _lines(lines: list[str], form: str) -> str:
-    """Return lines of text in the words of Python."""
-    if form == "html":
-        from cfl_cli.cli.pages.layout import paragraphs  # noqa: PLC0415 — commands do without
-
-        return f"<div>{paragraphs(map(spoken, lines))}</div>"
-    return "\n".join(map(spoken, lines))
-
-
 def shown(thing: object, form: str) -> str:
     """Return what is printed in Python, as `table`, or shown in a notebook, as `html`."""
+    layout = import_module("cfl_cli.cli.pages.layout")
     if form == "html" and type(thing).__name__ == "Report":
         return str(import_module("cfl_cli.cli.pages.web.report").fragment(thing))
     module = import_module(f"cfl_cli.{PAGES[type(thing).__name__]}")
     if hasattr(module, "lines"):
-        return _lines(module.lines(thing), form)
+        lines = module.lines(thing)
+        return f"<div>{layout.paragraphs(lines)}</div>" if form == "html" else "\n".join(lines)
     page = module.page(thing)
-    page = replace(
-        page,
-        notes=[spoken(note) for note in (*page.notes, *_beside(module, thing))],
-        more=[replace(one, notes=[*map(spoken, one.notes)]) for one in page.more],
-    )
+    page = replace(page, notes=[*page.notes, *_beside(module, thing)])
     if form == "html":
         if page.more:  # sections, with pictures
             return str(import_module("cfl_cli.cli.pages.web.sections").fragment(page))
-        from cfl_cli.cli.pages.layout import fragment  # noqa: PLC0415 — commands do without
-
-        return fragment(page)
+        return str(layout.fragment(page))
     terminal = sys.stdout is not None and sys.stdout.isatty()
     return render(page, form, width=get_terminal_size().columns if terminal else None)

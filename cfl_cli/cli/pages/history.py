@@ -94,7 +94,6 @@ def courses_of(lines: Sequence[Line]) -> list[CfCourse]:
 
 
 def _drawable(encoding: str | None) -> str:
-    """Return the signs that an encoding has."""
     try:
         HEIGHTS.encode(encoding or "ascii")
     except (UnicodeEncodeError, LookupError):
@@ -103,7 +102,6 @@ def _drawable(encoding: str | None) -> str:
 
 
 def _parts(courses: Sequence[CfCourse], batches: int, signs: str) -> Iterator[Field]:
-    """Yield a column of signs for every ten batches, the newest first to be shown."""
     if not courses:
         return
     names = min(max(len(printable(course.name)) for course in courses), LONGEST)

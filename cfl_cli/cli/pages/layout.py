@@ -48,7 +48,6 @@ def table(page: Page[Any], *, color: bool = False, width: int | None = None) -> 
 
 
 def _print(section: Section[Any], console: Console, width: int) -> None:
-    """Print one section."""
     console.print(Text(section.title))
     if section.lead:
         console.print(Text(section.lead))
@@ -62,7 +61,6 @@ def _print(section: Section[Any], console: Console, width: int) -> None:
 
 
 def _left_out(page: Section[Any], shown: Sequence[Field[Any]]) -> list[str]:
-    """Return which columns a narrow terminal hides, if any."""
     headings = {field.heading for field in shown}
     hidden = [f.heading for f in page.fields if f.heading and f.heading not in headings]
     return [f"Not shown in this width: {', '.join(hidden)}."] if hidden else []
@@ -74,7 +72,6 @@ def markdown(page: Page[Any], **_: object) -> str:
 
 
 def _markdown(section: Section[Any]) -> list[str]:
-    """Return one section as paragraphs and a table."""
     fields = [field for field in section.fields if not field.drawing]
     rows = [
         [_escape(field.heading) for field in fields],
@@ -133,7 +130,6 @@ class Column:
 
 
 def _body(columns: Sequence[Column], width: int) -> Table:
-    """Return a line for each fact or, if that is too wide, a name and lines beside it."""
     needed = [column for column in columns if not column.field.spare]
     for some in (columns, needed):
         if sum(column.least + 1 for column in some) - 1 <= width:
@@ -168,7 +164,6 @@ def _groups(columns: Sequence[Column], width: int) -> list[list[Column]]:
 
 
 def _filled(columns: Sequence[Column], width: int) -> list[list[Column]]:
-    """Return the columns in lines, each with as many as there is room for."""
     groups: list[list[Column]] = []
     left = 0
     for column in columns:
@@ -187,7 +182,6 @@ def _lines(
     *,
     headed: bool = True,
 ) -> Table:
-    """Return cells side by side, in columns as wide as those of `like`, or as their own."""
     like = like or columns
     spare = width - sum(column.least + 1 for column in like) + 1
     lines = _table(headed=headed)
@@ -238,7 +232,6 @@ def fragment(page: Page[Any]) -> str:
 
 
 def _section(section: Section[Any]) -> str:
-    """Return one section, all of it escaped."""
     fields = [field for field in section.fields if not field.drawing]
     head = _line("th", ((field, field.heading) for field in fields))
     lines = (_line("td", ((field, field.show(fact)) for field in fields)) for fact in section.facts)
@@ -253,7 +246,6 @@ def paragraphs(texts: Iterable[str]) -> str:
 
 
 def _line(tag: str, cells: Iterable[tuple[Field[Any], str]]) -> str:
-    """Return a line of the table."""
     return f"<tr>{''.join(_html_cell(tag, *cell) for cell in cells)}</tr>"
 
 

@@ -56,7 +56,6 @@ def batch_notes(report: Report) -> Iterator[str]:
 
 
 def _of_drift(column: ColumnReport, drift: Drift, batch: Batch) -> str:
-    """Return how much worse a CF's cells are predicted."""
     since = drift.drifted_since
     earlier = f" since batch {since}" if since and batch.number and since < batch.number else ""
     error = "" if drift.error is None else f" ± {drift.error:.4f}"
@@ -89,7 +88,6 @@ def _unknown(columns: Sequence[ColumnReport]) -> Iterator[str]:
 
 
 def _power(columns: Sequence[ColumnReport]) -> Iterator[str]:
-    """Yield what rise of the loss this batch would have shown."""
     shown = [
         f"{printable(column.name)} {column.drift.least_rise:.4f}"
         for column in columns
@@ -186,7 +184,6 @@ def _of_groups(report: Report) -> Iterator[str]:
 
 
 def _of_accuracies(columns: Sequence[ColumnReport]) -> Iterator[str]:
-    """Yield what accuracies rest on and why some are not known, a sentence for CFs alike."""
     for reason, names in _alike(columns, lambda column: column.accuracy_reason):
         every = all(column.accuracy_reason == reason for column in columns)
         whose = "Accuracies are" if every and len(columns) > 1 else f"{names}: accuracy"
@@ -204,7 +201,6 @@ def _of_accuracies(columns: Sequence[ColumnReport]) -> Iterator[str]:
 def _alike(
     columns: Sequence[ColumnReport], fact: Callable[[ColumnReport], str | None]
 ) -> Iterator[tuple[str, str]]:
-    """Yield every fact that is known of some CF, and the names of the CFs."""
     for one in dict.fromkeys(map(fact, columns)):
         if one is not None:
             yield (
@@ -214,7 +210,6 @@ def _alike(
 
 
 def _of_bias(columns: Sequence[ColumnReport], bias: object) -> Iterator[str]:
-    """Yield how strong a bias the CFs withstand, those that withstand least first."""
     unflagged = [column for column in columns if not column.flagged]
     better = [(column.break_even_bias or MOST_BIAS, column) for column in unflagged]
     better = sorted((one for one in better if one[0] < MOST_BIAS), key=lambda one: one[0])
@@ -245,7 +240,6 @@ def _of_bias(columns: Sequence[ColumnReport], bias: object) -> Iterator[str]:
 
 
 def _calibration(report: Report) -> Iterator[str]:
-    """Yield how confidences were calibrated, all CFs in one sentence, or why they were not."""
     raised = [column for column in report.columns if column.calibration_power is not None]
     strongest = sorted(raised, key=lambda column: -abs(log(column.calibration_power or 1.0)))
     parts = [_of_power(column) for column in strongest[:MENTIONED_IN_NOTES]]
@@ -274,7 +268,6 @@ def _of_power(column: ColumnReport) -> str:
 
 
 def _over_or_under(columns: Sequence[ColumnReport]) -> Iterator[str]:
-    """Yield of which CFs answers are clearly right less or more often than they are confident."""
     known = [
         (column, column.calibration.overconfidence) for column in columns if column.calibration
     ]
@@ -294,7 +287,6 @@ def _over_or_under(columns: Sequence[ColumnReport]) -> Iterator[str]:
 
 
 def _range(by: Interval) -> str:
-    """Return an interval without its sign."""
     low, high = sorted((abs(by.low), abs(by.high)))
     return f"{low:.2f}–{high:.2f}"
 
@@ -337,7 +329,6 @@ def of_column(column: ColumnReport, report: Report) -> Iterator[str]:
 
 
 def _label(column: ColumnReport, place: int) -> str:
-    """Return a value by its place in the domain, from 1, and its label if that is known."""
     known = column.values[place - 1].label if 0 < place <= len(column.values) else None
     return str(place) if known is None else f"{place} ({printable(known)})"
 
@@ -391,7 +382,6 @@ def flat_audit(audit: Audit | None) -> dict[str, object]:
 
 
 def _of_audit(name: str, audit: Audit) -> Iterator[str]:
-    """Yield where the accuracy of a CF that was audited comes from."""
     verdict = ""
     if audit.estimate:
         agrees = f"was {audit.estimate_was}" if audit.estimate_was else "agrees"
@@ -404,7 +394,6 @@ def _of_audit(name: str, audit: Audit) -> Iterator[str]:
 
 
 def _wrong(column: ColumnReport) -> str:
-    """Say how many cells may be wrong at most, and what that would cost."""
     most, cost = column.wrong_cells_most, column.wrong_cells_cost
     if most is None or cost is None:
         return ""
@@ -415,7 +404,6 @@ def _wrong(column: ColumnReport) -> str:
 
 
 def _of_exact_cells(column: ColumnReport, accuracy: Interval) -> str:
-    """Return what hidden exact cells say, and what that rests on."""
     cells = count(column.hidden_exact_cells, "exact cell")
     found = f"of {cells}, hidden, {_interval(accuracy)} would have been answered rightly"
     if column.accuracy_basis == AUDIT:
@@ -432,7 +420,6 @@ def _of_exact_cells(column: ColumnReport, accuracy: Interval) -> str:
 
 
 def _of_fit(fit: FittedMechanism) -> str:
-    """Return what was fitted, and whether it was taken."""
     if fit.fitted is None:
         return "by its exact cells exclusions look uniform, and count as such."
     weights = ", ".join(f"{weight:.2g}" for weight in fit.weights)
@@ -472,7 +459,6 @@ def page(report: Report) -> Page[ColumnReport]:
 
 
 def _bar(column: ColumnReport) -> str:
-    """Draw the entropy that is left as █ and the entropy that is gone as ░."""
     left = round(BAR * (1 - column.entropy_reduction))
     return "█" * left + "░" * (BAR - left)
 
@@ -540,7 +526,6 @@ def _title(report: Report) -> str:
 
 
 def _lead(report: Report) -> str:
-    """Return which CFs can be used, those alike together."""
     return " ".join(
         f"{HEADINGS[state]}: {_some([printable(column.name) for column in columns])}."
         for state, columns in by_state(report).items()
@@ -644,7 +629,6 @@ def rows_page(report: Report, listed: pl.DataFrame) -> Page[Line]:
 
 
 def _lines(report: Report, counted: pl.DataFrame) -> Iterator[Line]:
-    """Yield a line for each CF, in the report's order, each reason and each value."""
     names = [column.name for column in report.columns]
     groups = counted.group_by("cf", "why", "value", maintain_order=True).agg(
         "row", pl.max("times_as_likely").alias("times")
@@ -668,7 +652,6 @@ def _lines(report: Report, counted: pl.DataFrame) -> Iterator[Line]:
 
 
 def _doubtful(report: Report, doubtful: pl.DataFrame) -> Iterator[Line]:
-    """Yield a line for each of the most doubtful cells."""
     columns = ("cf", "why", "value", "row", "times_as_likely")
     for cf, why, value, row, times in doubtful.head(SHOWN).select(columns).iter_rows():
         yield Line(cf, why, value, (row,), 1 / max(report.rows, 1), times)

@@ -26,7 +26,7 @@ from cfl_cli.core.progress import Team
 from cfl_cli.core.settings import RunSettings, Settings
 from cfl_cli.encode.columns import Unusual
 from cfl_cli.encode.encode import Encoded
-from cfl_cli.errors import DataError
+from cfl_cli.errors import DataError, Problem
 from cfl_cli.large.engine import open_engine
 from cfl_cli.large.stored import Stored
 from cfl_cli.methods.interface import Answer, Estimate, Hidden
@@ -73,7 +73,7 @@ class Here:
         self.blocks = 1
         self.team: Team | None = None
 
-    def answers(self, blocks: Sequence[Known], *, rows: int) -> Iterator[Answer]:  # noqa: ARG002 — as all have it
+    def answers(self, blocks: Sequence[Known], *, rows: int) -> Iterator[Answer]:
         """Yield what is said of each block."""
         return (self.kept.fitted.answer(known, self.workers) for known in blocks)
 
@@ -118,7 +118,8 @@ class AnswerRows:
 def _loaded(path: str, checksum: str) -> tuple[Kept, Workers]:
     kept = Kept.load(path)
     if kept.checksum != checksum:
-        raise DataError(f"{path}: was changed during the run: begin anew")
+        text = "{file}: was changed during the run: {remedy}"
+        raise DataError(Problem("model-changed", text, file=path, remedy="begin anew"))
     return kept, Workers(1).__enter__()  # until the process ends
 
 

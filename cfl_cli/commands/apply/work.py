@@ -6,11 +6,15 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+import typer
+
 from cfl_cli.cli.inputs import (
     Inputs,
     check_encoding,
     check_names,
     columns_to_show,
+    load,
+    of_model,
     open_table,
     read_table,
     sets_aside,
@@ -22,20 +26,33 @@ from cfl_cli.cli.inputs import (
 )
 from cfl_cli.cli.log import note
 from cfl_cli.cli.options import Values
-from cfl_cli.cli.outputs import Outputs
+from cfl_cli.cli.outputs import (
+    Outputs,
+    check_targets,
+    model_target,
+    note_rejects,
+    note_signs,
+    summarise,
+    summarise_fit,
+    summarise_model,
+)
 from cfl_cli.cli.progress import Display
+from cfl_cli.cli.start import listen
 from cfl_cli.commands.apply.batch import Batch, answering
+from cfl_cli.commands.impute.work import by_blocks
 from cfl_cli.core import process
 from cfl_cli.core.progress import Progress, Stages, introduce
 from cfl_cli.core.settings import RunSettings, Settings
+from cfl_cli.errors import ExitCode
 from cfl_cli.large.engine import remove_run
-from cfl_cli.run.arguments import Context
-from cfl_cli.run.fit import fit, fit_stored
+from cfl_cli.run.arguments import Context, refuse_blurred
+from cfl_cli.run.fit import fit_stored
 from cfl_cli.run.learn import JUDGE
 from cfl_cli.run.result import ANSWER, Model
-from cfl_cli.tables import frames
+from cfl_cli.tables import frames, table
 from cfl_cli.tables import table as tables
 from cfl_cli.trust import history
+from cfl_cli.trust.history import check_appendable
 from cfl_cli.trust.report import Report
 
 
@@ -114,7 +131,9 @@ class Application:
                 # No other run may add a batch between this one's verdict and its line.
                 course = held.enter_context(history.to_append(self.course)) if self.course else None
                 name = source.path.name if source.path else None
-                before = self._before(batch, course, name)
+                before = course and course.history.before(
+                    self.model.checksum, batch.checksum, [*self.model.encoding.domains], name=name
+                )
                 judged = batch.judged(before, diagnostics=False)
                 self.model.check_unchanged()
                 took, peak = stages.seconds(), process.peak_mb()
@@ -130,15 +149,6 @@ class Application:
                     held.push(_taken_back_if_it_fails(course))
                     course.append(history.Line.of(judged.verdict, name=name))
         return Done(report, blocks.rejected, self.course, before is not None and before.repeated)
-
-    def _before(
-        self, batch: Batch, course: history.OpenHistory | None, name: str | None
-    ) -> history.Before | None:
-        """Return what precedes the batch in the history; None: there is none."""
-        if course is None:
-            return None
-        cfs = [*self.model.encoding.domains]
-        return course.history.before(self.model.checksum, batch.checksum, cfs, name=name)
 
 
 def _taken_back_if_it_fails(course: history.OpenHistory) -> Callable[..., None]:
@@ -157,7 +167,10 @@ def fit_whole(inputs: Inputs, source: tables.Place, how: Values, target: Path) -
     """Write a model of a table and return it; the table is in memory."""
     table = read_table(source, how, inputs.schema, checksum=True, may_set_aside=True)
     warn_of_rejects(len(table.rejects), source)
-    fitted = inputs.learn(fit, table, source, how)
+    with Display(quiet=inputs.run.quiet) as display:
+        sources = with_table(inputs.sources, source, how, table)
+        fitted = fit_stored(table.frame, inputs, Context(source.name, display, sources))
+    remove_run(inputs.run)
     fitted.save(target, overwrite=inputs.run.overwrite)
     return fitted
 
@@ -174,7 +187,58 @@ def fit_in_blocks(inputs: Inputs, source: tables.Place, how: Values, target: Pat
         warn_of_rejects(table.rejected, source)
         sources = with_table(inputs.sources, source, how, table)
         context = Context(source.name, display, sources, near)
-        fitted = fit_stored(table, inputs.arguments(samples=True), context)
+        fitted = fit_stored(table, inputs, context)
         fitted.save(target, overwrite=inputs.run.overwrite)
     remove_run(inputs.run)
     return fitted
+
+
+def run_apply(new: str, model: str, out: str, given: Values, history: Values, how: Values) -> None:
+    """Do what `cfl apply` does."""
+    listen()
+    path = table.local(model)
+    course = table.local(history["history"]) if "history" in history else None
+    source = table.Place.to_read(new, how.get("input_format"))
+    target = table.Place.to_write(out, how.get("output_format"))
+    fitted = Model.load(path)
+    settings, run = of_model(fitted, given)
+    refuse_blurred(fitted.schema, run.infer)
+    outputs = Outputs.of(target, run.report, reject=sets_aside(how))
+    outputs.check(sources=[source.path, path, course], overwrite=run.overwrite)
+    if course is not None:
+        others = [source.path, path, *outputs.paths]
+        check_targets([course], sources=others, overwrite=True, files_only=[course])
+        check_appendable(course)
+    application = Application(fitted, settings, outputs, course, run)
+    with Display(quiet=run.quiet) as display:
+        done = application.run(source, how, progress=display, overwrite=run.overwrite)
+    if not run.quiet:
+        note_rejects(outputs, done.rejected, source)
+        note_signs(target, source, fitted.schema.file)
+        summarise(done.report, target.name, outputs.readable)
+        done.note_history()
+    if run.fail_on_flag and any(column.flagged for column in done.report.columns):
+        raise typer.Exit(ExitCode.FLAGGED)
+
+
+def run_fit(data: str, schema: str, model: str, given: Values, how: Values) -> None:
+    """Do what `cfl fit` does."""
+    listen()
+    inputs = load(schema, given, data=data)
+    run = inputs.run
+    refuse_blurred(inputs.schema, run.infer)
+    source = table.Place.to_read(data, how.get("input_format"))
+    target = model_target(model)
+    check_targets(
+        [target],
+        sources=[source.path, Path(schema)],
+        overwrite=run.overwrite,
+        files_only=[target],
+    )
+    fit_table = fit_in_blocks if by_blocks(inputs, source) else fit_whole
+    fitted = fit_table(inputs, source, how, target)
+    if not run.quiet:
+        summarise_fit(fitted.report, target)
+        summarise_model(fitted, target)
+    if run.fail_on_flag and any(column.flagged for column in fitted.report.columns):
+        raise typer.Exit(ExitCode.FLAGGED)

@@ -10,7 +10,6 @@ from cfl_cli.cli.options import (
     INPUT_FORMAT,
     READING_AND_WRITING,
     Columns,
-    Files,
     Values,
     described,
     takes,
@@ -40,7 +39,7 @@ SHOW_ANSWERS = described(
 )
 CHECKED = described(
     "checked",
-    Files(),
+    Columns("FILE"),
     "Rows that were drawn, filled in; repeat it for several draws.",
     panel="input",
     variable=False,
@@ -112,9 +111,6 @@ def audit(
     A complementary feature (CF) is a column whose cells say what a value is not. The measured
     accuracy holds however the cells came about. Leave empty what cannot be found out.
     """
-    from cfl_cli.cli.start import listen
     from cfl_cli.commands.audit import work
 
-    listen()
-    asked = work.Asked(answers, out, options, given)
-    (work.read_back if "checked" in options else work.draw)(asked)
+    work.run_audit(answers, out, given, options)

@@ -11,6 +11,7 @@ from cfl_cli.cli.inputs import Inputs, load, read_output, read_table, sets_aside
 from cfl_cli.cli.log import LOG, note, warn
 from cfl_cli.cli.options import Values
 from cfl_cli.cli.outputs import Outputs, check_targets, deliver, drawn, note_rejects, text_target
+from cfl_cli.cli.start import listen
 from cfl_cli.commands.audit import job
 from cfl_cli.commands.audit.job import DRAW, ROW, Audited, Output, no_more_missing, write_back
 from cfl_cli.commands.audit.page import page
@@ -372,3 +373,10 @@ def _write_back(
         wrong = sum(audit.contradicted or 0 for audit in audited.audits.values())
         if wrong:
             warn(f"{count(wrong, 'cell')} had ruled out what turned out to be true")
+
+
+def run_audit(answers: str, out: str | None, given: Values, options: Values) -> None:
+    """Do what `cfl audit` does."""
+    listen()
+    asked = Asked(answers, out, options, given)
+    (read_back if "checked" in options else draw)(asked)

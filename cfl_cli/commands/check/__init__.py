@@ -1,4 +1,4 @@
-"""`cfl check`: every problem at once, before a run."""
+"""`cfl check`: every problem at once, before a run (uses: impute)."""
 
 from typing import Annotated
 

@@ -85,10 +85,31 @@ def check(
     max_memory: int | None = None,
     **settings: Any,
 ) -> Checked:
-    """Return what is found in a polars, pandas or pyarrow table; nothing in it raises an error.
+    """Find everything that would keep a run from working; nothing in the table raises an error.
 
-    The arguments are those of `impute`; a schema that is wrong itself is a `SchemaError`, and a
-    `run_dir` that a run would refuse is a `UsageError`.
+    Parameters
+    ----------
+    frame, schema, name, jobs, max_memory, **settings
+        As in `impute`.
+
+    Returns
+    -------
+    Checked
+        Its `problems`, its `warnings`, and the `plan`: what a run would cost.
+
+    Raises
+    ------
+    SchemaError
+        The schema itself is wrong.
+    UsageError
+        An argument is wrong, or a run would refuse its `run_dir`.
+
+    Examples
+    --------
+    With `table` and `schema` as in `impute`:
+
+    >>> cfl_cli.check(table, schema, k=5).problems
+    ()
     """
     given = Arguments.read(
         schema, settings, jobs=jobs, max_memory=max_memory, engines=True, infers=True
@@ -102,7 +123,7 @@ def check_stored(frame: Any, given: Arguments, context: Context) -> Checked:
     infer = given.limits.infer
     arguments.check_names(given.schema, infer)
     refused = tuple(
-        Finding(arguments.CAUSE, said, "") for said in arguments.refusals(given.schema, infer)
+        Finding(one.code, str(one), "") for one in arguments.refusals(given.schema, infer)
     )
     try:
         cost = plan(
@@ -164,7 +185,7 @@ def run_check(
 
 def check_table(inputs: Inputs, source: tables.Place, how: Values, near: Path | None) -> Checked:
     """Return what is found in a table; what has to be copied goes to `near`."""
-    schema, given = inputs.schema, inputs.arguments()
+    schema, given = inputs.schema, inputs
     where: dict[str, Any] = {"in_memory": not by_blocks(inputs, source), "directory": near}
     with open_table(source, how, schema, may_set_aside=True, **where) as table:
         if table.whole is not None:

@@ -412,11 +412,39 @@ def evaluate(
     true_name: str = "truth",
     key: str | Sequence[str] = (),
 ) -> Evaluation:
-    """Score `frame`, an output of `impute`, against `true`, a table with the CFs' true values.
+    """Score the answers of `impute` against true values.
 
-    Both are polars, pandas or pyarrow tables. Their rows are in the same order or, if `key` names
-    a column or several, matched by the cells of these. `name` and `true_name` are what errors call
-    them.
+    Parameters
+    ----------
+    frame : polars.DataFrame, pandas.DataFrame or pyarrow.Table
+        An output of `impute`.
+    true : polars.DataFrame, pandas.DataFrame or pyarrow.Table
+        A table with the CFs' true values.
+    schema : Schema, dict, str or path
+        As in `impute`.
+    name, true_name : str
+        What errors call the tables.
+    key : str or list of str, optional
+        Columns by whose cells rows are matched; by default they are in the same order.
+
+    Returns
+    -------
+    Evaluation
+        The scores of every CF in `columns`, and their `mean`.
+
+    Raises
+    ------
+    DataError
+        The tables do not belong together.
+
+    Examples
+    --------
+    With `table` and `schema` as in `impute`:
+
+    >>> result = cfl_cli.impute(table, schema, k=5)
+    >>> truth = table.with_columns(job=pl.Series(["student"] * 20 + ["retired"] * 20))
+    >>> cfl_cli.evaluate(result.frame, truth, schema).mean.accuracy
+    1.0
     """
     schema = Schema.of(schema)
     keys = (key,) if isinstance(key, str) else tuple(key)

@@ -100,10 +100,40 @@ def mask(
     seed: int | None = None,
     name: str = "table",
 ) -> Masked:
-    """Turn the true values in the CFs of `frame`, a polars, pandas or pyarrow table, to exclusions.
+    """Turn the true values in the CFs of a table into exclusions.
 
-    A missing cell stays as it is. About `exact_share` of the others become exact cells, about
-    `empty_share` empty ones. `seed` wins over the schema's; `name` is what errors call the table.
+    Parameters
+    ----------
+    frame : polars.DataFrame, pandas.DataFrame or pyarrow.Table
+        A table with true values; a missing cell stays as it is.
+    schema : Schema, dict, str or path
+        As in `impute`.
+    exclusions : int, default 1
+        Values that a cell rules out.
+    exact_share, empty_share : float, default 0
+        About which share of the cells becomes exact, or empty.
+    seed : int, optional
+        Wins over the schema's.
+    name : str, default "table"
+        What errors call the table.
+
+    Returns
+    -------
+    Masked
+        The table, `frame`, and `warnings`.
+
+    Raises
+    ------
+    UsageError
+        A CF has too few values for so many exclusions.
+
+    Examples
+    --------
+    With `table` and `schema` as in `impute`:
+
+    >>> truth = table.with_columns(job=pl.Series(["student"] * 20 + ["retired"] * 20))
+    >>> cfl_cli.mask(truth, schema, seed=1).frame["job"].head(3).to_list()
+    ['clerk', 'retired', 'clerk']
     """
     recipe, schema = Recipe(exclusions, exact_share, empty_share), Schema.of(schema)
     chosen = schema.settings.override(seed=seed)

@@ -1,4 +1,4 @@
-"""`cfl explain`: why this answer."""
+"""`cfl explain`: why this answer (uses: report)."""
 
 from typing import Annotated
 

@@ -1,7 +1,4 @@
-"""How `cfl explain` works: which row is meant, in which table, and what answers it.
-
-uses: report (the report of a table)
-"""
+"""How `cfl explain` works: which row is meant, in which table, and what answers it."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -103,7 +103,7 @@ def _impute(
         )
         cells = table if table.whole is None else table.whole.frame
         wanted = {"keep_model": keep, "diagnostics": outputs.diagnostics is not None}
-        with imputing(cells, inputs.arguments(), context, **wanted) as imputed:
+        with imputing(cells, inputs, context, **wanted) as imputed:
             with outputs.writing(stream=stream, overwrite=run.overwrite) as writer:
                 for frame, block in imputed.blocks():
                     writer.add(frame, table.whole or block)

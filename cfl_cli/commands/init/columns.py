@@ -12,11 +12,17 @@ import polars as pl
 from cfl_cli.core.messages import count, option, quote
 from cfl_cli.texts import dates as date_formats
 from cfl_cli.texts import identifiers, lists, matching, missing, scales
-from cfl_cli.texts import numbers as number_readings
-from cfl_cli.texts import numbers as sentinels
 from cfl_cli.texts.dates import COMPACT, formats
 from cfl_cli.texts.matching import misspelt
-from cfl_cli.texts.numbers import Reading, is_number, is_zero_padded, readings, wild
+from cfl_cli.texts.numbers import (
+    Reading,
+    is_number,
+    is_zero_padded,
+    number,
+    readings,
+    sentinels,
+    wild,
+)
 from cfl_cli.texts.numbers import numbers as read_numbers
 from cfl_cli.texts.tally import Tally
 
@@ -405,7 +411,7 @@ def numbers(look: Look, context: Context) -> Guess | None:
         return guess
     if not sure:
         doubts += (_two_readings(column, reading),)
-    outside = sentinels.sentinels(column, kept)
+    outside = sentinels(column, kept)
     own = others
     if outside:
         own += outside.texts
@@ -418,7 +424,7 @@ def numbers(look: Look, context: Context) -> Guess | None:
     far = () if outside else _wild(column, kept)
     doubts += far
     if reading.decimal == "," and _may_be_lists(column):
-        doubts += (f"{quote(_longest(column))}: a decimal comma, or two values?",)
+        doubts += (f"{quote(max(column.texts, key=len))}: a decimal comma, or two values?",)
     if reading.lacking:
         doubts += (f"{count(reading.lacking, 'cell')} without {quote(reading.unit or '')}",)
     if not reading.usual:
@@ -496,7 +502,7 @@ def _wild(column: Tally, values: Sequence[float]) -> tuple[str, ...]:
 
 def _two_readings(column: Tally, reading: Reading) -> str:
     text = next(text for text in column.texts if "." in text or "," in text)
-    value = number_readings.number(text, reading)
+    value = number(text, reading)
     other = "." if reading.decimal == "," else ","
     as_other = "one and a bit" if reading.thousands else "thousands"
     return f'{quote(text)} read as {value:.10g}; if it means {as_other} set decimal: "{other}"'
@@ -512,7 +518,7 @@ def _remarks(
         example = next(text for text in column.texts if "," in text)
         notes += (f"a decimal comma, as in {quote(example)}",)
     elif reading.decimal is not None:
-        notes += (f"thousands as in {quote(_longest(column))}",)
+        notes += (f"thousands as in {quote(max(column.texts, key=len))}",)
     if reading.unit == "%":
         notes += ("in percent",)
     if whole and len(different) > 2 and all(value in YEARS for value in different):
@@ -530,15 +536,12 @@ def _may_be_lists(column: Tally) -> bool:
     return bool(joined) and all(part in there for text in joined for part in text.split(","))
 
 
-def _longest(column: Tally) -> str:
-    return max(column.texts, key=len)
-
-
 NEARLY = 0.8  # share of texts that are numbers, so that the others are worth a word
 SEVERAL = 5  # texts that may be otherwise in a short column
 RARE = 0.5  # of its even share of the cells: so few hold a text that is no step of a scale
 STEPS = 4  # of a scale that leave one other text
 PARTS = range(3, 41)  # of a list that looks like exclusions
+SAYS_DATE = re.compile(r"dat[eum]|fecha|tag|day|jour|día|dzie|giorno|birth|geb", re.IGNORECASE)
 CLOCK = re.compile(r"[0-2]?\d:[0-5]\d(?::[0-5]\d)?(?:\s*[AaPp]\.?[Mm]\.?)?")
 COMPACT_DATE = re.compile(
     r"\d{8}|(?:0[1-9]|1[0-2])\.(?:19|20)\d\d|(?:19|20)\d\d\.(?:0[1-9]|1[0-2])"
@@ -573,7 +576,7 @@ def _dates(look: Look, context: Context) -> Guess | None:
         doubts = (fitting(look.rest, others, "dates"),)
     doubts += _first_days(column)
     format_, sure = context.format(found)
-    if format_ in (date_formats.COMPACT, "%m.%Y", "%Y.%m") and not _says_date(look.name):
+    if format_ in (date_formats.COMPACT, "%m.%Y", "%Y.%m") and not SAYS_DATE.search(look.name):
         doubts += ("numbers that can be read as dates",)
     if not sure:
         doubts += (f"day or month first? nothing shows it: {found[0]} or {found[-1]}",)
@@ -625,13 +628,6 @@ def _nearly_dates(look: Look, _: Context) -> Guess | None:
     others = named(column, found.others)
     said = f"{dates} like {quote(example)}; {others} {is_not}, then {formats[0]}"
     return Guess(IGNORED, doubts=(said,))
-
-
-def _says_date(name: str) -> bool:
-    return (
-        re.search(r"dat[eum]|fecha|tag|day|jour|día|dzie|giorno|birth|geb", name, re.IGNORECASE)
-        is not None
-    )
 
 
 def _compact_dates(look: Look, context: Context) -> Guess | None:

@@ -7,7 +7,7 @@ from typing import Any
 
 import polars as pl
 
-from cfl_cli.cli.inputs import read_sniffed, without_guessed_words
+from cfl_cli.cli.inputs import read_sniffed
 from cfl_cli.cli.log import note, print_out
 from cfl_cli.cli.options import Values
 from cfl_cli.cli.outputs import deliver, text_target
@@ -25,8 +25,8 @@ from cfl_cli.commands.init.columns import (
     Look,
     ordinary,
 )
-from cfl_cli.core.messages import did_you_mean, option, options, printable, quote
-from cfl_cli.errors import SchemaError, UsageError
+from cfl_cli.core.messages import did_you_mean, option, options, printable
+from cfl_cli.errors import Problem, SchemaError, UsageError
 from cfl_cli.schema.model import Schema, TextFile, flow, json_schema, key, scalar
 from cfl_cli.tables import frames, table
 from cfl_cli.tables.frames import has_text, type_name
@@ -226,19 +226,30 @@ def _untyped(column: pl.Series) -> Guess:
 
 def _check_columns(frame: pl.DataFrame, cfs: Sequence[str], ignored: Sequence[str]) -> None:
     problems = [
-        f"{option(role)}: {_unknown(role, name, frame.columns)}"
+        _unknown(role, name, frame.columns)
         for role, names in (("cf", cfs), ("ignore", ignored))
         for name in names
         if name not in frame.columns
     ]
     problems += [
-        f"{option('cf')}: column {quote(name)} holds {type_name(frame[name].dtype)}, not text or "
-        "numbers"
+        Problem(
+            "column-type",
+            "{option}: column {column!r} holds {kind}, not text or numbers",
+            option=option("cf"),
+            column=name,
+            kind=type_name(frame[name].dtype),
+        )
         for name in cfs
         if name in frame.columns and not _can_be_cf(frame[name].dtype)
     ]
     problems += [
-        f"{option('cf')} and {option('ignore')}: both name {quote(name)}"
+        Problem(
+            "option-both",
+            "{cf} and {ignore}: both name {column!r}",
+            column=name,
+            cf=option("cf"),
+            ignore=option("ignore"),
+        )
         for name in cfs
         if name in ignored
     ]
@@ -251,11 +262,13 @@ def _can_be_cf(kind: pl.DataType) -> bool:
     return isinstance(inner, pl.DataType) and has_text(inner)
 
 
-def _unknown(role: str, name: str, columns: Sequence[str]) -> str:
+def _unknown(role: str, name: str, columns: Sequence[str]) -> Problem:
     parts = [part.strip() for part in name.split(",")]
     if len(parts) > 1 and all(part in columns for part in parts):
-        return f"name each column by itself: {options(role, parts)}"
-    return f"no column {quote(name)} in the table{did_you_mean(name, columns)}"
+        text, remedy = "{option}: name each column by itself: {remedy}", options(role, parts)
+        return Problem("option-columns", text, option=option(role), remedy=remedy)
+    text, near = "{option}: no column {column!r} in the table{near}", did_you_mean(name, columns)
+    return Problem("no-column", text, option=option(role), column=name, near=near)
 
 
 def _decimal(guesses: Collection[Guess]) -> str | None:
@@ -297,11 +310,36 @@ def draft(
     ignore: str | Sequence[str] = (),
     name: str = "table",
 ) -> str:
-    """Return the text of a schema for `frame`, a polars, pandas or pyarrow table.
+    """Draft a schema for a table.
 
-    `cf` names columns that say what a value is not, `ignore` those to leave out; all others become
-    ordinary columns, whose types are guessed. What is doubtful is marked `# ?`. Write the text to a
-    file, read and change it, then load it. `name` is what errors call the table.
+    Parameters
+    ----------
+    frame : polars.DataFrame, pandas.DataFrame or pyarrow.Table
+    cf : str or list of str, optional
+        Columns that say what a value is not.
+    ignore : str or list of str, optional
+        Columns to leave out. All others become ordinary columns, whose types are guessed.
+    name : str, default "table"
+        What errors call the table.
+
+    Returns
+    -------
+    str
+        The text of a schema, in YAML. What is doubtful is marked `# ?`: write it to a file, read
+        and change it, then load it.
+
+    Raises
+    ------
+    UsageError
+        The table has no such column.
+
+    Examples
+    --------
+    With `table` as in `impute`:
+
+    >>> print(*cfl_cli.draft(table, cf="job").splitlines()[6:8], sep="\\n")
+    columns:
+      age: {role: ordinary, type: numeric}
     """
     return draft_schema(
         frames.as_polars(frame, name=name), cfs=_columns(cf), ignored=_columns(ignore)
@@ -321,19 +359,22 @@ def run_init(data: str, out: str, given: Values, columns: Values, how: Values) -
     source = table.Place.to_read(data, how.get("input_format"))
     overwrite = given.get("overwrite", False)
     target = text_target(out, [source.path], overwrite=overwrite)
-    found = read_sniffed(source, how)
+    frame, file, found = read_sniffed(source, how)
+    notes = [*found.notes()] if found else []
     text = draft_schema(
-        frames.as_polars(found.table.frame),
+        frames.as_polars(frame),
         cfs=columns.get("cf", []),
         ignored=columns.get("ignore", []),
-        file=found.file,
-        file_notes=found.notes,
+        file=file,
+        file_notes=notes,
     )
-    if not len(found.table.frame):
+    if not len(frame):
         note(f"{source.name}: no rows below the header, so no type can be guessed: add rows")
-    notes = [*found.notes]
-    if flow(IDENTIFIER) in text:
-        text, *notes = map(without_guessed_words, [text, *notes])
+    if found and flow(IDENTIFIER) in text:  # whose words no note may show
+        quiet = [*found.notes(words=False)]
+        for shown, other in zip(notes, quiet, strict=True):
+            text = text.replace(f"# {printable(shown)}", f"# {printable(other)}")
+        notes = quiet
     note(*(f"{source.name}: {one.removeprefix('? ')}" for one in notes))
     deliver(text, target, overwrite=overwrite)
 

@@ -72,44 +72,6 @@ def report(
     the CF has drifted. With --format html it is a page for browsers; OUT and --history together
     make one that has both.
     """
-    from cfl_cli.cli.outputs import deliver, drawn, text_target
-    from cfl_cli.cli.reports import side_files
-    from cfl_cli.cli.start import listen
-    from cfl_cli.commands.report.work import (
-        check_pair,
-        html_of,
-        named,
-        page_of,
-        rows_page,
-        verify,
-    )
-    from cfl_cli.errors import ExitCode
-    from cfl_cli.tables import table
+    from cfl_cli.commands.report import work
 
-    listen()
-    course, form = history.get("history"), how.get("format", REPORT_FORMAT.default)
-    rows, data = which.get("rows", False), which.get("verify")
-    if data and source is None and course is None:  # `--verify OUT`
-        source, data = data, ""
-    name = named(source, course, {*which}, html=form == "html")
-    files = [one for one in (source, course, *which.values()) if one and isinstance(one, str)]
-    paths = [None if one == table.STANDARD else table.local(one) for one in files]
-    paths += side_files(source) if source is not None else []
-    overwrite = given.get("overwrite", False)
-    target = text_target(out, paths, overwrite=overwrite)
-    if data is not None:
-        found = [*verify(name, data or None, which.get("schema"))]
-        deliver("".join(f"{one.line}\n" for one in found), target, overwrite=overwrite)
-        if not all(one.holds for one in found):
-            raise typer.Exit(ExitCode.WRONG_INPUT)
-        return
-    if form == "html":
-        deliver(html_of(source, course), target, overwrite=overwrite, utf8=True)
-    else:
-        if rows:
-            page = rows_page(name, which.get("diagnostics"))
-        else:
-            page = page_of(name, is_history=course is not None, to_file=target is not None)
-        deliver(drawn(page, form, target), target, overwrite=overwrite)
-    if source is not None:
-        check_pair(source)
+    work.run_report(source, out, given, history, which, how)

@@ -8,11 +8,17 @@ from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import typer
+
+from cfl_cli.cli.options import REPORT_FORMAT, Values
+from cfl_cli.cli.outputs import deliver, drawn, text_target
 from cfl_cli.cli.pages.page import Page
-from cfl_cli.cli.reports import DIGITS, diagnosed, report_of
+from cfl_cli.cli.reports import DIGITS, diagnosed, report_of, side_files
+from cfl_cli.cli.start import listen
 from cfl_cli.core.messages import printable, quote
-from cfl_cli.errors import CflError, DataError, Problem, UsageError
+from cfl_cli.errors import CflError, DataError, ExitCode, Problem, UsageError
 from cfl_cli.models import Content, is_model
+from cfl_cli.tables import table
 from cfl_cli.tables import table as tables
 from cfl_cli.tables.checksums import Compared, compared
 from cfl_cli.tables.codec import ReadOptions, WriteOptions, read_bytes, write_frame
@@ -371,3 +377,36 @@ def _path(file: str) -> Path | None:
         return tables.Place.to_read(file).path
     except UsageError:  # no table by its name
         return tables.local(file)
+
+
+def run_report(
+    source: str | None, out: str, given: Values, history: Values, which: Values, how: Values
+) -> None:
+    """Do what `cfl report` does."""
+    listen()
+    course, form = history.get("history"), how.get("format", REPORT_FORMAT.default)
+    rows, data = which.get("rows", False), which.get("verify")
+    if data and source is None and course is None:  # `--verify OUT`
+        source, data = data, ""
+    name = named(source, course, {*which}, html=form == "html")
+    files = [one for one in (source, course, *which.values()) if one and isinstance(one, str)]
+    paths = [None if one == table.STANDARD else table.local(one) for one in files]
+    paths += side_files(source) if source is not None else []
+    overwrite = given.get("overwrite", False)
+    target = text_target(out, paths, overwrite=overwrite)
+    if data is not None:
+        found = [*verify(name, data or None, which.get("schema"))]
+        deliver("".join(f"{one.line}\n" for one in found), target, overwrite=overwrite)
+        if not all(one.holds for one in found):
+            raise typer.Exit(ExitCode.WRONG_INPUT)
+        return
+    if form == "html":
+        deliver(html_of(source, course), target, overwrite=overwrite, utf8=True)
+    else:
+        if rows:
+            page = rows_page(name, which.get("diagnostics"))
+        else:
+            page = page_of(name, is_history=course is not None, to_file=target is not None)
+        deliver(drawn(page, form, target), target, overwrite=overwrite)
+    if source is not None:
+        check_pair(source)

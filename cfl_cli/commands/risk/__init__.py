@@ -53,37 +53,6 @@ def risk(
     of always guessing the commonest, how many rows an attacker would be sure of, which OFs carry
     it, and what other ways of blurring would do. Nothing is written but the report.
     """
-    from pathlib import Path
+    from cfl_cli.commands.risk import work
 
-    from cfl_cli.cli.inputs import load, read_table
-    from cfl_cli.cli.outputs import deliver, drawn, text_target
-    from cfl_cli.cli.progress import Display
-    from cfl_cli.cli.start import listen
-    from cfl_cli.commands.risk.job import risk as estimate
-    from cfl_cli.commands.risk.page import page
-    from cfl_cli.tables import table as tables
-
-    listen()
-    inputs = load(schema, given, data=data)
-    run = inputs.run
-    source = tables.Place.to_read(data, how.get("input_format"))
-    target = text_target(out, [source.path, Path(schema)], overwrite=run.overwrite)
-    table = read_table(source, how, inputs.schema)
-    with Display(quiet=run.quiet) as display:
-        found = estimate(
-            table.frame,
-            inputs.schema,
-            name=source.name,
-            rows=tried.get("rows"),
-            progress=display,
-            jobs=run.jobs,
-            max_memory=run.max_memory,
-            **{**inputs.settings.as_dict(), "method": tried.get("method")},
-        )
-    form = shown.get("format", REPORT_FORMAT.default)
-    if form == "html":
-        from cfl_cli.cli.pages.web import sections
-
-        deliver(sections.page(page(found)), target, overwrite=run.overwrite, utf8=True)
-    else:
-        deliver(drawn(page(found), form, target), target, overwrite=run.overwrite)
+    work.run_risk(data, schema, out, given, tried, how, shown)

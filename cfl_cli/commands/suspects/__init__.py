@@ -1,4 +1,4 @@
-"""`cfl suspects`: which cells are most likely wrong."""
+"""`cfl suspects`: which cells are most likely wrong (uses: report)."""
 
 from typing import Annotated
 
@@ -61,20 +61,6 @@ def suspects(
     wrong if it rules out the true value. It reads what `cfl impute --diagnostics` wrote, and
     shows row numbers, from 1, and values that cells rule out, nothing else of the table.
     """
-    from cfl_cli.cli.outputs import deliver, drawn, text_target
-    from cfl_cli.cli.reports import diagnosed, side_files
-    from cfl_cli.cli.start import listen
-    from cfl_cli.commands.suspects.job import page
-    from cfl_cli.commands.suspects.job import suspects as list_suspects
-    from cfl_cli.tables import table
+    from cfl_cli.commands.suspects import work
 
-    listen()
-    names = [source, *([which["diagnostics"]] if "diagnostics" in which else [])]
-    paths = [None if one == table.STANDARD else table.local(one) for one in names]
-    paths += side_files(source)
-    overwrite = given.get("overwrite", False)
-    target = text_target(out, paths, overwrite=overwrite)
-    report, cells = diagnosed(source, which.get("diagnostics"))
-    found = list_suspects(report, cells, cfs=which.get("cf", ()))
-    text = drawn(page(found, top=how.get("top")), how.get("format", FORMAT.default), target)
-    deliver(text, target, overwrite=overwrite)
+    work.run_suspects(source, out, given, which, how)

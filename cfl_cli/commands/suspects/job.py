@@ -21,7 +21,6 @@ from cfl_cli import __version__
 from cfl_cli.cli.pages.page import Field as AnyField
 from cfl_cli.cli.pages.page import Page
 from cfl_cli.core import Shown
-from cfl_cli.core.arrays import Floats
 from cfl_cli.core.messages import (
     Caller,
     caller,
@@ -31,7 +30,7 @@ from cfl_cli.core.messages import (
     printable,
     quote,
 )
-from cfl_cli.errors import UsageError
+from cfl_cli.errors import Problem, UsageError
 from cfl_cli.run.diagnostics import DOUBTFUL_CELL, SUPPOSED_WRONG, SUSPECT_CELL
 from cfl_cli.trust.report import Report
 from cfl_cli.trust.wrong_cells import SUPPOSED
@@ -118,15 +117,25 @@ def suspects(report: Report, diagnostics: pl.DataFrame, *, cfs: Sequence[str] = 
     for cf in cfs:
         if cf not in names:
             raise UsageError(
-                f"{option('cf', cf, python='cfs', quoted=True)}: no CF of this result"
-                f"{did_you_mean(cf, names)}: it has {', '.join(map(quote, names))}"
+                Problem(
+                    "option-cf",
+                    "{option}: no CF of this result{near}: it has {names}",
+                    option=option("cf", cf, python="cfs", quoted=True),
+                    near=did_you_mean(cf, names),
+                    names=", ".join(map(quote, names)),
+                )
             )
     wanted = tuple(name for name in names if not cfs or name in cfs)
     ranked = diagnostics.filter(
         pl.col("why").is_in([SUSPECT_CELL, DOUBTFUL_CELL]) & pl.col("cf").is_in(wanted)
     )
     cells = ranked.select(FROM_FILE).sort("rank", maintain_order=True)
-    most = _most(cells["probability_wrong_most"].fill_null(0).to_numpy())
+    chances = cells["probability_wrong_most"].fill_null(0).to_numpy()
+    reach = chances.cumsum() + CHANCE * np.sqrt((chances * (1 - chances)).cumsum())
+    most = np.minimum(np.ceil(reach - 1e-9), np.arange(1, len(chances) + 1)).astype(np.int64)
+    # Were probabilities recorded, where some could be known?
+    limited = [column.name for column in report.columns if column.wrong_cells_most is not None]
+    could = ranked.filter(pl.col("cf").is_in(limited) & pl.col("times_as_likely").is_not_null())
     known = pl.col("probability_wrong").is_not_null()
     return SuspectCells(
         cells.with_columns(
@@ -135,21 +144,8 @@ def suspects(report: Report, diagnostics: pl.DataFrame, *, cfs: Sequence[str] = 
         ),
         report.rows,
         wanted,
-        _recorded(ranked, report),
+        could.height == 0 or could["probability_wrong"].count() > 0,
     )
-
-
-def _recorded(ranked: pl.DataFrame, report: Report) -> bool:
-    """Return whether probabilities were recorded, if some could be known."""
-    limited = [column.name for column in report.columns if column.wrong_cells_most is not None]
-    could = ranked.filter(pl.col("cf").is_in(limited) & pl.col("times_as_likely").is_not_null())
-    return could.height == 0 or could["probability_wrong"].count() > 0
-
-
-def _most(chances: Floats) -> list[int]:
-    reach = chances.cumsum() + CHANCE * np.sqrt((chances * (1 - chances)).cumsum())
-    lengths = np.arange(1, len(chances) + 1)
-    return [int(most) for most in np.minimum(np.ceil(reach - 1e-9), lengths)]
 
 
 # The page of the cells that are most likely wrong, and how many of them are expected to be.
@@ -223,7 +219,11 @@ def _notes(found: SuspectCells, shown: int) -> Iterator[str]:
     if found.cells.height == 0:
         return
     if found.known:
-        yield f"Wrong, by the best guess: {'; '.join(map(_of_length, found.by_length))}."
+        by_length = (
+            f"{one.expected:,.0f} of the first {one.length:,} (0 to {one.at_most:,})"
+            for one in found.by_length
+        )
+        yield f"Wrong, by the best guess: {'; '.join(by_length)}."
         yield from _supposed(found.errors(shown))
         yield (
             "It is a guess because wrong cells look like right ones of values that are hard to "
@@ -252,10 +252,6 @@ def _notes(found: SuspectCells, shown: int) -> Iterator[str]:
         way = f"--top {found.cells.height}, or --format csv or json"
         in_python = caller() is Caller.PYTHON
         yield f"{count(left, 'more cell')}: {'`.cells` has all' if in_python else way}."
-
-
-def _of_length(errors: Errors) -> str:
-    return f"{errors.expected:,.0f} of the first {errors.length:,} (0 to {errors.at_most:,})"
 
 
 def _supposed(errors: Errors | None) -> Iterator[str]:

@@ -32,7 +32,7 @@ from cfl_cli.core.settings import AUTO, COUNT, Bounds, Number, RunSettings, Sett
 from cfl_cli.encode.encode import Encoded
 from cfl_cli.errors import DataError, Problem, ResourceError, SchemaError, UsageError
 from cfl_cli.methods.interface import Size
-from cfl_cli.run.arguments import OWN, AnySchema, Arguments
+from cfl_cli.run.arguments import OWN, AnySchema, Arguments, Context
 from cfl_cli.run.cost import check_memory, size_of
 from cfl_cli.run.prepare import prepare, settle_gamma
 from cfl_cli.run.search import (
@@ -113,17 +113,51 @@ def tune(
     max_memory: int | None = None,
     **settings: Any,
 ) -> Tuning:
-    """Return which settings predict the hidden cells of `frame` best.
+    """Find the settings of method graph that predict held-out cells best.
 
-    `budget` is about how many seconds it may take, 300 unless `trials` says how many trials to
-    make at most. The start is scored in any case. `settings` win over the schema's, as in `impute`.
+    Parameters
+    ----------
+    frame, schema, name, progress, jobs, max_memory, **settings
+        As in `impute`; what the settings say is where the search starts.
+    budget : float, optional
+        About how many seconds it may take, 300 unless `trials` is given.
+    trials : int, optional
+        How many trials to make at most. The start is scored in any case.
+
+    Returns
+    -------
+    Tuning
+        The `settings`, the `schema` with them, and all `trials` and `tests`.
+
+    Raises
+    ------
+    UsageError
+        An argument is wrong, or the method is not graph.
+
+    Examples
+    --------
+    With `table` and `schema` as in `impute`:
+
+    >>> cfl_cli.tune(table, schema, k=5, trials=1).settings
+    {'iterations': 100, 'k': 5, 'gamma': 0.25, 'ridge': 0.3}
     """
     asked = {"budget": budget, "trials": trials}
     read = read_by(LIMITS, {one: value for one, value in asked.items() if value is not None})
-    budget, trials = read.get("budget"), read.get("trials")
     own = (*OWN, *LIMITS)
     given = Arguments.read(schema, settings, jobs=jobs, max_memory=max_memory, own=own)
-    start, limits = given.settings, given.limits
+    return tune_frame(frame, given, Context(name, progress), **read)
+
+
+def tune_frame(
+    frame: Any,
+    given: Arguments,
+    context: Context,
+    *,
+    budget: float | None = None,
+    trials: int | None = None,
+) -> Tuning:
+    """Do what `tune` does, with arguments that were read."""
+    start, limits, name, progress = given.settings, given.limits, context.name, context.progress
     if budget is None:
         budget = BUDGET if trials is None else inf
     limit = Limit(budget, inf if trials is None else trials)

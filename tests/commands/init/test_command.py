@@ -1,3 +1,6 @@
+"""Tests."""
+
+import json
 from pathlib import Path
 
 import pytest
@@ -42,3 +45,7 @@ def test_a_file_is_drafted_as_it_is_written_and_then_passes_without_options(
     assert ("d.csv: " in run.stderr) == (sign != ",")
     assert ("# ? encoding" in draft) == (encoding == "cp1252")
     assert cfl("check", "d.csv", "--schema", "s.yml").exit_code == 0
+
+
+def test_schema_prints_a_json_schema(folder):
+    assert json.loads(cfl("schema").stdout)["$schema"].startswith("https://json-schema.org/")

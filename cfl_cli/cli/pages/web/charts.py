@@ -422,7 +422,6 @@ def covered_rows(points: tuple[Coverage, ...]) -> tuple[tuple[str, str, str], ..
 
 
 def _bought(points: tuple[Coverage, ...]) -> str:
-    """Return what the highest confidence leaves that leaves more than a few answers."""
     known = [(one, one.accuracy) for one in points if one.accuracy is not None]
     if not known:
         return ""
@@ -490,7 +489,6 @@ def tried(column: ColumnReport) -> Course | None:
 
 
 def _round(one: Tried, x: Axis, y: Axis) -> Line:
-    """Return the scores of one round."""
     points = tuple(
         Point(x.at(max(step, 1)), y.at(score), y.at(score), y.at(score))
         for step, score in zip(one.steps, one.scores, strict=False)
@@ -499,14 +497,12 @@ def _round(one: Tried, x: Axis, y: Axis) -> Line:
 
 
 def _axis(values: Sequence[float]) -> Axis:
-    """Return an axis for numbers of any size, with some room beside them."""
     low, high = (min(max(one, -FARTHEST), FARTHEST) for one in (min(values), max(values)))
     room = (high - low) * 0.08 or abs(high) * 0.1 or 0.1
     return Axis(low - room, high + 2 * room, BOTTOM, TOP)  # a text may stand above
 
 
 def _ticks(axis: Axis) -> tuple[Tick, ...]:
-    """Return round numbers of a y axis, short enough to stand beside it."""
     found = round_numbers(axis.low, axis.high, 5)
     return axis.ticks(found, (f"{one:.3g}" if one else "0" for one in found))
 

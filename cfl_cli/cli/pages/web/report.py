@@ -1,6 +1,6 @@
 """A report, or a history, as a page for browsers; a report as a piece for notebooks."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from cfl_cli import __version__
@@ -20,7 +20,7 @@ from cfl_cli.cli.pages.web.charts import (
     tried,
 )
 from cfl_cli.cli.pages.web.sections import Name, Piece, name_of, sentence, visible
-from cfl_cli.core.messages import count, spoken
+from cfl_cli.core.messages import count
 from cfl_cli.trust.history import History, Line
 from cfl_cli.trust.recommendation import HEADINGS, State, Use, use_of
 from cfl_cli.trust.report import ADVICE, ColumnReport, Report, SettingValue, Sources, ValueShare
@@ -113,13 +113,13 @@ class Overview:
     has_shuffled: bool
 
 
-def judged_cfs(report: Report, spoken: Callable[[str], str] = str) -> tuple[Judged, ...]:
-    """Return all CFs, in the report's order; `spoken` puts sentences into words of the reader."""
+def judged_cfs(report: Report) -> tuple[Judged, ...]:
+    """Return all CFs, in the report's order."""
     names = [column.name for column in report.columns]
     found = []
     for number, column in enumerate(report.columns, start=1):
         use = use_of(column, report)
-        said = spoken(use.sentence)
+        said = use.sentence
         right = column.estimated_accuracy
         found.append(
             Judged(
@@ -131,13 +131,13 @@ def judged_cfs(report: Report, spoken: Callable[[str], str] = str) -> tuple[Judg
                 sentence(said, names),
                 sentence(said[:1].upper() + said[1:], names),
                 charts.percent(right.value) if right else "",
-                tuple(sentence(spoken(one), names) for one in use.look_at),
+                tuple(sentence(one, names) for one in use.look_at),
             )
         )
     return tuple(found)
 
 
-def overview(report: Report, cfs: Sequence[Judged], spoken: Callable[[str], str] = str) -> Overview:
+def overview(report: Report, cfs: Sequence[Judged]) -> Overview:
     """Return sentences, the table, what flags mean, and notes on several CFs."""
     flags = fired(report)
     names = [column.name for column in report.columns]
@@ -150,8 +150,8 @@ def overview(report: Report, cfs: Sequence[Judged], spoken: Callable[[str], str]
         tuple(groups),
         len(cfs) > IN_SENTENCES,
         tuple(_row(cf, flags, report) for cf in sorted(cfs, key=_badness)),
-        tuple((flag, spoken(f"{ADVICE[flag][:1].upper()}{ADVICE[flag][1:]}.")) for flag in flags),
-        tuple(sentence(spoken(note), names) for note in (*of_all(report), *of_rows(report))),
+        tuple((flag, f"{ADVICE[flag][:1].upper()}{ADVICE[flag][1:]}.") for flag in flags),
+        tuple(sentence(note, names) for note in (*of_all(report), *of_rows(report))),
         tuple(group.verdict for group in groups),
         report.batch is not None,
         any(column.commonest_accuracy for column in report.columns),
@@ -160,7 +160,6 @@ def overview(report: Report, cfs: Sequence[Judged], spoken: Callable[[str], str]
 
 
 def _of_state(cfs: Sequence[Judged], state: State) -> tuple[Judged, ...]:
-    """Return the CFs of a state, the best first where they are many."""
     same = [cf for cf in cfs if cf.use.state is state]
     if len(cfs) > IN_SENTENCES:
         same.sort(key=lambda cf: -_right(cf.column))
@@ -172,7 +171,6 @@ def _right(column: ColumnReport) -> float:
 
 
 def _badness(cf: Judged) -> tuple[int, float, int]:
-    """Return a key that sorts problems first, then what gains most."""
     gain = cf.column.gain
     return WORST_FIRST.index(cf.use.state), -(gain.value if gain else -1.0), cf.number
 
@@ -318,7 +316,6 @@ def _lacking(report: Report, column: ColumnReport) -> str:
 
 
 def _without_name(note: str, cf: Judged) -> str:
-    """Return a note without the name of the CF, below which it stands."""
     rest = note.removeprefix(f"{cf.name.whole}: ")
     return rest[:1].upper() + rest[1:] if rest != note else note
 
@@ -389,7 +386,6 @@ def _audit(column: ColumnReport) -> tuple[tuple[str, str], ...]:
 
 
 def _batch(column: ColumnReport) -> tuple[tuple[str, str], ...]:
-    """Return how the rows of a batch were predicted, beside those at fitting."""
     found: list[tuple[str, str]] = []
     if column.fitting_accuracy:
         found.append(("accuracy at fitting", charts.percents(column.fitting_accuracy)))
@@ -595,10 +591,9 @@ def fragment(report: Report) -> str:
     return environment.rendered_fragment(
         "fragment.html",
         facts=_facts(report),
-        overview=overview(report, judged_cfs(report, spoken), spoken),
+        overview=overview(report, judged_cfs(report)),
         notes=tuple(
-            sentence(spoken(note), [cf.name for cf in report.columns])
-            for note in _of_columns(report)
+            sentence(note, [cf.name for cf in report.columns]) for note in _of_columns(report)
         ),
     )
 

@@ -105,7 +105,6 @@ def name_of(text: str) -> Name:
 
 
 def _cut(text: str) -> str:
-    """Return the beginning of a text, no letter of which is torn apart."""
     if len(text) <= LONGEST:
         return text
     end = LONGEST - 1
@@ -115,7 +114,6 @@ def _cut(text: str) -> str:
 
 
 def _belongs(before: str, char: str) -> bool:
-    """Return whether a sign makes a letter, or an emoji, together with the one before it."""
     flags = all("\U0001f1e6" <= one <= "\U0001f1ff" for one in (before, char))
     mark = unicodedata.category(char)[0] == "M"
     return flags or mark or char in JOINERS + EMOJI_PARTS or before in JOINERS
