@@ -69,7 +69,7 @@ def test_what_is_wrong_with_the_schema_or_the_file_is_found_too(folder):
     assert len(causes) >= 2
     (folder / "data.csv").write_text("x,y,cf\n1,2\n")
     result = cfl("check", "data.csv", "-s", "schema.yml", "--format", "json")
-    assert [one["cause"] for one in json.loads(result.stdout)["problems"]] == ["csv-ragged-record"]
+    assert [one["cause"] for one in json.loads(result.stdout)["problems"]] == ["file"]
 
 
 def causes(*arguments):
@@ -98,7 +98,7 @@ def test_a_schema_that_is_wrong_hides_no_file_that_cannot_be_read(folder):
     table, schema = ((folder / name).read_text() for name in ("data.csv", "schema.yml"))
     semicolons = f'file: {{delimiter: ";"}}\n{schema}'
     for wrong, data, found in [
-        (f"odd: 1\n{schema}", f"{table}1,2\n", ["csv-ragged-record", "schema"]),
+        (f"odd: 1\n{schema}", f"{table}1,2\n", ["file", "schema"]),
         (f"odd: 1\n{schema}", table.replace(",", ";"), ["file-delimiter", "schema"]),
         (f"odd: 1\n{semicolons}", table.replace(",", ";"), ["schema"]),
         ("a: b: c", table.replace(",", ";"), ["schema"]),  # which may have named the delimiter
