@@ -131,9 +131,10 @@ class Application:
                 # No other run may add a batch between this one's verdict and its line.
                 course = held.enter_context(history.to_append(self.course)) if self.course else None
                 name = source.path.name if source.path else None
-                before = course and course.history.before(
-                    self.model.checksum, batch.checksum, [*self.model.encoding.domains], name=name
-                )
+                before, cfs = None, [*self.model.encoding.domains]
+                if course is not None:
+                    made = self.model.checksum
+                    before = course.history.before(made, batch.checksum, cfs, name=name)
                 judged = batch.judged(before, diagnostics=False)
                 self.model.check_unchanged()
                 took, peak = stages.seconds(), process.peak_mb()
