@@ -46,7 +46,7 @@ def main() -> None:
 
 def plain(arguments: list[str]) -> None:
     """Be `cfl` without numba."""
-    from cfl_cli.__main__ import main as cfl  # noqa: PLC0415 — the measuring process stays small
+    from cfl_cli.__main__ import main as cfl
 
     sys.modules["numba"] = None  # type: ignore[assignment]  # importing it now fails
     sys.argv = ["cfl", *arguments]
@@ -91,11 +91,11 @@ def compare(table: str, data: Path | None, before: Path | None, *, repeats: int)
 
 def search(tables: list[int]) -> None:
     """Print the CPU time per row that finding neighbors takes, plain and compiled."""
-    from benchmarks.tables import generated  # noqa: PLC0415 — the measuring process stays small
-    from cfl_cli.core.parallel import Workers  # noqa: PLC0415 — the same
-    from cfl_cli.core.process import keep_freed_memory  # noqa: PLC0415 — the same
-    from cfl_cli.methods import compiled  # noqa: PLC0415 — the same
-    from cfl_cli.methods.graph.neighbors import nearest  # noqa: PLC0415 — the same
+    from benchmarks.tables import generated
+    from cfl_cli.core.parallel import Workers
+    from cfl_cli.core.process import keep_freed_memory
+    from cfl_cli.methods import compiled
+    from cfl_cli.methods.graph.neighbors import nearest
 
     keep_freed_memory()  # as the command does
     compiled.kernel("scan", rows=compiled.ROWS)

@@ -31,7 +31,7 @@ def run(module: str, *arguments: object, limit: float | None = None, folder: Pat
     command = [sys.executable, "-m", module, *map(str, arguments)]
     own = {name: value for name, value in os.environ.items() if not name.startswith("CFL_")}
     began = perf_counter()
-    process = subprocess.Popen(command, cwd=folder, env=own)  # noqa: S603 — our own modules
+    process = subprocess.Popen(command, cwd=folder, env=own)
     late = threading.Event()
 
     def end() -> None:

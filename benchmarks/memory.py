@@ -32,7 +32,7 @@ def measured(folder: Path, *options: str) -> float:
 
 
 def _cfl(command: str, folder: Path, *options: str) -> str:
-    run = subprocess.run(  # noqa: S603 — our own command
+    run = subprocess.run(
         [
             *(sys.executable, "-m", "cfl_cli", command, str(folder / "data.parquet"), "-q"),
             *("--schema", str(folder / "schema.yml"), *options),

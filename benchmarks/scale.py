@@ -84,7 +84,7 @@ class Bench:
 
     def __init__(self, table: Path, folder: Path, options: list[str], seed: int) -> None:
         self.table, self.folder, self.options = table, folder, options
-        self.random = random.Random(seed)  # noqa: S311 — no secret
+        self.random = random.Random(seed)
 
     def run(
         self, name: str, *options: str, kill: Callable[[float, list[psutil.Process]], int] | None
@@ -140,7 +140,7 @@ class Bench:
         named = ["--schema", str(self.table / "schema.yml"), "--out", str(self._out)]
         data = str(self.table / "data.parquet")
         command = [sys.executable, "-m", "cfl_cli", "impute", data, *named, "--overwrite", "-q"]
-        return subprocess.Popen([*command, *self.options, *options])  # noqa: S603 — our own
+        return subprocess.Popen([*command, *self.options, *options])
 
     @property
     def _out(self) -> Path:

@@ -25,7 +25,7 @@ def main() -> None:
     parser.add_argument("--out", type=Path, default=ROOT / "docs" / "images")
     out = parser.parse_args().out
     sys.path.insert(0, str(ROOT / "tests"))
-    from builders.browser import browser  # type: ignore[import-not-found]  # noqa: PLC0415 — a test's
+    from builders.browser import browser  # type: ignore[import-not-found]
 
     out.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory() as folder, browser() as opened:
@@ -40,7 +40,7 @@ def main() -> None:
 
 
 def _cfl(*arguments: str) -> None:
-    subprocess.run([sys.executable, "-m", "cfl_cli", *arguments], cwd=ROOT, check=True)  # noqa: S603 — our own command
+    subprocess.run([sys.executable, "-m", "cfl_cli", *arguments], cwd=ROOT, check=True)
 
 
 if __name__ == "__main__":

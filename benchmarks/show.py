@@ -93,8 +93,8 @@ def _accuracy(facts: Facts) -> str:
 
 def draw(results: Results, path: Path) -> None:
     """Draw rows against seconds."""
-    import matplotlib as mpl  # noqa: PLC0415 — only in the extra [bench]
-    from matplotlib.figure import Figure  # noqa: PLC0415 — the same
+    import matplotlib as mpl
+    from matplotlib.figure import Figure
 
     with mpl.rc_context({"svg.hashsalt": "cfl", "font.size": 10}):
         figure = Figure(figsize=(7, 4.6), layout="constrained")

@@ -53,7 +53,7 @@ def taken(tree: Path, arguments: list[str], folder: Path) -> float:
     written = ["--out", "out.parquet", "--overwrite", "-q"] if "impute" in arguments else []
     own = {name: value for name, value in os.environ.items() if not name.startswith("CFL_")}
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    subprocess.run(  # noqa: S603 — our own command
+    subprocess.run(
         [sys.executable, "-m", "cfl_cli", *arguments, *written],
         cwd=folder,
         env={**own, "PYTHONPATH": str(tree)},

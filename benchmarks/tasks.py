@@ -116,7 +116,7 @@ def others(found: Ints) -> Places:
 
 def run_spreading(folder: Path) -> Facts:
     """Time LabelSpreading over all CFs; −1 is how it is told that a value is not known."""
-    from sklearn.semi_supervised import LabelSpreading  # noqa: PLC0415 — only in the extra [bench]
+    from sklearn.semi_supervised import LabelSpreading
 
     encoded, truth = tables.load(folder)
     known = draw_known(len(truth))
@@ -136,7 +136,7 @@ def run_spreading(folder: Path) -> Facts:
 
 def run_imputer(folder: Path) -> Facts:
     """Time KNNImputer on all CFs at once; its answer is the largest of a block's means."""
-    from sklearn.impute import KNNImputer  # noqa: PLC0415 — only in the extra [bench]
+    from sklearn.impute import KNNImputer
 
     encoded, truth = tables.load(folder)
     known = draw_known(len(truth))

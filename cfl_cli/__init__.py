@@ -109,7 +109,6 @@ Shown.rendered = _rendered
 
 
 def __getattr__(name: str) -> "Any":
-    """Import a public name when it is first asked for, so that `cfl --help` stays quick."""
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     from importlib import import_module  # as late as the rest

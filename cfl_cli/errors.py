@@ -26,7 +26,6 @@ class ExitCode(IntEnum):
     words: str
 
     def __new__(cls, code: int, words: str) -> Self:
-        """Return the code, which knows its words."""
         made = int.__new__(cls, code)
         made._value_, made.words = code, words
         return made
@@ -148,7 +147,6 @@ class Problem:
         )
 
     def as_dict(self) -> dict[str, object]:
-        """Return it for programs, with the sentence."""
         place = {name: one for name, one in self.place._asdict().items() if one not in (None, "")}
         return {
             "code": self.code,
@@ -187,7 +185,6 @@ class CflError(Exception):
 
     @property
     def code(self) -> str:
-        """The code of the first problem."""
         return self.problems[0].code if self.problems else ""
 
     @property
@@ -228,7 +225,6 @@ class ProblemList:
         self.more = 0
 
     def note(self, problem: Problem | str) -> None:
-        """Add a problem."""
         if len(self.shown) < PROBLEMS_SHOWN:
             self.shown.append(problem)
         else:

@@ -160,7 +160,6 @@ class ComplementaryImputer(TransformerMixin, BaseEstimator):  # type: ignore[mis
 
     @property
     def report_(self) -> Report | None:
-        """The report of the fitted rows."""
         check_is_fitted(self, "model_")
         return None if self.model_ is None else self.model_.report
 
@@ -283,7 +282,6 @@ def _used(rows: Any, schema: Schema) -> pl.DataFrame:
 
 
 def _passed(rows: Any, name: str, schema: Schema | None) -> Any:
-    """Return an ordinary column: as numbers if it holds such, otherwise as it is."""
     column = frames.as_polars(rows[[name]])[name]
     if schema is None:
         return column.to_numpy() if column.dtype.is_numeric() else rows[name]
@@ -294,7 +292,6 @@ def _passed(rows: Any, name: str, schema: Schema | None) -> Any:
 
 
 def _as_array(column: Any) -> npt.NDArray[Any]:
-    """Return a column of any kind as an array: of numbers, or of objects."""
     if isinstance(column, np.ndarray):
         return column
     if isinstance(column, pl.Series) and not column.dtype.is_numeric():
@@ -310,7 +307,6 @@ def _as_polars(name: str, column: Any) -> pl.Series:
 
 @contextmanager
 def _as_value_errors() -> Iterator[None]:
-    """Raise what is wrong with data, schema or settings as scikit-learn does: as a ValueError."""
     try:
         yield
     except ResourceError:

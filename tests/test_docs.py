@@ -146,7 +146,7 @@ def test_the_python_examples_run_one_after_the_other(page, tmp_path, monkeypatch
     monkeypatch.chdir(tmp_path)
     names = {}
     for example in blocks(text_of(page), "python"):
-        exec(example, names)  # noqa: S102 — that is what a reader does with it
+        exec(example, names)
 
 
 def test_the_schemas_of_the_docs_load():

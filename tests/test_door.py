@@ -162,7 +162,7 @@ def test_an_index_of_pandas_stays():
     assert found.frame.index.equals(frame.index)
     assert found.confidences["cf"].index.equals(frame.index)
     assert mask(frame.assign(cf="a"), GIVEN).frame.index.equals(frame.index)
-    again = pickle.loads(pickle.dumps(found))  # noqa: S301 — our own
+    again = pickle.loads(pickle.dumps(found))
     assert again.confidences["cf"].equals(found.confidences["cf"])
 
 
@@ -196,7 +196,7 @@ def test_a_result_is_a_line_and_its_report_the_table_of_the_terminal(result):
 def test_a_notebook_shows_tables_in_which_every_name_is_escaped(result):
     odd = replace(result.report.columns[0], name="<b>&")
     report = replace(result.report, columns=(odd,))
-    html = fromstring(report._repr_html_())  # noqa: S314 — our own
+    html = fromstring(report._repr_html_())
     (table,) = html.findall("table")
     heading, line = (["".join(cell.itertext()).strip() for cell in row] for row in table.iter("tr"))
     assert heading[0] == "CF"

@@ -343,9 +343,9 @@ def test_a_clone_has_the_parameters_and_nothing_that_was_learned():
 @pytest.mark.parametrize("schema", [SCHEMA, Schema.parse(SCHEMA)], ids=["text", "schema"])
 def test_pickles_hold_parameters_and_what_was_learned(schema):
     rows, new, _ = tables()
-    unfitted = pickle.loads(pickle.dumps(imputer(schema=schema)))  # noqa: S301 — our own
+    unfitted = pickle.loads(pickle.dumps(imputer(schema=schema)))
     fitted = unfitted.fit(rows)
-    again = pickle.loads(pickle.dumps(fitted))  # noqa: S301 — our own bytes
+    again = pickle.loads(pickle.dumps(fitted))
     assert (again.transform(new)[:, 2:] == fitted.transform(new)[:, 2:]).all()
     assert again.report_ == fitted.report_
 

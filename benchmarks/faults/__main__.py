@@ -60,7 +60,7 @@ def disturb(
     counts: Counter[str] = Counter()
     wrong = 0
     for target in chosen:
-        rng = random.Random(f"{seed} {target.name}")  # noqa: S311 — any points will do
+        rng = random.Random(f"{seed} {target.name}")
         attacked = campaign.Attacked(target, folder)
         for outcome in ATTACKS[attack](attacked, runs=runs, rng=rng):
             happened = "happened" if outcome.ending.happened else "did not happen"
@@ -76,7 +76,7 @@ def damage_files(folder: Path, *, runs: int, seed: int) -> tuple[Counter[str], i
     """Return how runs on damaged files ended, and how many ended wrong."""
     counts: Counter[str] = Counter()
     wrong = 0
-    rng = random.Random(seed)  # noqa: S311 — any damage will do
+    rng = random.Random(seed)
     for ending in damage.attacks(folder, runs=runs, rng=rng):
         counts[f"{ending.what}: exit code {ending.code}"] += 1
         if not ending.is_right:

@@ -78,12 +78,12 @@ def near_values(truth: Ints, looks: Floats, rng: np.random.Generator) -> Mask:
     return candidates
 
 
-def known_looks(table: FieldTable, cf: int, rng: np.random.Generator) -> Floats:  # noqa: ARG001 — as the others
+def known_looks(table: FieldTable, cf: int, rng: np.random.Generator) -> Floats:
     """Return what somebody who knows the OFs well thinks, n × K."""
     return plausible(table, cf)
 
 
-def no_looks(table: FieldTable, cf: int, rng: np.random.Generator) -> Floats:  # noqa: ARG001 — as the others
+def no_looks(table: FieldTable, cf: int, rng: np.random.Generator) -> Floats:
     """Return that all values look alike, n × K."""
     return np.ones((len(table.truth), len([*table.domains.values()][cf])))
 

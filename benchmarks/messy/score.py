@@ -50,8 +50,8 @@ def score_file(file: MessyFile, folder: Path, *, told: bool, run: bool) -> FileS
     """Return how a file is drafted."""
     made = draft(file, folder, told=told)
     if made.schema is None:
-        columns = [ColumnScore(file.name, c, ("no draft",), False, False) for c in file.columns]  # noqa: FBT003 — said by its place
-        return FileScore(file.name, tuple(columns), made.why, False, "no draft", "no draft")  # noqa: FBT003 — said by its place
+        columns = [ColumnScore(file.name, c, ("no draft",), False, False) for c in file.columns]
+        return FileScore(file.name, tuple(columns), made.why, False, "no draft", "no draft")
     columns = [_column(file, column, made) for column in file.columns]
     names = {name for name in made.notes if name}
     is_found = names >= {column.name for column in file.columns if column.name}
@@ -64,7 +64,7 @@ def score_file(file: MessyFile, folder: Path, *, told: bool, run: bool) -> FileS
 
 
 def _column(file: MessyFile, column: Column, made: Draft) -> ColumnScore:
-    assert made.schema is not None  # noqa: S101 — asked for by the caller
+    assert made.schema is not None
     is_marked = made.is_marked(column.name)
     wrong = problems(column, made.schema, is_marked=is_marked)
     if wrong and not is_marked:

@@ -51,7 +51,7 @@ class Version:
         """Run the interpreter with these arguments."""
         environment = {**os.environ, **({"PYTHONPATH": self.path} if self.path else {})}
         command = [self.python, *(str(part) for part in arguments)]
-        return subprocess.run(  # noqa: S603 — the interpreters that the user names
+        return subprocess.run(
             command, env=environment, capture_output=True, text=True, check=False, cwd="/"
         )
 

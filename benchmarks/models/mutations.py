@@ -63,7 +63,7 @@ Make: TypeAlias = Callable[[], Mutant]
 
 def mutants(data: bytes, *, most: int, seed: int = 0) -> Iterator[Mutant]:
     """Yield what becomes of a file, at most so many of each kind, drawn by the seed."""
-    rng = random.Random(seed)  # noqa: S311 — any will do
+    rng = random.Random(seed)
     model = _Model(data)
     for kind, makes in (
         ("cut in the header", model.cuts(range(model.start))),
@@ -270,7 +270,7 @@ def _first(data: bytes, place: int) -> bytes:
     return data[:place]
 
 
-def _flipped(data: bytes, place: int, repair: bool) -> bytes:  # noqa: FBT001 — for `partial`
+def _flipped(data: bytes, place: int, repair: bool) -> bytes:
     made = data[:place] + bytes([data[place] ^ (1 << place % 8)]) + data[place + 1 :]
     return _repaired(made) if repair else made
 

@@ -77,8 +77,8 @@ def made(
         table = tables.make(name, rows=rows, data=data, seed=seed)
         truth = [tables.places(table.truth[cf], values) for cf, values in table.cfs.items()]
         return table.masked, Schema.parse(table.schema), np.column_stack(truth)
-    from benchmarks.field import cases  # noqa: PLC0415 — in the extra [bench]
-    from benchmarks.field import tables as field  # noqa: PLC0415 — only where it is asked for
+    from benchmarks.field import cases
+    from benchmarks.field import tables as field
 
     found = field.read(name)
     frame, schema = cases.masked(found, "uniform", seed)

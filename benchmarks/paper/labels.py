@@ -20,21 +20,21 @@ TINY = np.finfo(float).eps
 
 def logistic(seed: int) -> Any:
     """Return logistic regression, with iterations enough to converge."""
-    from sklearn.linear_model import LogisticRegression  # noqa: PLC0415 — only in [bench]
+    from sklearn.linear_model import LogisticRegression
 
     return LogisticRegression(random_state=seed, max_iter=1000)
 
 
 def forest(seed: int) -> Any:
     """Return a random forest of 100 trees."""
-    from sklearn.ensemble import RandomForestClassifier  # noqa: PLC0415 — only in [bench]
+    from sklearn.ensemble import RandomForestClassifier
 
     return RandomForestClassifier(random_state=seed)
 
 
 def stumps(seed: int) -> Any:
     """Return AdaBoost as the paper describes it: 50 decision stumps, scikit-learn's default."""
-    from sklearn.ensemble import AdaBoostClassifier  # noqa: PLC0415 — only in [bench]
+    from sklearn.ensemble import AdaBoostClassifier
 
     return AdaBoostClassifier(random_state=seed)
 
@@ -55,7 +55,7 @@ class RealBoost:
 
     def fit(self, features: Floats, target: Mask) -> Self:
         """Learn from rows."""
-        from sklearn.tree import DecisionTreeClassifier  # noqa: PLC0415 — only in [bench]
+        from sklearn.tree import DecisionTreeClassifier
 
         weights = np.full(len(target), 1 / len(target))
         for _ in range(self.TREES):
@@ -81,7 +81,7 @@ class RealBoost:
 
 def net(seed: int) -> Any:
     """Return the paper's net."""
-    from sklearn.neural_network import MLPClassifier  # noqa: PLC0415 — only in [bench]
+    from sklearn.neural_network import MLPClassifier
 
     return MLPClassifier((100, 200, 200, 100), random_state=seed, early_stopping=True)
 
@@ -113,7 +113,7 @@ def predict(
 
     What is `learned` from are the features of that half, unless others are given.
     """
-    from sklearn.metrics import f1_score  # noqa: PLC0415 — only in [bench]
+    from sklearn.metrics import f1_score
 
     learn, judge = halves(len(target), seed)
     learned = features[learn] if learned is None else learned

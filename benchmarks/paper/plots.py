@@ -50,8 +50,8 @@ def draw(summary: Summary, folder: Path) -> None:
 
 
 def _save(path: Path, size: tuple[float, float], fill: Any) -> None:
-    import matplotlib as mpl  # noqa: PLC0415 — only in the extra [bench]
-    from matplotlib.figure import Figure  # noqa: PLC0415 — the same
+    import matplotlib as mpl
+    from matplotlib.figure import Figure
 
     with mpl.rc_context(LOOKS):
         figure = Figure(figsize=size, layout="constrained")

@@ -97,7 +97,7 @@ def of_shares(case: Case, found: Risk, given: Answered) -> Iterator[Line]:
         for what, (said, true) in really.items():
             if said is not None:
                 yield Line(case.name, cf, SHARES, what, said, true)
-        assert np.isclose(column.sure_share, sure.mean())  # noqa: S101 — no estimate: a count
+        assert np.isclose(column.sure_share, sure.mean())
 
 
 def answered(case: Case, **how: Any) -> Answered:

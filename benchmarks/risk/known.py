@@ -21,7 +21,7 @@ BLURRED = {  # none of them is a CF of the paper's evaluation
 
 def of_sklearn(seed: int) -> Iterator[Case]:
     """Yield tables of scikit-learn: the class and a column in bins are blurred."""
-    from sklearn import datasets  # noqa: PLC0415 — slow to load, and not always there
+    from sklearn import datasets
 
     for name in ("iris", "wine", "breast_cancer", "digits"):
         random = np.random.default_rng([seed, len(name)])

@@ -106,17 +106,17 @@ fi
 
 def prepare() -> None:
     """Let Typer know the shells, so that it can answer them."""
-    from typer.completion import get_completion_inspect_parameters  # noqa: PLC0415 — seldom needed
+    from typer.completion import get_completion_inspect_parameters
 
     get_completion_inspect_parameters()
 
 
-def install(ctx: typer.Context, value: bool) -> None:  # noqa: FBT001 — Typer's signature
+def install(ctx: typer.Context, value: bool) -> None:
     """Write the script for the shell that runs `cfl`, where it finds it, and stop."""
     if not value or ctx.resilient_parsing:
         return
     _refuse_arguments(ctx)
-    from typer import completion  # noqa: PLC0415 — seldom needed
+    from typer import completion
 
     shell, path = completion.install(prog_name=PROGRAM, complete_var=VARIABLE)  # type: ignore[attr-defined]  # typer's types lack it
     if shell == "zsh":
@@ -125,12 +125,12 @@ def install(ctx: typer.Context, value: bool) -> None:  # noqa: FBT001 — Typer'
     raise typer.Exit
 
 
-def show(ctx: typer.Context, value: bool) -> None:  # noqa: FBT001 — Typer's signature
+def show(ctx: typer.Context, value: bool) -> None:
     """Print the script for the shell that runs `cfl`, and stop."""
     if not value or ctx.resilient_parsing:
         return
     _refuse_arguments(ctx)
-    from typer import completion  # noqa: PLC0415 — seldom needed
+    from typer import completion
 
     shell = completion._get_shell_name()  # type: ignore[attr-defined]  # noqa: SLF001 — no other way
     script = completion.get_completion_script(  # type: ignore[attr-defined]  # typer's types lack it
@@ -141,7 +141,6 @@ def show(ctx: typer.Context, value: bool) -> None:  # noqa: FBT001 — Typer's s
 
 
 def _refuse_arguments(ctx: typer.Context) -> None:
-    """Raise if something follows the option: the shell is the one that runs `cfl`, never named."""
     option, *others = sys.argv[1:] or [""]
     if others:
         raise typer.BadParameter(
@@ -163,7 +162,6 @@ class Command(TyperCommand):
         formatter.write(help.as_text(self.page(ctx)))
 
     def page(self, ctx: Any) -> help.Page:
-        """Return the help as data."""
         return help.page(self, ctx)
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
@@ -179,11 +177,11 @@ class Command(TyperCommand):
 class Commands(TyperGroup):
     """All commands, with errors turned into messages and exit codes."""
 
-    def list_commands(self, ctx: Any) -> list[str]:  # noqa: ARG002 — Typer's signature
+    def list_commands(self, ctx: Any) -> list[str]:
         """Return the names of all commands, in the order of the first page."""
         return [*COMMANDS]
 
-    def get_command(self, ctx: Any, cmd_name: str) -> Any:  # noqa: ARG002 — click's signature
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
         """Return a command, whose file is imported only now; None if there is no such command."""
         if cmd_name not in COMMANDS:
             return None
@@ -205,7 +203,6 @@ class Commands(TyperGroup):
         formatter.write(help.as_text(self.page(ctx)))
 
     def page(self, ctx: Any) -> help.Page:
-        """Return the first page."""
         commands = [
             help.Entry(name, self.get_command(ctx, name).help.partition("\n\n")[0])
             for name in COMMANDS
@@ -265,8 +262,7 @@ app = typer.Typer(
 )
 
 
-def show_version(value: bool) -> None:  # noqa: FBT001 — Typer's signature
-    """Print the version and stop."""
+def show_version(value: bool) -> None:
     if value:
         typer.echo(f"cfl {__version__}")
         raise typer.Exit
@@ -326,7 +322,6 @@ def explain(error: BaseException) -> ExitCode:
 
 
 def main() -> None:
-    """Run `cfl`."""
     open_streams()
     try:
         app()

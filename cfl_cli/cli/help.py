@@ -114,7 +114,6 @@ def _text(param: Any) -> str:
 
 
 def _lines(entry: Entry, column: int, width: int) -> list[str]:
-    """Return an entry: its name, and its text in a column of its own."""
     text = textwrap.wrap(
         entry.text, max(width - column, NARROWEST), break_on_hyphens=False, break_long_words=False
     ) or [""]

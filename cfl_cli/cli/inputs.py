@@ -149,7 +149,6 @@ class Inputs(Arguments):
 
     @property
     def run(self) -> RunSettings:
-        """Return how the command runs."""
         return self.limits
 
     def arguments(self, *, samples: bool = False) -> Arguments:
@@ -251,7 +250,6 @@ def read_table(
     may_set_aside: bool = False,
     discreet: bool = False,
 ) -> Table:
-    """Return the table at a place, in memory; with `checksum` it has that of its file."""
     options: dict[str, Any] = {"file": file, "may_set_aside": may_set_aside, "discreet": discreet}
     with open_table(place, how, schema, in_memory=True, **options) as table:
         whole = table.whole or table.empty
@@ -349,7 +347,6 @@ def check_encoding(
 
 
 def _columns(table: Table | Blocks) -> "Iterator[pl.Series]":
-    """Yield the columns of a table; those on disk are loaded one after the other."""
     whole = table.whole if isinstance(table, Blocks) else table
     if isinstance(table, Blocks) and whole is None:
         return (table[name] for name in table.columns)

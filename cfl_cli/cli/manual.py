@@ -37,7 +37,6 @@ LINE = 72  # characters of a line of roff, before hyphens are escaped
 
 
 def pages() -> list[Page]:
-    """Return the first page and that of every command."""
     group: Any = typer.main.get_command(app)
     ctx = group.make_context("cfl", [], resilient_parsing=True)
     commands = {name: group.get_command(ctx, name) for name in COMMANDS}
@@ -51,7 +50,6 @@ def pages() -> list[Page]:
 
 
 def markdown() -> str:
-    """Return the manual as Markdown."""
     return "\n\n".join(_markdown()) + "\n"
 
 
@@ -150,7 +148,6 @@ def _shown(text: str) -> str:
 
 
 def _escaped(text: str) -> str:
-    """Return text that roff takes as it is: hyphens to copy, no line that looks like a request."""
     plain = text.replace("\\", "\\e").replace("-", "\\-").replace('"', "\\(dq")
     return f"\\&{plain}" if plain.startswith((".", "'")) else plain
 
@@ -161,7 +158,6 @@ def _filled(text: str) -> str:
 
 
 def write(folder: Path) -> None:
-    """Write both files."""
     (folder / "command-line.md").write_text(markdown(), encoding="utf-8")
     (folder / "cfl.1").write_text(roff(), encoding="utf-8")
 

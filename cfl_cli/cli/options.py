@@ -43,7 +43,6 @@ class Columns(FileName):
         super().__init__(metavar)
 
     def read(self, value: object) -> Any:
-        """Return the names."""
         lines: Any = value.splitlines() if isinstance(value, str) else value
         return [super(Columns, self).read(one) for one in lines if one]
 
@@ -52,7 +51,6 @@ class BadRows(Choice):
     """What to do with bad records; the words of earlier versions are understood."""
 
     def read(self, value: object) -> str:
-        """Return the word of today."""
         return super().read({"refuse": "fail", "reject": "set-aside"}.get(str(value), value))
 
 
@@ -199,7 +197,6 @@ ON, OFF = {"1", "y", "yes", "t", "true", "on"}, {"0", "n", "no", "f", "false", "
 
 
 def settings_of(command: str) -> tuple[Setting, ...]:
-    """Return the settings that a command has."""
     return tuple(setting for setting in SETTINGS.values() if setting.belongs_to(command))
 
 
@@ -290,7 +287,6 @@ def _from_environment(option: Setting) -> Any:
 
 
 def _parameter(option: Setting) -> inspect.Parameter:
-    """Return an option as Typer reads it: as text, or as a switch."""
     name = f"{option.option}/{option.opposite}" if option.opposite else option.option
     flags = [name, *([f"-{option.short}"] if option.short else [])]
     switch, repeated = isinstance(option.kind, Switch), isinstance(option.kind, Columns | Names)

@@ -357,7 +357,6 @@ def tried(target: Path, forbidden: str) -> Iterator[None]:
 def _check_target(
     target: Path, others: list[Path | None], *, overwrite: bool, way_out: str | None
 ) -> None:
-    """Raise unless a file can be written; a `way_out` of None says that it is a folder."""
     folder = target.resolve().parent
     if any(_same(target, other) for other in others):
         raise _unfit("out-is-input", target, "would be read and written, or written twice")
@@ -382,7 +381,6 @@ def _check_target(
 
 
 def _check_folder(target: Path, others: list[Path | None]) -> None:
-    """Raise unless a folder can be replaced as a whole: cfl wrote it, and nothing else is in it."""
     place = target.resolve()
     if inside := next((one for one in others if one and place in one.resolve().parents), None):
         raise _unfit("out-in-folder", target, "{folder} is in this folder", folder=inside)
@@ -427,7 +425,6 @@ def note_signs(target: Place, source: Place, file: TextFile | None) -> None:
 
 
 def summarise_model(model: "Kept", path: Path) -> None:
-    """Say what was kept."""
     rows = (
         "features and confidences of the fitted rows"
         if model.keeps_rows
@@ -457,7 +454,6 @@ def summarise(report: Report, out: str, source: Path | None) -> None:
 
 
 def _check_before_use(report: Report, source: Path | None) -> None:
-    """Say what to check; `source` is where the report is."""
     drifted = [column.name for column in report.columns if "drifted" in column.flags]
     if drifted:
         attention(f"new cells are predicted worse than those at fitting: {', '.join(drifted)}")

@@ -60,7 +60,6 @@ class Outlook:
 
     @property
     def left(self) -> float:
-        """Return about how many seconds are left."""
         if self.ended is not None:
             return 0.0
         pace = 1.0 if self.pace is None else self.pace
@@ -74,7 +73,6 @@ class Outlook:
 
     @property
     def share(self) -> float:
-        """Return which share of the run is done."""
         if self.ended is not None:
             return 1.0
         elapsed = self.elapsed
@@ -83,11 +81,9 @@ class Outlook:
         return self._most
 
     def expect(self, stages: Sequence[Expected]) -> None:
-        """Replace what is to come."""
         self.ahead = tuple(stages)
 
     def note(self, stage: Stage, done: int, total: int) -> None:
-        """Take note that so much of a stage is done."""
         if stage != self.stage:
             now = self.clock()
             if self.stage_expected:
@@ -153,7 +149,6 @@ class Display:
             self.log.note(text)
 
     def __call__(self, stage: Stage, done: int, total: int) -> None:
-        """Take note that `done` of the stage's `total` rows, steps or models are done."""
         self.outlook.note(stage, done, total)
         if self.quiet or self.outlook.elapsed < PATIENCE:
             return

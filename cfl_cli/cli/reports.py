@@ -79,7 +79,6 @@ def side_files(name: str) -> list[Path]:
 
 
 def _beside(name: str, sources: Sources, *, is_batch: bool) -> Path:
-    """Return where the diagnostics of a run should be: beside its table or report."""
     file = sources.diagnostics
     if file is None and is_batch:
         raise DataError(

@@ -142,7 +142,7 @@ def listen() -> None:
 
     Or it would be lost if one of them heard it while OSQP listens: see `steps/weights`.
     """
-    from cfl_cli.core.parallel import interrupts_wait  # noqa: PLC0415 — numpy is not loaded at the start
+    from cfl_cli.core.parallel import interrupts_wait
 
     if "polars" in sys.modules:
         with interrupts_wait():

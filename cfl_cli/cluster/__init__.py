@@ -144,7 +144,6 @@ class Cluster:
         return set(found)
 
     def _done(self, waiting: Mapping[Any, int]) -> set[Any]:
-        """Return the tasks that are done, when one is; raise if no worker is left for long."""
         alone = None
         while True:
             with suppress(TimeoutError), self.client.as_current():
@@ -186,7 +185,6 @@ def prepare_process() -> None:
 
 
 def _wrong(code: str, text: str, remedy: object, **facts: Any) -> Problem:
-    """Return what is wrong with the scheduler that the user has named, or its workers."""
     named = option("scheduler")
     return Problem(code, f"{{option}}: {text}", option=named, remedy=remedy, **facts)
 
@@ -295,7 +293,6 @@ def check_workers(cluster: Cluster, home: Home) -> None:
 
 
 def _unlike(address: str, own: Mapping[str, str], found: Mapping[str, str]) -> Problem | None:
-    """Return why a worker is refused; None: it is not."""
     differ = [
         f"{name} {found.get(name)} instead of {own[name]}"
         for name in versions()
@@ -354,7 +351,6 @@ def own_addresses() -> set[str]:
 
 
 def _parts(address: str) -> tuple[str, str]:
-    """Return the scheme and the host of an address such as `tcp://localhost:8786`."""
     given = address if "://" in address else f"tcp://{address}"
     scheme = given.partition("://")[0].lower()
     if scheme in WITHIN:
@@ -486,7 +482,6 @@ def _start_tracker() -> None:
 
 
 def _in_background(function: Callable[[], None]) -> None:
-    """Call a function in a thread whose threads and processes leave interrupts to this one."""
     done: SimpleQueue[BaseException | None] = SimpleQueue()
     reader = caller()
 
@@ -507,7 +502,6 @@ def _in_background(function: Callable[[], None]) -> None:
 
 
 def _stop(made: Mapping[str, Any]) -> None:
-    """End all processes at once: they have nothing to save."""
     if "others" in made:
         _kill(made)
     for thing in (made.get("client"), made.get("cluster")):
@@ -519,7 +513,6 @@ def _stop(made: Mapping[str, Any]) -> None:
 
 
 def _kill(made: Mapping[str, Any]) -> None:
-    """Kill the workers that were started here, also those that are just being started."""
     for nanny in getattr(made.get("cluster"), "workers", {}).values():
         nanny.auto_restart = False  # or another would take its place
     for one in import_module("multiprocessing").active_children():

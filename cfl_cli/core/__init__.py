@@ -26,9 +26,7 @@ class Shown:
     rendered: "ClassVar[Callable[[Shown, str], str]]"  # in a format: table or html
 
     def __str__(self) -> str:
-        """Return the table that a terminal shows."""
         return Shown.rendered(self, "table").rstrip("\n")
 
     def _repr_html_(self) -> str:
-        """Return the same for a notebook."""
         return Shown.rendered(self, "html")

@@ -257,7 +257,6 @@ class Mechanism:
         return candidates
 
     def _next(self, values: Ints, c: int, need: Ints) -> Floats:
-        """Return how probable it is that c is ruled out if `need` of c and the later ones are."""
         if self.rates is None:
             left = self.size - c - (values >= c)
             return np.where(values == c, 0.0, need / np.maximum(left, 1))
@@ -283,12 +282,10 @@ class Mechanism:
 
     @cached_property
     def _relative(self) -> Floats:
-        """Return the rates relative to uniform ones, so that their products stay near 1."""
         return np.asarray(self.rates) * (self.size - 1)
 
     @cached_property
     def _tails(self) -> list[Floats]:
-        """Return e_s of `_relative` from column c on, for c from 0 to K, each K × K (v, s)."""
         tails = [np.eye(1, self.size).repeat(self.size, axis=0)]
         for c in reversed(range(self.size)):
             tails.append(_with(tails[-1], self._relative[:, c]))
@@ -296,18 +293,15 @@ class Mechanism:
 
     @cached_property
     def _sums(self) -> Floats:
-        """Return e_s of `_relative`, K × K (v, s): the first of the tails, without the others."""
         none = np.eye(1, self.size).repeat(self.size, axis=0)
         return reduce(_with, self._relative.T[::-1], none)
 
     @cached_property
     def _log_sums(self) -> Floats:
-        """Return the logs of e_s of the rates, K × K (v, s); 0 where e_s is 0."""
         logs = np.log(np.where(self._sums > 0, self._sums, 1))
         return np.asarray(logs - np.arange(self.size) * log(self.size - 1))
 
     def _without(self, s: int) -> Floats:
-        """Return e_s of `_relative` with c left out, K × K (v, c)."""
         sums = np.zeros((self.size, self.size, s + 1))  # e_0 to e_s: none depends on later ones
         sums[:, :, 0] = 1
         for c in range(self.size):
@@ -317,7 +311,6 @@ class Mechanism:
 
 
 def _with(sums: Floats, rates: Floats) -> Floats:
-    """Return elementary symmetric polynomials, … × s, with one more variable for each: `rates`."""
     more = sums.copy()
     more[..., 1:] += rates[..., None] * sums[..., :-1]
     return more
@@ -345,5 +338,4 @@ def divergence(seen: Floats, expected: Floats) -> Floats:
 
 
 def _log_choose(n: int) -> Floats:
-    """Return the logs of the binomial coefficients of n, from 0 to n chosen."""
     return np.array([lgamma(n + 1) - lgamma(s + 1) - lgamma(n - s + 1) for s in range(n + 1)])

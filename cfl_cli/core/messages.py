@@ -92,14 +92,12 @@ def printable(text: str) -> str:
 
 
 def unknown(noun: str, value: object, choices: Sequence[str], *, where: str = "") -> str:
-    """Return that `value` is not such a noun, and the nearest choice, or all of them."""
     if not isinstance(value, str):
         return f"unknown {noun} {seen(value)}{where}{_among(choices)}"
     return f"unknown {noun} {quote(value)}{where}{did_you_mean(value, choices) or _among(choices)}"
 
 
 def lacking(key: str, choices: Sequence[str] = ()) -> str:
-    """Return that an entry is not there, and what it could be."""
     return f"{quote(key)} is missing{_among(choices)}"
 
 

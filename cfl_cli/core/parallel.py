@@ -174,14 +174,13 @@ class Workers:
 
     def rows(
         self,
-        name: str,  # noqa: ARG002 — of use where runs can be resumed
+        name: str,
         kernel: Callable[[slice], Result],
         total: int,
         *,
         at_once: int,
-        marked: bool = True,  # noqa: ARG002 — the same
+        marked: bool = True,
     ) -> Iterator[tuple[slice, Result]]:
-        """Yield slices of at most `at_once` of `total` rows and `kernel(slice)`, in order."""
         parts = slices(total, at_once)
         with guarded(kernel):
             for part, result in zip(parts, self.map(kernel, parts), strict=True):
@@ -189,16 +188,13 @@ class Workers:
                 if interrupted():
                     return
 
-    def empty(self, name: str, shape: tuple[int, ...], kind: npt.DTypeLike) -> npt.NDArray[Any]:  # noqa: ARG002 — as all have it
-        """Return a new array in memory."""
+    def empty(self, name: str, shape: tuple[int, ...], kind: npt.DTypeLike) -> npt.NDArray[Any]:
         return np.empty(shape, kind)
 
-    def share(self, name: str, array: Array) -> Array:  # noqa: ARG002 — as all have it
-        """Return the array: threads see it as it is."""
+    def share(self, name: str, array: Array) -> Array:
         return array
 
-    def within(self, name: str) -> Self:  # noqa: ARG002 — nothing has a name here
-        """Return the same."""
+    def within(self, name: str) -> Self:
         return self
 
     def kept(self, name: str) -> None:

@@ -72,18 +72,15 @@ def _mounts(proc: Path) -> Iterator[tuple[Path, str, str]]:
 
 
 def _plain(text: str) -> str:
-    """Return a path as it is: blanks in it are written as numbers."""
     return re.sub(r"\\([0-7]{3})", lambda found: chr(int(found[1], 8)), text)
 
 
 def _counted(path: Path, names: tuple[str, ...]) -> int:
-    """Return the number behind one of some names in a file of lines; 0 if it is not there."""
     pairs = (line.split() for line in _read(path).splitlines())
     return next((int(pair[1]) for pair in pairs if pair[0] in names), 0)
 
 
 def _read(path: Path) -> str:
-    """Return what is in a file; nothing if it cannot be read."""
     try:
         return path.read_text()
     except OSError:
@@ -111,7 +108,7 @@ def peak_mb() -> float | None:
     if held is not None:  # `getrusage` would also count the process that has started this one
         return round(held / 1e6, 1)
     try:
-        import resource  # noqa: PLC0415 — Unix only
+        import resource
     except ImportError:
         return None
     unit = 1 if sys.platform == "darwin" else 1024
@@ -133,7 +130,7 @@ def allowance() -> Allowance:
 def limit_of(name: str) -> int | None:
     """Return one of the process's own limits, such as RLIMIT_AS, in bytes; None: there is none."""
     try:
-        import resource  # noqa: PLC0415 — Unix only
+        import resource
     except ImportError:
         return None
     allowed, _ = resource.getrlimit(getattr(resource, name))
@@ -165,7 +162,6 @@ def _of_limits() -> Iterator[Allowance]:
 
 
 def _status() -> dict[str, int]:
-    """Return what the system counts of this process, in bytes; nothing where it does not."""
     try:
         lines = (PROC / "self/status").read_text().splitlines()
     except OSError:

@@ -131,7 +131,6 @@ class Stages:
         self.began: list[tuple[Stage, float]] = []
 
     def __call__(self, stage: Stage, done: int, total: int) -> None:
-        """Note when `stage` began, and pass the news on."""
         if not self.began or self.began[-1][0] != stage:
             self.began.append((stage, self.clock()))
         self.progress(stage, done, total)

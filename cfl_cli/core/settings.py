@@ -89,7 +89,6 @@ class Number(Kind):
         self.choices = (AUTO,) if auto else ()
 
     def read(self, value: object) -> Any:
-        """Return the number."""
         value = plain(value)
         if self.auto and value == AUTO:
             return AUTO
@@ -103,14 +102,12 @@ class Number(Kind):
         return number
 
     def parsed(self, value: object) -> float | None:
-        """Return the number; None if it is none."""
         real = isinstance(value, numbers.Real) and not isinstance(value, bool)
         if real or (isinstance(value, str) and _DECIMAL.fullmatch(value)):
             return float(value)  # type: ignore[arg-type]  # one or the other
         return None
 
     def json_schema(self) -> dict[str, Any]:
-        """Return a number's schema."""
         schema = {"type": self.json_type, **self.bounds.json_schema()}
         return {"anyOf": [{"const": AUTO}, schema]} if self.auto else schema
 
@@ -124,7 +121,6 @@ class Whole(Number):
         super().__init__(bounds, auto=auto, word="N")
 
     def parsed(self, value: object) -> int | None:
-        """Return the number; None if it is none."""
         if isinstance(value, str) and _DIGITS.fullmatch(value):
             return int(value)
         if hasattr(value, "__index__") and not isinstance(value, bool):
@@ -136,7 +132,6 @@ class Switch(Kind):
     """On or off."""
 
     def read(self, value: object) -> Any:
-        """Return true or false."""
         value = plain(value)
         if isinstance(value, bool):
             return value
@@ -145,7 +140,6 @@ class Switch(Kind):
         raise _expected("true or false", value)
 
     def json_schema(self) -> dict[str, Any]:
-        """Return a boolean's schema."""
         return {"type": "boolean"}
 
 
@@ -157,7 +151,6 @@ class Choice(Kind):
         self.metavar = "|".join(words)
 
     def read(self, value: object) -> str:
-        """Return the word."""
         value = plain(value)
         if isinstance(value, str) and value in self.choices:
             return value
@@ -165,7 +158,6 @@ class Choice(Kind):
         raise ValueError(f"expected {either(self.choices)}, found {seen(value)}{near}")
 
     def json_schema(self) -> dict[str, Any]:
-        """Return the words as an enumeration."""
         return {"enum": [*self.choices]}
 
 
@@ -175,7 +167,6 @@ class Size(Kind):
     metavar = "SIZE"
 
     def read(self, value: object) -> int:
-        """Return the number of bytes."""
         value = plain(value)
         if not isinstance(value, str):
             return int(COUNT.read(value))
@@ -199,7 +190,6 @@ class FileName(Kind):
         self.metavar, self.choices = metavar, choices
 
     def read(self, value: object) -> Any:
-        """Return the name."""
         value = plain(value)
         if not isinstance(value, str):
             raise _expected("text", value)
@@ -208,7 +198,6 @@ class FileName(Kind):
         return value
 
     def json_schema(self) -> dict[str, Any]:
-        """Return a text's schema."""
         return {"type": "string", "minLength": 1}
 
 
@@ -227,7 +216,6 @@ class Names(FileName):
         return tuple(dict.fromkeys(super(Names, self).read(one) for one in value))
 
     def json_schema(self) -> dict[str, Any]:
-        """Return a list of texts."""
         return {"type": "array", "items": super().json_schema()}
 
 
@@ -281,7 +269,6 @@ class Setting:
         return f"CFL_{self.name.upper()}" if self.variable else None
 
     def belongs_to(self, command: str) -> bool:
-        """Return whether a command has this setting."""
         return bool({command, EVERY_COMMAND} & {*self.commands})
 
     def read(self, value: object) -> Any:
@@ -330,12 +317,10 @@ class SettingsTable:
         return made
 
     def as_dict(self) -> dict[str, Any]:
-        """Return every setting by its name."""
         return asdict(self)  # type: ignore[call-overload,no-any-return]  # a dataclass
 
 
 def entries(table: type[SettingsTable]) -> Iterator[Setting]:
-    """Yield the entries of a table."""
     for one in fields(table):  # type: ignore[arg-type]  # a dataclass
         yield Setting(name=one.name, default=one.default, decides=table.decides, **one.metadata)
 
@@ -362,7 +347,6 @@ def _given(
 
 
 def read_by(kinds: Mapping[str, Kind], given: Mapping[str, object]) -> dict[str, Any]:
-    """Return what is given as values of these kinds, or raise all that is wrong with it."""
     values, flaws = _read(kinds, given)
     raise_flaws(flaws)
     return values

@@ -63,7 +63,6 @@ class State:
     def places(
         self, name: str, below: int, *shape: int | None, kind: npt.DTypeLike = np.int64
     ) -> npt.NDArray[Any]:
-        """Return an array of places, whole numbers from 0 to `below` − 1, or raise."""
         found = self.array(name, kind, *shape)
         if found.size and (found.min() < 0 or found.max() >= below):
             raise StateError(f"array {name!r} holds places beyond 0 to {below - 1}")

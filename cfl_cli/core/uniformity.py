@@ -101,7 +101,6 @@ class Uniformity:
         return float(high.max())
 
     def _noticed(self, bias: Floats) -> Mask:
-        """Return for each value whether a bias in its favor, K, would be noticed."""
         one = self._by_value
         weight = np.maximum(one.weight, 1e-9)
         # The rate without bias is known from cells alone, and may be lower than it was seen.
@@ -119,12 +118,10 @@ class Uniformity:
 
     @cached_property
     def _rows(self) -> Ints:
-        """Return the rows that are tested: neither empty nor exact."""
         return np.flatnonzero((self._sizes > 0) & (self._sizes < self.mechanism.size - 1))
 
     @cached_property
     def _bounds(self) -> Floats:
-        """Return u by exclusions and value, s × K; 0 where no row has so many exclusions."""
         bounds = np.zeros((self.mechanism.size, self.mechanism.size))
         for size in np.unique(self._sizes[self._rows]):
             bounds[size] = self.mechanism.inclusion(int(size)).max(axis=0)
@@ -143,7 +140,6 @@ class Uniformity:
         return self._nested(ranked, np.full(len(PARTS), MUTUAL if self.mutual else 1.0))
 
     def _nested(self, values: Ints, weights: Floats) -> "_Nested":
-        """Return the sums over nested parts of the rows; column j tests `values[:, j]`."""
         rows, size = self._rows, self.mechanism.size
         counts = np.ones(len(rows)) if self.counts is None else self.counts[rows]
         weight, possible = np.zeros((2, len(PARTS), size))
@@ -178,7 +174,6 @@ class _Nested:
 
 
 def _ranks(numbers: Floats | Ints) -> Floats:
-    """Return the rank of each number; equal ones share the middle of theirs."""
     _, places, counts = np.unique(numbers, return_inverse=True, return_counts=True)
     return np.asarray((np.cumsum(counts) - counts / 2)[places.reshape(-1)])
 

@@ -44,7 +44,6 @@ class Cells:
 
     @classmethod
     def of(cls, column: pl.Series, schema: Schema) -> "Cells":
-        """Return the column's cells as text."""
         codes = list(schema.missing_in(column.name))
         if holds_lists(column.dtype):
             return cls(column.name, column, lists_as_text(column, codes))
@@ -140,7 +139,6 @@ class Cells:
         return are_lists(self.seen)
 
     def _elements(self, text: str, cf: Complementary, match: Matcher | None) -> list[str] | None:
-        """Return the elements of a cell that is a list; None if it is none, or itself a value."""
         if self.are_lists:
             return list(json.loads(text))
         if cf.separator is not None or (text in match.exact if match else not self.hold_lists):
@@ -193,7 +191,6 @@ class Ruling:
 
     @classmethod
     def of_list(cls, parts: Sequence[str], cf: Complementary) -> "Ruling":
-        """Read a cell that is a list."""
         if len(parts) == 1 and (value := _exact(parts[0], cf)) is not None:
             return cls((value,), exact=True)
         return cls(tuple(parts), exact=False)
@@ -212,7 +209,6 @@ class Ruling:
 
 
 def _exact(text: str, cf: Complementary) -> str | None:
-    """Return what stands behind the exact mark, None if there is none; blanks may surround it."""
     if cf.exact is None:
         return None
     bare = cf.exact.strip(BLANKS)

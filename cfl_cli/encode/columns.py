@@ -60,7 +60,6 @@ def fences(numbers: Floats) -> tuple[float, float]:
 
 
 def _ends(numbers: Floats) -> tuple[float, float]:
-    """Return the smallest and the largest number without the tails, one cell at least each."""
     tail = min(max(1, int(TAIL * len(numbers))), (len(numbers) - 1) // 2)
     places = tail, len(numbers) - 1 - tail
     low, high = np.partition(numbers, places)[[*places]]
@@ -167,7 +166,7 @@ def chance_unseen(
     """Return how probably so many of the new cells, or more, hold categories never seen."""
     if not unseen:
         return 1.0
-    from scipy.special import betainc  # noqa: PLC0415 — it loads slowly, and few batches need it
+    from scipy.special import betainc
 
     mean = new * (once + 1) / fitted
     shape = (once + 1) ** 2 / (once + 1 + 2 * twice)
@@ -202,7 +201,6 @@ class _Measured:
         return self.low < self.high
 
     def scaled(self, numbers: Floats) -> Floats:
-        """Return the numbers from low to high, or between the fences, as 0 to 1."""
         low, high = self.low, self.high
         if self.lower is not None and self.upper is not None:
             low, high = self.lower, self.upper
@@ -210,7 +208,6 @@ class _Measured:
         return np.clip((numbers - low) / (high - low), -FARTHEST, FARTHEST)
 
     def chance(self, counts: Counts) -> float:
-        """Return how probably, at most, rows like the fitted ones are as unusual as this."""
         known = counts.rows - counts.missing
         return chance_outside(counts.out_of_range, new=known, fitted=self.rows)
 
@@ -389,7 +386,7 @@ class FittedCategories(OfValues):
     def width(self) -> int:
         return len(self.values) if len(self.values) > 2 else 1
 
-    def features(self, cells: Cells, problems: Problems) -> tuple[Floats, Counts]:  # noqa: ARG002 — as numbers have it
+    def features(self, cells: Cells, problems: Problems) -> tuple[Floats, Counts]:
         """Return the cells' features, n × width, and what is unusual."""
         codes, counts = self.places(cells, self.commonest)
         if self.width == 1:
@@ -416,8 +413,7 @@ class FittedOrdered(OfValues):
 
     width = 1  # how many features it becomes
 
-    def features(self, cells: Cells, problems: Problems) -> tuple[Floats, Counts]:  # noqa: ARG002 — as numbers have it
-        """Return the cells' features, n × 1, and what is unusual."""
+    def features(self, cells: Cells, problems: Problems) -> tuple[Floats, Counts]:
         codes, counts = self.places(cells, self.median)
         return codes[:, None] / (len(self.values) - 1), counts
 
@@ -547,7 +543,6 @@ def _fit_values(
 
 
 def _two_of(spellings: tuple[str, ...]) -> tuple[str, ...]:
-    """Return one text for each of the two values that several spellings of a known pair mean."""
     if len(spellings) <= 2 or not is_pair(spellings):
         return spellings
     meant = {truth(text): text for text in reversed(spellings)}  # the first of each

@@ -42,7 +42,6 @@ SEE = "; `cfl check` shows more"
 
 
 def pasteable(value: object) -> str:
-    """Return a value as it can be pasted into a schema."""
     return json.dumps(value, ensure_ascii=False)
 
 
@@ -57,7 +56,6 @@ def patched(name: str, **keys: Any) -> Patch:
 
 
 def set_keys(keys: Mapping[str, Any]) -> str:
-    """Return how to set some keys."""
     shown = {key: it if key in ("role", "type") else pasteable(it) for key, it in keys.items()}
     if len(shown.get("values", "")) > VALUES_SHOWN:
         shown["values"] = "[…] from lowest to highest"
@@ -179,7 +177,6 @@ _MARK = re.compile(r"(?:[=!+]|[^\W\d_][^\d:=]{0,30}[:=])")
 def cf_causes(
     wrong: Sequence[str], cells: Cells, values: Sequence[str], schema: Schema
 ) -> Iterator[Cause]:
-    """Yield the causes of a CF's wrong cells; `values` are its domain."""
     name = cells.name
     trial = _Trial(cells, schema.complementary[name], values)
     left = dict.fromkeys(wrong)
@@ -226,13 +223,11 @@ class _Trial:
     values: Sequence[str]
 
     def by(self, separator: str | None = None, exact: str | None = None) -> "_Trial":
-        """Return the same with another separator or mark, where one is given."""
         keys = {"separator": separator, "exact": exact}
         update = {key: sign for key, sign in keys.items() if sign is not None}
         return replace(self, cf=self.cf.model_copy(update=update))
 
     def ruling(self, text: str) -> Ruling:
-        """Return what a text says."""
         return self.cells.ruling(text, self.cf, self.match)
 
     @cached_property
@@ -243,7 +238,6 @@ class _Trial:
         return self.ruling(text).fits(self.values)
 
     def knows(self, text: str) -> bool:
-        """Return whether a text is a value of the domain, in whatever letter case."""
         return self.match.place(text) >= 0 or folded_value(text) in self.spellings
 
     @cached_property
@@ -251,7 +245,6 @@ class _Trial:
         return frozenset(map(folded_value, self.values))
 
     def foreign(self, text: str) -> list[str]:
-        """Return what a text names and the domain does not hold."""
         named = self.ruling(text).values
         return [part.strip(BLANKS) for part in named if part not in self.match.exact]
 
@@ -279,7 +272,6 @@ def _separated(left: Iterable[str], right: Sequence[str], now: _Trial) -> Cause 
 
 
 def _commonest_sign(texts: Iterable[str], now: _Trial) -> str | None:
-    """Return the sign by which most wrong cells have a part that is a value, if there is one."""
     if now.cf.separator is not None:
         return None
     trials = {sign: now.by(sign) for sign in SIGNS}
@@ -293,7 +285,6 @@ def _commonest_sign(texts: Iterable[str], now: _Trial) -> str | None:
 
 
 def _composed(outside: Mapping[str, Sequence[str]], now: _Trial) -> Iterator[Cause]:
-    """Yield that cells say more than a value, which the domain should not get: not flu, a / b."""
     negated, several = list[str](), list[str]()
     named = {part for parts in outside.values() for part in parts}
     for text, parts in outside.items():
@@ -440,7 +431,6 @@ def _read(column: Tally, now: str) -> dict[str, Any] | None:
 
 
 def _measured(column: Tally, now: str = "") -> dict[str, Any] | None:
-    """Return the keys by which all texts are dates or numbers, unless the type is that already."""
     if now != "date" and (formats := dates.formats(column)):
         return {"type": "date"} | ({"format": formats[0]} if formats[0] else {})
     if now != "numeric" and (readings := numbers.readings(column)):
@@ -517,7 +507,6 @@ def _dates(left: Iterable[str], right: Sequence[str], name: str) -> Cause | None
 
 
 def in_dates(wrong: Sequence[str], cells: Cells, schema: Schema) -> Iterator[Cause]:
-    """Yield the causes of wrong cells in a column of dates."""
     name, left = cells.name, dict.fromkeys(wrong)
     right = [text for text in cells.seen if text not in left]
     yield from _codes(left, name, schema)
@@ -626,7 +615,6 @@ def _stay(
 
 
 def _is_evident(texts: Iterable[str]) -> bool:
-    """Return whether a number has both signs, so that each can only mean one thing."""
     return any("." in text and "," in text for text in texts)
 
 
@@ -814,7 +802,6 @@ def _sentinels(cells: Cells, known: Floats, schema: Schema) -> Iterator[Finding]
 
 
 def _counts_rows(name: str, known: Floats) -> bool:
-    """Return whether numbers rise by 1 from row to row, or are those of an id by their name."""
     if len(known) < CELLS:
         return False
     named = identifiers.is_name_of_id(name)
@@ -832,7 +819,6 @@ def _id(name: str, different: int, cells: int, schema: Schema) -> Finding:
 
 
 def _in_categories(cells: Cells, schema: Schema) -> Iterator[Finding]:
-    """Yield the first warning that a categorical OF deserves, if it deserves one."""
     name = cells.name
     compound = (
         " " in text or not text[:1].isalnum() or any(sign in text for sign in SIGNS)
@@ -944,7 +930,6 @@ def cf_warnings(
 
 
 def _joined(name: str, cf: Complementary, values: Sequence[str]) -> Iterator[Finding]:
-    """Yield that values of the domain are lists of others, by the sign that most are."""
     known = {*values}
     by_sign = {
         sign: [

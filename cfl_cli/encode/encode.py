@@ -168,7 +168,7 @@ def _restored(
     for name, column in columns.items():
         try:
             if not isinstance(kept[name], dict):
-                raise StateError("it has no facts")  # noqa: TRY301 — the column's name is added below
+                raise StateError("it has no facts")
             restored[name] = read(State(facts=kept[name]), column, schema)
         except StateError as error:
             raise StateError(f"column {quote(name)}: {error}") from None
@@ -274,7 +274,6 @@ class Encoded:
         )
 
     def some(self, rows: Ints) -> "Encoded":
-        """Return some of the rows."""
         some = self.known.some(rows)
         blocks = tuple(
             block if block.marked is None else replace(block, marked=block.marked[rows])
@@ -299,7 +298,6 @@ class Encoded:
 
 
 def features_of(encoded: Encoded) -> dict[str, slice]:
-    """Return the features of each OF, by its name."""
     widths = [fitted.width for fitted in encoded.ordinary.values()]
     ends = np.cumsum(widths).tolist()
     return {
@@ -390,8 +388,7 @@ def encode(
     )
 
 
-def in_memory(name: str, shape: tuple[int, ...], kind: npt.DTypeLike) -> npt.NDArray[Any]:  # noqa: ARG001 — of use where arrays are files
-    """Return a new array in memory."""
+def in_memory(name: str, shape: tuple[int, ...], kind: npt.DTypeLike) -> npt.NDArray[Any]:
     return np.empty(shape, kind)
 
 
@@ -439,7 +436,6 @@ def _lasting_groups(columns: list[Cells], first_row: int) -> Ints | None:
 
 
 def _digest(texts: tuple[str, ...]) -> int:
-    """Return 63 bits that differ, nearly always, where texts do."""
     sizes = "".join(f"{len(text)}," for text in texts)  # or ("a", "bc") were ("ab", "c")
     return int.from_bytes(sha256(f"{sizes}{''.join(texts)}".encode()).digest()[:8]) >> 1
 

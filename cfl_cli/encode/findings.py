@@ -75,7 +75,6 @@ class Finding:
     source: Problem | None = None  # if it was found while a file was read
 
     def problem(self, file: str = "") -> Problem:
-        """Return it as a problem of a table."""
         if self.source is not None:
             return self.source
         what = self.what if self.facts else self.what.replace("{", "{{").replace("}", "}}")
@@ -121,7 +120,6 @@ class Finding:
         return "column {column!r} " if self.code in ABOUT_THE_COLUMN else "column {column!r}: "
 
     def as_dict(self) -> dict[str, Any]:
-        """Return it for programs."""
         of = self.problem().as_dict()
         return {
             "column": self.column,

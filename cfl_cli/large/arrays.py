@@ -47,7 +47,6 @@ class OpenMap:
         self.memory.flush()
 
     def checksum(self) -> int:
-        """Return a checksum of all that is in it."""
         with memoryview(self.memory) as content:
             return crc32(content)
 
@@ -81,7 +80,6 @@ class Mapped(np.memmap[Any, Any]):
         return made
 
     def __array_finalize__(self, obj: Any) -> None:
-        """Let views know the file that they are a view of, and copies none."""
         source: OpenMap | None = getattr(obj, "source", None)
         if source is not None and not np.may_share_memory(self, obj):
             source = None
@@ -89,7 +87,6 @@ class Mapped(np.memmap[Any, Any]):
         self._mmap = None if source is None else source.memory  # what its class looks for
 
     def __getitem__(self, index: Any) -> Any:
-        """Return a view that is a `Mapped` too, or a copy that is none."""
         found = np.ndarray.__getitem__(self, index)
         if isinstance(found, Mapped) and found.source is None:
             return found.view(np.ndarray)
@@ -196,7 +193,6 @@ def plain_view(array: Mapped) -> npt.NDArray[Any]:
 
 
 def _source(array: npt.NDArray[Any]) -> OpenMap | None:
-    """Return the map that an array is a view of, also if the view does not know it."""
     base: Any = array
     while isinstance(base, np.ndarray):
         source = getattr(base, "source", None)
@@ -342,7 +338,6 @@ def _write(path: Path, line: dict[str, Any], *, at: int | None = None) -> None:
 
 
 def _whole_lines(path: Path) -> tuple[list[Any], int]:
-    """Return the lines up to the first that is not whole, and how many bytes they are."""
     try:
         content = path.read_bytes()
     except FileNotFoundError:

@@ -76,7 +76,6 @@ def open_engine(
 
 
 def is_in_memory(limits: RunSettings, rows: int) -> bool:
-    """Return whether the arrays of a run of some rows are in memory."""
     if limits.engine != "local" or limits.run_dir is not None:
         return False
     return rows <= min(IN_MEMORY, (limits.max_memory or process.available()) // BYTES_A_ROW)
@@ -101,7 +100,6 @@ def check_engine(limits: RunSettings) -> None:
 
 
 def _processes(limits: RunSettings) -> int:
-    """Return how many worker processes to start, or raise if they are too many."""
     count, most = limits.workers or available_cores(), max(MOST, 4 * available_cores())
     if count > most:
         text = "{option}: {count:,} processes would choke this machine: {remedy}"

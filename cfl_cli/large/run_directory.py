@@ -143,7 +143,6 @@ class Folder:
         return self.path / f"{safe(name)}.marks"
 
     def facts(self, name: str) -> Any:
-        """Return the facts of that name, None if there are none."""
         path = self.path / f"{safe(name)}.json"
         try:
             return json.loads(path.read_bytes())
@@ -273,7 +272,6 @@ class RunDirectory:
 
 
 def _check_is_of_a_run(path: Path) -> set[str]:
-    """Return what is in a folder, if any is there; raise unless it is empty or of a run."""
     if not path.exists():
         return set()
     if not path.is_dir():
@@ -289,7 +287,6 @@ def _check_is_of_a_run(path: Path) -> set[str]:
 
 
 def _before(path: Path, identity: Mapping[str, str], *, resume: bool) -> dict[str, Any] | None:
-    """Return what the run that was there says of itself, None: there was none; or raise."""
     if not (path / ABOUT).exists():
         return None
     if not resume:
@@ -352,7 +349,6 @@ def _sweep(parent: Path) -> None:
 
 
 def _check_space(folder: Path, needed: int) -> None:
-    """Raise if the disk has no room for a new array, before anything of it is written."""
     free = shutil.disk_usage(folder).free
     if needed + DATA > free:
         raise _full(folder, f"{needed + DATA:,} bytes are needed, {free:,} are free")

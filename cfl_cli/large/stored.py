@@ -96,7 +96,6 @@ def plain(result: Any) -> Any:
 
 
 def _next_of(done: "SimpleQueue[Done]") -> Done:
-    """Return the next task that is done; a Ctrl-C that waits ends the waiting."""
     while True:
         with suppress(Empty):
             return done.get(timeout=HEARD_WITHIN)
@@ -274,7 +273,6 @@ class Stored:
         self._used.add(path)
 
     def _cut(self, total: int, at_once: int, *, marked: bool) -> Cut:
-        """Return how to cut rows into slices and tasks."""
         at_once = max(1, min(at_once, total))
         count = ceil(total / at_once)
         if marked:
@@ -288,7 +286,6 @@ class Stored:
     def _run(
         self, kernel: Kernel, tasks: list[Task], marks: Marks | None
     ) -> Iterator[tuple[slice, Any]]:
-        """Yield what is marked as done, and the rest when it is; all in order."""
         ready = {} if marks is None else _sound(marks, kernel, tasks)
         numbers = [at for at in range(len(tasks)) if at not in ready]
         todo = [tasks[at] for at in numbers]
@@ -303,7 +300,6 @@ class Stored:
 
 
 def _sound(marks: Marks, kernel: Kernel, tasks: list[Task]) -> dict[int, list[Any]]:
-    """Return the results of tasks that are marked, and whose rows are as they were then."""
     marked = [(at, task) for at, task in enumerate(tasks) if task[0].start in marks.done]
     results = {at: marks.done[task[0].start] for at, task in marked}
     return {

@@ -215,7 +215,6 @@ def pilot_of(name: str) -> Stage:
 
 
 def _of_parts(settings: Settings) -> Settings:
-    """Return the settings of the parts: hidden cells choose the steps, whatever was given."""
     return settings.replaced({"iterations": AUTO})
 
 
@@ -273,7 +272,6 @@ class PartRunner:
         return blend.fit(priors, cells, groups=groups, cautious=True)
 
     def _refuted(self, prior: Floats, block: slice, how: Mechanism) -> bool:
-        """Return whether a CF's cells cannot have come about as its mechanism says."""
         rows, candidates = self.rows, self.known.candidates[:, block]
         uniformity = Uniformity(
             prior,
@@ -350,7 +348,6 @@ def _blended(
 
 
 def _with_stops(parts: Sequence[Part], graph_part: Estimate | None, cf: int) -> tuple[Part, ...]:
-    """Return the parts of a CF's blend, of which the graph says in which round it stopped when."""
     if graph_part is None:
         return tuple(parts)
     own = graph_part.origins[cf]
@@ -361,7 +358,6 @@ def _with_stops(parts: Sequence[Part], graph_part: Estimate | None, cf: int) -> 
 
 
 def _null(nulls: Sequence[Null | None], recipe: Recipe) -> Null | None:
-    """Return what the parts make of shuffled cells, by their weights."""
     compared = [null for null in nulls if null]
     if len(compared) < len(nulls):
         return None

@@ -255,8 +255,6 @@ def first_of(confidences: Floats, mass: Floats, candidates: Mask) -> Ints:
 
 
 def _rule(mass: Floats) -> Rule:
-    """Return how a CF is answered: what a held-out row's start was makes way for its cell's."""
-
     def answer(prior: Floats, likelihood: Floats) -> tuple[Ints, Floats]:
         begun = likelihood / np.maximum(likelihood.sum(axis=-1, keepdims=True), LEAST_MASS)
         confidences = prior + RESTART * (begun - 1 / len(mass))

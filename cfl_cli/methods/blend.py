@@ -185,8 +185,8 @@ def _weights(parts: Floats, evidence: Floats | Mask, counting: float) -> Floats:
 
     Every cell's log-likelihood counts for so much.
     """
-    from scipy.optimize import minimize  # noqa: PLC0415 — loads slowly, and only fitting needs it
-    from scipy.special import softmax  # noqa: PLC0415 — loads slowly
+    from scipy.optimize import minimize
+    from scipy.special import softmax
 
     def loss(scores: Any) -> tuple[float, Any]:
         weights = softmax(scores)

@@ -145,7 +145,6 @@ class BoostObjective:
             self(np.zeros(self.target.cells.T.shape), None)
 
     def __call__(self, scores: Floats, _: object) -> tuple[Singles, Singles]:
-        """Return the gradient and the curvature at these scores, both n × K, or stop boosting."""
         p = priors_of(scores.T, self.start)
         self._look(p)
         gradient = p - self.target.applied_to(p)
@@ -162,7 +161,6 @@ class BoostObjective:
         return gradient.T, curvature.T
 
     def _look(self, p: Singles) -> None:
-        """Score the hidden cells, and keep the priors that predict them best."""
         done = len(self.scores)
         if self.fold is None:
             self.scores.append(0.0)
@@ -234,7 +232,6 @@ class Trees:
         return self.lightgbm.Dataset(features, params=options).construct()
 
     def grow(self, objective: BoostObjective, data: Any, shape: Shape) -> Any:
-        """Boost; what comes of it is in the objective. Return the booster, if there was any."""
         size, n = objective.target.cells.shape
         if not any(data.feature_num_bin(column) > 1 for column in range(data.num_feature())):
             objective.stay()
@@ -287,7 +284,6 @@ def forest_of(booster: Any, size: int) -> Forest:
 
 
 def lightgbm() -> Any:
-    """Return the package, or raise with what to install."""
     try:
         return import_module("lightgbm")
     except ImportError:
@@ -452,7 +448,6 @@ class FittedBoost:
     def _said(
         self, features: Floats, evidence: Floats | Mask, blocks: Ints
     ) -> tuple[Floats, Floats]:
-        """Return what other CFs are told, and the priors, n × ΣK each."""
         parts = [of_cf.from_ofs(features) for of_cf in self.cfs]
         first = beside(parts, [of_cf.first for of_cf in self.cfs])
         confidences, _ = posterior(first, evidence, over=blocks, fallback=Fallback.CELL)
@@ -466,8 +461,8 @@ class FittedBoost:
         self,
         row: Known,
         *,
-        blank: Floats | None = None,  # noqa: ARG002 — as all have it: trees know what they expect
-        ofs: Sequence[slice] = (),  # noqa: ARG002 — as all have it: features are told apart
+        blank: Floats | None = None,
+        ofs: Sequence[slice] = (),
         cfs: Collection[int] | None = None,
     ) -> tuple[Moves | None, ...]:
         """Return for each CF how far each OF and each other CF moved what is said of one row.
@@ -612,7 +607,6 @@ def _null(
     workers: Engine,
     progress: Progress,
 ) -> Null:
-    """Compare the shallow trees' confidences with those of trees fitted to shuffled cells."""
     mixed = known.shuffled(settings.seed)
     fits = Fitter(mixed, folds[:1], settings.seed, workers, progress).from_ofs(
         ON_SHUFFLED, ["shallow"]
@@ -702,7 +696,6 @@ class Fitter:
 
     @property
     def _largest_first(self) -> list[Target]:
-        """Return the CFs so that no core waits for a large domain in the end."""
         return sorted(self.targets, key=lambda target: -len(target.cells))
 
     def _each(
@@ -728,7 +721,6 @@ class Fitter:
         return fits
 
     def _fit(self, target: Target, data: Sequence[Any], shape: Shape) -> Fit:
-        """Boost while each fold is hidden, then on all rows for as many rounds; data per run."""
         hidden = []
         for run, fold in enumerate(self.folds):
             hidden.append(BoostObjective(target, run, fold))
@@ -756,7 +748,6 @@ def _kept(fits: Sequence[Fit], start: Singles, first: Floats, weights: Floats) -
 
 
 def _hidden_priors(fitted: Fit, folds: Sequence[Ints]) -> Floats:
-    """Return the priors of the rows of all folds, each while it was hidden, m × K."""
     hidden = [prior[:, fold] for prior, fold in zip(fitted.without, folds, strict=True)]
     return np.hstack(hidden).T.astype(float)
 

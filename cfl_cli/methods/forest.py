@@ -64,7 +64,6 @@ class Forest:
 
     @cached_property
     def _groups(self) -> list["TreeGroup"]:
-        """Return the trees, some whole rounds together."""
         size = max(TREES_AT_ONCE // self.values, 1) * self.values
         ends = np.cumsum(self.leaves, dtype=np.int64)
         of_nodes = (self._splits.of_nodes, self.left.astype(np.int64), self.right.astype(np.int64))
@@ -132,7 +131,6 @@ class TreeGroup:
         of_nodes: tuple[Ints, Ints, Ints],
         value: Floats,
     ) -> "TreeGroup":
-        """Return trees of so many leaves, the first of which are there, as are their nodes."""
         by_size = np.argsort(-leaves, kind="stable")
         most = int(leaves.max()) - 1  # nodes; the leaves of every tree come after so many
         nodes = []
@@ -157,7 +155,6 @@ class TreeGroup:
         return np.asarray(self.value[self.first + self._leaves(reached, n)][self.places])
 
     def _leaves(self, reached: Words, n: int) -> npt.NDArray[np.uint8]:
-        """Return the number of the leaf that each tree has for each row, t × n, bit by bit."""
         numbers = np.zeros((len(reached), n), dtype=np.uint8)
         leaves, half = reached[:, len(self.nodes) :], MOST_LEAVES
         while half > 1:
@@ -240,13 +237,11 @@ def restore(state: State, *, values: int, features: int) -> Forest:
 
 
 def _rows_of_trees(leaves: Shorts, count: Shorts) -> tuple[Ints, Ints]:
-    """Return the place of each tree's first leaf, and how many rows came to the tree."""
     first = np.cumsum(leaves, dtype=np.int64) - leaves
     return first, np.add.reduceat(count, first, dtype=np.int64)  # 32 counts of 31 bits fit
 
 
 def _check_children(leaves: Ints, left: Shorts, right: Shorts) -> None:
-    """Raise unless each child is a later node or a leaf of its tree, and each is reached once."""
     nodes = leaves - 1
     first = np.cumsum(nodes) - nodes
     parents = np.arange(len(left)) - np.repeat(first, nodes)  # counted within each tree
@@ -345,7 +340,6 @@ class Asked:
 
 
 def _integrals(zero: Floats, one: Floats) -> Floats:
-    """Return of each feature the integral of the product of all others' terms, m × leaves."""
     total = np.zeros_like(zero)
     for t, share in _quadrature((len(zero) + 1) // 2):
         terms = zero + t * (one - zero)
@@ -355,7 +349,6 @@ def _integrals(zero: Floats, one: Floats) -> Floats:
 
 @cache
 def _quadrature(points: int) -> list[tuple[float, float]]:
-    """Return where an integrand from 0 to 1 is looked at, and how much it counts there."""
     places, shares = np.polynomial.legendre.leggauss(points)  # from −1 to 1
     return [*zip(((places + 1) / 2).tolist(), (shares / 2).tolist(), strict=True)]
 

@@ -286,7 +286,6 @@ class Method:
         raise NotImplementedError
 
     def restore(self, state: State, layout: Layout) -> Fitted:
-        """Return what was fitted, or raise StateError if it cannot have had this state."""
         raise NotImplementedError
 
     def model_bytes(self, size: Size, settings: Settings) -> float:

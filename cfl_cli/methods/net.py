@@ -112,8 +112,7 @@ def restore_inputs(state: State, *, features: int) -> Inputs:
 
 
 def _fit(column: Floats) -> tuple[Floats, Floats]:
-    """Return the knots of a column, none if it is constant, and their scores."""
-    from scipy.special import ndtri  # noqa: PLC0415 — only fitting needs it
+    from scipy.special import ndtri
 
     distinct, counts = np.unique(column, return_counts=True)
     if len(distinct) < 2:
@@ -128,7 +127,6 @@ def _fit(column: Floats) -> tuple[Floats, Floats]:
 
 
 def _spread(scores: Floats) -> Mask | slice:
-    """Return which of ascending scores become knots: those next to each of many even steps."""
     if len(scores) <= MOST_KNOTS:
         return slice(None)
     steps = np.linspace(scores[0], scores[-1], MOST_KNOTS // 2)
@@ -483,7 +481,6 @@ class TrainingRun:
         return np.asarray(logs.sum(axis=0, dtype=float))
 
     def _start(self, random: np.random.Generator) -> list[Singles]:
-        """Return a network that says no more than how common the values are."""
         widths = [self.inputs.shape[1], UNITS, UNITS, self.known.candidates.shape[1]]
         seen = np.zeros(len(self.known), dtype=bool)
         seen[self.seen] = True

@@ -123,7 +123,6 @@ class Content:
         return {"method": self.method, "keeps_rows": traits.keeps_rows, "versions": versions}
 
     def _arrays(self) -> dict[str, Array]:
-        """Return every array of the file, also those of texts, or raise ValueError."""
         arrays, fitted = _flat(self.fitted, FITTED)
         facts = {
             "settings": dict(self.settings),
@@ -160,7 +159,6 @@ def _version(package: str) -> str:
 
 
 def _content(opened: SafeFile) -> Content:
-    """Return the content, or raise ValueError, which a StateError is."""
     arrays = dict(opened.arrays)
     texts = {name: _text(name, arrays.pop(f"text/{name}", None)) for name in TEXTS}
     facts = facts_of(texts["facts"])
@@ -217,7 +215,6 @@ def _flat(state: State, path: str, depth: int = 1) -> tuple[dict[str, Array], di
 
 
 def _tree(facts: object, arrays: Mapping[str, Array]) -> State:
-    """Return the state that was made flat, or raise StateError."""
     by_path: dict[str, dict[str, Array]] = {}
     for path, array in arrays.items():
         parent, _, name = path.rpartition("/")

@@ -194,7 +194,6 @@ def described(
 
 
 def _spec(name: str, entry: object, size: int) -> Spec:
-    """Return an array's type and shape, or raise ValueError."""
     if not NAMES.fullmatch(name):
         raise ValueError(f"an array is called {quote(name)}")
     match entry:
@@ -278,12 +277,10 @@ class _Source:
         self.opened = self.now()
 
     def now(self) -> tuple[int, ...]:
-        """Return what changes with the content, but not if another file takes this one's place."""
         found = os.fstat(self.handle)
         return found.st_size, found.st_mtime_ns
 
     def read(self, start: int, length: int) -> bytes:
-        """Return some bytes, fewer where the file ends."""
         pieces = []
         while length > 0 and (piece := os.pread(self.handle, min(length, PIECE), start)):
             pieces.append(piece)
@@ -292,7 +289,6 @@ class _Source:
         return b"".join(pieces)
 
     def digest(self, end: int) -> bytes:
-        """Return the checksum of everything before `end`."""
         made = hashlib.sha256()
         for start in range(0, end, PIECE):
             made.update(self.read(start, min(PIECE, end - start)))
@@ -416,7 +412,6 @@ def _check_beginning(start: bytes, path: Path) -> None:
 
 
 def _plain(name: str, array: Array) -> Array:
-    """Return an array in C order and little-endian, or raise StateError."""
     if not NAMES.fullmatch(name):
         raise StateError(f"an array cannot be called {quote(name)}")
     little = array.dtype.newbyteorder("<") if array.dtype.byteorder != "|" else array.dtype
@@ -428,7 +423,6 @@ def _plain(name: str, array: Array) -> Array:
 
 
 def _arrays(source: _Source, specs: Mapping[str, Spec], first: int) -> dict[str, Array]:
-    """Return the arrays, which nobody can write to; ValueError: the file is shorter by now."""
     mapped, places, arrays = None, places_of(specs), {}
     for name, (code, shape) in specs.items():
         start, length = first + places[name][0], places[name][1] - places[name][0]

@@ -114,7 +114,6 @@ def refuse_blurred(
 def refusals(
     schema: Schema, infer: Sequence[str], *, cfs: Collection[str] | None = None
 ) -> list[Problem]:
-    """Return why CFs are not inferred, a problem each."""
     return [
         Problem(
             "blurred",

@@ -111,7 +111,6 @@ def _planned(
 
 
 def _model_bytes(encoded: Encoded, settings: Settings, schema: Schema) -> float:
-    """Return about how many bytes a model file has: what was fitted, the report, the schema."""
     size = size_of(encoded)
     report = REPORT_BYTES * (1 + len(size.domains))
     fitted = methods.load(settings.method).model_bytes(size, settings)

@@ -159,7 +159,6 @@ def _frame(
 
 
 def _favored(facts: ColumnFacts, rows: Ints) -> pl.Series:
-    """Return which of the values that its cell rules out a row's prior favors; null: not known."""
     excluded = ~facts.candidates[rows]
     known, prior = _priors(facts, rows)
     place = np.where(excluded, prior, -1.0).argmax(axis=1)
@@ -169,7 +168,6 @@ def _favored(facts: ColumnFacts, rows: Ints) -> pl.Series:
 
 
 def _priors(facts: ColumnFacts, rows: Ints) -> tuple[Mask, Floats]:
-    """Return which of the rows were hidden, and their priors; 0 of those that were not."""
     hidden = facts.hidden_cells
     if hidden is None or facts.estimate.hidden is None:
         return np.zeros(len(rows), dtype=bool), np.zeros(facts.candidates[rows].shape)

@@ -74,7 +74,6 @@ class Sample:
         return self._rows, *self._blocks[0]
 
     def _drop(self) -> None:
-        """Keep the rows that stay alone, in one block."""
         staying = np.sort(np.argsort(self._keys, kind="stable")[: self.size])
         if len(self._blocks) == 1 and len(staying) == len(self._rows):
             return
@@ -161,7 +160,6 @@ def part_of(
 
 
 def _taken(frame: Any, rows: Ints, columns: list[str]) -> Any:
-    """Return some rows of some columns of a frame, in memory of their own."""
     if frames.is_arrow(frame):
         return frame.select(columns).take(rows)
     if isinstance(frame, pl.DataFrame):

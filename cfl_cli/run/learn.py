@@ -290,7 +290,6 @@ def would_resume(frame: Any, given: Arguments, sources: Sources | None) -> bool 
 
 
 def _identity(frame: Any, given: Arguments, sources: Sources | None) -> dict[str, str]:
-    """Return what must be the same for a run to go on with what another has done."""
     known, schema = sources or Sources(), given.schema
     return {
         **versions(),

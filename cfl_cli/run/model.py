@@ -184,7 +184,6 @@ class Kept:
 
     @cached_property
     def content(self) -> "Content":
-        """Return what a file holds of it."""
         from cfl_cli.models import Content  # a table that is imputed needs none
 
         return self.file or Content(
@@ -239,7 +238,6 @@ def refusal(method: str) -> UsageError:
 
 
 def _checked(what: str, read: Callable[[], Read]) -> Read:
-    """Return what is read of a model's text, or raise StateError in one line."""
     try:
         return read()
     except CflError as error:
@@ -249,7 +247,6 @@ def _checked(what: str, read: Callable[[], Read]) -> Read:
 
 
 def _powers(facts: object, cfs: int) -> tuple[Power | None, ...] | None:
-    """Return the power of each CF, or raise StateError."""
     if facts is None:
         return None
     if not isinstance(facts, list) or len(facts) != cfs:

@@ -122,7 +122,6 @@ def settle_gamma(encoded: Encoded, settings: Settings) -> tuple[Settings, tuple[
 
 
 def _too_few_groups(encoded: Encoded, schema: Schema, settings: Settings) -> list[Finding]:
-    """Return why the rows of a schema's groups cannot be hidden together, if they cannot."""
     if encoded.groups is None or settings.folds == 0:
         return []
     count = len(np.unique(encoded.groups))
@@ -241,7 +240,6 @@ def _with(schema: Schema, scales: dict[str, Scale]) -> Schema:
 def _sample(
     table: Columns, schema: Schema, left: Sequence[str], rows: Ints, *, name: str
 ) -> tuple[Encoded, list[Both]]:
-    """Return the encoded sample, and the columns whose scale matters; or raise MisfitError."""
     problems = Problems(name, _with(schema, dict.fromkeys(left, "robust")))
     used = used_columns(schema)
     usable_columns(table, used, problems, lists=schema.complementary)

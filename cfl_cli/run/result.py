@@ -50,7 +50,6 @@ class Confidences(Mapping[str, Any]):
     def __init__(
         self, arrays: Mapping[str, Floats], domains: Mapping[str, Sequence[str]], *, like: Any
     ) -> None:
-        """Keep the confidences, n × K each; tables are of the kind of `like`, with its index."""
         self.arrays = dict(arrays)
         self._domains, self._like = domains, frames.bare(like)
         self._made: dict[str, Any] = {}
@@ -104,7 +103,6 @@ class AnsweredRows:
         jobs: int,
         warnings: tuple[str, ...] = (),
     ) -> "AnsweredRows":
-        """Return a table, and what a run kept of it."""
         estimate = learned.estimate
         return cls(
             schema=schema,
@@ -133,7 +131,6 @@ class AnsweredRows:
         jobs: int | None,
         first_row: int = 1,
     ) -> "AnsweredRows":
-        """Return new rows, and the model that answers them with these settings."""
         return cls(
             schema=kept.schema,
             settings=settings,
@@ -151,11 +148,9 @@ class AnsweredRows:
 
     @cached_property
     def cells(self) -> pl.DataFrame:
-        """The columns that are used."""
         return frames.as_polars(self.frame, used_columns(self.schema), name=self.name)
 
     def encoded_row(self, row: int) -> Encoded:
-        """Return one row, numbered from 1, as it was encoded to be answered."""
         if self.table is not None:
             return self.table.some(np.array([row - 1]))
         cells = self.cells[row - self.first_row : row - self.first_row + 1]
@@ -313,8 +308,8 @@ class Model(Kept):
         """
         # Whoever fits a model does without what applies it.
         from cfl_cli.commands.apply.batch import (
-            Batch,  # noqa: PLC0415 — loads late
-            answering,  # noqa: PLC0415 — loads late
+            Batch,
+            answering,
         )
 
         stages = Stages(progress)
@@ -442,7 +437,6 @@ class RowFiller:
 
     @property
     def rows_at_once(self) -> int:
-        """Return how many rows a block should have."""
         width = self.width + self.kept.layout.features
         return max(min(ROWS_AT_ONCE, NUMBERS_AT_ONCE // width), 1)
 
@@ -463,7 +457,6 @@ class RowFiller:
         return self.filled(cells, encoded, self.kept.fitted.answer(encoded.known, self.workers))
 
     def filled(self, cells: pl.DataFrame, encoded: Encoded, said: Answer) -> Filled:
-        """Return what becomes of rows of which so much is said."""
         estimate = self.calibrated(
             encoded,
             Estimate(

@@ -23,7 +23,7 @@ from cfl_cli.core.progress import Progress, Stage, Stages, Work, forecast
 from cfl_cli.core.settings import AUTO, DEFAULT_GAMMA, Settings
 from cfl_cli.encode.encode import Encoded
 from cfl_cli.methods.graph import Rounds, chooses_round, chooses_steps, judge
-from cfl_cli.methods.graph.propagation import Graph  # noqa: TC001 — an annotation like the others
+from cfl_cli.methods.graph.propagation import Graph
 from cfl_cli.schema.edit import Value
 from cfl_cli.trust import heldout
 from cfl_cli.trust.intervals import Gain
@@ -64,12 +64,10 @@ class SearchResult:
     complete: bool
 
     def place(self, settings: Settings) -> int:
-        """Return the number of the trial of these settings."""
         return list(self.tried).index(settings)
 
     @property
     def trials(self) -> tuple[Trial, ...]:
-        """Return the trials in the order of trying."""
         start = next(iter(self.tried.values()))
         return tuple(
             Trial(tuned(settings), float(scores.mean()), gain(scores, start))
@@ -174,7 +172,6 @@ def harms(one: Floats, other: Floats, *, mutual: bool = False) -> bool:
 
 
 def is_clear(gained: Gain, *, rows: int) -> bool:
-    """Return whether a gain is more than noise."""
     return rows >= LEAST_ROWS and gained.value > CLEAR * gained.error
 
 
@@ -277,7 +274,6 @@ class Trials:
         return row_scores(self.encoded, hidden.rows, hidden.priors)
 
     def times_longer(self, rows: int) -> float:
-        """Return how many times longer a trial on so many rows takes than one on these."""
         return forecast(self.spent, rows=len(self.rows), more=rows) / sum(self.spent.values())
 
     def tested(self, settings: Settings, folds: Folds) -> Floats:

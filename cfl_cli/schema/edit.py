@@ -119,7 +119,6 @@ def _inside(document: Document, *path: str) -> list[Entry]:
 
 
 def _end(node: yaml.Node) -> int:
-    """Return where a node ends; without brackets, with its last part and before comments."""
     if isinstance(node, yaml.ScalarNode) or _is_in_brackets(node):
         return int(node.end_mark.index)
     last = node.value[-1]
@@ -147,7 +146,6 @@ def _key(key: str, *, quoted: bool) -> str:
 
 
 def _spelled(value: Value, *, quoted: bool) -> str:
-    """Return a value; within JSON, words are in quotes."""
     return f'"{value}"' if quoted and isinstance(value, str) else spelled(value)
 
 

@@ -136,7 +136,6 @@ def read_mechanism(entry: object, values: Sequence[str]) -> Rates:
 
 
 def _sums_to_one(row: list[float]) -> bool:
-    """Return whether numbers sum to 1 but for rounding: scaled again, they would be others."""
     return abs(sum(row) - 1) <= ROUNDING
 
 
@@ -218,7 +217,6 @@ def repeated(values: tuple[str, ...]) -> Iterator[InitErrorDetails]:
 def domain_problems(
     values: tuple[str, ...] | None, *, binary: bool = False
 ) -> Iterator[InitErrorDetails]:
-    """Yield what keeps values from being a domain."""
     if values is not None:
         yield from repeated(values)
         if len(values) < 2 or (binary and len(values) > 2):
@@ -308,8 +306,8 @@ class Ordinary(Model):
     @classmethod
     def _reads_dates(cls, written: str | None, info: ValidationInfo) -> str | None:
         from cfl_cli.texts.dates import (
-            FormatError,  # noqa: PLC0415 — polars loads slowly
-            pattern,  # noqa: PLC0415 — polars loads slowly
+            FormatError,
+            pattern,
         )
 
         if written is not None and info.data.get("type") == "date":  # others have none
@@ -334,7 +332,6 @@ class Ordinary(Model):
 
 
 def _out_of_place(column: Ordinary) -> Iterator[InitErrorDetails]:
-    """Yield a problem for every key that columns of another type have, and for one that lacks."""
     if column.values is None and column.type == "ordered":
         yield problem("an ordered column needs its values in order: list them under `values`")
     for key, types in KEYS.items():
@@ -447,7 +444,6 @@ def _role_known(column: object) -> object:
 
 
 def _not_missing(column: Model, info: ValidationInfo) -> Model:
-    """Refuse what a column could only say with a cell that counts as missing."""
     said: list[tuple[Loc, str | None]] = [
         *(((name,), getattr(column, name, None)) for name in ("separator", "exact")),
         *((("values", i), value) for i, value in enumerate(getattr(column, "values", None) or ())),
@@ -478,7 +474,6 @@ DECIMAL = "The decimal sign of numbers; with one given, signs between groups of 
 
 
 def _option(name: str) -> Any:
-    """Return what a key of `file:` takes: text that the option of that name would take, too."""
     kind = OPTIONS[name].kind
     if isinstance(kind, Choice):
         return Literal[kind.choices] | None
@@ -692,7 +687,6 @@ class _Roles:
 
     @classmethod
     def of(cls, columns: Mapping[str, Column]) -> Self:
-        """Return them in the schema's order."""
         return cls(
             columns,
             {name: it for name, it in columns.items() if isinstance(it, Ordinary)},
@@ -819,7 +813,6 @@ class Schema(Model):
 
     @classmethod
     def from_document(cls, document: yaml_text.Document) -> Self:
-        """Return the schema in a YAML document."""
         problems = list(document.problems)
         if document.data == "":
             problems.append(
@@ -878,7 +871,6 @@ class Schema(Model):
         return {name: cf.blurred for name, cf in self.complementary.items() if cf.blurred}
 
     def _sorted(self) -> _Roles:
-        """Return the columns by their roles, sorted once; a copy with other columns sorts anew."""
         if self._roles.columns is not self.columns:
             self._roles = _Roles.of(self.columns)
         return self._roles
@@ -924,7 +916,6 @@ def _lacking_roles(columns: object) -> Iterator[InitErrorDetails]:
 
 
 def json_schema() -> dict[str, Any]:
-    """Return the JSON Schema of schema files."""
     body = Schema.model_json_schema(schema_generator=_ForEditors)
     return {"$schema": GenerateJsonSchema.schema_dialect, **body}
 
@@ -939,5 +930,5 @@ class _ForEditors(GenerateJsonSchema):
         left_out = schema.get("default", ...) is None
         return self.generate_inner(schema["schema"]) if left_out else super().default_schema(schema)
 
-    def field_title_should_be_set(self, schema: object) -> bool:  # noqa: ARG002 — pydantic's signature
+    def field_title_should_be_set(self, schema: object) -> bool:
         return False

@@ -93,7 +93,6 @@ class Model(BaseModel, metaclass=_Raising):
 
 
 def _texts_below(model: type[Model]) -> Iterator[tuple[str, str]]:
-    """Yield the name of every entry that has a text below it, and the text."""
     try:
         source = inspect.getsource(model)
     except OSError:  # installed without its source
@@ -111,20 +110,17 @@ def problem(message: str, *loc: int | str, code: str = "schema-value") -> InitEr
 
 
 def refuse(problems: Iterable[InitErrorDetails]) -> None:
-    """Raise all problems together, if there are any."""
     if details := list(problems):
         raise ValidationError.from_exception_data("model", details)
 
 
 def refused(message: str, *loc: int | str, code: str = "schema-value") -> ValidationError:
-    """Return one problem as an error to raise."""
     return ValidationError.from_exception_data("model", [problem(message, *loc, code=code)])
 
 
 def validate_and_refuse(
     value: object, validate: ValidatorFunctionWrapHandler, problems: Iterable[InitErrorDetails]
 ) -> Any:
-    """Return the valid value; raise what `validate` finds together with `problems`."""
     try:
         valid = validate(value)
     except ValidationError as error:
@@ -175,7 +171,6 @@ def schema_problems(
 
 
 def _in_plain_words(detail: ErrorDetails, owner: type[Model]) -> tuple[str, str]:
-    """Return the code of what is wrong with an entry of `owner`, and the sentence."""
     kind, value = detail["type"], detail["input"]
     key = next((part for part in reversed(detail["loc"]) if isinstance(part, str)), "")
     if kind == "extra_forbidden":

@@ -79,7 +79,6 @@ def marked(name: str, mark: Mark, code: str, message: str, column: str | None = 
 
 
 def in_order(problems: Iterable[Problem]) -> list[Problem]:
-    """Return the problems in the order of the text."""
     return sorted(problems, key=lambda one: (one.place.line or 0, one.facts["at"], str(one)))
 
 
@@ -142,7 +141,6 @@ def text_of(path: str | os.PathLike[str]) -> str:
 
 
 def read(text: str, *, name: str) -> Document:
-    """Return the document in `text`; `name` is what its problems call it."""
     if len(text) > LIMIT:
         return Document(name, None, {}, (marked(name, Mark(1, 1), "schema-too-large", TOO_LARGE),))
     if character := _FORBIDDEN.search(text):
@@ -164,7 +162,6 @@ def read(text: str, *, name: str) -> Document:
 
 
 def _collect(entry: Entry, path: Path, entries: dict[Path, Entry]) -> Data:
-    """Return what a node holds, without refused keys, and note the entries on the way."""
     entries[path] = entry
     node = entry.value
     if isinstance(node, yaml.SequenceNode):
@@ -200,7 +197,6 @@ class _Composer(yaml.BaseLoader):
         self.first_keys: dict[yaml.Node, dict[str, Mark]] = {}  # by mapping
 
     def compose(self) -> yaml.Node | None:
-        """Return the root, an empty scalar if there is none; None if it cannot be judged."""
         try:
             root = self.compose_single()
         except _UnreadableError:
@@ -217,7 +213,6 @@ class _Composer(yaml.BaseLoader):
         return None if self.has_aliases else root
 
     def compose_single(self) -> yaml.Node:
-        """Return the root of the first document, and refuse a second one."""
         start = self.get_event().start_mark  # of the stream
         if self.check_event(yaml.StreamEndEvent):
             return yaml.ScalarNode("", "", start, start)
@@ -231,7 +226,6 @@ class _Composer(yaml.BaseLoader):
         return root
 
     def compose_node(self, parent: Any, index: Any) -> Any:
-        """Return the next node; `index` is None for a key, and the key's node for its value."""
         if isinstance(index, yaml.Node):
             self.refuse_key(parent, index)
         event = self.peek_event()
@@ -256,7 +250,6 @@ class _Composer(yaml.BaseLoader):
         return node
 
     def refuse_key(self, mapping: yaml.Node, key: yaml.Node) -> None:
-        """Refuse a key that is not text, or that the mapping has already."""
         first = self.first_keys.setdefault(mapping, {})
         if not isinstance(key, yaml.ScalarNode):
             self.refuse(key, "a key must be text, not a mapping or a list")
@@ -267,7 +260,6 @@ class _Composer(yaml.BaseLoader):
             first[key.value] = Mark.of(key)
 
     def whole_characters(self, node: yaml.ScalarNode) -> str:
-        """Return the text of a scalar: JSON, which is YAML, escapes some characters in halves."""
         try:
             return str(node.value).encode("utf-16", "surrogatepass").decode("utf-16")
         except UnicodeDecodeError:
@@ -275,7 +267,6 @@ class _Composer(yaml.BaseLoader):
             return str(node.value)
 
     def refuse(self, thing: Any, message: str) -> None:
-        """Note a problem where a node, an event or a mark is."""
         self.refused.append((Mark.of(thing), message))
 
 

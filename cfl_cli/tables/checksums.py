@@ -177,7 +177,6 @@ class ContentChecksum:
 
 
 def _has_text(table: Any, name: str) -> bool:
-    """Return whether cells of a pyarrow column have a text that is the same in all formats."""
     kind = table.schema.field(name).type
     kind = kind.value_type if types.is_dictionary(kind) else kind
     texts = (
@@ -196,7 +195,6 @@ def _has_text(table: Any, name: str) -> bool:
 
 
 def _dates(table: Any, name: str) -> pl.Series:
-    """Return a pyarrow column that has text; dates as such, for polars knows not all of them."""
     column = table.column(name)
     if types.is_dictionary(column.type):
         column = column.cast(column.type.value_type)
@@ -208,7 +206,6 @@ def _dates(table: Any, name: str) -> pl.Series:
 
 
 def _type(table: Any, name: str) -> str:
-    """Return the name of a type; how the places in a dictionary are stored is left out."""
     kind = table.schema.field(name).type
     if types.is_dictionary(kind):
         return f"dictionary<{kind.value_type}, ordered={kind.ordered}>"
@@ -251,7 +248,7 @@ def pieces(array: pa.Array) -> list[Piece]:
         return [Piece("/text", b"".join(b"%d:%b" % (len(text), text) for text in texts))]
 
 
-def _pieces(array: pa.Array, path: str) -> Iterator[Piece]:  # noqa: C901 — a branch for each kind of type
+def _pieces(array: pa.Array, path: str) -> Iterator[Piece]:
     kind = array.type
     if isinstance(kind, pa.BaseExtensionType):
         yield from _pieces(array.storage, path)
@@ -355,7 +352,6 @@ def compared(place: Place, content: TableContent, *, size: int, thorough: bool) 
 
 
 def _cells(place: Place, content: TableContent) -> Compared:
-    """Compare all cells of the columns that were written; others may have been added."""
     from cfl_cli.tables.table import reading  # which computes checksums of what it writes
 
     kind = place.format.kind

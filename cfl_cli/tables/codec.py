@@ -158,14 +158,12 @@ def write_frame(
     source: Table | None = None,
     report: str | None = None,
 ) -> None:
-    """Write a whole table to a file."""
     with closing(codec_of(options.kind).writer(file, options)) as writer:
         writer.add(frame, source)
         writer.finish(report)
 
 
 def joined(tables: Sequence[Table]) -> Table:
-    """Return tables with the same columns as one."""
     first, *others = tables
     if not others:
         return first
@@ -241,5 +239,4 @@ def is_loading(frame: object) -> TypeGuard[Loading]:
 
 
 def column_type(frame: Columns, name: str) -> pl.DataType:
-    """Return the type of a column."""
     return frame.dtype(name) if is_loading(frame) else frame[name].dtype

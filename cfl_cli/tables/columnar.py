@@ -91,7 +91,6 @@ class GroupWriter:
 
     @contextmanager
     def _storable(self) -> Iterator[None]:
-        """Turn pyarrow's errors, which may quote cells of the table, into one that does not."""
         try:
             yield
         except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
@@ -157,7 +156,6 @@ class ArrowWriter(GroupWriter):
 
 
 def _fresh(table: pa.Table) -> pa.Table:
-    """Return a copy with every column in one piece, so that nothing shows where blocks met."""
     columns = [
         pa.concat_arrays(column.chunks) if column.num_chunks else column
         for column in table.unify_dictionaries().columns
@@ -166,7 +164,6 @@ def _fresh(table: pa.Table) -> pa.Table:
 
 
 def _extended(values: pa.Array | None, others: pa.Array) -> pa.Array:
-    """Return the values of a dictionary, and those of another one that it lacks."""
     if values is None or values.equals(others):
         return others
     import pyarrow.compute as pc  # slow to import and seldom needed
@@ -261,7 +258,6 @@ def one_of(data: mmap, head: bytes, column: str) -> pa.Table:
 
 
 def _refuse(schema: pa.Schema, invalid: Collection[int], *, name: str) -> None:
-    """Raise if columns have the same name, or cells that their types do not allow."""
     problems = [
         Problem("duplicate-column", DUPLICATE, file=name, column=column, remedy=RENAME)
         for column, times in Counter(schema.names).items()
@@ -298,7 +294,6 @@ def _refuse(schema: pa.Schema, invalid: Collection[int], *, name: str) -> None:
 
 
 def _is_beyond(kind: Any) -> bool:
-    """Return whether pyarrow lacks the arrays of a type, or cannot put two of them together."""
     inner = [kind.field(number).type for number in range(kind.num_fields)]
     if pa.types.is_dictionary(kind):
         inner = [kind.value_type]
@@ -340,14 +335,12 @@ def writer(file: IO[bytes], options: WriteOptions) -> Writer:
 
 
 def _parquet(file: Any, *, buffer: int) -> pq.ParquetFile:
-    """Open a Parquet file; with a `buffer`, a column of a row group is not read at once."""
     return pq.ParquetFile(file, page_checksum_verification=True, buffer_size=buffer)
 
 
 def _arrow(
     data: bytes | mmap, head: bytes, options: pa.ipc.IpcReadOptions = ALONE
 ) -> pa.ipc.RecordBatchFileReader | pa.ipc.RecordBatchStreamReader:
-    """Open either of Arrow's two forms: a file, or a stream that was saved."""
     opener = pa.ipc.open_file if head.startswith(ARROW) else pa.ipc.open_stream
     return opener(pa.BufferReader(pa.py_buffer(data)), options=options)
 
@@ -359,7 +352,6 @@ def _schema(source: Source, kind: FileKind) -> pa.Schema:
 
 
 def _parts(source: Source, kind: FileKind) -> Iterator[pa.Table]:
-    """Yield the rows of a file, some at a time; all at once of one in memory."""
     if source.data is not None:
         with interrupts_wait():  # pyarrow starts threads
             if kind == PARQUET:
@@ -404,7 +396,6 @@ def _mapped(source: Source) -> mmap:
 
 @contextmanager
 def _well_formed(data: bytes, kind: FileKind, *, name: str) -> Iterator[None]:
-    """Turn pyarrow's errors, which may quote cells of the table, into ones that do not."""
     if not data:
         raise DataError(file_problem("file-empty", name, "the file is empty"))
     if data.startswith(ENCRYPTED):

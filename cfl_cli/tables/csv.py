@@ -113,7 +113,6 @@ def _beginning(texts: Iterable[bytes]) -> bytes:
 
 @contextmanager
 def _well_formed(options: ReadOptions) -> Iterator[None]:
-    """Turn the errors of polars, which quote cells of the table, into one that does not."""
     try:
         yield
     except (PolarsError, PanicException) as error:
@@ -142,7 +141,6 @@ def misfits(table: Table, options: WriteOptions) -> list[Problem]:
 
 
 def writer(file: IO[bytes], options: WriteOptions) -> "CsvWriter":
-    """Return what writes the header and the records."""
     return CsvWriter(file, options.kind.delimiter)
 
 
@@ -155,7 +153,6 @@ class CsvWriter:
         self.begun = False
 
     def add(self, frame: Any, source: Table | None = None) -> None:
-        """Write records."""
         if not self.begun:
             self.file.write(_header_text(frames.names(frame), self.delimiter).encode())
             self.begun = True
@@ -169,7 +166,6 @@ class CsvWriter:
 
 
 def _refuse_bad(sheets: Iterable[Sheet], options: ReadOptions) -> Sums:
-    """Return the sums of all sheets; raise if there are bad records, and they are an error."""
     columns = Columns([])
     problems: list[Problem] = []
     height = rejected = widest = fewer = more = left_out = 0
@@ -196,7 +192,6 @@ def _refuse_bad(sheets: Iterable[Sheet], options: ReadOptions) -> Sums:
 
 
 def _table(sheet: Sheet, columns: Columns, options: ReadOptions) -> Table:
-    """Return the good records of a sheet, and the others as rejects."""
     data = sheet.good(len(columns.names))
     frame = _parse(data, columns.names, sheet.dialect._replace(quote=sheet.strict_quote))
     if frame.height != sheet.height:

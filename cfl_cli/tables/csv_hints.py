@@ -59,7 +59,6 @@ class Beginning:
     line: int = 0  # lines before it
 
     def cut(self, dialect: Dialect) -> "Cut":
-        """Return what another dialect makes of it."""
         records, bad, _ = find_records(self.text, dialect, go_on=True)
         blank = records.ends - records.starts <= 1  # or a single character, which says little
         causes = Counter(one.cause.code for one in bad)
@@ -120,7 +119,6 @@ class Row:
 
 
 def returns_end_lines(now: Beginning) -> bool:
-    """Return whether carriage returns alone end lines."""
     if now.dialect.returns:
         return False
     mine = now.cut(now.dialect)
@@ -153,7 +151,6 @@ def other_delimiter(now: Beginning) -> str | None:
 
 
 def _between_quotes(now: Beginning) -> str | None:
-    """Return a sign between quoted cells that cuts all records, whatever their widths, if any."""
     for sign in DELIMITERS:
         between = f"{now.dialect.quote}{sign}{now.dialect.quote}".encode()
         if sign != now.dialect.delimiter and now.dialect.quote and between in now.text:
@@ -178,7 +175,6 @@ def best_cut(now: Beginning, sign: str) -> "Cut":
 
 
 def _quotes_cells(now: Beginning, dialect: Dialect, *, whole: bool = False) -> bool:
-    """Return whether a quote stands where a cell begins; `whole`: and one where it ends."""
     mark, sign = re.escape((dialect.quote or "").encode()), re.escape(dialect.delimiter.encode())
     cell = b"(?:^|[%b\r\n])%b" % (sign, mark)
     if whole:
@@ -212,7 +208,6 @@ def other_quotes(now: Beginning) -> tuple[str, str] | None:
 
 
 def _blanks_around_quotes(now: Beginning, mine: Cut) -> bool:
-    """Return whether quotes are misplaced because blanks stand between them and the delimiter."""
     if now.dialect.trims or not mine.faults:
         return False
     trims = now.dialect._replace(trims=True)
@@ -243,7 +238,6 @@ def header_row(rows: Sequence[Row]) -> Row | None:
 
 
 def _are_settings(rows: Sequence[Row], header: Row) -> bool:
-    """Return whether lines above names are of other widths, and nearly all below of theirs."""
     place, width = rows.index(header), len(header.cells)
     above, below = ([len(row.cells) for row in part] for part in (rows[:place], rows[place + 1 :]))
     fit = below.count(width) >= max(NEARLY_ALL * len(below), place)
@@ -291,7 +285,6 @@ def width_hint(text: bytes, dialect: Dialect, name: str, *, line: int) -> Proble
 
 
 def _trailing(text: bytes, dialect: Dialect, name: str, *, line: int) -> Problem | None:
-    """Return that every line ends with the delimiter, if one column lacks its name by that."""
     lines, mark = text.rstrip(b"\r\n").splitlines(), dialect.delimiter.encode()
     names = lines[0].split(mark) if lines else []
     if len(names) < 3 or b"" in names[:-1] or not all(one.endswith(mark) for one in lines):
@@ -309,7 +302,6 @@ def _trailing(text: bytes, dialect: Dialect, name: str, *, line: int) -> Problem
 
 
 def _line_break(text: bytes, dialect: Dialect, name: str, *, line: int) -> Problem | None:
-    """Return that one record is cut in two by a line break, if that is all that is wrong."""
     records, bad, _ = find_records(text.rstrip(b"\r\n"), dialect, go_on=True)
     widths = [int(width) for width in records.widths]
     wrong = [place for place, width in enumerate(widths) if width != widths[0]]
@@ -334,7 +326,6 @@ def _line_break(text: bytes, dialect: Dialect, name: str, *, line: int) -> Probl
 
 
 def _one_more(text: bytes, dialect: Dialect, name: str, *, line: int) -> Problem | None:
-    """Return why every record has a cell more than the header, or more, if that is so."""
     records, _, _ = find_records(text, dialect, go_on=True)
     widths = [int(width) for width in records.widths]
     if len(widths) < 2 or min(widths[1:]) <= widths[0]:
@@ -378,14 +369,12 @@ def _one_more(text: bytes, dialect: Dialect, name: str, *, line: int) -> Problem
 
 
 def _are_names(lines: Sequence[bytes], mark: bytes) -> bool:
-    """Return whether the first cells are different words."""
     firsts = [line.partition(mark)[0].strip(b'"') for line in lines]
     words = all(re.match(rb"[^\W\d]|[\x80-\xff]", first) for first in firsts)
     return words and len({*firsts}) == len(firsts) > 1
 
 
 def _counts(lines: Sequence[bytes]) -> bool:
-    """Return whether the first cells are whole numbers one after the other."""
     found = [ROW_NUMBER.match(line) for line in lines]
     numbers = [int(match[1]) for match in found if match]
     steps = {after - before for before, after in pairwise(numbers)}
@@ -429,7 +418,6 @@ def explained(
 
 
 def _shapes(text: bytes, now: Beginning) -> list[Shape]:
-    """Return what delimiters make of the table that begins in a text."""
     text, body = prepared(text, now.dialect), prepared(now.text, now.dialect)
     return sorted_shapes(text, len(text) - len(body), trims=now.dialect.trims)
 
@@ -476,7 +464,6 @@ def _title(best: Shape | None, now: Beginning, dialect: Dialect, *, name: str) -
 def _misfit(
     body: bytes, now: Beginning, error: MisshapenError, *, name: str, free: bool
 ) -> DataError | None:
-    """Return what is wrong with names or widths, if more is known than where it is."""
     hint = width_hint(body, now.dialect, name, line=2 + now.line) if free else None
     if error.code in NAME_CODES and not (hint and hint.code == TRAILING):
         return _names(error, now)
@@ -489,13 +476,11 @@ def _misfit(
 
 
 def _beginning(text: bytes, dialect: Dialect) -> Beginning:
-    """Return the beginning of a table without the lines that are left out."""
     start = begun(iter([text]), dialect)
     return Beginning(b"".join(start.texts), start.dialect, start.line)
 
 
 def _names(error: MisshapenError, now: Beginning) -> DataError:
-    """Return that columns lack names or have those of others, and which option helps."""
     rows = now.rows()
     code = None
     if not rows or (not rows[0].filled and len(rows[0].cells) < 2):
@@ -514,7 +499,6 @@ def _also(problem: Problem, code: str | None = None, **fields: object) -> Proble
 
 
 def _quoted(name: str, value: str, error: DataError) -> DataError:
-    """Return the first problem with another way out: other quotes, or escapes."""
     about = next((one for one in error.problems if one.code in QUOTE_CODES), error.problems[0])
     why = {
         YES: "blanks seem to stand around cells, outside their quotes",
@@ -551,7 +535,6 @@ def refuse_lone_column(text: bytes, dialect: Dialect, options: ReadOptions) -> N
 
 
 def title_above(name: str, line: int, *, first: int = 1) -> Problem:
-    """Return that the header is not the first line, and what to do."""
     last = line - 1
     between = "to" if last > first + 1 else "and"
     lines = f"line {first}" if last == first else f"lines {first} {between} {last}"

@@ -118,7 +118,6 @@ def begun(texts: Iterator[bytes], dialect: Dialect) -> Start:
 def _cut(
     texts: Iterator[bytes], lines: int, dialect: Dialect
 ) -> tuple[bytes, Iterator[bytes], int]:
-    """Return the first lines of a text, the rest, and how many lines there were."""
     held: list[bytes] = []
     passed = 0
     for text in texts:
@@ -278,7 +277,6 @@ class Sheet:
 
     @property
     def strict_quote(self) -> str | None:
-        """The quote of what `good` returns."""
         return self.dialect.quote or (QUOTE if self.dialect.escape else None)
 
     def good(self, width: int) -> bytes:
@@ -301,7 +299,6 @@ class Sheet:
     def _rewritten(
         self, kept: Records, missing: list[int], escapes: "np.typing.NDArray[np.int64]"
     ) -> bytes:
-        """Return records without escapes and outer blanks, and with all their cells."""
         bounds = zip(kept.starts.tolist(), kept.ends.tolist(), strict=True)
         records = [self.data[start:end].removesuffix(b"\r") for start, end in bounds]
         if self.dialect.trims:
@@ -423,7 +420,6 @@ def _scanned(start: Start, *, go_on: bool) -> Iterator[tuple[bytes, Records, lis
 def _with_line_feeds(
     data: bytes, records: Records, bad: list[BadRecord], dialect: Dialect
 ) -> bytes:
-    """Return the text with line feeds for the carriage returns that end a line alone."""
     if not dialect.returns or b"\r" not in data:
         return data
     view = np.frombuffer(data, dtype=np.uint8).copy()
@@ -446,7 +442,6 @@ def _sheet(
     line: int,
     blanks: range,
 ) -> tuple[Sheet, range]:
-    """Return a sheet and the blank lines at its end, which are fine if nothing else follows."""
     end = bad[-1].stop if bad else 0
     full = np.flatnonzero(~blank)
     kept = max(
@@ -480,7 +475,6 @@ def _sheet(
 def _header(
     data: bytes, records: Records, bad: list[BadRecord], dialect: Dialect, name: str, line: int
 ) -> Columns:
-    """Return the columns that the first record names, or raise if it cannot be read."""
     if bad and (not len(records.starts) or bad[0].start < records.starts[0]):
         cause, at = bad[0].cause, line + line_of(data, bad[0].position)
         raise MisshapenError(record_problem(cause, name, at, cause.fix))
@@ -541,7 +535,6 @@ def as_usual(
 
 
 def _names(start: bytes, dialect: Dialect) -> set[str]:
-    """Return what the header of a text names; nothing if it cannot be read so."""
     if not dialect.has_header:
         return set()
     try:
@@ -557,7 +550,6 @@ def _names(start: bytes, dialect: Dialect) -> set[str]:
 
 
 def _is_utf8(chunks: Iterable[bytes]) -> bool:
-    """Return whether a text is UTF-8 with letters beyond ASCII."""
     decoder, plain = codecs.getincrementaldecoder(UTF8)(), True
     try:
         for chunk in chunks:

@@ -100,7 +100,6 @@ class Records:
 
     @classmethod
     def joined(cls, pieces: "list[Records]") -> "Records":
-        """Return the records of all pieces."""
         nothing = cls(*(np.empty(0, np.int64),) * 3)
         starts, ends, widths = (
             np.concatenate([getattr(piece, name) for piece in [nothing, *pieces]])
@@ -213,7 +212,6 @@ def scan(data: Bytes, dialect: Dialect) -> tuple[Ints, Ints, Fault | None]:
 
 
 def _blocks(total: int) -> Iterator[tuple[int, int]]:
-    """Cut `range(total)`; the first blocks are small, because a scan may end at an early fault."""
     start = 0
     for size in chain(BLOCKS, repeat(BLOCKS[-1])):
         if start >= total:
@@ -229,7 +227,6 @@ def _pack(mask: Mask) -> Words:
 
 
 def _prefix_xor(words: Words, *, inside: bool) -> Words:
-    """Return, for every bit, whether the bits up to it and `inside` are odd in number."""
     words = words.copy()
     for shift in (1, 2, 4, 8, 16, 32):
         words ^= words << np.uint64(shift)
@@ -250,7 +247,6 @@ def _count_before(words: Words, at: Ints) -> Ints:
 
 
 def _first(words: Words) -> int:
-    """Return the position of the first bit that is set, NEVER if there is none."""
     hits = np.flatnonzero(words)
     if not len(hits):
         return NEVER
@@ -268,7 +264,6 @@ def _first(words: Words) -> int:
 def _judged(
     text: bytes, dialect: Dialect, start: int, *, last: bool
 ) -> tuple[Records, list[BadRecord], int]:
-    """Return records and other stretches from `start` on, and up to where the text is used."""
     view = np.frombuffer(text, dtype=np.uint8)
     pieces: list[Records] = []
     bad: list[BadRecord] = []
@@ -332,12 +327,10 @@ def _judge(
     alone = np.empty(0, np.int64) if dialect.returns else np.flatnonzero(lone)
 
     def odd_before(places: Ints) -> Mask:
-        """Return whether an odd number of quotes stands before places in their lines."""
         counts = np.searchsorted(quotes, places) - first[np.searchsorted(ends, places)]
         return np.asarray(counts % 2 == 1)
 
     def misplaced(state: int) -> tuple[Ints, Ints]:
-        """Return the first fault of every line in a state, and its place in CAUSES."""
         opening = even if state == 0 else ~even
         quoted = odd_before(alone) ^ bool(state)
         wrong = (quotes[opening & ~may_open], quotes[~opening & ~may_close], alone[~quoted])
@@ -383,7 +376,6 @@ def _judge(
 
 
 def _states(from_begun: Mask, from_open: Mask, *, opened: bool) -> Mask:
-    """Return the state of every line, by where each leads from either state."""
     leads = np.concatenate([[opened], from_begun]), np.concatenate([[opened], from_open])
     fixed = leads[0] == leads[1]  # to one state, whatever the line's own
     flips = np.cumsum(~fixed & leads[0])
@@ -422,7 +414,6 @@ def closes(text: Bytes, quotes: Ints, dialect: Dialect) -> Mask:
 
 
 def _beside(text: Bytes, places: Ints, dialect: Dialect, *, step: int) -> Ints:
-    """Return the position of the first byte before or behind each place that is not a blank."""
     outer = np.frombuffer(blanks(dialect), dtype=np.uint8)
 
     def is_blank(at: Ints) -> Mask:
@@ -499,7 +490,6 @@ def active(data: bytes, dialect: Dialect) -> Ints:
 
 @cache
 def _cells(dialect: Dialect) -> re.Pattern[bytes]:
-    """Return what a delimiter and the cell behind it look like in a record."""
     sign, outer = re.escape(dialect.delimiter.encode()), re.escape(blanks(dialect))
     plain = b"[^%b]*+" % sign
     if dialect.quote is None:
@@ -511,7 +501,6 @@ def _cells(dialect: Dialect) -> re.Pattern[bytes]:
 
 
 def _written(record: bytes, dialect: Dialect) -> list[bytes]:
-    """Return the cells of a record as they are written, without blanks that are no part of them."""
     outer = blanks(dialect)
     found = []
     for match in _cells(dialect).finditer(dialect.delimiter.encode() + masked(record, dialect)):
@@ -528,7 +517,6 @@ def trimmed(record: bytes, dialect: Dialect) -> bytes:
 
 
 def split(record: bytes, dialect: Dialect) -> list[str]:
-    """Return the cells of a record."""
     if not record:
         return []
     mark, escape = (dialect.quote or "").encode(), re.escape((dialect.escape or "").encode())

@@ -193,7 +193,6 @@ def word(name: str, value: object) -> str:
 
 
 def checked(given: Mapping[str, str | None]) -> dict[str, str]:
-    """Return the words that were given, or raise if one is wrong."""
     words = {}
     for name, value in given.items():
         if value is not None:

@@ -140,7 +140,6 @@ def guess_encoding(words: Mapping[bytes, int]) -> Guess | None:
 
 
 def _second_opinion(words: Iterable[bytes]) -> str | None:
-    """Return the encoding that chardet names, if it is not one of ours and reads all words."""
     import chardet  # only asked about few files
 
     found = chardet.detect(b"\n".join(words))
@@ -165,7 +164,6 @@ def _decoded(word: bytes, encoding: str) -> str | None:
 
 
 def _parts(words: Iterable[bytes], encoding: str) -> list[str] | None:
-    """Return what words hold between signs, as it reads in an encoding; None: it does not."""
     texts = [_decoded(word, encoding) for word in words]
     if None in texts:
         return None
@@ -174,7 +172,6 @@ def _parts(words: Iterable[bytes], encoding: str) -> list[str] | None:
 
 
 def _score_of_several(words: Iterable[bytes]) -> float:
-    """Return how well the words read in cp1252, each in the Western language that fits it best."""
     parts = _parts(words, "cp1252") or []
     best = [
         max(_mean([*_fits(part, language, alone=False)]) for language in WESTERN) for part in parts
@@ -183,7 +180,6 @@ def _score_of_several(words: Iterable[bytes]) -> float:
 
 
 def _score(words: Iterable[bytes], encoding: str) -> float:
-    """Return how well the words read in an encoding, in the language that fits best."""
     parts = _parts(words, encoding)
     if parts is None:
         return 0.0
@@ -197,12 +193,10 @@ def _score(words: Iterable[bytes], encoding: str) -> float:
 
 
 def _mean(points: Sequence[float]) -> float:
-    """Return the mean; nothing but no-break blanks fits everywhere."""
     return sum(points) / len(points) if points else 1.0
 
 
 def _fits(word: str, language: Language, *, alone: bool) -> Iterator[float]:
-    """Yield for each sign beyond ASCII how well it fits; `alone`: Latin letters do not go along."""
     if alone and LATIN.search(word):
         yield from (0.0 for sign in word if not sign.isascii())
         return
@@ -229,7 +223,6 @@ def _fits(word: str, language: Language, *, alone: bool) -> Iterator[float]:
 
 
 def _japanese(word: str) -> Iterator[float]:
-    """Yield for each sign beyond ASCII whether it is a usual one, and not beside small letters."""
     if SMALL.search(word):
         yield from (0.0 for sign in word if not sign.isascii())
         return
@@ -263,7 +256,6 @@ def wide_encoding(data: bytes) -> str | None:
 
 
 def _without_nuls(start: bytes, encoding: str) -> str:
-    """Return the beginning of a text; nothing if it is not in that encoding."""
     try:
         return codecs.getincrementaldecoder(encoding)().decode(start)  # its end may be cut
     except UnicodeDecodeError:
@@ -271,7 +263,6 @@ def _without_nuls(start: bytes, encoding: str) -> str:
 
 
 def _are_lines(text: str) -> bool:
-    """Return whether a text could be a table's, perhaps with padding at its end."""
     text = text.rstrip("\0")
     shown = sum(one.isprintable() or one.isspace() for one in text)
     ends = "\n" in text or "\r" in text or (text != "" and text.isascii())  # or a lone header
@@ -279,7 +270,6 @@ def _are_lines(text: str) -> bool:
 
 
 def _is_plain(start: bytes) -> bool:
-    """Return whether a text is UTF-8 without control characters; its last one may be cut."""
     text = _without_nuls(start, "utf-8")
     return bool(text) and all(one.isprintable() or one.isspace() for one in text)
 
@@ -353,7 +343,6 @@ def exhaust(rest: Iterable[object]) -> None:
 def _plain(
     chunks: Iterable[bytes], *, name: str, encoding: str, in_schema: bool
 ) -> Iterator[bytes]:
-    """Yield the text as UTF-8, which is not checked if it was to be UTF-8 already."""
     chunks = _with_long_start(chunks)
     if (codec := codecs.lookup(encoding)).name != UTF8:
         chunks = _with_long_start(_recoded(chunks, codec, name=name, encoding=encoding))
@@ -369,7 +358,6 @@ def _plain(
 
 
 def _with_long_start(chunks: Iterable[bytes]) -> Iterator[bytes]:
-    """Yield the chunks, the first one long enough to hold any mark."""
     start, longest = b"", max(map(len, MARKS))
     chunks = iter(chunks)
     while len(start) < longest and (chunk := next(chunks, None)) is not None:
@@ -419,7 +407,6 @@ def _recoded(
 def _whole_lines(
     chunks: Iterable[bytes], *, name: str, limit: int, returns: bool
 ) -> Iterator[bytes]:
-    """Yield the text in pieces that end where a line ends, or the text does."""
     held: list[bytes] = []
     for chunk in chunks:
         end = chunk.rfind(b"\n") + 1
@@ -541,5 +528,4 @@ class NotUtf8:
 
 
 def line_of(data: bytes, position: int) -> int:
-    """Return the number of the line, from 1, that a byte is on."""
     return data.count(b"\n", 0, position) + 1

@@ -90,7 +90,6 @@ class Cells:
 
 
 def table_of(grid: Grid, options: ReadOptions) -> Table:
-    """Return the table on a sheet, or raise if it is not one."""
     name = options.name
     columns = [Cells.of(number, grid.columns[number]) for number in sorted(grid.columns)]
     spots = grid.uncalculated + grid.not_dates
@@ -130,7 +129,6 @@ def _fault(code: str, what: str, remedy: str, cells: str = "") -> Problem:
 
 
 def _size(columns: list[Cells], height: int) -> int:
-    """Return about how many bytes the table takes; a text counts in every cell that holds it."""
     texts = (value for cells in columns for value in cells.values if isinstance(value, str))
     in_texts = sum(len(text) if text.isascii() else WIDEST * len(text) for text in texts)
     return height * len(columns) * 8 + in_texts
@@ -139,7 +137,6 @@ def _size(columns: list[Cells], height: int) -> int:
 def _problems(
     grid: Grid, columns: list[Cells], rows: Rows, header: list[str | None]
 ) -> Iterator[Problem]:
-    """Yield what would be lost or misread, each with the cells and the way out."""
     top = int(rows[0])
     lower = _header_below(columns, rows, header)
     is_title = lower is not None and len(header) > 2 and header.count(None) == len(header) - 1
@@ -179,7 +176,6 @@ def _problems(
 def _header_problems(
     columns: list[Cells], rows: Rows, header: list[str | None], below: str, *, covered: bool
 ) -> Iterator[Problem]:
-    """Yield what is wrong with the names of the columns; `below` says where others may be."""
     places: dict[str, list[Spot]] = {}
     unnamed = []
     for cells, name in zip(columns, header, strict=True):
@@ -222,7 +218,6 @@ def _header_below(columns: list[Cells], rows: Rows, header: list[str | None]) ->
 
 
 def _hidden(grid: Grid, body: Rows) -> Iterator[CellNote]:
-    """Yield a note if rows of the table are not shown, because of a filter or by hand."""
     unseen = [row for rows in grid.hidden for row in rows]
     if hidden := int(np.isin(body, unseen).sum()):
         verb, them = ("is", "it does") if hidden == 1 else ("are", "they do")
@@ -235,7 +230,6 @@ def _hidden(grid: Grid, body: Rows) -> Iterator[CellNote]:
 
 
 def _failed(name: str, cells: Cells, body: Rows) -> Iterator[CellNote]:
-    """Yield a note for each kind of error that formulas of a column ended in."""
     spots: dict[str, list[Spot]] = {}
     for place in np.flatnonzero(cells.kinds == Kind.ERROR).tolist():
         spot = Spot(int(cells.rows[place]), cells.number)
@@ -253,7 +247,6 @@ def _failed(name: str, cells: Cells, body: Rows) -> Iterator[CellNote]:
 
 
 def _series(name: str, cells: Cells, body: Rows) -> pl.Series:
-    """Return a column, of its own type if all of its cells have the same."""
     places, values, kinds = np.searchsorted(body, cells.rows), cells.values, set(cells.kinds)
     if kinds == {Kind.NUMBER}:
         numbers = np.full(len(body), np.nan)
@@ -356,12 +349,10 @@ def misfits(table: Table, options: WriteOptions) -> list[Problem]:
 
 
 def writer(file: IO[bytes], options: WriteOptions) -> Writer:
-    """Raise: Excel is only read."""
     raise only_read(options.kind, options.name)
 
 
 def _chosen(book: Book, options: ReadOptions) -> Sheet:
-    """Return the sheet that is named, or else the only one that is visible and not blank."""
     name, sheets = options.name, book.sheets
     if not sheets:
         what, remedy = "no sheet inside", "is it a spreadsheet?"
@@ -391,7 +382,6 @@ def _quoted(sheets: Sequence[Sheet]) -> str:
 
 
 def _check_begin(data: bytes, options: ReadOptions) -> None:
-    """Raise if this is no ZIP archive, and say what it seems to be."""
     title = options.kind.title
     if data.startswith(ZIP):
         return

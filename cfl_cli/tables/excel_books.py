@@ -100,8 +100,8 @@ class Archive:
         parser.StartDoctypeDeclHandler = _refuse
         with self.parts.open(self.names[_folded(part)]) as file:
             while chunk := file.read(CHUNK):
-                parser.Parse(chunk, False)  # noqa: FBT003 — expat's signature
-        parser.Parse(b"", True)  # noqa: FBT003 — the same
+                parser.Parse(chunk, False)
+        parser.Parse(b"", True)
 
     def elements(self, part: str, start: Start) -> None:
         """Go through the elements of a part, whose names come without prefixes."""
@@ -113,7 +113,6 @@ class Archive:
 
 
 def _folded(part: str) -> str:
-    """Return a part's name as all spell it; some writers differ in case or in slashes."""
     return part.replace("\\", "/").lstrip("/").lower()
 
 
@@ -303,7 +302,6 @@ def shown_by(code: str) -> Shown:
 
 
 def moment(number: float, shown: Shown, *, from_1904: bool) -> tuple[Kind, int] | None:
-    """Return the date or time that a number is shown as, None if there is none."""
     if number < 0 or number > LAST_DAY - FROM_1900 + 1:
         return None
     milliseconds = round(number * DAY)
@@ -372,7 +370,6 @@ class XlsxBook:
         return home
 
     def _targets(self, part: str, kind: str) -> dict[str, str]:
-        """Return the parts of a kind that a part refers to, by their keys."""
         folder, name = posixpath.split(part)
         found = {}
 
@@ -397,7 +394,6 @@ class XlsxBook:
         return settings.get("date1904") in TRUE
 
     def _other(self, kind: str) -> str | None:
-        """Return the part of a kind that the book has, if it has one."""
         return next(iter(self._targets(self._home, kind).values()), None)
 
     @cached_property
@@ -434,13 +430,11 @@ class XlsxBook:
 
 
 def _prefix(root: str) -> str:
-    """Return what stands before the names of elements, as it does before the first."""
     prefix, colon, _ = root.rpartition(":")
     return prefix + colon
 
 
 def _text_handlers(prefix: str, texts: list[str]) -> Handlers:
-    """Return what puts the runs of each text together, without hints at how it is pronounced."""
     run, item, spoken = (prefix + name for name in ("t", "si", "rPh"))
     pieces: list[str] = []  # of the run
     runs: list[str] = []
@@ -476,7 +470,7 @@ class _XlsxCells:
     formats: list[Shown]
     from_1904: bool
 
-    def handlers(self, prefix: str) -> Handlers:  # noqa: C901 — a call for every element is what costs
+    def handlers(self, prefix: str) -> Handlers:
         names = ("c", "v", "t", "f", "row", "rPh", "mergeCell")
         cell, value, run, formula, line, spoken, merge = (prefix + name for name in names)
         pieces: list[str] = []  # of the text that was begun last
@@ -486,7 +480,7 @@ class _XlsxCells:
         kind, style = "n", "0"
         is_formula = is_spoken = False
 
-        def start(element: str, attributes: Attributes) -> None:  # noqa: C901 — the same
+        def start(element: str, attributes: Attributes) -> None:
             nonlocal row, column, digits, text, kind, style, is_formula, is_spoken
             if element == cell:
                 ref = attributes.get("r")
@@ -529,7 +523,6 @@ class _XlsxCells:
         return Handlers(start, end, pieces.append)
 
     def take(self, spot: Spot, kind: str, text: str, style: int) -> None:
-        """Add a cell that holds something, or a formula without a value."""
         add = self.grid.add
         if kind == "s":
             add(*spot, Kind.TEXT, self.shared[_index(text)])
@@ -547,7 +540,6 @@ class _XlsxCells:
             self.take_number(spot, float(text), style)
 
     def take_number(self, spot: Spot, number: float, style: int) -> None:
-        """Add a number, or the date or time that it is shown as."""
         if not math.isfinite(number):
             raise ValueError("not a number")
         shown = self.formats[style] if self.formats else Shown.NUMBER
@@ -570,7 +562,6 @@ def _spot(ref: str) -> Spot:
 
 
 def _index(text: str) -> int:
-    """Return the number of a shared text; a negative one would count from the end."""
     number = int(text)
     if number < 0:
         raise ValueError("not an index")
@@ -701,7 +692,7 @@ class _OdsCells:
         self.cells: list[tuple[int, Kind, object]] = []  # of the row
         self.room = roomy()  # bytes for further cells
 
-    def handlers(self) -> Handlers:  # noqa: C901 — a call for every element is what costs
+    def handlers(self) -> Handlers:
         names = self.names
         cell, covered, line = (
             names.table + name for name in ("table-cell", "covered-table-cell", "table-row")
@@ -760,7 +751,6 @@ class _OdsCells:
         return Handlers(start, end, text)
 
     def spacing(self, element: str, attributes: Attributes) -> str:
-        """Return the blanks that an element within a text stands for."""
         prefix, _, name = element.rpartition(":")
         if f"{prefix}:" != self.names.text:
             return ""
@@ -771,7 +761,6 @@ class _OdsCells:
         return {"tab": "\t", "line-break": "\n"}.get(name, "")
 
     def take(self, given: Attributes, text: str) -> None:
-        """Note a cell that holds something, as often as it is repeated."""
         table, spot = self.names.table, Spot(self.row, self.column)
         times = _times(given, table + "number-columns-repeated")
         self.column += times
@@ -789,7 +778,6 @@ class _OdsCells:
             self.grid.uncalculated.append(spot)
 
     def cell(self, given: Attributes, text: str) -> tuple[Kind, object] | None:
-        """Return what a cell holds, None if that is nothing."""
         office = self.names.office
         failed = given.get(self.names.calcext + "value-type") == "error"
         if failed or (self.names.table + "formula" in given and FAILED.fullmatch(text)):
@@ -811,7 +799,6 @@ class _OdsCells:
         return None if cell[1] == "" else cell
 
     def take_row(self, rows: int, *, shown: bool) -> None:
-        """Add the cells of a row, as often as it is repeated."""
         if self.cells:
             texts = sum(len(value) for _, _, value in self.cells if isinstance(value, str))
             self.use(rows * (len(self.cells) * CELL_SIZE + texts))
@@ -824,7 +811,6 @@ class _OdsCells:
         self.row += rows
 
     def use(self, size: int) -> None:
-        """Take some bytes of the memory, or raise if there are not as many."""
         self.room -= size
         if self.room < 0:
             raise MemoryError

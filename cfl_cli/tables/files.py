@@ -44,7 +44,6 @@ BOOT = Path("/proc/sys/kernel/random/boot_id")
 
 
 def name_in(folder: Path, prefix: str) -> Path:
-    """Return a new name in a folder."""
     return folder / f"{prefix}{_boot()}-{secrets.token_hex(8)}"
 
 
@@ -103,7 +102,6 @@ def _remove_if_left(path: Path, *, of_this_boot: bool) -> None:
 
 @cache
 def _boot() -> str:
-    """Return what tells this start of this machine from all others; "unknown" if nothing does."""
     with suppress(OSError):
         return BOOT.read_text().strip().replace("-", "")
     return "unknown"
@@ -178,7 +176,6 @@ def read(path: Path | None) -> bytes:
 
 
 def standard_input() -> IO[bytes]:
-    """Return standard input, as bytes."""
     if sys.stdin is None:
         raise DataError(Problem("stdin-closed", "standard input: it is closed"))
     os.set_blocking(sys.stdin.fileno(), True)
@@ -424,7 +421,6 @@ class Staging:
 
 
 def refuse_existing(paths: list[Path]) -> None:
-    """Raise if one of the files exists."""
     for path in paths:
         if path.exists() and not (path.is_dir() and not any(path.iterdir())):
             text = "{file}: already exists: add {remedy}, or name another file"

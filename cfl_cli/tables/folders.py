@@ -104,7 +104,6 @@ class FolderSource:
 
     @contextmanager
     def opened(self, file: PartFile) -> Iterator[Source]:
-        """Give a file, or raise if it is no longer as it was."""
         with Source.of(Place(file.path, self.name_of(file), PARQUET)) as source:
             if self.states.setdefault(file.relative, source.state) != source.state:
                 raise changed_error(source.name)
@@ -155,7 +154,6 @@ def check_whole(folder: Path, *, name: str) -> None:
 
 
 def _manifest_files(folder: Path) -> dict[str, object] | None:
-    """Return the files that a manifest lists, and their sizes; None: cfl wrote none."""
     try:
         listed = json.loads((folder / MANIFEST).read_bytes())["files"]
         return {str(one["path"]): one.get("bytes") for one in listed}
@@ -187,7 +185,6 @@ def _fault(code: str, name: str, what: str, remedy: str = "") -> DataError:
 
 
 def _files(folder: Path, inside: str, above: dict[tuple[int, int], str], *, name: str) -> list[str]:
-    """Return the paths of all files in a folder, and in those in it, as text with /."""
     facts = folder.stat()
     place = (facts.st_dev, facts.st_ino)
     if place in above:
@@ -213,7 +210,6 @@ def _files(folder: Path, inside: str, above: dict[tuple[int, int], str], *, name
 
 
 def _partition(part: str, name: str) -> tuple[str, str | None]:
-    """Return the column and the value that a folder in the folder stands for."""
     found = PARTITION.fullmatch(part)
     if found is None:
         what = f"the folder {quote(part)} in it is not a partition (NAME=VALUE)"
@@ -298,7 +294,6 @@ def misfits(table: Table, options: WriteOptions) -> list[Problem]:
 
 
 def writer(file: IO[bytes], options: WriteOptions) -> Writer:
-    """Return what writes one file."""
     return columnar.writer(file, replace(options, kind=columnar.PARQUET))
 
 
@@ -345,7 +340,6 @@ def _schema(source: FolderSource, options: ReadOptions) -> pa.Schema:
 
 
 def _difference(schema: pa.Schema, other: pa.Schema, first: str, file: str) -> str:
-    """Return how the columns of a file differ from those of the first one, if they do."""
     for name in schema.names:
         if name not in other.names:
             return f"column {quote(name)} is in {first} and not in {file}"
@@ -495,7 +489,6 @@ def _sweep(target: Path) -> None:
 
 
 def _exchanged(one: Path, other: Path) -> bool:
-    """Let two folders take each other's name in one step; return whether the system can."""
     try:
         rename = ctypes.CDLL(None).renameat2
     except (AttributeError, OSError):
@@ -528,7 +521,6 @@ class _Part:
         self.due -= len(table)
 
     def finish(self) -> dict[str, Any]:
-        """Write it to disk, and return what the manifest says of it."""
         self.writer.finish()
         self.file.finish()
         size, made = self.file.raw.size, self.file.raw.made.hexdigest()
@@ -607,7 +599,6 @@ class FolderWriter:
         file.finish()
 
     def _of_files(self, table: Any, source: Table | None) -> Any:
-        """Return a table without what is not in the files: partitions, and an older report."""
         keys = self.layout.keys if self.layout else ()
         for key in keys:
             old, new = (

@@ -97,7 +97,6 @@ FORMATS = {
 
 
 def by_name(name: str, *, option: str) -> Format:
-    """Return the format that an option names."""
     kind, *rest = name.lower().removeprefix(".").split(".")
     form = FORMATS.get(".".join([ALIASES.get(kind, kind), *rest]))
     if form is None:
@@ -297,7 +296,6 @@ def looks_delimited(head: bytes) -> bool:
 
 
 def is_text(head: bytes) -> bool:
-    """Return whether the bytes look like text at all."""
     return bool(head) and not re.search(rb"[\0-\x08\x0e-\x1f]", head)
 
 
@@ -402,21 +400,18 @@ class Place:
 
 
 def only_read(kind: FileKind, name: str) -> UsageError:
-    """Return that tables of this kind are not written."""
     return _refused(
         "format-only-read", name, f"{kind.title} is only read", "write .csv or .parquet"
     )
 
 
 def _names_folder(name: str, path: Path, *, written: bool) -> bool:
-    """Return whether a table is a folder: it is there, or is to be made, as a / at its end says."""
     if name.endswith("/"):
         return True
     return files.exists(path / MANIFEST) if written else files.exists(path) and path.is_dir()
 
 
 def _explain(path: Path) -> None:
-    """Raise with what a file is that has no name of a table, if its first bytes show it."""
     head = head_of(path)
     if head.startswith(ZIP) and not kind_of(head):
         raise _refused("file-other-format", str(path), "a ZIP archive", "unpack it first")
@@ -444,7 +439,6 @@ def _book_and_sheet(name: str, form: str | None) -> tuple[str, str | None]:
 
 
 def _is_book(name: str, form: str | None) -> bool:
-    """Return whether a file has sheets, as its name or else its format says."""
     ending = form or name.rpartition(".")[2]
     kind = KINDS.get(ALIASES.get(ending.lower(), ending.lower()))
     return bool(name) and kind is not None and kind.is_only_read

@@ -81,7 +81,6 @@ PORTABLE = pl.CompatLevel.oldest()  # Arrow types that every reader knows
 
 
 def names(frame: Any) -> list[Any]:
-    """Return the names of the columns."""
     return list(frame.column_names if is_arrow(frame) else frame.columns)
 
 
@@ -143,7 +142,6 @@ def snapshot(frame: Any, columns: Collection[str], *, name: str = "table") -> pl
 
 
 def _made(thing: Any) -> str:
-    """Return how a table is made of what was given in its place, as far as that is known."""
     if isinstance(thing, pl.LazyFrame):
         return ": call its collect() first"
     if isinstance(thing, str | os.PathLike):
@@ -234,7 +232,6 @@ def size(frame: Any) -> int:
 
 
 def is_arrow(frame: Any) -> bool:
-    """Return whether this is a pyarrow table."""
     return kind_of(frame) == "pyarrow.lib.Table"
 
 
@@ -249,12 +246,10 @@ def holds_lists(kind: pl.DataType) -> bool:
 
 
 def type_name(kind: pl.DataType) -> str:
-    """Return what to call a type in a message."""
     return "a type that cfl does not know" if kind == pl.Object else str(kind)
 
 
 def _replace_in_arrow(table: Any, column: pl.Series) -> Any:
-    """Return a pyarrow table with a column of text in the place of one; its metadata stays."""
     from pyarrow import types
 
     place = table.column_names.index(column.name)
@@ -275,7 +270,6 @@ def _is_pandas(frame: Any) -> bool:
 
 
 def _from_arrow(table: Any, name: str) -> pl.Series:
-    """Return a pyarrow column, as text if polars lacks its type, or without cells to show."""
     column = table.column(name)
     try:
         if str(column.type) in FLAT:  # for a column alone, polars would load `pyarrow.compute`
@@ -293,7 +287,6 @@ def _from_arrow(table: Any, name: str) -> pl.Series:
 
 
 def _from_objects(name: str, column: npt.NDArray[Any]) -> pl.Series:
-    """Return a column of an array as numbers if it holds numbers, and as text otherwise."""
     if column.dtype.kind in "biuf":
         return pl.Series(name, np.ascontiguousarray(column))
     cells = [None if _is_missing(cell) else cell for cell in column.tolist()]
@@ -310,7 +303,6 @@ def _is_missing(cell: Any) -> bool:
 
 
 def _from_pandas(frame: Any, name: str) -> pl.Series:
-    """Return a pandas column as numbers, moments or lists if it holds such, otherwise as text."""
     column = frame[name]
     if isinstance(column.dtype, np.dtype) and column.dtype.kind in "biuf":
         return pl.Series(column.name, column.to_numpy())
@@ -326,7 +318,6 @@ def _from_pandas(frame: Any, name: str) -> pl.Series:
 
 
 def _from_dates(name: str, cells: Sequence[Any]) -> pl.Series:
-    """Return dates or moments, moments with a zone as UTC; a mixture of these as text."""
     kinds = {
         isinstance(cell, datetime) and ("aware" if cell.tzinfo else "naive")
         for cell in cells
@@ -346,7 +337,6 @@ def _from_dates(name: str, cells: Sequence[Any]) -> pl.Series:
 
 
 def _texts(cells: Any) -> list[str | None] | None:
-    """Return the elements of a list, or a set, in an order of their own."""
     if cells is None:
         return None
     texts = [None if _is_missing(cell) else _text(cell) for cell in cells]
@@ -354,7 +344,6 @@ def _texts(cells: Any) -> list[str | None] | None:
 
 
 def _text(cell: Any) -> str | None:
-    """Return a cell as polars would write it; a pandas column of mixed types holds objects."""
     if isinstance(cell, bool | np.bool_):
         return str(cell).lower()
     return None if cell is None else str(cell)

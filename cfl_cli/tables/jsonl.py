@@ -96,7 +96,6 @@ class Kind:
 
     @property
     def dtype(self) -> pl.DataType | None:
-        """The type of the column, None if it is mixed."""
         if self.types <= {str}:
             return pl.String()
         if self.types == {bool}:
@@ -129,7 +128,6 @@ class Kind:
         return pl.Series(name, self.plain(cells), dtype=dtype)
 
     def plain(self, cells: Sequence[Any]) -> Sequence[Any]:
-        """Return the cells with numbers as Python has them."""
         dtype = self.dtype
         if dtype is None or not dtype.is_numeric():
             return cells
@@ -272,7 +270,6 @@ class Census:
         return Table(frame, part.rejects, list(compress(part.texts, good)), mixed)
 
     def _may_be_document(self) -> bool:
-        """Return whether the lines can be one JSON document: if so, the first is cut short."""
         if self.lines == 1 or self.first is None:
             return False
         try:
@@ -304,7 +301,6 @@ def lines_of(texts: Iterable[bytes]) -> Iterator[tuple[list[bytes], int]]:
 
 
 def rows_of(texts: list[bytes], before: int) -> Rows:
-    """Return what is on some lines, with `before` others before them."""
     rows: list[dict[str, Any] | None] = []
     rejects, causes = list[Reject](), list[tuple[int, Problem]]()
     for number, text in enumerate(texts, start=before + 1):
@@ -421,7 +417,7 @@ def _not_json(column: pl.Series) -> str:
     return "NaN or infinity" if kind.is_float() and not column.is_finite().all() else ""
 
 
-def writer(file: IO[bytes], options: WriteOptions) -> "JsonlWriter":  # noqa: ARG001 — as all have it
+def writer(file: IO[bytes], options: WriteOptions) -> "JsonlWriter":
     """Return what writes a line per row."""
     return JsonlWriter(file)
 
@@ -489,7 +485,6 @@ def _replaced(text: bytes, cells: Mapping[str, str | None]) -> bytes:
 
 
 def _after_space(line: str, at: int) -> int:
-    """Return the place of the first character from `at` on that is not white space in JSON."""
     while line[at] in " \t\r\n":
         at += 1
     return at

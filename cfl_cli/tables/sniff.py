@@ -184,7 +184,6 @@ def sorted_shapes(
 
 
 def _shape(text: bytes, start: int, dialect: Dialect) -> Shape | None:
-    """Return what a dialect makes of a text; None: nothing that could be a table."""
     body = text[start:]
     records, bad = _records(body, dialect)
     wide = records.widths[records.widths > 1]
@@ -238,7 +237,6 @@ def _shape(text: bytes, start: int, dialect: Dialect) -> Shape | None:
 
 
 def _repeated(text: bytes, start: int, records: Records, begin: int) -> tuple[int, ...]:
-    """Return the lines of records that are the same as the one that begins there, the header."""
     at = np.flatnonzero(records.starts == begin)
     if not len(at):
         return ()
@@ -251,7 +249,6 @@ def _repeated(text: bytes, start: int, records: Records, begin: int) -> tuple[in
 
 
 def _records(text: bytes, dialect: Dialect) -> tuple[Records, int]:
-    """Return the records of a text and how many others there are, as far as that is worth while."""
     pieces, bad, offset = [], 0, 0
     while offset < len(text):
         found, faults, _ = find_records(text[offset:], dialect, go_on=False)
@@ -267,7 +264,6 @@ def _records(text: bytes, dialect: Dialect) -> tuple[Records, int]:
 
 
 def _is_title(above: Sequence[Sequence[str]], below: Sequence[Sequence[str]]) -> bool:
-    """Return whether lines above names are a title: set apart, or with numbers below the names."""
     if any(not any(row) or len(row) == len(below[0]) for row in above if below):
         return True
     columns = zip(*below, strict=False)
@@ -275,7 +271,6 @@ def _is_title(above: Sequence[Sequence[str]], below: Sequence[Sequence[str]]) ->
 
 
 def _cells(text: bytes, dialect: Dialect) -> list[list[str]]:
-    """Return the cells of the first records, as far as they can be told apart."""
     lines = io.StringIO(text.decode(), newline="")
     reader = csv.reader(
         lines,
@@ -291,7 +286,6 @@ def _cells(text: bytes, dialect: Dialect) -> list[list[str]]:
 
 
 def _looks_like_names(names: Sequence[str], below: Sequence[Sequence[str]]) -> bool:
-    """Return whether the cells of a record are different names that no cell below repeats."""
     given = [name.strip() for name in names]
     full = [name for name in given if name]
     only_first_lacks = given[0] == "" and len(full) == len(given) - 1
@@ -328,7 +322,6 @@ def _cells_beyond_ascii(text: bytes, delimiter: str) -> int:
 
 
 def _evident_encoding(data: bytes) -> str | None:
-    """Return the encoding that needs no guess: by a mark, by NULs, UTF-8."""
     for mark, title in MARKS.items():
         if data.startswith(mark):
             return title.lower()

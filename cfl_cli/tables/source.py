@@ -103,7 +103,6 @@ def roomy() -> int:
 
 
 def sha256_of(data: bytes) -> str:
-    """Return the SHA-256 of bytes, as `sha256sum` writes it."""
     return hashlib.sha256(data).hexdigest()
 
 
@@ -210,7 +209,6 @@ class Source:
         return self.known[0]
 
     def _file_bytes(self) -> Iterator[bytes]:
-        """Yield the bytes of the file as it is; the first time the checksum is made of them."""
         file = self.again()
         made = None if self.known else hashlib.sha256()
         while chunk := read_chunk(file, self.place.path):
@@ -254,7 +252,6 @@ def _check_kind(data: bytes, form: Format, *, name: str) -> None:
 
 
 def _foreign(head: bytes, form: Format) -> tuple[str, str] | None:
-    """Return what a file is, if it shows that it is not of the format that it should be."""
     if form.kind.is_only_read:  # whose reader says it
         return None
     found = formats.seen_in(head)
@@ -272,14 +269,12 @@ def _foreign(head: bytes, form: Format) -> tuple[str, str] | None:
 
 
 def _check_content(data: bytes, *, name: str) -> None:
-    """Raise if what was packed is packed again, or a format that is never packed."""
     if title := _title(data):
         what = f"contains {title} data"
         raise DataError(file_problem("file-packed-twice", name, what, "unpack it first"))
 
 
 def _title(data: bytes) -> str | None:
-    """Return what to call the compression or the format that the first bytes show, if they do."""
     if packed := formats.packing_of(data):
         return formats.NAMES[packed]
     kind = formats.kind_of(data)

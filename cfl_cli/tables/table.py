@@ -207,7 +207,6 @@ def _in_memory(opened: Source | FolderSource, contents: Contents) -> Blocks:
 
 
 def _copy(contents: Contents, spool: Spool) -> None:
-    """Write the rows of a table as an Arrow file, of which columns can be read alone."""
     import pyarrow as pa
 
     options = pa.ipc.IpcWriteOptions(compression="lz4")
@@ -224,7 +223,6 @@ def _column(cells: mmap, name: str) -> Any:
 
 
 def _is_sure(frame: Any, name: str) -> bool:
-    """Return whether cells have no say in a column's type: dates do that polars does not know."""
     if not frames.is_arrow(frame):
         return True
     from pyarrow import types
@@ -235,7 +233,6 @@ def _is_sure(frame: Any, name: str) -> bool:
 
 
 def read_options(place: Place, *, set_aside: bool | None, **dialect: str | None) -> ReadOptions:
-    """Return how a table is to be read, or raise if it has no such `dialect`."""
     kind = place.format.kind
     for name, word in dialect.items():
         if word is not None and name not in kind.dialect:
@@ -402,7 +399,6 @@ def rejects_path(out: Path) -> Path:
 
 
 def write_text(text: str, path: Path, *, overwrite: bool = True) -> None:
-    """Write a text file completely or not at all."""
     with files.Staging(overwrite=overwrite) as staging, staging.file(path) as file:
         file.write(text.encode())
 

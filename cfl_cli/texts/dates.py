@@ -58,7 +58,7 @@ class FormatError(ValueError):
     """A format that no date can be read by; its text says why."""
 
 
-def days(column: pl.Series, *, format: str | None) -> pl.Series:  # noqa: A002 — as the schema calls it
+def days(column: pl.Series, *, format: str | None) -> pl.Series:
     """Return days since 1970-01-01, with the time as a part of one; null where it is no date.
 
     Columns that hold dates or moments ignore the format; without one, texts are ISO 8601.
@@ -76,12 +76,11 @@ def days(column: pl.Series, *, format: str | None) -> pl.Series:  # noqa: A002 �
 
 
 def _from_parts(units: pl.Series, per_day: int) -> pl.Series:
-    """Return days with their part; whatever the unit, the same moment is the same number."""
     return (units // per_day).cast(pl.Float64) + (units % per_day).cast(pl.Float64) / per_day
 
 
 @cache
-def pattern(format: str) -> str:  # noqa: A002 — as the schema calls it
+def pattern(format: str) -> str:
     """Return the regular expression of a format, or raise FormatError with a reason."""
     bare = format.replace("%-", "%").strip(BLANKS)
     spelled = re.sub("%(.)", lambda found: SHORT_FOR.get(found[1], found[0]), bare)
@@ -104,7 +103,6 @@ def pattern(format: str) -> str:  # noqa: A002 — as the schema calls it
 
 
 def _check(groups: list[str]) -> None:
-    """Raise unless a format says year, month and day, or just a month, and nothing twice."""
     several = {group for group in groups if groups.count(group) > 1}
     if several or {"year", "short"} <= {*groups} or {"month", "name"} <= {*groups}:
         raise FormatError(f"says the same part of a date twice: leave one out, {HOW}")
@@ -178,7 +176,6 @@ def _month(names: pl.Series) -> Ints:
 
 
 def _offset(zones: pl.Series) -> Ints:
-    """Return the seconds that zones lie ahead of UTC; a day where minutes are none."""
     parts = zones.str.extract_groups(r"^([+-])([0-9]{2}):?([0-9]{2})?$").struct.unnest()
     sign, hours, minutes = parts
     whole = [part.cast(pl.Int64, strict=False).fill_null(0).to_numpy() for part in (hours, minutes)]
@@ -268,7 +265,6 @@ def formats(tally: Tally) -> tuple[str | None, ...]:
 
 
 def _are_iso(texts: Sequence[str]) -> bool:
-    """Return whether all texts are dates by ISO 8601, in years that tables have."""
     found = days(pl.Series(texts), format=None)
     first, after = (date(year, 1, 1).toordinal() - EPOCH for year in (YEARS.start, YEARS.stop))
     return not found.has_nulls() and bool(((found >= first) & (found < after)).all())
@@ -342,7 +338,6 @@ def _beside(texts: Sequence[str], dates: Iterable[str]) -> list[str]:
 
 
 def _commonest(texts: Sequence[str]) -> tuple[str | None, tuple[str, ...]] | None:
-    """Return the format that most texts have, and these; None if hardly any is a date."""
     some = [text for text in texts[:: max(1, len(texts) // TRIED)] if _DIGIT.search(text)]
     maybe: dict[str | None, None] = {}
     for text in some:
@@ -378,7 +373,6 @@ def two_orders(tally: Tally) -> tuple[int, int] | None:
 
 
 def is_date(text: str, format_: str | None) -> bool:
-    """Return whether a text is a date in this format; None: ISO 8601."""
     match = (_ISO if format_ is None else _pattern(format_)).fullmatch(text)
     if match is None:
         return False

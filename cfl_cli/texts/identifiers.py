@@ -106,7 +106,6 @@ def says_identifier(name: str, *, different: float) -> bool:
 
 
 def _words(name: str) -> list[str]:
-    """Return the words of a name in small letters, without accents: `Patienten-ID` has two."""
     plain = unicodedata.normalize("NFKD", name.replace("ł", "l").replace("ß", "ss"))
     plain = "".join(sign for sign in plain if not unicodedata.combining(sign))
     return [word.casefold() for word in _WORD.findall(plain)]

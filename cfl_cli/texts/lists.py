@@ -140,7 +140,6 @@ def _by(sign: str, tally: Tally) -> Listing | None:
 
 
 def _ends_overlap(cut: list[list[str]]) -> bool:
-    """Return whether parts stand first and last; those of `Last, First` do not."""
     firsts = {parts[0] for parts in cut if len(parts) > 1}
     lasts = {parts[-1] for parts in cut if len(parts) > 1}
     fewer = min(len(firsts), len(lasts))
@@ -197,7 +196,6 @@ def hold_lists(column: Tally) -> bool:
 
 
 def are_lists(texts: Collection[str]) -> bool:
-    """Return whether nearly all of some different texts are lists."""
     return hold_lists(Tally("", (*texts,), (1,) * len(texts), (), 0))
 
 
@@ -243,7 +241,6 @@ def saying_nothing(
 
 
 def _read(one: str) -> str | None:
-    """Return the text of an element, None if it holds no text that a table can."""
     if one[0] not in "'\"":
         return one
     if "\\" not in one:

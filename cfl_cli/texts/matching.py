@@ -127,7 +127,6 @@ class Matcher:
         return self._near(text) if place is None else place
 
     def __call__(self, text: str) -> str:
-        """Return the value that a text means, or the text itself if it is none."""
         place = self.place(text)
         return text if place < 0 else self.values[place]
 
@@ -246,7 +245,6 @@ def misspelt(counts: Mapping[str, int], cells: int) -> dict[str, str]:
 
 
 def _is_slip(one: str, other: str) -> bool:
-    """Return whether two texts differ in one word of letters, by one of them."""
     words, others = one.split(), other.split()
     if len(words) != len(others):
         return False
@@ -255,7 +253,6 @@ def _is_slip(one: str, other: str) -> bool:
 
 
 def _one_apart(one: str, other: str) -> bool:
-    """Return whether a letter was left out, added or changed, or two were swapped."""
     short, long = sorted((one, other), key=len)
     if len(short) < SHORTEST or len(long) - len(short) > 1 or not (one + other).isalpha():
         return False

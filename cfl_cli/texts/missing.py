@@ -19,7 +19,6 @@ def is_missing_code(text: str, kind: str = "sure") -> bool:
 
 
 def codes_of(found: Sequence[str], kind: str) -> tuple[str, ...]:
-    """Return the codes among `found` that are of a kind."""
     return tuple(text for text in found if is_missing_code(text, kind))
 
 
@@ -58,7 +57,6 @@ def rather_values(tally: Tally, found: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def _are_signs(texts: Sequence[str]) -> bool:
-    """Return whether the texts are some of 0, + and ++, or stars: rungs of a scale of signs."""
     ranked = any("+" in text or "**" in text for text in texts)
     return ranked and all(map(SIGNS.fullmatch, texts))
 
@@ -69,7 +67,6 @@ def _same_shape(tally: Tally, found: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def _shape(text: str) -> str:
-    """Return what a short text looks like; all others look like nothing."""
     if len(text) == 1 and not text.isalnum():
         return "a sign"
     if 2 <= len(text) <= 3 and text.isalpha():

@@ -71,7 +71,6 @@ def _without_unit(text: pl.Expr, unit: str) -> pl.Expr:
 
 
 def _with_point(text: pl.Expr, decimal: str) -> pl.Expr:
-    """Return numbers with a point and without thousands signs, null where a sign is misplaced."""
     other = "," if decimal == "." else "."
     point, group = pl.escape_regex(decimal), pl.escape_regex(other)
     groups = "|".join(f"(?:{sign}[0-9]{{3}})+" for sign in (group, SPACE, APOSTROPHE))
@@ -141,7 +140,6 @@ def readings(tally: Tally) -> tuple[Reading, ...]:
 
 
 def number(text: str, reading: Reading) -> float | None:
-    """Return the number that a text is by a reading, None if it is not one."""
     bare, _ = _apart(text, reading.unit) if reading.unit else (text, None)
     pattern = {None: PLAIN, ".": WITH_POINT, ",": WITH_COMMA}[reading.decimal]
     if bare is None or not pattern.fullmatch(bare):
@@ -178,7 +176,6 @@ def is_zero_padded(texts: Iterable[str]) -> bool:
 
 
 def _signs(texts: Sequence[str]) -> list[tuple[str | None, bool]]:
-    """Return the decimal signs by which all texts are numbers, and whether thousands are marked."""
     if all(map(PLAIN.fullmatch, texts)):
         pointed = [text for text in texts if "." in text]
         if pointed and all(WITH_COMMA.fullmatch(text) for text in pointed):
@@ -220,12 +217,10 @@ def _with_unit(tally: Tally) -> tuple[Reading, ...]:
 
 
 def is_unit(text: str) -> bool:
-    """Return whether a text is a known unit."""
     return text.casefold() in word_list("units", "money") | word_list("units", "other")
 
 
 def _apart(text: str, unit: str | None = None) -> tuple[str | None, str | None]:
-    """Return the number in a text, and what stands before or behind it; None: there is none."""
     match = _UNIT.fullmatch(text) if len(text) <= LONGEST else None
     if match is None or (match["before"] and match["behind"]):
         return None, None
@@ -305,7 +300,6 @@ def _inner(values: Values, counts: Counts) -> tuple[int, int]:
 
 
 def _outside(values: Values, counts: Counts, cells: int, *, upper: bool) -> int:
-    """Return how many of the lowest values are sentinels; `upper`: values are turned around."""
     sign = -1 if upper else 1
     found = 0
     for several in range(1, OUTERMOST + 1):

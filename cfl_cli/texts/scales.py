@@ -41,7 +41,6 @@ class Words:
 
 
 def degree_levels(texts: Sequence[str]) -> dict[str, float]:
-    """Return the levels of texts on the scale that has most of them."""
     if not FEWEST_DEGREES <= len(texts) <= MOST_DEGREES:
         return {}
     known = _words()
@@ -123,7 +122,6 @@ def _without(text: str, phrase: str) -> Iterator[tuple[str, int]]:
 
 
 def _level(ways: Sequence[Reading], scale: Mapping[str, float], known: Words) -> float | None:
-    """Return the level of a text by the reading that leaves most of it to the scale's step."""
     whole = ways[0][0]
     if whole in known.neutral:
         return 0.0
@@ -136,7 +134,6 @@ def _level(ways: Sequence[Reading], scale: Mapping[str, float], known: Words) ->
 
 
 def _shifted(step: float, kinds: tuple[str, ...]) -> float | None:
-    """Return the level of a step with words around it, None if they make no sense there."""
     sign, size = (1.0 if step > 0 else -1.0), abs(step)
     if not kinds:
         return step
@@ -235,7 +232,6 @@ def bound(text: str) -> bool:
 
 
 def bands(texts: Sequence[str]) -> tuple[str, ...] | None:
-    """Return the order of bands such as 18-24, 25-34, 65+."""
     rows, stems, closed = [], set(), 0
     for text in texts:
         match = _BAND.fullmatch(text)
@@ -359,7 +355,6 @@ def are_weekdays(texts: Sequence[str]) -> bool:
 
 @cache
 def _scales() -> tuple[tuple[tuple[tuple[str, ...], bool], ...], ...]:
-    """Return the rungs of the known scales: the spellings of each, and whether many lack it."""
     return tuple(
         tuple(
             (tuple(rung.strip("()").casefold().split("/")), rung.startswith("("))
@@ -434,7 +429,6 @@ def _style(texts: Sequence[str]) -> Callable[[str], str]:
 
 
 def _numbered_answers(texts: Sequence[str]) -> Scale | None:
-    """Return the order of `1 - poor`, `2 - fair`, or of `1 (poor)`, 2, 3."""
     ends = [_ENDS.fullmatch(text) for text in texts]
     labels = [match["label"] for match in ends if match]
     if all(ends) and 1 <= sum(label is not None for label in labels) <= 2 < len(texts):
@@ -475,7 +469,6 @@ def _bands(texts: Sequence[str]) -> Scale | None:
 
 
 def _by_degree(texts: Sequence[str]) -> Scale | None:
-    """Return the order of words such as good and bad, with very or rather around them."""
     found = degree_levels(texts)
     if len(found) < len(texts) or len({*found.values()}) < FEWEST:
         return None
@@ -489,7 +482,6 @@ def _by_degree(texts: Sequence[str]) -> Scale | None:
 
 
 def _signs(texts: Sequence[str]) -> Scale | None:
-    """Return the order of --, -, 0, + and ++, or of stars."""
     if all(map(_STARS.fullmatch, texts)):
         filled = [len(re.sub("[^★⭐*●]", "", text)) for text in texts]
         return Scale(_by(filled, texts), "stars") if len({*filled}) == len(texts) else None
@@ -500,7 +492,6 @@ def _signs(texts: Sequence[str]) -> Scale | None:
 
 
 def _counted(texts: Sequence[str]) -> Scale | None:
-    """Return the order of `1 star`, `2 stars`, or of `3 von 5`."""
     found = [_COUNTED.fullmatch(text) for text in texts]
     if not all(found):
         return None
@@ -516,7 +507,6 @@ def _counted(texts: Sequence[str]) -> Scale | None:
 
 
 def _numbered(texts: Sequence[str]) -> Scale | None:
-    """Return the order of `Klasse 5`, `Klasse 6`, or of Q1, Q2."""
     matches = [_NUMBERED.fullmatch(text) for text in texts]
     if not all(matches):
         return None

@@ -45,7 +45,6 @@ class Tally:
 
 
 def tally(column: pl.Series) -> Tally:
-    """Return the tally of a column of text."""
     texts = column.cast(pl.String).str.strip_chars(BLANKS).rename("text")
     frame = (
         pl.DataFrame({"text": texts, "row": pl.int_range(1, len(texts) + 1, eager=True)})

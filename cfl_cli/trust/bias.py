@@ -80,7 +80,6 @@ class Biased:
         return self._of_any_rule(bias, least=least)
 
     def _further(self, bias: float, *, least: bool) -> float:
-        """Return how much further an interval reaches to one side than without bias."""
         if bias <= 1:
             return 0.0
         plain, far = self._plain, self.bound(bias, least=least)
@@ -97,7 +96,6 @@ class Biased:
 
     @cached_property
     def _exclusions(self) -> Floats:
-        """Return the share of rows with 0 to K−1 exclusions."""
         counts = np.bincount((~self.candidates).sum(axis=1), minlength=self._size)
         return np.asarray(counts / len(self.candidates), dtype=float)
 
@@ -111,13 +109,11 @@ class Biased:
 
     @cached_property
     def _hits(self) -> Floats:
-        """Return which values are ruled out, m × K, by their rank in the prior."""
         hidden = self.hidden_cells
         return np.take_along_axis(~hidden.cells, hidden.ranked, axis=1).astype(float)
 
     @cached_property
     def _rates(self) -> Floats:
-        """Return how much of the weight rules out each rank, by exclusions, s × K."""
         rates = np.zeros((self._size, self._size))
         for size in np.unique(self._sizes[self._weights > 0]):
             rows = self._sizes == size
@@ -125,7 +121,6 @@ class Biased:
         return np.asarray(rates / self._weights.sum())
 
     def _of_most_confident(self, bias: float, *, least: bool) -> PooledEstimate:
-        """Return an end of the accuracy from ranks, under uniform exclusions."""
         inclusion = np.array([inclusions(self._size, s, bias) for s in range(self._size)])
         inclusion[0] = 1.0  # empty cells rule out nothing
         ends = 1 - (self._rates[:, None] / inclusion[:, :, None]).sum(axis=0)  # 2 × K
@@ -194,7 +189,6 @@ class Biased:
         return 1.0 - np.eye(self._size) if exact else self.hidden_cells.mechanism.inclusion(size)
 
     def _answered(self, bias: float) -> Floats:
-        """Return how probably each value is answered if true, at least and at most, 2 × m × K."""
         possible, share = self._possible, 1 - self._possible.exact
         partial = np.flatnonzero(self._exclusions[:-1])
         furthest = np.minimum(partial, self._size - 1 - partial).max(initial=0)
@@ -210,7 +204,6 @@ class Biased:
 
     @cached_property
     def _keep(self) -> Floats:
-        """Return how probably each value is answered if it is true, m × K, without bias."""
         hidden, possible, random = self.hidden_cells, self._possible, np.random.default_rng(0)
         draws, keep = possible.draws(len(hidden.prior)), np.empty_like(hidden.prior)
         at_once = max(NUMBERS_AT_ONCE // ((len(possible.listed) + draws + 1) * self._size), 1)
@@ -242,7 +235,6 @@ class UnderBias:
         noticed: float | None,
         bias: float,
     ) -> Self:
-        """Return this for an accuracy that is to be above `least`, and for a `bias` above 1."""
         asked = biased.interval(accuracy, bias) if bias > 1 else None
         return cls(biased.break_even(accuracy, least), noticed, asked)
 
@@ -260,7 +252,7 @@ def kept_first(size: int, shares: Floats, bias: float) -> Floats:
     The probability that a cell holds all of r−1 values among K−1, by elementary symmetric
     polynomials: weights of 1 for those and `bias` for the others, and the other way round.
     """
-    from scipy.special import logsumexp  # noqa: PLC0415 — loads slowly, and new rows need none
+    from scipy.special import logsumexp
 
     kept = np.zeros((2, size))
     for s in np.flatnonzero(shares):
@@ -275,8 +267,7 @@ def kept_first(size: int, shares: Floats, bias: float) -> Floats:
 
 
 def _log_choose(n: Ints, k: Ints) -> Floats:
-    """Return the logs of binomial coefficients; −inf where there is nothing to choose."""
-    from scipy.special import gammaln  # noqa: PLC0415 — loads slowly
+    from scipy.special import gammaln
 
     return np.asarray(gammaln(n + 1) - gammaln(k + 1) - gammaln(n - k + 1))
 

@@ -65,7 +65,6 @@ class Points:
         self.near, self.distance = self._around(np.arange(len(sizes)))
 
     def _around(self, points: Ints) -> tuple[Ints, Floats]:
-        """Return the nearest others of some points among them, and how far they are away."""
         places = self.groups.points[points]
         k = min(NEAR, len(points) - 1)
         if k == 0:
@@ -92,7 +91,6 @@ class Points:
         return components(len(self.near), one, self.near[one, slot])[self.of_rows]
 
     def largest_share(self, clusters: Ints) -> float:
-        """Return the largest share of the points that a cluster holds."""
         of_points = np.empty(len(self.near), dtype=np.int64)
         of_points[self.of_rows] = clusters
         return float(np.bincount(of_points).max() / len(of_points))
@@ -140,7 +138,6 @@ class Copies:
 
     @property
     def warning(self) -> str:
-        """Return what to tell about them."""
         return (
             f"{len(self.rows):,} rows are copies of others (equal or nearly equal OFs, and the "
             "same exclusions in every CF): they are hidden together, and intervals are wider; "
@@ -167,7 +164,6 @@ class Comparison:
 
     @classmethod
     def joined(cls, parts: Sequence[Self]) -> Self:
-        """Return the comparisons of all parts' rows."""
         names = ("rows", "others", "chance", "agrees", "twins")
         return cls(*(np.concatenate([getattr(part, name) for part in parts]) for name in names))
 
@@ -321,7 +317,6 @@ class Background:
 
 
 def _judge(compared: Comparison, background: Background) -> Judged:
-    """Return what the rows' agreement with those before them in their cluster says."""
     logs, probability = [np.zeros(len(SHARES))], np.zeros(len(compared.rows))
     for rows in compared.classes:
         raised = background.times_as_often(rows)
@@ -340,33 +335,28 @@ def _judge(compared: Comparison, background: Background) -> Judged:
 
 
 def _at_most(compared: Comparison) -> float:
-    """Return what the evidence is at most, whatever rows farther away do."""
     classes = compared.classes
     logs = (_log_e(compared.agrees[rows], compared.chance[rows]) for rows in classes)
     return float(sum(max(of_class.max(), 0.0) for of_class in logs))
 
 
 def _log_e(agrees: Mask, chance: Floats) -> Floats:
-    """Return log E of rows, for each share of copies."""
     chance = chance[agrees]
     missed = (~agrees).sum()
     return np.array([np.log(c / chance + 1 - c).sum() + missed * np.log(1 - c) for c in SHARES])
 
 
 def _log_mean(logs: Floats) -> float:
-    """Return the log of a mean, from logs."""
     return float(np.logaddexp.reduce(logs) - np.log(len(logs)))
 
 
 def _times_as_often(seen: float, expected: float) -> float:
-    """Return how many times as often as by chance rows agree; 1 unless that is clear."""
     if expected == 0 or (expected > ENOUGH and seen <= expected + 2 * np.sqrt(expected)):
         return 1.0
     return max(float((seen + 3 * np.sqrt(seen) + 3) / expected), 1.0)
 
 
 def _runs(keys: draws.Bits) -> tuple[Ints, Ints, Ints]:
-    """Return the order that gathers equal keys; there, where runs begin, and places in runs."""
     order = np.argsort(keys, kind="stable")
     ordered = keys[order]
     new = np.ones(len(keys), dtype=bool)

@@ -111,7 +111,6 @@ class Course:
         return Step(replace(self._quieter(batch), evidence=grown), evidence, alarm=False)
 
     def _quieter(self, batch: "BatchEvidence") -> "Course":
-        """Return the course of a CF that has drifted, after a batch without a new alarm."""
         quiet = Pooled(
             self.quiet.batches + 1,
             self.quiet.cells + batch.cells,
@@ -262,11 +261,9 @@ class _AtFitting:
         self.limits = np.array([limits[of.exclusions] for of in column.sizes])[self._places]
 
     def of(self, name: str) -> Floats:
-        """Return a fact of the reference for every cell."""
         return np.array([getattr(of, name) for of in self._column.sizes])[self._places]
 
     def variance(self, name: str) -> float:
-        """Return the variance of the references' mean, weighted as the batch's cells are."""
         counts = np.bincount(self._places, minlength=len(self._column.sizes))
         weights = counts / len(self._places)
         parts = [getattr(of, name) for of in self._column.sizes]
@@ -401,7 +398,6 @@ def _build(
     bias: float,
     jobs: int,
 ) -> Report:
-    """Return the report of the judged rows as if they were a table of their own."""
     # New rows had no part in a CF's power: all of them take the one that they are written with.
     powers = estimate.powers and tuple(
         power and Power(power.value, (power.value, power.value)) for power in estimate.powers
@@ -430,7 +426,6 @@ def _column(
     batch: Batch,
     kept: Collection[str],
 ) -> ColumnReport:
-    """Return the report of one CF, with what was so at fitting and the flags of a batch."""
     fired = {
         *OF_THE_MODEL.intersection(fitting.flags),
         *({NOT_UNIFORM, "fallback-rows"}.intersection(column.flags)),
@@ -467,7 +462,6 @@ def difference(one: Interval | None, other: Interval | None) -> Interval | None:
 
 
 def _counted(column: ColumnReport, counts: Counts) -> ColumnReport:
-    """Return the report with what was counted over all rows."""
     flags = {*column.flags} - {"fallback-rows"} | ({"fallback-rows"} if counts.fallback else set())
     return replace(
         column,
@@ -501,7 +495,6 @@ def _few(columns: Sequence[ColumnReport]) -> str:
 
 
 def _fitted(columns: Sequence[ColumnReport]) -> list[str]:
-    """Return what to say if cells are predicted better than any that the model has not seen."""
     better = [column.name for column in columns if _far_better(column)]
     if not better:
         return []
@@ -520,7 +513,6 @@ def _far_better(column: ColumnReport) -> bool:
 
 
 def _empty(name: str, size: int) -> ColumnReport:
-    """Return the report of a CF without rows."""
     return ColumnReport(
         name=name,
         domain_size=size,

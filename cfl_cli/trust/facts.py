@@ -139,7 +139,6 @@ class ColumnFacts:
 
     @property
     def answer_confidences(self) -> Floats:
-        """Return how confident the answers are."""
         return self.confidences[np.arange(len(self.answers)), self.answers]
 
     @property
@@ -149,7 +148,6 @@ class ColumnFacts:
 
     @property
     def rule(self) -> Rule:
-        """Return how rows are answered."""
         hidden = self.estimate.hidden
         return most_confident if hidden is None or not hidden.rules else hidden.rules[self.number]
 
@@ -313,7 +311,6 @@ class ColumnFacts:
 
     @property
     def accuracy(self) -> Interval | None:
-        """Return the accuracy of the answers; None: not known."""
         judged = self.judged()
         known = judged is not None and self.rests_on(judged).known
         return self.stretched(judged) if known and judged else None
@@ -348,14 +345,12 @@ class CalibratedFacts(ColumnFacts):
 
 
 def _reach(level: float) -> float:
-    """Return how many standard errors leave `level` to one side."""
     return NormalDist().inv_cdf(1 - level)
 
 
 def _entropy(
     cells: Floats | Mask, confidences: Callable[[Any], Floats] = lambda cells: cells
 ) -> float:
-    """Return the mean entropy of what cells say, made of some of them at a time."""
     of_rows = np.empty((len(cells), 1))
     for part in slices(len(cells), ROWS_AT_ONCE):
         of_rows[part] = entropies(confidences(cells[part]), ALONE)

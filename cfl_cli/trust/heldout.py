@@ -137,7 +137,6 @@ class PossibleCells:
         return cls(mechanism, exact, np.concatenate(listed), drawn)
 
     def draws(self, rows: int) -> int:
-        """Return how many cells to draw for each of so many rows."""
         if not self.drawn.any():
             return 0
         return max(NUMBERS_DRAWN // (rows * self.mechanism.size), DRAWN)
@@ -222,7 +221,6 @@ def _highest_ranked(prior: Floats, cells: Mask) -> tuple[Ints, Floats]:
 
 
 def all_cells(size: int, exclusions: int) -> Mask:
-    """Return the candidates of all cells with so many exclusions, one a row."""
     excluded = np.array(list(combinations(range(size), exclusions)), dtype=int)
     cells = np.ones((len(excluded), size), dtype=bool)
     np.put_along_axis(cells, excluded, values=False, axis=1)
@@ -275,7 +273,6 @@ class Footing:
 
     @classmethod
     def joined(cls, parts: list[Self]) -> Self:
-        """Return that of all parts' rows."""
         names = ("mass", "shares_mass", "gain", "shares_gain")
         return cls(*(np.concatenate([getattr(part, name) for part in parts]) for name in names))
 
@@ -411,7 +408,6 @@ class Tally:
         )
 
     def _gap(self, chosen: Mask, squares: Floats) -> tuple[float, float]:
-        """Return accuracy − confidence of the answers in some bins, and its standard error."""
         right, expected, share = self.shares[:, chosen].sum(axis=1)
         gap = (right - expected) / share
         turn = np.concatenate([1.0 * chosen, -1.0 * chosen, -gap * chosen])
@@ -419,7 +415,6 @@ class Tally:
 
 
 def bins(confidences: Floats) -> Ints:
-    """Return the bins of confidences; 1 belongs to the last."""
     return np.asarray(np.minimum((confidences * BINS).astype(int), BINS - 1))
 
 
@@ -533,7 +528,6 @@ class _Common:
     part: Ints  # m: which of them is for which row
 
     def keep(self, possible: PossibleCells, random: np.random.Generator) -> Floats:
-        """Return how probably the commonest candidate is each value if true, d × K."""
         draws = possible.draws(len(self.shares))
         answers = possible.answers(self.shares, self.shares, draws, random, most_confident)
         return answers.keep(possible.mechanism.size)
@@ -578,7 +572,6 @@ def _pool(
     min_confidences: Sequence[float],
     rule: Rule,
 ) -> _Pooled:
-    """Go through the hidden rows, some at a time; how many at a time does not matter."""
     prior, hidden, groups = hidden_cells.prior, hidden_cells.cells, hidden_cells.groups
     mechanism, random = possible.mechanism, np.random.default_rng(0)
     size, draws = mechanism.size, possible.draws(len(prior))
@@ -638,7 +631,6 @@ def _confident_accuracy(
     given: PooledEstimate,
     reach: float,
 ) -> Interval | None:
-    """Return how often the answers that are confident enough are right."""
     cells = len(pooled.confidences)
     if not (pooled.confidences >= min_confidence).any():
         return None

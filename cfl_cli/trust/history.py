@@ -71,7 +71,6 @@ class Line:
 
     @classmethod
     def of(cls, judged: JudgedBatch, *, name: str | None) -> "Line":
-        """Return the line of a batch that was judged as part of a history."""
         report, batch = judged.report, judged.report.batch
         if batch is None or batch.number is None:
             raise ValueError("the report is not one of a numbered batch")
@@ -144,7 +143,6 @@ class History:
         return cls(tuple(lines))
 
     def of_model(self, model: str) -> tuple[Line, ...]:
-        """Return the lines of a model."""
         return tuple(line for line in self.lines if line.model == model)
 
     def before(
@@ -205,7 +203,6 @@ def _line(text: bytes, *, name: str) -> Line:
 
 
 def _check_order(line: Line, seen: set[tuple[str, str | None]], *, name: str) -> None:
-    """Add a line to the batches of its model, or raise unless it is the next one of them."""
     if line.identity in seen:
         raise DataError(
             Problem(
@@ -230,7 +227,6 @@ def _check_order(line: Line, seen: set[tuple[str, str | None]], *, name: str) ->
 
 
 def read(path: Path) -> History:
-    """Return the history in a file."""
     with _opened(path, os.O_RDONLY) as handle:
         return History.from_text(_content(handle), name=str(path))
 
@@ -318,7 +314,6 @@ def _opened(path: Path, how: int) -> Iterator[int]:
 
 
 def _lock(handle: int, path: Path, *, shared: bool) -> None:
-    """Wait until no other run has the file."""
     deadline = monotonic() + PATIENCE
     while True:
         try:

@@ -35,7 +35,6 @@ class Interval:
 
     @property
     def as_share(self) -> "Interval":
-        """Return the interval of a share: none of it is beyond 0 and 1."""
         return Interval(*np.clip([self.value, self.low, self.high], 0, 1).tolist())
 
 
@@ -47,7 +46,6 @@ class Gain(Interval):
 
     @classmethod
     def of(cls, value: float, error: float) -> Self:
-        """Return the gain with its interval."""
         return cls(value, value - NORMAL * error, value + NORMAL * error, error)
 
 
@@ -86,7 +84,6 @@ class PooledEstimate:
 
     @property
     def mean(self) -> float:
-        """Return the pooled estimate."""
         return float(np.average(self.values, weights=self.weights))
 
     @property

@@ -67,7 +67,6 @@ def rates(weights: Floats) -> Floats:
 
 
 def _solved(shares: Floats, often: Floats, counts: Floats) -> Floats:
-    """Return log w, as far as it is within its bounds."""
     logs, wanted = np.zeros(len(shares)), np.log(np.maximum(often, 1e-9))
     for _ in range(STEPS):
         expected = shares @ _inclusion(logs, counts)
@@ -82,21 +81,18 @@ def _bounded(logs: Floats) -> Floats:
 
 
 def _inclusion(logs: Floats, counts: Floats) -> Floats:
-    """Return Π, K × K, for cells of which a share `counts` has 0 to K−1 exclusions."""
     mechanism = Mechanism(len(logs), rates(np.exp(logs)))
     numbers = np.flatnonzero(counts)
     return np.asarray(sum(counts[s] * mechanism.inclusion(int(s)) for s in numbers))
 
 
 def _chance(logs: Floats, shares: Floats, counts: Floats, *, cells: int) -> Floats:
-    """Return the covariance of P Π that comes from P being of so many exact cells."""
     inclusion = _inclusion(logs, counts)
     covariance = (np.diag(shares) - np.outer(shares, shares)) / cells
     return np.asarray(inclusion.T @ covariance @ inclusion)
 
 
 def _slopes(logs: Floats, shares: Floats, counts: Floats) -> Floats:
-    """Return d(P Π)_c / d log w_d, K × K."""
     steps = SLOPE_STEP * np.eye(len(logs))
     return np.column_stack(
         [
@@ -206,7 +202,6 @@ def _influences(likelihood: Floats, answered: Ints, shares: Floats) -> tuple[flo
 
 
 def _joint(likelihood: Floats, shares: Floats) -> Floats:
-    """Return J, m × K, from P(S_j | value of rank r), m × K, and P_r."""
     keys = hash_rows(likelihood)  # sorted much faster than rows of a large domain
     _, first, places, counts = np.unique(
         keys, return_index=True, return_inverse=True, return_counts=True

@@ -116,7 +116,6 @@ def root(function: Callable[[float], float], low: float, high: float, *, within:
 
 
 def _signed(size: float, number: float) -> float:
-    """Return a size with the sign of a number, and of 0 that of 1."""
     return size if number >= 0 else -size
 
 
@@ -185,7 +184,6 @@ class _Cells:
 
     @classmethod
     def of(cls, hidden: HiddenCells) -> "_Cells":
-        """Return them, or some of very many."""
         places = np.flatnonzero(~hidden.cells.all(axis=1))
         stride = -(-len(places) // ENOUGH)
         places = places[:: max(stride, 1) | 1]  # odd, or all that are left would be of one half
@@ -200,19 +198,15 @@ class _Cells:
         return len(self.places)
 
     def of_rows(self, rows: Mask) -> "_Cells":
-        """Return those of some of the hidden rows."""
         own = rows[self.places]
         return _Cells(self.logs[own], self.likelihood[own], self.places[own], self.worth)
 
     def scores(self, log_power: float) -> Floats:
-        """Return the log score of each cell."""
         powers = np.exp(np.exp(log_power) * self.logs)
         mass = np.einsum("ij,ij->i", powers, self.likelihood) / powers.sum(axis=1)
         return log_of_mass(mass)
 
     def fit(self) -> float:
-        """Return the power that predicts the cells best, drawn towards 1 where they say little."""
-
         def loss(log_power: float) -> float:
             fit = self.worth * float(self.scores(log_power).sum())
             return (log_power / WIDTH) ** 2 / 2 - fit

@@ -57,7 +57,6 @@ class Basis:
 
     @property
     def known(self) -> bool:
-        """Return whether there is an accuracy."""
         return self.name != NONE
 
 
@@ -168,7 +167,6 @@ def _verdict(column: ColumnReport, *, careful: bool) -> tuple[State, str]:
 
 
 def _right(column: ColumnReport, accuracy: Interval) -> str:
-    """Return how often answers are right, and how often they would be without any effort."""
     value, low, high = map(_in_100, (accuracy.value, accuracy.low, accuracy.high))
     found = f"About {value} in 100 answers are right ({low} to {high})."
     if column.commonest_accuracy is None:
@@ -189,7 +187,6 @@ def _no_better(column: ColumnReport, accuracy: Interval) -> str:
 
 
 def _cautions(column: ColumnReport) -> Iterator[_Caution]:
-    """Yield what to look at in the figures of a CF that may be used."""
     accuracy, not_random = column.estimated_accuracy, NOT_UNIFORM in column.flags
     if accuracy is None or (column.flagged and not not_random):
         return
@@ -214,7 +211,6 @@ def _cautions(column: ColumnReport) -> Iterator[_Caution]:
 
 
 def _of_rows(column: ColumnReport, report: Report) -> Iterator[_Caution]:
-    """Yield what to look at in some of the rows."""
     if column.fallback_rows:
         yield _Caution(
             f"In {count(column.fallback_rows, 'row')} the estimate rules out all that the cell "

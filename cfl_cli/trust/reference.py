@@ -91,7 +91,6 @@ def _over_all(prior: Floats, size: int, mechanism: Mechanism, shares: Floats, lo
 def _over_some(
     prior: Floats, size: int, mechanism: Mechanism, shares: Floats, low: float
 ) -> Floats:
-    """Return an estimate without bias, from cells drawn at random."""
     random = np.random.default_rng(0)
     possible = prior * mechanism.possible[:, size]
     ends = np.cumsum(possible, axis=1)
@@ -107,7 +106,6 @@ def _over_some(
 
 
 def _of_masses(of_prior: Floats, of_shares: Floats) -> Floats:
-    """Return T of cells that leave so much of the prior and of the shares."""
     likelier = np.full(of_prior.shape, MOST)
     np.divide(of_shares, of_prior, out=likelier, where=of_prior * MOST > of_shares)
     return np.asarray(np.log(1 - PART + PART * likelier))
@@ -144,7 +142,6 @@ class AlikeReference:
 
     @classmethod
     def of(cls, cells: "JudgedCells", exclusions: int, low: float) -> "AlikeReference":
-        """Return the reference from cells with so many exclusions, on the scale from `low` on."""
         sizes = sums_by(cells.groups, np.ones(len(cells.losses)))
         return cls(
             exclusions,
@@ -196,7 +193,6 @@ class ColumnReference:
 
     @classmethod
     def of(cls, hidden: HiddenCells | None, shares: Floats) -> "ColumnReference":
-        """Return them from cells that were hidden at fitting; None: none were."""
         if hidden is None:
             return cls(tuple(shares.tolist()), reason=NO_FOLDS)
         exclusions = (~hidden.cells).sum(axis=1)
@@ -289,7 +285,6 @@ def _column_from(facts: Any, domain: int) -> ColumnReference:
 
 
 def _of_kind(facts: Any, kinds: Mapping[str, Any], what: str) -> dict[str, Any]:
-    """Return the facts if they are just those that are wanted, or raise."""
     if not isinstance(facts, dict) or facts.keys() != kinds.keys():
         raise StateError(f"{what} must have {', '.join(kinds)}, and nothing else")
     for name, kind in kinds.items():
@@ -324,7 +319,6 @@ class JudgedCells:
         )
 
     def some(self, chosen: Mask) -> "JudgedCells":
-        """Return some of the cells."""
         return JudgedCells(
             self.exclusions[chosen],
             self.losses[chosen],

@@ -403,7 +403,6 @@ class Report(Shown):
     content: TableContent | None = None  # of the table that it belongs to; None: not recorded
 
     def __repr__(self) -> str:
-        """Return what it is about, in a line."""
         flagged = sum(column.flagged for column in self.columns)
         said = f", {flagged:,} flagged" if flagged else ""
         return f"Report({count(self.rows, 'row')}, {count(len(self.columns), 'CF')}{said})"
@@ -460,6 +459,5 @@ class Report(Shown):
 
 
 def _checksum(facts: Mapping[str, Any]) -> str:
-    """Return the SHA-256 of what a report says, however its JSON is laid out."""
     text = json.dumps(facts, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()

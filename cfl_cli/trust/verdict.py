@@ -63,7 +63,6 @@ def value_shares(facts: ColumnFacts) -> tuple[ValueShare, ...]:
 
 
 def _common(shares: Floats, rows: int) -> list[float | None]:
-    """Return the shares of so many rows, None for the small ones."""
     small = (shares < LEAST_SHARE) | (shares * rows < LEAST_ROWS)
     return [None if few else share for few, share in zip(small, shares.tolist(), strict=True)]
 
@@ -292,7 +291,6 @@ DECIDING = ("numpy", "scipy", "osqp", "lightgbm", "polars", "pyarrow")
 
 
 def versions() -> dict[str, str]:
-    """Return the version of each by its name."""
     found = {"python": platform.python_version()}
     for package in DECIDING:
         try:

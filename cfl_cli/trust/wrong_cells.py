@@ -55,7 +55,6 @@ class GuessedShares:
 
     @property
     def mean(self) -> float:
-        """Return the share to be expected if there are any."""
         return float(self.shares.mean())
 
 
@@ -94,14 +93,13 @@ def most_wrong(hidden_cells: HiddenCells) -> float | None:
 
 def guessed_wrong(found: Surest) -> GuessedShares:
     """Return what the share of cells that rule out the true value may be, each as likely."""
-    from scipy.special import betainc  # noqa: PLC0415 — loads slowly, and new rows need none
+    from scipy.special import betainc
 
     share = (np.arange(GRID) + 0.5) / GRID * found.limit
     others = found.limit / (1 - found.limit)  # π
     hits, misses = found.ruled_out + 1, found.rows - found.ruled_out + 1
 
     def seen(least: Floats) -> Floats:
-        """Return how likely it is that e is at least this, and at most π."""
         return np.asarray(betainc(hits, misses, others) - betainc(hits, misses, least))
 
     none = NONE_WRONG * float(seen(np.zeros(1))[0])
@@ -116,7 +114,7 @@ def guessed_wrong(found: Surest) -> GuessedShares:
 
 def upper_limit(count: float, n: float) -> float:
     """Return the share, at most, of which n draws at random had so many (Clopper and Pearson)."""
-    from scipy.special import betaincinv  # noqa: PLC0415 — loads slowly, and new rows need none
+    from scipy.special import betaincinv
 
     return 1.0 if count == n else float(betaincinv(count + 1, n - count, CONFIDENCE))
 
@@ -250,7 +248,6 @@ class Cells:
         return np.where(self.partial, self._alike(*found), np.nan)
 
     def _times(self, share: float) -> tuple[Floats, Floats]:
-        """Return how many times as likely cells are by their priors, and by the estimate."""
         left = self.estimate_mass
         if len(self.hidden) == 0:
             return self._odds(left), self._odds(left)
@@ -270,12 +267,10 @@ class Cells:
         return self._odds(by_priors), self._odds(left)
 
     def _odds(self, left: Floats) -> Floats:
-        """Return how many times as likely cells are if they are wrong that leave so much."""
         left = np.clip(left, LEAST_MASS, 1 - LEAST_MASS)
         return np.asarray((1 - left) / left * np.where(self.partial, self.ratio, 1.0))
 
     def _fitted(self, part: Mask, place: int, share: float) -> tuple[float, float]:
-        """Return λ for some hidden rows, their priors raised to a power, and how well it fits."""
         some = np.flatnonzero(part)
         some = some[:: -(-len(some) // FITTED)]
         rows, mass = self.hidden[some], self.hidden_masses[some, place]
@@ -294,7 +289,7 @@ class Cells:
         judged = self.hidden[self.partial[self.hidden]]
         if len(self.hidden) == len(known) or len(judged) == 0:
             return known
-        from scipy.optimize import isotonic_regression  # noqa: PLC0415 — loads slowly
+        from scipy.optimize import isotonic_regression
 
         places, where, counts = np.unique(seen[judged], return_inverse=True, return_counts=True)
         means = np.bincount(where, known[judged]) / counts

@@ -92,7 +92,7 @@ class Browser:
 
     def pdf(self, **how):
         """The page as it is printed, read by pypdf; `how` is as Chromium has it."""
-        from pypdf import PdfReader  # noqa: PLC0415 — tests without a browser do without
+        from pypdf import PdfReader
 
         made = self.cdp("Page.printToPDF", printBackground=True, **how)
         return PdfReader(BytesIO(base64.b64decode(made["data"])))
@@ -133,7 +133,7 @@ def _axe():
 @contextmanager
 def browser():
     """Give a browser that knows nothing yet, and end it."""
-    from selenium import webdriver  # noqa: PLC0415 — tests without a browser do without
+    from selenium import webdriver
 
     os.environ["SE_OFFLINE"] = "true"
     with tempfile.TemporaryDirectory() as home:

@@ -12,12 +12,12 @@ BRANDS = ["Adidas", "Asics", "Nike", "Puma", "Reebok"]
 
 
 def some(values, *, rows=ROWS, seed=1):
-    draw = random.Random(seed)  # noqa: S311 — any will do
+    draw = random.Random(seed)
     return [*values, *draw.choices(values, k=rows - len(values))]
 
 
 def lists(joint, values=BRANDS):
-    draw = random.Random(2)  # noqa: S311 — any will do
+    draw = random.Random(2)
     return [joint.join(draw.sample(values, draw.randint(1, 3))) for _ in range(ROWS)]
 
 

@@ -81,8 +81,8 @@ class Hosts:
 @contextmanager
 def hosts(folder: Path) -> Iterator[Hosts]:
     """Give a scheduler that talks by TLS and has no workers yet; all end with the block."""
-    import dask.config  # noqa: PLC0415 — an extra
-    from distributed import LocalCluster, Security  # noqa: PLC0415 — an extra
+    import dask.config
+    from distributed import LocalCluster, Security
 
     keys = Security.temporary()
     pem = {"ca": keys.tls_ca_file, "cert": keys.tls_client_cert, "key": keys.tls_client_key}

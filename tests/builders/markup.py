@@ -35,10 +35,7 @@ class Element:
         if self.tag in {"style", "script", "title", "desc"}:
             return ""
         inline = {"a", "b", "bdi", "em", "span", "strong", "code"}
-        parts = (
-            child if isinstance(child, str) else child._text()  # noqa: SLF001 — its own kind
-            for child in self.children
-        )
+        parts = (child if isinstance(child, str) else child._text() for child in self.children)
         text = "".join(parts)
         plain = self.tag in inline and "sub" not in self.attributes.get("class", "")
         return text if plain else f" {text} "

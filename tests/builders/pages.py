@@ -137,7 +137,7 @@ class Place:
         return f"$ {step.command}\n{step.shown if same else output}"
 
     def _cfl(self, words: list[str]) -> str:
-        from cfl_cli.cli.app import app  # noqa: PLC0415 — pages can be read without it
+        from cfl_cli.cli.app import app
 
         no_progress = patch("cfl_cli.cli.progress.PATIENCE", inf)  # not even on a slow day
         with chdir(self.folder), no_progress:

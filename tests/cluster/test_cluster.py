@@ -88,7 +88,7 @@ def test_the_dashboard_that_is_linked_answers(cluster):
     if find_spec("bokeh") is None:
         assert cluster.dashboard == ""
         return
-    with urlopen(cluster.dashboard, timeout=60) as page:  # noqa: S310 — a page of this host
+    with urlopen(cluster.dashboard, timeout=60) as page:
         assert page.status == 200
         assert b"Dask" in page.read()
 

@@ -66,7 +66,7 @@ def test_a_process_that_may_use_less_has_less(monkeypatch, name, whose):
 
 
 def test_limits_are_read_from_the_system(monkeypatch):
-    import resource  # noqa: PLC0415 — Unix only
+    import resource
 
     monkeypatch.setattr(resource, "getrlimit", lambda _: (1 << 30, 1 << 31))
     assert limit_of("RLIMIT_AS") == 1 << 30

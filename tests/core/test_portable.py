@@ -23,5 +23,5 @@ def test_numbers_anew_mean_the_same_rows(start, size, near):
 
 def test_what_a_process_has_for_itself_travels_empty():
     sent = pickle.dumps(Own({1: 2}))
-    assert pickle.loads(sent) == {}  # noqa: S301 — from here
+    assert pickle.loads(sent) == {}
     assert shifted(slice(3, 5), -3) == slice(0, 2)

@@ -9,7 +9,7 @@ from cfl_cli.large.arrays import Mapped, create, maps_of, open_map, packed, unpa
 
 
 def copied(thing):
-    return pickle.loads(pickle.dumps(thing))  # noqa: S301 — our own
+    return pickle.loads(pickle.dumps(thing))
 
 
 @pytest.fixture

@@ -66,7 +66,7 @@ def test_what_a_killed_run_left_is_removed_by_the_next_but_not_what_is_in_use(tm
     left = RunDirectory.make_temporary(tmp_path)
     with RunDirectory.make_temporary(tmp_path) as used:
         assert left.path.exists()
-        os.close(left._lock)  # noqa: SLF001 — as the end of the process does
+        os.close(left._lock)
         with RunDirectory.make_temporary(tmp_path):
             assert left.path.exists()  # it is so new that it may not be locked yet
         for path in (left.path, used.path):

@@ -34,7 +34,7 @@ def walk(engine, progress=lambda _: None):
 def test_a_row_that_fell_back_after_the_last_keep_has_not_when_resumed(
     tmp_path, monkeypatch, workers
 ):
-    def keep(walk, kept=propagate.Walk._keep):  # noqa: SLF001 — when it is called is the point
+    def keep(walk, kept=propagate.Walk._keep):
         if walk.done == 10:
             kept(walk)
 

@@ -320,8 +320,8 @@ def test_the_weights_of_parts_hold_for_each_cf_by_itself(monkeypatch):
 
 def test_a_table_of_fewer_rows_than_neighbors_skips_the_graph(monkeypatch):
     from cfl_cli import (
-        Schema,  # noqa: PLC0415 — the rest of this file needs arrays alone
-        impute,  # noqa: PLC0415 — the rest of this file needs arrays alone
+        Schema,
+        impute,
     )
 
     quick(monkeypatch)

@@ -67,7 +67,7 @@ def test_the_steps_are_adams_with_decay_of_the_weights_alone():
     means = [layer.copy() for layer in weights]
     for step in range(1, 4):
         slopes = [rng.normal(size=layer.shape) for layer in weights]
-        trainer._move(slopes)  # noqa: SLF001 — what is tested
+        trainer._move(slopes)
         rate = 2e-3 * step / 100 * (1 + np.cos(np.pi * step / 200)) / 2
         for place, slope in enumerate(slopes):
             first[place] = 0.9 * first[place] + 0.1 * slope

@@ -151,7 +151,7 @@ def test_parts_within_parts_have_a_limit(path):
 
 def test_a_file_that_reads_back_otherwise_does_not_take_its_place(path, monkeypatch):
     path.write_bytes(b"old")
-    plain = safe_file._plain  # noqa: SLF001 — a writer with a fault
+    plain = safe_file._plain
 
     def careless(name, array):
         made = plain(name, array)

@@ -35,7 +35,7 @@ ROWS = 40
 
 def rows():
     """Return the rows as Python has them."""
-    draw = random.Random(5)  # noqa: S311 — not for cryptography
+    draw = random.Random(5)
     return [
         {
             "temp": draw.choice([None, 35.5 + draw.randrange(60) / 10]),

@@ -444,7 +444,7 @@ def test_columns_are_sorted_by_role_once_and_anew_for_other_columns():
     assert ([*schema.ordinary], [*schema.complementary]) == (["age"], ["job"])
     assert schema.ordinary is schema.ordinary
     assert schema == same
-    assert pickle.loads(pickle.dumps(schema)) == same  # noqa: S301 — its own
+    assert pickle.loads(pickle.dumps(schema)) == same
     other = schema.model_copy(update={"columns": {"town": schema.columns["age"]}})
     assert ([*other.ordinary], [*other.complementary]) == (["town"], [])
     assert [*schema.ordinary] == ["age"]

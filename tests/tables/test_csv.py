@@ -41,7 +41,7 @@ def cells(frame):
     return [frame.columns, *([cell or "" for cell in row] for row in frame.rows())]
 
 
-def by_the_letter(text):  # noqa: C901, PLR0912 — plain on purpose: it is the oracle
+def by_the_letter(text):
     """RFC 4180 character by character: the records, or None for what is no such file.
 
     A blank line is the record None. Lines end in LF or CRLF.

@@ -103,7 +103,7 @@ def test_many_files_are_read_by_following_the_messages(kind):
 
 
 def check(kind, seed):
-    written = KINDS_OF_FILES[kind](Random(seed))  # noqa: S311 — not for secrets
+    written = KINDS_OF_FILES[kind](Random(seed))
     table, how = following(written.data)
     assert table is not None, (kind, seed, how, written.data)
     assert cells(table) == written.rows, (kind, seed, how, written.data)

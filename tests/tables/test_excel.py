@@ -488,7 +488,7 @@ def outcome(read, data, name):
 @pytest.mark.parametrize(("data", "name"), [(GOOD, "b.xlsx"), (GOOD_ODS, "b.ods")])
 @pytest.mark.parametrize("times", [40, pytest.param(3_000, marks=pytest.mark.slow)])
 def test_damage_is_refused_or_makes_no_difference(book, data, name, times):
-    chance = random.Random(7)  # noqa: S311 — no secret
+    chance = random.Random(7)
     expected = {"a": ["x"], "b": [1]}
     for _ in range(times):
         cut = data[: chance.randrange(len(data))]

@@ -30,7 +30,7 @@ def count(moment):
     return (moment - START) / timedelta(days=1)
 
 
-def read(*texts, format=None):  # noqa: A002 — as the schema calls it
+def read(*texts, format=None):
     return days(pl.Series(texts, dtype=pl.String), format=format).to_list()
 
 

@@ -29,22 +29,18 @@ class CfCourse:
 
     @property
     def name(self) -> str:
-        """Return the CF's name."""
         return self.batches[-1].name
 
     @property
     def judged(self) -> list[CfLine]:
-        """Return the batches in which there was something to judge."""
         return [line for line in self.batches if line.loss is not None]
 
     @property
     def losses(self) -> list[float]:
-        """Return the losses that are known."""
         return [line.loss for line in self.batches if line.loss is not None]
 
     @property
     def drifted_since(self) -> int | None:
-        """Return the batch since which the CF has drifted; None: it has not."""
         return self.batches[-1].course.drifted_since
 
     def signs(self, number: int, signs: str) -> str:
@@ -67,7 +63,6 @@ Field: TypeAlias = AnyField[CfCourse]
 
 
 def page(history: History, *, encoding: str | None = "utf-8") -> Page[CfCourse]:
-    """Return what there is to show of a history; `encoding` is that of the output."""
     last = history.of_model(history.lines[-1].model) if history.lines else ()
     courses = courses_of(last)
     drifted = sum(course.drifted_since is not None for course in courses)
@@ -175,7 +170,6 @@ def others(history: History, last: Sequence[Line]) -> Iterator[str]:
 
 
 def odds(evidence: float) -> str:
-    """Return evidence in words."""
     return f"1 : {evidence:,.0f}" if evidence < 1e9 else f"1 : {evidence:.0e}"
 
 
@@ -184,7 +178,6 @@ def _batches(number: int) -> str:
 
 
 def _flat(line: Line, cf: CfLine) -> dict[str, object]:
-    """Return what a batch says of a CF as one record: nothing nested."""
     accuracy = cf.accuracy
     return {
         "model": line.model,

@@ -110,11 +110,9 @@ class Column:
 
     @classmethod
     def of(cls, field: Field[Any], facts: Sequence[Any]) -> "Column":
-        """Return the column that shows a field of all facts."""
         return cls(field, tuple(_cell(field, fact) for fact in facts))
 
     def of_fact(self, number: int) -> "Column":
-        """Return the column with a single cell."""
         return Column(self.field, self.cells[number : number + 1])
 
     @property
@@ -154,7 +152,6 @@ def _body(columns: Sequence[Column], width: int) -> Table:
 
 
 def _groups(columns: Sequence[Column], width: int) -> list[list[Column]]:
-    """Return the columns in lines; one begins where it should, if that takes no more of them."""
     groups = _filled(columns, width)
     for place, column in enumerate(columns):
         if column.field.begins:
@@ -241,7 +238,6 @@ def _section(section: Section[Any]) -> str:
 
 
 def paragraphs(texts: Iterable[str]) -> str:
-    """Return texts as paragraphs."""
     return "".join(f"<p>{escape(text)}</p>" for text in texts)
 
 

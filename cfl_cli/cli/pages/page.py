@@ -69,7 +69,6 @@ class Page(Section[Fact]):
 
     @property
     def sections(self) -> list[Section[Any]]:
-        """Return all sections, itself first."""
         return [self, *self.more]
 
 

@@ -67,7 +67,6 @@ def _of_drift(column: ColumnReport, drift: Drift, batch: Batch) -> str:
 
 
 def _why(drift: Drift) -> str:
-    """Return what a rise comes from: harder rows, or another relation to the other columns."""
     rise = drift.loss - drift.loss_at_fitting
     harder = drift.expected - drift.expected_at_fitting
     if rise <= 0:
@@ -445,7 +444,6 @@ INTERVALS = (
 
 
 def page(report: Report) -> Page[ColumnReport]:
-    """Return what there is to show of a report."""
     judged = any(column.estimated_accuracy or column.hidden_cells for column in report.columns)
     return Page(
         title=_title(report),
@@ -538,7 +536,6 @@ def _some(names: Sequence[str]) -> str:
 
 
 def _flat(column: ColumnReport) -> dict[str, object]:
-    """Return the CF's facts as one record: nothing nested."""
     facts = asdict(column)
     facts["flags"] = ";".join(column.flags)
     facts["flagged"] = str(column.flagged).lower()
@@ -612,7 +609,6 @@ RowField: TypeAlias = AnyField[Line]
 
 
 def rows_page(report: Report, listed: pl.DataFrame) -> Page[Line]:
-    """Return what there is to show of diagnostics."""
     counted = listed.filter(pl.col("why").is_in([*MEANINGS]))
     cells = counted.select("row", "cf").unique().height
     doubtful = listed.filter(pl.col("why") == DOUBTFUL_CELL).sort("rank")

@@ -74,7 +74,6 @@ class Here:
         self.team: Team | None = None
 
     def answers(self, blocks: Sequence[Known], *, rows: int) -> Iterator[Answer]:
-        """Yield what is said of each block."""
         return (self.kept.fitted.answer(known, self.workers) for known in blocks)
 
 
@@ -101,7 +100,6 @@ class AnswerRows:
     of: Arrays
 
     def __call__(self, part: slice) -> int:
-        """Answer a slice of the rows."""
         kept, workers = _loaded(self.model, self.checksum)
         features, candidates = np.array(self.of.features[part]), np.array(self.of.candidates[part])
         rows = Known(features, candidates, self.starts, kept.encoding.mechanisms)
@@ -134,7 +132,6 @@ class ByEngine:
         self._arrays: Arrays | None = None
 
     def answers(self, blocks: Sequence[Known], *, rows: int) -> Iterator[Answer]:
-        """Yield what is said of each block."""
         of = self._arrays = self._arrays or self._made(self.blocks * rows)
         total, parts = 0, []
         for known in blocks:

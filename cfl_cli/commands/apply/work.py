@@ -66,7 +66,6 @@ class Done:
     repeated: bool  # was the batch in it already?
 
     def note_history(self) -> None:
-        """Say what became of the history."""
         batch = self.report.batch
         if self.course is None or batch is None:
             return
@@ -165,7 +164,6 @@ def _taken_back_if_it_fails(course: history.OpenHistory) -> Callable[..., None]:
 
 
 def fit_whole(inputs: Inputs, source: tables.Place, how: Values, target: Path) -> Model:
-    """Write a model of a table and return it; the table is in memory."""
     table = read_table(source, how, inputs.schema, checksum=True, may_set_aside=True)
     warn_of_rejects(len(table.rejects), source)
     with Display(quiet=inputs.run.quiet) as display:

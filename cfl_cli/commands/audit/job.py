@@ -51,7 +51,6 @@ class GivenAnswers:
 
     @property
     def given(self) -> Mask:
-        """Return which rows have an answer."""
         return self.texts.is_not_null().to_numpy()
 
 
@@ -66,7 +65,6 @@ class Output:
     fingerprint: str  # of all answers
 
     def of(self, cfs: Sequence[str]) -> list[GivenAnswers]:
-        """Return the answers to some CFs, or to all if none is named."""
         known = {answers.cf: answers for answers in self.answers}
         problems = []
         for cf in cfs:
@@ -81,7 +79,6 @@ class Output:
 
 
 def _named(cf: str) -> str:
-    """Return how the caller names a CF whose answers are wanted."""
     return str(option("cf", cf, python="cfs", quoted=True))
 
 
@@ -171,7 +168,6 @@ def _answers(
 def _by_schema(
     table: pl.DataFrame, column: ColumnReport, schema: Schema, name: str
 ) -> tuple[Mask, tuple[str, ...]]:
-    """Return the candidates that a CF's cells leave, n × K, and its domain."""
     way_out = "pass the schema that the table was imputed with"
     cf = schema.complementary.get(column.name)
     if cf is None:
@@ -209,7 +205,6 @@ def _by_schema(
 
 
 def _soft(table: pl.DataFrame, column: ColumnReport, listed: Sequence[str]) -> list[str]:
-    """Return the soft columns of a CF, as many as its domain is large; empty if it has none."""
     if listed:
         names = new_names(column.name, listed, "soft")
         return names if all(title in table.columns for title in names) else []
@@ -218,7 +213,6 @@ def _soft(table: pl.DataFrame, column: ColumnReport, listed: Sequence[str]) -> l
 
 
 def _texts(column: pl.Series, name: str) -> pl.Series:
-    """Return answers as text, null where there is none."""
     if not frames.has_text(column.dtype):
         kind = frames.type_name(column.dtype)
         raise DataError(
@@ -235,7 +229,6 @@ def _texts(column: pl.Series, name: str) -> pl.Series:
 
 
 def _most_confident(soft: pl.DataFrame, values: Sequence[str], name: str) -> pl.Series:
-    """Return the values with the largest confidences, the first of equal ones."""
     for column in soft:
         numbers = column.cast(pl.Float64, strict=False) if frames.has_text(column.dtype) else None
         if numbers is None or numbers.is_null().any() or numbers.is_nan().any():
@@ -252,7 +245,6 @@ def _most_confident(soft: pl.DataFrame, values: Sequence[str], name: str) -> pl.
 
 
 def _fingerprint(answers: Sequence[GivenAnswers]) -> str:
-    """Return eight digits that differ, nearly always, where any answer does."""
     digest = blake2b(digest_size=4)
     for one in answers:
         digest.update("\x1f".join([one.cf, *one.texts.fill_null("\0")]).encode())
@@ -294,7 +286,6 @@ class Draw:
         return f"seed {self.seed} rows {self.first} of {self.fingerprint}"
 
     def rows(self, n: int) -> Mask:
-        """Return which of n rows were drawn."""
         drawn = np.zeros(n, dtype=bool)
         drawn[order(n, self.seed, self.fingerprint)[: self.first]] = True
         return drawn
@@ -320,7 +311,7 @@ class Checked:
         return self.places >= 0
 
 
-def no_more_missing(cf: str) -> tuple[str, ...]:  # noqa: ARG001 — as a schema has it
+def no_more_missing(cf: str) -> tuple[str, ...]:
     """Return that only empty cells count as empty."""
     return ("",)
 
@@ -379,7 +370,6 @@ class _Lines:
     def of(
         cls, frame: pl.DataFrame, name: str, output: Output, problems: ProblemList
     ) -> Self | None:
-        """Return the lines of a file, or None and note why they cannot be used."""
         others = [title for title in frame.columns if title not in {ROW, DRAW}]
         absent = [title for title in (ROW, DRAW) if title not in frame.columns]
         for title in absent:
@@ -431,7 +421,6 @@ class _Lines:
 def _fault(
     text: str, number: re.Match[str] | None, draw: Draw | None, output: Output
 ) -> str | None:
-    """Return what is wrong with a line's row or draw, if anything is."""
     if number is None:
         found = quote(text) if text else "an empty cell"
         return f"column {quote(ROW)}: {found} is not a row number: restore it, or remove the line"
@@ -449,7 +438,6 @@ def _fault(
 
 
 def _note_misspelled(frame: pl.DataFrame, name: str, output: Output, problems: ProblemList) -> None:
-    """Note columns that are nearly named like a CF that the file lacks; others are ignored."""
     absent = [answers.cf for answers in output.answers if answers.cf not in frame.columns]
     for title in frame.columns:
         strange = title not in {ROW, DRAW, *output.table.columns}
@@ -458,7 +446,6 @@ def _note_misspelled(frame: pl.DataFrame, name: str, output: Output, problems: P
 
 
 def _text(column: pl.Series) -> pl.Series:
-    """Return a column as text without blanks around; null becomes empty."""
     if not frames.has_text(column.dtype):
         return pl.Series(column.name, [frames.type_name(column.dtype)] * len(column))
     return column.cast(pl.String).fill_null("").str.strip_chars()
@@ -471,7 +458,6 @@ def _joined(
     missing_in: Callable[[str], Collection[str]],
     problems: ProblemList,
 ) -> Checked:
-    """Return what all files say of a CF; a row that two of them answer alike counts once."""
     drawn, places = np.zeros(n, dtype=bool), np.full(n, -1)
     spellings, missing = _Spellings(answers.values), {"", *missing_in(answers.cf)}
     for part in parts:
@@ -501,7 +487,6 @@ class _Spellings:
         self.folded = self._clear([value.strip().casefold() for value in values])
 
     def place(self, text: str) -> int:
-        """Return the place of the value that a text means, −1 if that is not clear."""
         return self.exact.get(text, self.folded.get(text.casefold(), -1))
 
     @staticmethod
@@ -642,7 +627,6 @@ def audit(
 
 
 def _first(some: Mask, rows: int, seed: int, fingerprint: str) -> tuple[Ints, int]:
-    """Return the first `rows` in random order that have some answer, and how far that took."""
     drawn = order(len(some), seed, fingerprint)
     places = np.flatnonzero(some[drawn])[:rows]
     return np.sort(drawn[places]), int(places[-1]) + 1
@@ -651,7 +635,6 @@ def _first(some: Mask, rows: int, seed: int, fingerprint: str) -> tuple[Ints, in
 def _larger(
     found: Sequence[Checked], audits: Mapping[str, Audit], output: Output
 ) -> LargerDraw | None:
-    """Return which draw has the rows to check more, or None: none is needed, or none holds all."""
     draws = {draw for one in found for draw in one.draws}
     seeds = {draw.seed for draw in draws}
     if len(seeds) != 1 or not any(audit.more_rows for audit in audits.values()):
@@ -667,7 +650,6 @@ def _larger(
 
 
 def _refuse_keys(keys: Sequence[str], wanted: Sequence[GivenAnswers], output: Output) -> None:
-    """Raise if columns to find rows by are not there, or would show what is to be found out."""
     ours = {title for answers in output.answers for title in answers.columns}
     taken = {ROW, DRAW, *(answers.cf for answers in wanted)}
     problems = []
@@ -694,7 +676,6 @@ def _refuse_keys(keys: Sequence[str], wanted: Sequence[GivenAnswers], output: Ou
 
 
 def _audit(found: Checked, column: ColumnReport) -> Audit | None:
-    """Return the audit of a CF, or None if no answer to it was checked."""
     answers = found.answers
     rows = np.flatnonzero(found.known & answers.given)
     if not len(rows):
@@ -719,14 +700,12 @@ def _audit(found: Checked, column: ColumnReport) -> Audit | None:
 
 
 def _estimate(column: ColumnReport, *, all_given: bool) -> Interval | None:
-    """Return what was said without truth of the answers that are given."""
     if not all_given:  # min_confidence leaves the others empty
         return column.confident.accuracy if column.confident else None
     return column.audit.former_accuracy if column.audit else column.estimated_accuracy
 
 
 def _audited(column: ColumnReport, audit: Audit | None) -> ColumnReport:
-    """Return what is now known of a CF; an audit assumes nothing that a bias could upset."""
     if audit is None:
         return column
     return replace(
@@ -778,7 +757,6 @@ def write_back(
 
 
 def _with_cells(column: pl.Series, rows: Ints, texts: pl.Series) -> pl.Series:
-    """Return a column with other texts in some rows; in one of lists each is a list of its own."""
     if not frames.holds_lists(column.dtype):
         return column.cast(pl.String).scatter(rows, texts)
     cells = column.cast(pl.List(pl.String)).to_list()
@@ -788,7 +766,6 @@ def _with_cells(column: pl.Series, rows: Ints, texts: pl.Series) -> pl.Series:
 
 
 def _marks(cfs: Sequence[str], schema: Schema) -> dict[str, str]:
-    """Return the mark of each CF's exact cells, or raise if one has none."""
     columns: dict[str, Complementary] = schema.complementary
     problems = [
         f"column {quote(cf)} has no mark for exact cells: add `exact` in the schema, such as "
@@ -802,7 +779,6 @@ def _marks(cfs: Sequence[str], schema: Schema) -> dict[str, str]:
 
 
 def _refuse_other(table: pl.DataFrame, output: Output, name: str) -> None:
-    """Raise unless the table is the one that was imputed, row by row."""
     answers = [title for one in output.answers for title in one.columns if title in table.columns]
     if answers:
         raise DataError(
@@ -847,7 +823,6 @@ def _refuse_other(table: pl.DataFrame, output: Output, name: str) -> None:
 
 
 def _differ(one: pl.Series, other: pl.Series) -> Mask:
-    """Return which cells differ; a number and its text are equal, and so are empty and null."""
     if not frames.has_text(other.dtype):
         return np.zeros(len(one), dtype=bool)
     texts = [column.cast(pl.String).fill_null("") for column in (one, other)]

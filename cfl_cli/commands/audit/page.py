@@ -29,7 +29,6 @@ FIELDS = (
 
 
 def page(audited: Audited) -> Page[Line]:
-    """Return what there is to show of an audit."""
     lines = [*audited.audits.items()]
     return Page(
         title=f"{count(audited.rows, 'row')}, {count(len(lines), 'CF')} audited",
@@ -42,7 +41,6 @@ def page(audited: Audited) -> Page[Line]:
 
 
 def _of_all(audited: Audited) -> Iterator[str]:
-    """Yield what concerns no single CF, or one without a line."""
     for cf in audited.unchecked:
         yield f"{printable(cf)}: no answer checked."
     for cf in audited.absent:

@@ -95,18 +95,15 @@ class Asked:
 
     @cached_property
     def inputs(self) -> Inputs | None:
-        """Return the schema with the settings, if there is one."""
         schema = self.options.get("schema")
         return load(schema, self.given) if schema else None
 
     @property
     def schema(self) -> Schema | None:
-        """Return the schema, if there is one."""
         return self.inputs.schema if self.inputs else None
 
     @cached_property
     def settings(self) -> tuple[Settings, RunSettings]:
-        """Return the settings as everybody has them."""
         if self.inputs:
             return self.inputs.settings, self.inputs.run
         chosen, run = override(Settings(), RunSettings(), self.given)
@@ -115,16 +112,13 @@ class Asked:
 
     @cached_property
     def place(self) -> Place:
-        """Return where the output is."""
         return Place.to_read(self.answers, self.options.get("input_format"))
 
     @cached_property
     def table(self) -> Table:
-        """Return the output as it was read."""
         return read_output(self.place)
 
     def output(self) -> Output:
-        """Return what the output answers."""
         asked = self.options.get("report")
         source = asked if asked and files.exists(tables.local(asked)) else self.answers
         path = self.place.path
@@ -203,7 +197,6 @@ def draw(asked: Asked) -> None:
 
 
 def _reading_back(asked: Asked, target: Place) -> str:
-    """Return the command that reads the rows back, with the options that it needs again."""
     options = {**asked.options, "checked_format": asked.options.get("output_format")}
     words = ["cfl", "audit", asked.answers, "--checked", target.name if target.path else "FILE"]
     for name in ("checked_format", "schema", "report", "input_format"):
@@ -243,7 +236,6 @@ def read_back(asked: Asked) -> None:
 
 
 def _next_step(asked: Asked, merged: Outputs | None, audited: Audited) -> Iterator[str]:
-    """Yield what to do with checked values, if something can be done."""
     schema = asked.schema
     if merged and merged.table.path:
         words = ["cfl", "impute", merged.table.name, "--schema", asked.options["schema"]]
@@ -284,7 +276,6 @@ def _as_written(place: Place, schema: Schema | None) -> list[str]:
 
 
 def _checked(name: str, options: Values) -> Any:
-    """Return a table that a person filled in; its header shows the sign between its cells."""
     place = Place.to_read(name, options.get("checked_format"), option="--checked-format")
     is_text = "delimiter" in place.format.kind.dialect and not place.format.packing
     if not is_text or place.path is None:
@@ -302,14 +293,12 @@ def _checked(name: str, options: Values) -> Any:
 
 
 def _of_checked(remedy: object) -> object:
-    """Return the way out for --checked, whose encoding has an option of its own."""
     if isinstance(remedy, Fix):
         return replace(remedy, name="checked_encoding", in_schema=False)
     return str(remedy).replace("--encoding", "--checked-encoding")
 
 
 def _delimiter(data: bytes, encoding: str) -> str | None:
-    """Return what separates the cells of a file whose header names the column of row numbers."""
     first, _, _ = data.decode(encoding, errors="replace").partition("\n")
     if first.lower().startswith("sep="):
         return None  # which the reader understands
@@ -322,7 +311,6 @@ def _delimiter(data: bytes, encoding: str) -> str | None:
 
 
 def _report_place(asked: Asked, sources: list[Path | None]) -> Path:
-    """Return the file in which the report is brought up to date, or raise if it cannot be."""
     named, out = asked.options.get("report"), asked.place.path
     if named:
         path = tables.local(named)
@@ -337,7 +325,6 @@ def _report_place(asked: Asked, sources: list[Path | None]) -> Path:
 
 
 def _update(asked: Asked, path: Path, report: Report) -> None:
-    """Write the report where it belongs; a table that holds it inside is replaced as a whole."""
     if path == asked.place.path:
         text, frame = report.to_json(), asked.table.frame
         tables.write(frame, asked.place, report=text, source=asked.table, overwrite=True)
@@ -346,7 +333,6 @@ def _update(asked: Asked, path: Path, report: Report) -> None:
 
 
 def _merged_place(asked: Asked, sources: list[Path | None]) -> Outputs:
-    """Return where the table with new exact cells goes, or raise if it cannot be written."""
     place = Place.to_write(str(asked.out), asked.options.get("output_format"))
     outputs = Outputs.without_report(place, reject=sets_aside(asked.options))
     outputs.check(sources=[*sources, *asked.own_files], overwrite=asked.settings[1].overwrite)
@@ -356,7 +342,6 @@ def _merged_place(asked: Asked, sources: list[Path | None]) -> Outputs:
 def _write_back(
     asked: Asked, schema: Schema, merged: Outputs, output: Output, audited: Audited
 ) -> None:
-    """Write the table that was imputed, with the checked values as exact cells."""
     run = asked.settings[1]
     source = Place.to_read(
         asked.options["into"], asked.options.get("into_format"), option="--into-format"

@@ -55,7 +55,6 @@ class Checked(Shown):
         return cls(tuple(found))
 
     def to_json(self) -> str:
-        """Return it as JSON text, one object."""
         facts: dict[str, Any] = {
             "problems": [finding.as_dict() for finding in self.problems],
             "warnings": [finding.as_dict() for finding in self.warnings],
@@ -148,7 +147,6 @@ def run_check(
     how: Values,
     shown: Values,
 ) -> None:
-    """Run `cfl check`."""
     listen()
     form, quiet = shown.get("format", "table"), given.get("quiet", False)
     try:
@@ -243,5 +241,4 @@ def _cost(plan: Plan) -> list[str]:
 
 
 def _round(number: float) -> float:
-    """Return the number to two digits, which is all that an estimate is good for."""
     return float(f"{number:.1e}")

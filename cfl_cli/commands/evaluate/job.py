@@ -50,7 +50,6 @@ CLIP = 1e-10  # as in the authors' code; or a single row without confidence woul
 
 
 def accuracy(truth: Ints, answers: Ints) -> float:
-    """Return the share of answers that are right."""
     return float((truth == answers).mean())
 
 
@@ -184,14 +183,12 @@ def match(
 
 
 def _alike(one: pl.Series, other: pl.Series) -> tuple[pl.Series, pl.Series]:
-    """Return the texts of a key column of both tables, so that the same key is the same text."""
     plain = [text.str.strip_chars().str.replace(WHOLE, "$1") for text in (one, other)]
     merged = (new.n_unique() < old.n_unique() for new, old in zip(plain, (one, other), strict=True))
     return (one, other) if any(merged) else (plain[0], plain[1])
 
 
 def _repeated(keys: pl.DataFrame, key: Sequence[str], name: str, *, hidden: bool) -> list[str]:
-    """Return that keys stand in several rows of a table, if any do; `hidden`: not which."""
     places = keys.with_row_index("row", offset=1).drop_nulls()
     groups = places.group_by(keys.columns, maintain_order=True).agg("row")
     several = groups.filter(pl.col("row").list.len() > 1)
@@ -213,7 +210,6 @@ def _repeated(keys: pl.DataFrame, key: Sequence[str], name: str, *, hidden: bool
 def _unmatched(
     left: pl.DataFrame, right: pl.DataFrame, rows: Ints, name: str, other_name: str
 ) -> list[str]:
-    """Return which rows have no partner, table by table."""
     partners = np.zeros(right.height, dtype=bool)
     partners[rows[rows >= 0]] = True
     said = []
@@ -287,7 +283,6 @@ def value_indices(cells: Cells, values: Sequence[str], problems: Problems, *, cf
 def _causes(
     wrong: Sequence[str], cf: str, values: Sequence[str], schema: Schema
 ) -> Iterator[Cause]:
-    """Yield why cells are no value of a CF."""
     several = {
         text
         for text in wrong
@@ -485,7 +480,6 @@ def evaluate(
 
 
 def _refuse_input(table: pl.DataFrame, schema: Schema, problems: Problems) -> None:
-    """Raise if a table holds answers for no CF at all: what else is wrong with it says nothing."""
     cfs = [*schema.complementary]
     if not any(
         title in new_names(cf, (), "hard") or title.startswith(f"{cf}__")
@@ -499,7 +493,6 @@ def _refuse_input(table: pl.DataFrame, schema: Schema, problems: Problems) -> No
 def _refuse_unlike(
     table: pl.DataFrame, other: pl.DataFrame, problems: Problems, other_name: str
 ) -> None:
-    """Note if the rows of two tables cannot be matched."""
     if table.height != other.height:
         problems.add(
             "row-count",
@@ -512,7 +505,6 @@ def _refuse_unlike(
 
 
 def _answers(table: pl.DataFrame, cf: str, schema: Schema, problems: Problems) -> Answers | None:
-    """Return what the output says of a CF, or None and note why it says nothing."""
     encoded = encode_cf(Cells.of(table[cf], schema), schema.complementary[cf], schema, 0, problems)
     if encoded is None:
         return None
@@ -534,7 +526,6 @@ def _answers(table: pl.DataFrame, cf: str, schema: Schema, problems: Problems) -
 
 
 def _are_there(table: pl.DataFrame, names: Sequence[str], cf: str, problems: Problems) -> bool:
-    """Return whether the columns of a CF's answers can be read; note those that cannot."""
     if not names:
         hard, _ = new_names(cf, (), "hard")
         (soft,) = new_names(cf, ["VALUE"], "soft")
@@ -565,7 +556,6 @@ def _are_there(table: pl.DataFrame, names: Sequence[str], cf: str, problems: Pro
 def _confidences(
     table: pl.DataFrame, names: Sequence[str], cf: str, schema: Schema, problems: Problems
 ) -> Floats:
-    """Return a CF's soft columns, n × K."""
     columns = [_numbers(Cells.of(table[name], schema), problems) for name in names]
     confidences = np.column_stack(columns)
     off = np.flatnonzero(np.abs(confidences.sum(axis=1) - 1) > ROUNDED)
@@ -594,7 +584,6 @@ def _numbers(cells: Cells, problems: Problems, *, needed: Mask | None = None) ->
 
 
 def _scored(cf: str, given: Answers, places: Ints) -> ColumnScores:
-    """Return the scores of a CF whose true values have these places in the domain."""
     known = places >= 0
     answered = known & (given.places >= 0)
     true, answers = places[answered], given.places[answered]
@@ -630,7 +619,6 @@ class Line:
 
     @property
     def column(self) -> ColumnScores | None:
-        """Return the CF, if it is one."""
         return self.scores if isinstance(self.scores, ColumnScores) else None
 
 
@@ -653,8 +641,6 @@ def page(evaluation: Evaluation) -> Page[Line]:
 
 
 def _score(name: str, heading: str, *, begins: bool = False) -> Field:
-    """Return the column of a score."""
-
     def show(line: Line) -> str:
         value = getattr(line.scores, name)
         return "-" if value is None else f"{value:.3f}"
@@ -663,7 +649,6 @@ def _score(name: str, heading: str, *, begins: bool = False) -> Field:
 
 
 def _count(name: str, heading: str) -> Field:
-    """Return a column that counts."""
     return Field(
         heading,
         lambda line: f"{getattr(line.column, name):,}" if line.column else "",
@@ -691,7 +676,6 @@ FIELDS = (
 
 
 def _notes(evaluation: Evaluation) -> list[str]:
-    """Return a sentence for everything that a score alone does not say."""
     soft = evaluation.mean.entropy is not None
     return [
         *(note for column in evaluation.columns for note in _of_column(column, evaluation)),

@@ -60,7 +60,6 @@ class Recipe:
             )
 
     def misfits(self, known: Truth, cf: Complementary) -> Iterator[str]:
-        """Yield what of this a CF does not allow."""
         column, size = f"column {quote(known.cells.name)}", len(known.values)
         asked = f"{option('exclusions', self.exclusions)}: {column}"
         if self.exact_share > 0 and cf.exact is None:
@@ -151,7 +150,6 @@ def mask(
 
 
 def mechanism(cf: Complementary, size: int) -> Mechanism:
-    """Return how the exclusions of a CF arise."""
     return Mechanism.of(size, None if cf.mechanism == "fit" else cf.mechanism)
 
 
@@ -173,7 +171,6 @@ def draw(known: Ints, by: Mechanism, exclusions: int, *, cf: str, seed: int) -> 
 def _masked(
     known: Truth, cf: Complementary, recipe: Recipe, *, seed: int, empty: str | None
 ) -> pl.Series:
-    """Return a CF's column of cells that rule values out."""
     name, raw = known.cells.name, known.cells.raw
     fate = draws.chances(np.arange(len(raw)), draws.stream_of(name), seed)
     # Exact cells are taken from below and empty ones from above: neither share moves the other's.
@@ -195,7 +192,6 @@ def _masked(
 
 
 def _texts(candidates: Mask, values: tuple[str, ...], separator: str) -> list[str]:
-    """Return cells that rule out all but the candidates, exclusions in the domain's order."""
     first, places = distinct(candidates)
     written = [
         separator.join(value for value, left in zip(values, row, strict=True) if not left)

@@ -189,7 +189,6 @@ class Explanation(Shown):
         return {"version": facts.pop("version"), **facts}
 
     def to_json(self) -> str:
-        """Return it as JSON text, one object."""
         return json.dumps(self.as_dict(), ensure_ascii=False, indent=2, allow_nan=False)
 
 
@@ -203,7 +202,6 @@ class _Row:
 
     @cached_property
     def estimate(self) -> Estimate:
-        """The row's confidences as they are written, but for CFs kept as observed."""
         blocks = [block.columns for block in self.encoded.blocks]
         taken = [*zip((self.runs[run] for run in self.takes), blocks, strict=True)]
         answers = None
@@ -218,12 +216,10 @@ class _Row:
 
     @cached_property
     def ofs(self) -> dict[str, slice]:
-        """The features of each OF."""
         return features_of(self.encoded)
 
     @cached_property
     def near(self) -> dict[tuple[int, int], tuple[Near, Ints]]:
-        """The neighbors by run and place of the round, and the order they are in."""
         found = {}
         for run in dict.fromkeys(self.takes.tolist()):
             parts = (part.neighborhoods for part in self.runs[run].parts if part.neighborhoods)
@@ -232,7 +228,6 @@ class _Row:
         return found
 
     def cf(self, number: int) -> CfExplained:
-        """Return why one CF is answered so."""
         block, run = self.encoded.blocks[number], self.runs[self.takes[number]]
         estimate, values, rows = self.estimate, block.values, self.rows
         candidates = self.encoded.candidates[:, block.columns]
@@ -325,7 +320,6 @@ class _Row:
         return floats(start), tuple(found)
 
     def _graph(self, run: RunExplained, cf: int) -> PartExplained | None:
-        """Return the part that has neighbors, if it counts for a CF."""
         parts = zip(run.parts, _weights(run, cf), strict=True)
         return next((part for part, weight in parts if part.neighborhoods and weight > 0), None)
 
@@ -419,13 +413,11 @@ class _Row:
         return Near(one.round, neighbors, nearness, spread), order
 
     def cells(self, row: int) -> dict[str, str | None]:
-        """Return the OFs of a row, from 0, as text; None is a cell without content."""
         cells = self.rows.cells
         return {name: as_text(cells[name][row : row + 1])[0] for name in self.ofs}
 
 
 def floats(numbers: Floats) -> tuple[float, ...]:
-    """Return numbers as Python has them."""
     return tuple(np.asarray(numbers, dtype=float).tolist())
 
 
@@ -471,7 +463,6 @@ def explain_row(
     key: str | None = None,
     progress: Progress = lambda *_: None,
 ) -> Explanation:
-    """Return why some CFs of a row, numbered from 1, are answered so; all if `cfs` is None."""
     first = rows.first_row
     row = check_row(row, first - 1 + frames.height(rows.frame), rows.name)
     encoded, table = rows.encoded_row(row), None
@@ -533,7 +524,6 @@ def check_row(row: Any, rows: int, name: str) -> int:
 def chosen_cfs(
     asked: str | Sequence[str] | None, cfs: Sequence[str], name: str
 ) -> tuple[str, ...] | None:
-    """Return the CFs that were asked for, or raise if a name is not one of a CF; None: all."""
     if asked is None or asked in ((), []):
         return None
     chosen = (asked,) if isinstance(asked, str) else tuple(asked)
@@ -599,7 +589,6 @@ def explain(
 
 
 def _walk_again(encoded: Encoded, settings: Settings) -> list[Expected]:
-    """Return what explaining adds to a run: the walk, once for each run."""
     if settings.method not in WALKS:
         return []
     runs = 2 if any(block.to_be_fitted for block in encoded.blocks) else 1

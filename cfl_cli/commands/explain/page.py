@@ -32,7 +32,6 @@ ValueField: TypeAlias = Field[int]  # of a value, by its place in the domain
 
 
 def page(explained: Explanation) -> Page[int]:
-    """Return what there is to show of an explanation."""
     more: list[Section[Any]] = []
     for cf in explained.cfs:
         more += [_answer(cf, explained), *neighbors_section(cf, explained)]
@@ -219,7 +218,6 @@ def _ruled_out(said: Said, cf: CfExplained) -> str:
 
 
 def _apart(neighbor: Neighbor, place: int) -> str:
-    """Return what has the largest share of a distance, or the next one."""
     ranked = sorted(neighbor.apart.items(), key=lambda one: -one[1])[place : place + 1]
     named = [f"{printable(name)} {100 * share:.0f} %" for name, share in ranked if share >= LEAST]
     return "".join(named) or ("" if place else "nothing")

@@ -147,7 +147,6 @@ class Request:
 
     @classmethod
     def read(cls, data: str, model: str | None, which: Values, how: Values) -> Self:
-        """Return what was asked for, or raise if that is not clear."""
         schema, report = which.get("schema"), which.get("report")
         row, where = which.get("row"), which.get("where")
         if (schema is None) == (model is None):
@@ -244,7 +243,6 @@ class Announced(Display):
 
 
 def in_table(request: Request, given: Values) -> Explanation:
-    """Explain a row of the table that is learned from."""
     source, how = request.source, request.how
     inputs = load(str(request.schema), given, data=request.data)
     schema, run = inputs.schema, inputs.run

@@ -89,7 +89,6 @@ def run_impute(
 def _impute(
     inputs: Inputs, source: tables.Place, how: Values, outputs: Outputs, *, keep: bool
 ) -> tuple[Imputed, int, Report, Model | None]:
-    """Estimate, judge and write everything, or nothing at all."""
     run, near = inputs.run, outputs.near
     where: dict[str, Any] = {"in_memory": not by_blocks(inputs, source), "directory": near}
     with (

@@ -82,7 +82,6 @@ def of_lists(column: pl.Series) -> Guess:
 
 
 def _of_literals(look: Look) -> Guess:
-    """Return how a CF is written whose cells are lists as programs write them."""
     found = guess_parts(Look.at(lists.elements_of(look.rest)))
     plain = tuple(text for text in look.rest.texts if lists.elements(text) is None)
     example = next(text for text in look.rest.texts if lists.elements(text))
@@ -107,7 +106,6 @@ def guess_parts(look: Look) -> Guess:
 
 
 def _with_one_sign(column: Tally) -> tuple[Tally, tuple[str, ...]]:
-    """Return the cells with one sign between their parts, and a word about those with another."""
     found = lists.mixed(column)
     if found is None:
         return column, ()
@@ -123,7 +121,6 @@ def _with_one_sign(column: Tally) -> tuple[Tally, tuple[str, ...]]:
 def _well_marked(
     column: Tally, mark: lists.Mark, separator: str | None
 ) -> tuple[Tally, tuple[str, ...]]:
-    """Return the cells whose exact mark is as it should be, and a word about the others."""
     begins = [text for text in column.texts if text.casefold().startswith(mark.text.casefold())]
     odd = {
         f"begin with {quote(mark.text)} in other letters: write it so": [
@@ -212,7 +209,6 @@ def _mark_and_listing(column: Tally) -> tuple[lists.Mark | None, lists.Listing |
 
 
 def _usual_mark(column: Tally) -> lists.Mark | None:
-    """Return `=` if all cells that begin with it hold something behind it."""
     cells = {text: n for text, n in column if text.startswith(EXACT)}
     values = [text.removeprefix(EXACT).strip(BLANKS) for text in cells]
     if not cells or any(not v or v.startswith(EXACT) or missing.is_missing_code(v) for v in values):
@@ -221,12 +217,10 @@ def _usual_mark(column: Tally) -> lists.Mark | None:
 
 
 def _is_value(part: str, codes: Collection[str], mark: lists.Mark | None) -> bool:
-    """Return whether a part is a domain value; a mark behind a separator is for `check`."""
     return not _is_code(part, codes) and not (mark and part.startswith(mark.text))
 
 
 def _parts(column: Tally, separator: str | None, mark: lists.Mark | None = None) -> dict[str, int]:
-    """Return the parts of cells, and values behind a mark, with how many cells hold each."""
     found: dict[str, int] = {}
     for text, cells in column:
         exact = mark is not None and text.startswith(mark.text)
@@ -237,7 +231,6 @@ def _parts(column: Tally, separator: str | None, mark: lists.Mark | None = None)
 
 
 def _listing(column: Tally, known: Collection[str] = ()) -> lists.Listing | None:
-    """Return how cells are split: as lists are, or into parts that are mostly cells too."""
     if found := lists.listing(column):
         return found
     cells = {*column.texts, *known}

@@ -59,7 +59,6 @@ UNUSED = ("ignore", "identifier")  # roles of columns that play no part
 
 
 def ordinary(type_: str, **keys: Any) -> dict[str, Any]:
-    """Return the entry of an OF."""
     return {"role": "ordinary", "type": type_, **{k: v for k, v in keys.items() if v is not None}}
 
 
@@ -74,7 +73,6 @@ class Look:
 
     @classmethod
     def at(cls, tally: Tally) -> "Look":
-        """Look at a column."""
         found = missing.missing_codes(tally)
         doubtful = missing.may_be_answers(tally, found)
         values = missing.rather_values(tally, found)
@@ -355,7 +353,6 @@ def _two_and_more(look: Look) -> Guess | None:
 
 
 def _lone_answer(values: Sequence[str]) -> tuple[str, ...]:
-    """Return a word about yes or no beside a text that is not the other of the two."""
     words = [text for text in values if len(text) > 1 and matching.is_sure(text)]
     if matching.is_pair(values) or len(words) != 1 or words[0][0].isdigit():
         return ()
@@ -594,13 +591,11 @@ def _dates(look: Look, context: Context) -> Guess | None:
 
 
 def _last_days(column: Tally) -> tuple[str, ...]:
-    """Return dates that stand for "open" or "unknown", such as 9999-12-31."""
     odd = tuple(text for text in column.texts if LAST_DAYS.fullmatch(text))
     return odd if 0 < len(odd) <= 2 and len(odd) < len(column) else ()
 
 
 def _first_days(column: Tally) -> tuple[str, ...]:
-    """Return a word about the first day of a calendar, if it is far commoner than other dates."""
     odd = [text for text in column.texts if FIRST_DAYS.fullmatch(text)]
     usual = sorted(column.counts)[len(column) // 2]
     counts = dict(column)
@@ -609,7 +604,6 @@ def _first_days(column: Tally) -> tuple[str, ...]:
 
 
 def _nearly_dates(look: Look, _: Context) -> Guess | None:
-    """Return the guess about dates, some of which have another format or are none."""
     column = look.rest
     if date_formats.two_orders(column):
         return None
@@ -662,7 +656,6 @@ def _ordered(look: Look, _: Context) -> Guess | None:
 
 
 def _no_rung(column: Tally) -> tuple[str, ...]:
-    """Return the one text that is no step of the scale that all others are on, if it is rare."""
     found = scales.degree_levels(column.texts)
     if len(found) < max(STEPS, len(column) - 1):
         return ()
@@ -673,7 +666,6 @@ def _no_rung(column: Tally) -> tuple[str, ...]:
 
 
 def _bounded(look: Look, _: Context) -> Guess | None:
-    """Return the guess about numbers some of which are bounds, such as <5."""
     column = look.rest
     bounds = [text for text in column.texts if scales.bound(text)]
     if not bounds or len(bounds) > (1 - NEARLY) * len(column) + SEVERAL:
@@ -718,7 +710,6 @@ def _id(look: Look, _: Context) -> Guess | None:
 
 
 def _odd(look: Look, _: Context) -> Guess | None:
-    """Return the guess about texts that are almost of a kind, or say what a value is not."""
     for doubt in (_negated, _two_orders, _almost_numbers):
         if said := doubt(look.rest):
             return category(look, said)

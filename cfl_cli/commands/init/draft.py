@@ -116,7 +116,6 @@ def _text(
 
 
 def _can_be_read(text: str, guesses: Mapping[str, Guess]) -> bool:
-    """Return whether the schema takes the draft, once it has an OF and a CF."""
     roles = {guess.entry["role"] for guess in guesses.values()}
     lacking = [(role, entry) for role, entry in PLAIN.items() if role not in roles]
     longest = max(map(len, guesses), default=0)
@@ -129,7 +128,6 @@ def _can_be_read(text: str, guesses: Mapping[str, Guess]) -> bool:
 
 
 def _accepted(name: str, guess: Guess) -> Guess:
-    """Return a guess that the schema takes: itself or, if it is refused, one with less in it."""
     if _can_be_read(_text({name: guess}, ["a CF"], None, ()), {name: guess}):
         return guess
     role = guess.entry["role"]
@@ -138,7 +136,6 @@ def _accepted(name: str, guess: Guess) -> Guess:
 
 
 def _without_headers(frame: pl.DataFrame) -> tuple[pl.DataFrame, list[int]]:
-    """Return the table without rows that repeat its names, and these rows, counted from 1."""
     if not frame.width or any(kind != pl.String for kind in frame.dtypes):
         return frame, []
     first = (frame.to_series(0) == frame.columns[0]).fill_null(value=False)
@@ -279,7 +276,6 @@ def _decimal(guesses: Collection[Guess]) -> str | None:
 
 
 def _shared(guesses: Collection[Guess]) -> list[str]:
-    """Return the missing codes of several columns that are a value in none."""
     counts: dict[str, int] = {}
     for guess in guesses:
         for code in guess.codes:
@@ -380,6 +376,5 @@ def run_init(data: str, out: str, given: Values, columns: Values, how: Values) -
 
 
 def print_schema() -> None:
-    """Print the JSON Schema of schema files."""
     listen()
     print_out(json.dumps(json_schema(), indent=2, ensure_ascii=False) + "\n")

@@ -80,21 +80,21 @@ def named(source: str | None, history: str | None, which: set[str], *, html: boo
 def page_of(name: str, *, is_history: bool, to_file: bool) -> Page[Any]:
     """Return the page of what has this name; a file can hold every sign, a terminal may not."""
     if is_history:
-        from cfl_cli.cli.pages import history as show  # noqa: PLC0415 — one of the two is needed
-        from cfl_cli.trust import history  # noqa: PLC0415 — loads slowly
+        from cfl_cli.cli.pages import history as show
+        from cfl_cli.trust import history
 
         encoding = "utf-8" if to_file else sys.stdout.encoding
         return show.page(history.read(tables.local(name)), encoding=encoding)
-    from cfl_cli.cli.pages.report import page  # noqa: PLC0415 — loads slowly
+    from cfl_cli.cli.pages.report import page
 
     return page(report_of(name))
 
 
 def html_of(name: str | None, history: str | None) -> str:
     """Return the page for browsers of a report, a history, or both."""
-    from cfl_cli.cli.pages.web.report import history_page  # noqa: PLC0415 — loads slowly
-    from cfl_cli.cli.pages.web.report import page as page_report  # noqa: PLC0415 — loads slowly
-    from cfl_cli.trust import history as histories  # noqa: PLC0415 — loads slowly
+    from cfl_cli.cli.pages.web.report import history_page
+    from cfl_cli.cli.pages.web.report import page as page_report
+    from cfl_cli.trust import history as histories
 
     course = None if history is None else histories.read(tables.local(history))
     if name is None:
@@ -117,7 +117,6 @@ def html_of(name: str | None, history: str | None) -> str:
 
 
 def _model_of(name: str, report: Report) -> str:
-    """Return the SHA-256 of the model that answered a batch, or of one that is a file itself."""
     if report.batch:
         return report.batch.model
     if name != tables.STANDARD and is_model(tables.local(name)):
@@ -134,7 +133,7 @@ def _model_of(name: str, report: Report) -> str:
 
 def rows_page(name: str, diagnostics: str | None) -> Page[Any]:
     """Return the page of the rows that a report counts, from the file of its diagnostics."""
-    from cfl_cli.cli.pages.report import rows_page as rows_page_report  # noqa: PLC0415 — loads slowly
+    from cfl_cli.cli.pages.report import rows_page as rows_page_report
 
     return rows_page_report(*diagnosed(name, diagnostics))
 
@@ -201,7 +200,6 @@ def check_pair(name: str) -> None:
 
 
 def _as_written(place: tables.Place, report: Report) -> Iterator[Verified]:
-    """Yield whether the new columns, and all columns, of a table are as they were written."""
     name = place.name
     try:
         if report.answers_sha256 is not None:
@@ -230,7 +228,6 @@ def _changed(found: Compared) -> str:
 
 
 def _compared(place: tables.Place, report: Report, *, thorough: bool) -> Compared | None:
-    """Return whether a table is as its report says; None: it does not say."""
     if report.content is None:
         return None
     size = tables.bytes_of(place)
@@ -253,15 +250,13 @@ def table_of(name: str, report: Report) -> tables.Place | None:
 
 
 def _place(name: str) -> tables.Place | None:
-    """Return the result itself; None: this is its report, or a model."""
     with suppress(UsageError):  # no table by its name
         return tables.Place.to_read(name)
     return None
 
 
 def _unaltered(name: str, data: str, schema: str | None, report: Report) -> Verified:
-    """Return whether all columns of a table are in its result as `impute` writes them."""
-    from cfl_cli.tables import frames  # noqa: PLC0415 — loads slowly
+    from cfl_cli.tables import frames
 
     place = tables.Place.to_read(name)
     file, kind = BytesIO(), place.format.kind
@@ -289,9 +284,8 @@ def _unaltered(name: str, data: str, schema: str | None, report: Report) -> Veri
 
 
 def _table(data: str, schema: str | None, report: Report) -> tables.Table:
-    """Return a table, read as it was when the result was made, as far as that is known."""
-    from cfl_cli.cli import inputs  # noqa: PLC0415 — loads slowly
-    from cfl_cli.schema.model import Schema  # noqa: PLC0415 — loads slowly
+    from cfl_cli.cli import inputs
+    from cfl_cli.schema.model import Schema
 
     reading = (report.sources or Sources()).reading
     how = {option: value for option, value in reading.items() if isinstance(value, str)}
@@ -305,11 +299,10 @@ def _table(data: str, schema: str | None, report: Report) -> tables.Table:
 
 
 def _answers_sha256(place: tables.Place, report: Report) -> str | None:
-    """Return the checksum of what a table's new columns hold; None: it lacks some."""
-    import polars as pl  # noqa: PLC0415 — loads slowly
+    import polars as pl
 
-    from cfl_cli.tables import frames  # noqa: PLC0415 — loads slowly
-    from cfl_cli.tables.checksums import ColumnsChecksum  # noqa: PLC0415 — loads slowly
+    from cfl_cli.tables import frames
+    from cfl_cli.tables.checksums import ColumnsChecksum
 
     made = ColumnsChecksum()
     with tables.reading(place) as blocks:
@@ -331,7 +324,7 @@ def new_columns(names: Sequence[str], report: Report) -> dict[str, bool] | None:
     A report knows how many values a CF has, not which: their columns are the last that begin like
     the CF's. A longer name goes first, for that of another CF may begin it.
     """
-    from cfl_cli.encode.encode import new_names  # noqa: PLC0415 — loads slowly
+    from cfl_cli.encode.encode import new_names
 
     mode = report.settings.get("mode")
     cfs = [column.name for column in report.columns]
@@ -372,7 +365,6 @@ def _verified(
 
 
 def _path(file: str) -> Path | None:
-    """Return the file that is meant, also by the name of a sheet; None is standard input."""
     try:
         return tables.Place.to_read(file).path
     except UsageError:  # no table by its name

@@ -123,7 +123,6 @@ def in_these_rows(
 
 
 def _pooled(hidden: HiddenCells, measure: Floats) -> PooledEstimate | None:
-    """Return the estimates of a measure, m × K, at the true values; None: cells say nothing."""
     weights = hidden.mechanism.weights(hidden.cells)
     if not weights.any():
         return None
@@ -132,14 +131,12 @@ def _pooled(hidden: HiddenCells, measure: Floats) -> PooledEstimate | None:
 
 
 def _widened(interval: Interval, variance: float) -> Interval:
-    """Return an interval with some variance added."""
     value, more = interval.value, NORMAL**2 * variance
     below, above = value - interval.low, interval.high - value
     return Interval(value, value - (below**2 + more) ** 0.5, value + (above**2 + more) ** 0.5)
 
 
 def _apart(pooled: PooledEstimate, moved: Moved, rows: int) -> float:
-    """Return by how much e and Δ vary more apart than e by itself; at least 0."""
     influence = pooled.weights * (pooled.values - pooled.mean) / pooled.weights.sum()
     mean = float(moved.mean.mean())
     alone = float((moved.square - 2 * moved.mean * mean + mean**2).mean()) / rows

@@ -122,7 +122,6 @@ def _can(encoded: Encoded, altered: Altered) -> bool:
 
 
 def _coarser_ways(encoded: Encoded) -> dict[str, Coarse]:
-    """Return the ways of coarser OFs that make any difference."""
     ofs = features_of(encoded)
     of_texts = {
         name for name, fitted in encoded.ordinary.items() if isinstance(fitted, FittedCategories)
@@ -223,7 +222,7 @@ class Trial:
     def rows_of(self, facts: ColumnFacts) -> Ints:
         """Return the rows that were hidden, in the order of their priors."""
         hidden = facts.estimate.hidden
-        assert hidden is not None  # noqa: S101 — every run here hides rows
+        assert hidden is not None
         return hidden.rows
 
     def _first(self) -> Estimate:
@@ -329,7 +328,6 @@ def try_others(learned: Learned, plan: Plan, *, engine: Engine, progress: Progre
 
 
 def _with_more(trial: Trial, learned: Learned, rows: Ints) -> list[Interval | None]:
-    """Return what a further exclusion in each cell would change; None: no cell has room for it."""
     found: list[Interval | None] = []
     hard = _learning(trial, _drawn(trial, learned.estimate.confidences[rows]))
     easy = _learning(trial, [facts.answers for facts in trial.now])
@@ -347,7 +345,6 @@ def _with_more(trial: Trial, learned: Learned, rows: Ints) -> list[Interval | No
 
 
 def _drawn(trial: Trial, confidences: Floats) -> list[Ints]:
-    """Return values of each CF, drawn from the confidences of all."""
     values = []
     for block in trial.encoded.blocks:
         stream = draws.stream_of(f"risk {block.name}")
@@ -385,7 +382,6 @@ def _learning(trial: Trial, values: Sequence[Ints]) -> list[float]:
 
 
 def _right(facts: ColumnFacts, true: Ints, trial: Trial) -> float:
-    """Return the share of hidden rows inferred right with a further exclusion in their cells."""
     right = prospect_of(facts, disclosure.more).right
     return float(right[np.arange(len(right)), true[trial.rows_of(facts)]].mean())
 
@@ -411,12 +407,11 @@ def prospect_of(
 
 def _hidden(facts: ColumnFacts) -> HiddenCells:
     cells = facts.hidden_cells
-    assert cells is not None  # noqa: S101 — every run here hides rows
+    assert cells is not None
     return cells
 
 
 def _counted(progress: Progress, runs: int) -> Callable[[], None]:
-    """Return what tells the progress, called when each run begins."""
     begun = iter(range(runs))
     return lambda: progress(TRYING, next(begun, runs), runs)
 
@@ -468,7 +463,6 @@ class Risk(Shown):
     version: int = 1
 
     def to_json(self) -> str:
-        """Return it as JSON text, one object."""
         return json.dumps(asdict(self), ensure_ascii=False, indent=2, allow_nan=False)
 
 
@@ -563,7 +557,6 @@ def risk_frame(frame: Any, given: Arguments, context: Context, *, rows: int | No
 def _column(
     number: int, column: ColumnReport, learned: Learned, schema: Schema, tried: Tried | None
 ) -> ColumnRisk:
-    """Return what is said of one CF."""
     sure = next(one for one in column.coverage if one.min_confidence == SURE)
     known = column.estimated_accuracy
     count = round(sure.share * learned.report.rows)

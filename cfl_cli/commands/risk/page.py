@@ -93,7 +93,6 @@ WAY_FIELDS = (
 
 
 def page(found: Risk) -> Page[ColumnRisk]:
-    """Return what there is to show of a risk."""
     return Page(
         title=_title(found),
         fields=FIELDS,
@@ -112,7 +111,6 @@ def _title(found: Risk) -> str:
 
 
 def _notes(found: Risk) -> Iterator[str]:
-    """Yield what the numbers mean."""
     yield (
         f"Inferred right: the share of rows whose value an attacker with this table finds (method "
         f"{printable(found.method)}). Commonest: by always guessing the commonest value that the "
@@ -129,7 +127,6 @@ def _notes(found: Risk) -> Iterator[str]:
 
 
 def _sections(found: Risk) -> Iterator[Section[Any]]:
-    """Yield which rows are sure, which OFs carry it, and what other ways of blurring would do."""
     lead = f"Answered with a confidence of {found.sure_confidence} or more."
     yield Section("Rows an attacker would be sure of", SURE_FIELDS, found.columns, [], lead=lead)
     tried = f"Tried on {count(found.tried_rows, 'row')}, by method {found.tried_method}."
@@ -158,7 +155,6 @@ def _sections(found: Risk) -> Iterator[Section[Any]]:
 
 
 def _record(one: ColumnRisk) -> dict[str, object]:
-    """Return a CF as one record: nothing nested, OFs and ways left out."""
     facts: dict[str, object] = {}
     for name, value in asdict(one).items():
         if name in ("features", "otherwise"):

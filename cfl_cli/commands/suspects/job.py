@@ -200,7 +200,6 @@ def page(found: SuspectCells, *, top: int | None = None) -> Page[Line]:
 
 
 def _title(found: SuspectCells, shown: int) -> str:
-    """Return the sentence on top: how many of the cells that are shown are wrong."""
     listed = found.cells.height
     if listed == 0:
         return f"{count(found.rows, 'row')}, no cell is suspect"
@@ -255,7 +254,6 @@ def _notes(found: SuspectCells, shown: int) -> Iterator[str]:
 
 
 def _supposed(errors: Errors | None) -> Iterator[str]:
-    """Yield what would be expected if the share of wrong cells were known."""
     if errors is None:
         return
     parts = [

@@ -185,7 +185,6 @@ def tune_frame(
         sample_trials = Trials(encoded, some, workers)
 
         def test_seconds(trial: float, *, on_all: bool) -> float:
-            """Return how long the scores for a test take, given how long a trial takes."""
             if on_all:
                 return trial * sample_trials.times_longer(n) * all_folds.test_in_trials
             return trial * folds.test_in_trials
@@ -233,7 +232,6 @@ def tune_frame(
 
 
 def _expected(size: Size, start: Settings, folds: Folds, budget: float) -> list[Expected]:
-    """Return all that is to come, if one pass is enough and the first test is passed."""
     trial = sum(stage.seconds for stage in methods.load("graph").stages(size, start, folds=1))
     trials = 1 + sum(map(len, CHOICES.values()))
     return [
@@ -245,8 +243,6 @@ def _expected(size: Size, start: Settings, folds: Folds, budget: float) -> list[
 def _possible(
     encoded: Encoded, start: Settings, limits: RunSettings, *, rows: int, table: int
 ) -> dict[str, tuple[Value, ...]]:
-    """Return the choices that the table, its memory and its other settings leave."""
-
     def is_possible(name: str, value: Value) -> bool:
         if value == AUTO:
             return start.folds != 0  # it chooses by hidden cells
@@ -268,7 +264,6 @@ def _possible(
 
 
 def _check(encoded: Encoded, folds: Folds, *, name: str) -> None:
-    """Raise unless both the search and the test have cells to go by."""
     cells = [encoded.candidates[:, block.columns] for block in encoded.blocks]
     informative = np.any([~part.all(axis=1) for part in cells], axis=0)
     if not informative.any():
@@ -327,7 +322,6 @@ Field: TypeAlias = AnyField[Line]
 
 
 def page(tuning: Tuning) -> Page[Line]:
-    """Return what there is to show of a search."""
     tests = {test.trial: test.gain for test in tuning.tests}
     lines = [
         Line(place + 1, trial, tests.get(place), trial == tuning.chosen)
@@ -376,7 +370,6 @@ def summary(tuning: Tuning) -> Iterator[str]:
 
 
 def _setting(name: str) -> Field:
-    """Return the column of a setting."""
     return Field(name, lambda line: spelled(line.trial.settings[name]), right=True)
 
 
@@ -393,7 +386,6 @@ def _words(settings: dict[str, Value]) -> str:
 
 
 def _flat(line: Line) -> dict[str, object]:
-    """Return the trial's facts as one record: nothing nested."""
     trial, test = line.trial, line.test
     return {
         "trial": line.number,

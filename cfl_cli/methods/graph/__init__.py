@@ -257,7 +257,6 @@ def rounded(points: Floats) -> Floats:
 
 
 def doubted(priors: Floats, even: Floats | float) -> Floats:
-    """Return priors of which a little is even: 1/K."""
     return priors + DOUBT * (even - priors)
 
 
@@ -503,7 +502,6 @@ class Rounds:
         return self._hidden[1]
 
     def _kept(self, name: str) -> Graph | None:
-        """Return a graph that a run before has made, if this one is resumed."""
         ready = Graph.kept(len(self.features), self.workers.within(name))
         if ready is None:
             return None
@@ -588,7 +586,6 @@ class Trace:
         engine.keep("seen", [*self.scores[fold].items()], *priors)
 
     def _restored(self, fold: int, engine: Engine) -> bool:
-        """Return whether a run before has seen the fold to its end, and take over what it saw."""
         kept = engine.kept("seen")
         if kept is None:
             return False
@@ -792,7 +789,6 @@ def _watched(
     trace: Trace,
     fold: int,
 ) -> Propagation:
-    """Walk with a fold hidden, and trace its priors; a resumed run does not walk again."""
     engine = rounds.workers.within(f"{name}, seen")
     walk = rounds.walk(name, graph, cells, stops, trace.watch(fold, engine))
     trace.keep(fold, engine)
@@ -800,7 +796,6 @@ def _watched(
 
 
 def _null(rounds: Rounds, first: Propagation, stops: Ints) -> Null:
-    """Compare round one with what it makes of shuffled cells."""
     n, seed = len(rounds.features), rounds.settings.seed
     if n > SAMPLED_ABOVE:
         rounds = rounds.of("sample", np.sort(order(n, SAMPLE, seed)[:SAMPLE_ROWS]))

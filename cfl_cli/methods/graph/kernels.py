@@ -57,7 +57,6 @@ def fill(rough, offsets, place, size, width, left, row, dimensions):
 
 @njit(fastmath=ROUGH | {"nnan"}, **OPTIONS)
 def least(rough, place):
-    """Return the least of a block of numbers."""
     place = U(place)
     number = rough[place]
     for p in range(U(BLOCK)):
@@ -185,7 +184,6 @@ def settle(own, row, points, members, bound, count, places, lows, squares, near)
 
 
 def _given(kind, dimensions):
-    """Return the type of an array that is only read."""
     return types.Array(kind, dimensions, "C", readonly=True)
 
 
@@ -325,7 +323,6 @@ def scan(
     found,  # q: gets how many; 0 for points in a crowd
     sure,  # q: gets whether the first `wanted` and their order are beyond doubt
 ):
-    """Find the points near some."""
     lists = (points, members, begin, centers, radius, reach, offsets, sizes)
     how = (slack, wanted, rounding, room, tie)
     begun = 0

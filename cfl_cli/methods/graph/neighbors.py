@@ -189,7 +189,6 @@ class Lists:
     def _visits(
         self, points: Floats, home: Ints, *, effort: float, slack: Floats | None = None
     ) -> tuple[Mask, Singles]:
-        """Return which lists each of some points must look at, and a bound of r²."""
         visits = np.empty((len(points), len(self.centers)), dtype=bool)
         bound = np.empty(len(points), dtype=np.float32)
         size = np.diff(self.begin)
@@ -225,7 +224,6 @@ class Lists:
         return rough, shift.astype(np.float32), error.astype(np.float32)
 
     def _tight(self, row: Ints, high: Singles, bound: Singles) -> Singles:
-        """Return better bounds of r², now that the near points are at hand."""
         by = np.lexsort((high, row))
         begin = np.searchsorted(row[by], np.arange(len(bound)))
         tight: Singles = high[by[begin + self.wanted - 1]]
@@ -233,7 +231,6 @@ class Lists:
 
 
 def _fit(points: Floats, count: int, workers: Engine) -> Floats:
-    """Return centers: means of the sample points dealt to them, the same for any thread count."""
     chosen = np.random.default_rng(0).permutation(len(points))[: SAMPLE_PER_LIST * count]
     some = points[chosen]
     centers = some[:count].copy()
@@ -274,7 +271,6 @@ class Deal:
         self.home[part] = far.argmin(axis=1)
 
     def written(self, part: slice) -> tuple[Ints, ...]:
-        """Return what was written for some points."""
         return (self.home[part],)
 
 
@@ -303,13 +299,11 @@ class Survey:
             self.radius[b] = np.sqrt(square.max())
 
     def written(self, part: slice) -> tuple[Singles, ...]:
-        """Return what was written for some lists."""
         rows = slice(self.begin[part.start], self.begin[part.stop])
         return self.offsets[rows], self.reach[:, part], self.radius[part]
 
 
 def _deal(points: Floats, centers: Floats, workers: Engine) -> Ints:
-    """Return the nearest center of every point, to single precision, by threads."""
     home = np.empty(len(points), dtype=np.int64)
     deal = Deal.to(centers, points, home)
     for _ in workers.map(deal, slices(len(points), deal.rows)):
@@ -318,14 +312,12 @@ def _deal(points: Floats, centers: Floats, workers: Engine) -> Ints:
 
 
 def _radius(points: Floats) -> float:
-    """Return how far points lie from their mean, at most."""
     middle = points.mean(axis=0)
     parts = slices(len(points), max(1, CELLS_AT_ONCE // points.shape[1]))
     return float(np.sqrt(max(squares(points[part] - middle).max() for part in parts)))
 
 
 def _chain(centers: Floats) -> Ints:
-    """Return an order of the centers in which each is followed by the nearest one left."""
     chain = np.zeros(len(centers), dtype=np.int64)
     left = np.ones(len(centers), dtype=bool)
     left[0] = False
@@ -423,7 +415,6 @@ class Index:
 
 
 def _effort(lists: Lists, workers: Engine) -> tuple[float, float]:
-    """Return the effort that a run needs, and the recall that it had on the pilot."""
     total = len(lists.members)
     pilot = lists.members[np.linspace(0, total - 1, min(PILOT, total)).astype(np.int64)]
     parts = [pilot[part] for part in slices(len(pilot), PILOT_AT_ONCE)]
@@ -478,7 +469,6 @@ class Dense:
         return joined(found, parts)
 
     def _chunk(self, part: slice) -> tuple[int, Floats, Floats]:
-        """Return the number of the first of some points, these around the middle and lengths²."""
         chunk = self.points[part] - self.middle
         return part.start, chunk, squares(chunk)
 
@@ -635,7 +625,6 @@ class Settle:
     seed: int
 
     def __call__(self, part: slice) -> int:
-        """Settle some of the groups; return how many rows that are."""
         asked, groups = self.asked[part], self.groups
         lists, whole = self.searcher.lists, self.searcher.whole
         scanned = scan(lists, asked, groups.size) if lists else None
@@ -653,7 +642,6 @@ class Settle:
         return int(groups.size[settled].sum())
 
     def written(self, part: slice) -> tuple[Mask, Places]:
-        """Return what was written for some groups."""
         left = self.left[part]
         return left, self.neighbors[self.groups.rows_of(self.asked[part][~left])]
 
@@ -699,7 +687,6 @@ class Groups:
         return cls(features[first] + 0.0, size, start, members, place)
 
     def rows_of(self, groups: Ints) -> Ints:
-        """Return the rows of some groups, one group after the other."""
         count = self.size[groups]
         first = np.repeat(self.start[groups] - (np.cumsum(count) - count), count)
         rows: Ints = self.members[first + np.arange(len(first))]
@@ -724,7 +711,6 @@ class HashRows:
         return max(1, CELLS_AT_ONCE // int(self.features.shape[1]))
 
     def __call__(self, part: slice) -> None:
-        """Make the keys of some rows; −0.0 and 0.0 are one value."""
         self.keys[part] = hash_rows(self.features[part] + 0.0)
 
     def written(self, part: slice) -> tuple[Bits, ...]:
@@ -732,7 +718,6 @@ class HashRows:
 
 
 def _first_alike(features: Floats, keys: Bits) -> tuple[Ints, Ints]:
-    """Return the first row of every group, groups in order of these, and each row's group."""
     _, first, group = np.unique(keys, return_index=True, return_inverse=True)
     parts = slices(len(features), max(1, CELLS_AT_ONCE // features.shape[1]))
     if not all(np.array_equal(features[first[group[part]]], features[part]) for part in parts):
@@ -788,7 +773,6 @@ def rank(near: Pairs, size: Ints, asked: Ints, *, own: Ints | None, k: int, whol
 
 
 def _draws(ranking: Ranking, groups: Groups, *, k: int, seed: int) -> Iterator[tuple[Ints, Ints]]:
-    """Yield row numbers and their neighbors, for all rows of the ranked groups."""
     owner = np.repeat(np.arange(len(ranking.asked)), groups.size[ranking.asked])
     rows = groups.rows_of(ranking.asked)
     for part in slices(len(rows), max(1, ROWS_AT_ONCE // k)):
@@ -798,7 +782,6 @@ def _draws(ranking: Ranking, groups: Groups, *, k: int, seed: int) -> Iterator[t
 def _neighbors_of(
     rows: Ints, owner: Ints, ranking: Ranking, groups: Groups, *, k: int, seed: int
 ) -> Ints:
-    """Return the neighbors of `rows`, which belong to the ranked groups `owner`."""
     place, pair = places(rows, owner, ranking, k=k, seed=seed)
     group = ranking.order[pair]
     own = group == ranking.asked[owner, None]
@@ -826,7 +809,6 @@ def places(
 
 
 def _shift(drawn: Ints, inner: Ints) -> Ints:
-    """Move every row's draws to the right by its inner count: slot i finds draw i − inner."""
     source = np.maximum(np.arange(drawn.shape[1]) - inner, 0)
     return np.take_along_axis(drawn, source, axis=1)
 
@@ -942,7 +924,6 @@ class Others:
         return Pairs(row, point, measure(asked, row, point, others=self.points))
 
     def _within_reach(self, near: Pairs, asked: int) -> Pairs:
-        """Return the pairs no farther apart than the m-th nearest, which any search finds alike."""
         by = np.lexsort((near.distance, near.row))
         begin = np.searchsorted(near.row, np.arange(asked))
         found = np.bincount(near.row, minlength=asked) > 0
@@ -952,7 +933,6 @@ class Others:
         return Pairs(near.row[kept], near.point[kept], near.distance[kept])
 
     def _lists(self, asked: int, workers: Engine) -> Lists | None:
-        """Return lists of the points, if so many more that are asked for are worth it by now."""
         self.asked += asked
         root = len(self.points) ** 0.5
         if len(self.points) < MANY_FITTED_POINTS or asked < ENOUGH_ASKED * root:
@@ -963,22 +943,18 @@ class Others:
 
     @property
     def _single(self) -> bool:
-        """Whether k neighbors can be k points."""
         return self.wanted == self.k
 
     @cached_property
     def _middle(self) -> Floats:
-        """The mean of the points; around it rounding is small."""
         return np.asarray(self.points.mean(axis=0, dtype=float))
 
     @cached_property
     def _bins(self) -> int:
-        """How many bins the points are dealt to, by turns."""
         return min(len(self.points), max(BINS, 8 * self.wanted))
 
     @cached_property
     def _rough(self) -> Singles:
-        """(d + 1) × the points, all bins filled up: p, ‖p‖² around the middle."""
         total, dimensions = self.points.shape
         columns = -(-total // self._bins) * self._bins
         rough = np.zeros((dimensions + 1, columns), dtype=np.float32)
@@ -990,7 +966,6 @@ class Others:
 
     @cached_property
     def _radius(self) -> float:
-        """The largest of the ‖p‖²."""
         return float(self._rough[-1, : len(self.points)].max())
 
 

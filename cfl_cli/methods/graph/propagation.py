@@ -127,7 +127,7 @@ class Graph:
         return len(self.singles) > 0
 
     def part(self, rows: slice, kind: npt.DTypeLike) -> "sp.csr_array":
-        import scipy.sparse as sp  # noqa: PLC0415 — slow to import, and of no use to new rows
+        import scipy.sparse as sp
 
         key = rows.start, rows.stop, np.dtype(kind).name
         if key not in self.cut:
@@ -177,7 +177,6 @@ class LayOut:
     singles: Singles
 
     def __call__(self, part: slice) -> float:
-        """Lay out the rows at some places; return their smallest weight."""
         rows = self.order[part]
         weights = self.weights[rows]
         some = weights != 0
@@ -271,7 +270,6 @@ class Step:
     restart: float
 
     def __call__(self, part: slice) -> bool:
-        """Take it for the rows at some places; return whether a block has next to no mass."""
         prior = self.graph.part(part, self.before.dtype) @ self.before
         evidence, after = self.evidence[part], self.after[part]
         if not self.correction:
@@ -548,13 +546,11 @@ class Walk:
         return Stop.empty(f"stop {cf}", shape, self.kind, self.workers)
 
     def _stop(self, cf: int) -> None:
-        """Take note of where a CF is."""
         self.stopped[cf] = self._room(cf)
         own = Stop(self.current, self.fell_back, self.mass)
         self._all("stop", Copy(own, self.stopped[cf], cf, self.columns[cf]))
 
     def _keep(self) -> None:
-        """Keep where the walk is, for a run that is resumed."""
         self.held = self.turn[0]
         # Rows that fall back after this must not seem to have done so before: a copy, beside the
         # one that was kept before.
@@ -571,7 +567,6 @@ class Walk:
         self.workers.keep("walk", facts, self.evidence, self.current, copy, *stopped)
 
     def _resumed(self) -> bool:
-        """Return whether a walk was kept, and go on where it was."""
         facts = self.workers.kept("walk")
         if facts is None or self.watch is not None:
             return False

@@ -45,7 +45,6 @@ MOST_NEIGHBORS = 64  # above, OSQP is quicker than compiled code
 
 
 def _compiled(rows: int, k: int, ridge: float) -> Callable[..., None] | None:
-    """Return the compiled search for a table of so many rows; None: OSQP solves all of it."""
     return kernel("support", rows=rows) if ridge >= LEAST_RIDGE and k <= MOST_NEIGHBORS else None
 
 
@@ -118,7 +117,6 @@ class Weigh:
     ridge: float
 
     def __call__(self, part: slice) -> int:
-        """Weigh the neighbors of some rows; return how many rows OSQP did not settle."""
         difference = np.take(self.features, self.neighbors[part], axis=0)  # quicker than [...]
         difference -= self.features[part, None, :]
         weights, rescued = self._settled(gram(difference, ridge=self.ridge))
@@ -207,8 +205,8 @@ class Workspace:
     @classmethod
     def set_up(cls, k: int, *, ridge: float) -> Self:
         """Allocate and factorise for stacks of k × k problems."""
-        import osqp  # noqa: PLC0415 — slow to import, and of no use to new rows
-        import scipy.sparse as sp  # noqa: PLC0415 — loads slowly
+        import osqp
+        import scipy.sparse as sp
 
         column, row = np.tril_indices(k)
         eye = sp.identity(STACK)
@@ -242,7 +240,7 @@ class Workspace:
         return np.concatenate([self._solve(grams[part]) for part in slices(len(grams), STACK)])
 
     def _solve(self, grams: Floats) -> Floats:
-        from osqp import SolverStatus  # noqa: PLC0415 — loads slowly
+        from osqp import SolverStatus
 
         rows = np.arange(STACK) % len(grams)  # a short stack repeats its rows
         numbers = 2 * grams[rows[:, None], *self.upper]
@@ -311,7 +309,7 @@ def active_set(gram: Floats) -> Floats:
 
     Minimising ‖Lᵀw‖² + (Σw − 1)² over w ≥ 0 gives the optimum up to a factor.
     """
-    from scipy.optimize import nnls  # noqa: PLC0415 — slow to import and seldom needed
+    from scipy.optimize import nnls
 
     root = np.linalg.cholesky(gram).T
     k = len(gram)

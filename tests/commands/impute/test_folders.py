@@ -206,7 +206,7 @@ def test_after_a_kill_at_any_moment_the_folder_is_the_old_one_or_the_new_one(fol
     subprocess.run(command("new/"), check=True)
     lasting = time.monotonic() - began
     new = Path("new/_cfl_manifest.json").read_bytes()
-    rng = random.Random(7)  # noqa: S311 — any moments will do
+    rng = random.Random(7)
     for _ in range(25):
         shutil.rmtree("out", ignore_errors=True)
         done(impute("--mode", "soft", "-q", data="data", out="out/"))

@@ -58,7 +58,7 @@ def test_hidden_rows_are_told_the_same_when_the_choice_is_made():
     with Workers(1) as workers:
         trials = Trials(encoded, np.arange(300), workers)
         for settings in (Settings(k=5), Settings(k=5, iterations="auto", gamma="auto")):
-            rounds = trials._rounds(settings, lambda *_: None)  # noqa: SLF001 — what both stand on
+            rounds = trials._rounds(settings, lambda *_: None)
             choice, hidden = judge(rounds, [folds.searching])
             again = rounds.predict_hidden("again", folds.searching, choice)
             np.testing.assert_allclose(again, hidden.priors, atol=1e-6)

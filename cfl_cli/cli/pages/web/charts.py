@@ -38,7 +38,6 @@ class Whisker:
 
 
 def in_row(share: float) -> float:
-    """Return where a share from 0 to 1 is in a row."""
     return rounded(MARGIN + (ROW - 2 * MARGIN) * min(max(share, 0.0), 1.0))
 
 
@@ -87,7 +86,6 @@ class Axis:
         return rounded(self.start + part * (self.end - self.start))
 
     def ticks(self, numbers: Iterable[float], texts: Iterable[str]) -> tuple["Tick", ...]:
-        """Return where numbers are, with what is written there."""
         return tuple(Tick(self.at(one), text) for one, text in zip(numbers, texts, strict=True))
 
 
@@ -114,7 +112,6 @@ class Point:
 
 
 def round_numbers(low: float, high: float, most: int = MOST) -> tuple[float, ...]:
-    """Return at most so many round numbers within a range."""
     low, high = (min(max(one, -FARTHEST), FARTHEST) for one in (low, high))
     if not high > low:
         return (low,)
@@ -193,7 +190,6 @@ def path(points: Iterable[tuple[float, float]]) -> str:
 
 
 def band(points: Sequence[Point]) -> str:
-    """Return the outline of all intervals as `points`."""
     return path([*((p.x, p.high) for p in points), *((p.x, p.low) for p in reversed(points))])
 
 
@@ -206,7 +202,6 @@ LARGE_TABLE = 1000  # rows, from which 1 % is at least 10 of them
 
 
 def percent(share: float, digits: int = 0) -> str:
-    """Return a share in hundredths."""
     if abs(share) >= HUGE:
         return decimal(share)
     text = f"{100 * share:.{digits}f}"
@@ -214,20 +209,17 @@ def percent(share: float, digits: int = 0) -> str:
 
 
 def some_percent(share: float) -> str:
-    """Return a share that is said to be none only if it is."""
     if share == 0:
         return "none"
     return "under 1 %" if 0 < share < 0.005 else percent(share)
 
 
 def percents(interval: Interval) -> str:
-    """Return an estimate with its interval in hundredths: `92 % (90–97)`."""
     low, high = (percent(end).removesuffix(" %") for end in (interval.low, interval.high))
     return f"{percent(interval.value)} ({_from_to(low, high)})"
 
 
 def decimal(number: float, digits: int = 2) -> str:
-    """Return a number with so many digits behind the point."""
     if abs(number) >= HUGE:
         return f"{number:.3g}"
     text = f"{number:.{digits}f}"
@@ -235,7 +227,6 @@ def decimal(number: float, digits: int = 2) -> str:
 
 
 def decimals(interval: Interval, digits: int = 2) -> str:
-    """Return an estimate with its interval: `0.92 (0.90–0.97)`."""
     value, low, high = (
         decimal(part, digits) for part in (interval.value, interval.low, interval.high)
     )
@@ -243,12 +234,10 @@ def decimals(interval: Interval, digits: int = 2) -> str:
 
 
 def _from_to(low: str, high: str) -> str:
-    """Return a range; a dash before a minus sign would be hard to read."""
     return f"{low} to {high}" if "-" in low + high else f"{low}–{high}"
 
 
 def whole(number: int) -> str:
-    """Return a count."""
     return f"{number:,}"
 
 
@@ -260,7 +249,6 @@ def share_or_rare(share: float | None, rows: int) -> str:
 
 
 def seconds(time: float) -> str:
-    """Return a time."""
     return f"{decimal(time, 1)} s"
 
 
@@ -383,7 +371,6 @@ class Covered:
 
 
 def coverage(points: tuple[Coverage, ...], baseline: Interval | None) -> Covered:
-    """Return the drawing, and its points as a table."""
     known = [(one, one.accuracy) for one in points if one.accuracy is not None]
     level = [] if baseline is None else [baseline.value]
     lowest = min([right.low for _, right in known] + level)

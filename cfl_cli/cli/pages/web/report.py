@@ -114,7 +114,6 @@ class Overview:
 
 
 def judged_cfs(report: Report) -> tuple[Judged, ...]:
-    """Return all CFs, in the report's order."""
     names = [column.name for column in report.columns]
     found = []
     for number, column in enumerate(report.columns, start=1):
@@ -204,7 +203,6 @@ def _row(cf: Judged, flags: Sequence[str], report: Report) -> Row:
 
 
 def accuracy_text(column: ColumnReport) -> str:
-    """Return the accuracy, or that there is none."""
     if column.estimated_accuracy:
         return charts.percents(column.estimated_accuracy)
     return "not known" if column.hidden_cells else "not measured"
@@ -275,7 +273,6 @@ class Section:
 def sections(
     report: Report, cfs: tuple[Judged, ...], courses: Mapping[str, CfCourse]
 ) -> tuple[Section, ...]:
-    """Return a section for each CF."""
     many = sum(len(column.values) for column in report.columns) > MANY
     return tuple(_section(report, cf, courses.get(cf.column.name), many=many) for cf in cfs)
 
@@ -309,7 +306,6 @@ def _section(report: Report, cf: Judged, course: CfCourse | None, *, many: bool)
 
 
 def _lacking(report: Report, column: ColumnReport) -> str:
-    """Return why a figure is not there: an older version did not record it, or nothing did."""
     if not report.versions:
         return f"Not recorded by cfl {visible(report.cfl_version)}"
     return f"Not measured: {visible(column.accuracy_reason or 'no cells were hidden')}"
@@ -343,7 +339,6 @@ def _values(column: ColumnReport, rows: int, *, many: bool) -> Values:
 
 
 def _value(value: ValueShare, most: float, of: tuple[int, int], *, marked: bool) -> ValueRow:
-    """Return one value; shares are `of` so many rows, and of so many cells."""
     return ValueRow(
         Name("a rare value", "a rare value") if value.label is None else name_of(value.label),
         charts.share_or_rare(value.estimated, of[0]),
@@ -406,7 +401,6 @@ def _batch(column: ColumnReport) -> tuple[tuple[str, str], ...]:
 
 
 def _column_facts(column: ColumnReport, report: Report) -> tuple[tuple[str, str], ...]:
-    """Return the figures that no drawing shows; those that are not known are left out."""
     found = [
         ("values in the domain", charts.whole(column.domain_size)),
         ("exclusions per cell", charts.decimal(column.exclusions_per_cell)),
@@ -450,7 +444,6 @@ class Made:
 
 
 def made(report: Report) -> Made:
-    """Return how a report was made."""
     names = [column.name for column in report.columns]
     return Made(
         _sources(report),
@@ -604,7 +597,6 @@ def _of_columns(report: Report) -> list[str]:
 
 
 def _table(report: Report) -> Name | None:
-    """Return the name of the table that a report is about; None: it is not known."""
     table = report.sources.table if report.sources else None
     return None if table in (None, "-") else name_of(str(table))
 

@@ -36,7 +36,7 @@ def environment() -> Environment:
 def source(name: str) -> str:
     """Return the text of a template as it is: our styles, our script."""
     loader, all_templates = environment().loader, environment()
-    assert loader is not None  # noqa: S101 — it was given above
+    assert loader is not None
     return loader.get_source(all_templates, name)[0].replace("\r\n", "\n")
 
 
@@ -84,7 +84,6 @@ class Name:
 
     @property
     def is_cut(self) -> bool:
-        """Return whether there is more of it."""
         return self.short != self.whole
 
 
@@ -203,7 +202,6 @@ def _marks(dots: Sequence[Dot]) -> Iterator[Mark]:
 def _label(
     name: str, x: float, y: float, radius: float, taken: list[tuple[float, float, float, float]]
 ) -> tuple[str, float]:
-    """Return a neighbor's name and how high it stands; none if it would touch another one."""
     width = LETTER * len(name)
     for at in (y - radius - LINE / 2 - 1, y + radius + LINE / 2 + 1):
         box = (x - width / 2, at - LINE / 2, x + width / 2, at + LINE / 2)
@@ -260,7 +258,6 @@ class Part:
 
 
 def page(shown: Page[Any]) -> str:
-    """Return a whole page."""
     first, *others = map(_part, shown.sections)
     return rendered_page("sections.html", first=first, others=others, cfl_version=__version__)
 

@@ -311,7 +311,7 @@ def test_a_piece_for_notebooks_has_no_script_no_id_and_no_link():
     assert not tags & {"script", "meta", "a", "h1", "link"}
     assert not [one for one in root.all() if "id" in one.attributes]
     assert len(text.encode()) < 100_000
-    fromstring(text)  # noqa: S314 — our own
+    fromstring(text)
     assert root.text.startswith("3,000 rows, 20 CFs, method graph ✓ Use 12 CFs")
 
 
