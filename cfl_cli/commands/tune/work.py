@@ -39,7 +39,7 @@ def run_tune(data: str, schema: str, out: str, given: Values, search: Values, ho
         limits = {name: search.get(name) for name in ("budget", "trials")}  # of the search
         result = job.tune_frame(table.frame, inputs, context, **limits)
     written = edit.put(text, result.chosen.settings, name=schema)
-    page, form = job.page(result), search.get("format", FORMAT.default)
+    shown, form = job.page(result), search.get("format", FORMAT.default)
     if target is None:
         print_out(written.encode())  # as it is, whatever the terminal's encoding
     else:
@@ -47,8 +47,8 @@ def run_tune(data: str, schema: str, out: str, given: Values, search: Values, ho
     if run.quiet:
         return
     if target is None:
-        note(*render(page, form).splitlines())
+        note(*render(shown, form).splitlines())
     else:
-        print_out(drawn(page, form, None))
+        print_out(drawn(shown, form, None))
     warn(*result.warnings)
     note(*job.summary(result))
