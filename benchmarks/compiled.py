@@ -92,9 +92,9 @@ def compare(table: str, data: Path | None, before: Path | None, *, repeats: int)
 def search(tables: list[int]) -> None:
     """Print the CPU time per row that finding neighbors takes, plain and compiled."""
     from benchmarks.tables import generated
+    from cfl_cli.core import parallel as compiled
     from cfl_cli.core.parallel import Workers
     from cfl_cli.core.process import keep_freed_memory
-    from cfl_cli.methods import compiled
     from cfl_cli.methods.graph.neighbors import nearest
 
     keep_freed_memory()  # as the command does

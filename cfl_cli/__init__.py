@@ -34,8 +34,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from cfl_cli.commands.check.job import Checked, check
-    from cfl_cli.commands.evaluate.job import Evaluation, evaluate
-    from cfl_cli.commands.evaluate.masking import Masked, mask
+    from cfl_cli.commands.evaluate.job import Evaluation, Masked, evaluate, mask
     from cfl_cli.commands.init.draft import draft
     from cfl_cli.commands.risk.job import Risk, risk
     from cfl_cli.commands.tune.job import Tuning, tune
@@ -80,7 +79,7 @@ _HOME = {
     "Checked": "commands.check.job",
     "check": "commands.check.job",
     "Evaluation": "commands.evaluate.job",
-    "Masked": "commands.evaluate.masking",
+    "Masked": "commands.evaluate.job",
     "Model": "run.result",
     "Report": "trust.report",
     "Result": "run.result",
@@ -92,7 +91,7 @@ _HOME = {
     "evaluate": "commands.evaluate.job",
     "fit": "run.fit",
     "impute": "run.impute",
-    "mask": "commands.evaluate.masking",
+    "mask": "commands.evaluate.job",
     "Risk": "commands.risk.job",
     "risk": "commands.risk.job",
     "tune": "commands.tune.job",

@@ -32,8 +32,7 @@ import numpy as np
 
 from benchmarks.field.cases import Case, kept
 from cfl_cli.core.arrays import Ints, most_confident
-from cfl_cli.core.exclusions import Mechanism
-from cfl_cli.core.uniformity import Uniformity
+from cfl_cli.core.exclusions import Mechanism, Uniformity
 from cfl_cli.trust.bias import Biased
 from cfl_cli.trust.facts import ColumnFacts
 from cfl_cli.trust.heldout import HiddenCells, judge

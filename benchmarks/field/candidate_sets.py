@@ -21,9 +21,9 @@ from benchmarks.field.mechanisms import How, by_plausibility, favored, people, u
 from benchmarks.field.tables import TUNED_ON, FieldTable, read
 from cfl_cli.core.arrays import Floats, Ints, Mask
 from cfl_cli.core.dataset import Known
+from cfl_cli.core.exclusions import Uniformity
 from cfl_cli.core.parallel import Workers, available_cores
 from cfl_cli.core.settings import AUTO, Settings
-from cfl_cli.core.uniformity import Uniformity
 from cfl_cli.methods import auto, blend
 from cfl_cli.methods.interface import Estimate
 from cfl_cli.run.prepare import hidden_together, prepare

@@ -17,9 +17,9 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from cfl_cli import models as safe_file
 from cfl_cli.core.settings import METHODS
-from cfl_cli.models import file as safe_file
-from cfl_cli.models.file import CHECKSUM, MOST_VALUES, TYPES, text_of
+from cfl_cli.models import CHECKSUM, MOST_VALUES, TYPES, text_of
 
 Array: TypeAlias = npt.NDArray[Any]
 Alter: TypeAlias = Callable[[Array, random.Random], Array | None]

@@ -28,7 +28,7 @@ from cfl_cli.trust.report import Sources
 if TYPE_CHECKING:
     import polars as pl
 
-    from cfl_cli.run.model import Kept
+    from cfl_cli.run.result import Kept
     from cfl_cli.tables.sniff import Sniffed
 
 # What it means that a text table has other column names than the schema.

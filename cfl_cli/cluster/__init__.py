@@ -37,8 +37,8 @@ from cfl_cli.core.parallel import interrupts_wait
 from cfl_cli.core.process import farewell, keep_freed_memory
 from cfl_cli.core.progress import Team
 from cfl_cli.errors import Problem, ResourceError, UsageError
+from cfl_cli.large import versions
 from cfl_cli.large.arrays import forget_removed, packed, unpacked
-from cfl_cli.large.engine import versions
 from cfl_cli.large.stored import Kernel, Task, run_task
 
 DEATHS = 3  # of workers, that a task of a local cluster may cause

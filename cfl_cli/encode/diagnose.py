@@ -28,8 +28,7 @@ from cfl_cli.encode.findings import ROWS_SHOWN, Cause, Finding, Patch, ignoring
 from cfl_cli.schema.model import Complementary, Schema
 from cfl_cli.texts import dates, identifiers, numbers, scales
 from cfl_cli.texts.lists import SIGNS, listing, negated, split, without_not
-from cfl_cli.texts.matching import Matcher
-from cfl_cli.texts.missing import is_missing_code, missing_codes
+from cfl_cli.texts.matching import Matcher, is_missing_code, missing_codes
 from cfl_cli.texts.tally import BLANKS, Tally, tally
 from cfl_cli.texts.tally import LONGEST as LONGEST_TEXT
 

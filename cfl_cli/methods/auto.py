@@ -25,12 +25,11 @@ import numpy as np
 from cfl_cli.core import draws
 from cfl_cli.core.arrays import Floats, Ints, Mask, independent, normalise, start
 from cfl_cli.core.dataset import LEAST_EXACT, Known
-from cfl_cli.core.exclusions import Mechanism
+from cfl_cli.core.exclusions import Mechanism, Uniformity
 from cfl_cli.core.parallel import Engine
 from cfl_cli.core.progress import PILOT_ROWS, Expected, Progress, Stage, Stages, Work, forecast
 from cfl_cli.core.settings import AUTO, METHODS, Settings
 from cfl_cli.core.state import State, StateError
-from cfl_cli.core.uniformity import Uniformity
 from cfl_cli.errors import UsageError
 from cfl_cli.methods import blend, load
 from cfl_cli.methods.baselines import Commonest

@@ -12,6 +12,7 @@ import numpy as np
 
 from cfl_cli import methods
 from cfl_cli.core import draws, process
+from cfl_cli.core import parallel as compiled
 from cfl_cli.core.messages import command, option
 from cfl_cli.core.parallel import Engine, available_cores
 from cfl_cli.core.progress import PILOT_ROWS, Stages, forecast
@@ -19,8 +20,7 @@ from cfl_cli.core.settings import METHODS, RunSettings, Settings
 from cfl_cli.encode.encode import Encoded
 from cfl_cli.encode.findings import Finding
 from cfl_cli.errors import Problem, ResourceError
-from cfl_cli.large.engine import is_in_memory, just_looking, open_engine
-from cfl_cli.methods import compiled
+from cfl_cli.large import is_in_memory, just_looking, open_engine
 from cfl_cli.methods.interface import Size
 from cfl_cli.run.prepare import FOLDS, hidden_together, prepare, run, settle_gamma
 from cfl_cli.schema.model import Schema

@@ -15,8 +15,7 @@ from cfl_cli.encode.encode import decode, written
 from cfl_cli.run.arguments import OWN, AnySchema, Arguments, Context, refuse_blurred
 from cfl_cli.run.diagnostics import diagnose
 from cfl_cli.run.learn import DECODE, Learned, at_work, learn
-from cfl_cli.run.model import refusal
-from cfl_cli.run.result import AnsweredRows, Confidences, Model, Result
+from cfl_cli.run.result import AnsweredRows, Confidences, Model, Result, refusal
 from cfl_cli.schema.model import Schema
 from cfl_cli.tables import frames
 from cfl_cli.tables.checksums import ColumnsChecksum

@@ -29,7 +29,7 @@ from cfl_cli.core.settings import AUTO, METHODS, Settings
 from cfl_cli.encode.cells import used_columns
 from cfl_cli.encode.encode import Encoded
 from cfl_cli.errors import SchemaError
-from cfl_cli.large.engine import open_engine, versions
+from cfl_cli.large import open_engine, versions
 from cfl_cli.methods.interface import Estimate, FittedMixture, Origin, Run
 from cfl_cli.run.arguments import Arguments, Context, recorded
 from cfl_cli.run.cost import check_memory, size_of

@@ -29,8 +29,8 @@ import numpy as np
 
 from cfl_cli.core.arrays import Floats, Ints, Mask, most_confident
 from cfl_cli.core.dataset import Rule
+from cfl_cli.core.exclusions import MOST_BIAS
 from cfl_cli.core.parallel import slices
-from cfl_cli.core.uniformity import MOST_BIAS
 from cfl_cli.trust.heldout import NUMBERS_AT_ONCE, HiddenCells, PossibleCells
 from cfl_cli.trust.intervals import Interval, PooledEstimate
 

@@ -21,9 +21,8 @@ from cfl_cli.core.arrays import (
     start,
 )
 from cfl_cli.core.dataset import Rule, all_but
-from cfl_cli.core.exclusions import LEVEL
+from cfl_cli.core.exclusions import LEVEL, Uniformity
 from cfl_cli.core.parallel import Workers, slices
-from cfl_cli.core.uniformity import Uniformity
 from cfl_cli.encode.encode import Encoded
 from cfl_cli.methods.interface import Estimate, Power
 from cfl_cli.trust.bias import Biased, UnderBias

@@ -18,7 +18,7 @@ from math import copysign, inf, sqrt
 import numpy as np
 
 from cfl_cli.core.arrays import Floats, Ints, Mask, halves, log_of_mass
-from cfl_cli.core.uniformity import MUTUAL
+from cfl_cli.core.exclusions import MUTUAL
 from cfl_cli.methods.interface import Power
 from cfl_cli.trust.heldout import HiddenCells, difference
 from cfl_cli.trust.intervals import Interval

@@ -10,7 +10,7 @@ import pytest
 from builders import models
 
 from benchmarks.models.mutations import mutants
-from cfl_cli.models import file
+from cfl_cli import models as file
 
 ROOT = Path(__file__).parents[2]
 

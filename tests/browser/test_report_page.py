@@ -26,7 +26,7 @@ from cfl_cli.cli.pages.web.report import fragment, history_page
 from cfl_cli.cli.pages.web.report import page as page_report
 from cfl_cli.cli.pages.web.sections import visible
 from cfl_cli.commands.explain import page
-from cfl_cli.commands.risk import page as risk
+from cfl_cli.commands.risk import work as risk
 
 FOUR = full_report(full_column(audit=AUDITED), poor(), unknown(), unmeasured())
 # So many that a row has lines to be cut between.

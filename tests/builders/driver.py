@@ -12,7 +12,7 @@ import numpy as np
 from builders.kernels import Counted
 
 from cfl_cli.core.settings import RunSettings
-from cfl_cli.large.engine import open_engine
+from cfl_cli.large import open_engine
 
 ROWS, AT_ONCE = 400, 10
 

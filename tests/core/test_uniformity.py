@@ -6,9 +6,8 @@ import numpy as np
 import pytest
 from scipy.stats import spearmanr
 
-from cfl_cli.core import uniformity
-from cfl_cli.core.exclusions import Mechanism
-from cfl_cli.core.uniformity import Uniformity
+from cfl_cli.core import exclusions as uniformity
+from cfl_cli.core.exclusions import Mechanism, Uniformity
 
 
 def favoring(size, value, times):

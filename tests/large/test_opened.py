@@ -3,7 +3,7 @@ import pytest
 from cfl_cli.core.parallel import Workers
 from cfl_cli.core.settings import RunSettings
 from cfl_cli.errors import UsageError
-from cfl_cli.large.engine import IN_MEMORY, open_engine, remove_run
+from cfl_cli.large import IN_MEMORY, open_engine, remove_run
 from cfl_cli.large.stored import Stored
 
 

@@ -6,7 +6,7 @@ from importlib.metadata import version
 import numpy as np
 import pytest
 
-from cfl_cli.methods import compiled
+from cfl_cli.core import parallel as compiled
 from cfl_cli.methods.graph import neighbors as near_others
 from cfl_cli.methods.graph import neighbors as neighbors_module
 from cfl_cli.methods.graph import weights

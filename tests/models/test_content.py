@@ -13,12 +13,12 @@ from builders import models
 from safetensors.numpy import load_file
 
 from cfl_cli import models as content
+from cfl_cli import models as safe_file
 from cfl_cli.core.exclusions import Mechanism
 from cfl_cli.core.state import State, StateError
 from cfl_cli.errors import DataError, ResourceError, UsageError
 from cfl_cli.methods.interface import Layout
 from cfl_cli.models import Content, is_model
-from cfl_cli.models import file as safe_file
 
 BUILDERS = Path(models.__file__).parent
 LAYOUT = Layout(2, (Mechanism(3),))

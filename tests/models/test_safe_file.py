@@ -17,10 +17,10 @@ from safetensors import safe_open
 from safetensors.numpy import load_file, save_file
 
 from cfl_cli import __version__
+from cfl_cli import models as safe_file
 from cfl_cli.core.state import StateError
 from cfl_cli.errors import DataError
-from cfl_cli.models import file as safe_file
-from cfl_cli.models.file import DEEPEST, LONGEST_HEADER, MOST_VALUES, described, facts_of, text_of
+from cfl_cli.models import DEEPEST, LONGEST_HEADER, MOST_VALUES, described, facts_of, text_of
 
 ARRAYS = {
     "a/bytes": np.frombuffer(b"text", np.uint8),

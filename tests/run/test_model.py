@@ -17,7 +17,7 @@ from cfl_cli.core.settings import METHODS
 from cfl_cli.methods import boost, net
 from cfl_cli.models import Content
 from cfl_cli.run import result as row_filler
-from cfl_cli.run.model import Kept
+from cfl_cli.run.result import Kept
 from cfl_cli.schema.model import Schema
 
 LEARNING = [name for name, traits in METHODS.items() if traits.learns]

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from builders.tallies import tallied
 
-from cfl_cli.texts.missing import is_missing_code, may_be_answers, missing_codes
+from cfl_cli.texts.matching import is_missing_code, may_be_answers, missing_codes
 from cfl_cli.texts.numbers import sentinels
 
 

@@ -13,8 +13,7 @@ from builders.cells import skewed
 from builders.hidden_rows import case, stubborn
 
 from cfl_cli.core.arrays import most_confident
-from cfl_cli.core.exclusions import Mechanism
-from cfl_cli.core.uniformity import MOST_BIAS
+from cfl_cli.core.exclusions import MOST_BIAS, Mechanism
 from cfl_cli.trust.bias import Biased, inclusions, kept_first
 from cfl_cli.trust.heldout import HiddenCells
 from cfl_cli.trust.intervals import Interval

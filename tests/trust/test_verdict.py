@@ -5,8 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from cfl_cli.core.exclusions import Mechanism
-from cfl_cli.core.uniformity import Uniformity
+from cfl_cli.core.exclusions import Mechanism, Uniformity
 from cfl_cli.encode.encode import Block, Encoded
 from cfl_cli.methods.interface import Estimate, Hidden, Null, Origin
 from cfl_cli.trust.recommendation import NOT_RANDOM

@@ -6,8 +6,8 @@ from dataclasses import asdict, dataclass
 from typing import TypeAlias
 
 from cfl_cli import __version__
-from cfl_cli.cli.pages.page import Field as AnyField
-from cfl_cli.cli.pages.page import Page
+from cfl_cli.cli.pages import Field as AnyField
+from cfl_cli.cli.pages import Page
 from cfl_cli.core.messages import count, printable
 from cfl_cli.trust.heldout import HEIGHTS
 from cfl_cli.trust.history import CfLine, History, Line

@@ -13,7 +13,7 @@ from rich.console import Console, Group
 from rich.table import Table
 from rich.text import Text
 
-from cfl_cli.cli.pages.page import Field, Page, Section
+from cfl_cli.cli.pages import Field, Page, Section
 
 PIPE_WIDTH = 120  # of a table that does not go to a terminal
 NARROWEST = 40  # below, the terminal may wrap lines rather than we drop facts

@@ -9,13 +9,13 @@ from typing import TypeAlias, get_args, get_type_hints
 import polars as pl
 
 from cfl_cli import __version__
+from cfl_cli.cli.pages import Field as AnyField
+from cfl_cli.cli.pages import Page, interval_text
+from cfl_cli.cli.pages import interval_text as _interval
 from cfl_cli.cli.pages.history import odds
-from cfl_cli.cli.pages.page import Field as AnyField
-from cfl_cli.cli.pages.page import Page, interval_text
-from cfl_cli.cli.pages.page import interval_text as _interval
+from cfl_cli.core.exclusions import MOST_BIAS
 from cfl_cli.core.messages import count, printable
 from cfl_cli.core.settings import METHODS
-from cfl_cli.core.uniformity import MOST_BIAS
 from cfl_cli.run.diagnostics import (
     DOUBTFUL_CELL,
     FALLBACK,

@@ -27,15 +27,14 @@ from cfl_cli.core.settings import RunSettings, Settings
 from cfl_cli.encode.columns import Unusual
 from cfl_cli.encode.encode import Encoded
 from cfl_cli.errors import DataError, Problem
-from cfl_cli.large.engine import open_engine
+from cfl_cli.large import open_engine
 from cfl_cli.large.stored import Stored
 from cfl_cli.methods.interface import Answer, Estimate, Hidden
 from cfl_cli.run.arguments import recorded
 from cfl_cli.run.diagnostics import diagnose
 from cfl_cli.run.fit import Sample
-from cfl_cli.run.model import Kept
 from cfl_cli.run.prepare import with_copies
-from cfl_cli.run.result import Filled, RowFiller
+from cfl_cli.run.result import Filled, Kept, RowFiller
 from cfl_cli.tables import frames
 from cfl_cli.tables.checksums import ColumnsChecksum
 from cfl_cli.trust.drift import Counts, JudgedBatch, judge_batch

@@ -44,7 +44,7 @@ from cfl_cli.core import process
 from cfl_cli.core.progress import Progress, Stages, introduce
 from cfl_cli.core.settings import RunSettings, Settings
 from cfl_cli.errors import ExitCode
-from cfl_cli.large.engine import remove_run
+from cfl_cli.large import remove_run
 from cfl_cli.run.arguments import Context, refuse_blurred
 from cfl_cli.run.fit import fit_stored
 from cfl_cli.run.learn import JUDGE

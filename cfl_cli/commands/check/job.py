@@ -24,7 +24,7 @@ from cfl_cli.core import Shown
 from cfl_cli.core.messages import count, printable
 from cfl_cli.encode.findings import Finding, MisfitError
 from cfl_cli.errors import CflError, DataError, ExitCode, Problem, SchemaError, UsageError
-from cfl_cli.large.engine import check_engine
+from cfl_cli.large import check_engine
 from cfl_cli.run import arguments
 from cfl_cli.run.arguments import AnySchema, Arguments, Context
 from cfl_cli.run.cost import Plan, plan

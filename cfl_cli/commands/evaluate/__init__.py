@@ -77,9 +77,9 @@ def evaluate(
     A complementary feature (CF) is a column whose cells say what a value is not. Scores for each:
     accuracy, macro-F1, cross entropy and entropy.
     """
-    from cfl_cli.commands.evaluate import work
+    from cfl_cli.commands.evaluate import job
 
-    work.run_evaluate(answers, truth, schema, out, given, how)
+    job.run_evaluate(answers, truth, schema, out, given, how)
 
 
 # `cfl mask`: true values become exclusions.
@@ -123,6 +123,6 @@ def mask(
 
     A complementary feature (CF) is a column whose cells say what a value is not.
     """
-    from cfl_cli.commands.evaluate import work
+    from cfl_cli.commands.evaluate import job
 
-    work.run_mask(data, schema, out, given, cells, how)
+    job.run_mask(data, schema, out, given, cells, how)

@@ -5,7 +5,7 @@ from functools import partial
 from math import exp
 from typing import Any, TypeAlias
 
-from cfl_cli.cli.pages.page import Dot, Field, Page, Section, Surroundings
+from cfl_cli.cli.pages import Dot, Field, Page, Section, Surroundings
 from cfl_cli.commands.explain.job import (
     CfCell,
     CfExplained,

@@ -21,9 +21,8 @@ from cfl_cli.cli.inputs import (
 )
 from cfl_cli.cli.log import note, warn
 from cfl_cli.cli.options import Values
-from cfl_cli.cli.outputs import deliver, drawn, text_target
+from cfl_cli.cli.outputs import deliver, drawn, report_of, side_files, text_target
 from cfl_cli.cli.progress import Display
-from cfl_cli.cli.reports import report_of, side_files
 from cfl_cli.cli.start import listen
 from cfl_cli.commands.explain.job import (
     Explanation,
@@ -37,8 +36,7 @@ from cfl_cli.core.messages import count, did_you_mean, option
 from cfl_cli.core.progress import Expected
 from cfl_cli.errors import DataError, Problem, UsageError
 from cfl_cli.run.arguments import refuse_blurred
-from cfl_cli.run.model import CHANGEABLE, Kept
-from cfl_cli.run.result import AnsweredRows
+from cfl_cli.run.result import CHANGEABLE, AnsweredRows, Kept
 from cfl_cli.schema.model import Schema
 from cfl_cli.tables import frames
 from cfl_cli.tables import table as tables

@@ -8,7 +8,8 @@ import polars as pl
 
 from cfl_cli.commands.init.columns import Guess, Look, alike, named, slips, written_otherwise
 from cfl_cli.core.messages import count, quote
-from cfl_cli.texts import lists, missing
+from cfl_cli.texts import lists
+from cfl_cli.texts import matching as missing
 from cfl_cli.texts.tally import BLANKS, Tally, tally
 
 DOMAIN = 200  # more different values than this are too many to list

@@ -11,7 +11,8 @@ import polars as pl
 
 from cfl_cli.core.messages import count, option, quote
 from cfl_cli.texts import dates as date_formats
-from cfl_cli.texts import identifiers, lists, matching, missing, scales
+from cfl_cli.texts import identifiers, lists, matching, scales
+from cfl_cli.texts import matching as missing
 from cfl_cli.texts.dates import COMPACT, formats
 from cfl_cli.texts.matching import misspelt
 from cfl_cli.texts.numbers import (

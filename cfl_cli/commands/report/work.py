@@ -11,9 +11,16 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from cfl_cli.cli.options import REPORT_FORMAT, Values
-from cfl_cli.cli.outputs import deliver, drawn, text_target
-from cfl_cli.cli.pages.page import Page
-from cfl_cli.cli.reports import DIGITS, diagnosed, report_of, side_files
+from cfl_cli.cli.outputs import (
+    DIGITS,
+    deliver,
+    diagnosed,
+    drawn,
+    report_of,
+    side_files,
+    text_target,
+)
+from cfl_cli.cli.pages import Page
 from cfl_cli.cli.start import listen
 from cfl_cli.core.messages import printable, quote
 from cfl_cli.errors import CflError, DataError, ExitCode, Problem, UsageError

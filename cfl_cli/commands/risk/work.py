@@ -1,17 +1,181 @@
 """The work of `cfl risk`."""
 
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Any, TypeAlias
 
 from cfl_cli.cli.inputs import load, read_table
 from cfl_cli.cli.options import REPORT_FORMAT, Values
 from cfl_cli.cli.outputs import deliver, drawn, text_target
+from cfl_cli.cli.pages import Field as AnyField
+from cfl_cli.cli.pages import Page, Section, interval_text
 from cfl_cli.cli.progress import Display
 from cfl_cli.cli.start import listen
-from cfl_cli.commands.risk.job import risk_frame
-from cfl_cli.commands.risk.page import page
+from cfl_cli.commands.risk.disclosure import RARE
+from cfl_cli.commands.risk.job import ColumnRisk, FeatureRisk, Otherwise, Risk, risk_frame
+from cfl_cli.core.messages import count, printable
 from cfl_cli.core.settings import AUTO
 from cfl_cli.run.arguments import Context
 from cfl_cli.tables import table as tables
+from cfl_cli.trust.intervals import Interval
+
+# The page of what an attacker would learn: each CF, what carries it, and what would help.
+
+OFS_SHOWN = 5  # of a CF, those that carry most; data have all
+SEEN = 0.005  # of a share: less is left out
+
+Field: TypeAlias = AnyField[ColumnRisk]
+OfField: TypeAlias = AnyField["OfLine"]
+WayField: TypeAlias = AnyField["WayLine"]
+
+
+@dataclass(frozen=True)
+class OfLine:
+    """A CF and one of the OFs that carry it."""
+
+    cf: str
+    of: FeatureRisk
+
+
+@dataclass(frozen=True)
+class WayLine:
+    """A CF and another way of blurring."""
+
+    cf: str
+    way: Otherwise
+
+
+def _signed(interval: Interval) -> str:
+    return f"{interval.value:+.2f} ({interval.low:+.2f} to {interval.high:+.2f})"
+
+
+def _rows_text(rows: int | None) -> str:
+    return "under 10" if rows is None else f"{rows:,}"
+
+
+def _name(name: str) -> str:
+    return printable(name)
+
+
+FIELDS = (
+    Field("CF", lambda one: _name(one.name), folds=True, style=lambda _: "bold"),
+    Field("values", lambda one: f"{one.domain_size:,}", right=True, spare=True),
+    Field("inferred right", lambda one: interval_text(one.inferred_right)),
+    Field("commonest", lambda one: interval_text(one.commonest_right)),
+    Field(
+        "gain",
+        lambda one: "-" if one.gain is None else _signed(one.gain),
+        style=lambda one: "yellow" if one.clearly_more else "",
+        share=lambda one: max(one.gain.value, 0.0) if one.gain else 0.0,
+    ),
+)
+SURE_FIELDS = (
+    Field("CF", lambda one: _name(one.name), folds=True, style=lambda _: "bold"),
+    Field(
+        "share of rows",
+        lambda one: f"{one.sure_share:.0%}",
+        right=True,
+        share=lambda one: one.sure_share,
+    ),
+    Field("rows", lambda one: _rows_text(one.sure_rows), right=True),
+    Field("these right", lambda one: interval_text(one.sure_right)),
+)
+OF_FIELDS = (
+    OfField("CF", lambda line: _name(line.cf), folds=True, style=lambda _: "bold"),
+    OfField("OF", lambda line: _name(line.of.name), folds=True),
+    OfField(
+        "gain lost without it",
+        lambda line: _signed(line.of.gain_lost),
+        share=lambda line: min(max(line.of.gain_lost.value, 0.0), 1.0),
+    ),
+)
+WAY_FIELDS = (
+    WayField("CF", lambda line: _name(line.cf), folds=True, style=lambda _: "bold"),
+    WayField("if published with", lambda line: line.way.way, folds=True),
+    WayField("change", lambda line: _signed(line.way.change)),
+    WayField(
+        "inferred right",
+        lambda line: f"{line.way.inferred_right:.2f}",
+        right=True,
+        share=lambda line: line.way.inferred_right,
+    ),
+)
+
+
+def page(found: Risk) -> Page[ColumnRisk]:
+    return Page(
+        title=_title(found),
+        fields=FIELDS,
+        facts=found.columns,
+        notes=[*_notes(found)],
+        records=[_record(one) for one in found.columns],
+        json=found.to_json(),
+        more=[*_sections(found)],
+    )
+
+
+def _title(found: Risk) -> str:
+    told = sum(one.clearly_more is True for one in found.columns)
+    cfs = count(len(found.columns), "CF")
+    return f"{count(found.rows, 'row')}, {cfs}: {told:,} disclosed beyond guessing the commonest"
+
+
+def _notes(found: Risk) -> Iterator[str]:
+    yield (
+        f"Inferred right: the share of rows whose value an attacker with this table finds (method "
+        f"{printable(found.method)}). Commonest: by always guessing the commonest value that the "
+        "cell allows. Gain: what the table discloses beyond that. In parentheses: 95 % intervals."
+    )
+    for one in found.columns:
+        if one.reason:
+            yield f"{_name(one.name)}: not known: {printable(one.reason)}."
+    yield (
+        "It is an estimate for one who knows this table alone and learns from it: who knows some "
+        "of the people, or has other tables, learns more."
+    )
+    yield from (f"warning: {printable(warning)}." for warning in found.warnings)
+
+
+def _sections(found: Risk) -> Iterator[Section[Any]]:
+    lead = f"Answered with a confidence of {found.sure_confidence} or more."
+    yield Section("Rows an attacker would be sure of", SURE_FIELDS, found.columns, [], lead=lead)
+    tried = f"Tried on {count(found.tried_rows, 'row')}, by method {found.tried_method}."
+    ofs = [
+        OfLine(one.name, of)
+        for one in found.columns
+        for of in one.features[:OFS_SHOWN]
+        if of.gain_lost.value >= SEEN
+    ]
+    if ofs:
+        note = (
+            "Gain lost: how much smaller the share inferred right is without the OF; an interval "
+            "that holds 0 may be chance. OFs that carry a CF together hide each other here: leave "
+            "out both. JSON has all OFs."
+        )
+        yield Section("Which OFs carry it", OF_FIELDS, ofs, [note], lead=tried)
+    ways = [WayLine(one.name, way) for one in found.columns for way in one.otherwise]
+    if ways:
+        note = (
+            "Change: of the share inferred right; an interval that holds 0 may be chance. "
+            "Exclusions: in each cell that has any. Bins: each number becomes the mean of its bin, "
+            "of about equally many rows. Rare categories: those of "
+            f"{100 * RARE:.0f} % of the rows or fewer become one."
+        )
+        yield Section("Other ways of blurring", WAY_FIELDS, ways, [note], lead=tried)
+
+
+def _record(one: ColumnRisk) -> dict[str, object]:
+    facts: dict[str, object] = {}
+    for name, value in asdict(one).items():
+        if name in ("features", "otherwise"):
+            continue
+        if name in ("inferred_right", "commonest_right", "gain", "sure_right"):
+            for part in ("value", "low", "high"):
+                facts[f"{name}_{part}"] = value[part] if value else None
+        else:
+            facts[name] = str(value).lower() if isinstance(value, bool) else value
+    return facts
 
 
 def run_risk(

@@ -61,6 +61,6 @@ def suspects(
     wrong if it rules out the true value. It reads what `cfl impute --diagnostics` wrote, and
     shows row numbers, from 1, and values that cells rule out, nothing else of the table.
     """
-    from cfl_cli.commands.suspects import work
+    from cfl_cli.commands.suspects import job
 
-    work.run_suspects(source, out, given, which, how)
+    job.run_suspects(source, out, given, which, how)

@@ -18,20 +18,16 @@ import numpy as np
 import polars as pl
 
 from cfl_cli import __version__
-from cfl_cli.cli.pages.page import Field as AnyField
-from cfl_cli.cli.pages.page import Page
+from cfl_cli.cli.options import FORMAT, Values
+from cfl_cli.cli.outputs import deliver, diagnosed, drawn, side_files, text_target
+from cfl_cli.cli.pages import Field as AnyField
+from cfl_cli.cli.pages import Page
+from cfl_cli.cli.start import listen
 from cfl_cli.core import Shown
-from cfl_cli.core.messages import (
-    Caller,
-    caller,
-    count,
-    did_you_mean,
-    option,
-    printable,
-    quote,
-)
+from cfl_cli.core.messages import Caller, caller, count, did_you_mean, option, printable, quote
 from cfl_cli.errors import Problem, UsageError
 from cfl_cli.run.diagnostics import DOUBTFUL_CELL, SUPPOSED_WRONG, SUSPECT_CELL
+from cfl_cli.tables import table
 from cfl_cli.trust.report import Report
 from cfl_cli.trust.wrong_cells import SUPPOSED
 
@@ -265,3 +261,20 @@ def _supposed(errors: Errors | None) -> Iterator[str]:
         (share, number), *others = parts
         first = f"If {share} of all cells are wrong, {number} of the first {errors.length:,} are"
         yield f"{'; '.join([first, *(f'if {share}, {number}' for share, number in others)])}."
+
+
+# The work of `cfl suspects`.
+
+
+def run_suspects(source: str, out: str, given: Values, which: Values, how: Values) -> None:
+    """Do what `cfl suspects` does."""
+    listen()
+    names = [source, *([which["diagnostics"]] if "diagnostics" in which else [])]
+    paths = [None if one == table.STANDARD else table.local(one) for one in names]
+    paths += side_files(source)
+    overwrite = given.get("overwrite", False)
+    target = text_target(out, paths, overwrite=overwrite)
+    report, cells = diagnosed(source, which.get("diagnostics"))
+    found = suspects(report, cells, cfs=which.get("cf", ()))
+    text = drawn(page(found, top=how.get("top")), how.get("format", FORMAT.default), target)
+    deliver(text, target, overwrite=overwrite)

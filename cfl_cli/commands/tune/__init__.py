@@ -55,6 +55,6 @@ def tune(
     A hidden cell is one that the method must estimate without seeing it. Comments and layout of
     the schema stay.
     """
-    from cfl_cli.commands.tune import work
+    from cfl_cli.commands.tune import job
 
-    work.run_tune(data, schema, out, given, search, how)
+    job.run_tune(data, schema, out, given, search, how)

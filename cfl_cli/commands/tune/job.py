@@ -14,6 +14,7 @@ are made.
 
 import json
 from collections.abc import Iterator
+from contextlib import nullcontext
 from dataclasses import asdict, dataclass, field, replace
 from math import inf
 from typing import Any, TypeAlias
@@ -21,8 +22,14 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from cfl_cli import __version__, methods
-from cfl_cli.cli.pages.page import Field as AnyField
-from cfl_cli.cli.pages.page import Page
+from cfl_cli.cli.inputs import check_is_schema, load, read_table, warn_of_rejects
+from cfl_cli.cli.log import note, print_out, warn
+from cfl_cli.cli.options import FORMAT, Values
+from cfl_cli.cli.outputs import drawn, text_target
+from cfl_cli.cli.pages import Field as AnyField
+from cfl_cli.cli.pages import Page, render
+from cfl_cli.cli.progress import Display
+from cfl_cli.cli.start import listen
 from cfl_cli.core import Shown, draws
 from cfl_cli.core.arrays import Floats
 from cfl_cli.core.messages import count
@@ -45,11 +52,13 @@ from cfl_cli.run.search import (
     Trials,
     confirm,
     search,
+    tuned,
 )
-from cfl_cli.schema import edit
+from cfl_cli.schema import edit, yaml_text
 from cfl_cli.schema.edit import Value, spelled
 from cfl_cli.schema.model import Schema
-from cfl_cli.tables import frames
+from cfl_cli.tables import files, frames
+from cfl_cli.tables import table as tables
 from cfl_cli.trust.intervals import Gain
 
 SAMPLE = 10_000  # rows that are searched on, if there are more
@@ -412,3 +421,43 @@ def _json(tuning: Tuning) -> str:
     chosen = tuning.chosen.settings
     whole = {"version": 1, "cfl_version": __version__, "chosen": chosen, **facts}
     return json.dumps(whole, ensure_ascii=False, indent=2, allow_nan=False)
+
+
+# The work of `cfl tune`.
+
+
+def run_tune(data: str, schema: str, out: str, given: Values, search: Values, how: Values) -> None:
+    """Do what `cfl tune` does."""
+    listen()
+    check_is_schema(schema, data)
+    text = yaml_text.text_of(tables.local(schema))
+    inputs = load(schema, given, text)
+    run = inputs.run
+    source = tables.Place.to_read(data, how.get("input_format"))
+    target = text_target(out, [source.path], overwrite=run.overwrite)
+    # Before the work: can the settings be written at all?
+    edit.put(text, tuned(inputs.schema.settings), name=schema)
+    table = read_table(source, how, inputs.schema, may_set_aside=True)
+    warn_of_rejects(len(table.rejects), source)
+    printed = target is None or not run.quiet
+    with (
+        files.standard_output() if printed else nullcontext(),  # which OSQP might print on
+        Display(quiet=run.quiet) as display,
+    ):
+        context = Context(source.name, display)
+        limits = {name: search.get(name) for name in ("budget", "trials")}  # of the search
+        result = tune_frame(table.frame, inputs, context, **limits)
+    written = edit.put(text, result.chosen.settings, name=schema)
+    shown, form = page(result), search.get("format", FORMAT.default)
+    if target is None:
+        print_out(written.encode())  # as it is, whatever the terminal's encoding
+    else:
+        tables.write_text(written, target, overwrite=run.overwrite)
+    if run.quiet:
+        return
+    if target is None:
+        note(*render(shown, form).splitlines())
+    else:
+        print_out(drawn(shown, form, None))
+    warn(*result.warnings)
+    note(*summary(result))

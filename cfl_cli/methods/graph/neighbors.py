@@ -22,8 +22,7 @@ import numpy as np
 
 from cfl_cli.core.arrays import Floats, Ints, Mask, Places, Singles
 from cfl_cli.core.draws import Bits, draw, hash_rows
-from cfl_cli.core.parallel import Engine, filled, slices
-from cfl_cli.methods.compiled import kernel
+from cfl_cli.core.parallel import Engine, filled, kernel, slices
 
 # Pairs of points, and the distances between them.
 

@@ -33,9 +33,8 @@ import numpy as np
 
 from cfl_cli.core.arrays import Floats, Ints, Mask, Places, Singles
 from cfl_cli.core.messages import option
-from cfl_cli.core.parallel import Engine, interrupts_wait, slices
+from cfl_cli.core.parallel import Engine, interrupts_wait, kernel, slices
 from cfl_cli.errors import Problem, ResourceError
-from cfl_cli.methods.compiled import kernel
 
 if TYPE_CHECKING:
     import osqp

@@ -9,8 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cfl_cli.cli.options import FORMAT
-from cfl_cli.cli.pages import RENDERERS, render
-from cfl_cli.cli.pages.page import Field, Page
+from cfl_cli.cli.pages import RENDERERS, Field, Page, render
 
 NAME = Field("name", lambda fact: fact[0], folds=True, style=lambda _: "bold")
 SIZE = Field("size", lambda fact: str(fact[1]), right=True)

@@ -10,7 +10,7 @@ from builders.audits import filled, output
 
 from cfl_cli.cli.pages import render, report
 from cfl_cli.commands.audit.job import audit, draw
-from cfl_cli.commands.audit.page import page
+from cfl_cli.commands.audit.work import page
 
 
 def audited(wrong=6):

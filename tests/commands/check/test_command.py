@@ -8,8 +8,8 @@ import pytest
 from builders.command_line import cfl, impute
 from builders.killed import dying
 
+from cfl_cli import large as engine
 from cfl_cli.commands.impute import work
-from cfl_cli.large import engine
 
 COMMANDS = "cfl_cli.commands"
 CATEGORY = "y: {role: ordinary, type: categorical}"

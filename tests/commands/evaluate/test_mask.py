@@ -115,7 +115,7 @@ def test_the_schema_s_seed_is_taken_unless_another_is_given():
 
 def test_rows_beyond_a_stretch_draw_like_all_others(monkeypatch):
     cells = masked(MANY)
-    monkeypatch.setattr("cfl_cli.commands.evaluate.masking.CHANCES", 30)
+    monkeypatch.setattr("cfl_cli.commands.evaluate.job.CHANCES", 30)
     assert masked(MANY) == cells
 
 

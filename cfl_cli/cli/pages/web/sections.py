@@ -12,7 +12,7 @@ from typing import Any
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from cfl_cli import __version__
-from cfl_cli.cli.pages.page import Dot, Page, Section, Surroundings
+from cfl_cli.cli.pages import Dot, Page, Section, Surroundings
 from cfl_cli.cli.pages.web.charts import LETTER, LINE, bar, percent, rounded
 
 # The templates, and the page around them: styles and script within, nothing from outside.

@@ -5,7 +5,7 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from cfl_cli.cli.pages.page import Dot, Surroundings
+from cfl_cli.cli.pages import Dot, Surroundings
 from cfl_cli.cli.pages.web.charts import LETTER, LINE
 from cfl_cli.cli.pages.web.sections import picture
 

@@ -3,7 +3,7 @@
 from html import unescape
 from re import findall, sub
 
-from cfl_cli.cli.pages.page import Dot, Field, Page, Section, Surroundings
+from cfl_cli.cli.pages import Dot, Field, Page, Section, Surroundings
 from cfl_cli.cli.pages.web import sections
 
 HOSTILE = "<script>alert(1)</script> \"'{{ x }} \u202e"
