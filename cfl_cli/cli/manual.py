@@ -2,13 +2,15 @@
 
     python -m cfl_cli.cli.manual DIRECTORY
 
-writes both there.
+writes both there, and `problems.md`, the list of all problems.
 """
 
+import ast
 import re
 import sys
 import textwrap
 from collections.abc import Iterator
+from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
@@ -157,7 +159,49 @@ def _filled(text: str) -> str:
     return "\n".join(map(_escaped, lines))
 
 
+def catalog() -> dict[str, tuple[str, str]]:
+    """Return every problem's code with its meaning and its way out."""
+    text = files("cfl_cli").joinpath("problems.txt").read_text(encoding="utf-8")
+    lines = [line.split("\t") for line in text.splitlines() if not line.startswith("#")]
+    return {code: (meaning, way_out) for code, meaning, way_out in lines}
+
+
+def sentences() -> dict[str, str]:
+    """Return the sentence of each problem as the source has it, by its code."""
+    found: dict[str, str] = {}
+    for path in sorted(Path(__file__).parents[1].rglob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "Problem":
+                match node.args:
+                    case [ast.Constant(value=str(code)), ast.Constant(value=str(text)), *_]:
+                        found.setdefault(code, text)
+    return found
+
+
+def problems() -> str:
+    """Return the page of all problems."""
+    shown = sentences()
+    lines = [
+        "# Problems",
+        "",
+        "<!-- made by `python -m cfl_cli.cli.manual docs` -->",
+        "",
+        "Every problem has a code that stays the same. `cfl check --format json`, `--log-format json`",
+        "and Python's `error.problems` carry it, with the place (file, line, row, cell), the column,",
+        "the value and the remedy. A sentence shows its fields in braces.",
+        "",
+        "| code | meaning | example | way out |",
+        "| --- | --- | --- | --- |",
+    ]
+    for code, (meaning, way_out) in catalog().items():
+        example = f"`{shown[code]}`" if code in shown else ""
+        cells = (cell.replace("|", "\\|") for cell in (f"`{code}`", meaning, example, way_out))
+        lines.append(f"| {' | '.join(cells)} |")
+    return "\n".join(lines) + "\n"
+
+
 def write(folder: Path) -> None:
+    (folder / "problems.md").write_text(problems(), encoding="utf-8")
     (folder / "command-line.md").write_text(markdown(), encoding="utf-8")
     (folder / "cfl.1").write_text(roff(), encoding="utf-8")
 

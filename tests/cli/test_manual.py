@@ -12,17 +12,32 @@ from cfl_cli.commands import COMMANDS
 from cfl_cli.core.settings import SETTINGS
 
 DOCS = Path(__file__).parents[2] / "docs"
+PACKAGE = Path(__file__).parents[2] / "cfl_cli"
 RENEW = "out of date: python -m cfl_cli.cli.manual docs"
 
 
 def test_the_files_in_docs_are_up_to_date():
     assert (DOCS / "command-line.md").read_text(encoding="utf-8") == manual.markdown(), RENEW
     assert (DOCS / "cfl.1").read_text(encoding="utf-8") == manual.roff(), RENEW
+    assert (DOCS / "problems.md").read_text(encoding="utf-8") == manual.problems(), RENEW
+
+
+def test_every_problem_of_the_source_is_in_the_list_and_the_other_way_round():
+    source = "\n".join(path.read_text() for path in PACKAGE.rglob("*.py"))
+    known = manual.catalog()
+    assert {*manual.sentences()} <= {*known, "other", "more"}
+    endings = {code: code.partition("-")[2] for code in known}
+    lost = [
+        code
+        for code, ending in endings.items()
+        if f'"{code}"' not in source and f'"{ending}"' not in source
+    ]
+    assert not lost
 
 
 def test_both_files_are_written_where_asked(tmp_path):
     manual.write(tmp_path)
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["cfl.1", "command-line.md"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["cfl.1", "command-line.md", "problems.md"]
 
 
 @pytest.mark.parametrize("text", [manual.markdown, manual.roff])
