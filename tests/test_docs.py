@@ -87,14 +87,13 @@ def test_every_command_prints_what_is_shown(tmp_path):
         pairs = zip(all_steps(text_of(page)), all_steps(place.renewed(page)), strict=True)
         for shown, now in pairs:
             assert shown.command == now.command
-            if place.learns(shown.command):
-                (words, numbers), (words_now, now_numbers) = map(
-                    without_numbers, (settled(shown.shown), settled(now.shown))
-                )
-                assert words_now == words
-                assert now_numbers == pytest.approx(numbers, rel=0.3, abs=0.05)
-            else:
-                assert settled(now.shown) == settled(shown.shown)
+            (words, numbers), (words_now, now_numbers) = map(
+                without_numbers, (settled(shown.shown), settled(now.shown))
+            )
+            assert words_now == words
+            # Processors differ in the last digits of a confidence; LightGBM in more than that.
+            close = {"rel": 0.3, "abs": 0.05} if place.learns(shown.command) else {"rel": 1e-6}
+            assert now_numbers == pytest.approx(numbers, **close)
     check_the_table_before_and_after(place)
     check_the_shares_that_are_right(place)
 

@@ -29,7 +29,7 @@ DOORS = {
     "cli.app",
     "cli.pages",
     "run.result",
-    "large.engine",
+    "large",
 }
 # Beside the standard library, mathematics imports these packages, and of ours these parts.
 ARRAYS = {"numpy", "scipy", "osqp", "numba", "threadpoolctl", "lightgbm"}

@@ -186,7 +186,7 @@ def problems() -> str:
         "",
         "<!-- made by `python -m cfl_cli.cli.manual docs` -->",
         "",
-        "Every problem has a code that stays the same. `cfl check --format json`, `--log-format json`",
+        "Every problem has a code that stays the same. `--format json` of `cfl check`, `--log-format json`",
         "and Python's `error.problems` carry it, with the place (file, line, row, cell), the column,",
         "the value and the remedy. A sentence shows its fields in braces.",
         "",

@@ -2,10 +2,11 @@
 
 import io
 import json
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from hashlib import sha256
-from typing import IO, Any, NamedTuple
+from typing import IO, Any, NamedTuple, TypeAlias
 
 import numpy as np
 import polars as pl
@@ -328,6 +329,9 @@ CELLS_AT_ONCE = 10_000_000  # that are compared although nobody asked for it: ab
 SHOWN = 3  # columns that a message names
 
 
+Reading: TypeAlias = Callable[[Place], AbstractContextManager[Any]]
+
+
 class Compared(NamedTuple):
     """Whether a table is as it was written, and what is different or was not looked at."""
 
@@ -335,8 +339,13 @@ class Compared(NamedTuple):
     what: str = ""
 
 
-def compared(place: Place, content: TableContent, *, size: int, thorough: bool) -> Compared:
-    """Compare a table of `size` bytes with what a report says of it; a large one if `thorough`."""
+def compared(
+    place: Place, content: TableContent, reading: Reading, *, size: int, thorough: bool
+) -> Compared:
+    """Compare a table of `size` bytes with what a report says of it; a large one if `thorough`.
+
+    `reading` is that of `tables.table`, which itself makes checksums of what it writes.
+    """
     path = place.path
     if path is not None and path.is_file() and content.file_sha256 is not None:
         if size == content.file_bytes:
@@ -345,15 +354,13 @@ def compared(place: Place, content: TableContent, *, size: int, thorough: bool) 
             with path.open("rb") as file:
                 if sums_of(file)[1] == content.file_sha256:
                     return Compared(holds=True)
-        return _cells(place, content)
+        return _cells(place, content, reading)
     if thorough or content.rows * len(content.columns) <= CELLS_AT_ONCE:
-        return _cells(place, content)
+        return _cells(place, content, reading)
     return Compared(holds=True, what="its cells were not compared")
 
 
-def _cells(place: Place, content: TableContent) -> Compared:
-    from cfl_cli.tables.table import reading  # which computes checksums of what it writes
-
+def _cells(place: Place, content: TableContent, reading: Reading) -> Compared:
     kind = place.format.kind
     found, names = ContentChecksum(kind), [*content.columns]
     with reading(place) as blocks:

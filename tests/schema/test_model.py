@@ -16,8 +16,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from cfl_cli.core.settings import SETTINGS, RunSettings, Settings, override
-from cfl_cli.errors import SchemaError, UsageError
+from cfl_cli.core.settings import SETTINGS, RunSettings, Settings
+from cfl_cli.errors import SchemaError
 from cfl_cli.schema.edit import put
 from cfl_cli.schema.model import Complementary, Ignored, Ordinary, Schema, json_schema
 
@@ -339,21 +339,6 @@ def test_the_command_line_wins_and_none_is_not_given():
         k=10, gamma=0.5, mode="both"
     )
     assert settings == Settings(k=5, gamma=0.5)
-
-
-def test_a_wrong_option_is_called_by_its_name_on_the_command_line():
-    with pytest.raises(UsageError) as caught:
-        override(
-            Settings(),
-            RunSettings(),
-            {"k": 0, "mode": "hrd", "keep_flaged": True, "fail_on_flag": 3},
-        )
-    assert sorted(caught.value.texts) == [
-        "fail_on_flag: expected true or false, found 3",
-        "k: expected at least 1, found 0",
-        "keep_flaged: unknown key 'keep_flaged' (did you mean 'keep_flagged'?)",
-        "mode: expected hard, soft or both, found 'hrd' (did you mean 'hard'?)",
-    ]
 
 
 def test_a_long_value_is_cut():

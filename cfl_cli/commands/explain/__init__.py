@@ -1,4 +1,4 @@
-"""`cfl explain`: why this answer (uses: report)."""
+"""`cfl explain`: why this answer."""
 
 from typing import Annotated
 

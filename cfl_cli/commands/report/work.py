@@ -238,7 +238,7 @@ def _compared(place: tables.Place, report: Report, *, thorough: bool) -> Compare
     if report.content is None:
         return None
     size = tables.bytes_of(place)
-    return compared(place, report.content, size=size, thorough=thorough)
+    return compared(place, report.content, tables.reading, size=size, thorough=thorough)
 
 
 def table_of(name: str, report: Report) -> tables.Place | None:

@@ -1,4 +1,4 @@
-"""`cfl suspects`: which cells are most likely wrong (uses: report)."""
+"""`cfl suspects`: which cells are most likely wrong."""
 
 from typing import Annotated
 

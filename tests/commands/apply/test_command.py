@@ -4,7 +4,6 @@ from contextlib import contextmanager
 import polars as pl
 import pytest
 from builders.command_line import cfl, refused
-from builders.elsewhere import ByParcels
 from builders.tables import SCHEMA, table
 from polars.testing import assert_frame_equal
 
@@ -226,27 +225,6 @@ def test_an_engine_says_what_threads_say_in_blocks_of_any_size(method, monkeypat
         assert there.report.columns == here.report.columns
         assert there.report.answers_sha256 == here.report.answers_sha256
     assert model.apply(NEW[:0]).frame.height == 0
-
-
-@pytest.mark.parametrize("method", ["commonest", "graph"])
-def test_other_hosts_say_the_same(method, monkeypatch, tmp_path):
-    """Model and rows are sent, the model once."""
-    model = fit(table(), SCHEMA, method=method)
-    here, sent = model.apply(NEW, mode="both"), []
-
-    @contextmanager
-    def engine(limits, **_):
-        with RunDirectory.make_temporary(None) as made, Workers(2) as threads:
-            executor = ByParcels(threads, str(tmp_path))
-            yield Stored(made.folder, executor, threads, durable=False)
-            sent.extend(executor.way.worker.contents)
-
-    monkeypatch.setattr(batch, "open_engine", engine)
-    monkeypatch.setattr(result, "ROWS_AT_ONCE", 3)
-    there = model.apply(NEW, mode="both")
-    assert_frame_equal(there.frame, here.frame)
-    assert there.report.columns == here.report.columns
-    assert len(sent) == 1
 
 
 def test_dask_says_the_same():

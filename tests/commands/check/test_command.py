@@ -229,7 +229,6 @@ def test_a_large_table_is_checked_with_cells_and_arrays_on_disk(folder, monkeypa
     whole = cfl(*CHECK[:-2], "--format", "json")
     monkeypatch.setattr(work, "LARGE", 1)
     monkeypatch.setattr(engine, "IN_MEMORY", 1)
-    monkeypatch.setattr("cfl_cli.commands.check.job.read_table", None)
     blocks = cfl(*CHECK[:-2], "--format", "json")
     assert blocks.exit_code == 0, blocks.output
     one, other = (json.loads(result.stdout) for result in (whole, blocks))
