@@ -12,7 +12,7 @@ if __name__ == "__main__" or os.path.basename(sys.argv[0]) == "cfl":  # noqa: PT
 
 OBJECTS = 250_000  # new ones between searches for garbage; loading makes half as many, to stay
 # What packages would do at their start and we have no use for, unless the user says otherwise.
-UNUSED = {
+_UNUSED = {
     "OPENBLAS_NUM_THREADS": "1",  # threads of linear algebra: see parallel.py
     "PYDANTIC_DISABLE_PLUGINS": "__all__",  # a search through all that is installed
 }
@@ -28,7 +28,7 @@ def main() -> None:
         keep_freed_memory()
     watch()
     gc.set_threshold(OBJECTS)
-    os.environ.update(UNUSED | os.environ)
+    os.environ.update(_UNUSED | os.environ)
     from cfl_cli.cli.app import main as run
 
     try:

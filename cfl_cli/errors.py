@@ -40,7 +40,7 @@ class ExitCode(IntEnum):
     TERMINATED = 143, "Terminated; no partial file was left."
 
 
-class Hidden:
+class _Hidden:
     """Stands for a user's text that may not be shown."""
 
     def __str__(self) -> str:
@@ -134,7 +134,7 @@ class Problem:
         """
         known = self.column in columns
         shown = known and self.column not in identifiers
-        hidden = Hidden()
+        hidden = _Hidden()
         facts = {
             name: fact if shown or not isinstance(fact, UserText) or fact in columns else hidden
             for name, fact in self.facts.items()

@@ -104,7 +104,7 @@ fi
 """
 
 
-def prepare() -> None:
+def _prepare() -> None:
     """Let Typer know the shells, so that it can answer them."""
     from typer.completion import get_completion_inspect_parameters
 
@@ -125,7 +125,7 @@ def install(ctx: typer.Context, value: bool) -> None:
     raise typer.Exit
 
 
-def show(ctx: typer.Context, value: bool) -> None:
+def _show(ctx: typer.Context, value: bool) -> None:
     """Print the script for the shell that runs `cfl`, and stop."""
     if not value or ctx.resilient_parsing:
         return
@@ -240,7 +240,7 @@ class Commands(TyperGroup):
         LOG.verbose = False  # until a command has read its options
         LOG.format = asked_for(sys.argv[1:] if arguments is None else arguments)
         if VARIABLE in os.environ:
-            prepare()
+            _prepare()
         try:
             with on_command_line():
                 code = super().main(*args, **{**options, "standalone_mode": False})
@@ -289,7 +289,7 @@ def cfl(
         typer.Option(
             "--show-completion",
             help="Print the completion script for the current shell.",
-            callback=show,
+            callback=_show,
             is_eager=True,
         ),
     ] = False,

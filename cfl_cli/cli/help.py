@@ -12,7 +12,7 @@ ENVIRONMENT = (
     "{example}. What names a file or permits overwriting has none."
 )
 INDENT = 2
-NARROWEST = 24  # columns that a description gets at least; in less, it starts on its own line
+_NARROWEST = 24  # columns that a description gets at least; in less, it starts on its own line
 
 
 @dataclass(frozen=True)
@@ -68,9 +68,9 @@ def _example(variables: Iterable[str]) -> str:
 
 def as_text(shown: Page, width: int | None = None) -> str:
     """Return the help for a terminal `width` columns wide."""
-    width = max(width or shutil.get_terminal_size().columns, 2 * NARROWEST)
+    width = max(width or shutil.get_terminal_size().columns, 2 * _NARROWEST)
     names = [entry.name for entries in shown.panels.values() for entry in entries]
-    column = min(INDENT + max(map(len, names)) + 2, max(width // 3, NARROWEST))
+    column = min(INDENT + max(map(len, names)) + 2, max(width // 3, _NARROWEST))
     parts = [_wrapped(f"Usage: {shown.usage}", width, hanging=7)]
     parts += [_wrapped(text, width) for text in shown.paragraphs]
     for title, entries in shown.panels.items():
@@ -115,7 +115,7 @@ def _text(param: Any) -> str:
 
 def _lines(entry: Entry, column: int, width: int) -> list[str]:
     text = textwrap.wrap(
-        entry.text, max(width - column, NARROWEST), break_on_hyphens=False, break_long_words=False
+        entry.text, max(width - column, _NARROWEST), break_on_hyphens=False, break_long_words=False
     ) or [""]
     name = f"{' ' * INDENT}{entry.name}"
     if len(name) + 2 > column:

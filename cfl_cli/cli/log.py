@@ -25,7 +25,7 @@ from cfl_cli.core.messages import STDOUT_CLOSED, printable
 from cfl_cli.core.settings import SETTINGS
 from cfl_cli.errors import Problem, ResourceError
 
-Format: TypeAlias = Literal["text", "json"]
+_Format: TypeAlias = Literal["text", "json"]
 
 
 class Level(StrEnum):
@@ -36,14 +36,14 @@ class Level(StrEnum):
     ERROR = "error"
 
 
-MARKS = {Level.INFO: "", Level.WARNING: "warning: ", Level.ERROR: "cfl: "}  # before lines of text
+_MARKS = {Level.INFO: "", Level.WARNING: "warning: ", Level.ERROR: "cfl: "}  # before lines of text
 
 
 @dataclass
 class Log:
     """Where all messages go; nothing happens if nobody listens on stderr."""
 
-    format: Format = "text"
+    format: _Format = "text"
     verbose: bool = False  # show where in the code an error arose
     now: Callable[[], datetime] = lambda: datetime.now().astimezone()
 
@@ -91,7 +91,7 @@ class Log:
             self._write(f"{json.dumps(event)}\n")
         else:
             clock = f"{now:%H:%M:%S} {stage}: " if stage else ""
-            line = printable(f"{MARKS[level]}{clock}{message}")
+            line = printable(f"{_MARKS[level]}{clock}{message}")
             self._write(f"{line}\n")
 
     def _write(self, text: str) -> None:
@@ -103,7 +103,7 @@ class Log:
 LOG = Log()  # the one that commands share; `--log-format` and `--verbose` set it
 
 
-def asked_for(arguments: Sequence[str]) -> Format:
+def asked_for(arguments: Sequence[str]) -> _Format:
     """Return the format that was asked for, before options are read: that too may fail."""
     option = SETTINGS["log_format"]
     given = [

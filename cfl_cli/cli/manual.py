@@ -30,12 +30,12 @@ VARIABLES = (
     "that over the schema. A variable that names several columns, such as CFL_CF, holds one name "
     "per line."
 )
-SCHEMA = (
+_SCHEMA = (
     "Settings can also be given under `settings:` in the schema, by the names in this table. Those "
     "that do not decide the answer concern the command alone; engine, scheduler, workers, run_dir "
     "and resume are of one run and cannot be in a schema."
 )
-LINE = 72  # characters of a line of roff, before hyphens are escaped
+_LINE = 72  # characters of a line of roff, before hyphens are escaped
 
 
 def pages() -> list[Page]:
@@ -70,7 +70,7 @@ def _markdown() -> Iterator[str]:
             yield _table(title, entries)
         yield f"For example:\n\n{_fenced(page.example)}"
     yield "## Settings"
-    yield _code_marked(SCHEMA)
+    yield _code_marked(_SCHEMA)
     yield _settings()
     yield "## Options of cfl itself"
     yield _table("Option", first.panels["Options"])
@@ -155,7 +155,7 @@ def _escaped(text: str) -> str:
 
 
 def _filled(text: str) -> str:
-    lines = textwrap.wrap(text, LINE, break_on_hyphens=False, break_long_words=False)
+    lines = textwrap.wrap(text, _LINE, break_on_hyphens=False, break_long_words=False)
     return "\n".join(map(_escaped, lines))
 
 

@@ -86,8 +86,8 @@ def with_diagnostics(sources: Sources | None, path: Path, data: bytes) -> Source
 
 
 FORBIDDEN = {errno.EACCES, errno.EPERM, errno.EROFS}
-FULL = {errno.ENOSPC, errno.EDQUOT}
-PLAIN = ("", ".txt")  # endings of names that promise no format
+_FULL = {errno.ENOSPC, errno.EDQUOT}
+_PLAIN = ("", ".txt")  # endings of names that promise no format
 
 
 @dataclass(frozen=True)
@@ -249,7 +249,7 @@ def side_file(name: str) -> Place:
             "{option} is a file beside OUT: name a file, not -",
             option=option("diagnostics"),
         )
-    plain = tables.local(name).suffix.lower() in PLAIN
+    plain = tables.local(name).suffix.lower() in _PLAIN
     try:
         return Place.to_write(name, "csv" if plain else None)
     except UsageError:
@@ -349,7 +349,7 @@ def tried(target: Path, forbidden: str) -> Iterator[None]:
     except OSError as error:
         if error.errno in FORBIDDEN:
             raise _unfit("out-forbidden", target, "{why}", why=forbidden) from error
-        do = "make room, or name another" if error.errno in FULL else ""
+        do = "make room, or name another" if error.errno in _FULL else ""
         text = "{file}: cannot be written: {cause}" + (": {remedy}" if do else "")
         cause = str(error.strerror or error)
         problem = Problem("file-unwritable", text, file=str(target), cause=cause, remedy=do)

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
     from rich.live import Live
 
-MOST = 0.99  # share of a run that has not ended
-LEAST = 0.01  # share of a stage from which it shows a pace: its first rows wait for what all need
+_MOST = 0.99  # share of a run that has not ended
+_LEAST = 0.01  # share of a stage from which it shows a pace: its first rows wait for what all need
 
 
 class Outlook:
@@ -48,7 +48,7 @@ class Outlook:
     def pace(self) -> float | None:
         """Return how many times longer than expected stages take; None: not seen yet."""
         expected, took = self._expected, self._took
-        if self.stage_expected and self.stage_share >= LEAST:  # the current one in part
+        if self.stage_expected and self.stage_share >= _LEAST:  # the current one in part
             expected += self.stage_expected * self.stage_share
             took += self.clock() - self.stage_began
         return took / expected if expected else None
@@ -77,7 +77,7 @@ class Outlook:
             return 1.0
         elapsed = self.elapsed
         if self.is_known and elapsed > 0:
-            self._most = max(self._most, min(elapsed / (elapsed + self.left), MOST))
+            self._most = max(self._most, min(elapsed / (elapsed + self.left), _MOST))
         return self._most
 
     def expect(self, stages: Sequence[Expected]) -> None:
@@ -102,8 +102,8 @@ class Outlook:
 
 
 PATIENCE = 1.0  # seconds of work before anything is shown
-INTERVAL = 5.0  # seconds between lines
-BAR = 14  # columns: in 80 of them there is room for every stage
+_INTERVAL = 5.0  # seconds between lines
+_BAR = 14  # columns: in 80 of them there is room for every stage
 
 
 class Display:
@@ -156,7 +156,7 @@ class Display:
             if self.live is None:
                 self.live = _start_bar(self.outlook, self.team)
                 self.stack.enter_context(farewell(self.live.stop))  # the cursor is hidden
-        elif self.spoke is None or self.clock() - self.spoke >= INTERVAL:
+        elif self.spoke is None or self.clock() - self.spoke >= _INTERVAL:
             self.spoke = self.clock()
             left = f", about {_left(self.outlook)}" if self.outlook.is_known else ""
             workers = len(self.team.at_work) if self.team else 0
@@ -178,7 +178,7 @@ def _start_bar(outlook: Outlook, team: Team | None) -> "Live":
             row.add_column(no_wrap=True)
         row.add_column(no_wrap=True, overflow="ellipsis")
         row.add_row(
-            ProgressBar(total=1.0, completed=outlook.share, width=BAR),
+            ProgressBar(total=1.0, completed=outlook.share, width=_BAR),
             f"{100 * outlook.share:3.0f} %",
             f"{_left(outlook) if outlook.is_known else '':>11}",
             str(outlook.stage),

@@ -17,7 +17,7 @@ from cfl_cli.core.process import own_groups
 
 RESOURCES = 4  # the exit code
 # What a process holds when packages are loaded, and what of it can be written to: measured.
-HELD, DATA = 160_000_000, 350_000_000
+_HELD, DATA = 160_000_000, 350_000_000
 PLAIN_POOL = ("ARROW_DEFAULT_MEMORY_POOL", "system")  # its own would reserve a gigabyte at once
 
 
@@ -27,9 +27,9 @@ def check_limits() -> bool:
         return False
     groups = (group.limit for group in own_groups() if group.limit is not None)
     limits = (
-        (process.limit_of("RLIMIT_AS"), process.reserved_space() + HELD, process.SPACE),
+        (process.limit_of("RLIMIT_AS"), process.reserved_space() + _HELD, process.SPACE),
         (process.limit_of("RLIMIT_DATA"), DATA, process.DATA),
-        (min(groups, default=None), HELD, process.GROUP),
+        (min(groups, default=None), _HELD, process.GROUP),
     )
     for allowed, needed, whose in limits:
         if allowed is not None and allowed < needed:
@@ -59,14 +59,14 @@ def lacks_memory(error: BaseException) -> bool:
     while seen is not None:
         if isinstance(seen, MemoryError) or getattr(seen, "errno", None) == ENOMEM:
             return True
-        if any(sign in str(seen) for sign in SIGNS):
+        if any(sign in str(seen) for sign in _SIGNS):
             return True
         seen = seen.__cause__ or seen.__context__
     return False
 
 
 # What packages and the system say.
-SIGNS = (
+_SIGNS = (
     "bad_alloc",
     "can't start new thread",
     "failed to map segment",
@@ -83,7 +83,7 @@ SIGNS = (
 # loaded. So no package, be it that it loads, computes or writes, ever sees an exception of a signal,
 # which it might lose.
 
-WORDS = {
+_WORDS = {
     signal.SIGINT: "interrupted",
     signal.SIGTERM: "terminated",
     signal.SIGHUP: "hung up",
@@ -107,19 +107,19 @@ def watch() -> None:
     signal.set_wakeup_fd(writer, warn_on_full_buffer=False)
     os.register_at_fork(after_in_child=_forget)
     threading.Thread(target=_wait_for_signal, args=(reader,), daemon=True).start()
-    for number in WORDS:
+    for number in _WORDS:
         if number != signal.SIGHUP or signal.getsignal(number) != signal.SIG_IGN:  # as by nohup
             signal.signal(number, heard)
 
 
 def _wait_for_signal(reader: int) -> None:
-    signal.pthread_sigmask(signal.SIG_BLOCK, WORDS)  # for the first thread, whose calls they end
+    signal.pthread_sigmask(signal.SIG_BLOCK, _WORDS)  # for the first thread, whose calls they end
     while True:
         came = os.read(reader, 1 << 10) if select.select([reader], [], [], LOOK)[0] else b""
         told = [*came, *signal.sigpending()]
-        if number := next((one for one in WORDS if one in told), None):
+        if number := next((one for one in _WORDS if one in told), None):
             process.leave(
-                128 + number, say=lambda: _say(f"{WORDS[number]}; no partial file was left")
+                128 + number, say=lambda: _say(f"{_WORDS[number]}; no partial file was left")
             )
 
 
@@ -133,7 +133,7 @@ def _say(message: str) -> None:
 
 def _forget() -> None:
     signal.set_wakeup_fd(-1)
-    for number in WORDS:
+    for number in _WORDS:
         signal.signal(number, signal.SIG_DFL)
 
 

@@ -45,8 +45,8 @@ DEATHS = 3  # of workers, that a task of a local cluster may cause
 PATIENCE = 60.0  # seconds to wait for a worker if there is none
 PAUSE = 5.0  # seconds between looks whether there is one
 CONNECT = 10.0  # seconds to wait for a scheduler
-QUIET = 50  # the level of messages that are logged at all: critical
-ENVIRONMENT = {
+_QUIET = 50  # the level of messages that are logged at all: critical
+_ENVIRONMENT = {
     **{f"{name}_NUM_THREADS": "1" for name in ("OMP", "OPENBLAS", "MKL", "NUMBA")},
     "POLARS_MAX_THREADS": "1",
     "PYTHONWARNINGS": "ignore",
@@ -62,7 +62,7 @@ CONFIG = {
     "distributed.admin.system-monitor.interval": "10s",
     # Without Dask's own setting for malloc, by which every large array in a kernel would be fresh
     # memory from the system: that doubled the time of a step.
-    "distributed.nanny.pre-spawn-environ": ENVIRONMENT,
+    "distributed.nanny.pre-spawn-environ": _ENVIRONMENT,
     "distributed.scheduler.allowed-failures": DEATHS - 1,
     "distributed.scheduler.worker-saturation": 1.0,  # a task at a time, so that a death names it
     "distributed.scheduler.worker-ttl": None,  # a kernel may keep a worker busy for long
@@ -197,10 +197,10 @@ def _again(first: str) -> str:
 # the data: so addresses are of this host, or encrypted. Workers must give the bytes that this
 # process gives: the same versions, and arithmetic that agrees to the last digit.
 
-ENCRYPTED = {"tls", "wss"}
-WITHIN = {"inproc", "unix"}  # cannot leave this host
+_ENCRYPTED = {"tls", "wss"}
+_WITHIN = {"inproc", "unix"}  # cannot leave this host
 CERTIFICATES = [f"distributed.comm.tls.{name}" for name in ("ca-file", "client.cert", "client.key")]
-BOOT = Path("/proc/sys/kernel/random/boot_id")  # the same for all processes under one kernel
+_BOOT = Path("/proc/sys/kernel/random/boot_id")  # the same for all processes under one kernel
 
 
 @dataclass(frozen=True)
@@ -228,7 +228,7 @@ def home_in(folder: Path) -> Iterator[Home]:
 
 def about(token: str) -> dict[str, str]:
     """Return what decides whether a process gives the run's bytes."""
-    host = _read(BOOT) or socket.gethostname()
+    host = _read(_BOOT) or socket.gethostname()
     return {**versions(), "arithmetic": arithmetic(), "host": host, "token": _read(Path(token))}
 
 
@@ -318,14 +318,14 @@ def _unlike(address: str, own: Mapping[str, str], found: Mapping[str, str]) -> P
 def check_address(address: str, *, what: str = "the scheduler") -> None:
     """Raise if a cluster's address is neither on this host nor encrypted."""
     scheme, host = _parts(address)
-    if scheme in ENCRYPTED:
+    if scheme in _ENCRYPTED:
         config = import_module("dask.config")
         lacking = [key for key in CERTIFICATES if not config.get(key, None)]
         if lacking:
             text = "{address!r} needs certificates: {remedy}"
             remedy = f"set {', '.join(lacking)} in Dask's configuration"
             raise UsageError(_wrong("cluster-certificates", text, remedy, address=address))
-    elif scheme not in WITHIN and not is_own(host):
+    elif scheme not in _WITHIN and not is_own(host):
         text = "{what} {address!r} is not on this host: {remedy}"
         why = "because whoever reads along could see the data and run code"
         remedy = f"it must use TLS (tls://HOST:PORT), {why}"
@@ -353,14 +353,14 @@ def own_addresses() -> set[str]:
 def _parts(address: str) -> tuple[str, str]:
     given = address if "://" in address else f"tcp://{address}"
     scheme = given.partition("://")[0].lower()
-    if scheme in WITHIN:
+    if scheme in _WITHIN:
         return scheme, ""
     try:
         parts = urlsplit(given)
         port, host = parts.port, parts.hostname
     except ValueError:
         port, host = None, None
-    if scheme not in {"tcp", "ws", *ENCRYPTED} or not host or port is None:
+    if scheme not in {"tcp", "ws", *_ENCRYPTED} or not host or port is None:
         text, remedy = (
             "{address!r} is not an address: expected {remedy}",
             "tcp://HOST:PORT or tls://HOST:PORT",
@@ -406,7 +406,7 @@ def local_cluster(workers: int) -> Iterator[Cluster]:
             protocol="tls://",
             security=dask.Security.temporary(),
             memory_limit=0,
-            silence_logs=QUIET,
+            silence_logs=_QUIET,
             preload=["cfl_cli.cluster.quiet"],
         )
         made["client"] = dask.Client(made["cluster"], set_as_default=False)

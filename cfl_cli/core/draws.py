@@ -13,7 +13,7 @@ import numpy.typing as npt
 from cfl_cli.core.arrays import Floats, Ints, Mask, columns, ranks
 
 # The streams; a row's draws among equal distances take those from 0, one per neighbor.
-FOLDS = 1 << 40
+_FOLDS = 1 << 40
 SAMPLE = 1 << 41
 SHUFFLES = 1 << 42
 TRIALS = 1 << 43
@@ -79,7 +79,7 @@ def folds(n: int, parts: int, seed: int, groups: Ints | None = None) -> list[Int
     Rows with the same number in `groups` come into the same fold: the largest groups are dealt
     first, each into the fold with the fewest rows.
     """
-    dealt = order(n, FOLDS, seed)
+    dealt = order(n, _FOLDS, seed)
     if groups is None:
         return [np.sort(dealt[part::parts]) for part in range(min(parts, n))]
     places = ranks(groups[dealt])

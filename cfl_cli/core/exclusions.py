@@ -27,7 +27,7 @@ import numpy.typing as npt
 
 from cfl_cli.core.arrays import Floats, Ints, Mask
 
-CONDITION = 1e8  # of Π_s, beyond which its inverse is taken to be noise
+_CONDITION = 1e8  # of Π_s, beyond which its inverse is taken to be noise
 LEVEL = 0.001  # how often all honest cells of a CF together may look as if they were not
 
 
@@ -151,7 +151,7 @@ class Mechanism:
         if exclusions not in self._inverses:
             exact = exclusions == self.size - 1
             inclusion = (Mechanism(self.size) if exact else self).inclusion(exclusions)
-            sound = np.linalg.cond(inclusion) < CONDITION
+            sound = np.linalg.cond(inclusion) < _CONDITION
             self._inverses[exclusions] = np.asarray(np.linalg.inv(inclusion)) if sound else None
         return self._inverses[exclusions]
 
@@ -363,9 +363,9 @@ def _log_choose(n: int) -> Floats:
 PARTS = (0.125, 0.25, 0.5, 1.0)
 MUTUAL = 0.5  # how much rows count that were hidden in turn: the variance is up to twice as large
 UNEVEN = 0.1  # correlation below which estimates are hardly led astray, however many the rows
-SURE = 1.645  # standard errors that leave 5 % to one side
+_SURE = 1.645  # standard errors that leave 5 % to one side
 MOST_BIAS = 100.0  # stronger ones are not told apart
-HALVINGS = 40  # of the range that holds the least bias that would be noticed
+_HALVINGS = 40  # of the range that holds the least bias that would be noticed
 
 
 @dataclass(frozen=True, eq=False)
@@ -427,7 +427,7 @@ class Uniformity:
         low, high = np.ones(self.mechanism.size), np.full(self.mechanism.size, MOST_BIAS)
         if not self._noticed(high).all():
             return None
-        for _ in range(HALVINGS):
+        for _ in range(_HALVINGS):
             middle = np.sqrt(low * high)
             noticed = self._noticed(middle)
             low, high = np.where(noticed, low, middle), np.where(noticed, middle, high)
@@ -437,11 +437,11 @@ class Uniformity:
         one = self._by_value
         weight = np.maximum(one.weight, 1e-9)
         # The rate without bias is known from cells alone, and may be lower than it was seen.
-        surely = one.rates - SURE * np.sqrt(one.rates * (1 - one.rates) / weight)
+        surely = one.rates - _SURE * np.sqrt(one.rates * (1 - one.rates) / weight)
         kept = np.divide(surely, one.rates, out=np.zeros_like(surely), where=one.rates > 0)
         tilted = bias[:, None] / (1 + (bias[:, None] - 1) * self._bounds.T)  # K × s
         rates = np.minimum((one.seen * tilted).sum(axis=2) / weight * np.maximum(kept, 0), 1)
-        rates -= SURE * np.sqrt(rates * (1 - rates) / weight)
+        rates -= _SURE * np.sqrt(rates * (1 - rates) / weight)
         surprise = _surprise(np.maximum(rates, 0), one.possible, one.weight)
         return np.asarray((surprise > self.threshold).any(axis=0))
 

@@ -12,7 +12,7 @@ from enum import Enum
 from typing import Any
 
 LONGEST = 60
-NEAR = 3  # values that a cell may misspell, at most
+_NEAR = 3  # values that a cell may misspell, at most
 SLIP = 5  # letters of a text for each one that may be wrong; one may always be
 STDOUT_CLOSED = "standard output: it is closed"
 
@@ -52,7 +52,7 @@ def meant(text: str, values: Iterable[str]) -> str:
     """
     bare = text.strip().lower()
     folded = {value.strip().lower(): value for value in values}
-    for near in difflib.get_close_matches(bare, list(folded), n=NEAR):
+    for near in difflib.get_close_matches(bare, list(folded), n=_NEAR):
         limit = max(1, max(len(bare), len(near)) // SLIP)
         other = _digits(bare) != _digits(near) or _opposed(bare, near)
         if not other and edits(bare, near) <= limit:

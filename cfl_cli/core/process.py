@@ -22,8 +22,8 @@ from pathlib import Path
 
 PROC = Path("/proc")
 # Version 2: more than `max` is not given, and above `high` a process hardly gets on.
-LIMITS = ("memory.high", "memory.max", "memory.limit_in_bytes")
-HELD = ("anon", "total_rss")  # what cannot be dropped, as pages of files can
+_LIMITS = ("memory.high", "memory.max", "memory.limit_in_bytes")
+_HELD = ("anon", "total_rss")  # what cannot be dropped, as pages of files can
 
 
 @dataclass(frozen=True)
@@ -35,13 +35,13 @@ class Group:
     @property
     def limit(self) -> int | None:
         """How many bytes its processes may hold together; None: it does not say."""
-        texts = (_read(self.folder / name).strip() for name in LIMITS)
+        texts = (_read(self.folder / name).strip() for name in _LIMITS)
         return min((int(text) for text in texts if text.isdigit()), default=None)
 
     @property
     def held(self) -> int:
         """How many bytes its processes hold that are not pages of files."""
-        return _counted(self.folder / "memory.stat", HELD)
+        return _counted(self.folder / "memory.stat", _HELD)
 
 
 def own_groups(proc: Path = PROC) -> list[Group]:

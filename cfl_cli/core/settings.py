@@ -27,8 +27,8 @@ from cfl_cli.errors import Problem, SchemaError, UsageError
 # take longer to load than `cfl --help` takes as a whole.
 
 AUTO: Final = "auto"
-UNITS = {"": 1, "kb": 1e3, "mb": 1e6, "gb": 1e9, "tb": 1e12}
-UNITS |= {"kib": 1 << 10, "mib": 1 << 20, "gib": 1 << 30, "tib": 1 << 40}
+_UNITS = {"": 1, "kb": 1e3, "mb": 1e6, "gb": 1e9, "tb": 1e12}
+_UNITS |= {"kib": 1 << 10, "mib": 1 << 20, "gib": 1 << 30, "tib": 1 << 40}
 
 _DIGITS = re.compile("[-+]?[0-9]{1,4000}")
 _DECIMAL = re.compile(r"[-+]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][-+]?[0-9]+)?")
@@ -171,9 +171,9 @@ class Size(Kind):
         if not isinstance(value, str):
             return int(COUNT.read(value))
         parts = _SIZE.fullmatch(value.lower())
-        if parts is None or parts[2] not in UNITS:
+        if parts is None or parts[2] not in _UNITS:
             raise _expected("a size such as 500MB or 2GB", value)
-        size = int(float(parts[1]) * UNITS[parts[2]])
+        size = int(float(parts[1]) * _UNITS[parts[2]])
         if refusal := COUNT.bounds.refusal(size):
             raise ValueError(f"expected {refusal}, found {shortened(value)}")
         return size

@@ -17,7 +17,7 @@ from cfl_cli.core.messages import quote
 
 Fact = TypeVar("Fact", str, int, float, bool, list[Any], dict[str, Any])
 KINDS = ("<f8", "<f4", "<i8", "<i4", "|u1")  # of arrays
-EXACT = 2**53  # whole numbers up to this are floats too
+_EXACT = 2**53  # whole numbers up to this are floats too
 NAME = r"[a-z0-9_-]{1,64}"  # of an array or a part
 DEEPEST = 8  # parts within each other
 
@@ -73,7 +73,7 @@ class State:
         self._asked.add(("fact", name))
         found = self.facts.get(name)
         if kind is float and isinstance(found, int) and not isinstance(found, bool):
-            found = float(found) if abs(found) <= EXACT else None
+            found = float(found) if abs(found) <= _EXACT else None
         if not isinstance(found, kind) or (kind is int and isinstance(found, bool)):
             raise StateError(f"fact {name!r} is not of type {kind.__name__}")
         if isinstance(found, float) and not isfinite(found):

@@ -23,7 +23,7 @@ from cfl_cli.texts.numbers import numbers, numbers_or_plain
 from cfl_cli.texts.tally import BLANKS
 
 VALUED = ("binary", "categorical", "ordered")  # types whose cells are one of some values
-MOST_ROWS = 2**53
+_MOST_ROWS = 2**53
 CATEGORIES = 1000  # values that an OF may have, and a CF whose domain is not listed
 
 
@@ -288,7 +288,7 @@ def domain(
 def kept_rows(facts: State) -> int:
     """Return how many cells a column was fitted to."""
     rows = facts.fact("rows", int)
-    if not 1 <= rows <= MOST_ROWS:
+    if not 1 <= rows <= _MOST_ROWS:
         raise StateError("it was fitted to no cells")
     return rows
 

@@ -38,8 +38,8 @@ from cfl_cli.texts.matching import is_pair, truth
 # wild, can widen it to more than three times what the middle ones take up. Where nine tenths of the
 # cells hold one number, the others' ends are taken, and that number with them.
 
-TAIL = 0.05  # of the cells, at each end, that have no say
-MARGIN = 1.0  # of the width between the ends, beyond each of them
+_TAIL = 0.05  # of the cells, at each end, that have no say
+_MARGIN = 1.0  # of the width between the ends, beyond each of them
 
 
 def fences(numbers: Floats) -> tuple[float, float]:
@@ -54,13 +54,13 @@ def fences(numbers: Floats) -> tuple[float, float]:
             return low, high
         ends = _ends(others)
         low, high = min(low, ends[0]), max(high, ends[1])
-    margin = MARGIN * (high - low)
+    margin = _MARGIN * (high - low)
     inside = numbers[(low - margin <= numbers) & (numbers <= high + margin)]
     return float(inside.min()), float(inside.max())
 
 
 def _ends(numbers: Floats) -> tuple[float, float]:
-    tail = min(max(1, int(TAIL * len(numbers))), (len(numbers) - 1) // 2)
+    tail = min(max(1, int(_TAIL * len(numbers))), (len(numbers) - 1) // 2)
     places = tail, len(numbers) - 1 - tail
     low, high = np.partition(numbers, places)[[*places]]
     return float(low), float(high)
@@ -86,7 +86,7 @@ def _ends(numbers: Floats) -> tuple[float, float]:
 # N₂ it is exact for one category: all of its x cells are new with a probability of (m / (n + m))ˣ.
 
 LEVEL = 0.0002  # how often a batch of rows like the fitted ones may be flagged, over all OFs
-FARTHEST = 1e6  # of features, in widths of the fitted range: squared distances must be finite
+_FARTHEST = 1e6  # of features, in widths of the fitted range: squared distances must be finite
 LEAST_SHARE = 0.01  # of the rows: less is counted, but harms nobody
 
 
@@ -205,7 +205,7 @@ class _Measured:
         if self.lower is not None and self.upper is not None:
             low, high = self.lower, self.upper
             numbers = np.clip(numbers, low, high)
-        return np.clip((numbers - low) / (high - low), -FARTHEST, FARTHEST)
+        return np.clip((numbers - low) / (high - low), -_FARTHEST, _FARTHEST)
 
     def chance(self, counts: Counts) -> float:
         known = counts.rows - counts.missing

@@ -32,11 +32,11 @@ from cfl_cli.texts.matching import Matcher, is_missing_code, missing_codes
 from cfl_cli.texts.tally import BLANKS, Tally, tally
 from cfl_cli.texts.tally import LONGEST as LONGEST_TEXT
 
-SHOWN = 60  # signs of a list of missing codes that is shown
-VALUES_SHOWN = 120  # and of a list of values
+_SHOWN = 60  # signs of a list of missing codes that is shown
+_VALUES_SHOWN = 120  # and of a list of values
 CORRECT = "correct [them|it]"
 LIST_THEM = "list [them|it] under `missing`"
-IGNORE = "mark it `role: ignore`"
+_IGNORE = "mark it `role: ignore`"
 SEE = "; `cfl check` shows more"
 
 
@@ -56,7 +56,7 @@ def patched(name: str, **keys: Any) -> Patch:
 
 def set_keys(keys: Mapping[str, Any]) -> str:
     shown = {key: it if key in ("role", "type") else pasteable(it) for key, it in keys.items()}
-    if len(shown.get("values", "")) > VALUES_SHOWN:
+    if len(shown.get("values", "")) > _VALUES_SHOWN:
         shown["values"] = "[…] from lowest to highest"
     return "set " + ", ".join(f"{key}: {it}" for key, it in shown.items())
 
@@ -127,7 +127,7 @@ def _missing(texts: Sequence[str], name: str, schema: Schema) -> Cause:
     return Cause(
         "missing-code",
         "[say|says] that the value is missing",
-        "set missing: {listed}" if len(listed) <= SHOWN else LIST_THEM,
+        "set missing: {listed}" if len(listed) <= _SHOWN else LIST_THEM,
         patch=patched(name, missing=[*own, *texts]),
         texts=texts,
         facts={"listed": listed},
@@ -339,10 +339,10 @@ def _marked(left: Iterable[str], right: Sequence[str], now: _Trial) -> Cause | N
 # Which type a column has rather, if many of its cells do not fit the one that it should have.
 
 FEW = 0.1  # share of the cells that may be wrong in a column whose type is right
-SOME = 1 / 3  # the same, if all of them hold one text
-MOSTLY = 0.5  # share of wrong cells beyond which the type is wrong
+_SOME = 1 / 3  # the same, if all of them hold one text
+_MOSTLY = 0.5  # share of wrong cells beyond which the type is wrong
 LISTED = 3  # different texts that may be listed as missing
-CATEGORIES = 50  # more different texts than this are names or notes
+_CATEGORIES = 50  # more different texts than this are names or notes
 OF_A_TYPE = ("values", "decimal", "unit", "format", "cycle")  # keys that go with it
 
 
@@ -372,7 +372,7 @@ def _not_a_rung(
             keys = {"values": [*found.values]}
             facts = {**cause.facts, "keys": set_keys(keys)}
             return replace(cause, change="{keys}", patch=patched(cells.name, **keys), facts=facts)
-    if _share(texts, column) > MOSTLY:
+    if _share(texts, column) > _MOSTLY:
         return misfits(cause, texts, cells, schema)
     return replace(cause, change="add [them|it] to the column's `values`, in order", patch=None)
 
@@ -386,12 +386,12 @@ def misfits(cause: Cause, texts: Collection[str], cells: Cells, schema: Schema) 
     column, wrong = tally(cells.text), {text.strip(BLANKS) for text in texts}
     share = _share(texts, column)
     measured = schema.ordinary[cells.name].type in ("numeric", "date")
-    if share > (FEW if len(wrong) > 1 else SOME):
+    if share > (FEW if len(wrong) > 1 else _SOME):
         if measured and share < 1 and all(map(_has_digit, wrong)):  # numbers, written badly
             return replace(cause, change="", correct=CORRECT, patch=None)
         column = column.without({*missing_codes(column)})
-        change, patch = _other_type(column, schema, mostly=share > MOSTLY)
-        correct = "" if change and share > MOSTLY else CORRECT
+        change, patch = _other_type(column, schema, mostly=share > _MOSTLY)
+        correct = "" if change and share > _MOSTLY else CORRECT
         facts = {**cause.facts, "keys": change}
         return replace(
             cause, change="{keys}" if change else "", correct=correct, patch=patch, facts=facts
@@ -411,9 +411,9 @@ def _other_type(column: Tally, schema: Schema, *, mostly: bool) -> tuple[str, An
     name, now = column.name, schema.ordinary[column.name]
     keys = _read(column, now.type)
     if keys is None:
-        if len(column) > CATEGORIES:
+        if len(column) > _CATEGORIES:
             ignored = ignoring(name, schema) if mostly else None
-            return (IGNORE if mostly else "", ignored)
+            return (_IGNORE if mostly else "", ignored)
         keys = {"type": "categorical"}
     old = [key for key in OF_A_TYPE if getattr(now, key) is not None]
     set_it = set_keys({key: it for key, it in keys.items() if it != now.type})
@@ -458,7 +458,7 @@ _UNIT = re.compile(
     r"(?P<before>[^\d\s.,+<>≤≥−-][^\d\s]{0,4})?\s*[+−-]?\d[\d.,'’\s]*"
     r"(?P<behind>[^\d\s.,+<>−-]\D{0,14})?"
 )
-ENOUGH = 3  # different texts that show a unit which is not a known one
+_ENOUGH = 3  # different texts that show a unit which is not a known one
 
 
 def in_numbers(wrong: Sequence[str], cells: Cells, schema: Schema) -> Iterator[Cause]:
@@ -572,7 +572,7 @@ def _unit(left: Iterable[str], right: Sequence[str], name: str, schema: Schema) 
             found.setdefault(unit, []).append(text)
     known = schema.ordinary[name].unit
     for unit, texts in sorted(found.items(), key=lambda item: -len(item[1])):
-        if not numbers.is_unit(unit) and len(texts) < ENOUGH:
+        if not numbers.is_unit(unit) and len(texts) < _ENOUGH:
             continue
         trials = {
             decimal: _as_numbers(texts, decimal, unit)
@@ -633,19 +633,19 @@ def _tally(texts: Iterable[str]) -> Tally:
 
 # Warnings: cells that fit the schema and yet cost accuracy silently.
 
-LARGEST = 2.0**53  # up to which all integers are different numbers
+_LARGEST = 2.0**53  # up to which all integers are different numbers
 EXPONENT = "[0-9][eE]"
-DIGITS = (r"[.,]0{1,2}$", ""), (r"^[^0-9]*(-?)[^0-9]*0*", "${1}"), (r"[^0-9-]", "")
+_DIGITS = (r"[.,]0{1,2}$", ""), (r"^[^0-9]*(-?)[^0-9]*0*", "${1}"), (r"[^0-9-]", "")
 MANY_VALUES = 100  # of a categorical OF
-SCALE = 12  # different numbers or dates that may well be categories
-CELLS = 20  # fewer show little
-YEARS = (1000, 2200)  # whole numbers that rise by 1 may be these
+_SCALE = 12  # different numbers or dates that may well be categories
+_CELLS = 20  # fewer show little
+_YEARS = (1000, 2200)  # whole numbers that rise by 1 may be these
 ORDINARY = 0.7  # of a CF's cells hold one value: more than uniform exclusions can
 ROWS_PER_VALUE = 5  # of a CF's domain …
 LARGE_DOMAIN = 5  # … of so many values; k neighbors need as many rows anyway
 UNLIKELY = 1e-4  # that a value which is possible is never ruled out …
 RULED_OUT = 0.5  # … if it is not the true one in this share of the rows
-DOMAIN = range(3, 41)  # how many parts make lists rather than notes
+_DOMAIN = range(3, 41)  # how many parts make lists rather than notes
 SURE_SIGNS = ";|\n"  # between values; others also stand inside one, as in Japan/USA
 NINES = 5  # fewer are usual among counts
 
@@ -672,7 +672,7 @@ def of_warnings(cells: Cells, schema: Schema, *, varies: bool) -> Iterator[Findi
         return  # it only looks constant
     if not varies:
         what = "holds one value only, which says nothing"
-        yield _warning("constant", name, what, IGNORE, ignoring(name, schema))
+        yield _warning("constant", name, what, _IGNORE, ignoring(name, schema))
     elif ordinary.type == "numeric":
         known = cells.numbers[~cells.missing]
         codes: list[Finding] = []
@@ -731,14 +731,14 @@ def wild_cells(cells: Cells, schema: Schema) -> Iterator[Finding]:
 def merged_integers(cells: Cells) -> Iterator[Finding]:
     """Yield that integers beyond 2^53 are the same number once rounded to 53 binary digits."""
     known = cells.numbers[~cells.missing]
-    if cells.raw.dtype.is_float() or np.abs(known).max() < LARGEST:
+    if cells.raw.dtype.is_float() or np.abs(known).max() < _LARGEST:
         return  # or they came rounded
     with np.errstate(invalid="ignore"):  # of what is missing
-        large = ~cells.missing & (np.abs(cells.numbers) >= LARGEST)
+        large = ~cells.missing & (np.abs(cells.numbers) >= _LARGEST)
     text, rows = cells.text.str.strip_chars(), np.arange(1, len(large) + 1)
     frame = pl.DataFrame({"text": text, "number": cells.numbers, "row": rows})
     digits = pl.col("text")
-    for what, instead in DIGITS:
+    for what, instead in _DIGITS:
         digits = digits.str.replace_all(what, instead)
     merged = (
         frame.filter(pl.Series(large))
@@ -778,7 +778,7 @@ def _sentinels(cells: Cells, known: Floats, schema: Schema) -> Iterator[Finding]
     texts = {repr(value): value for value in values.tolist()}
     different = Tally(name, (*texts,), (*counts.tolist(),), (0,) * len(texts), 0)
     found = numbers.sentinels(different, [*texts.values()])
-    if found is None or sum(found.counts) > MOSTLY * len(known):
+    if found is None or sum(found.counts) > _MOSTLY * len(known):
         return
     codes = [texts[text] for text in found.texts]
     if codes == [9.0] and sum(found.counts) < NINES:
@@ -801,11 +801,11 @@ def _sentinels(cells: Cells, known: Floats, schema: Schema) -> Iterator[Finding]
 
 
 def _counts_rows(name: str, known: Floats) -> bool:
-    if len(known) < CELLS:
+    if len(known) < _CELLS:
         return False
     named = identifiers.is_name_of_id(name)
     if (np.diff(known) == 1).all():
-        return named or not YEARS[0] <= known[0] <= known[-1] <= YEARS[1]
+        return named or not _YEARS[0] <= known[0] <= known[-1] <= _YEARS[1]
     if not named or (known != np.floor(known)).any():
         return False
     return len(np.unique(known)) >= identifiers.DIFFERENT * len(known)
@@ -814,7 +814,7 @@ def _counts_rows(name: str, known: Floats) -> bool:
 def _id(name: str, different: int, cells: int, schema: Schema) -> Finding:
     rows = "every row" if different == cells else f"{different / cells:.1%} of the rows"
     what = f"looks like an id: different in {rows}"
-    return _warning("id-as-of", name, what, IGNORE, ignoring(name, schema))
+    return _warning("id-as-of", name, what, _IGNORE, ignoring(name, schema))
 
 
 def _in_categories(cells: Cells, schema: Schema) -> Iterator[Finding]:
@@ -823,11 +823,11 @@ def _in_categories(cells: Cells, schema: Schema) -> Iterator[Finding]:
         " " in text or not text[:1].isalnum() or any(sign in text for sign in SIGNS)
         for text in cells.named
     )
-    if len(cells.named) <= SCALE and not any(compound):
+    if len(cells.named) <= _SCALE and not any(compound):
         return
     texts = tally(cells.text)
     different = f"{len(texts):,} different"
-    if len(texts) > SCALE and (keys := _measured(texts)) is not None:
+    if len(texts) > _SCALE and (keys := _measured(texts)) is not None:
         kind = "date" if keys["type"] == "date" else "number"
         yield _warning(
             f"{kind}-as-category",
@@ -837,7 +837,7 @@ def _in_categories(cells: Cells, schema: Schema) -> Iterator[Finding]:
             patched(name, **keys),
             f"its texts are {kind}s, but it is categorical{SEE}",
         )
-    elif texts.cells >= CELLS and len(texts) >= identifiers.DIFFERENT * texts.cells:
+    elif texts.cells >= _CELLS and len(texts) >= identifiers.DIFFERENT * texts.cells:
         yield _id(name, len(texts), texts.cells, schema)
     elif (found := _complementary(texts)) is not None:
         text, separator = found
@@ -857,7 +857,7 @@ def _in_categories(cells: Cells, schema: Schema) -> Iterator[Finding]:
         )
     elif len(texts) > MANY_VALUES:
         what = f"{different} values are many for a categorical column"
-        fix = f"{IGNORE}, or group its values"
+        fix = f"{_IGNORE}, or group its values"
         yield _warning("many-values", name, what, fix, ignoring(name, schema))
 
 
@@ -865,7 +865,7 @@ def _complementary(texts: Tally) -> tuple[str, str | None] | None:
     if (text := negated(texts)) is not None:
         return text, None
     found = listing(texts)
-    if found is not None and found.sure and len(found.parts) in DOMAIN:
+    if found is not None and found.sure and len(found.parts) in _DOMAIN:
         return found.example, found.separator
     return None
 
@@ -894,7 +894,7 @@ def cf_warnings(
     if cf.mechanism is not None or not cells:
         return
     single = len(values) > 2 and not exact.any() and (ruled_out.sum(axis=1) == 1).all()
-    if single and counts.max() >= ORDINARY * cells and cells >= CELLS:
+    if single and counts.max() >= ORDINARY * cells and cells >= _CELLS:
         keys: dict[str, Any] = dict.fromkeys(schema.columns[name].model_dump(exclude_none=True))
         keys |= {"role": "ordinary", "type": "categorical"}
         yield _warning(

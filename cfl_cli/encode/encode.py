@@ -377,8 +377,8 @@ def encode(
     )
     groups = [Cells.of(frame[column], schema) for column in schema.group]
     return Encoded(
-        beside("features", features, empty or in_memory),
-        beside("candidates", candidates, empty or in_memory),
+        _beside("features", features, empty or in_memory),
+        _beside("candidates", candidates, empty or in_memory),
         tuple(blocks),
         tuple(finding.for_report for finding in findings),
         _groups(groups) if encoding is None else _lasting_groups(groups, first_row),
@@ -392,7 +392,7 @@ def in_memory(name: str, shape: tuple[int, ...], kind: npt.DTypeLike) -> npt.NDA
     return np.empty(shape, kind)
 
 
-def beside(name: str, parts: list[npt.NDArray[Any]], empty: Empty) -> npt.NDArray[Any]:
+def _beside(name: str, parts: list[npt.NDArray[Any]], empty: Empty) -> npt.NDArray[Any]:
     """Return columns beside each other; the parts are given up one by one."""
     ends = np.cumsum([part.shape[1] for part in parts])
     whole = empty(name, (len(parts[0]), int(ends[-1])), parts[0].dtype)

@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from cfl_cli.large.stored import Executor, Stored
 
 IN_MEMORY = 1_000_000  # rows, at most
-BYTES_A_ROW = 4000  # of memory that a run of fewer should have
-MOST = 32  # worker processes, or four for each core
+_BYTES_A_ROW = 4000  # of memory that a run of fewer should have
+_MOST = 32  # worker processes, or four for each core
 
 
 def versions() -> dict[str, str]:
@@ -78,7 +78,7 @@ def open_engine(
 def is_in_memory(limits: RunSettings, rows: int) -> bool:
     if limits.engine != "local" or limits.run_dir is not None:
         return False
-    return rows <= min(IN_MEMORY, (limits.max_memory or process.available()) // BYTES_A_ROW)
+    return rows <= min(IN_MEMORY, (limits.max_memory or process.available()) // _BYTES_A_ROW)
 
 
 def just_looking(limits: RunSettings) -> RunSettings:
@@ -100,7 +100,7 @@ def check_engine(limits: RunSettings) -> None:
 
 
 def _processes(limits: RunSettings) -> int:
-    count, most = limits.workers or available_cores(), max(MOST, 4 * available_cores())
+    count, most = limits.workers or available_cores(), max(_MOST, 4 * available_cores())
     if count > most:
         text = "{option}: {count:,} processes would choke this machine: {remedy}"
         named, remedy = option("workers"), f"use {most} or fewer"

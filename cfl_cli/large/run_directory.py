@@ -34,7 +34,7 @@ from cfl_cli.large.arrays import DATA, Mapped, OpenMap, create, open_map, unusab
 
 # What a run is of, and in which words two of them differ: only the same run is gone on with.
 
-FORMAT = 1
+_FORMAT = 1
 _HASH = re.compile("[0-9a-f]{64}")
 
 
@@ -42,7 +42,7 @@ def content_of(about: Path) -> dict[str, Any]:
     """Return what a run says of itself."""
     try:
         content = json.loads(about.read_bytes())
-        if content["format"] == FORMAT and isinstance(content["identity"], dict):
+        if content["format"] == _FORMAT and isinstance(content["identity"], dict):
             return dict(content)
     except (ValueError, KeyError, TypeError) as error:
         raise unusable(about) from error
@@ -90,7 +90,7 @@ def _entries(text: str) -> dict[str, Any] | None:
 
 ABOUT, LOCK, WORK = "run.json", "lock", "work"
 PREFIX = ".cfl-run-"  # of a run that nobody is to resume
-NEW = 60.0  # seconds since a folder was changed
+_NEW = 60.0  # seconds since a folder was changed
 _UNSAFE = re.compile(rb"[^A-Za-z0-9_-]")
 _LONGEST = 120
 
@@ -258,7 +258,7 @@ class RunDirectory:
         with _writing(self.path):
             (self.path / WORK).mkdir(exist_ok=True)
             if not self.resumed:
-                write_json(about, {"format": FORMAT, "own": self._own, "identity": dict(identity)})
+                write_json(about, {"format": _FORMAT, "own": self._own, "identity": dict(identity)})
 
     def _remove(self) -> None:
         shutil.rmtree(self.path / WORK, ignore_errors=True)
@@ -341,7 +341,7 @@ def _sweep(parent: Path) -> None:
     for path in parent.glob(f"{PREFIX}*"):
         with suppress(OSError, UsageError, ResourceError):
             about = path.lstat()
-            is_old = time.time() - about.st_mtime > NEW  # a new one may not be locked yet
+            is_old = time.time() - about.st_mtime > _NEW  # a new one may not be locked yet
             if stat.S_ISDIR(about.st_mode) and about.st_uid == os.getuid() and is_old:
                 handle = _locked(path)
                 shutil.rmtree(path, ignore_errors=True)

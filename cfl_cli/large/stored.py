@@ -26,7 +26,7 @@ from cfl_cli.large.run_directory import Folder
 
 Kernel: TypeAlias = Callable[[slice], Any]
 Task: TypeAlias = list[slice]
-Done: TypeAlias = tuple[int, list[Any], BaseException | None]
+_Done: TypeAlias = tuple[int, list[Any], BaseException | None]
 HEARD_WITHIN = 0.5  # seconds: a Ctrl-C that had to wait
 TASKS = 4  # of a marked stage for each worker, at least
 TASK_ROWS = 131_072  # at most: what a resumed run does again, and how often progress is seen
@@ -95,7 +95,7 @@ def plain(result: Any) -> Any:
     return result
 
 
-def _next_of(done: "SimpleQueue[Done]") -> Done:
+def _next_of(done: "SimpleQueue[_Done]") -> _Done:
     while True:
         with suppress(Empty):
             return done.get(timeout=HEARD_WITHIN)
@@ -118,7 +118,7 @@ class Threads:
     ) -> Iterator[tuple[int, list[Any]]]:
         """Yield the number of a task and its results, as tasks are done."""
         ended = False
-        done: SimpleQueue[Done] = SimpleQueue()
+        done: SimpleQueue[_Done] = SimpleQueue()
 
         def one(at: int) -> None:
             try:

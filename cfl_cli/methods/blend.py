@@ -47,9 +47,9 @@ from cfl_cli.methods.interface import Part
 
 FLOOR = 1e-6  # of a prior: what one part rules out, the others may still know
 LEAST_WEIGHT = 0.02
-CLEARLY = 2.5  # standard errors
-FARTHEST = 15.0  # of a weight's logarithm from 0
-ROUNDING = 1e-9  # of a sum of weights
+_CLEARLY = 2.5  # standard errors
+_FARTHEST = 15.0  # of a weight's logarithm from 0
+_ROUNDING = 1e-9  # of a sum of weights
 # How much a cell counts in a cautious blend; 0.01 to 1 did about as well on 119 CFs whose
 # exclusions were not random, and weights that are all alike a little worse on some.
 CAUTION = 0.1
@@ -124,7 +124,7 @@ def unless_less_accurate(
     for part in right[1:]:
         more = part - right[0]
         error = np.sqrt(np.sum(sums_by(groups, shares * (more - shares @ more)) ** 2))
-        margins.append(float(shares @ more - CLEARLY * error))
+        margins.append(float(shares @ more - _CLEARLY * error))
     best = int(np.argmax(margins))
     if margins[best] <= 0:
         return fitted
@@ -176,7 +176,7 @@ def _weighted_sum(parts: Sequence[Floats] | Floats, weights: Floats) -> Floats:
 
 def check_weights(name: str, weights: Floats) -> None:
     """Raise StateError unless weights are those of a blend."""
-    if (weights < 0).any() or abs(float(weights.sum()) - 1) > ROUNDING:
+    if (weights < 0).any() or abs(float(weights.sum()) - 1) > _ROUNDING:
         raise StateError(f"array {name!r} holds weights that are negative or do not sum to 1")
 
 
@@ -196,7 +196,7 @@ def _weights(parts: Floats, evidence: Floats | Mask, counting: float) -> Floats:
         objective = float(counting * log_of_mass(mass).sum() + np.log(weights).sum())
         return -objective, -weights * (slope - weights @ slope)
 
-    bounds = [(-FARTHEST, FARTHEST)] * len(parts)
+    bounds = [(-_FARTHEST, _FARTHEST)] * len(parts)
     optimum = minimize(loss, np.zeros(len(parts)), jac=True, method="L-BFGS-B", bounds=bounds)
     weights = softmax(optimum.x)
     weights[weights < LEAST_WEIGHT] = 0

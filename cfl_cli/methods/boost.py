@@ -73,7 +73,7 @@ MOST_ROUNDS = 300
 PATIENCE = 20  # rounds without a better score
 LEAST_GAIN = 1e-3  # of the score over so many rounds, times (K − 1)/s; less is not worth the time
 HEAD_START = 0.5  # of the way to the domain shares, in logarithms
-RAREST = 0.25  # share at the start, times K: an estimate of 0 may be far off
+_RAREST = 0.25  # share at the start, times K: an estimate of 0 may be far off
 FLATTEST = np.float32(1e-6)  # curvature of a row, at least
 CERTAIN = 1e6  # c_s of an exact cell: its curvature is p (1 − p)
 
@@ -96,7 +96,7 @@ class Target:
         size = block.stop - block.start
         exclusions = (~known.candidates[:, block]).sum(axis=1)
         factors = exclusions * (size - 1) / (size - exclusions)
-        starts = [HEAD_START * np.log(np.maximum(run, RAREST / size)) for run in shares]
+        starts = [HEAD_START * np.log(np.maximum(run, _RAREST / size)) for run in shares]
         return cls(
             cf,
             np.ascontiguousarray(known.evidence[:, block].T, dtype=np.float32),
@@ -194,7 +194,7 @@ def priors_of(scores: Floats, start: Singles) -> Singles:
 
 FULL_LEAVES = 20_000  # rows from which on leaves hold as many as their shape says
 MOST_FEATURES = 32  # that a tree sees
-WIDE = 64  # features, from which on a table is wide
+_WIDE = 64  # features, from which on a table is wide
 ROWS_OF_A_BIN = 32  # of a wide table, at least about so many
 FEWEST_BINS, MOST_BINS = 15, 255  # of a feature; the latter is LightGBM's own limit
 LONGER_STEPS = 2.0  # times the rate, where there are fewer bins than that
@@ -202,7 +202,7 @@ L2 = 5.0
 
 
 @dataclass(frozen=True)
-class Shape:
+class _Shape:
     """What trees are grown."""
 
     leaves: int
@@ -211,8 +211,8 @@ class Shape:
     columns: float  # share of the features that each tree sees
 
 
-SHALLOW = Shape(leaves=7, rows=200, rate=0.1, columns=1.0)
-DEEP = Shape(leaves=31, rows=100, rate=0.07, columns=0.7)
+SHALLOW = _Shape(leaves=7, rows=200, rate=0.1, columns=1.0)
+DEEP = _Shape(leaves=31, rows=100, rate=0.07, columns=0.7)
 
 
 class Trees:
@@ -231,7 +231,7 @@ class Trees:
         }
         return self.lightgbm.Dataset(features, params=options).construct()
 
-    def grow(self, objective: BoostObjective, data: Any, shape: Shape) -> Any:
+    def grow(self, objective: BoostObjective, data: Any, shape: _Shape) -> Any:
         size, n = objective.target.cells.shape
         if not any(data.feature_num_bin(column) > 1 for column in range(data.num_feature())):
             objective.stay()
@@ -273,7 +273,7 @@ def bins_of(rows: int, features: int) -> int:
     A small wide table spends nearly all its time on looking for splits between bins, of which 255
     would hold a few rows each: a split at one of them is hardly better founded than at the next.
     """
-    if features < WIDE:
+    if features < _WIDE:
         return MOST_BINS
     return min(max(rows // ROWS_OF_A_BIN, FEWEST_BINS), MOST_BINS)
 
@@ -301,7 +301,7 @@ def lightgbm() -> Any:
 # What boosting has learned of one CF: its forests, and how they are blended.
 
 FURTHER_START = 0.25  # of the way to what shallow trees say from the OFs alone
-TINY = np.float32(1e-30)
+_TINY = np.float32(1e-30)
 
 
 @dataclass(frozen=True, eq=False)
@@ -352,7 +352,7 @@ class BoostedCf:
 
 def further_start(shallow: Singles) -> Singles:
     """Return where the scores of `related` begin, K × n, given what shallow trees say."""
-    return np.float32(FURTHER_START) * np.log(np.maximum(shallow, TINY))
+    return np.float32(FURTHER_START) * np.log(np.maximum(shallow, _TINY))
 
 
 # How far each OF and each other CF moved what boosting says of one row.
@@ -425,7 +425,7 @@ def _correction(scores: Floats, prior: Floats) -> Floats:
 #
 # So the prior of a CF depends on a row's OFs and its cells of other CFs.
 
-FURTHEST = np.float32(1e3)  # of a start from 0: they are halves of logarithms of shares
+_FURTHEST = np.float32(1e3)  # of a start from 0: they are halves of logarithms of shares
 ROWS_AT_ONCE = 1024
 
 
@@ -494,7 +494,7 @@ def beside(parts: Sequence[Sequence[Singles]], weights: Sequence[Floats]) -> Flo
 def _restore_cf(state: State, layout: Layout, own: slice) -> BoostedCf:
     size = own.stop - own.start
     start = state.array("start", np.float32, size)
-    if (np.abs(start) > FURTHEST).any():
+    if (np.abs(start) > _FURTHEST).any():
         raise StateError("array 'start' holds scores that no share can have")
     shallow, deep = (
         forest.restore(state.part(name), values=size, features=layout.features)
@@ -522,12 +522,12 @@ MOST_COLUMNS = 20  # of other CFs, among the features for one
 LIGHTGBM, TREES = 45e6, 0.7e6  # bytes of the package, and of the trees for one value
 FROM_OFS = Stage("boosting", Work.BOOSTING, "growing trees")
 FROM_CFS = Stage("boosting from other CFs", Work.BOOSTING, "growing trees from other CFs")
-ON_SHUFFLED = Stage("boosting, shuffled cells", Work.BOOSTING, "growing trees on shuffled cells")
+_ON_SHUFFLED = Stage("boosting, shuffled cells", Work.BOOSTING, "growing trees on shuffled cells")
 USUAL_ROUNDS = 40  # of full trees, as many bytes as 17 to 63 on Bank and Adult
-RUN_SECONDS = {FROM_OFS: 3.2e-6, FROM_CFS: 1.5e-6, ON_SHUFFLED: 0.6e-6}  # per row and value
+_RUN_SECONDS = {FROM_OFS: 3.2e-6, FROM_CFS: 1.5e-6, _ON_SHUFFLED: 0.6e-6}  # per row and value
 
 
-SHAPES = {"shallow": SHALLOW, "deep": DEEP, "related": SHALLOW}
+_SHAPES = {"shallow": SHALLOW, "deep": DEEP, "related": SHALLOW}
 
 
 class BoostMethod(Method):
@@ -554,7 +554,7 @@ class BoostMethod(Method):
         return Estimate(
             *apply_cells(blended_priors(fits, blends), known),
             tuple(
-                Origin("boost", of_cf.parts([*SHAPES][: len(of_cf.weights)])) for of_cf in blends
+                Origin("boost", of_cf.parts([*_SHAPES][: len(of_cf.weights)])) for of_cf in blends
             ),
             Hidden(np.concatenate(folds), np.hstack([of_cf.prior for of_cf in blends])),
             _null(known, shallow, settings, folds, workers, progress),
@@ -578,7 +578,7 @@ class BoostMethod(Method):
         )
 
     def model_bytes(self, size: Size, settings: Settings) -> float:
-        leaves = sum(shape.leaves for shape in SHAPES.values())
+        leaves = sum(shape.leaves for shape in _SHAPES.values())
         return float(USUAL_ROUNDS * size.width * leaves * (8 + 4 + 4 + 4 + 8 + 4))
 
     def memory(self, size: Size, settings: Settings, *, jobs: int) -> float:
@@ -590,11 +590,11 @@ class BoostMethod(Method):
         return float(features + fits + confidences + jobs * n * largest * (8 + 6 * 4)) + trees
 
     def stages(self, size: Size, settings: Settings, *, folds: int) -> list[Expected]:
-        runs = {FROM_OFS: folds + 1, FROM_CFS: folds + 1, ON_SHUFFLED: min(folds, 1) + 1}
+        runs = {FROM_OFS: folds + 1, FROM_CFS: folds + 1, _ON_SHUFFLED: min(folds, 1) + 1}
         if len(size.domains) == 1:
             del runs[FROM_CFS]
         return [
-            Expected.of(stage, size.rows, RUN_SECONDS[stage] * count * size.width)
+            Expected.of(stage, size.rows, _RUN_SECONDS[stage] * count * size.width)
             for stage, count in runs.items()
         ]
 
@@ -609,7 +609,7 @@ def _null(
 ) -> Null:
     mixed = known.shuffled(settings.seed)
     fits = Fitter(mixed, folds[:1], settings.seed, workers, progress).from_ofs(
-        ON_SHUFFLED, ["shallow"]
+        _ON_SHUFFLED, ["shallow"]
     )
     other, _, _ = apply_cells(_beside(of_cf[0].priors for of_cf in fits), mixed)
     entropy, shuffled = (entropies(each, known.blocks).mean(axis=0) for each in (shallow, other))
@@ -617,7 +617,7 @@ def _null(
 
 
 @dataclass(frozen=True)
-class Fit:
+class _Fit:
     """What a model of one CF says of the rows, and what it says without the hidden ones' cells."""
 
     priors: Singles  # K × n
@@ -641,23 +641,23 @@ class Fitter:
             Target.of(known, cf, [run[cf] for run in shares]) for cf in range(len(known.blocks))
         ]
 
-    def from_ofs(self, stage: Stage, parts: Sequence[str]) -> list[list[Fit]]:
+    def from_ofs(self, stage: Stage, parts: Sequence[str]) -> list[list[_Fit]]:
         ofs = self.trees.bins(self.known.features)
 
-        def fit(job: tuple[Target, Shape]) -> Fit:
+        def fit(job: tuple[Target, _Shape]) -> _Fit:
             target, shape = job
             return self._fit(target, [ofs] * len(target.starts), shape)
 
-        jobs = [(target, SHAPES[part]) for target in self._largest_first for part in parts]
+        jobs = [(target, _SHAPES[part]) for target in self._largest_first for part in parts]
         return self._gather(jobs, self._each(stage, fit, jobs))
 
-    def from_others(self, confidences: Floats, fits: Sequence[Sequence[Fit]]) -> list[list[Fit]]:
+    def from_others(self, confidences: Floats, fits: Sequence[Sequence[_Fit]]) -> list[list[_Fit]]:
         """Fit the CFs to the OFs and to what is said of the other CFs, where that is informative.
 
         `confidences` must come from the OFs and each CF's own cells alone.
         """
 
-        def fit(job: tuple[Target, Shape]) -> Fit | None:
+        def fit(job: tuple[Target, _Shape]) -> _Fit | None:
             target, shape = job
             own = self.known.columns[target.cf]
             of_others = np.delete(np.arange(confidences.shape[1]), own)
@@ -678,12 +678,12 @@ class Fitter:
             fitted = self._fit(replace(target, starts=further), data, shape)
             return replace(fitted, columns=of_others[used[-1]])
 
-        jobs = [(target, SHAPES["related"]) for target in self._largest_first]
+        jobs = [(target, _SHAPES["related"]) for target in self._largest_first]
         if len(jobs) == 1:
             return [[]]
         return self._gather(jobs, self._each(FROM_CFS, fit, jobs))
 
-    def blends(self, fits: Sequence[Sequence[Fit]]) -> list[blend.Blend]:
+    def blends(self, fits: Sequence[Sequence[_Fit]]) -> list[blend.Blend]:
         rows = np.concatenate(self.folds)
         return [
             blend.fit(
@@ -701,9 +701,9 @@ class Fitter:
     def _each(
         self,
         stage: Stage,
-        fit: Callable[[tuple[Target, Shape]], Fit | None],
-        jobs: Sequence[tuple[Target, Shape]],
-    ) -> Iterator[Fit | None]:
+        fit: Callable[[tuple[Target, _Shape]], _Fit | None],
+        jobs: Sequence[tuple[Target, _Shape]],
+    ) -> Iterator[_Fit | None]:
         sizes = [len(target.cells) for target, _ in jobs]  # a tree of its own for each value
         self.progress(stage, 0, sum(sizes))
         done = 0
@@ -713,14 +713,14 @@ class Fitter:
             yield fitted
 
     def _gather(
-        self, jobs: Sequence[tuple[Target, Shape]], results: Iterator[Fit | None]
-    ) -> list[list[Fit]]:
-        fits: list[list[Fit]] = [[] for _ in self.targets]
+        self, jobs: Sequence[tuple[Target, _Shape]], results: Iterator[_Fit | None]
+    ) -> list[list[_Fit]]:
+        fits: list[list[_Fit]] = [[] for _ in self.targets]
         for (target, _), fitted in zip(jobs, results, strict=True):
             fits[target.cf] += [] if fitted is None else [fitted]
         return fits
 
-    def _fit(self, target: Target, data: Sequence[Any], shape: Shape) -> Fit:
+    def _fit(self, target: Target, data: Sequence[Any], shape: _Shape) -> _Fit:
         hidden = []
         for run, fold in enumerate(self.folds):
             hidden.append(BoostObjective(target, run, fold))
@@ -729,16 +729,16 @@ class Fitter:
         last.limit = round(sum(objective.rounds for objective in hidden) / len(hidden))
         booster = self.trees.grow(last, data[-1], shape)
         trees = forest_of(booster, len(target.cells))
-        return Fit(last.priors, tuple(objective.priors for objective in hidden), trees)
+        return _Fit(last.priors, tuple(objective.priors for objective in hidden), trees)
 
 
-def blended_priors(fits: Sequence[Sequence[Fit]], blends: Sequence[blend.Blend]) -> Floats:
+def blended_priors(fits: Sequence[Sequence[_Fit]], blends: Sequence[blend.Blend]) -> Floats:
     return beside(
         [[fitted.priors for fitted in of_cf] for of_cf in fits], [how.weights for how in blends]
     )
 
 
-def _kept(fits: Sequence[Fit], start: Singles, first: Floats, weights: Floats) -> BoostedCf:
+def _kept(fits: Sequence[_Fit], start: Singles, first: Floats, weights: Floats) -> BoostedCf:
     shallow, deep, *further = fits
     related = None
     for fitted in further:
@@ -747,7 +747,7 @@ def _kept(fits: Sequence[Fit], start: Singles, first: Floats, weights: Floats) -
     return BoostedCf(start, shallow.trees, deep.trees, first, related, weights)
 
 
-def _hidden_priors(fitted: Fit, folds: Sequence[Ints]) -> Floats:
+def _hidden_priors(fitted: _Fit, folds: Sequence[Ints]) -> Floats:
     hidden = [prior[:, fold] for prior, fold in zip(fitted.without, folds, strict=True)]
     return np.hstack(hidden).T.astype(float)
 

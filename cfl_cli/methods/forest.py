@@ -23,9 +23,9 @@ from cfl_cli.core.arrays import Floats, Ints, Mask
 from cfl_cli.core.state import State, StateError
 
 Shorts = npt.NDArray[np.int32]
-Words = npt.NDArray[np.uint64]
+_Words = npt.NDArray[np.uint64]
 MOST_LEAVES = 32  # of a tree: five bits
-LARGEST = 1e30  # of a leaf's value; sums of many are still far from infinite
+_LARGEST = 1e30  # of a leaf's value; sums of many are still far from infinite
 ZERO = float(np.float32(1e-35))  # what is no further from 0 counts as 0, as LightGBM has it
 TREES_AT_ONCE = 256
 ALL = np.uint64(2**64 - 1)
@@ -97,7 +97,7 @@ class Splits:
             used.append((number, distinct))
         return cls(used, places)
 
-    def above(self, features: Floats) -> Words:
+    def above(self, features: Floats) -> _Words:
         """Return which rows are above each threshold, pairs × words of 64 rows."""
         n = len(features)
         count = sum(len(thresholds) for _, thresholds in self.used)
@@ -141,7 +141,7 @@ class TreeGroup:
             nodes.append((pair, left, right))
         return cls(nodes, first[by_size][:, None], value, np.argsort(by_size))
 
-    def values_of(self, above: Words, n: int) -> Floats:
+    def values_of(self, above: _Words, n: int) -> Floats:
         """Return the value that each tree has for each of n rows, t × n."""
         trees = np.arange(len(self.first))
         reached = np.zeros((len(trees), len(self.nodes) + MOST_LEAVES, above.shape[1]), "<u8")
@@ -154,7 +154,7 @@ class TreeGroup:
             reached[own, right] = on_right
         return np.asarray(self.value[self.first + self._leaves(reached, n)][self.places])
 
-    def _leaves(self, reached: Words, n: int) -> npt.NDArray[np.uint8]:
+    def _leaves(self, reached: _Words, n: int) -> npt.NDArray[np.uint8]:
         numbers = np.zeros((len(reached), n), dtype=np.uint8)
         leaves, half = reached[:, len(self.nodes) :], MOST_LEAVES
         while half > 1:
@@ -224,7 +224,7 @@ def restore(state: State, *, values: int, features: int) -> Forest:
     value = state.array("value", np.float64, total)
     if nodes and not 0 <= feature.min() <= feature.max() < features:
         raise StateError(f"array 'feature' holds features beyond 0 to {features - 1}")
-    if (np.abs(value) > LARGEST).any():
+    if (np.abs(value) > _LARGEST).any():
         raise StateError("array 'value' holds numbers that no leaf can have")
     _check_children(leaves.astype(np.int64), left, right)
     count = state.array("count", np.int32, total)

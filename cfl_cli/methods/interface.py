@@ -90,7 +90,7 @@ class PartExplained:
     answered: Callable[[Known, int], Answered] | None = None  # None: it has no neighbors
 
 
-SUMS_TO_ONE = 1e-4  # within this: they may be kept in single precision
+_SUMS_TO_ONE = 1e-4  # within this: they may be kept in single precision
 
 
 @dataclass(frozen=True)
@@ -315,10 +315,10 @@ def answer_by(priors: Floats, rows: Known) -> Answer:
 def check_distributions(name: str, rows: npt.NDArray[np.floating], layout: Layout) -> None:
     """Raise StateError unless every row's every CF has confidences that sum to 1, m × ΣK."""
     starts = np.cumsum((0, *layout.domains[:-1]))
-    fits = ((rows >= 0) & (rows <= 1 + SUMS_TO_ONE)).all()
+    fits = ((rows >= 0) & (rows <= 1 + _SUMS_TO_ONE)).all()
     if fits and len(rows):
         sums = np.add.reduceat(rows, starts, axis=1, dtype=float)
-        fits = (np.abs(sums - 1) <= SUMS_TO_ONE).all()
+        fits = (np.abs(sums - 1) <= _SUMS_TO_ONE).all()
     if not fits:
         raise StateError(f"array {name!r} holds confidences that are negative or do not sum to 1")
 

@@ -60,7 +60,7 @@ from cfl_cli.methods.interface import (
 
 MOST_KNOTS = 256  # of a column
 RAREST_SPREAD = 0.1  # of the range of two numbers: no less is their standard deviation
-FURTHEST = 1e3  # of an input from 0
+_FURTHEST = 1e3  # of an input from 0
 
 
 @dataclass(frozen=True, eq=False)
@@ -106,7 +106,7 @@ def restore_inputs(state: State, *, features: int) -> Inputs:
     inside = np.diff(same) == 0  # between two knots of one column
     if (counts == 1).any() or (np.diff(knots)[inside] <= 0).any():
         raise StateError("array 'knots' holds columns whose knots do not ascend")
-    if (np.diff(scores)[inside] < 0).any() or (np.abs(scores) > FURTHEST).any():
+    if (np.diff(scores)[inside] < 0).any() or (np.abs(scores) > _FURTHEST).any():
         raise StateError("array 'scores' holds columns whose scores do not ascend")
     return Inputs(knots, scores, counts)
 
@@ -147,7 +147,7 @@ def _spread(scores: Floats) -> Mask | slice:
 
 ALL_SETS = 10  # OFs, of which there are 1,024 sets
 ORDERS = 32
-LEAST = 1e-30  # of a prior, so that its logarithm is finite
+_LEAST = 1e-30  # of a prior, so that its logarithm is finite
 
 Logs: TypeAlias = Callable[[Mask], Floats]  # which OFs are known, s × M, to log-priors, s × ΣK
 
@@ -166,7 +166,7 @@ def moves(
         points = np.repeat(blank[None], len(known), axis=0)
         for number, of in enumerate(differing):
             points[known[:, number], of] = own[of]
-        return np.log(np.maximum(said(points), LEAST))
+        return np.log(np.maximum(said(points), _LEAST))
 
     base, shapley = (by_sets if len(differing) <= ALL_SETS else by_orders)(len(differing), logs)
     of_features = np.zeros((len(own), len(base)))
@@ -215,9 +215,9 @@ def by_orders(count: int, logs: Logs) -> tuple[Floats, Floats]:
 # first = max(inputs · one + bias, 0)    second = max(first · two + bias, 0)
 # priors = softmax(second · last + bias), per CF
 
-UNITS = 128
+_UNITS = 128
 LAYERS = ("one", "one_bias", "two", "two_bias", "last", "last_bias")
-LARGEST = 1e6  # of a weight: what comes of three layers is then far from infinite
+_LARGEST = 1e6  # of a weight: what comes of three layers is then far from infinite
 ROWS_AT_ONCE = 1024
 
 
@@ -302,11 +302,11 @@ class FittedNet:
 
 
 def _restore(state: State, inputs: int, width: int) -> Net:
-    shapes = ((inputs, UNITS), (UNITS,), (UNITS, UNITS), (UNITS,), (UNITS, width), (width,))
+    shapes = ((inputs, _UNITS), (_UNITS,), (_UNITS, _UNITS), (_UNITS,), (_UNITS, width), (width,))
     layers = tuple(
         state.array(name, np.float32, *shape) for name, shape in zip(LAYERS, shapes, strict=True)
     )
-    if any((np.abs(layer) > LARGEST).any() for layer in layers):
+    if any((np.abs(layer) > _LARGEST).any() for layer in layers):
         raise StateError("layers of the network hold weights that it cannot have learned")
     return Net(layers)
 
@@ -328,19 +328,19 @@ def softmax(scores: Singles, blocks: Ints) -> Singles:
 EPOCHS = 12  # times that each row is seen, at least
 STEPS = 1500  # of learning, at least
 LOOKS = 12  # at the hidden cells, evenly spread over the steps
-BATCH = 256  # rows of a large table; of a small one, a hundredth of its rows
+_BATCH = 256  # rows of a large table; of a small one, a hundredth of its rows
 LEAST_BATCH = 32
 RATE = 2e-3
 WARM_UP = 100  # steps until that is reached
 DECAY = 1e-2  # of the weights
 DROPPED = 0.1  # share of the units that are left out of a step
-MOMENTUM, SCALE = 0.9, 0.999  # of Adam's running means
+MOMENTUM, _SCALE = 0.9, 0.999  # of Adam's running means
 AVERAGE = 0.995  # of the weights' running mean
 SMALL = 1e-8
-RAREST = 0.25  # share at the start, times K: an estimate of 0 may be far off
-RUN_SECONDS = 3.4e-5  # per row
+_RAREST = 0.25  # share at the start, times K: an estimate of 0 may be far off
+_RUN_SECONDS = 3.4e-5  # per row
 TRAINING = Stage("network", Work.NETWORK, "training the network")
-ON_SHUFFLED = Stage(
+_ON_SHUFFLED = Stage(
     "network, shuffled cells", Work.NETWORK, "training the network on shuffled cells"
 )
 
@@ -367,7 +367,7 @@ class NetMethod(Method):
         answer = fitted.answer(known, workers)
         # Shuffled cells are learned once, with a fold hidden, and compared with what is learned so.
         mixed = known.shuffled(settings.seed)
-        _, others = _learn(mixed, inputs, settings.seed, folds[:1], ON_SHUFFLED, workers, progress)
+        _, others = _learn(mixed, inputs, settings.seed, folds[:1], _ON_SHUFFLED, workers, progress)
         entropy, shuffled = (
             entropies(FittedNet(made, run).answer(cells, workers).confidences, known.blocks)
             for run, cells in ((nets[0], known), (others[0], mixed))
@@ -393,7 +393,7 @@ class NetMethod(Method):
         return FittedNet(inputs, NetPerCf(nets, looks))
 
     def model_bytes(self, size: Size, settings: Settings) -> float:
-        layers = 4 * UNITS * (size.features + UNITS + size.width)
+        layers = 4 * _UNITS * (size.features + _UNITS + size.width)
         looks = min(len(size.domains), LOOKS)
         return float(looks * layers + 16 * MOST_KNOTS * size.features)
 
@@ -402,8 +402,10 @@ class NetMethod(Method):
         return float(n * (8 + 4) * size.features + n * width * (1 + 4 * 8) + jobs * 4 * n * width)
 
     def stages(self, size: Size, settings: Settings, *, folds: int) -> list[Expected]:
-        runs = {TRAINING: folds + 1, ON_SHUFFLED: 1}
-        return [Expected.of(stage, size.rows, count * RUN_SECONDS) for stage, count in runs.items()]
+        runs = {TRAINING: folds + 1, _ON_SHUFFLED: 1}
+        return [
+            Expected.of(stage, size.rows, count * _RUN_SECONDS) for stage, count in runs.items()
+        ]
 
 
 def _learn(
@@ -454,7 +456,7 @@ class TrainingRun:
     def learn(self) -> list[Net]:
         random = np.random.default_rng(self.seed)
         n = len(self.seen)
-        batch = int(np.clip(n // 100, LEAST_BATCH, BATCH))
+        batch = int(np.clip(n // 100, LEAST_BATCH, _BATCH))
         each = max(n // batch, 1)  # steps of an epoch
         total = max(EPOCHS * each, STEPS)
         trainer = Trainer(self._start(random), total, random)
@@ -481,10 +483,10 @@ class TrainingRun:
         return np.asarray(logs.sum(axis=0, dtype=float))
 
     def _start(self, random: np.random.Generator) -> list[Singles]:
-        widths = [self.inputs.shape[1], UNITS, UNITS, self.known.candidates.shape[1]]
+        widths = [self.inputs.shape[1], _UNITS, _UNITS, self.known.candidates.shape[1]]
         seen = np.zeros(len(self.known), dtype=bool)
         seen[self.seen] = True
-        shares = [np.maximum(cf, RAREST / len(cf)) for cf in self.known.shares(seen)]
+        shares = [np.maximum(cf, _RAREST / len(cf)) for cf in self.known.shares(seen)]
         layers = []
         for above, below in pairwise(widths):
             layers.append(random.standard_normal((above, below)) * np.sqrt(2 / above))
@@ -506,7 +508,7 @@ class Trainer:
 
     def step(self, inputs: Singles, cells: Singles, blocks: Ints) -> None:
         one, one_bias, two, two_bias, last, last_bias = self.layers
-        keeps = [self._keep((len(inputs), UNITS)) for _ in range(2)]
+        keeps = [self._keep((len(inputs), _UNITS)) for _ in range(2)]
         first = np.maximum(inputs @ one + one_bias, 0) * keeps[0]
         second = np.maximum(first @ two + two_bias, 0) * keeps[1]
         priors = softmax(second @ last + last_bias, blocks)
@@ -529,9 +531,9 @@ class Trainer:
         for number, slope in enumerate(slopes):
             layer, first, second = self.layers[number], self.first[number], self.second[number]
             first += np.float32(1 - MOMENTUM) * (slope - first)
-            second += np.float32(1 - SCALE) * (slope * slope - second)
+            second += np.float32(1 - _SCALE) * (slope * slope - second)
             ahead = first / np.float32(1 - MOMENTUM**self.done)
-            ahead /= np.sqrt(second / np.float32(1 - SCALE**self.done)) + np.float32(SMALL)
+            ahead /= np.sqrt(second / np.float32(1 - _SCALE**self.done)) + np.float32(SMALL)
             if layer.ndim == 2:
                 ahead += np.float32(DECAY) * layer
             layer -= np.float32(rate) * ahead

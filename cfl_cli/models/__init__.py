@@ -62,7 +62,7 @@ if TYPE_CHECKING:
 
 DEEPEST = 24  # lists and mappings within each other
 MOST_VALUES = 200_000  # in one text: an empty mapping takes 30 times the memory of its two signs
-LARGEST = 2**63
+_LARGEST = 2**63
 HALF = re.compile(r"\\u[dD]")  # how half a character may be written
 
 
@@ -115,7 +115,7 @@ def _mapping(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _whole(digits: str) -> int:
-    if len(digits) > 20 or not -LARGEST <= (number := int(digits)) < LARGEST:
+    if len(digits) > 20 or not -_LARGEST <= (number := int(digits)) < _LARGEST:
         raise ValueError("JSON with a number beyond 64 bits")
     return number
 
@@ -148,14 +148,14 @@ def _check_characters(text: str) -> None:
 
 Spec: TypeAlias = tuple[str, tuple[int, ...]]  # of an array: its type and shape
 
-FORMAT = 1
+_FORMAT = 1
 TYPES = dict(zip(("F64", "F32", "I64", "I32", "U8"), KINDS, strict=True))
 CHECKSUM = "~sha256"
 DIGEST = 32  # bytes of it
 ALIGNED = 64
 LONGEST_HEADER = 4 << 20
 MOST_AXES = 4
-NAMES = re.compile(rf"{NAME}(/{NAME})*")
+_NAMES = re.compile(rf"{NAME}(/{NAME})*")
 
 
 def parsed(header: bytes) -> tuple[dict[str, Any], dict[str, Any]]:
@@ -184,7 +184,7 @@ def check_format(facts: Mapping[str, Any], path: Path) -> None:
     written_by, number = facts.get("written_by"), facts.get("format")
     if not isinstance(written_by, str) or type(number) is not int or number < 1:
         raise ValueError("its header does not say what wrote it")
-    if number > FORMAT:
+    if number > _FORMAT:
         writer = shortened(printable(written_by))
         raise DataError(
             Problem(
@@ -195,7 +195,7 @@ def check_format(facts: Mapping[str, Any], path: Path) -> None:
                 writer=writer,
                 number=number,
                 version=__version__,
-                format=FORMAT,
+                format=_FORMAT,
                 remedy="update cfl",
             )
         )
@@ -214,7 +214,7 @@ def described(
 
 
 def _spec(name: str, entry: object, size: int) -> Spec:
-    if not NAMES.fullmatch(name):
+    if not _NAMES.fullmatch(name):
         raise ValueError(f"an array is called {quote(name)}")
     match entry:
         case {"dtype": str(code), "shape": list(shape)} if code in TYPES:
@@ -253,7 +253,7 @@ def places_of(specs: Mapping[str, Spec]) -> dict[str, tuple[int, int]]:
     return places
 
 
-Array: TypeAlias = npt.NDArray[Any]
+_Array: TypeAlias = npt.NDArray[Any]
 
 CODES = {kind: code for code, kind in TYPES.items()}
 BEGINNING = b'{"__metadata__":{"cfl":"'
@@ -276,7 +276,7 @@ class SafeFile:
 
     path: Path
     facts: Mapping[str, Any]  # beside those of the layout
-    arrays: Mapping[str, Array]
+    arrays: Mapping[str, _Array]
     version: str  # of the cfl that wrote it
     checksum: str  # of all content, hexadecimal
     source: "_Source"
@@ -315,11 +315,11 @@ class _Source:
         return made.digest()
 
 
-def write(file: IO[bytes], facts: Mapping[str, Any], arrays: Mapping[str, Array]) -> str:
+def write(file: IO[bytes], facts: Mapping[str, Any], arrays: Mapping[str, _Array]) -> str:
     """Write facts and arrays to a new file and return the checksum of it all, hexadecimal."""
     plain = {name: _plain(name, array) for name, array in arrays.items()}
     specs = {name: (CODES[array.dtype.str], array.shape) for name, array in plain.items()}
-    facts = {**facts, "format": FORMAT, "written_by": __version__}
+    facts = {**facts, "format": _FORMAT, "written_by": __version__}
     header = header_of(facts, specs)
     if len(header) > LONGEST_HEADER:
         raise StateError(f"{len(plain):,} arrays are too many for one file")
@@ -431,8 +431,8 @@ def _check_beginning(start: bytes, path: Path) -> None:
     raise DataError(Problem("model-other-file", text, file=str(path), what=what, remedy=wrote))
 
 
-def _plain(name: str, array: Array) -> Array:
-    if not NAMES.fullmatch(name):
+def _plain(name: str, array: _Array) -> _Array:
+    if not _NAMES.fullmatch(name):
         raise StateError(f"an array cannot be called {quote(name)}")
     little = array.dtype.newbyteorder("<") if array.dtype.byteorder != "|" else array.dtype
     if little.str not in CODES or array.ndim > MOST_AXES:
@@ -442,12 +442,12 @@ def _plain(name: str, array: Array) -> Array:
     return np.asarray(array, dtype=little, order="C")  # not ascontiguousarray: it adds an axis to 0
 
 
-def _arrays(source: _Source, specs: Mapping[str, Spec], first: int) -> dict[str, Array]:
+def _arrays(source: _Source, specs: Mapping[str, Spec], first: int) -> dict[str, _Array]:
     mapped, places, arrays = None, places_of(specs), {}
     for name, (code, shape) in specs.items():
         start, length = first + places[name][0], places[name][1] - places[name][0]
         if length < PIECE:
-            flat: Array = np.frombuffer(source.read(start, length), TYPES[code])
+            flat: _Array = np.frombuffer(source.read(start, length), TYPES[code])
         else:
             mapped = mapped or mmap.mmap(source.handle, source.opened[0], access=mmap.ACCESS_READ)
             flat = np.frombuffer(mapped, TYPES[code], prod(shape), start)
@@ -455,7 +455,7 @@ def _arrays(source: _Source, specs: Mapping[str, Spec], first: int) -> dict[str,
     return arrays
 
 
-def differences(opened: SafeFile, arrays: Mapping[str, Array]) -> Iterator[str]:
+def differences(opened: SafeFile, arrays: Mapping[str, _Array]) -> Iterator[str]:
     """Yield the names of arrays that are not, to the bit, what was to be written."""
     for name in sorted({*opened.arrays, *arrays}):
         there, given = opened.arrays.get(name), arrays.get(name)
@@ -474,10 +474,10 @@ def differences(opened: SafeFile, arrays: Mapping[str, Array]) -> Iterator[str]:
 
 __all__ = ["Content", "is_model"]
 
-FITTED = "fitted"
+_FITTED = "fitted"
 TEXTS = ("schema", "report", "facts")
 LONGEST_TEXT = 4 << 20  # bytes; read as JSON they may take 15 times that
-HEADER = {"method", "versions", "keeps_rows"}
+_HEADER = {"method", "versions", "keeps_rows"}
 FACTS = {"settings", "encoding", "fitted", "more"}
 
 
@@ -560,8 +560,8 @@ class Content:
             versions = {"cfl": __version__} | {name: _version(name) for name in names}
         return {"method": self.method, "keeps_rows": traits.keeps_rows, "versions": versions}
 
-    def _arrays(self) -> dict[str, Array]:
-        arrays, fitted = _flat(self.fitted, FITTED)
+    def _arrays(self) -> dict[str, _Array]:
+        arrays, fitted = _flat(self.fitted, _FITTED)
         facts = {
             "settings": dict(self.settings),
             "encoding": dict(self.encoding),
@@ -602,7 +602,7 @@ def _content(opened: SafeFile) -> Content:
     facts = facts_of(texts["facts"])
     facts_of(texts["report"], ours=False)
     header = opened.facts
-    _check_keys("its header", header, HEADER)
+    _check_keys("its header", header, _HEADER)
     _check_keys("its facts", facts, FACTS)
     method, versions = header["method"], header["versions"]
     if not (isinstance(method, str) and method in METHODS and METHODS[method].learns):
@@ -631,7 +631,7 @@ def _check_keys(title: str, facts: Mapping[str, Any], keys: set[str]) -> None:
         raise StateError(f"{title} {what} {quote(name)}")
 
 
-def _text(name: str, array: Array | None) -> str:
+def _text(name: str, array: _Array | None) -> str:
     if array is None or array.dtype != np.uint8 or array.ndim != 1:
         raise StateError(f"its {name} is missing")
     if len(array) > LONGEST_TEXT:
@@ -642,7 +642,7 @@ def _text(name: str, array: Array | None) -> str:
         raise StateError(f"its {name} is not UTF-8") from None
 
 
-def _flat(state: State, path: str, depth: int = 1) -> tuple[dict[str, Array], dict[str, Any]]:
+def _flat(state: State, path: str, depth: int = 1) -> tuple[dict[str, _Array], dict[str, Any]]:
     _check_parts(state.parts, depth)
     arrays = {f"{path}/{name}": array for name, array in state.arrays.items()}
     parts = {}
@@ -652,18 +652,18 @@ def _flat(state: State, path: str, depth: int = 1) -> tuple[dict[str, Array], di
     return arrays, {"facts": dict(state.facts), "parts": parts}
 
 
-def _tree(facts: object, arrays: Mapping[str, Array]) -> State:
-    by_path: dict[str, dict[str, Array]] = {}
+def _tree(facts: object, arrays: Mapping[str, _Array]) -> State:
+    by_path: dict[str, dict[str, _Array]] = {}
     for path, array in arrays.items():
         parent, _, name = path.rpartition("/")
         by_path.setdefault(parent, {})[name] = array
-    state = _branch(facts, FITTED, by_path, 1)
+    state = _branch(facts, _FITTED, by_path, 1)
     for path, named in sorted(by_path.items()):
         raise StateError(f"array {quote(f'{path}/{min(named)}')} is not known")
     return state
 
 
-def _branch(facts: object, path: str, by_path: dict[str, dict[str, Array]], depth: int) -> State:
+def _branch(facts: object, path: str, by_path: dict[str, dict[str, _Array]], depth: int) -> State:
     match facts:
         case {"facts": dict(own), "parts": dict(parts), **others} if not others:
             pass

@@ -28,7 +28,7 @@ from cfl_cli.tables import frames
 from cfl_cli.tables.codec import is_loading
 
 REPORT_BYTES = 3000  # of a model's texts, for each CF and once more
-BYTES_A_ROW = 200  # that are held at once where arrays are files, beside a row's features
+_BYTES_A_ROW = 200  # that are held at once where arrays are files, beside a row's features
 MANY_ROWS = 100_000  # of which a part is enough to learn from
 # What Python and its packages hold before there is any table: half of it pages of their files. Some
 # are loaded only for tables that are not small; compiled code for large ones.
@@ -136,7 +136,7 @@ def peak_bytes(
     size = size_of(encoded)
     held = estimator.memory(size, settings, jobs=threads)
     if not in_memory and METHODS[settings.method].arrays_may_be_files:
-        held = size.rows * (BYTES_A_ROW + 8 * size.features)
+        held = size.rows * (_BYTES_A_ROW + 8 * size.features)
     return _packages(size.rows) + 3 * table + SLACK * held
 
 

@@ -26,8 +26,8 @@ from cfl_cli.tables.frames import PORTABLE
 from cfl_cli.tables.table import Blocks
 from cfl_cli.trust.report import RowsDrawn, Sources
 
-Arrays = dict[str, npt.NDArray[Any]]
-MOST_BLOCKS = 64  # that are held before they become one
+_Arrays = dict[str, npt.NDArray[Any]]
+_MOST_BLOCKS = 64  # that are held before they become one
 
 
 class Sample:
@@ -44,7 +44,7 @@ class Sample:
         self.seen = 0
         self._keys = np.empty(0, dtype=np.uint64)
         self._rows = np.empty(0, dtype=np.int64)
-        self._blocks: list[tuple[pl.DataFrame, Arrays]] = []
+        self._blocks: list[tuple[pl.DataFrame, _Arrays]] = []
 
     def __len__(self) -> int:
         return len(self._rows)
@@ -64,10 +64,10 @@ class Sample:
         kept = {name: array[staying] for name, array in arrays.items()}
         if len(staying) or not self._blocks:
             self._blocks.append((compact(cells[staying]), kept))
-        if len(self._rows) > 2 * self.size or len(self._blocks) > MOST_BLOCKS:
+        if len(self._rows) > 2 * self.size or len(self._blocks) > _MOST_BLOCKS:
             self._drop()
 
-    def drawn(self) -> tuple[Ints, pl.DataFrame, Arrays]:
+    def drawn(self) -> tuple[Ints, pl.DataFrame, _Arrays]:
         """Return the rows that stay, in their order: their numbers from 0, cells and arrays."""
         self._drop()
         return self._rows, *self._blocks[0]
@@ -88,7 +88,7 @@ def compact(frame: pl.DataFrame) -> pl.DataFrame:
     return pl.DataFrame(pl.from_arrow(frame.to_arrow(compat_level=PORTABLE)))
 
 
-DRAW = Stage("draw", Work.ENCODE, "drawing rows to learn from")
+_DRAW = Stage("draw", Work.ENCODE, "drawing rows to learn from")
 AT_ONCE = 32_768  # rows of a block
 
 
@@ -139,7 +139,7 @@ def part_of(
     there = [column for column in names if column in wanted]
     taken: list[Any] = []
     for block in blocks:
-        progress(DRAW, block.first, total)
+        progress(_DRAW, block.first, total)
         first, last = np.searchsorted(rows, [block.first, block.first + len(block.frame)])
         if last > first or not taken:
             taken.append(_taken(block.frame, rows[first:last] - block.first, there))

@@ -201,7 +201,7 @@ def run(
 # larger, trees and the network, keep `minmax`.
 
 SAMPLE = 10_000  # rows of a trial, if there are more
-MANY = 12  # columns, above which all are tried at once
+_MANY = 12  # columns, above which all are tried at once
 
 
 # A column that fences scale otherwise: its name, the place of its feature, and that by fences.
@@ -279,7 +279,7 @@ def _chosen(
         return {}
     one_round = settings.replaced({"method": "graph", "gamma": 0.0})
     chosen: dict[str, Gain] = {}
-    here, steps = encoded, [(it,) for it in differing] if len(differing) <= MANY else [differing]
+    here, steps = encoded, [(it,) for it in differing] if len(differing) <= _MANY else [differing]
     with Workers(jobs or available_cores()) as workers:
 
         def judged(tried: Encoded) -> Floats:

@@ -411,7 +411,7 @@ class AnsweredRows:
 
 ANSWER = Stage("answer", Work.DECODE, "answering new rows")
 WHERE = ("engine", "scheduler", "workers", "infer")  # the work is done, and what may be inferred
-MENTIONED = 5  # CFs, at most, of a result in a line
+_MENTIONED = 5  # CFs, at most, of a result in a line
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -477,7 +477,7 @@ class Result:
     def __repr__(self) -> str:
         report, columns = self.report, count(len(frames.names(self.frame)), "column")
         cfs = [f"{cf.name} (flagged)" if cf.flagged else cf.name for cf in report.columns]
-        named = f"{', '.join(cfs[:MENTIONED])}{', …' if len(cfs) > MENTIONED else ''}"
+        named = f"{', '.join(cfs[:_MENTIONED])}{', …' if len(cfs) > _MENTIONED else ''}"
         return f"Result({count(report.rows, 'row')}, {columns}, {count(len(cfs), 'CF')}: {named})"
 
     @property

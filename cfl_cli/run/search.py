@@ -40,8 +40,8 @@ CHOICES: Mapping[str, tuple[Value, ...]] = {
 PASSES = 3  # at most, over all of them
 MOVES = 1.0  # standard errors of a gain that the search follows
 CLEAR = 2.5  # … of one that is not by chance, even in the best of a few tests
-TESTS = 4  # at most
-LEAST_ROWS = 30  # hidden for a test; with fewer, the standard error itself is by chance
+_TESTS = 4  # at most
+_LEAST_ROWS = 30  # hidden for a test; with fewer, the standard error itself is by chance
 TRIALS = Stage("trials", Work.TRIALS, "trying settings")
 TESTING = Stage("tests", Work.TRIALS, "testing the best settings")
 
@@ -139,7 +139,7 @@ def confirm(
         return tests
     progress(TESTING, 0, 2)
     first = score(start)
-    for settings in [*reversed(path)][:TESTS]:
+    for settings in [*reversed(path)][:_TESTS]:
         if tests and (tests[-1][2] or not may()):
             break
         progress(TESTING, len(tests) + 1, len(tests) + 2)
@@ -172,7 +172,7 @@ def harms(one: Floats, other: Floats, *, mutual: bool = False) -> bool:
 
 
 def is_clear(gained: Gain, *, rows: int) -> bool:
-    return rows >= LEAST_ROWS and gained.value > CLEAR * gained.error
+    return rows >= _LEAST_ROWS and gained.value > CLEAR * gained.error
 
 
 def _difference(one: Floats, other: Floats, *, mutual: bool) -> Gain:
@@ -222,8 +222,8 @@ class Limit:
 
 # Settings tried on some rows of a table, and how well they predict the hidden ones' cells.
 
-FOLDS = 5  # of which one is hidden in every trial
-ENOUGH = 2_000  # hidden rows to test a winner by; a small table hides several parts in turn
+_FOLDS = 5  # of which one is hidden in every trial
+_ENOUGH = 2_000  # hidden rows to test a winner by; a small table hides several parts in turn
 
 
 @dataclass(frozen=True)
@@ -240,9 +240,9 @@ class Folds:
         When more rows follow, those that are dealt already stay in their folds.
         """
         places = np.arange(len(dealt)) if groups is None else ranks(groups[dealt])
-        first, *others = (np.sort(dealt[places % FOLDS == fold]) for fold in range(FOLDS))
+        first, *others = (np.sort(dealt[places % _FOLDS == fold]) for fold in range(_FOLDS))
         filled = [fold for fold in others if len(fold)]
-        return cls(first, tuple(filled[:1] if len(first) >= ENOUGH else filled))
+        return cls(first, tuple(filled[:1] if len(first) >= _ENOUGH else filled))
 
     @property
     def mutual(self) -> bool:

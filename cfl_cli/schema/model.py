@@ -82,9 +82,9 @@ from cfl_cli.tables.dialect import NONE, OPTIONS, word
 # of weights.
 
 Rates: TypeAlias = tuple[tuple[float, ...], ...]
-Fit: TypeAlias = Literal["fit"]
-ROUNDING = 1e-12  # of a sum of thousands of numbers
-LEAST = 1e-300  # of a rate above 0; much smaller numbers have fewer digits, and then none
+_Fit: TypeAlias = Literal["fit"]
+_ROUNDING = 1e-12  # of a sum of thousands of numbers
+_LEAST = 1e-300  # of a rate above 0; much smaller numbers have fewer digits, and then none
 FAR_FROM_ONE = 1e-3  # a row of a table that was rounded to three digits still sums to 1
 
 WEIGHT = Number(Bounds(least=0))
@@ -107,11 +107,11 @@ def read_mechanism(entry: object, values: Sequence[str]) -> Rates:
         refuse(_unlike_probabilities(rates, values))
         refuse(
             problem(
-                f"{rate:g} is too small for a probability: make it 0, or {LEAST:g} or more", v, c
+                f"{rate:g} is too small for a probability: make it 0, or {_LEAST:g} or more", v, c
             )
             for v, row in zip(values, rates, strict=True)
             for c, rate in zip(values, row, strict=True)
-            if 0 < rate < LEAST
+            if 0 < rate < _LEAST
         )
     else:
         refuse(
@@ -124,11 +124,11 @@ def read_mechanism(entry: object, values: Sequence[str]) -> Rates:
         refuse(
             problem(
                 f"{weight:g} is too small beside the largest weight, {largest:g}: make it 0, or "
-                f"{LEAST:g} of that or more",
+                f"{_LEAST:g} of that or more",
                 c,
             )
             for c, weight in weights.items()
-            if weight > 0 and weight / largest < LEAST
+            if weight > 0 and weight / largest < _LEAST
         )
         rates = [[0.0 if c == v else weights[c] / largest for c in values] for v in values]
         refuse(_unable(rates, values))
@@ -136,7 +136,7 @@ def read_mechanism(entry: object, values: Sequence[str]) -> Rates:
 
 
 def _sums_to_one(row: list[float]) -> bool:
-    return abs(sum(row) - 1) <= ROUNDING
+    return abs(sum(row) - 1) <= _ROUNDING
 
 
 def _scaled(row: list[float]) -> tuple[float, ...]:
@@ -144,7 +144,7 @@ def _scaled(row: list[float]) -> tuple[float, ...]:
     return tuple(rate / total for rate in row)
 
 
-def read_fit(entries: Mapping[str, Any]) -> Fit:
+def read_fit(entries: Mapping[str, Any]) -> _Fit:
     """Return that a mechanism is fitted, or refuse it; `entries` are the CF's others."""
     if "exact_cells" in entries and entries["exact_cells"] is None:
         raise refused(
@@ -359,13 +359,13 @@ class Complementary(Model):
     blurred: Literal["privacy"] | None = None
     """Why cells do not say the value, if that was done on purpose: `privacy`. Then it is inferred
     only where a run asks for it by name."""
-    mechanism: Annotated[Rates | Fit, WithJsonSchema(MECHANISM_FOR_EDITORS)] | None = None
+    mechanism: Annotated[Rates | _Fit, WithJsonSchema(MECHANISM_FOR_EDITORS)] | None = None
     """How exclusions are drawn if not uniformly: a weight for each value, or P(excluded | true), or
     `fit`: weights that are fitted with the help of exact cells."""
 
     @field_validator("mechanism", mode="before")
     @classmethod
-    def _in_full(cls, mechanism: object, info: ValidationInfo) -> Rates | Fit | None:
+    def _in_full(cls, mechanism: object, info: ValidationInfo) -> Rates | _Fit | None:
         if mechanism == "fit":
             return read_fit(info.data)
         if mechanism is None or "values" not in info.data:  # they are wrong, and reported
@@ -459,7 +459,7 @@ def _not_missing(column: Model, info: ValidationInfo) -> Model:
     return column
 
 
-Column = Annotated[
+_Column = Annotated[
     Ordinary | Complementary | Identifier | Ignored,
     Field(discriminator="role"),
     BeforeValidator(_role_known),
@@ -470,7 +470,7 @@ Column = Annotated[
 # How text tables are written: what a schema says of it, so that no call has to repeat it.
 
 
-DECIMAL = "The decimal sign of numbers; with one given, signs between groups of three digits are read too."
+_DECIMAL = "The decimal sign of numbers; with one given, signs between groups of three digits are read too."
 
 
 def _option(name: str) -> Any:
@@ -498,7 +498,7 @@ class _TextFile(Model):
         entries = handler.resolve_ref_schema(schema)["properties"]
         for name, one in OPTIONS.items():
             entries[name]["description"] = one.description
-        entries["decimal"]["description"] = DECIMAL
+        entries["decimal"]["description"] = _DECIMAL
         return cast("dict[str, Any]", schema)
 
     @field_validator("quote", "escape", check_fields=False)
@@ -598,7 +598,7 @@ def _listed(names: object) -> object:
     return tuple(names) if isinstance(names, list) else names
 
 
-Group = Annotated[
+_Group = Annotated[
     tuple[Annotated[str, Strict(), Field(min_length=1)], ...],
     Strict(),
     BeforeValidator(_listed),
@@ -625,7 +625,7 @@ LONG_KEY = 1000  # YAML reads a key of up to 1024 characters by its colon alone
 
 
 @dataclass(frozen=True)
-class Written:
+class _Written:
     """The text that a schema was read from, or nothing; what schemas say does not depend on it."""
 
     text: str = field(default="", compare=False)
@@ -681,12 +681,12 @@ __all__ = ["Complementary", "Identifier", "Ignored", "Ordinary", "Schema"]
 class _Roles:
     """The columns by their roles; what schemas say does not depend on whether they were sorted."""
 
-    columns: Mapping[str, Column] | None = field(default=None, compare=False)
+    columns: Mapping[str, _Column] | None = field(default=None, compare=False)
     ordinary: dict[str, Ordinary] = field(default_factory=dict, compare=False)
     complementary: dict[str, Complementary] = field(default_factory=dict, compare=False)
 
     @classmethod
-    def of(cls, columns: Mapping[str, Column]) -> Self:
+    def of(cls, columns: Mapping[str, _Column]) -> Self:
         return cls(
             columns,
             {name: it for name, it in columns.items() if isinstance(it, Ordinary)},
@@ -711,18 +711,18 @@ class Schema(Model):
     """Whether a missing cell of an ordinary column is filled in or an error."""
     scale: Scale | None = None
     """How numbers and dates are scaled, minmax if left out; a column may say otherwise."""
-    columns: Mapping[Annotated[str, Strict()], Column] = Field(
+    columns: Mapping[Annotated[str, Strict()], _Column] = Field(
         json_schema_extra={"minProperties": 2}
     )
     """The columns by name; those not listed are ignored."""
-    group: Group = ()
+    group: _Group = ()
     """The column, or columns, whose equal cells name rows that belong together."""
     settings: Annotated[
         Settings, PlainValidator(answer_of), WithJsonSchema(SETTINGS_FOR_EDITORS)
     ] = Field(default_factory=Settings)
     """How the method is run."""
     _run: RunSettings = PrivateAttr(default_factory=RunSettings)
-    _written: Written = PrivateAttr(default_factory=Written)
+    _written: _Written = PrivateAttr(default_factory=_Written)
     _roles: _Roles = PrivateAttr(default_factory=_Roles)
 
     @model_validator(mode="wrap")
@@ -754,7 +754,7 @@ class Schema(Model):
 
     @field_validator("group")
     @classmethod
-    def _no_cf(cls, group: Group, info: ValidationInfo) -> Group:
+    def _no_cf(cls, group: _Group, info: ValidationInfo) -> _Group:
         columns = info.data.get("columns", {})
         refuse(problems(group, [cf for cf, it in columns.items() if isinstance(it, Complementary)]))
         return group
@@ -828,7 +828,7 @@ class Schema(Model):
                 problems += schema_problems(error, cls, document)
         if problems:
             raise SchemaError(*yaml_text.in_order(problems))
-        schema._written = Written(document.text)  # noqa: SLF001 — its own
+        schema._written = _Written(document.text)  # noqa: SLF001 — its own
         return schema
 
     @property

@@ -224,7 +224,7 @@ def _joined(digests: dict[str, bytes]) -> str:
 #
 # Not on where a batch begins, which values a dictionary has, or what is stored below a null.
 
-LISTS = (
+_LISTS = (
     types.is_list,
     types.is_large_list,
     types.is_fixed_size_list,
@@ -233,23 +233,23 @@ LISTS = (
 )
 
 
-class Piece(NamedTuple):
+class _Piece(NamedTuple):
     """A part of a column: where it is within the type, and what it holds."""
 
     path: str
     data: bytes | memoryview
 
 
-def pieces(array: pa.Array) -> list[Piece]:
+def pieces(array: pa.Array) -> list[_Piece]:
     """Return what an array holds, to be added up path by path with what follows it."""
     try:
         return [*_pieces(array, "")]
     except (pa.ArrowException, NotImplementedError, TypeError, AttributeError):
         texts = [repr(cell).encode() for cell in array.to_pylist()]
-        return [Piece("/text", b"".join(b"%d:%b" % (len(text), text) for text in texts))]
+        return [_Piece("/text", b"".join(b"%d:%b" % (len(text), text) for text in texts))]
 
 
-def _pieces(array: pa.Array, path: str) -> Iterator[Piece]:
+def _pieces(array: pa.Array, path: str) -> Iterator[_Piece]:
     kind = array.type
     if isinstance(kind, pa.BaseExtensionType):
         yield from _pieces(array.storage, path)
@@ -266,7 +266,7 @@ def _pieces(array: pa.Array, path: str) -> Iterator[Piece]:
     if types.is_union(kind):
         yield from _of_union(array, path)
         return
-    yield Piece(f"{path}/null", array.is_null().cast("uint8").to_numpy().tobytes())
+    yield _Piece(f"{path}/null", array.is_null().cast("uint8").to_numpy().tobytes())
     if types.is_null(kind):
         return
     if types.is_struct(kind):
@@ -275,43 +275,43 @@ def _pieces(array: pa.Array, path: str) -> Iterator[Piece]:
     elif types.is_map(kind):
         pairs = pa.field("entries", pa.struct([kind.key_field, kind.item_field]), nullable=False)
         yield from _of_lists(array.cast(pa.list_(pairs)), path)
-    elif any(is_one(kind) for is_one in LISTS):
+    elif any(is_one(kind) for is_one in _LISTS):
         yield from _of_lists(array, path)
     else:
         yield from _of_leaf(array.drop_null(), path)
 
 
-def _of_leaf(array: pa.Array, path: str) -> Iterator[Piece]:
+def _of_leaf(array: pa.Array, path: str) -> Iterator[_Piece]:
     kind = array.type
     if types.is_boolean(kind):
-        yield Piece(f"{path}/cells", array.cast("uint8").to_numpy().tobytes())
+        yield _Piece(f"{path}/cells", array.cast("uint8").to_numpy().tobytes())
         return
     if types.is_fixed_size_binary(kind) or types.is_primitive(kind) or types.is_decimal(kind):
         width = kind.bit_width // 8
         data = array.buffers()[1]
         if data is not None:
             start = array.offset * width
-            yield Piece(f"{path}/cells", memoryview(data)[start : start + len(array) * width])
+            yield _Piece(f"{path}/cells", memoryview(data)[start : start + len(array) * width])
         return
     array = array.cast(pa.large_binary())
     _, offsets, data = array.buffers()
     places = np.frombuffer(offsets, "<i8")[array.offset : array.offset + len(array) + 1]
-    yield Piece(f"{path}/lengths", np.diff(places).astype("<i8").tobytes())
+    yield _Piece(f"{path}/lengths", np.diff(places).astype("<i8").tobytes())
     if data is not None and len(places):
-        yield Piece(f"{path}/cells", memoryview(data)[places[0] : places[-1]])
+        yield _Piece(f"{path}/cells", memoryview(data)[places[0] : places[-1]])
 
 
-def _of_lists(array: Any, path: str) -> Iterator[Piece]:
+def _of_lists(array: Any, path: str) -> Iterator[_Piece]:
     lengths = pc.fill_null(pc.list_value_length(array).cast("int64"), 0)
-    yield Piece(f"{path}/lengths", lengths.to_numpy().astype("<i8").tobytes())
+    yield _Piece(f"{path}/lengths", lengths.to_numpy().astype("<i8").tobytes())
     yield from _pieces(array.flatten(), f"{path}/element")
 
 
-def _of_union(array: pa.UnionArray, path: str) -> Iterator[Piece]:
+def _of_union(array: pa.UnionArray, path: str) -> Iterator[_Piece]:
     rows = slice(array.offset, array.offset + len(array))  # pyarrow's own accessors forget it
     _, codes, *others = array.buffers()
     codes = np.frombuffer(codes, "i1")[rows]
-    yield Piece(f"{path}/codes", codes.tobytes())
+    yield _Piece(f"{path}/codes", codes.tobytes())
     for number, code in enumerate(array.type.type_codes):
         places = np.flatnonzero(codes == code)
         if array.type.mode == "dense":
@@ -326,10 +326,10 @@ def _of_union(array: pa.UnionArray, path: str) -> Iterator[Piece]:
 
 BYTES_AT_ONCE = 500_000_000  # of a file that is summed although nobody asked for it
 CELLS_AT_ONCE = 10_000_000  # that are compared although nobody asked for it: about a second
-SHOWN = 3  # columns that a message names
+_SHOWN = 3  # columns that a message names
 
 
-Reading: TypeAlias = Callable[[Place], AbstractContextManager[Any]]
+_Reading: TypeAlias = Callable[[Place], AbstractContextManager[Any]]
 
 
 class Compared(NamedTuple):
@@ -340,7 +340,7 @@ class Compared(NamedTuple):
 
 
 def compared(
-    place: Place, content: TableContent, reading: Reading, *, size: int, thorough: bool
+    place: Place, content: TableContent, reading: _Reading, *, size: int, thorough: bool
 ) -> Compared:
     """Compare a table of `size` bytes with what a report says of it; a large one if `thorough`.
 
@@ -360,13 +360,13 @@ def compared(
     return Compared(holds=True, what="its cells were not compared")
 
 
-def _cells(place: Place, content: TableContent, reading: Reading) -> Compared:
+def _cells(place: Place, content: TableContent, reading: _Reading) -> Compared:
     kind = place.format.kind
     found, names = ContentChecksum(kind), [*content.columns]
     with reading(place) as blocks:
         there = frames.names(blocks.empty.frame)
         if lost := [name for name in names if name not in there]:
-            listed = ", ".join(map(quote, lost[:SHOWN])) + (" …" if len(lost) > SHOWN else "")
+            listed = ", ".join(map(quote, lost[:_SHOWN])) + (" …" if len(lost) > _SHOWN else "")
             noun = "column" if len(lost) == 1 else "columns"
             return Compared(holds=False, what=f"it lacks {noun} {listed}")
         if blocks.height != content.rows:

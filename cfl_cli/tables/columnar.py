@@ -184,11 +184,11 @@ def _recoded(column: pa.DictionaryArray, values: pa.Array) -> pa.DictionaryArray
 
 
 PARQUET = KINDS["parquet"]
-INTERVALS = ("month_interval", "day_time_interval")
+_INTERVALS = ("month_interval", "day_time_interval")
 PART = 1 << 12  # rows read at once
-PAGES = 1 << 16  # bytes of a column read at once
+_PAGES = 1 << 16  # bytes of a column read at once
 # Without threads: those that still read the rest of a damaged file abort the process if it ends.
-ALONE = pa.ipc.IpcReadOptions(use_threads=False)
+_ALONE = pa.ipc.IpcReadOptions(use_threads=False)
 
 
 def scan(source: Source, options: ReadOptions) -> Contents:
@@ -238,7 +238,7 @@ def one_column(source: Source, options: ReadOptions, column: str) -> pa.Table:
     with _well_formed(source.head, kind, name=options.name), interrupts_wait():
         data = _mapped(source)
         if kind == PARQUET:
-            file = _parquet(pa.BufferReader(pa.py_buffer(data)), buffer=PAGES)
+            file = _parquet(pa.BufferReader(pa.py_buffer(data)), buffer=_PAGES)
             found = file.read([column], use_threads=False)  # and those whose names begin like it
         else:
             found = one_of(data, source.head, column)
@@ -300,7 +300,7 @@ def _is_beyond(kind: Any) -> bool:
     elif isinstance(kind, pa.BaseExtensionType):
         inner = [kind.storage_type]
     return (
-        str(kind) in INTERVALS
+        str(kind) in _INTERVALS
         or (pa.types.is_dictionary(kind) and pa.types.is_dictionary(kind.value_type))
         or any(map(_is_beyond, inner))
     )
@@ -339,7 +339,7 @@ def _parquet(file: Any, *, buffer: int) -> pq.ParquetFile:
 
 
 def _arrow(
-    data: bytes | mmap, head: bytes, options: pa.ipc.IpcReadOptions = ALONE
+    data: bytes | mmap, head: bytes, options: pa.ipc.IpcReadOptions = _ALONE
 ) -> pa.ipc.RecordBatchFileReader | pa.ipc.RecordBatchStreamReader:
     opener = pa.ipc.open_file if head.startswith(ARROW) else pa.ipc.open_stream
     return opener(pa.BufferReader(pa.py_buffer(data)), options=options)
@@ -347,7 +347,7 @@ def _arrow(
 
 def _schema(source: Source, kind: FileKind) -> pa.Schema:
     if kind == PARQUET:
-        return _parquet(source.again(), buffer=PAGES).schema_arrow
+        return _parquet(source.again(), buffer=_PAGES).schema_arrow
     return _arrow(_mapped(source), source.head).schema
 
 
@@ -361,7 +361,7 @@ def _parts(source: Source, kind: FileKind) -> Iterator[pa.Table]:
                 yield _arrow(source.data, source.head).read_all()
         return
     if kind == PARQUET:
-        file = _parquet(source.again(), buffer=PAGES)
+        file = _parquet(source.again(), buffer=_PAGES)
         yield from _advanced(file.iter_batches(batch_size=PART, use_threads=False))
         return
     data = _mapped(source)

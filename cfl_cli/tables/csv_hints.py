@@ -39,12 +39,12 @@ from cfl_cli.tables.sniff import DELIMITERS, OTHER_QUOTE, Shape, is_number, show
 
 ENOUGH = 1 << 20  # bytes of a table that explain it
 ESCAPE = "\\"
-LOOKED_AT = 500  # records
-DEEPEST = 100  # record that may be the header
-FULL = 0.5  # share of the usual number of filled cells from which a record is not a title
-MOST = 0.6  # share of records that another sign must make alike
+_LOOKED_AT = 500  # records
+_DEEPEST = 100  # record that may be the header
+_FULL = 0.5  # share of the usual number of filled cells from which a record is not a title
+_MOST = 0.6  # share of records that another sign must make alike
 NEARLY_ALL = 0.95  # … if it is rare, or the table's own does well
-RARE = " :"
+_RARE = " :"
 FEW = 0.25  # share of the faults that may be left
 AFTER_QUOTE = re.compile(rb"[\"']\r(?!\n)")
 YEAR = re.compile(r"(?:1[89]|20)\d\d")
@@ -64,15 +64,15 @@ class Beginning:
         causes = Counter(one.cause.code for one in bad)
         return Cut(records, Counter(records.widths[~blank].tolist()), causes)
 
-    def rows(self) -> "list[Row]":
+    def rows(self) -> "list[_Row]":
         """Return the first records that are records."""
         records, _, _ = find_records(self.text, self.dialect, go_on=True)
         found = []
         for start, end in zip(
-            records.starts[:LOOKED_AT].tolist(), records.ends[:LOOKED_AT].tolist(), strict=True
+            records.starts[:_LOOKED_AT].tolist(), records.ends[:_LOOKED_AT].tolist(), strict=True
         ):
             cells = split(self.text[start:end].removesuffix(b"\r"), self.dialect)
-            found.append(Row(self.line + line_of(self.text, start), cells))
+            found.append(_Row(self.line + line_of(self.text, start), cells))
         return found
 
 
@@ -107,7 +107,7 @@ class Cut:
 
 
 @dataclass(frozen=True)
-class Row:
+class _Row:
     """A record and its line."""
 
     line: int
@@ -128,15 +128,15 @@ def returns_end_lines(now: Beginning) -> bool:
         now.cut(now.dialect._replace(delimiter=sign, returns=True))
         for sign in (now.dialect.delimiter, *DELIMITERS)
     ]
-    return any(cut.faults <= FEW * mine.faults and cut.share >= MOST for cut in cuts)
+    return any(cut.faults <= FEW * mine.faults and cut.share >= _MOST for cut in cuts)
 
 
 def other_delimiter(now: Beginning) -> str | None:
     """Return a sign that cuts far more records alike than the table's, if there is one."""
     mine = best_cut(now, now.dialect.delimiter).share
-    needed = {**dict.fromkeys(DELIMITERS, MOST if mine < MOST else NEARLY_ALL)}
-    if mine < MOST:
-        needed |= dict.fromkeys(RARE, NEARLY_ALL)
+    needed = {**dict.fromkeys(DELIMITERS, _MOST if mine < _MOST else NEARLY_ALL)}
+    if mine < _MOST:
+        needed |= dict.fromkeys(_RARE, NEARLY_ALL)
     found = [
         (cut.share, cut.width, sign)
         for sign, least in needed.items()
@@ -215,7 +215,7 @@ def _blanks_around_quotes(now: Beginning, mine: Cut) -> bool:
     return any(cut.faults <= FEW * mine.faults and cut.share >= mine.share for cut in cuts)
 
 
-def header_row(rows: Sequence[Row]) -> Row | None:
+def header_row(rows: Sequence[_Row]) -> _Row | None:
     """Return the record that looks like the header, if others above it do not; None: the first.
 
     If its cells are numbers, it is rather the first row of a table without a header.
@@ -226,25 +226,25 @@ def header_row(rows: Sequence[Row]) -> Row | None:
         return None
     width = max(widths, key=lambda one: (widths[one], one))
     usual = median(row.filled for row in full if len(row.cells) == width)
-    least = max(2.0, FULL * usual)
-    found = (row for row in rows[:DEEPEST] if len(row.cells) == width and row.filled >= least)
+    least = max(2.0, _FULL * usual)
+    found = (row for row in rows[:_DEEPEST] if len(row.cells) == width and row.filled >= least)
     row, first = next(found, None), rows[0]
     if row is None or row is first:
         return None
     if len(first.cells) == width and any(map(is_number, row.cells)):
         return None  # rather a row below a header with few names
-    is_title = first.filled < 2 or first.filled < FULL * row.filled
+    is_title = first.filled < 2 or first.filled < _FULL * row.filled
     return row if is_title or _are_settings(rows, row) else None
 
 
-def _are_settings(rows: Sequence[Row], header: Row) -> bool:
+def _are_settings(rows: Sequence[_Row], header: _Row) -> bool:
     place, width = rows.index(header), len(header.cells)
     above, below = ([len(row.cells) for row in part] for part in (rows[:place], rows[place + 1 :]))
     fit = below.count(width) >= max(NEARLY_ALL * len(below), place)
     return place > 1 and width not in above and fit and not any(map(is_number, header.cells))
 
 
-def is_data(rows: Sequence[Row]) -> bool:
+def is_data(rows: Sequence[_Row]) -> bool:
     """Return whether the first record looks like cells and not like names."""
     names, below = rows[0].cells, [row.cells for row in rows[1:]]
     numbers = [cell.strip() for cell in names if is_number(cell)]
@@ -267,7 +267,7 @@ def _years(texts: Sequence[str]) -> bool:
 
 # Why records have other numbers of cells than the header, where a table's beginning shows it.
 
-DECIMAL = re.compile(rb"(?:^|(?<=,))(?=(-?\d+,\d+)(?:,|$))")
+_DECIMAL = re.compile(rb"(?:^|(?<=,))(?=(-?\d+,\d+)(?:,|$))")
 ID = re.compile(rb'"?(id|nr|no|row|key|num|index|code)', re.IGNORECASE)
 ROW_NUMBER = re.compile(rb'"?(\d{1,18})(?!\d)')
 
@@ -345,7 +345,7 @@ def _one_more(text: bytes, dialect: Dialect, name: str, *, line: int) -> Problem
         why, do = "every line but the header ends with {sign}: {remedy}", "remove it, or add "
         sign = shown(dialect.delimiter)
         return problem("csv-trailing-delimiter-rows", why, do + "--ragged fill", sign=sign)
-    decimals = DECIMAL.findall(lines[0]) if mark == b"," else []
+    decimals = _DECIMAL.findall(lines[0]) if mark == b"," else []
     named = ID.match(text) is not None and not lines[0].startswith(b'"')
     one_more = {*widths[1:]} == {widths[0] + 1}
     quoted = all(one.startswith(b'"') for one in lines)
@@ -383,13 +383,13 @@ def _counts(lines: Sequence[bytes]) -> bool:
 
 # The problem that is raised instead of records that do not fit.
 
-DELIMITER, HEADER, QUOTES, LINE_ENDS = (
+DELIMITER, _HEADER, QUOTES, LINE_ENDS = (
     "file-delimiter",
     "file-header",
     "file-quote",
     "file-line-end",
 )
-RETURNS = ", or add --line-end cr"
+_RETURNS = ", or add --line-end cr"
 
 
 def explained(
@@ -450,14 +450,14 @@ def _other_dialect(
 def _title(best: Shape | None, now: Beginning, dialect: Dialect, *, name: str) -> DataError | None:
     row = header_row(now.rows())
     if row is None and best and best.fits and not best.first:
-        row = Row(best.line, [])
+        row = _Row(best.line, [])
     if row is None:
         return None
     first = 1 + bool(now.line and not dialect.skipped)
     if row.cells and all(is_number(cell) for cell in row.cells if cell.strip()):
         text = "{file}: line {line} looks like the first row: {remedy}"
         do = f"add a header above it, or add --header none --skip-lines {row.line - 1}"
-        return DataError(Problem(HEADER, text, file=name, line=row.line, remedy=do))
+        return DataError(Problem(_HEADER, text, file=name, line=row.line, remedy=do))
     return DataError(title_above(name, row.line, first=first))
 
 
@@ -471,7 +471,7 @@ def _misfit(
     if rows and rows[0].line == now.line + 1 and is_data(rows):
         do = "add a header above it, or add --header none"
         text = "{file}: line {line} looks like data: {remedy}"
-        return DataError(Problem(HEADER, text, file=name, line=rows[0].line, remedy=do))
+        return DataError(Problem(_HEADER, text, file=name, line=rows[0].line, remedy=do))
     return DataError(hint) if hint else None
 
 
@@ -487,7 +487,7 @@ def _names(error: MisshapenError, now: Beginning) -> DataError:
         full = next((row.line for row in rows if row.filled), None)
         do = f", or add --skip-lines {full - 1}" if full else ""
     elif is_data(rows):
-        do, code = ", or if this line is data, add --header none", HEADER
+        do, code = ", or if this line is data, add --header none", _HEADER
     else:
         do = ", or add --rename-columns"
     problems = (_also(one, code, remedy=f"{one.remedy}{do}") for one in error.problems)
@@ -512,7 +512,7 @@ def _quoted(name: str, value: str, error: DataError) -> DataError:
 def record_remedy(cause: Cause) -> str:
     """Return what to do about a bad record."""
     if cause.fix:
-        return cause.fix + (RETURNS if cause == RETURNED else "")
+        return cause.fix + (_RETURNS if cause == RETURNED else "")
     return f"{'delete' if cause == BLANK else 'correct'} it, or add --ragged fill"
 
 
@@ -540,7 +540,7 @@ def title_above(name: str, line: int, *, first: int = 1) -> Problem:
     lines = f"line {first}" if last == first else f"lines {first} {between} {last}"
     text = "{file}: line {line} looks like the header: {remedy}"
     do = f"delete {lines}, or add --skip-lines {last}"
-    return Problem(HEADER, text, file=name, line=line, remedy=do)
+    return Problem(_HEADER, text, file=name, line=line, remedy=do)
 
 
 def _other_delimiter(best: Shape, text: bytes, dialect: Dialect, *, name: str) -> DataError:

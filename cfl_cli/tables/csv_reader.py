@@ -35,12 +35,12 @@ from cfl_cli.tables.encodings import exhaust, line_of
 
 # The line with which spreadsheets name the delimiter before the header: `sep=;`.
 SEP = re.compile(rb'"?sep=([\t -/:-@\[-`{-~])"?[;,\t|]*\r?\n', re.IGNORECASE)
-SHOWN = 5  # columns with other names that are named
+_SHOWN = 5  # columns with other names that are named
 BLANK = Cause("csv-blank-line", "a blank line")
 RAGGED = "csv-ragged-record"
-EMPTY_HEADER, UNNAMED, DUPLICATE = "csv-empty-header", "column-unnamed", "column-duplicate"
+EMPTY_HEADER, UNNAMED, _DUPLICATE = "csv-empty-header", "column-unnamed", "column-duplicate"
 DATA_AS_HEADER = "file-header"  # the first line looks like a row
-NAME_CODES = {EMPTY_HEADER, UNNAMED, DUPLICATE, DATA_AS_HEADER}
+NAME_CODES = {EMPTY_HEADER, UNNAMED, _DUPLICATE, DATA_AS_HEADER}
 # Whoever explains a problem further fills in `because`, and adds to the remedy.
 AT_LINE = "{file}: line {line}: {what}{because}: {remedy}{aside}"
 
@@ -80,7 +80,7 @@ class Columns:
         return Columns(added.names, (*self.renamed, *added.renamed))
 
 
-class Start(NamedTuple):
+class _Start(NamedTuple):
     """A text from where its rows begin, or the header right above them."""
 
     texts: Iterator[bytes]
@@ -89,7 +89,7 @@ class Start(NamedTuple):
     above: bytes | None  # the header and what follows it, if that is among them
 
 
-def begun(texts: Iterator[bytes], dialect: Dialect) -> Start:
+def begun(texts: Iterator[bytes], dialect: Dialect) -> _Start:
     """Return a text without the lines that are left out.
 
     These are the ones that the user named, those above the header, and a first line that names the
@@ -104,7 +104,7 @@ def begun(texts: Iterator[bytes], dialect: Dialect) -> Start:
         dialect = dialect._replace(delimiter=sign)
     skipped = max(dialect.skipped, (at or 1) - 1, int(says))
     if not skipped:
-        return Start(texts, dialect, 0, None)
+        return _Start(texts, dialect, 0, None)
     above, rest, lines = _cut(texts, skipped, dialect)
     header = None
     if at is not None and at <= lines:
@@ -112,7 +112,7 @@ def begun(texts: Iterator[bytes], dialect: Dialect) -> Start:
         for _ in range(at - 1):
             place = next_line(above, place, dialect)
         header = above[place:]
-    return Start(rest, dialect, lines, header)
+    return _Start(rest, dialect, lines, header)
 
 
 def _cut(
@@ -165,7 +165,7 @@ def _columns(names: Sequence[str], dialect: Dialect, *, name: str, line: int) ->
     data = bool(twice) and any(column.replace(".", "").isdecimal() for column in names)
     again = [
         Problem(
-            DATA_AS_HEADER if data else DUPLICATE,
+            DATA_AS_HEADER if data else _DUPLICATE,
             "{file}: line {line}: duplicate column {column!r}{because}: {remedy}",
             column=column,
             remedy="rename one of them",
@@ -225,13 +225,13 @@ def notes(
 
     `wide` are the columns with those that longer records need.
     """
-    for one in columns.renamed[:SHOWN]:
+    for one in columns.renamed[:_SHOWN]:
         was = "{name!r} again" if one.name else "without a name"
         text = "column {number} is " + was + ", and called {now!r}"
         names = {"name": UserText(one.name), "now": UserText(one.now) if one.name else one.now}
         yield Problem("csv-renamed-column", text, number=one.number, **names)
-    if len(columns.renamed) > SHOWN:
-        others = count(len(columns.renamed) - SHOWN, "more column")
+    if len(columns.renamed) > _SHOWN:
+        others = count(len(columns.renamed) - _SHOWN, "more column")
         yield Problem("csv-renamed-column", "{others} renamed", others=others)
     if fewer:
         text = "{records} with fewer cells than columns filled up with empty ones"
@@ -368,7 +368,7 @@ def sheets(texts: Iterable[bytes], dialect: Dialect, options: ReadOptions) -> It
         raise
 
 
-def _empty(start: Start, name: str) -> DataError:
+def _empty(start: _Start, name: str) -> DataError:
     dialect = start.dialect
     asked = max(dialect.skipped, (dialect.header_line or 1) - 1)
     if asked and start.line <= asked:
@@ -384,7 +384,9 @@ def _empty(start: Start, name: str) -> DataError:
     return _empty_header(name, start.line + 1)
 
 
-def _scanned(start: Start, *, go_on: bool) -> Iterator[tuple[bytes, Records, list[BadRecord], int]]:
+def _scanned(
+    start: _Start, *, go_on: bool
+) -> Iterator[tuple[bytes, Records, list[BadRecord], int]]:
     """Yield text with its records, those that are none, and the lines before it.
 
     A record that goes on in the next piece of text waits for it. If it is long, it waits for as
@@ -507,7 +509,7 @@ def _blank(data: bytes, records: Records, dialect: Dialect) -> Mask:
 #     encoding   the schema's has one byte for each character, but all of the text is UTF-8, and not
 #                only ASCII
 
-LONGEST = 1 << 20  # bytes of a header
+_LONGEST = 1 << 20  # bytes of a header
 
 
 def as_usual(
@@ -520,7 +522,7 @@ def as_usual(
     chunks = iter(chunks)
     start, dialect = b"", Dialect.of(words, delimiter=options.kind.delimiter)
     lines = max(dialect.skipped, dialect.header_line or 1) + 1
-    while start.count(b"\n") < lines and len(start) < LONGEST and (chunk := next(chunks, b"")):
+    while start.count(b"\n") < lines and len(start) < _LONGEST and (chunk := next(chunks, b"")):
         start += chunk
     line = start.partition(b"\n")[0].rstrip(b"\r").removeprefix(codecs.BOM_UTF8)
     default = Dialect(options.kind.delimiter, certain=True)

@@ -29,7 +29,7 @@ from cfl_cli.core.arrays import Ints, Mask
 from cfl_cli.tables.dialect import Dialect
 
 Bytes = npt.NDArray[np.uint8]
-Words = npt.NDArray[np.uint64]  # 64 yes-or-no answers each, the first in the lowest bit
+_Words = npt.NDArray[np.uint64]  # 64 yes-or-no answers each, the first in the lowest bit
 
 NEWLINE, RETURN = ord("\n"), ord("\r")
 NEVER = sys.maxsize  # the position of what does not occur
@@ -66,7 +66,7 @@ OPEN = Cause(
 RETURNED = Cause(
     "csv-lone-return", "a carriage return without a line feed", "end lines with LF or CRLF"
 )
-CAUSES = (WITHIN, BEHIND, RETURNED)
+_CAUSES = (WITHIN, BEHIND, RETURNED)
 QUOTE_CODES = {WITHIN.code, BEHIND.code, OPEN.code}
 
 
@@ -220,13 +220,13 @@ def _blocks(total: int) -> Iterator[tuple[int, int]]:
         start += size
 
 
-def _pack(mask: Mask) -> Words:
+def _pack(mask: Mask) -> _Words:
     packed = np.packbits(mask, bitorder="little")
     padding = np.zeros(-len(packed) % 8, dtype=np.uint8)
     return np.concatenate([packed, padding]).view("<u8")
 
 
-def _prefix_xor(words: Words, *, inside: bool) -> Words:
+def _prefix_xor(words: _Words, *, inside: bool) -> _Words:
     words = words.copy()
     for shift in (1, 2, 4, 8, 16, 32):
         words ^= words << np.uint64(shift)
@@ -235,18 +235,18 @@ def _prefix_xor(words: Words, *, inside: bool) -> Words:
     return words ^ (np.uint64(0) - carry)
 
 
-def _bits(words: Words, at: Ints) -> Mask:
+def _bits(words: _Words, at: Ints) -> Mask:
     return np.asarray(words[at >> 6] >> (at & 63).astype(np.uint64) & np.uint64(1), dtype=bool)
 
 
-def _count_before(words: Words, at: Ints) -> Ints:
+def _count_before(words: _Words, at: Ints) -> Ints:
     counts = np.bitwise_count(words).astype(np.int64)
     lower = (np.uint64(1) << (at & 63).astype(np.uint64)) - np.uint64(1)
     whole = np.cumsum(counts) - counts
     return np.asarray(whole[at >> 6] + np.bitwise_count(words[at >> 6] & lower))
 
 
-def _first(words: Words) -> int:
+def _first(words: _Words) -> int:
     hits = np.flatnonzero(words)
     if not len(hits):
         return NEVER
@@ -366,7 +366,7 @@ def _judge(
     stops = np.minimum(records.ends[wrong] + 1, len(view))
     columns = (records.starts[wrong], stops, faults[done][wrong], causes[done][wrong])
     bad.extend(
-        BadRecord(begin, end, position, CAUSES[cause])
+        BadRecord(begin, end, position, _CAUSES[cause])
         for begin, end, position, cause in zip(*(one.tolist() for one in columns), strict=True)
     )
     if not goes_on[-1]:
@@ -455,7 +455,7 @@ def are_blank(data: bytes, starts: Ints, ends: Ints, dialect: Dialect) -> Mask:
 # Escapes such as `\"`: the first of a run takes the meaning of the second, the third that of the
 # fourth …; what comes behind a run of odd length stands for itself. So `\n` is n, not a line's end.
 
-NOTHING = 0  # no text holds this byte
+_NOTHING = 0  # no text holds this byte
 
 
 def masked(data: bytes, dialect: Dialect) -> bytes:
@@ -464,7 +464,7 @@ def masked(data: bytes, dialect: Dialect) -> bytes:
         return data
     view = np.frombuffer(data, dtype=np.uint8).copy()
     behind = active(data, dialect) + 1
-    view[behind[behind < len(view)]] = NOTHING
+    view[behind[behind < len(view)]] = _NOTHING
     return view.tobytes()
 
 

@@ -15,7 +15,7 @@ from cfl_cli.core.settings import Choice, FileName, Kind, Setting, Switch
 from cfl_cli.errors import Problem, UsageError
 
 NONE = "none"  # no quote, no escape, no header
-YES, NO, FILL, RETURNS = "yes", "no", "fill", "cr"
+YES, NO, FILL, _RETURNS = "yes", "no", "fill", "cr"
 UTF8 = "utf-8"
 QUOTE = '"'
 TAB = {"\\t": "\t", "tab": "\t"}  # a tab is hard to type
@@ -119,7 +119,7 @@ OPTIONS = {
         "What takes the meaning of the next character: nothing if left out.",
     ),
     "line_end": CsvOption(
-        Choice(("lf", RETURNS)),
+        Choice(("lf", _RETURNS)),
         "What ends a line of a text table. lf: LF or CRLF; cr: a carriage return alone, too.",
         "lf",
         "What ends a line: LF or CRLF if left out, with `cr` a carriage return alone, too.",
@@ -238,7 +238,7 @@ class Dialect(NamedTuple):
             words["delimiter"],
             none.get(quote, quote),
             none.get(escape, escape),
-            words.get("line_end") == RETURNS,
+            words.get("line_end") == _RETURNS,
             words.get("trim_cells") == YES,
             words.get("encoding", UTF8),
             header != NONE,

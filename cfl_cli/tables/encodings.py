@@ -27,12 +27,12 @@ from cfl_cli.tables.dialect import UTF8, Fix
 # Korean, Arabic, Thai, Baltic, KOI8, DOS, Macintosh) it read 58 right, charset-normalizer 53; within
 # the seven ours is better on the words of tables.
 
-WORD = re.compile(rb"(?<![\x40-\xff])[\x40-\x7f]*[\x80-\xff][\x40-\xff]*")
-MANY = 5_000  # different words that are enough to judge by
+_WORD = re.compile(rb"(?<![\x40-\xff])[\x40-\x7f]*[\x80-\xff][\x40-\xff]*")
+_MANY = 5_000  # different words that are enough to judge by
 GOOD = 0.85  # score from which an encoding may be guessed
-MOSTLY = 0.5  # share of words from which a text counts as UTF-8 with faults in it
+_MOSTLY = 0.5  # share of words from which a text counts as UTF-8 with faults in it
 LIKELY = 0.03  # confidence of chardet, which is low for few words and still right
-SHOWN = 2  # words that show a guess
+_SHOWN = 2  # words that show a guess
 
 
 @dataclass(frozen=True)
@@ -98,13 +98,13 @@ CROWDED = re.compile(
     r"[^\W\d_a-zA-Z]{4,}"
 )  # Latin words have no more letters beyond ASCII in a row
 # Signs that all have, which say nothing of the language, where they stand outside words.
-SIGNS = "€–—„“”‚‘’…«»°§£µ²³·¿¡½¼¾©®™±•×"
+_SIGNS = "€–—„“”‚‘’…«»°§£µ²³·¿¡½¼¾©®™±•×"
 NO_BREAK = "\xa0"  # which all have, inside numbers
 AMOUNTS = "²³½¼¾"  # which no letter follows
-RARE = 0.8  # what a letter of rare use counts
+_RARE = 0.8  # what a letter of rare use counts
 
 
-class Guess(NamedTuple):
+class _Guess(NamedTuple):
     """An encoding, and some words as they read in it."""
 
     encoding: str
@@ -118,13 +118,13 @@ def words_in(text: bytes, counted: Counter[bytes] | None = None) -> Counter[byte
     added.
     """
     counted = Counter() if counted is None else counted
-    for word in WORD.findall(text):
-        if word in counted or len(counted) < MANY:
+    for word in _WORD.findall(text):
+        if word in counted or len(counted) < _MANY:
             counted[word] += 1
     return counted
 
 
-def guess_encoding(words: Mapping[bytes, int]) -> Guess | None:
+def guess_encoding(words: Mapping[bytes, int]) -> _Guess | None:
     """Return the encoding that the words have; None: most are UTF-8, or none is likely."""
     if not words or mostly_utf8(words):
         return None
@@ -136,7 +136,7 @@ def guess_encoding(words: Mapping[bytes, int]) -> Guess | None:
     if best is None:
         return None
     texts = [word.decode(best) for word in words]
-    return Guess(best, tuple([text for text in texts if text.isalpha()] or texts)[:SHOWN])
+    return _Guess(best, tuple([text for text in texts if text.isalpha()] or texts)[:_SHOWN])
 
 
 def _second_opinion(words: Iterable[bytes]) -> str | None:
@@ -153,7 +153,7 @@ def _second_opinion(words: Iterable[bytes]) -> str | None:
 def mostly_utf8(words: Iterable[bytes]) -> bool:
     """Return whether most words are UTF-8, so that the others are faults in such a text."""
     words = list(words)
-    return sum(_decoded(word, "utf-8") is not None for word in words) > MOSTLY * len(words)
+    return sum(_decoded(word, "utf-8") is not None for word in words) > _MOSTLY * len(words)
 
 
 def _decoded(word: bytes, encoding: str) -> str | None:
@@ -210,16 +210,16 @@ def _fits(word: str, language: Language, *, alone: bool) -> Iterator[float]:
         if sign.isascii() or sign == NO_BREAK:
             continue
         inside = word[place - 1 : place].isalpha() and word[place + 1 : place + 2].isalpha()
-        if sign in SIGNS:
+        if sign in _SIGNS:
             behind = word[place + 1 : place + 2]
             amount = sign in AMOUNTS and behind.isalpha()
-            beside = {*word[max(place - 1, 0) : place], *behind} & {*SIGNS}
+            beside = {*word[max(place - 1, 0) : place], *behind} & {*_SIGNS}
             yield 0.0 if inside or amount or beside else 1.0
         elif place in misplaced or crowded or (sign.isupper() and word[:place][-1:].islower()):
             yield 0.0
         else:
             small = sign.lower()
-            yield 1.0 if small in language.common else RARE if small in language.rare else 0.0
+            yield 1.0 if small in language.common else _RARE if small in language.rare else 0.0
 
 
 def _japanese(word: str) -> Iterator[float]:
@@ -237,9 +237,9 @@ def _japanese(word: str) -> Iterator[float]:
 # In UTF-16 and UTF-32 a line feed has NULs beside it. So a text is of such an encoding if it can be
 # decoded so, to lines of characters that exist. What is plain text but for a few NULs is damaged.
 
-ENOUGH = 1 << 16  # bytes of a text that show its encoding
+_ENOUGH = 1 << 16  # bytes of a text that show its encoding
 ENCODINGS = ("utf-32-le", "utf-32-be", "utf-16-le", "utf-16-be")
-WIDE = 0.15  # share of NULs from which plain text is not just damaged
+_WIDE = 0.15  # share of NULs from which plain text is not just damaged
 PRINTABLE = 0.95  # share of characters that exist, and are shown
 AS_NUL = "{file}: line {line}: a NUL byte: "
 
@@ -249,8 +249,8 @@ def wide_encoding(data: bytes) -> str | None:
 
     There is no byte-order mark that says so.
     """
-    start = data[:ENOUGH]
-    if _is_plain(start.replace(b"\0", b"")) and start.count(0) < WIDE * len(start):
+    start = data[:_ENOUGH]
+    if _is_plain(start.replace(b"\0", b"")) and start.count(0) < _WIDE * len(start):
         return None
     return next((one for one in ENCODINGS if _are_lines(_without_nuls(start, one))), None)
 
@@ -294,7 +294,7 @@ MARKS = {
     codecs.BOM_UTF16_BE: "UTF-16",
 }
 CODE = "file-encoding"  # of all problems here
-WHOLE = {"idna", "punycode"}  # decoded in one go, because Python decodes their parts otherwise
+_WHOLE = {"idna", "punycode"}  # decoded in one go, because Python decodes their parts otherwise
 ENDIAN = "le" if sys.byteorder == "little" else "be"
 UNMARKED = {name: f"{name}-{ENDIAN}" for name in ("utf-16", "utf-32")}  # if no mark says more
 NOT_PLAIN = re.compile(rb"[\0-\x08\x0e-\x1f\x80-\xff]")  # bytes that plain ASCII text lacks
@@ -372,7 +372,7 @@ def _recoded(
     chunks = iter(chunks)
     marked = False
     try:
-        if codec.incrementaldecoder is None or codec.name in WHOLE:
+        if codec.incrementaldecoder is None or codec.name in _WHOLE:
             yield b"".join(chunks).decode(encoding).encode()
             return
         start = next(chunks)
@@ -465,7 +465,7 @@ def _about_nul(
     much, or was in an encoding with NULs.
     """
     more: list[bytes] = []
-    while sum(map(len, [*start, *more])) < ENOUGH and (one := next(rest, None)) is not None:
+    while sum(map(len, [*start, *more])) < _ENOUGH and (one := next(rest, None)) is not None:
         more.append(one)
     encoding = wide_encoding(b"".join([*start, *more])) if start else None
     if encoding is not None:
@@ -502,7 +502,9 @@ class NotUtf8:
         """
         start = text.rfind(b"\n", 0, position) + 1
         match = next(
-            match for match in WORD.finditer(text, start) if match.start() <= position < match.end()
+            match
+            for match in _WORD.finditer(text, start)
+            if match.start() <= position < match.end()
         )
         words = words_in(text[start:])
         above = not plain or not text[:start].isascii()

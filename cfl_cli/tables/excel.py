@@ -45,14 +45,14 @@ from cfl_cli.tables.source import Source, roomy
 #
 # A column of numbers, truth values or dates keeps its type; whatever is mixed becomes text.
 
-BLANK = "a blank row"
+_BLANK = "a blank row"
 SAVE_LESS = "save the sheet as CSV UTF-8, without what is not needed"
-LOOKED_AT = 10  # rows in which a header is looked for
-WHOLE = 2.0**53  # whole numbers up to here are exact
+_LOOKED_AT = 10  # rows in which a header is looked for
+_WHOLE = 2.0**53  # whole numbers up to here are exact
 WIDEST = 4  # bytes of a character
 GROUPED = re.compile(r"-?\d{1,3}\.\d{3}")  # 1.234, which with a decimal comma would be 1234
 
-Rows = npt.NDArray[np.int64]
+_Rows = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True)
@@ -60,7 +60,7 @@ class Cells:
     """The cells of a column, sorted by rows."""
 
     number: int  # of the column
-    rows: Rows
+    rows: _Rows
     kinds: npt.NDArray[np.uint8]
     values: Sequence[object]
 
@@ -89,7 +89,7 @@ class Cells:
         return _text(int(self.kinds[place]), self.values[place], seconds=True)
 
 
-def table_of(grid: Grid, options: ReadOptions) -> Table:
+def _table_of(grid: Grid, options: ReadOptions) -> Table:
     name = options.name
     columns = [Cells.of(number, grid.columns[number]) for number in sorted(grid.columns)]
     spots = grid.uncalculated + grid.not_dates
@@ -121,7 +121,7 @@ def table_of(grid: Grid, options: ReadOptions) -> Table:
         *_hidden(grid, body),
         *(one for title, cells in titled for one in _failed(title, cells, body)),
     )
-    return Table(frame, [(row + 1, BLANK, "") for row in blank.tolist()], notes=notes)
+    return Table(frame, [(row + 1, _BLANK, "") for row in blank.tolist()], notes=notes)
 
 
 def _fault(code: str, what: str, remedy: str, cells: str = "") -> Problem:
@@ -135,7 +135,7 @@ def _size(columns: list[Cells], height: int) -> int:
 
 
 def _problems(
-    grid: Grid, columns: list[Cells], rows: Rows, header: list[str | None]
+    grid: Grid, columns: list[Cells], rows: _Rows, header: list[str | None]
 ) -> Iterator[Problem]:
     top = int(rows[0])
     lower = _header_below(columns, rows, header)
@@ -174,7 +174,7 @@ def _problems(
 
 
 def _header_problems(
-    columns: list[Cells], rows: Rows, header: list[str | None], below: str, *, covered: bool
+    columns: list[Cells], rows: _Rows, header: list[str | None], below: str, *, covered: bool
 ) -> Iterator[Problem]:
     places: dict[str, list[Spot]] = {}
     unnamed = []
@@ -202,14 +202,14 @@ def _header_problems(
             yield Problem("duplicate-column", text, column=name, **facts)
 
 
-def _header_below(columns: list[Cells], rows: Rows, header: list[str | None]) -> int | None:
+def _header_below(columns: list[Cells], rows: _Rows, header: list[str | None]) -> int | None:
     """Return the row that looks like the header if the first one does not, a title perhaps.
 
     That is one with a different text in every column, while the first row leaves some empty.
     """
     if None not in header:
         return None
-    for row in rows[1:LOOKED_AT].tolist():
+    for row in rows[1:_LOOKED_AT].tolist():
         texts = [cells.text(row) for cells in columns]
         kinds = {int(cells.kinds[cells.rows == row][0]) for cells in columns if cells.text(row)}
         if None not in texts and len(set(texts)) == len(texts) and kinds == {Kind.TEXT}:
@@ -217,7 +217,7 @@ def _header_below(columns: list[Cells], rows: Rows, header: list[str | None]) ->
     return None
 
 
-def _hidden(grid: Grid, body: Rows) -> Iterator[CellNote]:
+def _hidden(grid: Grid, body: _Rows) -> Iterator[CellNote]:
     unseen = [row for rows in grid.hidden for row in rows]
     if hidden := int(np.isin(body, unseen).sum()):
         verb, them = ("is", "it does") if hidden == 1 else ("are", "they do")
@@ -229,7 +229,7 @@ def _hidden(grid: Grid, body: Rows) -> Iterator[CellNote]:
         )
 
 
-def _failed(name: str, cells: Cells, body: Rows) -> Iterator[CellNote]:
+def _failed(name: str, cells: Cells, body: _Rows) -> Iterator[CellNote]:
     spots: dict[str, list[Spot]] = {}
     for place in np.flatnonzero(cells.kinds == Kind.ERROR).tolist():
         spot = Spot(int(cells.rows[place]), cells.number)
@@ -246,14 +246,14 @@ def _failed(name: str, cells: Cells, body: Rows) -> Iterator[CellNote]:
         )
 
 
-def _series(name: str, cells: Cells, body: Rows) -> pl.Series:
+def _series(name: str, cells: Cells, body: _Rows) -> pl.Series:
     places, values, kinds = np.searchsorted(body, cells.rows), cells.values, set(cells.kinds)
     if kinds == {Kind.NUMBER}:
         numbers = np.full(len(body), np.nan)
         numbers[places] = np.array(values, dtype=float)
         series = pl.Series(name, numbers).fill_nan(None)
         known = numbers[places]
-        whole = (known == np.round(known)).all() and (np.abs(known) <= WHOLE).all()
+        whole = (known == np.round(known)).all() and (np.abs(known) <= _WHOLE).all()
         return series.cast(pl.Int64) if whole else series
     if kinds == {Kind.DATE}:
         days_only = all(int(str(value)) % DAY == 0 for value in values)
@@ -274,7 +274,7 @@ def _series(name: str, cells: Cells, body: Rows) -> pl.Series:
     return pl.Series(name, _spread(values, places, len(body)), dtype=pl.String)
 
 
-def _spread(values: Sequence[object], places: Rows, height: int) -> list[object]:
+def _spread(values: Sequence[object], places: _Rows, height: int) -> list[object]:
     spread: list[object] = [None] * height
     for place, value in zip(places.tolist(), values, strict=True):
         spread[place] = value
@@ -301,7 +301,7 @@ def _number(number: float) -> str:
     A number among texts must not be taken for one with a sign between thousands: a zero more says
     the same and cannot be.
     """
-    text = f"{number:.0f}" if number.is_integer() and abs(number) <= WHOLE else repr(number)
+    text = f"{number:.0f}" if number.is_integer() and abs(number) <= _WHOLE else repr(number)
     return f"{text}0" if GROUPED.fullmatch(text) else text
 
 
@@ -337,7 +337,7 @@ def scan(source: Source, options: ReadOptions) -> Contents:
     _check_begin(data, options)
     with well_formed(name, options.kind.title):
         book = BOOKS[options.kind.name](Archive.of(data, name=name))
-        table = table_of(book.grid(_chosen(book, options)), options)
+        table = _table_of(book.grid(_chosen(book, options)), options)
     empty = Table(table.frame.clear(), notes=table.notes)
     height, rejected = table.frame.height, len(table.rejects)
     return Contents(empty, height, rejected, lambda: iter([table]), column=table.frame.select)

@@ -40,13 +40,13 @@ DAMAGED = (
 )
 
 Attributes: TypeAlias = dict[str, str]
-Start: TypeAlias = Callable[[str, Attributes], None]
+_Start: TypeAlias = Callable[[str, Attributes], None]
 
 
 class Handlers(NamedTuple):
     """What takes the events of a document."""
 
-    start: Start
+    start: _Start
     end: Callable[[str], None] | None = None
     text: Callable[[str], None] | None = None
 
@@ -103,7 +103,7 @@ class Archive:
                 parser.Parse(chunk, False)
         parser.Parse(b"", True)
 
-    def elements(self, part: str, start: Start) -> None:
+    def elements(self, part: str, start: _Start) -> None:
         """Go through the elements of a part, whose names come without prefixes."""
 
         def bare(element: str, attributes: Attributes) -> None:
@@ -149,8 +149,8 @@ def unescaped(text: str) -> str:
 
 # The cells of a sheet as its file holds them: where they are, of what kind, with which value.
 
-MOST_ROWS, MOST_COLUMNS = 1 << 20, 1 << 14  # that a sheet has
-SHOWN = 3  # cells, rows or ranges that a message names
+_MOST_ROWS, MOST_COLUMNS = 1 << 20, 1 << 14  # that a sheet has
+_SHOWN = 3  # cells, rows or ranges that a message names
 
 
 class Kind(IntEnum):
@@ -222,7 +222,7 @@ class Grid:
     def add(self, row: int, column: int, kind: Kind, value: object) -> None:
         if value == "":
             return
-        if not (0 <= row < MOST_ROWS and 0 <= column < MOST_COLUMNS):
+        if not (0 <= row < _MOST_ROWS and 0 <= column < MOST_COLUMNS):
             raise ValueError("a cell outside of any sheet")
         cells = self.columns.get(column)
         if cells is None:
@@ -250,8 +250,8 @@ def listed(things: Sequence[object] | npt.NDArray[np.int64], noun: str) -> str:
     """Return things in words: `cell K2`, `cells K2, K5, K9 … (12 in all)`."""
     if len(things) == 1:
         return f"{noun} {things[0]}"
-    first = ", ".join(map(str, things[:SHOWN]))
-    rest = f" … ({len(things):,} in all)" if len(things) > SHOWN else ""
+    first = ", ".join(map(str, things[:_SHOWN]))
+    rest = f" … ({len(things):,} in all)" if len(things) > _SHOWN else ""
     return f"{noun}s {first}{rest}"
 
 
@@ -264,7 +264,7 @@ def listed(things: Sequence[object] | npt.NDArray[np.int64], noun: str) -> str:
 DAY = 86_400_000  # milliseconds
 LEAP = 60  # the day that never was
 FROM_1900, FROM_1904 = -25_569, -24_107  # 1899-12-30 and 1904-01-01, counted from 1970
-LAST_DAY = 2_932_896  # 9999-12-31, counted from 1970
+_LAST_DAY = 2_932_896  # 9999-12-31, counted from 1970
 
 
 class Shown(IntEnum):
@@ -302,7 +302,7 @@ def shown_by(code: str) -> Shown:
 
 
 def moment(number: float, shown: Shown, *, from_1904: bool) -> tuple[Kind, int] | None:
-    if number < 0 or number > LAST_DAY - FROM_1900 + 1:
+    if number < 0 or number > _LAST_DAY - FROM_1900 + 1:
         return None
     milliseconds = round(number * DAY)
     if shown == Shown.ELAPSED or (number < 1 and (shown == Shown.CLOCK or not from_1904)):
@@ -314,14 +314,14 @@ def moment(number: float, shown: Shown, *, from_1904: bool) -> tuple[Kind, int] 
         return None
     else:
         day += FROM_1900 + (day < LEAP)
-    return (Kind.DATE, day * DAY + rest) if day <= LAST_DAY else None
+    return (Kind.DATE, day * DAY + rest) if day <= _LAST_DAY else None
 
 
 # Books of Excel, .xlsx and .xlsm: the names of their sheets, and the cells of one.
 
 ROOT = "_rels/.rels"
-USUAL = "xl/workbook.xml"
-LISTS = ("cellStyleXfs", "cellXfs", "cellStyles", "dxfs")  # of styles
+_USUAL = "xl/workbook.xml"
+_LISTS = ("cellStyleXfs", "cellXfs", "cellStyles", "dxfs")  # of styles
 TRUE = ("1", "true")
 REF = re.compile(r"\$?([A-Za-z]{1,3})\$?([0-9]{1,7})")
 SMALL = 1 << 16  # bytes of a sheet that may be empty
@@ -363,7 +363,7 @@ class XlsxBook:
     @cached_property
     def _home(self) -> str:
         parts = self._targets("", "/officeDocument") if ROOT in self.archive else {}
-        home = next(iter(parts.values()), USUAL)
+        home = next(iter(parts.values()), _USUAL)
         if home not in self.archive:
             what = "a ZIP archive without a book"
             raise self.archive.fault("file-other-format", what, "unpack it first")
@@ -410,7 +410,7 @@ class XlsxBook:
             elif element == "xf":
                 if listed:
                     keys.append(attributes.get("numFmtId", "0"))
-            elif element in LISTS:
+            elif element in _LISTS:
                 listed = element == "cellXfs"
 
         if part is not None:
@@ -578,7 +578,7 @@ def milliseconds(text: str) -> int:
 
 # OpenDocument spreadsheets, .ods: the names of their sheets, and the cells of one.
 
-CONTENT, MANIFEST = "content.xml", "META-INF/manifest.xml"
+_CONTENT, _MANIFEST = "content.xml", "META-INF/manifest.xml"
 SPACES = {
     **{
         name: f"urn:oasis:names:tc:opendocument:xmlns:{name}:1.0"
@@ -588,7 +588,7 @@ SPACES = {
 }
 TIME = re.compile(r"P(?:(\d+)D)?T(?:(\d+)H)?(?:(\d+)M)?(?:(\d+(?:\.\d*)?)S)?")
 FAILED = re.compile(r"#(?:N/A|NAME\?|DIV/0!|VALUE!|REF!|NUM!|NULL!)|Err:\d+")
-LONGEST = 1 << 15  # characters of a cell
+_LONGEST = 1 << 15  # characters of a cell
 CELL_SIZE = 64  # bytes of memory, about
 
 
@@ -626,9 +626,9 @@ class OdsBook:
             return Handlers(start)
 
         self._refuse_locked()
-        self.archive.parse(CONTENT, begin)
+        self.archive.parse(_CONTENT, begin)
         return [
-            Sheet(name, own not in hidden, CONTENT, name not in filled)
+            Sheet(name, own not in hidden, _CONTENT, name not in filled)
             for name, own in styles.items()
         ]
 
@@ -639,8 +639,8 @@ class OdsBook:
             if element == "encryption-data":
                 locked.append(element)
 
-        if MANIFEST in self.archive:
-            self.archive.elements(MANIFEST, start)
+        if _MANIFEST in self.archive:
+            self.archive.elements(_MANIFEST, start)
         if locked:
             raise self.archive.fault("excel-password", "has a password", "save it without one")
 
@@ -649,7 +649,7 @@ class OdsBook:
 
     def grid(self, sheet: Sheet) -> Grid:
         grid = Grid()
-        self.archive.parse(CONTENT, lambda _, root: _OdsCells(grid, sheet.name, root).handlers())
+        self.archive.parse(_CONTENT, lambda _, root: _OdsCells(grid, sheet.name, root).handlers())
         return grid
 
 
@@ -755,7 +755,7 @@ class _OdsCells:
         if f"{prefix}:" != self.names.text:
             return ""
         if name == "s":
-            blanks = min(_times(attributes, self.names.text + "c"), LONGEST)
+            blanks = min(_times(attributes, self.names.text + "c"), _LONGEST)
             self.use(blanks)
             return " " * blanks
         return {"tab": "\t", "line-break": "\n"}.get(name, "")

@@ -40,7 +40,7 @@ PLACING = ".cfl-placing-"
 OURS = re.compile(rf"(?:{re.escape(NEW)}|{re.escape(PLACING)})(?P<boot>[0-9a-z]+)-[0-9a-f]{{16}}")
 PATIENCE = 10.0  # seconds to wait for another run that is placing its files
 MONTH = 30 * 86_400.0  # seconds without a change: nobody writes to this any more
-BOOT = Path("/proc/sys/kernel/random/boot_id")
+_BOOT = Path("/proc/sys/kernel/random/boot_id")
 
 
 def name_in(folder: Path, prefix: str) -> Path:
@@ -103,7 +103,7 @@ def _remove_if_left(path: Path, *, of_this_boot: bool) -> None:
 @cache
 def _boot() -> str:
     with suppress(OSError):
-        return BOOT.read_text().strip().replace("-", "")
+        return _BOOT.read_text().strip().replace("-", "")
     return "unknown"
 
 

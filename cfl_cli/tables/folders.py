@@ -47,7 +47,7 @@ REPORT = "_cfl_report.json"  # beside the parts that cfl writes
 NULL = "__HIVE_DEFAULT_PARTITION__"  # the value of rows that have none
 MARKERS = {"_SUCCESS", "_metadata", "_common_metadata"}  # of Spark, Hadoop and Arrow: no rows
 PARTITION = re.compile("([^=]+)=(.*)", re.DOTALL)
-PARQUET = FORMATS["parquet"]
+_PARQUET = FORMATS["parquet"]
 
 
 @dataclass(frozen=True)
@@ -104,7 +104,7 @@ class FolderSource:
 
     @contextmanager
     def opened(self, file: PartFile) -> Iterator[Source]:
-        with Source.of(Place(file.path, self.name_of(file), PARQUET)) as source:
+        with Source.of(Place(file.path, self.name_of(file), _PARQUET)) as source:
             if self.states.setdefault(file.relative, source.state) != source.state:
                 raise changed_error(source.name)
             yield source
@@ -227,8 +227,8 @@ def _partition(part: str, name: str) -> tuple[str, str | None]:
 # A partition is of whole numbers if all its values are, written as programs write them (`1`, not
 # `01`), and of text otherwise.
 
-WHOLE = re.compile("0|-?[1-9][0-9]{0,17}")
-WAY_OUT = "write all files with the same columns and types"
+_WHOLE = re.compile("0|-?[1-9][0-9]{0,17}")
+_WAY_OUT = "write all files with the same columns and types"
 
 
 @dataclass(frozen=True)
@@ -314,7 +314,7 @@ def _schema(source: FolderSource, options: ReadOptions) -> pa.Schema:
         metadata = found.metadata or {}
         shared = {key: value for key, value in shared.items() if metadata.get(key) == value}
         if what := _difference(schema, found, first.relative, file.relative):
-            problems += _fault("columns", source.name, what, WAY_OUT).problems
+            problems += _fault("columns", source.name, what, _WAY_OUT).problems
         else:
             required = [
                 both and not field.nullable for both, field in zip(required, found, strict=True)
@@ -334,7 +334,7 @@ def _schema(source: FolderSource, options: ReadOptions) -> pa.Schema:
     ]
     for number, key in enumerate(source.keys):
         texts = {file.values[number] for file in source.files} - {None}
-        whole = bool(texts) and all(WHOLE.fullmatch(str(text)) for text in texts)
+        whole = bool(texts) and all(_WHOLE.fullmatch(str(text)) for text in texts)
         fields.append(pa.field(key, pa.int64() if whole else pa.string()))
     return pa.schema(fields, metadata=shared or None)
 
@@ -364,7 +364,7 @@ def _difference(schema: pa.Schema, other: pa.Schema, first: str, file: str) -> s
 # Its name begins with `.cfl-set-`, and it is locked as long as the run lives: what a killed run left
 # is not locked, and is removed by the next run that writes beside it.
 
-PREFIX, OLD = ".cfl-set-", ".cfl-old-"
+_PREFIX, OLD = ".cfl-set-", ".cfl-old-"
 AT_CWD, EXCHANGE = -100, 2  # of renameat2 on Linux
 
 
@@ -412,7 +412,7 @@ class StagedFolder:
         target = path.resolve()
         with writing(path), locked(target.parent):
             _sweep(target)
-            hidden = target.parent / f"{PREFIX}{secrets.token_hex(8)}"
+            hidden = target.parent / f"{_PREFIX}{secrets.token_hex(8)}"
             with process.GATE:
                 hidden.mkdir()
                 process.remove_at_end(hidden)
@@ -472,7 +472,7 @@ class StagedFolder:
 
 
 def _sweep(target: Path) -> None:
-    for path in target.parent.glob(f"{PREFIX}*"):
+    for path in target.parent.glob(f"{_PREFIX}*"):
         with suppress(OSError):
             handle = os.open(path, os.O_RDONLY)
             try:

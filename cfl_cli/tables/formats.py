@@ -170,7 +170,7 @@ else:
 
 CHUNK = 1 << 18
 MAGIC: dict[Packing, bytes] = {"gz": b"\x1f\x8b", "zst": b"\x28\xb5\x2f\xfd"}
-CHECKED: dict[int, int] = {zstd.CompressionParameter.checksum_flag: 1}  # gzip always has one
+_CHECKED: dict[int, int] = {zstd.CompressionParameter.checksum_flag: 1}  # gzip always has one
 NAMES: dict[str, str] = {"gz": "gzip", "zst": "Zstandard"}
 
 
@@ -221,7 +221,7 @@ def packed(file: IO[bytes], packing: Packing | None) -> Iterator[IO[bytes]]:
     if packing == "gz":
         packer = cast("IO[bytes]", gzip.GzipFile(filename="", mode="wb", fileobj=file, mtime=0))
     else:
-        packer = cast("IO[bytes]", zstd.ZstdFile(file, "wb", options=CHECKED))
+        packer = cast("IO[bytes]", zstd.ZstdFile(file, "wb", options=_CHECKED))
     with packer, Even(packer) as inner:
         yield cast("IO[bytes]", inner)
 
@@ -256,7 +256,7 @@ class Even(io.RawIOBase):
 HEAD = 512  # bytes that show what a file is
 EXPORT = "export the table as CSV or Parquet"
 AS_TABLE = "pass it with --{}, and a table as DATA"
-HEADER = re.compile(rb'"?[^\W\d][^\n{}\[\]:#]*[,;\t|][^\n{}\[\]:]*\r?(\n|\Z)')
+_HEADER = re.compile(rb'"?[^\W\d][^\n{}\[\]:#]*[,;\t|][^\n{}\[\]:]*\r?(\n|\Z)')
 
 
 BEGINNINGS: tuple[tuple[bytes, tuple[str, str]], ...] = (  # what a file is, and what to do
@@ -292,7 +292,7 @@ def seen_in(head: bytes) -> tuple[str, str] | None:
 
 def looks_delimited(head: bytes) -> bool:
     """Return whether the first line looks like the header of a CSV file."""
-    return HEADER.match(head.removeprefix(b"\xef\xbb\xbf")) is not None and b"\0" not in head
+    return _HEADER.match(head.removeprefix(b"\xef\xbb\xbf")) is not None and b"\0" not in head
 
 
 def is_text(head: bytes) -> bool:

@@ -15,7 +15,7 @@ from cfl_cli.errors import DataError, Problem, UsageError
 
 # What polars can take of Arrow's types, without importing pyarrow before there is such a table.
 
-FIRST_DAY, LAST_DAY = -719162, 2932896  # of the years 1 and 9999, counted from 1970
+_FIRST_DAY, _LAST_DAY = -719162, 2932896  # of the years 1 and 9999, counted from 1970
 
 
 def in_calendar(column: Any) -> bool:
@@ -32,7 +32,8 @@ def in_calendar(column: Any) -> bool:
     numbers = column.cast("int32" if types.is_date32(kind) else "int64")
     extremes = compute.min_max(numbers).as_py()
     return all(
-        number is None or FIRST_DAY <= number / days < LAST_DAY + 1 for number in extremes.values()
+        number is None or _FIRST_DAY <= number / days < _LAST_DAY + 1
+        for number in extremes.values()
     )
 
 
@@ -75,7 +76,7 @@ READERS = {
     ".xlsx": "read_excel(…)",
     ".csv": "read_csv(…, infer_schema=False)",
 }
-LISTS = (list, tuple, set, frozenset, np.ndarray)  # that a cell of pandas may be
+_LISTS = (list, tuple, set, frozenset, np.ndarray)  # that a cell of pandas may be
 FLAT = {"bool", "float", "double", "string", "large_string", "int8", "int16", "int32", "int64"}
 PORTABLE = pl.CompatLevel.oldest()  # Arrow types that every reader knows
 
@@ -308,7 +309,7 @@ def _from_pandas(frame: Any, name: str) -> pl.Series:
         return pl.Series(column.name, column.to_numpy())
     cells = column.astype(object).where(column.notna(), None).to_list()
     kinds = {type(cell) for cell in cells if cell is not None}
-    if kinds and all(issubclass(kind, LISTS) for kind in kinds):
+    if kinds and all(issubclass(kind, _LISTS) for kind in kinds):
         return pl.Series(column.name, map(_texts, cells), dtype=pl.List(pl.String))
     if kinds and all(issubclass(kind, date) for kind in kinds):
         return _from_dates(column.name, cells)

@@ -34,12 +34,12 @@ from cfl_cli.tables.source import Source, roomy
 # All others are *mixed*: objects, other lists, different kinds, numbers that 64 bits do not hold.
 # Their cells are text.
 
-DIGITS = 17  # what a double holds; a number with more of them is not read as one
-LONGEST = 20  # characters of a whole number of 64 bits
-EXACT = 1 << 53  # whole numbers beyond this are not read as doubles
+_DIGITS = 17  # what a double holds; a number with more of them is not read as one
+_LONGEST = 20  # characters of a whole number of 64 bits
+_EXACT = 1 << 53  # whole numbers beyond this are not read as doubles
 
 
-class Whole(str):
+class _Whole(str):
     """A number without a point or an exponent, as it was written."""
 
     __slots__ = ()
@@ -67,7 +67,7 @@ def typed_columns(rows: Sequence[dict[str, Any]]) -> dict[str, list[Any]]:
 
 
 @dataclass
-class Kind:
+class _Kind:
     """What the cells of a column are, as far as they were seen."""
 
     types: set[type] = field(default_factory=set)  # without that of null
@@ -76,14 +76,14 @@ class Kind:
     long: bool = False  # a whole number has more digits than 64 bits
     minus_zero: bool = False  # which only a double holds
     doubles: bool = True  # doubles hold all other numbers
-    elements: "Kind | None" = None  # of lists
+    elements: "_Kind | None" = None  # of lists
 
     def note(self, cells: Sequence[Any]) -> None:
         types = set(map(type, cells)) - {type(None)}
         self.types |= types
-        if Whole in types:
-            texts = [cell for cell in cells if type(cell) is Whole]
-            self.long |= any(len(text) > LONGEST for text in texts)
+        if _Whole in types:
+            texts = [cell for cell in cells if type(cell) is _Whole]
+            self.long |= any(len(text) > _LONGEST for text in texts)
             self.minus_zero |= "-0" in texts
             if not self.long:
                 numbers = [self.low, self.high, *map(int, texts)]
@@ -91,7 +91,7 @@ class Kind:
         if Broken in types and self.doubles:
             self.doubles = all(_is_double(cell) for cell in cells if type(cell) is Broken)
         if list in types:
-            self.elements = self.elements or Kind()
+            self.elements = self.elements or _Kind()
             self.elements.note([one for cell in cells if type(cell) is list for one in cell])
 
     @property
@@ -100,12 +100,12 @@ class Kind:
             return pl.String()
         if self.types == {bool}:
             return pl.Boolean()
-        if self.types == {Whole} and not self.long and not self.minus_zero:
+        if self.types == {_Whole} and not self.long and not self.minus_zero:
             if self.low >= -1 << 63 and self.high < 1 << 63:
                 return pl.Int64()
             return pl.UInt64() if not self.low and self.high < 1 << 64 else None
-        exact = not self.long and self.low >= -EXACT and self.high <= EXACT
-        if Broken in self.types <= {Whole, Broken} and self.doubles and exact:
+        exact = not self.long and self.low >= -_EXACT and self.high <= _EXACT
+        if Broken in self.types <= {_Whole, Broken} and self.doubles and exact:
             return pl.Float64()
         inner = self.elements.dtype if self.elements and self.types == {list} else None
         return None if inner is None or inner.is_nested() else pl.List(inner)
@@ -114,7 +114,7 @@ class Kind:
     def mixed(self) -> str:
         if self.dtype is not None:
             return ""
-        if self.types <= {Whole, Broken}:
+        if self.types <= {_Whole, Broken}:
             return "numbers that 64 bits do not hold"
         return "objects or lists" if self.types <= {dict, list} else "cells of different kinds"
 
@@ -137,7 +137,7 @@ class Kind:
 
 def typed(name: str, cells: list[Any]) -> tuple[pl.Series, str]:
     """Return the column, and why it is mixed if it is."""
-    kind = Kind()
+    kind = _Kind()
     kind.note(cells)
     return kind.column(name, cells), kind.mixed
 
@@ -145,7 +145,7 @@ def typed(name: str, cells: list[Any]) -> tuple[pl.Series, str]:
 def _is_double(cell: str) -> bool:
     digits = cell.lower().partition("e")[0].lstrip("-").replace(".", "").lstrip("0").rstrip("0")
     return (
-        len(digits) <= DIGITS and math.isfinite(float(cell)) and bool(digits) == (float(cell) != 0)
+        len(digits) <= _DIGITS and math.isfinite(float(cell)) and bool(digits) == (float(cell) != 0)
     )
 
 
@@ -155,7 +155,7 @@ def cell_text(cell: Any) -> str | None:
 
 
 def _json(value: Any) -> str:
-    if isinstance(value, Whole | Broken):
+    if isinstance(value, _Whole | Broken):
         return value
     if isinstance(value, dict):
         return f"{{{', '.join(f'{_json(key)}: {_json(one)}' for key, one in value.items())}}}"
@@ -195,7 +195,7 @@ def _too_deep(name: str) -> DataError:
 class Census:
     """What is known of a table, as far as its lines were seen."""
 
-    kinds: dict[str, Kind] = field(default_factory=dict)  # columns by first appearance
+    kinds: dict[str, _Kind] = field(default_factory=dict)  # columns by first appearance
     lines: int = 0
     height: int = 0
     rejected: int = 0
@@ -215,7 +215,7 @@ class Census:
         shown = PROBLEMS_SHOWN - len(self.problems)
         self.problems += part.causes[:shown]
         for column, cells in typed_columns(good).items():
-            self.kinds.setdefault(column, Kind()).note(cells)
+            self.kinds.setdefault(column, _Kind()).note(cells)
 
     def note_depth(self, part: Rows) -> None:
         """Find out whether all cells of further lines can be shown."""
@@ -362,7 +362,7 @@ def _constant(name: str) -> None:
 
 
 DECODER = json.JSONDecoder(
-    object_pairs_hook=_object, parse_int=Whole, parse_float=Broken, parse_constant=_constant
+    object_pairs_hook=_object, parse_int=_Whole, parse_float=Broken, parse_constant=_constant
 )
 
 

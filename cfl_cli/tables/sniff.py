@@ -28,10 +28,10 @@ DELIMITERS = ",;\t|"
 OTHER_QUOTE = "'"
 FIT = 0.98  # share of records that must have the same number of cells
 LOOSE = 0.5  # … if nothing better is found; the reader then names the records that do not fit
-LOWEST = 4  # the last line that may be the header
-LOOKED_AT = 10_000  # records whose cells are looked at
-CELLS, FEWEST = 500_000, 200  # … as long as they have so many cells, or are so few
-SHOWN = 3  # lines that are named
+_LOWEST = 4  # the last line that may be the header
+_LOOKED_AT = 10_000  # records whose cells are looked at
+_CELLS, _FEWEST = 500_000, 200  # … as long as they have so many cells, or are so few
+_SHOWN = 3  # lines that are named
 FAULTS = 20  # misplaced quotes, after which the rest does not count
 QUOTED = 0.02  # share of cells within ' from which that is the quote
 
@@ -105,10 +105,10 @@ class Sniffed:
             yield f"? {shown(rival.delimiter)} would separate {rival.columns} cells in every line"
         if shape.quote not in (QUOTE, NONE):
             yield f"? cells are quoted with {shape.quote}"
-        for line in shape.repeated[:SHOWN]:
+        for line in shape.repeated[:_SHOWN]:
             yield f"? line {line:,} repeats the header: delete it"
-        if len(shape.repeated) > SHOWN:
-            yield f"? {len(shape.repeated) - SHOWN:,} more lines repeat the header: delete them"
+        if len(shape.repeated) > _SHOWN:
+            yield f"? {len(shape.repeated) - _SHOWN:,} more lines repeat the header: delete them"
         if not shape.named:
             above = "add a line of names above it, or --header none"
             yield f"? line {shape.line} looks like cells, not like names: if so, {above}"
@@ -191,13 +191,13 @@ def _shape(text: bytes, start: int, dialect: Dialect) -> Shape | None:
         return None
     widths = np.bincount(wide)
     columns = len(widths) - 1 - int(np.argmax(widths[::-1]))  # the larger one of equal ones
-    most = min(LOOKED_AT, max(FEWEST, CELLS // columns))
+    most = min(_LOOKED_AT, max(_FEWEST, _CELLS // columns))
     enough = int(records.ends[most - 1]) + 1 if len(records.ends) > most else len(body)
     beginning = body[:enough]
     rows = _cells(beginning, dialect)
     if dialect.quote == OTHER_QUOTE and not _quotes_cells(beginning, dialect):
         return None
-    places = [n for n, row in enumerate(rows[:LOWEST]) if len(row) == columns]
+    places = [n for n, row in enumerate(rows[:_LOWEST]) if len(row) == columns]
     if not places:
         return None
     below = [row for row in rows if len(row) == columns]
@@ -281,7 +281,7 @@ def _cells(text: bytes, dialect: Dialect) -> list[list[str]]:
     )
     rows: list[list[str]] = []
     with suppress(csv.Error):  # a cell of more than 128 kB
-        rows.extend(islice(reader, LOOKED_AT))
+        rows.extend(islice(reader, _LOOKED_AT))
     return rows
 
 
@@ -308,7 +308,7 @@ def is_number(text: str) -> bool:
 def _quotes_cells(text: bytes, dialect: Dialect) -> bool:
     plain = [
         cell
-        for line in text.decode().splitlines()[:LOOKED_AT]
+        for line in text.decode().splitlines()[:_LOOKED_AT]
         for cell in line.split(dialect.delimiter)
     ]
     mark = dialect.quote

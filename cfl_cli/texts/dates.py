@@ -19,8 +19,8 @@ from cfl_cli.core.messages import quote
 from cfl_cli.texts.tally import BLANKS, Tally, word_lists
 
 FIRST_DAY, LAST_DAY = -719162, 2932896  # of the years 1 and 9999, counted from 1970
-DAY = 86400  # seconds
-PER_DAY = {"ms": DAY * 10**3, "us": DAY * 10**6, "ns": DAY * 10**9}
+_DAY = 86400  # seconds
+PER_DAY = {"ms": _DAY * 10**3, "us": _DAY * 10**6, "ns": _DAY * 10**9}
 PIVOT = 69  # two-digit years from here on are those of the 20th century, as POSIX has it
 
 ISO = (
@@ -29,16 +29,16 @@ ISO = (
     r"(?::(?P<second>[0-9]{2})(?:[.,](?P<fraction>[0-9]{1,9}))?)?"
     r"(?: ?(?P<zone>Z|UTC|[+-][0-9]{2}(?::?[0-9]{2})?))?)?$"
 )
-WORD = r"[\p{L}\p{M}]+\.?"
+_WORD = r"[\p{L}\p{M}]+\.?"
 DIRECTIVES = {
     "Y": "(?P<year>[0-9]{4})",
     "y": "(?P<short>[0-9]{2})",
     "m": "(?P<month>[0-9]{1,2})",
-    "B": f"(?P<name>{WORD})",
-    "b": f"(?P<name>{WORD})",
+    "B": f"(?P<name>{_WORD})",
+    "b": f"(?P<name>{_WORD})",
     "d": "(?P<day>[0-9]{1,2})",
-    "A": WORD,
-    "a": WORD,
+    "A": _WORD,
+    "a": _WORD,
     "H": "(?P<hour>[0-9]{1,2})",
     "I": "(?P<half>[0-9]{1,2})",
     "p": r"(?P<noon>[AaPp]\.?[Mm]\.?)",
@@ -49,9 +49,9 @@ DIRECTIVES = {
     "Z": "(?P<zone>Z|UTC|GMT)",
     "%": "%",
 }
-DIGITS = frozenset(f"%{sign}" for sign in "YymdHIMSf")  # beside these, two digits are two
+_DIGITS = frozenset(f"%{sign}" for sign in "YymdHIMSf")  # beside these, two digits are two
 SHORT_FOR = {"F": "%Y-%m-%d", "D": "%m/%d/%y", "T": "%H:%M:%S", "R": "%H:%M", "e": "%d", "h": "%b"}
-HOW = "such as %d.%m.%Y"
+_HOW = "such as %d.%m.%Y"
 
 
 class FormatError(ValueError):
@@ -96,7 +96,7 @@ def pattern(format: str) -> str:
             raise FormatError(f"has an unknown directive {quote(piece)} ({known})")
         text = DIRECTIVES[piece[1:]]
         near = {*pieces[max(place - 1, 0) : place], *pieces[place + 1 : place + 2]}
-        written.append(text.replace("{1,2}", "{2}") if near & DIGITS else text)
+        written.append(text.replace("{1,2}", "{2}") if near & _DIGITS else text)
         groups += re.findall(r"\?P<(\w+)>", text)
     _check(groups)
     return f"^{''.join(written)}$"
@@ -105,7 +105,7 @@ def pattern(format: str) -> str:
 def _check(groups: list[str]) -> None:
     several = {group for group in groups if groups.count(group) > 1}
     if several or {"year", "short"} <= {*groups} or {"month", "name"} <= {*groups}:
-        raise FormatError(f"says the same part of a date twice: leave one out, {HOW}")
+        raise FormatError(f"says the same part of a date twice: leave one out, {_HOW}")
     if {"hour", "half"} <= {*groups}:
         raise FormatError("has %H and %I: leave one out")
     parts = {"a year (%Y)": {"year", "short"}, "a month (%m or %B)": {"month", "name"}}
@@ -113,7 +113,7 @@ def _check(groups: list[str]) -> None:
         parts["a day (%d)"] = {"day"}  # a month by itself is its first day
     for what, names in parts.items():
         if not names & {*groups}:
-            raise FormatError(f"lacks {what}: a date has year, month and day, {HOW}")
+            raise FormatError(f"lacks {what}: a date has year, month and day, {_HOW}")
     if ("half" in groups) != ("noon" in groups):
         raise FormatError("has only one of %I and %p: hours of a half day need both")
 
@@ -152,7 +152,7 @@ def _read(texts: pl.Series, regex: str) -> pl.Series:
     seconds = (hour * 60 + minute) * 60 + second
     if "zone" in parts:
         offset = _offset(parts["zone"])
-        fits &= np.abs(offset) < DAY
+        fits &= np.abs(offset) < _DAY
         seconds = seconds - offset
     time = pl.Series(seconds * 10**9 + nanoseconds, dtype=pl.Int64)
     number = pl.Series(dates.astype(np.int64), dtype=pl.Int64)
@@ -179,7 +179,7 @@ def _offset(zones: pl.Series) -> Ints:
     parts = zones.str.extract_groups(r"^([+-])([0-9]{2}):?([0-9]{2})?$").struct.unnest()
     sign, hours, minutes = parts
     whole = [part.cast(pl.Int64, strict=False).fill_null(0).to_numpy() for part in (hours, minutes)]
-    seconds = np.where(whole[1] < 60, (whole[0] * 60 + whole[1]) * 60, DAY)
+    seconds = np.where(whole[1] < 60, (whole[0] * 60 + whole[1]) * 60, _DAY)
     return np.where((sign == "-").fill_null(value=False).to_numpy(), -seconds, seconds)
 
 
@@ -203,9 +203,9 @@ def cycle_features(days: Floats, cycle: str) -> Floats:
 
 # The formats in which all dates of a column are written, as a schema's `format` takes them.
 
-YEARS = range(1700, 2101)
-NEARLY = 0.9  # share of different texts that are dates
-TRIED = 12  # texts whose formats are tried on all others
+_YEARS = range(1700, 2101)
+_NEARLY = 0.9  # share of different texts that are dates
+_TRIED = 12  # texts whose formats are tried on all others
 EPOCH = date(1970, 1, 1).toordinal()
 _ISO = re.compile(ISO)
 _IN_ISO = {"year": "Y", "month": "m", "day": "d", "hour": "H", "minute": "M", "second": "S"}
@@ -266,7 +266,7 @@ def formats(tally: Tally) -> tuple[str | None, ...]:
 
 def _are_iso(texts: Sequence[str]) -> bool:
     found = days(pl.Series(texts), format=None)
-    first, after = (date(year, 1, 1).toordinal() - EPOCH for year in (YEARS.start, YEARS.stop))
+    first, after = (date(year, 1, 1).toordinal() - EPOCH for year in (_YEARS.start, _YEARS.stop))
     return not found.has_nulls() and bool(((found >= first) & (found < after)).all())
 
 
@@ -328,7 +328,7 @@ def nearly(tally: Tally) -> Nearly | None:
     if other is not None and 2 * len(other[1]) >= len(left):
         by_format |= dict([other])
         left = _beside(left, other[1])
-    few = len(left) <= (1 - NEARLY) * len(tally)
+    few = len(left) <= (1 - _NEARLY) * len(tally)
     return Nearly(by_format, tuple(left)) if few else None
 
 
@@ -338,7 +338,7 @@ def _beside(texts: Sequence[str], dates: Iterable[str]) -> list[str]:
 
 
 def _commonest(texts: Sequence[str]) -> tuple[str | None, tuple[str, ...]] | None:
-    some = [text for text in texts[:: max(1, len(texts) // TRIED)] if _DIGIT.search(text)]
+    some = [text for text in texts[:: max(1, len(texts) // _TRIED)] if _DIGIT.search(text)]
     maybe: dict[str | None, None] = {}
     for text in some:
         iso = [None] if is_date(text, None) else []
@@ -383,7 +383,9 @@ def is_date(text: str, format_: str | None) -> bool:
     year = int(part["Y"]) if part.get("Y") else 2000 + int(part["y"]) % 100
     named = part.get("B")
     of_year = _months_by_name().get(named.casefold().rstrip(".")) if named else int(part["m"])
-    return year in YEARS and of_year is not None and _exists(year, of_year, int(part.get("d") or 1))
+    return (
+        year in _YEARS and of_year is not None and _exists(year, of_year, int(part.get("d") or 1))
+    )
 
 
 def has_short_year(format_: str | None) -> bool:

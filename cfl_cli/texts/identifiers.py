@@ -8,7 +8,7 @@ from cfl_cli.texts.tally import Tally, word_list
 
 DIFFERENT = 0.995  # of the cells
 NAMED_DIFFERENT = 0.95  # the same if the column's name says so
-CELLS = 20
+_CELLS = 20
 SHAPES = {
     "UUIDs": re.compile(r"\{?[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\}?", re.IGNORECASE),
     "e-mail addresses": re.compile(r"[^@\s]+@[^@\s]+\.[^@\s.]+"),
@@ -55,7 +55,7 @@ def _of_numbers(tally: Tally) -> tuple[str, bool] | None:
 
 
 def _different(tally: Tally, share: float) -> bool:
-    return tally.cells >= CELLS and len(tally) >= share * tally.cells
+    return tally.cells >= _CELLS and len(tally) >= share * tally.cells
 
 
 def is_name_of_id(name: str) -> bool:

@@ -12,13 +12,13 @@ import polars as pl
 from cfl_cli.texts.tally import BLANKS, Tally
 
 SIGNS = (";", "|", ",", "/", "+", "&", "\n", "、", "；")
-WORDS = tuple(f" {word} " for word in "und oder and or et ou y e o en i oraz lub".split())
+_WORDS = tuple(f" {word} " for word in "und oder and or et ou y e o en i oraz lub".split())
 JOINED = 3  # different cells with the sign, at least
-SHARE = 0.02  # of the cells that hold it, at least
+_SHARE = 0.02  # of the cells that hold it, at least
 REPEATING = 0.01  # of the cells that may name a part twice
-MOST = 200  # parts
+_MOST = 200  # parts
 RECURRING = 0.5  # of the parts that stand in two different cells, at least
-SURE = 0.8  # of them, so that there is no doubt
+_SURE = 0.8  # of them, so that there is no doubt
 BOTH = 0.3  # of the fewer among first and last parts that are in both
 
 
@@ -35,7 +35,7 @@ class Listing:
 
     @cached_property
     def sure(self) -> bool:
-        return self.recurring >= SURE and self.alone and self.separator not in WORDS
+        return self.recurring >= _SURE and self.alone and self.separator not in _WORDS
 
 
 def split(text: str, separator: str | None) -> list[str]:
@@ -55,7 +55,7 @@ def listing(tally: Tally) -> Listing | None:
 
 def by_word(tally: Tally) -> Listing | None:
     """Return how cells are split by a word such as `und`, None if they are not."""
-    found = [one for word in WORDS if (one := _by(word, tally)) is not None]
+    found = [one for word in _WORDS if (one := _by(word, tally)) is not None]
     return max(found, key=lambda one: one.joined, default=None)
 
 
@@ -73,7 +73,7 @@ def mixed(tally: Tally) -> Mixed | None:
 
     A cell has another sign if all its parts are parts of lists without it.
     """
-    held = {sign: sum(n for text, n in tally if sign in text) for sign in (*SIGNS, *WORDS)}
+    held = {sign: sum(n for text, n in tally if sign in text) for sign in (*SIGNS, *_WORDS)}
     signs = [sign for sign, cells in held.items() if cells]
     for sign in sorted((one for one in signs if one in SIGNS), key=lambda one: -held[one]):
         others = [one for one in signs if one != sign]
@@ -81,7 +81,7 @@ def mixed(tally: Tally) -> Mixed | None:
         parts = {text: _split_by_all(text, signs) for text in odd}
         found = _by(sign, tally.without({*odd})) if odd else None
         if found is None:  # A, B and C
-            others = [one for one in others if one in WORDS]
+            others = [one for one in others if one in _WORDS]
             odd = [text for text in odd if any(one in text for one in others)]
             found = _by(sign, _replaced(tally, {text: parts[text] for text in odd}, sign))
         if not odd or found is None:
@@ -117,19 +117,19 @@ def _replaced(tally: Tally, parts: dict[str, list[str]], sign: str) -> Tally:
 def _by(sign: str, tally: Tally) -> Listing | None:
     joined = [(text, count) for text, count in tally if sign in text]
     cells = sum(count for _, count in joined)
-    if len(joined) < JOINED or cells < SHARE * tally.cells:
+    if len(joined) < JOINED or cells < _SHARE * tally.cells:
         return None
     cut: list[list[str]] = []
     seen: set[str] = set()
     for text in tally.texts:
         cut.append(split(text, sign))
         seen.update(cut[-1])
-        if "" in seen or len(seen) > MOST:
+        if "" in seen or len(seen) > _MOST:
             return None
     counts = tally.counts
     repeating = sum(n for parts, n in zip(cut, counts, strict=True) if len({*parts}) < len(parts))
     standing = Counter(part for parts in cut for part in {*parts})
-    if repeating > REPEATING * tally.cells or len(standing) > min(MOST, len(tally)):
+    if repeating > REPEATING * tally.cells or len(standing) > min(_MOST, len(tally)):
         return None
     recurring = sum(times > 1 for times in standing.values()) / len(standing)
     if recurring < RECURRING or not _ends_overlap(cut):
@@ -152,8 +152,10 @@ def _ends_overlap(cut: list[list[str]]) -> bool:
 # texts and numbers. Nothing is evaluated.
 
 ENDS = {"[": "]", "(": ")", "{": "}"}
-NEARLY = 0.9  # share of the cells that are lists, so that the column is one of lists
-NOTHING = frozenset({"None", "null", "NULL", "nan", "NaN", "NA", "<NA>"})  # elements that are empty
+_NEARLY = 0.9  # share of the cells that are lists, so that the column is one of lists
+_NOTHING = frozenset(
+    {"None", "null", "NULL", "nan", "NaN", "NA", "<NA>"}
+)  # elements that are empty
 _TEXT = r"""'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*\""""
 _BARE = r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?|None|null|NULL|nan|NaN|NA|<NA>"
 _ELEMENT = re.compile(rf"(?:np\.\w+\()?(?P<it>{_TEXT}|{_BARE})\)?", re.DOTALL)
@@ -184,7 +186,7 @@ def elements(text: str) -> tuple[str, ...] | None:
         if between is None and place < len(inner):
             return None
         place = between.end() if between else place
-    read = [_read(one) for one in found if one not in NOTHING]
+    read = [_read(one) for one in found if one not in _NOTHING]
     return None if None in read else tuple(one for one in read if one is not None)
 
 
@@ -192,7 +194,7 @@ def hold_lists(column: Tally) -> bool:
     """Return whether nearly all cells are lists, and some list holds something."""
     lists = {text: parts for text in column.texts if (parts := elements(text)) is not None}
     cells = sum(count for text, count in column if text in lists)
-    return any(lists.values()) and cells >= NEARLY * column.cells
+    return any(lists.values()) and cells >= _NEARLY * column.cells
 
 
 def are_lists(texts: Collection[str]) -> bool:
@@ -317,7 +319,7 @@ _MARK = re.compile(
     r"(?P<mark>==?|!|\+|[^\W\d_][^\d:=;,|]{0,29}(?::|=))\s*(?P<value>\S.*)", re.DOTALL
 )
 KNOWN = 0.9  # of the cells with the mark that hold a known value behind it
-VALUES = 3  # different ones behind a mark of letters
+_VALUES = 3  # different ones behind a mark of letters
 SIGN_VALUES = 1  # and behind a sign
 
 
@@ -350,7 +352,7 @@ def exact_mark(tally: Tally, parts: Collection[str]) -> Mark | None:
         known = {rest for rest in behind.values() if rest in parts and not rest.startswith(mark)}
         fits = sum(n for text, n in cells.items() if behind[text] in known)
         total = sum(cells.values())
-        fewest = SIGN_VALUES if mark == "=" else VALUES
+        fewest = SIGN_VALUES if mark == "=" else _VALUES
         if len(known) < fewest or fits < KNOWN * total:
             continue
         one = Mark(mark, total, next(iter(cells)), tuple(dict.fromkeys(behind.values())))

@@ -111,7 +111,7 @@ def folded_truth(text: str) -> str:
     return {"1.0": "1", "0.0": "0"}.get(bare, bare)
 
 
-WHOLE = re.compile(r"([+-]?[0-9]+|.*:[0-9]{2})\.0+")  # a time without a fraction, too
+_WHOLE = re.compile(r"([+-]?[0-9]+|.*:[0-9]{2})\.0+")  # a time without a fraction, too
 
 
 class Matcher:
@@ -153,7 +153,7 @@ class Matcher:
 
 def whole(text: str) -> str:
     """Return a text without the zeros behind the point of a whole number."""
-    found = WHOLE.fullmatch(text)
+    found = _WHOLE.fullmatch(text)
     return found[1] if found else text
 
 
@@ -167,8 +167,8 @@ def _unique(texts: Iterable[str]) -> dict[str, int]:
 
 # A column of any type as text, alike whatever file or data frame it comes from.
 
-EXACT = 2**53  # whole numbers up to this are floats too
-TIME = r"(:[0-9]{2})\.0+([+-].*)?$"  # without a part of a second
+_EXACT = 2**53  # whole numbers up to this are floats too
+_TIME = r"(:[0-9]{2})\.0+([+-].*)?$"  # without a part of a second
 FEW = 6  # codes that are looked for one by one
 
 
@@ -178,12 +178,12 @@ def as_text(column: pl.Series) -> pl.Series:
     if kind.is_float() and _are_whole(column):
         return column.cast(pl.Int64, strict=False).cast(pl.String)
     text = column.cast(pl.String)
-    return text.str.replace(TIME, "${1}${2}") if isinstance(kind, pl.Datetime) else text
+    return text.str.replace(_TIME, "${1}${2}") if isinstance(kind, pl.Datetime) else text
 
 
 def _are_whole(column: pl.Series) -> bool:
     known = column.fill_nan(None)
-    return bool(((known == known.floor()) & (known.abs() <= EXACT)).all())
+    return bool(((known == known.floor()) & (known.abs() <= _EXACT)).all())
 
 
 def lists_as_text(column: pl.Series, missing: list[str]) -> pl.Series:
@@ -220,8 +220,8 @@ def nearly(texts: pl.Series, codes: list[str]) -> list[str]:
 # Values that may be others misspelt: rare, and one letter away from a frequent one.
 
 SHORTEST = 4  # letters of a word in which one may be wrong
-RARE, FEW_SPELLINGS = 0.02, 3  # share of the cells, or cells, that a slip has at most
-OFTEN = 5  # times as many cells hold the right spelling, at least
+_RARE, FEW_SPELLINGS = 0.02, 3  # share of the cells, or cells, that a slip has at most
+_OFTEN = 5  # times as many cells hold the right spelling, at least
 
 
 def misspelt(counts: Mapping[str, int], cells: int) -> dict[str, str]:
@@ -229,7 +229,7 @@ def misspelt(counts: Mapping[str, int], cells: int) -> dict[str, str]:
 
     Numbers, and words that differ in case only, are none of them.
     """
-    most = max(FEW_SPELLINGS, RARE * cells)
+    most = max(FEW_SPELLINGS, _RARE * cells)
     found = {}
     for rare, few in counts.items():
         if few > most:
@@ -237,7 +237,7 @@ def misspelt(counts: Mapping[str, int], cells: int) -> dict[str, str]:
         near = [
             (many, other)
             for other, many in counts.items()
-            if many >= OFTEN * few and _is_slip(rare.casefold(), other.casefold())
+            if many >= _OFTEN * few and _is_slip(rare.casefold(), other.casefold())
         ]
         if near:
             found[rare] = max(near)[1]
@@ -270,9 +270,9 @@ def _one_apart(one: str, other: str) -> bool:
 
 _BEHIND_DOT = re.compile(r"(?<=\.)\s+")
 _BLANKS = re.compile(r"\s+")
-SIGNS = re.compile(r"[-–−]{1,3}|\+{1,3}|0|o|±|\+/[-–−]|[-–−]/\+|\*+", re.IGNORECASE)  # of a scale
-LONGEST = 40  # signs of a code, with its blanks
-MOSTLY = 0.6  # a code that holds more than this share of the cells may be an answer
+_SIGNS = re.compile(r"[-–−]{1,3}|\+{1,3}|0|o|±|\+/[-–−]|[-–−]/\+|\*+", re.IGNORECASE)  # of a scale
+_LONGEST = 40  # signs of a code, with its blanks
+_MOSTLY = 0.6  # a code that holds more than this share of the cells may be an answer
 
 
 def is_missing_code(text: str, kind: str = "sure") -> bool:
@@ -290,7 +290,7 @@ def missing_codes(tally: Tally, kind: str = "sure") -> tuple[str, ...]:
 
     def found() -> Iterator[tuple[int, str]]:
         for text, count in tally:
-            short = len(text) <= LONGEST and not text[0].isdigit() and not text[-1].isdigit()
+            short = len(text) <= _LONGEST and not text[0].isdigit() and not text[-1].isdigit()
             if short and is_missing_code(text, kind):
                 yield -count, text
 
@@ -304,7 +304,7 @@ def may_be_answers(tally: Tally, found: tuple[str, ...]) -> tuple[str, ...]:
     """
     if len(tally) > 2 and _are_signs(tally.without({*found}).texts):
         return ()
-    counts, most = dict(tally), MOSTLY * (tally.cells + tally.empty)
+    counts, most = dict(tally), _MOSTLY * (tally.cells + tally.empty)
     same = _same_shape(tally, found)
     return tuple(text for text in found if text in same or counts[text] > most)
 
@@ -315,13 +315,13 @@ def rather_values(tally: Tally, found: tuple[str, ...]) -> tuple[str, ...]:
     `NA` is not among them, since programs write it.
     """
     if len(tally) > 2 and _are_signs(tally.without({*found}).texts):  # from -- to ++
-        return tuple(text for text in found if SIGNS.fullmatch(text))
+        return tuple(text for text in found if _SIGNS.fullmatch(text))
     return tuple(text for text in _same_shape(tally, found) if text.strip(". ").casefold() != "na")
 
 
 def _are_signs(texts: Sequence[str]) -> bool:
     ranked = any("+" in text or "**" in text for text in texts)
-    return ranked and all(map(SIGNS.fullmatch, texts))
+    return ranked and all(map(_SIGNS.fullmatch, texts))
 
 
 def _same_shape(tally: Tally, found: tuple[str, ...]) -> tuple[str, ...]:

@@ -17,7 +17,7 @@ import polars as pl
 from cfl_cli.texts.tally import BLANKS, LONGEST, Tally, word_list
 
 BLANK = f"[{BLANKS}]"
-SPACE = "[ \u00a0\u2009\u202f]"  # between groups of digits
+_SPACE = "[ \u00a0\u2009\u202f]"  # between groups of digits
 APOSTROPHE = "['\u2019]"
 MINUS = "\u2212"
 
@@ -73,11 +73,11 @@ def _without_unit(text: pl.Expr, unit: str) -> pl.Expr:
 def _with_point(text: pl.Expr, decimal: str) -> pl.Expr:
     other = "," if decimal == "." else "."
     point, group = pl.escape_regex(decimal), pl.escape_regex(other)
-    groups = "|".join(f"(?:{sign}[0-9]{{3}})+" for sign in (group, SPACE, APOSTROPHE))
+    groups = "|".join(f"(?:{sign}[0-9]{{3}})+" for sign in (group, _SPACE, APOSTROPHE))
     is_grouped = text.str.contains(f"^[+-]?[1-9][0-9]{{0,2}}(?:{groups})(?:{point}[0-9]*)?$")
     return (
         pl.when(is_grouped)
-        .then(text.str.replace_all(f"{group}|{SPACE}|{APOSTROPHE}", ""))
+        .then(text.str.replace_all(f"{group}|{_SPACE}|{APOSTROPHE}", ""))
         .when(~text.str.contains(other, literal=True))
         .then(text)
         .str.replace(decimal, ".", literal=True)
@@ -88,7 +88,7 @@ def _with_point(text: pl.Expr, decimal: str) -> pl.Expr:
 
 _BLANK = "[ \u00a0\u2009\u202f]"
 _SIGN = "[+\u2212-]?"
-PLAIN = re.compile(rf"{_SIGN}(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?", re.ASCII)
+_PLAIN = re.compile(rf"{_SIGN}(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?", re.ASCII)
 
 
 def _grouped(thousands: str, decimal: str) -> str:
@@ -141,7 +141,7 @@ def readings(tally: Tally) -> tuple[Reading, ...]:
 
 def number(text: str, reading: Reading) -> float | None:
     bare, _ = _apart(text, reading.unit) if reading.unit else (text, None)
-    pattern = {None: PLAIN, ".": WITH_POINT, ",": WITH_COMMA}[reading.decimal]
+    pattern = {None: _PLAIN, ".": WITH_POINT, ",": WITH_COMMA}[reading.decimal]
     if bare is None or not pattern.fullmatch(bare):
         return None
     digits = re.sub(r"['’\s]", "", bare).replace(MINUS, "-")
@@ -176,7 +176,7 @@ def is_zero_padded(texts: Iterable[str]) -> bool:
 
 
 def _signs(texts: Sequence[str]) -> list[tuple[str | None, bool]]:
-    if all(map(PLAIN.fullmatch, texts)):
+    if all(map(_PLAIN.fullmatch, texts)):
         pointed = [text for text in texts if "." in text]
         if pointed and all(WITH_COMMA.fullmatch(text) for text in pointed):
             return [(None, False), (",", True)]
@@ -237,13 +237,13 @@ def _apart(text: str, unit: str | None = None) -> tuple[str | None, str | None]:
 
 OUTERMOST = 3  # values of each end that are looked at
 GAP = 0.5  # of the range of the others
-CELLS = 2  # with a sentinel, at least, unless there is another
+_CELLS = 2  # with a sentinel, at least, unless there is another
 PILE = 5  # times as many cells as the other values have by the median
 SMALL = -7  # −1 and −2 need a pile
 PRICES = 0.3  # more values than this that end in 9: prices
-FEWEST = 3  # other values; fewer have no range to speak of
-Values = npt.NDArray[np.float64]
-Counts = npt.NDArray[np.int64]
+_FEWEST = 3  # other values; fewer have no range to speak of
+_Values = npt.NDArray[np.float64]
+_Counts = npt.NDArray[np.int64]
 _CODES = frozenset(
     sign * float(digit * length) for sign in (1, -1) for digit in "9876" for length in range(2, 7)
 ) | frozenset(
@@ -286,11 +286,11 @@ def sentinels(tally: Tally, numbers: Sequence[float]) -> Sentinels | None:
     )
 
 
-def _inner(values: Values, counts: Counts) -> tuple[int, int]:
+def _inner(values: _Values, counts: _Counts) -> tuple[int, int]:
     low, high = 0, len(values)
     while True:
         inner = values[low:high], counts[low:high]
-        cells = CELLS if high - low == len(values) else 1  # one is found: another may stand once
+        cells = _CELLS if high - low == len(values) else 1  # one is found: another may stand once
         if top := _outside(-inner[0][::-1], inner[1][::-1], cells, upper=True):
             high -= top
         elif bottom := _outside(*inner, cells, upper=False):
@@ -299,12 +299,12 @@ def _inner(values: Values, counts: Counts) -> tuple[int, int]:
             return low, high
 
 
-def _outside(values: Values, counts: Counts, cells: int, *, upper: bool) -> int:
+def _outside(values: _Values, counts: _Counts, cells: int, *, upper: bool) -> int:
     sign = -1 if upper else 1
     found = 0
     for several in range(1, OUTERMOST + 1):
         rest = values[several:]
-        if len(rest) < FEWEST or counts[several - 1] < cells:
+        if len(rest) < _FEWEST or counts[several - 1] < cells:
             break
         if not _is_code(sign * values[several - 1], sign * rest):
             break
@@ -323,13 +323,13 @@ def may_be_code(value: float) -> bool:
     return value == 9 or value in _CODES
 
 
-def _is_code(value: float, others: Values) -> bool:
+def _is_code(value: float, others: _Values) -> bool:
     if value == 9:
         return bool(others.min() >= 0 and others.max() <= 8)
     return value in _CODES
 
 
-def _are_prices(values: Values) -> bool:
+def _are_prices(values: _Values) -> bool:
     return bool(np.mean([f"{value:.10g}".endswith("9") for value in values]) > PRICES)
 
 
@@ -344,10 +344,10 @@ def _are_prices(values: Values) -> bool:
 
 SQUEEZED = 0.2  # of the range: a rest that takes up less is wasted
 WILD_GAP = 2.0  # times the rest
-SHARE, FEW, MANY = 0.001, 3, 100  # of the cells; of cells
+_SHARE, FEW, _MANY = 0.001, 3, 100  # of the cells; of cells
 WILD_CELLS = 10  # others, at least
-TAIL = 0.05  # of the others at each end, without which they must still differ
-HUGE = 2.0**1000  # differences of larger numbers may be too large
+_TAIL = 0.05  # of the others at each end, without which they must still differ
+_HUGE = 2.0**1000  # differences of larger numbers may be too large
 
 
 @dataclass(frozen=True)
@@ -359,15 +359,15 @@ class Wild:
     squeezed: float  # what these take up of the range, between 0 and SQUEEZED
 
 
-def wild(numbers: Values) -> Wild | None:
+def wild(numbers: _Values) -> Wild | None:
     """Return where the others lie if there are wild numbers; all numbers must be finite."""
     n = len(numbers)
-    most = min(max(FEW, int(SHARE * n)), MANY, n - WILD_CELLS)
+    most = min(max(FEW, int(_SHARE * n)), _MANY, n - WILD_CELLS)
     if most < 1:
         return None
-    shift = 4 if np.abs(numbers).max() > HUGE else 0
+    shift = 4 if np.abs(numbers).max() > _HUGE else 0
     numbers = np.ldexp(numbers, -shift)
-    tail = int(TAIL * n)
+    tail = int(_TAIL * n)
     places = [*range(most + 1), tail, n - 1 - tail, *range(n - 1 - most, n)]
     ends = np.partition(numbers, sorted({*places}))
     if ends[tail] == ends[n - 1 - tail]:

@@ -28,11 +28,11 @@ NEITHER = re.compile(
 )
 MODIFIERS_USED = 3
 DEGREE_STEM = 4  # letters of a word that counts
-PREFIX = 4  # letters that turn a word around: dis, un, nie
+_PREFIX = 4  # letters that turn a word around: dis, un, nie
 
 
 @dataclass(frozen=True)
-class Words:
+class _Words:
     """What the words around a step do, and what the steps of every scale are."""
 
     scales: tuple[Mapping[str, float], ...]
@@ -67,7 +67,7 @@ def shared_words(texts: Sequence[str]) -> bool:
     for text in bare:
         for other in lone - {text}:
             before = text.removesuffix(other)
-            if before != text and (before.endswith(" ") or len(before) <= PREFIX):
+            if before != text and (before.endswith(" ") or len(before) <= _PREFIX):
                 return True
             if text.startswith(f"{other} "):
                 return True
@@ -89,10 +89,10 @@ def folded_step(text: str) -> str:
     return " ".join(re.sub(r"[^\w'+]+", " ", bare).split())
 
 
-Reading = tuple[str, tuple[str, ...]]  # what is left of a text, and the words around it by kind
+_Reading = tuple[str, tuple[str, ...]]  # what is left of a text, and the words around it by kind
 
 
-def _readings(text: str, known: Words) -> list[Reading]:
+def _readings(text: str, known: _Words) -> list[_Reading]:
     found: dict[str, list[tuple[int, str]]] = {text: []}
     waiting = [text]
     while waiting:
@@ -121,7 +121,7 @@ def _without(text: str, phrase: str) -> Iterator[tuple[str, int]]:
             yield text.removesuffix(phrase).strip(), len(text)
 
 
-def _level(ways: Sequence[Reading], scale: Mapping[str, float], known: Words) -> float | None:
+def _level(ways: Sequence[_Reading], scale: Mapping[str, float], known: _Words) -> float | None:
     whole = ways[0][0]
     if whole in known.neutral:
         return 0.0
@@ -155,7 +155,7 @@ def _shifted(step: float, kinds: tuple[str, ...]) -> float | None:
 
 
 @cache
-def _words() -> Words:
+def _words() -> _Words:
     parts = dict(word_lists("degrees"))
     scales = []
     for line in parts.pop("steps"):
@@ -176,7 +176,7 @@ def _words() -> Words:
         for word in line.split("/")
     }
     longest = sorted(kinds.items(), key=lambda one: (-len(one[0]), one[0]))
-    return Words(tuple(scales), tuple(longest), neutral)
+    return _Words(tuple(scales), tuple(longest), neutral)
 
 
 # Bands of numbers, such as 18-24, 25-34 and 65+, in order.
@@ -291,7 +291,13 @@ def by_numbers(texts: Sequence[str]) -> tuple[tuple[str, ...], bool] | None:
     rows.sort()
     ends.sort()
     disjoint = all(one[1] <= other[0] for one, other in pairwise(rows))
-    if len(texts) < FEWEST or not rows or not 1 <= len(ends) <= 2 or len(forms) > 1 or not disjoint:
+    if (
+        len(texts) < _FEWEST
+        or not rows
+        or not 1 <= len(ends) <= 2
+        or len(forms) > 1
+        or not disjoint
+    ):
         return None
     low = [text for figure, text in ends if figure <= rows[0][0]]
     high = [text for figure, text in ends if figure >= rows[-1][1] and text not in low]
@@ -304,22 +310,22 @@ def by_numbers(texts: Sequence[str]) -> tuple[tuple[str, ...], bool] | None:
     return (*low, *(text for *_, text in rows), *high), known
 
 
-FEWEST = 3  # texts that make a scale; two are a binary column
-MOST = 40
-LONGEST = 80
+_FEWEST = 3  # texts that make a scale; two are a binary column
+_MOST = 40
+_LONGEST = 80
 
 _LEADING = re.compile(r"\(?(?P<number>[+-]?\d{1,2})\)?\s*(?:[-–—=:.)]\s*|\s)(?P<label>[^\d\s].*)")
 _ENDS = re.compile(r"(?P<number>\d{1,2})(?:\s*[-–—=:.(]?\s*(?P<label>[^\d\s].*))?")
 _COUNTED = re.compile(r"(?P<number>\d{1,2})\s*(?P<word>\D+?)\s*(?:(?P<of>\d{1,2})\D*)?")
 _STARS = re.compile(r"[★☆⭐●○]+|\*+")
-SIGNS = re.compile(r"[-–−]{1,3}|\+{1,3}|0|o|±|\+/[-–−]|[-–−]/\+", re.IGNORECASE)
+_SIGNS = re.compile(r"[-–−]{1,3}|\+{1,3}|0|o|±|\+/[-–−]|[-–−]/\+", re.IGNORECASE)
 STEM = 3  # letters that one star and two stars share
 _NUMBERED = re.compile(r"(?P<stem>[^\d]*[^\d\s._-])[\s._-]*(?P<number>\d{1,2})")
 NAMES_TOO = frozenset({"green", "bronze", "i"})  # scales whose words often have no order
 
 
 @dataclass(frozen=True)
-class Scale:
+class _Scale:
     """The texts of a column in order."""
 
     values: tuple[str, ...]
@@ -328,13 +334,13 @@ class Scale:
     doubt: str = ""  # why it may be otherwise
 
 
-def scale(tally: Tally) -> Scale | None:
+def scale(tally: Tally) -> _Scale | None:
     """Return the order of a column's texts, None if none is seen.
 
     Missing codes are to be taken out before.
     """
     texts = tally.texts
-    if not FEWEST <= len(texts) <= MOST or max(map(len, texts)) > LONGEST:
+    if not _FEWEST <= len(texts) <= _MOST or max(map(len, texts)) > _LONGEST:
         return None
     return (
         _known(texts, tally.name)
@@ -364,7 +370,7 @@ def _scales() -> tuple[tuple[tuple[tuple[str, ...], bool], ...], ...]:
     )
 
 
-def _known(texts: Sequence[str], name: str = "") -> Scale | None:
+def _known(texts: Sequence[str], name: str = "") -> _Scale | None:
     folded = {text: folded_rung(text) for text in texts}
     if are_weekdays(texts) or not any(len(bare) > 1 or bare in "sml" for bare in folded.values()):
         return None  # A, B and C alone are names
@@ -375,7 +381,7 @@ def _known(texts: Sequence[str], name: str = "") -> Scale | None:
             continue
         at = sorted((places[bare], text) for text, bare in folded.items())
         seen = {place for place, _ in at}
-        if len(seen) < FEWEST:
+        if len(seen) < _FEWEST:
             continue
         gaps = sum(
             place not in seen and not rungs[place][1] for place in range(at[0][0], at[-1][0])
@@ -390,7 +396,7 @@ def _scale(
     rungs: tuple[tuple[tuple[str, ...], bool], ...],
     texts: Sequence[str],
     name: str,
-) -> Scale:
+) -> _Scale:
     seen = {place for place, _ in at}
     alike = len(seen) < len(at)
     style = _style(texts)
@@ -409,7 +415,7 @@ def _scale(
         if text.casefold() in word_list("scales", "no opinion", "|")
     ]
     values = tuple(text for _, text in sorted([*at, *unseen]))
-    return Scale(values, "a known scale", tuple(text for _, text in unseen), "; ".join(doubts))
+    return _Scale(values, "a known scale", tuple(text for _, text in unseen), "; ".join(doubts))
 
 
 def _says_order(name: str) -> bool:
@@ -428,13 +434,13 @@ def _style(texts: Sequence[str]) -> Callable[[str], str]:
     return str.capitalize if all(text[:1].isupper() for text in texts) else str
 
 
-def _numbered_answers(texts: Sequence[str]) -> Scale | None:
+def _numbered_answers(texts: Sequence[str]) -> _Scale | None:
     ends = [_ENDS.fullmatch(text) for text in texts]
     labels = [match["label"] for match in ends if match]
     if all(ends) and 1 <= sum(label is not None for label in labels) <= 2 < len(texts):
         numbers = [int(match["number"]) for match in ends if match]
         if len({*numbers}) == len(texts) and max(numbers) - min(numbers) < 2 * len(texts):
-            return Scale(_by(numbers, texts), "numbers, the ends with a label")
+            return _Scale(_by(numbers, texts), "numbers, the ends with a label")
     leading = [_LEADING.fullmatch(text) for text in texts]
     if not all(leading):
         return None
@@ -450,27 +456,27 @@ def _numbered_answers(texts: Sequence[str]) -> Scale | None:
         _by(numbers, words)[::-1],
     )
     doubt = "" if in_order else "the numbers may be codes of things without an order"
-    return Scale(_by(numbers, texts), "each begins with its number", doubt=doubt)
+    return _Scale(_by(numbers, texts), "each begins with its number", doubt=doubt)
 
 
 def _by(keys: Sequence[float], texts: Sequence[str]) -> tuple[str, ...]:
     return tuple(text for _, text in sorted(zip(keys, texts, strict=True)))
 
 
-def _bands(texts: Sequence[str]) -> Scale | None:
+def _bands(texts: Sequence[str]) -> _Scale | None:
     if found := bands(texts):
-        return Scale(found, "bands of numbers")
+        return _Scale(found, "bands of numbers")
     loosely = by_numbers(texts)
     if loosely is None:
         return None
     values, sure = loosely
     doubt = "" if sure else f"are {values[0]!r} and {values[-1]!r} the first and the last?"
-    return Scale(values, "bands of numbers", doubt=doubt)
+    return _Scale(values, "bands of numbers", doubt=doubt)
 
 
-def _by_degree(texts: Sequence[str]) -> Scale | None:
+def _by_degree(texts: Sequence[str]) -> _Scale | None:
     found = degree_levels(texts)
-    if len(found) < len(texts) or len({*found.values()}) < FEWEST:
+    if len(found) < len(texts) or len({*found.values()}) < _FEWEST:
         return None
     doubts = ["two texts mean the same"] if len({*found.values()}) < len(texts) else []
     doubts += [
@@ -478,35 +484,35 @@ def _by_degree(texts: Sequence[str]) -> Scale | None:
         for text in texts
         if text.casefold() in word_list("scales", "no opinion", "|")
     ]
-    return Scale(_by([*found.values()], [*found]), "words of degree", doubt="; ".join(doubts))
+    return _Scale(_by([*found.values()], [*found]), "words of degree", doubt="; ".join(doubts))
 
 
-def _signs(texts: Sequence[str]) -> Scale | None:
+def _signs(texts: Sequence[str]) -> _Scale | None:
     if all(map(_STARS.fullmatch, texts)):
         filled = [len(re.sub("[^★⭐*●]", "", text)) for text in texts]
-        return Scale(_by(filled, texts), "stars") if len({*filled}) == len(texts) else None
-    if not all(map(SIGNS.fullmatch, texts)):
+        return _Scale(_by(filled, texts), "stars") if len({*filled}) == len(texts) else None
+    if not all(map(_SIGNS.fullmatch, texts)):
         return None
     levels = [text.count("+") - len(re.sub("[^-–−]", "", text)) for text in texts]
-    return Scale(_by(levels, texts), "signs") if len({*levels}) == len(texts) else None
+    return _Scale(_by(levels, texts), "signs") if len({*levels}) == len(texts) else None
 
 
-def _counted(texts: Sequence[str]) -> Scale | None:
+def _counted(texts: Sequence[str]) -> _Scale | None:
     found = [_COUNTED.fullmatch(text) for text in texts]
     if not all(found):
         return None
     numbers = [int(match["number"]) for match in found if match]
     of = {match["of"] for match in found if match}
     words = {match["word"].strip().casefold()[:STEM] for match in found if match}
-    if len({*numbers}) < len(texts) or len(of) > 1 or len(words) > 1 or max(numbers) > MOST:
+    if len({*numbers}) < len(texts) or len(of) > 1 or len(words) > 1 or max(numbers) > _MOST:
         return None
     total = next(iter(of))
     if total is not None and int(total) < max(numbers):
         return None
-    return Scale(_by(numbers, texts), "counted")
+    return _Scale(_by(numbers, texts), "counted")
 
 
-def _numbered(texts: Sequence[str]) -> Scale | None:
+def _numbered(texts: Sequence[str]) -> _Scale | None:
     matches = [_NUMBERED.fullmatch(text) for text in texts]
     if not all(matches):
         return None
@@ -516,4 +522,4 @@ def _numbered(texts: Sequence[str]) -> Scale | None:
         return None
     known = stems.pop().rstrip(".") in word_list("scales", "numbered")
     doubt = "" if known else "the numbers may be names"
-    return Scale(_by(numbers, texts), "one word with numbers", doubt=doubt)
+    return _Scale(_by(numbers, texts), "one word with numbers", doubt=doubt)

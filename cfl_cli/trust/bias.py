@@ -34,8 +34,8 @@ from cfl_cli.core.parallel import slices
 from cfl_cli.trust.heldout import NUMBERS_AT_ONCE, HiddenCells, PossibleCells
 from cfl_cli.trust.intervals import Interval, PooledEstimate
 
-HALVINGS = 14  # of the range that holds the break-even
-FARTHEST = 200.0  # of a ratio's logarithm: that of its square is still a number
+_HALVINGS = 14  # of the range that holds the break-even
+_FARTHEST = 200.0  # of a ratio's logarithm: that of its square is still a number
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,7 +67,7 @@ class Biased:
         if self._further(MOST_BIAS, least=True) < room:
             return MOST_BIAS
         low, high = 1.0, MOST_BIAS
-        for _ in range(HALVINGS):
+        for _ in range(_HALVINGS):
             middle = float(np.sqrt(low * high))
             above = self._further(middle, least=True) < room
             low, high = (middle, high) if above else (low, middle)
@@ -192,7 +192,7 @@ class Biased:
         possible, share = self._possible, 1 - self._possible.exact
         partial = np.flatnonzero(self._exclusions[:-1])
         furthest = np.minimum(partial, self._size - 1 - partial).max(initial=0)
-        ratio = float(np.exp(min(furthest * np.log(bias), FARTHEST)))
+        ratio = float(np.exp(min(furthest * np.log(bias), _FARTHEST)))
         keep = self._keep
         least = np.maximum(keep / ratio, share - (share - keep) * ratio)
         most = np.minimum(keep * ratio, share - (share - keep) / ratio)

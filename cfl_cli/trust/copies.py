@@ -47,11 +47,11 @@ from cfl_cli.methods.graph.neighbors import Groups, nearest
 #
 #     ‖x_i − x_j‖ ≤ d        for a few distances d, and j among the nearest of i
 
-NEAR = 8  # distinct OF rows around each one that are looked at
+_NEAR = 8  # distinct OF rows around each one that are looked at
 OUTSIDE = 2  # of these, on average, must be in other clusters for a comparison with them
 PAIRS = 400_000  # of near rows in different clusters, about, that are compared
 DISTANCES = 12  # at most, at which OFs count as nearly equal
-FEWEST = 16  # pairs within the least of these distances
+_FEWEST = 16  # pairs within the least of these distances
 
 
 class Points:
@@ -66,7 +66,7 @@ class Points:
 
     def _around(self, points: Ints) -> tuple[Ints, Floats]:
         places = self.groups.points[points]
-        k = min(NEAR, len(points) - 1)
+        k = min(_NEAR, len(points) - 1)
         if k == 0:
             return np.empty((1, 0), dtype=np.int64), np.empty((1, 0))
         near = nearest(places, k=k, seed=self.seed, workers=self.workers).rows
@@ -80,7 +80,7 @@ class Points:
         if not self.distance.size:
             return [0.0]
         ranked = np.sort(self.distance[:, 0])
-        ranks = np.geomspace(min(FEWEST, len(ranked)), len(ranked), DISTANCES).astype(int) - 1
+        ranks = np.geomspace(min(_FEWEST, len(ranked)), len(ranked), DISTANCES).astype(int) - 1
         return [0.0, *np.unique(ranked[ranks]).tolist()]
 
     def clusters(self, distance: float) -> Ints:
@@ -110,23 +110,23 @@ class Points:
         rows, slot = np.nonzero(apart[owner[::step]])
         rows *= step
         point = near[owner[rows], slot]
-        drawn = draws.draw(rows * NEAR + slot, draws.COPIES, self.seed)
+        drawn = draws.draw(rows * _NEAR + slot, draws.COPIES, self.seed)
         place = drawn % self.groups.size[point].astype(np.uint64)
         return rows, self.groups.members[self.groups.start[point] + place.astype(np.int64)]
 
 
-LEVEL = 0.001  # how often a table without copies may look as if it had some
+_LEVEL = 0.001  # how often a table without copies may look as if it had some
 # What follows was chosen on a dozen real tables and four made ones (benchmarks/field/copies.py),
 # with and without copies, and with exclusions that are not uniform.
 SHARES = (0.0, 0.02, 0.05, 0.1, 0.2, 0.4, 0.7, 0.95)  # c, of copies, that are tried
-LARGEST = 0.2  # of the distinct OF rows that a cluster may hold; otherwise all is near
-CLASSES = 7  # of rows, by how many they are compared with: 1, 2 to 3, 4 to 7, … 64 or more
+_LARGEST = 0.2  # of the distinct OF rows that a cluster may hold; otherwise all is near
+_CLASSES = 7  # of rows, by how many they are compared with: 1, 2 to 3, 4 to 7, … 64 or more
 PATTERNS = 16  # of empty cells, the commonest, that are looked at
-ENOUGH = 9  # pairs that should agree by chance, to know whether more do
-NOT_UNIFORM = 1.2  # times as many agree among rows farther away: exclusions are not uniform …
-MOST = 0.5  # … and then this share at least must be copies
-LEAST = 1e-300  # of a chance
-SURE = 0.9  # as probably a copy as this is linked whatever the draw
+_ENOUGH = 9  # pairs that should agree by chance, to know whether more do
+_NOT_UNIFORM = 1.2  # times as many agree among rows farther away: exclusions are not uniform …
+_MOST = 0.5  # … and then this share at least must be copies
+_LEAST = 1e-300  # of a chance
+_SURE = 0.9  # as probably a copy as this is linked whatever the draw
 
 
 @dataclass(frozen=True, eq=False)
@@ -158,8 +158,8 @@ class Comparison:
     @property
     def classes(self) -> list[Ints]:
         """Return the places of rows that were compared with about as many."""
-        number = np.minimum(np.log2(self.others).astype(int), CLASSES - 1)
-        classes = (np.flatnonzero(number == place) for place in range(CLASSES))
+        number = np.minimum(np.log2(self.others).astype(int), _CLASSES - 1)
+        classes = (np.flatnonzero(number == place) for place in range(_CLASSES))
         return [rows for rows in classes if len(rows)]
 
     @classmethod
@@ -169,7 +169,7 @@ class Comparison:
 
 
 @dataclass(frozen=True, eq=False)
-class Judged:
+class _Judged:
     """How surely there are copies, and which rows they are."""
 
     comparison: Comparison
@@ -185,11 +185,11 @@ def find(known: Known, *, workers: Engine, seed: int) -> Copies | None:
     points = Points(known.features, workers, seed)
     distances = points.distances()
     views = [np.zeros(cells.count, dtype=bool), cells.all_but_one][: 1 + (cells.count > 1)]
-    surprising = log(2 * len(distances) * len(views) / LEVEL)
-    best: Judged | None = None
+    surprising = log(2 * len(distances) * len(views) / _LEVEL)
+    best: _Judged | None = None
     for distance in distances:
         clusters = points.clusters(distance)
-        if distance > 0 and points.largest_share(clusters) > LARGEST:
+        if distance > 0 and points.largest_share(clusters) > _LARGEST:
             break  # at larger distances even more
         compared = [(given, cells.compare(clusters, given)) for given in views]
         suspect = [
@@ -206,7 +206,7 @@ def find(known: Known, *, workers: Engine, seed: int) -> Copies | None:
         return None
     rows = best.comparison.rows
     drawn = draws.chances(rows, draws.COPIES, seed) < best.probability
-    linked = best.comparison.agrees & (drawn | (best.probability > SURE))
+    linked = best.comparison.agrees & (drawn | (best.probability > _SURE))
     return Copies(rows[linked], best.comparison.twins[linked]) if linked.any() else None
 
 
@@ -254,7 +254,7 @@ class CfCells:
             told, given = used, np.zeros_like(given)
         rows = np.flatnonzero(~self.empty[:, used].any(axis=1))
         alone = np.bincount(clusters[rows], minlength=clusters.max() + 1)[clusters] == 1
-        chance = np.maximum(np.exp(self.logs[:, told].sum(axis=1)), LEAST)
+        chance = np.maximum(np.exp(self.logs[:, told].sum(axis=1)), _LEAST)
         rows = rows[~alone[rows] & (chance[rows] < 1)]
         own = (self.empty[rows] == pattern).all(axis=1)
         rows = rows[np.argsort(own, kind="stable")]
@@ -275,7 +275,7 @@ class CfCells:
         return Comparison(
             rows[asked],
             place[asked],
-            np.clip(before[asked], LEAST, 1),  # a difference of sums may be 0, or less
+            np.clip(before[asked], _LEAST, 1),  # a difference of sums may be 0, or less
             agrees[asked],
             twins[asked],
         )
@@ -292,7 +292,7 @@ class CfCells:
         alike = (self.kinds[one] == self.kinds[other]) | ~both
         told = np.where(both & ~given, self.logs[one], 0).sum(axis=1)
         able = alike.all(axis=1) & equal[:, given].all(axis=1) & (told < 0)
-        chance = np.where(able, np.maximum(np.exp(told), LEAST), 0)
+        chance = np.where(able, np.maximum(np.exp(told), _LEAST), 0)
         agree = (able & equal.all(axis=1)).astype(float)
         expected, seen = np.zeros((2, len(self.cells)))
         np.add.at(expected, one, chance)
@@ -311,12 +311,12 @@ class Background:
     def times_as_often(self, rows: Ints) -> float:
         """Return how many times as often as by chance some rows agree, 1 at least."""
         seen, expected = self.seen[rows].sum(), self.expected[rows].sum()
-        if self.everywhere == 1 and expected <= ENOUGH:
+        if self.everywhere == 1 and expected <= _ENOUGH:
             return 1.0
         return max(self.everywhere, _times_as_often(seen, expected))
 
 
-def _judge(compared: Comparison, background: Background) -> Judged:
+def _judge(compared: Comparison, background: Background) -> _Judged:
     logs, probability = [np.zeros(len(SHARES))], np.zeros(len(compared.rows))
     for rows in compared.classes:
         raised = background.times_as_often(rows)
@@ -325,13 +325,13 @@ def _judge(compared: Comparison, background: Background) -> Judged:
         more = compared.agrees[rows].mean() - by_chance
         copies = more / (1 - by_chance) if more > 0 else 0.0
         # Without pairs to compare with, nobody knows; and then, see above.
-        if not background.expected[rows].any() or (raised > NOT_UNIFORM and copies < MOST):
+        if not background.expected[rows].any() or (raised > _NOT_UNIFORM and copies < _MOST):
             continue
         logs.append(_log_e(compared.agrees[rows], q))
         probability[rows] = copies / (copies + (1 - copies) * q)
     # Each class may have a share of copies of its own, or all the same.
     evidence = max(sum(map(_log_mean, logs)), _log_mean(np.sum(logs, axis=0)))
-    return Judged(compared, evidence, probability)
+    return _Judged(compared, evidence, probability)
 
 
 def _at_most(compared: Comparison) -> float:
@@ -351,7 +351,7 @@ def _log_mean(logs: Floats) -> float:
 
 
 def _times_as_often(seen: float, expected: float) -> float:
-    if expected == 0 or (expected > ENOUGH and seen <= expected + 2 * np.sqrt(expected)):
+    if expected == 0 or (expected > _ENOUGH and seen <= expected + 2 * np.sqrt(expected)):
         return 1.0
     return max(float((seen + 3 * np.sqrt(seen) + 3) / expected), 1.0)
 

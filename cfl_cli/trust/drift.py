@@ -62,11 +62,11 @@ from cfl_cli.trust.report import (
 BETS = (1 / 16, 1 / 8, 1 / 4, 1 / 2)  # with 1/32 and 3/4 beside them, delays are the same
 ALARM = 5000  # for each CF: one false alarm in so many batches, at most
 MOST = 1e15  # evidence of a batch: what is beyond counts as this, which only makes alarms rarer
-QUIET = 3  # batches without an alarm, at least, after which it may be over …
+_QUIET = 3  # batches without an alarm, at least, after which it may be over …
 QUIET_CELLS = 200  # … if they hold so many cells, or small batches would end it by chance
 
 Share = Annotated[float, Field(ge=0, le=1e30)]  # none that could overflow
-Count = Annotated[int, Field(ge=0)]
+_Count = Annotated[int, Field(ge=0)]
 Evidence = Annotated[  # M_f
     tuple[Share, ...], Field(min_length=len(BETS), max_length=len(BETS))
 ]
@@ -76,15 +76,15 @@ Evidence = Annotated[  # M_f
 class Pooled:
     """Cells of some batches in a row, added up."""
 
-    batches: Count = 0
-    cells: Count = 0
+    batches: _Count = 0
+    cells: _Count = 0
     losses: Share = 0.0
     limits: Share = 0.0
 
     @property
     def complete(self) -> bool:
         """Return whether there are enough of them to say that cells are predicted well again."""
-        return self.batches >= QUIET and self.cells >= QUIET_CELLS
+        return self.batches >= _QUIET and self.cells >= QUIET_CELLS
 
 
 @dataclass(frozen=True)
@@ -153,13 +153,13 @@ class BatchEvidence:
         return cls(ratios, len(losses), fsum(losses.tolist()), fsum(limits.tolist()))
 
 
-SURE = 1.645  # standard errors that leave 5 % to one side
+_SURE = 1.645  # standard errors that leave 5 % to one side
 STEPS = 64  # of the share of scrambled cells that a batch might have shown
 NONE_ALIKE = "no cell of this batch is like those that were hidden at fitting"
 
 
 @dataclass(frozen=True, eq=False)
-class Comparison:
+class _Comparison:
     """The cells of one CF in a batch beside its reference."""
 
     drift: Drift | None  # None: there is nothing to compare
@@ -168,18 +168,18 @@ class Comparison:
     score_change: Interval | None  # of the held-out score, for as many exclusions
 
 
-NOTHING = BatchEvidence((1.0,) * len(BETS), 0, 0.0, 0.0)
+_NOTHING = BatchEvidence((1.0,) * len(BETS), 0, 0.0, 0.0)
 
 
-def compare(hidden: HiddenCells | None, reference: Reference, number: int) -> Comparison:
+def compare(hidden: HiddenCells | None, reference: Reference, number: int) -> _Comparison:
     """Return how new cells of a CF are predicted; its drift knows nothing of other batches yet."""
     column, limits = reference.columns[number], reference.limits(number)
     if column.reason is not None or hidden is None:
-        return Comparison(None, column.reason or NONE_ALIKE, NOTHING, None)
+        return _Comparison(None, column.reason or NONE_ALIKE, _NOTHING, None)
     shares = np.array(column.shares)
     cells = JudgedCells.of(hidden, shares, column.lows)
     if not len(cells.losses):
-        return Comparison(None, NONE_ALIKE, NOTHING, None)
+        return _Comparison(None, NONE_ALIKE, _NOTHING, None)
     rows = _AtFitting(cells.exclusions, column, limits)
     evidence = BatchEvidence.of(cells.losses, rows.limits, cells.groups)
     rise = cells.losses - rows.of("loss")
@@ -204,7 +204,7 @@ def compare(hidden: HiddenCells | None, reference: Reference, number: int) -> Co
         ),
     )
     change = None if score_error is None else Interval.around(mean(better), score_error)
-    return Comparison(drift, None, evidence, change)
+    return _Comparison(drift, None, evidence, change)
 
 
 def scrambled(hidden: HiddenCells, shares: Floats, lows: Mapping[int, float]) -> Floats:
@@ -246,7 +246,7 @@ def least_rise(
         variance = (
             (1 - shares) * before.var() + shares * after.var() + shares * (1 - shares) * gap**2
         )
-        surely = independent * growth - SURE * np.sqrt(independent * variance)
+        surely = independent * growth - _SURE * np.sqrt(independent * variance)
         shown |= surely >= log(len(BETS) * ALARM * cfs)
     rise = mean(scrambled) - mean_at_fitting
     return float(shares[shown.argmax()] * rise) if shown.any() and rise > 0 else None
@@ -281,8 +281,8 @@ def _error(variance: float | None, at_fitting: float) -> float | None:
 # What was flagged at fitting is a fact of the model and stays: a batch raises only what it refutes.
 
 # How often a batch of honest cells may be accused of not being as assumed, all CFs together …
-LEVEL = 0.0005
-TESTS = 4  # … and all of these: by value and rank, by sureness, of all rows, of the accuracy
+_LEVEL = 0.0005
+_TESTS = 4  # … and all of these: by value and rank, by sureness, of all rows, of the accuracy
 OF_THE_MODEL = {SMALL_REDUCTION, "no-better-than-commonest", NOT_UNIFORM}
 FEW = 50  # cells, below which their shares and their calibration are mostly chance
 FAR = 0.1  # of a score, for which more rows than were hidden from are no explanation
@@ -412,7 +412,7 @@ def _build(
         min_confidence=min_confidence,
         bias=bias,
         jobs=jobs,
-        level=LEVEL / (TESTS * len(encoded.blocks)),
+        level=_LEVEL / (_TESTS * len(encoded.blocks)),
         refuted={column.name for column in fitting.columns if NOT_UNIFORM in column.flags},
     )
 
@@ -420,7 +420,7 @@ def _build(
 def _column(
     column: ColumnReport,
     fitting: ColumnReport,
-    comparison: Comparison,
+    comparison: _Comparison,
     *,
     drifted: bool,
     batch: Batch,

@@ -45,9 +45,9 @@ from cfl_cli.trust.wrong_cells import (
 # Entropy that is left counts as less than the shuffled cells' if it is less by this share, and by
 # so much more in a small table, where chance matters more.
 CLEARLY_LESS = 0.03
-CHANCE = 3.5  # over the square root of the rows: noise strays by a third of that, more or less
+_CHANCE = 3.5  # over the square root of the rows: noise strays by a third of that, more or less
 ROWS_AT_ONCE = 1 << 17  # so that memory hardly grows with rows
-ALONE = np.array([0])  # where the only block begins
+_ALONE = np.array([0])  # where the only block begins
 STRETCH = 0.08  # of an interval, at most
 BETTER = 0.7  # of the answers that differ from those that were judged, at most, or about
 
@@ -87,7 +87,7 @@ class ColumnFacts:
     @cached_property
     def entropy_start(self) -> float:
         """Return the mean entropy of what cells alone say."""
-        return _entropy(self.evidence, lambda cells: start(cells, ALONE))
+        return _entropy(self.evidence, lambda cells: start(cells, _ALONE))
 
     @cached_property
     def entropy_end(self) -> float:
@@ -133,7 +133,7 @@ class ColumnFacts:
         left, shuffled = null.entropy[self.number], null.shuffled[self.number]
         if self.power is not None and self.reduction_null is not None:
             left, shuffled = 1 - self.reduction, 1 - self.reduction_null
-        least = 1 - CLEARLY_LESS - CHANCE / np.sqrt(null.rows)
+        least = 1 - CLEARLY_LESS - _CHANCE / np.sqrt(null.rows)
         return bool(left > least * shuffled)
 
     @property
@@ -352,7 +352,7 @@ def _entropy(
 ) -> float:
     of_rows = np.empty((len(cells), 1))
     for part in slices(len(cells), ROWS_AT_ONCE):
-        of_rows[part] = entropies(confidences(cells[part]), ALONE)
+        of_rows[part] = entropies(confidences(cells[part]), _ALONE)
     return float(of_rows.mean())
 
 

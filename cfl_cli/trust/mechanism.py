@@ -22,10 +22,10 @@ from cfl_cli.core.exclusions import Mechanism
 from cfl_cli.trust.heldout import HiddenCells
 from cfl_cli.trust.intervals import Interval, wilson
 
-MOST = 10.0  # that a weight is above or below their geometric mean: more is another mechanism
+_MOST = 10.0  # that a weight is above or below their geometric mean: more is another mechanism
 STEPS = 200  # of finding w, at most
 SETTLED = 1e-6  # a step that changes no log w by more is the last
-CONDITION = 1e-6  # of the slopes, below which a direction is taken to be none
+_CONDITION = 1e-6  # of the slopes, below which a direction is taken to be none
 SLOPE_STEP = 1e-4  # of log w, either way, over which slopes are measured
 
 
@@ -56,7 +56,7 @@ def log_weights(candidates: Mask, exact: Mask) -> tuple[Floats, Floats]:
     logs = _solved(shares, often, counts)
     change = _chance(logs, shares, counts, cells=int(exact.sum()))
     change += np.cov(excluded.T) / len(excluded)
-    slopes = np.linalg.pinv(_slopes(logs, shares, counts), rcond=CONDITION)
+    slopes = np.linalg.pinv(_slopes(logs, shares, counts), rcond=_CONDITION)
     return logs, np.asarray(slopes @ change @ slopes.T)
 
 
@@ -77,7 +77,7 @@ def _solved(shares: Floats, often: Floats, counts: Floats) -> Floats:
 
 
 def _bounded(logs: Floats) -> Floats:
-    return np.asarray(np.clip(logs - logs.mean(), -np.log(MOST), np.log(MOST)))
+    return np.asarray(np.clip(logs - logs.mean(), -np.log(_MOST), np.log(_MOST)))
 
 
 def _inclusion(logs: Floats, counts: Floats) -> Floats:
@@ -118,7 +118,7 @@ def _slopes(logs: Floats, shares: Floats, counts: Floats) -> Floats:
 
 EXACT_STEPS = 1000  # of fitting a, at most
 EXACT_SETTLED = 1e-9  # a step that changes no a_r by more, of 1 in all, is the last
-CLEARLY = 1.64  # standard errors from which on one audit is better than another: 95 %, one-sided
+_CLEARLY = 1.64  # standard errors from which on one audit is better than another: 95 %, one-sided
 
 
 @dataclass(frozen=True, eq=False)
@@ -150,7 +150,7 @@ class ExactAudit:
         """Return whether this audit is better than another one of the same cells, by its error."""
         gain = self.right - other.right
         error = gain.std() / np.sqrt(self.worth * (len(gain) - 1))
-        return bool(gain.mean() > CLEARLY * error)
+        return bool(gain.mean() > _CLEARLY * error)
 
 
 def audit(hidden_cells: HiddenCells, exact: Mask, rule: Rule) -> ExactAudit | None:
@@ -197,7 +197,7 @@ def _influences(likelihood: Floats, answered: Ints, shares: Floats) -> tuple[flo
     found = joint.mean(axis=0)
     turn = np.bincount(answered, right, minlength=len(shares)) - right @ joint
     spread = np.diag(found) * len(rows) - joint.T @ joint
-    gains = np.linalg.pinv(spread, rcond=CONDITION, hermitian=True) @ turn
+    gains = np.linalg.pinv(spread, rcond=_CONDITION, hermitian=True) @ turn
     return float(right.mean()), np.asarray(gains - shares @ gains)
 
 

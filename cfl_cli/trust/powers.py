@@ -29,19 +29,19 @@ from cfl_cli.trust.intervals import Interval
 # share of what is left. Step by step they are SciPy's `minimize_scalar(method="bounded")` and
 # `brentq`, to the last digit; but to load `scipy.optimize` takes longer than a small table does.
 
-SHARE = 0.5 * (3 - sqrt(5.0))  # of what is left, by which a golden section goes on
-ROUNDING = sqrt(2.2e-16)  # of a place: no nearer can two values of a function be told apart
-MOST = 500  # steps
+_SHARE = 0.5 * (3 - sqrt(5.0))  # of what is left, by which a golden section goes on
+_ROUNDING = sqrt(2.2e-16)  # of a place: no nearer can two values of a function be told apart
+_MOST = 500  # steps
 
 
 def least(function: Callable[[float], float], low: float, high: float) -> float:
     """Return about where the function is least between two places, to 1e-5."""
-    best = second = third = low + SHARE * (high - low)
+    best = second = third = low + _SHARE * (high - low)
     at_best = at_second = at_third = function(best)
     move = before = 0.0  # the last, and the one before it
-    for _ in range(MOST - 1):
+    for _ in range(_MOST - 1):
         middle = 0.5 * (low + high)
-        near = ROUNDING * abs(best) + 1e-5 / 3
+        near = _ROUNDING * abs(best) + 1e-5 / 3
         if abs(best - middle) <= 2 * near - 0.5 * (high - low):
             break
         bent = False
@@ -60,7 +60,7 @@ def least(function: Callable[[float], float], low: float, high: float) -> float:
                     move = _signed(near, middle - best)
         if not bent:
             before = (low if best >= middle else high) - best
-            move = SHARE * before
+            move = _SHARE * before
         place = best + _signed(max(abs(move), near), move)
         at_place = function(place)
         if at_place <= at_best:
@@ -83,7 +83,7 @@ def root(function: Callable[[float], float], low: float, high: float, *, within:
     if at_before == 0:
         return before
     other, at_other, move, last = before, at_before, 0.0, 0.0
-    for _ in range(MOST):
+    for _ in range(_MOST):
         if at_place == 0:
             break
         if (at_before > 0) != (at_place > 0):
@@ -122,10 +122,10 @@ def _signed(size: float, number: float) -> float:
 # Of log τ, a priori. 0.5 to 2 did about as well on tables of 500 rows and more; narrower ones leave
 # small tables as overconfident as they are.
 WIDTH = 1.0
-FLATTEST, SHARPEST = np.log(0.02), np.log(20.0)
-GRID = np.linspace(FLATTEST, SHARPEST, 15)  # there may be several optima: the best is refined
-ENOUGH = 20_000  # hidden cells to find a power by
-TINY = np.finfo(float).tiny
+_FLATTEST, SHARPEST = np.log(0.02), np.log(20.0)
+_GRID = np.linspace(_FLATTEST, SHARPEST, 15)  # there may be several optima: the best is refined
+_ENOUGH = 20_000  # hidden cells to find a power by
+_TINY = np.finfo(float).tiny
 
 
 def raised(confidences: Floats, power: float) -> Floats:
@@ -136,7 +136,7 @@ def raised(confidences: Floats, power: float) -> Floats:
     if power == 1:
         return confidences
     relative = confidences / confidences.max(axis=1, keepdims=True)
-    powers = np.where(relative > 0, np.maximum(relative**power, TINY), 0.0)
+    powers = np.where(relative > 0, np.maximum(relative**power, _TINY), 0.0)
     return np.asarray(powers / powers.sum(axis=1, keepdims=True))
 
 
@@ -185,7 +185,7 @@ class _Cells:
     @classmethod
     def of(cls, hidden: HiddenCells) -> "_Cells":
         places = np.flatnonzero(~hidden.cells.all(axis=1))
-        stride = -(-len(places) // ENOUGH)
+        stride = -(-len(places) // _ENOUGH)
         places = places[:: max(stride, 1) | 1]  # odd, or all that are left would be of one half
         prior = hidden.prior[places]
         with np.errstate(divide="ignore"):
@@ -211,8 +211,8 @@ class _Cells:
             fit = self.worth * float(self.scores(log_power).sum())
             return (log_power / WIDTH) ** 2 / 2 - fit
 
-        place = int(np.argmin([loss(log_power) for log_power in GRID]))
-        around = GRID[max(place - 1, 0)], GRID[min(place + 1, len(GRID) - 1)]
+        place = int(np.argmin([loss(log_power) for log_power in _GRID]))
+        around = _GRID[max(place - 1, 0)], _GRID[min(place + 1, len(_GRID) - 1)]
         return float(np.exp(least(loss, *around)))
 
 

@@ -79,7 +79,7 @@ def basis(mechanism: Mechanism, judged: HeldOut | None, *, hidden: bool, refuted
 
 OVERCONFIDENT = 0.02  # by how much answers are surer than they are right, clearly, to be told
 FEW_CELLS = 50  # hidden ones, below which an accuracy is mostly chance
-WIDE = 0.2  # of an interval
+_WIDE = 0.2  # of an interval
 SOME_ROWS = 0.01  # share of the rows that fall back, from which on answers need care
 NEW_CELLS = {
     "new-categories": "Some OFs hold categories that the model has never seen",
@@ -200,7 +200,7 @@ def _cautions(column: ColumnReport) -> Iterator[_Caution]:
         yield _Caution(f"Its cells were not ruled out at random: of its figures only {only}.")
     if column.accuracy_basis != AUDIT and 0 < column.hidden_cells < FEW_CELLS:
         yield _Caution(f"It rests on {count(column.hidden_cells, 'hidden cell')} alone.")
-    elif accuracy.high - accuracy.low > WIDE:
+    elif accuracy.high - accuracy.low > _WIDE:
         yield _Caution("How often answers are right is known only roughly: add rows, or audit it.")
     over = column.calibration.overconfidence if column.calibration else None
     if over is not None and over.value >= OVERCONFIDENT and over.low > 0:

@@ -45,9 +45,9 @@ from cfl_cli.trust.heldout import LISTED, HiddenCells, all_cells, scores
 #     Σ_S P(S) · loss(S)           P(S) = Σ_v prior(v) P(S | v)
 
 PART = 0.1  # of the cells that may not follow the priors
-MOST = 20.0  # times likelier by the shares: cells beyond are all alike
-LOWEST, HIGHEST = log(1 - PART), log(1 - PART + PART * MOST)  # T
-DRAWN = 20_000  # cells, at least, that are drawn where those that a row might have are too many
+_MOST = 20.0  # times likelier by the shares: cells beyond are all alike
+_LOWEST, HIGHEST = log(1 - PART), log(1 - PART + PART * _MOST)  # T
+_DRAWN = 20_000  # cells, at least, that are drawn where those that a row might have are too many
 
 
 def ratios(prior: Floats, cells: Mask, mechanism: Mechanism, shares: Floats) -> Floats:
@@ -94,7 +94,7 @@ def _over_some(
     random = np.random.default_rng(0)
     possible = prior * mechanism.possible[:, size]
     ends = np.cumsum(possible, axis=1)
-    draws = -(-DRAWN // len(prior))
+    draws = -(-_DRAWN // len(prior))
     found = np.zeros(len(prior))
     for _ in range(draws):
         points = random.random((len(prior), 1)) * ends[:, -1:]
@@ -106,8 +106,8 @@ def _over_some(
 
 
 def _of_masses(of_prior: Floats, of_shares: Floats) -> Floats:
-    likelier = np.full(of_prior.shape, MOST)
-    np.divide(of_shares, of_prior, out=likelier, where=of_prior * MOST > of_shares)
+    likelier = np.full(of_prior.shape, _MOST)
+    np.divide(of_shares, of_prior, out=likelier, where=of_prior * _MOST > of_shares)
     return np.asarray(np.log(1 - PART + PART * likelier))
 
 
@@ -119,8 +119,8 @@ LEAST = 200  # reference cells for a limit
 # 0.51, 0.25 and 0.01. Were all CFs like the worst of Bank and Adult, it would be 0.49 at most.
 LEVEL = 0.03
 MOST_CELLS = 2**53  # more than any table has
-ROUNDING = 1 + 1e-9
-SUMS_TO_ONE = 1e-9
+_ROUNDING = 1 + 1e-9
+_SUMS_TO_ONE = 1e-9
 NO_FOLDS = f"no cells were hidden at fitting ({option('folds', 0, to=STORED)})"
 TOO_FEW = f"fewer than {LEAST} cells alike were hidden at fitting"
 
@@ -171,10 +171,10 @@ class AlikeReference:
         sound = (
             1 <= self.exclusions < size
             and self.cells >= LEAST
-            and LOWEST * ROUNDING <= self.low <= 0
-            and 1 <= self.independent * ROUNDING <= self.cells * ROUNDING**2
+            and _LOWEST * _ROUNDING <= self.low <= 0
+            and 1 <= self.independent * _ROUNDING <= self.cells * _ROUNDING**2
             and 0 <= self.loss <= 1
-            and self.loss**2 <= self.loss_squares * ROUNDING <= self.loss * ROUNDING**2
+            and self.loss**2 <= self.loss_squares * _ROUNDING <= self.loss * _ROUNDING**2
             and 0 <= self.expected <= 1
             and 0 <= self.loss_variance <= 1
             and self.score <= 0 <= self.score_variance
@@ -262,7 +262,7 @@ def _column_from(facts: Any, domain: int) -> ColumnReference:
     if (
         len(shares) != domain
         or not all(isinstance(share, float) and 0 <= share <= 1 for share in shares)
-        or abs(fsum(shares) - 1) > SUMS_TO_ONE
+        or abs(fsum(shares) - 1) > _SUMS_TO_ONE
     ):
         raise StateError("drift of a CF: shares are one for each value, from 0 to 1, 1 together")
     wanted = {

@@ -175,7 +175,7 @@ SettingValue: TypeAlias = bool | int | float | str | None
 
 NOT_UNIFORM = "exclusions-not-uniform"
 FLAGGING = {"no-better-than-commonest", NOT_UNIFORM, "drifted"}
-CHECKSUM = "report_sha256"  # of all else in a report: the last key of its JSON
+_CHECKSUM = "report_sha256"  # of all else in a report: the last key of its JSON
 SMALL_REDUCTION = "small-entropy-reduction"  # flags a CF whose answers are not clearly better
 ADVICE = {
     SMALL_REDUCTION: (
@@ -415,7 +415,7 @@ class Report(Shown):
     def to_json(self) -> str:
         """Return the report as JSON text, one object, with a checksum of itself."""
         facts = asdict(self)
-        facts[CHECKSUM] = _checksum(facts)
+        facts[_CHECKSUM] = _checksum(facts)
         return json.dumps(facts, ensure_ascii=False, indent=2, allow_nan=False)
 
     @classmethod
@@ -445,7 +445,7 @@ class Report(Shown):
                 )
             )
         facts = json.loads(text)
-        recorded = facts.pop(CHECKSUM, None)
+        recorded = facts.pop(_CHECKSUM, None)
         if recorded != _checksum(facts) and (recorded or report.content):  # older ones have neither
             raise DataError(
                 Problem(

@@ -39,8 +39,8 @@ from cfl_cli.trust.wrong_cells import most_wrong
 # Shares that are small may point at people: what is under 1 %, or fewer than ten rows, is None. Cells
 # with the exact mark, which rule out all but one value, are not counted among those that rule out.
 
-LEAST_SHARE = 0.01
-LEAST_ROWS = 10
+_LEAST_SHARE = 0.01
+_LEAST_ROWS = 10
 THRESHOLDS = tuple(percent / 100 for percent in range(50, 100, 5))  # of a confidence
 
 
@@ -63,7 +63,7 @@ def value_shares(facts: ColumnFacts) -> tuple[ValueShare, ...]:
 
 
 def _common(shares: Floats, rows: int) -> list[float | None]:
-    small = (shares < LEAST_SHARE) | (shares * rows < LEAST_ROWS)
+    small = (shares < _LEAST_SHARE) | (shares * rows < _LEAST_ROWS)
     return [None if few else share for few, share in zip(small, shares.tolist(), strict=True)]
 
 

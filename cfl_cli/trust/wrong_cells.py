@@ -30,10 +30,10 @@ from cfl_cli.core.exclusions import divergence
 from cfl_cli.trust.heldout import HiddenCells
 
 SUREST = 0.1  # of the rows: fewer leave more to chance, more are less sure
-CONFIDENCE = 0.95  # of the limit, one-sided
+_CONFIDENCE = 0.95  # of the limit, one-sided
 NONE_WRONG = 0.25  # how likely no cell of a CF is wrong, before anything is known of it
-USUAL = 0.04  # of cells are wrong, on average, if any are
-GRID = 400  # shares
+_USUAL = 0.04  # of cells are wrong, on average, if any are
+_GRID = 400  # shares
 SLICES = 6  # that stand for these, as likely each
 
 
@@ -95,7 +95,7 @@ def guessed_wrong(found: Surest) -> GuessedShares:
     """Return what the share of cells that rule out the true value may be, each as likely."""
     from scipy.special import betainc
 
-    share = (np.arange(GRID) + 0.5) / GRID * found.limit
+    share = (np.arange(_GRID) + 0.5) / _GRID * found.limit
     others = found.limit / (1 - found.limit)  # π
     hits, misses = found.ruled_out + 1, found.rows - found.ruled_out + 1
 
@@ -103,12 +103,14 @@ def guessed_wrong(found: Surest) -> GuessedShares:
         return np.asarray(betainc(hits, misses, others) - betainc(hits, misses, least))
 
     none = NONE_WRONG * float(seen(np.zeros(1))[0])
-    weights = (1 - NONE_WRONG) * np.exp(-share / USUAL) / USUAL * (found.limit / GRID) * seen(share)
+    weights = (
+        (1 - NONE_WRONG) * np.exp(-share / _USUAL) / _USUAL * (found.limit / _GRID) * seen(share)
+    )
     total = weights.sum()
     if total == 0:  # the surest rows' cells are wrong more often than any share explains
-        return GuessedShares(np.full(SLICES, USUAL), 1 - NONE_WRONG)
+        return GuessedShares(np.full(SLICES, _USUAL), 1 - NONE_WRONG)
     middles = (np.arange(SLICES) + 0.5) / SLICES
-    at = np.minimum(np.searchsorted(weights.cumsum() / total, middles), GRID - 1)
+    at = np.minimum(np.searchsorted(weights.cumsum() / total, middles), _GRID - 1)
     return GuessedShares(share[at], float(total / (total + none)))
 
 
@@ -116,7 +118,7 @@ def upper_limit(count: float, n: float) -> float:
     """Return the share, at most, of which n draws at random had so many (Clopper and Pearson)."""
     from scipy.special import betaincinv
 
-    return 1.0 if count == n else float(betaincinv(count + 1, n - count, CONFIDENCE))
+    return 1.0 if count == n else float(betaincinv(count + 1, n - count, _CONFIDENCE))
 
 
 def information_lost(wrong: float, exclusions: Floats, size: int) -> float:
@@ -153,10 +155,10 @@ def information_lost(wrong: float, exclusions: Floats, size: int) -> float:
 LISTED = 0.01  # of a CF's cells, at most …
 FEW = 10  # … but of small tables as many as this …
 MAY_WELL = 0.5  # … and those that are wrong as likely as not, if as many are as can be, …
-MANY = 0.1  # … up to this share of the cells
+_MANY = 0.1  # … up to this share of the cells
 POWERS = (1.0, 1.5, 2.0, 3.0, 5.0)  # of priors; less sure than they are, λ makes them
-ENOUGH = 200  # hidden rows, below which one λ is all that can be found
-FITTED = 20_000  # hidden rows, at most, by which power and λ are found
+_ENOUGH = 200  # hidden rows, below which one λ is all that can be found
+_FITTED = 20_000  # hidden rows, at most, by which power and λ are found
 STEPS = 20  # of halving
 SUPPOSED = (0.01, 0.03, 0.1)  # shares of wrong cells
 
@@ -255,7 +257,7 @@ class Cells:
         founded, _ = self._fitted(every, 0, share)
         left = founded * left + (1 - founded) * self.shares_mass
         by_priors = left.copy()
-        enough = len(self.hidden) >= ENOUGH
+        enough = len(self.hidden) >= _ENOUGH
         powers = range(len(POWERS) if enough else 1)
         for part in (self.surer, ~self.surer) if enough else (every,):
             if part.any():
@@ -272,7 +274,7 @@ class Cells:
 
     def _fitted(self, part: Mask, place: int, share: float) -> tuple[float, float]:
         some = np.flatnonzero(part)
-        some = some[:: -(-len(some) // FITTED)]
+        some = some[:: -(-len(some) // _FITTED)]
         rows, mass = self.hidden[some], self.hidden_masses[some, place]
         ratio, shares_mass = self.ratio[rows], self.shares_mass[rows]
         founded = well_founded(mass, shares_mass, ratio=ratio, wrong=share)
@@ -304,7 +306,7 @@ class Cells:
 def suspects(cells: Cells, wrong: WrongShare | None) -> Suspects:
     """Return which of n cells are suspect; without a share of wrong ones, not how likely."""
     n = len(cells.candidates)
-    usual = min(USUAL, cells.telling / 2)
+    usual = min(_USUAL, cells.telling / 2)
     times = cells.times(wrong.guess.mean if wrong else usual)
     unknown = np.full(n, np.nan)
     guess, most = unknown, unknown
@@ -313,7 +315,7 @@ def suspects(cells: Cells, wrong: WrongShare | None) -> Suspects:
         guess = wrong.guess.chance * np.mean(of_shares, axis=0)
         most = np.maximum(guess, cells.wrong(wrong.most))
     ranked = np.lexsort((cells.estimate_mass, -times))
-    may_well = min(int((most >= MAY_WELL).sum()), int(MANY * n))
+    may_well = min(int((most >= MAY_WELL).sum()), int(_MANY * n))
     ranked = ranked[: max(int(LISTED * n), FEW, may_well)]
     # No more than the upper limit can be supposed, nor as many as leave cells without a meaning.
     below = min(cells.telling, wrong.most if wrong else 1.0)

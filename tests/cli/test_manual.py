@@ -37,7 +37,11 @@ def test_every_problem_of_the_source_is_in_the_list_and_the_other_way_round():
 
 def test_both_files_are_written_where_asked(tmp_path):
     manual.write(tmp_path)
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["cfl.1", "command-line.md", "problems.md"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == [
+        "cfl.1",
+        "command-line.md",
+        "problems.md",
+    ]
 
 
 @pytest.mark.parametrize("text", [manual.markdown, manual.roff])

@@ -92,7 +92,7 @@ def interval_text(interval: "Interval | None") -> str:
 RENDERERS = {"table": "table", "json": "json_text", "csv": "comma_separated", "md": "markdown"}
 
 # What shows itself in Python: by its type, the module that makes a page of it.
-PAGES = {
+_PAGES = {
     "Report": "cli.pages.report",
     "Evaluation": "commands.evaluate.job",
     "Tuning": "commands.tune.job",
@@ -122,7 +122,7 @@ def shown(thing: object, form: str) -> str:
     layout = import_module("cfl_cli.cli.pages.layout")
     if form == "html" and type(thing).__name__ == "Report":
         return str(import_module("cfl_cli.cli.pages.web.report").fragment(thing))
-    module = import_module(f"cfl_cli.{PAGES[type(thing).__name__]}")
+    module = import_module(f"cfl_cli.{_PAGES[type(thing).__name__]}")
     if hasattr(module, "lines"):
         lines = module.lines(thing)
         return f"<div>{layout.paragraphs(lines)}</div>" if form == "html" else "\n".join(lines)

@@ -16,7 +16,7 @@ ASCII = "_.-:=+*#"  # where the output's encoding lacks the signs
 MARK = "^"  # below a batch after which the CF had drifted
 PART = 10  # batches of a column of signs
 PARTS = 18  # columns of signs, at most: a terminal of 250 has room for them
-LONGEST = 20  # of a CF's name that is not folded, for how many columns there is room
+_LONGEST = 20  # of a CF's name that is not folded, for how many columns there is room
 BESIDES = 38  # taken by the columns of figures
 
 
@@ -59,7 +59,7 @@ class CfCourse:
         return f"{heights}\n{marks}" if marks else heights
 
 
-Field: TypeAlias = AnyField[CfCourse]
+_Field: TypeAlias = AnyField[CfCourse]
 
 
 def page(history: History, *, encoding: str | None = "utf-8") -> Page[CfCourse]:
@@ -96,14 +96,14 @@ def _drawable(encoding: str | None) -> str:
     return HEIGHTS
 
 
-def _parts(courses: Sequence[CfCourse], batches: int, signs: str) -> Iterator[Field]:
+def _parts(courses: Sequence[CfCourse], batches: int, signs: str) -> Iterator[_Field]:
     if not courses:
         return
-    names = min(max(len(printable(course.name)) for course in courses), LONGEST)
+    names = min(max(len(printable(course.name)) for course in courses), _LONGEST)
     starts = range(1, batches + 1, PART)[-PARTS:]
     for place, number in enumerate(starts):
         newer = len(starts) - 1 - place
-        yield Field(
+        yield _Field(
             f"batch {number}",
             lambda course, number=number: course.signs(number, signs),  # type: ignore[misc]  # mypy infers no default
             from_width=names + BESIDES + (PART + 1) * (newer + 1) if newer else 0,
@@ -122,11 +122,11 @@ def _range(course: CfCourse) -> str:
 
 
 FIGURES = (
-    Field("CF", lambda course: printable(course.name), folds=True, style=lambda _: "bold"),
-    Field("loss", lambda course: _number(course.batches[-1].loss), right=True),
-    Field("limit", lambda course: _number(course.batches[-1].limit), right=True),
-    Field("least–most", _range),
-    Field(
+    _Field("CF", lambda course: printable(course.name), folds=True, style=lambda _: "bold"),
+    _Field("loss", lambda course: _number(course.batches[-1].loss), right=True),
+    _Field("limit", lambda course: _number(course.batches[-1].limit), right=True),
+    _Field("least–most", _range),
+    _Field(
         "drifted",
         lambda course: "-" if course.drifted_since is None else f"since {course.drifted_since}",
         style=lambda course: "dim" if course.drifted_since is None else "yellow",

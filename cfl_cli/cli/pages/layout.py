@@ -16,13 +16,13 @@ from rich.text import Text
 from cfl_cli.cli.pages import Field, Page, Section
 
 PIPE_WIDTH = 120  # of a table that does not go to a terminal
-NARROWEST = 40  # below, the terminal may wrap lines rather than we drop facts
+_NARROWEST = 40  # below, the terminal may wrap lines rather than we drop facts
 FOLDED = 20  # of a column that folds, at least
-BESIDE = 4  # a name gets one part in so many of the width, where the rest is stacked
+_BESIDE = 4  # a name gets one part in so many of the width, where the rest is stacked
 # What Markdown would take for markup; an underscore within a word is not markup …
 MARKUP = re.compile(r"[\\`|*<&\[~]|(?<![^\W_])_|_(?![^\W_])")
 # … and, where a paragraph begins, for a heading, a quotation, a list or a line.
-BEGINNING = re.compile(r"^(?=[#>+=-]|[0-9]+[.)])([0-9]*)")
+_BEGINNING = re.compile(r"^(?=[#>+=-]|[0-9]+[.)])([0-9]*)")
 
 
 def table(page: Page[Any], *, color: bool = False, width: int | None = None) -> str:
@@ -31,7 +31,7 @@ def table(page: Page[Any], *, color: bool = False, width: int | None = None) -> 
     Where the width does not suffice for all columns, a fact gets several lines below each other,
     and so do the headings. `width` is that of the terminal; None without one.
     """
-    width = max(width or PIPE_WIDTH, NARROWEST)
+    width = max(width or PIPE_WIDTH, _NARROWEST)
     console = Console(
         file=io.StringIO(),
         force_terminal=color,
@@ -133,7 +133,7 @@ def _body(columns: Sequence[Column], width: int) -> Table:
         if sum(column.least + 1 for column in some) - 1 <= width:
             return _lines(some, width)
     name, *others = needed
-    beside = min(name.width, max(width // BESIDE, NARROWEST // BESIDE))
+    beside = min(name.width, max(width // _BESIDE, _NARROWEST // _BESIDE))
     rest = width - beside - 1
     groups = _groups(others, rest)
     body = _table()
@@ -217,7 +217,7 @@ def _escape(text: str) -> str:
 
 
 def _paragraph(text: str) -> str:
-    return BEGINNING.sub(r"\1\\", _escape(text.strip()))
+    return _BEGINNING.sub(r"\1\\", _escape(text.strip()))
 
 
 # A page as a piece of HTML: a table between paragraphs, for notebooks.

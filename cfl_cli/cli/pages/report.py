@@ -131,7 +131,7 @@ def _some_batches(names: Sequence[str]) -> str:
 
 MENTIONED_IN_NOTES = 5  # CFs, at most, of one sentence; the others are counted
 NOTICEABLE = 0.01  # by how much confidences are off; less is left out
-SEEN = 0.005  # from which an interval in two digits does not end at 0
+_SEEN = 0.005  # from which an interval in two digits does not end at 0
 
 
 def notes(report: Report) -> list[str]:
@@ -271,7 +271,7 @@ def _over_or_under(columns: Sequence[ColumnReport]) -> Iterator[str]:
         (column, column.calibration.overconfidence) for column in columns if column.calibration
     ]
     for word, rarely, sign in (("Overconfident", "less", 1), ("Underconfident", "more", -1)):
-        clear = [(one, by) for one, by in known if min(sign * by.low, sign * by.high) > SEEN]
+        clear = [(one, by) for one, by in known if min(sign * by.low, sign * by.high) > _SEEN]
         clear = [(one, by) for one, by in clear if abs(by.value) >= NOTICEABLE]
         clear.sort(key=lambda pair: -abs(pair[1].value))
         parts = [
@@ -430,11 +430,11 @@ def _of_fit(fit: FittedMechanism) -> str:
     )
 
 
-Field: TypeAlias = AnyField[ColumnReport]
+_Field: TypeAlias = AnyField[ColumnReport]
 
-BAR = 12
-MENTIONED = 8  # CFs that can be used alike; the others are counted
-INTERVALS = (
+_BAR = 12
+_MENTIONED = 8  # CFs that can be used alike; the others are counted
+_INTERVALS = (
     *(name for name, kind in get_type_hints(ColumnReport).items() if Interval in get_args(kind)),
     "confident_accuracy",
     "fitted_accuracy",
@@ -448,7 +448,7 @@ def page(report: Report) -> Page[ColumnReport]:
     return Page(
         title=_title(report),
         lead=_lead(report) if judged else "",
-        fields=BATCH if report.batch else JUDGED if judged else UNJUDGED,
+        fields=_BATCH if report.batch else _JUDGED if judged else UNJUDGED,
         facts=report.columns,
         notes=notes(report),
         records=[_flat(column) for column in report.columns],
@@ -457,8 +457,8 @@ def page(report: Report) -> Page[ColumnReport]:
 
 
 def _bar(column: ColumnReport) -> str:
-    left = round(BAR * (1 - column.entropy_reduction))
-    return "█" * left + "░" * (BAR - left)
+    left = round(_BAR * (1 - column.entropy_reduction))
+    return "█" * left + "░" * (_BAR - left)
 
 
 def _accuracy(column: ColumnReport) -> str:
@@ -470,32 +470,32 @@ def _loss(column: ColumnReport) -> str:
     return "-" if drift is None else f"{drift.loss_at_fitting:.4f} → {drift.loss:.4f}"
 
 
-NAME = Field("CF", lambda column: printable(column.name), folds=True, style=lambda _: "bold")
-VALUES = Field("values", lambda column: str(column.domain_size), right=True)
-NUMBERS = Field(
+NAME = _Field("CF", lambda column: printable(column.name), folds=True, style=lambda _: "bold")
+_VALUES = _Field("values", lambda column: str(column.domain_size), right=True)
+NUMBERS = _Field(
     "entropy",
     lambda column: f"{column.entropy_start:.2f} → {column.entropy_end:.2f}",
 )
-BARS = Field("", _bar, drawing=True, spare=True)  # behind the numbers, under their heading
-ENTROPY = Field("entropy", _bar, drawing=True, spare=True)
-REDUCTION = Field("reduction", lambda column: f"{column.entropy_reduction:.0%}", right=True)
-SHUFFLED = Field(
+BARS = _Field("", _bar, drawing=True, spare=True)  # behind the numbers, under their heading
+ENTROPY = _Field("entropy", _bar, drawing=True, spare=True)
+REDUCTION = _Field("reduction", lambda column: f"{column.entropy_reduction:.0%}", right=True)
+SHUFFLED = _Field(
     "shuffled",
     lambda column: (
         "-" if column.entropy_reduction_null is None else f"{column.entropy_reduction_null:.0%}"
     ),
     right=True,
 )
-CONFIDENCE = Field("conf.", lambda column: f"{column.mean_confidence:.2f}", right=True)
-ACCURACY = Field("accuracy", _accuracy)
-AT_FITTING = Field("at fitting", lambda column: _interval(column.fitting_accuracy))
-LOSS = Field("loss", _loss)
-COMMONEST = Field(
+_CONFIDENCE = _Field("conf.", lambda column: f"{column.mean_confidence:.2f}", right=True)
+ACCURACY = _Field("accuracy", _accuracy)
+AT_FITTING = _Field("at fitting", lambda column: _interval(column.fitting_accuracy))
+LOSS = _Field("loss", _loss)
+COMMONEST = _Field(
     "commonest",
     lambda column: f"{column.commonest_accuracy.value:.2f}" if column.commonest_accuracy else "-",
     right=True,
 )
-FLAGS = Field(
+FLAGS = _Field(
     "flags",
     lambda column: printable(", ".join(column.flags)) or "-",
     folds=True,
@@ -503,11 +503,11 @@ FLAGS = Field(
     begins=True,
     style=lambda column: "yellow" if column.flagged else "dim",
 )
-ACTION = Field("action", lambda column: printable(column.action))
+ACTION = _Field("action", lambda column: printable(column.action))
 # Of CFs that were judged by hidden cells, and of CFs that were not.
-JUDGED = (NAME, VALUES, ENTROPY, REDUCTION, SHUFFLED, ACCURACY, COMMONEST, FLAGS, ACTION)
-BATCH = (NAME, VALUES, ENTROPY, ACCURACY, AT_FITTING, LOSS, FLAGS, ACTION)  # of new rows
-UNJUDGED = (NAME, VALUES, NUMBERS, BARS, REDUCTION, CONFIDENCE, FLAGS, ACTION)
+_JUDGED = (NAME, _VALUES, ENTROPY, REDUCTION, SHUFFLED, ACCURACY, COMMONEST, FLAGS, ACTION)
+_BATCH = (NAME, _VALUES, ENTROPY, ACCURACY, AT_FITTING, LOSS, FLAGS, ACTION)  # of new rows
+UNJUDGED = (NAME, _VALUES, NUMBERS, BARS, REDUCTION, _CONFIDENCE, FLAGS, ACTION)
 
 
 def _title(report: Report) -> str:
@@ -531,8 +531,8 @@ def _lead(report: Report) -> str:
 
 
 def _some(names: Sequence[str]) -> str:
-    others = len(names) - MENTIONED
-    return ", ".join(names[:MENTIONED]) + (f" and {count(others, 'other')}" if others > 0 else "")
+    others = len(names) - _MENTIONED
+    return ", ".join(names[:_MENTIONED]) + (f" and {count(others, 'other')}" if others > 0 else "")
 
 
 def _flat(column: ColumnReport) -> dict[str, object]:
@@ -562,7 +562,7 @@ def _flat(column: ColumnReport) -> dict[str, object]:
         facts[f"calibration_{name}"] = calibration.get(name)
     raw = facts.pop("calibration_raw") or {}
     facts["calibration_raw_error"] = raw.get("error")
-    for name in INTERVALS:
+    for name in _INTERVALS:
         interval = facts.pop(name) or {}
         for part in ("value", "low", "high"):
             facts[f"{name}_{part}"] = interval.get(part)
@@ -582,7 +582,7 @@ def _flat(column: ColumnReport) -> dict[str, object]:
 #
 # Then the cells that fit least of all others, a line each. There are such in every table.
 
-SHOWN = 10  # rows of a line, at most, and doubtful cells
+_SHOWN = 10  # rows of a line, at most, and doubtful cells
 MEANINGS = {
     SUSPECT_CELL: (
         "the candidates get under 1 % of the estimate; the value is the one that the cell rules "
@@ -616,7 +616,7 @@ def rows_page(report: Report, listed: pl.DataFrame) -> Page[Line]:
     records = pl.concat([counted, doubtful]).select(*first, pl.exclude(*first))
     return Page(
         title=f"{count(report.rows, 'row')}, {count(cells, 'cell')} to look at",
-        fields=FIELDS,
+        fields=_FIELDS,
         facts=[*_lines(report, counted), *_doubtful(report, doubtful)],
         notes=[*_notes(counted, doubtful.height)],
         records=records.to_dicts(),
@@ -649,16 +649,16 @@ def _lines(report: Report, counted: pl.DataFrame) -> Iterator[Line]:
 
 def _doubtful(report: Report, doubtful: pl.DataFrame) -> Iterator[Line]:
     columns = ("cf", "why", "value", "row", "times_as_likely")
-    for cf, why, value, row, times in doubtful.head(SHOWN).select(columns).iter_rows():
+    for cf, why, value, row, times in doubtful.head(_SHOWN).select(columns).iter_rows():
         yield Line(cf, why, value, (row,), 1 / max(report.rows, 1), times)
 
 
 def _rows(line: Line) -> str:
-    shown = ", ".join(map(str, line.rows[:SHOWN]))
-    return f"{shown} …" if len(line.rows) > SHOWN else shown
+    shown = ", ".join(map(str, line.rows[:_SHOWN]))
+    return f"{shown} …" if len(line.rows) > _SHOWN else shown
 
 
-FIELDS = (
+_FIELDS = (
     RowField("CF", lambda line: printable(line.cf), folds=True, style=lambda _: "bold"),
     RowField("why", lambda line: line.why),
     RowField(
@@ -682,14 +682,14 @@ def _notes(counted: pl.DataFrame, doubtful: int) -> Iterator[str]:
             yield f"{why}: {meaning}."
     if doubtful:
         least = fit_least(doubtful)
-        shown = f"{least}, of which {SHOWN} are shown" if doubtful > SHOWN else least
+        shown = f"{least}, of which {_SHOWN} are shown" if doubtful > _SHOWN else least
         yield (
             f"{DOUBTFUL_CELL}: {shown}, the most doubtful first. Every table has such cells, and "
             "most of them are honest cells of unusual rows: the report does not count them."
         )
     if SUSPECT_CELL in seen or doubtful:
         yield "Times as likely: if the cell is wrong as if it is right, of the most suspect one."
-    if counted.height > SHOWN or doubtful > SHOWN:
+    if counted.height > _SHOWN or doubtful > _SHOWN:
         yield "All rows, with how strongly each cell is at odds: --format csv or json."
 
 

@@ -50,7 +50,7 @@ from cfl_cli.trust.verdict import SUSPECT
 
 MODEL = "model.cfl"  # in the folder of a run
 BLOCKS = 4  # for each worker at once …
-MOST_BLOCKS = 32  # … or for all of them
+_MOST_BLOCKS = 32  # … or for all of them
 
 
 class Answering(Protocol):
@@ -77,7 +77,7 @@ class Here:
 
 
 @dataclass(frozen=True)
-class Arrays:
+class _Arrays:
     """Rows to be answered, and what is said of them; see `Known` and `Answer`."""
 
     features: Floats
@@ -96,7 +96,7 @@ class AnswerRows:
     model: str  # where it is
     checksum: str
     starts: Ints
-    of: Arrays
+    of: _Arrays
 
     def __call__(self, part: slice) -> int:
         kept, workers = _loaded(self.model, self.checksum)
@@ -125,10 +125,10 @@ class ByEngine:
 
     def __init__(self, kept: Kept, engine: Stored, workers: Workers) -> None:
         self.engine, self.workers, self.layout = engine, workers, kept.layout
-        self.blocks, self.team = min(BLOCKS * engine.jobs, MOST_BLOCKS), engine.team
+        self.blocks, self.team = min(BLOCKS * engine.jobs, _MOST_BLOCKS), engine.team
         self._model = engine.path / MODEL
         self._checksum = kept.save(self._model)
-        self._arrays: Arrays | None = None
+        self._arrays: _Arrays | None = None
 
     def answers(self, blocks: Sequence[Known], *, rows: int) -> Iterator[Answer]:
         of = self._arrays = self._arrays or self._made(self.blocks * rows)
@@ -153,14 +153,14 @@ class ByEngine:
                 np.array(of.answers[part]) if any(own) else None,
             )
 
-    def _made(self, rows: int) -> Arrays:
+    def _made(self, rows: int) -> _Arrays:
         layout = self.layout
         width, cfs = layout.width, len(layout.domains)
 
         def empty(name: str, columns: int, kind: npt.DTypeLike) -> Any:
             return self.engine.empty(name, (rows, columns), kind)
 
-        return Arrays(
+        return _Arrays(
             empty("features", layout.features, np.float64),
             empty("candidates", width, np.bool_),
             empty("priors", width, np.float64),
@@ -188,7 +188,7 @@ Key = TypeVar("Key")
 
 
 @dataclass(frozen=True)
-class Judged:
+class _Judged:
     """The verdict on a batch, and which cells of the rows that were judged to look at."""
 
     verdict: JudgedBatch
@@ -240,7 +240,7 @@ class Batch(RowFiller):
         """Return the SHA-256 of the rows as the model sees them."""
         return sha256(self.features.digest() + self.cells.digest()).hexdigest()
 
-    def judged(self, before: Before | None = None, *, diagnostics: bool = True) -> Judged:
+    def judged(self, before: Before | None = None, *, diagnostics: bool = True) -> _Judged:
         """Return the verdict on all rows, as the next batch of a history if there is one.
 
         Without `diagnostics` it does not say which cells to look at, and takes less time.
@@ -286,7 +286,7 @@ class Batch(RowFiller):
         judged = replace(judged, report=recorded(judged.report, self.kept.schema))
         listed = diagnose(encoded, estimate, judged.report.columns if diagnostics else ())
         rows = numbers[listed["row"].to_numpy() - 1] + 1
-        return Judged(judged, listed.with_columns(row=pl.Series(rows, dtype=pl.Int64)))
+        return _Judged(judged, listed.with_columns(row=pl.Series(rows, dtype=pl.Int64)))
 
     def _count(self, encoded: Encoded, estimate: Estimate) -> None:
         self.unusual += encoded.unusual

@@ -57,7 +57,7 @@ from cfl_cli.trust.report import Report
 
 
 @dataclass(frozen=True)
-class Done:
+class _Done:
     """What came of it."""
 
     report: Report
@@ -87,7 +87,7 @@ class Application:
 
     def run(
         self, source: tables.Place, how: Values, *, progress: Progress, overwrite: bool
-    ) -> Done:
+    ) -> _Done:
         """Answer all rows, judge them and write everything, or nothing at all."""
         stages = Stages(progress)
         with (
@@ -148,7 +148,7 @@ class Application:
                 if course and before and report.rows and not before.repeated:
                     held.push(_taken_back_if_it_fails(course))
                     course.append(history.Line.of(judged.verdict, name=name))
-        return Done(report, blocks.rejected, self.course, before is not None and before.repeated)
+        return _Done(report, blocks.rejected, self.course, before is not None and before.repeated)
 
 
 def _taken_back_if_it_fails(course: history.OpenHistory) -> Callable[..., None]:

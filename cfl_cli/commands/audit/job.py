@@ -729,7 +729,7 @@ CLOSE = 1e-9  # relative: numbers that were written as text and read again
 
 
 @dataclass(frozen=True)
-class Written:
+class _Written:
     """The table with its new exact cells."""
 
     frame: Any  # of the kind that was given: polars, pandas or pyarrow
@@ -738,7 +738,7 @@ class Written:
 
 def write_back(
     frame: Any, output: Output, checked: Sequence[Checked], schema: Schema, *, name: str = "table"
-) -> Written:
+) -> _Written:
     """Write checked values into `frame`, the table that `output` was made from.
 
     `name` is what errors call it.
@@ -753,7 +753,7 @@ def write_back(
         values = pl.Series(one.answers.values, dtype=pl.String).gather(one.places[rows])
         columns.append(_with_cells(table[cf], rows, marks[cf] + values))
     cells = {one.answers.cf: int(one.known.sum()) for one in found}
-    return Written(frames.replace(frame, columns), cells)
+    return _Written(frames.replace(frame, columns), cells)
 
 
 def _with_cells(column: pl.Series, rows: Ints, texts: pl.Series) -> pl.Series:

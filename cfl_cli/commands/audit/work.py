@@ -29,17 +29,17 @@ from cfl_cli.trust.report import WIDTH, Audit, Report
 
 # The page of an audit: a line for each CF, then what the numbers leave open.
 
-Line: TypeAlias = tuple[str, Audit]  # the CF's name
-Field: TypeAlias = AnyField[Line]
+_Line: TypeAlias = tuple[str, Audit]  # the CF's name
+_Field: TypeAlias = AnyField[_Line]
 
-FIELDS = (
-    Field("CF", lambda line: printable(line[0]), folds=True, style=lambda _: "bold"),
-    Field("answers", lambda line: f"{line[1].answers:,}", right=True),
-    Field("checked", lambda line: f"{line[1].checked:,}", right=True),
-    Field("right", lambda line: f"{line[1].right:,}", right=True),
-    Field("accuracy", lambda line: interval_text(line[1].accuracy)),
-    Field("estimated", lambda line: interval_text(line[1].estimate)),
-    Field(
+_FIELDS = (
+    _Field("CF", lambda line: printable(line[0]), folds=True, style=lambda _: "bold"),
+    _Field("answers", lambda line: f"{line[1].answers:,}", right=True),
+    _Field("checked", lambda line: f"{line[1].checked:,}", right=True),
+    _Field("right", lambda line: f"{line[1].right:,}", right=True),
+    _Field("accuracy", lambda line: interval_text(line[1].accuracy)),
+    _Field("estimated", lambda line: interval_text(line[1].estimate)),
+    _Field(
         "held",
         lambda line: {None: "-", True: "yes", False: "no"}[line[1].estimate_held],
         style=lambda line: "yellow" if line[1].estimate_held is False else "",
@@ -47,11 +47,11 @@ FIELDS = (
 )
 
 
-def page(audited: Audited) -> Page[Line]:
+def page(audited: Audited) -> Page[_Line]:
     lines = [*audited.audits.items()]
     return Page(
         title=f"{count(audited.rows, 'row')}, {count(len(lines), 'CF')} audited",
-        fields=FIELDS,
+        fields=_FIELDS,
         facts=lines,
         notes=[*(note for line in lines for note in audit_notes(*line)), *_of_all(audited)],
         records=[{"name": cf, **flat_audit(audit)} for cf, audit in lines],
@@ -89,9 +89,9 @@ def _of_all(audited: Audited) -> Iterator[str]:
             )
 
 
-VALUES_SHOWN = 20  # of a domain
+_VALUES_SHOWN = 20  # of a domain
 READING_BACK = {"checked", "into", "checked_format", "checked_encoding", "into_format"}
-SIGNS = ",;\t|"  # that spreadsheets separate cells with
+_SIGNS = ",;\t|"  # that spreadsheets separate cells with
 
 
 @dataclass(frozen=True)
@@ -246,9 +246,9 @@ def draw(asked: Asked) -> None:
     cfs = count(len(rows.answers), "CF")
     note(f"{target.name}: {rows.frame.height:,} of {rows.of:,} rows drawn, {cfs} to fill in")
     for answers in rows.answers:
-        more = len(answers.values) - VALUES_SHOWN
+        more = len(answers.values) - _VALUES_SHOWN
         rest = f" and {more:,} more" if more > 0 else ""
-        values = ", ".join(answers.values[:VALUES_SHOWN]) + rest
+        values = ", ".join(answers.values[:_VALUES_SHOWN]) + rest
         if answers.is_whole:
             note(printable(f"values of {answers.cf}: {values}"))
         else:
@@ -369,9 +369,9 @@ def _delimiter(data: bytes, encoding: str) -> str | None:
     header = first.strip("\r").replace('"', "")
     before, _, after = header.partition(ROW)
     near = after[:1] or before[-1:]
-    if near and near in SIGNS:
+    if near and near in _SIGNS:
         return near
-    return max(SIGNS, key=header.count)
+    return max(_SIGNS, key=header.count)
 
 
 def _report_place(asked: Asked, sources: list[Path | None]) -> Path:

@@ -49,7 +49,7 @@ class Checked(Shown):
             cause = "schema" if isinstance(error, SchemaError) else "file"
             more = [Problem("more", "and {more:,} more problems", more=error.more)]
             found += [
-                Finding(error.code if error.code in CAUSES else cause, str(one), "", source=one)
+                Finding(error.code if error.code in _CAUSES else cause, str(one), "", source=one)
                 for one in (*error.problems, *(more if error.more else []))
             ]
         return cls(tuple(found))
@@ -69,7 +69,7 @@ class Checked(Shown):
 
 
 # Codes of unreadable files that `cause` of the JSON names; it calls all others file or schema.
-CAUSES = frozenset(
+_CAUSES = frozenset(
     "blurred duplicate-column file-delimiter file-encoding file-header file-line-end file-quote "
     "swapped".split()
 )
@@ -152,10 +152,10 @@ def run_check(
     try:
         inputs = load(schema, given, data=data)
     except (SchemaError, UsageError) as error:
-        if not isinstance(error, SchemaError) and error.code not in CAUSES:
+        if not isinstance(error, SchemaError) and error.code not in _CAUSES:
             raise
         too = unreadable(data, how, schema) if isinstance(error, SchemaError) else None
-        show(Checked.failed(*([too] if too else []), error), form, name="", quiet=quiet)
+        _show(Checked.failed(*([too] if too else []), error), form, name="", quiet=quiet)
         raise typer.Exit(error.exit_code) from error
     source = tables.Place.to_read(data, how.get("input_format"))
     run, paths = inputs.run, [source.path, Path(schema)]
@@ -176,7 +176,7 @@ def run_check(
         found, name = check_table(inputs, source, how, near), source.name
     except DataError as error:
         found, name = Checked.failed(error), ""
-    show(found, form, name=name, quiet=run.quiet)
+    _show(found, form, name=name, quiet=run.quiet)
     if found.problems:
         raise typer.Exit(ExitCode.WRONG_INPUT)
 
@@ -198,7 +198,7 @@ def check_table(inputs: Inputs, source: tables.Place, how: Values, near: Path | 
 RUN_DIR = {True: "a run would go on with what is done there", False: "a run can begin there"}
 
 
-def show(checked: Checked, form: str, *, name: str, quiet: bool = False) -> None:
+def _show(checked: Checked, form: str, *, name: str, quiet: bool = False) -> None:
     """Print what was found; `name` is that of the table, before each line of text."""
     if form == "json":
         print_out(checked.to_json() + "\n")

@@ -54,7 +54,7 @@ from cfl_cli.tables import table as tables
 # The bins hold their upper ends, as the ECE is defined (Guo et al. 2017); those of the report hold
 # their lower ends, as what --min-confidence keeps does.
 
-BINS = 10
+_BINS = 10
 CLIP = 1e-10  # as in the authors' code; or a single row without confidence would decide all
 
 
@@ -83,14 +83,14 @@ def cross_entropy(confidence: Floats) -> float:
 
 def calibration_error(right: Mask, confidence: Floats) -> float:
     """Return how far, on average, answers of like confidence are from being right that often."""
-    bins = np.searchsorted(np.arange(1, BINS) / BINS, confidence)
+    bins = np.searchsorted(np.arange(1, _BINS) / _BINS, confidence)
     return float(np.abs(np.bincount(bins, right - confidence)).sum() / len(right))
 
 
 # Rows of two tables matched by the cells of key columns, which name a row in both.
 
-SHOWN = 3  # rows, or keys, of one message
-WHOLE = r"^([+-]?[0-9]+)\.0+$"  # a whole number that a float column made
+_SHOWN = 3  # rows, or keys, of one message
+_WHOLE = r"^([+-]?[0-9]+)\.0+$"  # a whole number that a float column made
 
 
 @dataclass(frozen=True, eq=False)
@@ -192,7 +192,7 @@ def match(
 
 
 def _alike(one: pl.Series, other: pl.Series) -> tuple[pl.Series, pl.Series]:
-    plain = [text.str.strip_chars().str.replace(WHOLE, "$1") for text in (one, other)]
+    plain = [text.str.strip_chars().str.replace(_WHOLE, "$1") for text in (one, other)]
     merged = (new.n_unique() < old.n_unique() for new, old in zip(plain, (one, other), strict=True))
     return (one, other) if any(merged) else (plain[0], plain[1])
 
@@ -205,9 +205,9 @@ def _repeated(keys: pl.DataFrame, key: Sequence[str], name: str, *, hidden: bool
         return []
     shown = "; ".join(
         f"{'one' if hidden else ', '.join(map(quote, cells))} in rows {_key_numbers(rows)}"
-        for *cells, rows in several.head(SHOWN).iter_rows()
+        for *cells, rows in several.head(_SHOWN).iter_rows()
     )
-    more = " …" if several.height > SHOWN else ""
+    more = " …" if several.height > _SHOWN else ""
     stand = f"{several.height:,} keys stand" if several.height > 1 else "a key stands"
     problem = (
         f"{name}: {stand} in several rows, in {_columns(key)}: {shown}{more}: leave copies out, or "
@@ -237,7 +237,7 @@ def _unmatched(
 
 
 def _key_numbers(rows: Sequence[int]) -> str:
-    return ", ".join(f"{row:,}" for row in rows[:SHOWN]) + (" …" if len(rows) > SHOWN else "")
+    return ", ".join(f"{row:,}" for row in rows[:_SHOWN]) + (" …" if len(rows) > _SHOWN else "")
 
 
 def _columns(key: Sequence[str]) -> str:
@@ -631,7 +631,7 @@ class Line:
         return self.scores if isinstance(self.scores, ColumnScores) else None
 
 
-Field: TypeAlias = AnyField[Line]
+_Field: TypeAlias = AnyField[Line]
 
 
 def page(evaluation: Evaluation) -> Page[Line]:
@@ -641,7 +641,7 @@ def page(evaluation: Evaluation) -> Page[Line]:
     by = f", matched by {', '.join(map(printable, evaluation.key))}" if evaluation.key else ""
     return Page(
         title=f"{count(evaluation.rows, 'row')}, {count(len(evaluation.columns), 'CF')}{by}",
-        fields=FIELDS,
+        fields=_FIELDS,
         facts=[*map(Line, evaluation.columns), Line(evaluation.mean)],
         notes=_notes(evaluation),
         records=[*map(asdict, evaluation.columns), mean],
@@ -649,29 +649,29 @@ def page(evaluation: Evaluation) -> Page[Line]:
     )
 
 
-def _score(name: str, heading: str, *, begins: bool = False) -> Field:
+def _score(name: str, heading: str, *, begins: bool = False) -> _Field:
     def show(line: Line) -> str:
         value = getattr(line.scores, name)
         return "-" if value is None else f"{value:.3f}"
 
-    return Field(heading, show, right=True, begins=begins)
+    return _Field(heading, show, right=True, begins=begins)
 
 
-def _count(name: str, heading: str) -> Field:
-    return Field(
+def _count(name: str, heading: str) -> _Field:
+    return _Field(
         heading,
         lambda line: f"{getattr(line.column, name):,}" if line.column else "",
         right=True,
     )
 
 
-NAME = Field(
+NAME = _Field(
     "CF",
     lambda line: printable(line.column.name) if line.column else "mean",
     folds=True,
     style=lambda line: "bold" if line.column else "",
 )
-FIELDS = (
+_FIELDS = (
     NAME,
     _count("domain_size", "values"),
     _count("known", "rows"),
@@ -735,7 +735,7 @@ class Masked:
 
 
 @dataclass(frozen=True)
-class Recipe:
+class _Recipe:
     """How many exclusions a cell gets, and the shares of cells that get none."""
 
     exclusions: int = 1
@@ -832,7 +832,7 @@ def mask(
     >>> cfl_cli.mask(truth, schema, seed=1).frame["job"].head(3).to_list()
     ['clerk', 'retired', 'clerk']
     """
-    recipe, schema = Recipe(exclusions, exact_share, empty_share), Schema.of(schema)
+    recipe, schema = _Recipe(exclusions, exact_share, empty_share), Schema.of(schema)
     chosen = schema.settings.override(seed=seed)
     table = frames.as_polars(frame, schema.complementary, name=name)
     truths, warnings = read(table, schema, name=name)
@@ -867,7 +867,7 @@ def draw(known: Ints, by: Mechanism, exclusions: int, *, cf: str, seed: int) -> 
 
 
 def _masked(
-    known: Truth, cf: Complementary, recipe: Recipe, *, seed: int, empty: str | None
+    known: Truth, cf: Complementary, recipe: _Recipe, *, seed: int, empty: str | None
 ) -> pl.Series:
     name, raw = known.cells.name, known.cells.raw
     fate = draws.chances(np.arange(len(raw)), draws.stream_of(name), seed)

@@ -397,7 +397,7 @@ def answered(run: RunExplained, cf: int) -> Answered:
 # A set of neighbors is decisive if the answer is another one in both ways. Sets are tried in the
 # order of their size, and of one size those first that leave the answer least by the rough weights.
 
-MOST = 3  # neighbors of a set
+_MOST = 3  # neighbors of a set
 AMONG = 40  # neighbors, those of most weight: there are 9,880 sets of three
 SOLVED = 256  # sets, at most, of each size
 
@@ -413,7 +413,7 @@ def decisive_set(
     said, m = near.said[:, block], len(near.weights)
     by_weight = np.argsort(-near.weights, kind="stable")
     counting = by_weight[near.weights[by_weight] > 0][:AMONG]
-    for size in range(1, min(MOST, m - 1) + 1):
+    for size in range(1, min(_MOST, m - 1) + 1):
         sets = np.array([*combinations(counting.tolist(), size)], dtype=np.int64)
         if not len(sets):
             break

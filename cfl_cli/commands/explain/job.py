@@ -44,11 +44,11 @@ from cfl_cli.trust.facts import raised_to
 from cfl_cli.trust.powers import raised
 from cfl_cli.trust.report import Report, Sources
 
-VERSION = 1  # of the JSON
+_VERSION = 1  # of the JSON
 WALKS = ("graph", "ipal", "auto")  # methods whose walk over the table is repeated
 # Settings that need not be those of a report: they choose what is written, not what is answered.
 FREE = ("mode", "min_confidence", "keep_flagged", "bias", "budget")
-DIGITS = 12  # of a checksum in a message
+_DIGITS = 12  # of a checksum in a message
 
 
 @dataclass(frozen=True)
@@ -177,7 +177,7 @@ class Explanation(Shown):
     near: tuple[Near, ...]
     cfs: tuple[CfExplained, ...]
     warnings: tuple[str, ...] = ()
-    version: int = VERSION
+    version: int = _VERSION
 
     def __repr__(self) -> str:
         answers = ", ".join(f"{cf.name} {cf.value}" for cf in self.cfs)
@@ -655,8 +655,8 @@ def check_report(report: Report, name: str, now: Sources, settings: Settings) ->
                 "not the report of a run on this {what} (SHA-256 {now}…, recorded {before}): pass "
                 "the {what} that it was made from, or leave ",
                 what=what,
-                now=(after or "unknown")[:DIGITS],
-                before=f"{before[:DIGITS]}…" if before else "not recorded",
+                now=(after or "unknown")[:_DIGITS],
+                before=f"{before[:_DIGITS]}…" if before else "not recorded",
             )
     if report.batch is not None:
         raise refused(

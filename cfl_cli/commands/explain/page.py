@@ -19,9 +19,9 @@ from cfl_cli.core.messages import count, either, printable
 
 HAVE_NEIGHBORS = ("graph", "ipal")
 NEIGHBORS = 10  # shown, at most; JSON has all
-BESIDE = 3  # neighbors whose cells are shown beside the row's …
+_BESIDE = 3  # neighbors whose cells are shown beside the row's …
 SPARE = 3  # … and so many more where there is room
-LEAST = 0.05  # of a distance, to be named
+_LEAST = 0.05  # of a distance, to be named
 CONTRIBUTIONS = 12  # shown, at most; JSON has all
 SHOWN_DIGITS = 2  # of a confidence in a sentence
 RANKED = 12  # values of a large domain that are shown, at most
@@ -219,7 +219,7 @@ def _ruled_out(said: Said, cf: CfExplained) -> str:
 
 def _apart(neighbor: Neighbor, place: int) -> str:
     ranked = sorted(neighbor.apart.items(), key=lambda one: -one[1])[place : place + 1]
-    named = [f"{printable(name)} {100 * share:.0f} %" for name, share in ranked if share >= LEAST]
+    named = [f"{printable(name)} {100 * share:.0f} %" for name, share in ranked if share >= _LEAST]
     return "".join(named) or ("" if place else "nothing")
 
 
@@ -267,7 +267,7 @@ def cells_section(explained: Explanation) -> Iterator[Section[Any]]:
     if taken is None:
         return
     near = explained.near[taken.near]
-    nearest = [one for one in near.neighbors if one.weight > 0][: BESIDE + SPARE]
+    nearest = [one for one in near.neighbors if one.weight > 0][: _BESIDE + SPARE]
 
     def cell(cells: Mapping[str, str | None], name: str) -> str:
         return printable(cells.get(name) or "missing")
@@ -287,7 +287,7 @@ def cells_section(explained: Explanation) -> Iterator[Section[Any]]:
                     f"row {one.row or 0:,}",
                     partial(cell, one.cells or {}),
                     folds=True,
-                    spare=place >= BESIDE,
+                    spare=place >= _BESIDE,
                 )
                 for place, one in enumerate(nearest)
             ),

@@ -43,7 +43,7 @@ from cfl_cli.tables import table as tables
 from cfl_cli.tables.table import BLOCK
 from cfl_cli.texts.matching import as_text
 
-NAMED = 5  # rows that a message names
+_NAMED = 5  # rows that a message names
 RUN_ONLY = {"jobs", "max_memory", "quiet", "verbose", "log_format", "overwrite", "infer"}
 
 
@@ -114,7 +114,7 @@ def only(rows: Sequence[int], where: str, name: str) -> int:
     if not rows:
         text = "{file}: no row has {option}: check the spelling, or give {remedy}"
         raise DataError(Problem("row-not-found", text, file=name, option=asked, remedy=row))
-    listed = ", ".join(f"{row:,}" for row in rows[:NAMED]) + (" …" if len(rows) > NAMED else "")
+    listed = ", ".join(f"{row:,}" for row in rows[:_NAMED]) + (" …" if len(rows) > _NAMED else "")
     raise DataError(
         Problem(
             "row-not-unique",

@@ -12,10 +12,10 @@ from cfl_cli.texts import lists
 from cfl_cli.texts import matching as missing
 from cfl_cli.texts.tally import BLANKS, Tally, tally
 
-DOMAIN = 200  # more different values than this are too many to list
-FEWEST = 4  # values, so that one of them can differ from all others
-CHANCE, SURE = 0.2, 0.01  # that a value never stands beside others
-EXACT = "="  # the mark that needs no other evidence
+_DOMAIN = 200  # more different values than this are too many to list
+_FEWEST = 4  # values, so that one of them can differ from all others
+_CHANCE, _SURE = 0.2, 0.01  # that a value never stands beside others
+_EXACT = "="  # the mark that needs no other evidence
 
 
 def guess(look: Look) -> Guess:
@@ -164,13 +164,13 @@ def _never_beside(
             where[part] = where.get(part, 0) + cells
     values = [part for part in {**alone, **joined} if not _is_code(part, codes)]
     lonely = tuple(part for part in values if part not in joined)
-    if len(lonely) != 1 or len(values) < FEWEST:
+    if len(lonely) != 1 or len(values) < _FEWEST:
         return None
     others = sum(n for part, n in alone.items() if part not in lonely)
     share = others / (others + sum(joined.values()))  # of the others that stand alone
-    if share ** alone[lonely[0]] > CHANCE:
+    if share ** alone[lonely[0]] > _CHANCE:
         return None
-    return lonely, share ** alone[lonely[0]] < SURE
+    return lonely, share ** alone[lonely[0]] < _SURE
 
 
 def _is_code(part: str, codes: Collection[str]) -> bool:
@@ -180,7 +180,7 @@ def _is_code(part: str, codes: Collection[str]) -> bool:
 def _entry(values: list[str], keys: dict[str, str | None], found: Guess) -> Guess:
     marks_ = {key: text for key, text in keys.items() if text}
     entry: dict[str, Any] = {"role": "complementary"}
-    if 2 <= len(values) <= DOMAIN:
+    if 2 <= len(values) <= _DOMAIN:
         entry["values"] = values
         note = f"{len(values)} values seen: add those that are possible and never ruled out"
         doubts = found.doubts
@@ -210,11 +210,13 @@ def _mark_and_listing(column: Tally) -> tuple[lists.Mark | None, lists.Listing |
 
 
 def _usual_mark(column: Tally) -> lists.Mark | None:
-    cells = {text: n for text, n in column if text.startswith(EXACT)}
-    values = [text.removeprefix(EXACT).strip(BLANKS) for text in cells]
-    if not cells or any(not v or v.startswith(EXACT) or missing.is_missing_code(v) for v in values):
+    cells = {text: n for text, n in column if text.startswith(_EXACT)}
+    values = [text.removeprefix(_EXACT).strip(BLANKS) for text in cells]
+    if not cells or any(
+        not v or v.startswith(_EXACT) or missing.is_missing_code(v) for v in values
+    ):
         return None
-    return lists.Mark(EXACT, sum(cells.values()), next(iter(cells)), tuple(dict.fromkeys(values)))
+    return lists.Mark(_EXACT, sum(cells.values()), next(iter(cells)), tuple(dict.fromkeys(values)))
 
 
 def _is_value(part: str, codes: Collection[str], mark: lists.Mark | None) -> bool:

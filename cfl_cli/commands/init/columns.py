@@ -31,7 +31,7 @@ from cfl_cli.texts.tally import Tally
 
 POINT = "a point"  # the decimal sign of numbers that are read by default too
 EITHER = "either"  # of numbers that need one, whichever it is
-SHOWN = 4  # codes or values that a comment names
+_SHOWN = 4  # codes or values that a comment names
 
 
 @dataclass(frozen=True)
@@ -114,8 +114,8 @@ class Look:
 def named(tally: Tally, texts: Sequence[str]) -> str:
     """Return texts with how many cells hold each: `'k.A.' 61, '-' 14 cells`."""
     counts = dict(tally)
-    several = [f"{quote(text)} {counts[text]:,}" for text in texts[:SHOWN]]
-    more = f" and {len(texts) - SHOWN} more" if len(texts) > SHOWN else ""
+    several = [f"{quote(text)} {counts[text]:,}" for text in texts[:_SHOWN]]
+    more = f" and {len(texts) - _SHOWN} more" if len(texts) > _SHOWN else ""
     cells = "cell" if len(texts) == 1 and counts[texts[0]] == 1 else "cells"
     return f"{', '.join(several)}{more} {cells}"
 
@@ -145,9 +145,9 @@ def slips(counts: Mapping[str, int], cells: int) -> tuple[str, ...]:
 
 # What a column of a few texts is: categories, with a word about what else they may be.
 
-CATEGORIES = 50  # more different texts than this look like names or notes
-WORDS = 4  # by the mean, in a note
-DIFFERENT = 0.5  # share of different texts in names and notes
+_CATEGORIES = 50  # more different texts than this look like names or notes
+_WORDS = 4  # by the mean, in a note
+_DIFFERENT = 0.5  # share of different texts in names and notes
 PARTLY = 0.6  # share of texts that are known steps, so that all may be
 ALIKE = 4  # texts that show how they are written
 
@@ -158,9 +158,9 @@ def category(look: Look, doubt: str | None, note: str = "") -> Guess:
     different = len(column)
     doubts: tuple[str, ...] = (doubt,) if doubt else ()
     said = f"{different:,} different texts"
-    if different > CATEGORIES:
+    if different > _CATEGORIES:
         length = sum(len(text.split()) * n for text, n in column) / column.cells
-        is_note = length >= WORDS or different > DIFFERENT * column.cells
+        is_note = length >= _WORDS or different > _DIFFERENT * column.cells
         what = "a note?" if is_note else "a name or a note?"
         return Guess(IGNORED, (note,) if note else (), (*doubts, f"{said}: {what}"))
     if spelled := alike(column):
@@ -377,7 +377,7 @@ FITTING_TEXTS, FITTING_CELLS = 0.9, 0.8  # shares that leave the others to be co
 MISFITS = 3  # such texts, at most
 NUMBER_WORDS = 20  # and of known words
 FEW = 12  # whole numbers that may be codes
-YEARS = range(1900, 2101)
+_YEARS = range(1900, 2101)
 _DIGIT = re.compile(r"\d")
 _CODES = re.compile(
     r"(?:^|[^a-z])(?:plz|zip|zipcode|postal|postcode|postleitzahl|cap|kod|icd|isco|nace|sic|fips)"
@@ -519,7 +519,7 @@ def _remarks(
         notes += (f"thousands as in {quote(max(column.texts, key=len))}",)
     if reading.unit == "%":
         notes += ("in percent",)
-    if whole and len(different) > 2 and all(value in YEARS for value in different):
+    if whole and len(different) > 2 and all(value in _YEARS for value in different):
         return (), (*notes, "a year")
     run = different[0] in (0, 1) and different[-1] - different[0] == len(different) - 1
     if whole and 2 < len(different) <= FEW and run and not reading.unit:
@@ -534,9 +534,9 @@ def _may_be_lists(column: Tally) -> bool:
     return bool(joined) and all(part in there for text in joined for part in text.split(","))
 
 
-NEARLY = 0.8  # share of texts that are numbers, so that the others are worth a word
+_NEARLY = 0.8  # share of texts that are numbers, so that the others are worth a word
 SEVERAL = 5  # texts that may be otherwise in a short column
-RARE = 0.5  # of its even share of the cells: so few hold a text that is no step of a scale
+_RARE = 0.5  # of its even share of the cells: so few hold a text that is no step of a scale
 STEPS = 4  # of a scale that leave one other text
 PARTS = range(3, 41)  # of a list that looks like exclusions
 SAYS_DATE = re.compile(r"dat[eum]|fecha|tag|day|jour|día|dzie|giorno|birth|geb", re.IGNORECASE)
@@ -547,7 +547,7 @@ COMPACT_DATE = re.compile(
 FIRST_DAYS = re.compile(
     r"0?1\D0?1\D(?:1900|1901|1970)(?:\D.*)?|(?:1900|1901|1970)\D0?1\D0?1(?:\D.*)?"
 )
-OFTEN = 5  # times as many cells as a usual date has, so that a date may be a code
+_OFTEN = 5  # times as many cells as a usual date has, so that a date may be a code
 LAST_DAYS = re.compile(r"(?:9999|2999|2099|1900|1899|0000|0001|1111|31\D12\D9999|0?1\D0?1\D1900).*")
 
 
@@ -600,7 +600,7 @@ def _first_days(column: Tally) -> tuple[str, ...]:
     odd = [text for text in column.texts if FIRST_DAYS.fullmatch(text)]
     usual = sorted(column.counts)[len(column) // 2]
     counts = dict(column)
-    often = [text for text in odd if counts[text] >= max(SEVERAL, OFTEN * usual)]
+    often = [text for text in odd if counts[text] >= max(SEVERAL, _OFTEN * usual)]
     return (f"is {named(column, often)} a date, or a code?",) if often else ()
 
 
@@ -635,7 +635,7 @@ def _ordered(look: Look, _: Context) -> Guess | None:
     own: tuple[str, ...] = ()
     found = scales.scale(column)
     if found is None:
-        own = missing.missing_codes(column, "doubtful") if len(column) <= CATEGORIES else ()
+        own = missing.missing_codes(column, "doubtful") if len(column) <= _CATEGORIES else ()
         own = own or _no_rung(column)
         column = column.without({*own})
         found = scales.scale(column) if own else None
@@ -662,14 +662,14 @@ def _no_rung(column: Tally) -> tuple[str, ...]:
         return ()
     others = tuple(text for text in column.texts if text not in found)
     cells = sum(n for text, n in column if text in others)
-    rare = cells * len(column) <= RARE * column.cells
+    rare = cells * len(column) <= _RARE * column.cells
     return others if len(others) == 1 and rare else ()
 
 
 def _bounded(look: Look, _: Context) -> Guess | None:
     column = look.rest
     bounds = [text for text in column.texts if scales.bound(text)]
-    if not bounds or len(bounds) > (1 - NEARLY) * len(column) + SEVERAL:
+    if not bounds or len(bounds) > (1 - _NEARLY) * len(column) + SEVERAL:
         return None
     left = column.without({*bounds})
     if len(left) < 2 or not (readings(left) or readings(left.without({*misfits(left)}))):
@@ -677,7 +677,7 @@ def _bounded(look: Look, _: Context) -> Guess | None:
     counts = dict(column)
     cells = count(sum(counts[text] for text in bounds), "cell")
     said = f"{cells} like {quote(bounds[0])} are bounds: replace them by a number"
-    if len(column) > CATEGORIES:
+    if len(column) > _CATEGORIES:
         return Guess(IGNORED, doubts=(f"{said}, then type: numeric",))
     return category(look, f"{said}, or list all values in order as type: ordered")
 
@@ -767,9 +767,9 @@ def _almost_numbers(column: Tally) -> str | None:
     for text in column.texts:
         if not is_number(text):
             odd.append(text)
-        if len(odd) > (1 - NEARLY) * len(column) + SEVERAL:
+        if len(odd) > (1 - _NEARLY) * len(column) + SEVERAL:
             return None
-    if odd and len(odd) <= (1 - NEARLY) * len(column):
+    if odd and len(odd) <= (1 - _NEARLY) * len(column):
         fits = f"{len(column) - len(odd):,} of {len(column):,} different texts are numbers"
         return f"{fits}, and {named(column, odd)} are not"
     if not odd:

@@ -34,7 +34,7 @@ from cfl_cli.texts import identifiers
 from cfl_cli.texts.matching import as_text
 from cfl_cli.texts.tally import tally
 
-HEADER = """\
+_HEADER = """\
 # A draft: read every line. The comments say what to check; delete them as you go.
 #   role: ordinary       the cells say what the value is (OF)
 #   role: complementary  the cells say what the value is not (CF)
@@ -44,15 +44,15 @@ NAMING = (
     "#   role: identifier     names a person or a thing: left out, and no message shows its cells\n"
 )
 MARKED = "#   # ?                  a guess that may be wrong: search for these first\n"
-EMPTY, FEWEST = 0.8, 10  # share of a column's cells, and cells, that are worth a word if empty
+EMPTY, _FEWEST = 0.8, 10  # share of a column's cells, and cells, that are worth a word if empty
 # No blank behind the first sign: without it, the entry stands where those above it do.
 BLURRED = (
     "#blurred: privacy  # ? private, by its name: if it was blurred on purpose, remove the first # "
     "of this line: then it is inferred only where a run names it"
 )
-NAMES = {"\t": "tab"}  # signs that are hard to read
-LISTS = (pl.List, pl.Array)
-PLAIN: Mapping[str, Mapping[str, Any]] = {
+_NAMES = {"\t": "tab"}  # signs that are hard to read
+_LISTS = (pl.List, pl.Array)
+_PLAIN: Mapping[str, Mapping[str, Any]] = {
     "ordinary": {"role": "ordinary", "type": "numeric"},
     "complementary": {"role": "complementary"},
 }
@@ -95,7 +95,9 @@ def _text(
     shared = _shared(guesses.values())
     lines = [f"# {printable(note)}" for note in file_notes]
     if file is not None and (signs := file.model_dump(exclude_none=True)):
-        lines.append(f"file: {flow({name: NAMES.get(sign, sign) for name, sign in signs.items()})}")
+        lines.append(
+            f"file: {flow({name: _NAMES.get(sign, sign) for name, sign in signs.items()})}"
+        )
     lines += [f"missing: {flow(['', *shared])}  # cells that hold nothing", "columns:"]
     for name, guess in guesses.items():
         comment = f"  # {printable(guess.comment)}" if guess.comment else ""
@@ -112,12 +114,12 @@ def _text(
         )
     text = "\n".join(["version: 1", *lines]) + "\n"
     naming = any(guess.entry == IDENTIFIER for guess in guesses.values())
-    return HEADER + (NAMING if naming else "") + (MARKED if "# ?" in text else "") + text
+    return _HEADER + (NAMING if naming else "") + (MARKED if "# ?" in text else "") + text
 
 
 def _can_be_read(text: str, guesses: Mapping[str, Guess]) -> bool:
     roles = {guess.entry["role"] for guess in guesses.values()}
-    lacking = [(role, entry) for role, entry in PLAIN.items() if role not in roles]
+    lacking = [(role, entry) for role, entry in _PLAIN.items() if role not in roles]
     longest = max(map(len, guesses), default=0)
     more = [f"  {role}{'_' * longest}: {flow(entry)}\n" for role, entry in lacking]
     try:
@@ -131,7 +133,7 @@ def _accepted(name: str, guess: Guess) -> Guess:
     if _can_be_read(_text({name: guess}, ["a CF"], None, ()), {name: guess}):
         return guess
     role = guess.entry["role"]
-    entry = PLAIN[role] if role == "complementary" else IGNORED
+    entry = _PLAIN[role] if role == "complementary" else IGNORED
     return Guess(entry, guess.notes, (*guess.doubts, "write this entry yourself"))
 
 
@@ -163,7 +165,7 @@ def _guesses(
             found[name] = Guess(IGNORED)
         elif not name and name not in cfs:
             found[name] = _index(column)
-        elif isinstance(column.dtype, LISTS) and name in cfs:
+        elif isinstance(column.dtype, _LISTS) and name in cfs:
             found[name] = cf_guess.of_lists(column)
         elif name not in looks:
             found[name] = _untyped(column)
@@ -197,7 +199,7 @@ def _private(guess: Guess, look: Look, *, is_cf: bool) -> Guess:
 def _mostly_empty(guess: Guess, look: Look) -> Guess:
     empty, cells = look.rest.empty, look.rest.empty + look.rest.cells
     used = guess.entry["role"] not in UNUSED and "" not in guess.entry.get("values", ())
-    if not used or empty < EMPTY * cells or empty < FEWEST:
+    if not used or empty < EMPTY * cells or empty < _FEWEST:
         return guess
     said = f"{empty / cells:.0%} of the cells are empty: of use?"
     return replace(guess, doubts=(*guess.doubts, said))
@@ -215,7 +217,7 @@ def _without_nan(column: pl.Series) -> pl.Series:
 
 
 def _untyped(column: pl.Series) -> Guess:
-    if isinstance(column.dtype, LISTS) and _can_be_cf(column.dtype):
+    if isinstance(column.dtype, _LISTS) and _can_be_cf(column.dtype):
         doubt = f"lists: if they say what it is not run with {option('cf', column.name)}"
         return Guess(IGNORED, doubts=(doubt,))
     return Guess(IGNORED, (f"holds {type_name(column.dtype)}, which cfl does not compare",))
@@ -255,7 +257,7 @@ def _check_columns(frame: pl.DataFrame, cfs: Sequence[str], ignored: Sequence[st
 
 
 def _can_be_cf(kind: pl.DataType) -> bool:
-    inner = kind.inner if isinstance(kind, LISTS) else kind
+    inner = kind.inner if isinstance(kind, _LISTS) else kind
     return isinstance(inner, pl.DataType) and has_text(inner)
 
 

@@ -138,7 +138,7 @@ def _model_of(name: str, report: Report) -> str:
     )
 
 
-def rows_page(name: str, diagnostics: str | None) -> Page[Any]:
+def _rows_page(name: str, diagnostics: str | None) -> Page[Any]:
     """Return the page of the rows that a report counts, from the file of its diagnostics."""
     from cfl_cli.cli.pages.report import rows_page as rows_page_report
 
@@ -150,9 +150,9 @@ def rows_page(name: str, diagnostics: str | None) -> Page[Any]:
 # A report that is shown with its table is compared with it first: with --verify in any case, without
 # as far as that is quick.
 
-SHOWN = 3  # columns that a message names
+_SHOWN = 3  # columns that a message names
 ENDING = ".report.json"  # of a report beside its table
-WAY_OUT = "get both from a copy, or impute again"
+_WAY_OUT = "get both from a copy, or impute again"
 
 
 @dataclass(frozen=True)
@@ -167,7 +167,7 @@ def verify(name: str, data: str | None, schema: str | None) -> Iterator[Verified
     """Yield whether a result is as it was written, and that of a table and a schema if named."""
     report = report_of(name)
     sources = report.sources or Sources()
-    place = table_of(name, report)
+    place = _table_of(name, report)
     if data is not None:
         table = _verified(name, data, "table", sources.table, sources.table_sha256)
         yield table
@@ -230,7 +230,7 @@ def _as_written(place: tables.Place, report: Report) -> Iterator[Verified]:
 def _changed(found: Compared) -> str:
     return (
         f"not the table that its report belongs to: {found.what}: it was changed or damaged since "
-        f"it was written, or the report is that of another run: {WAY_OUT}"
+        f"it was written, or the report is that of another run: {_WAY_OUT}"
     )
 
 
@@ -241,7 +241,7 @@ def _compared(place: tables.Place, report: Report, *, thorough: bool) -> Compare
     return compared(place, report.content, tables.reading, size=size, thorough=thorough)
 
 
-def table_of(name: str, report: Report) -> tables.Place | None:
+def _table_of(name: str, report: Report) -> tables.Place | None:
     """Return the table that is meant, also by the name of a report beside it; None: unknown."""
     if name == tables.STANDARD or is_model(tables.local(name)):
         return None
@@ -285,7 +285,7 @@ def _unaltered(name: str, data: str, schema: str | None, report: Report) -> Veri
     ]
     if not others:
         return Verified(holds=True, line=f"{name}: its other columns are those of {data}")
-    listed = ", ".join(map(quote, others[:SHOWN])) + (" …" if len(others) > SHOWN else "")
+    listed = ", ".join(map(quote, others[:_SHOWN])) + (" …" if len(others) > _SHOWN else "")
     noun = "column" if len(others) == 1 else "columns"
     return Verified(holds=False, line=f"{name}: not as in {data}: {noun} {listed}")
 
@@ -403,7 +403,7 @@ def run_report(
         deliver(html_of(source, course), target, overwrite=overwrite, utf8=True)
     else:
         if rows:
-            page = rows_page(name, which.get("diagnostics"))
+            page = _rows_page(name, which.get("diagnostics"))
         else:
             page = page_of(name, is_history=course is not None, to_file=target is not None)
         deliver(drawn(page, form, target), target, overwrite=overwrite)

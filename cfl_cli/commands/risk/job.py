@@ -37,18 +37,18 @@ from cfl_cli.trust.report import ColumnReport
 # What else to try on a table: which OFs to leave out, which other ways of blurring there are.
 
 TRYING = Stage("tried", Work.TRIALS, "trying other ways of blurring")
-MOST_ROWS, FEWEST_ROWS = 10_000, 2_000  # that a run is made on
+_MOST_ROWS, FEWEST_ROWS = 10_000, 2_000  # that a run is made on
 ALL_ROWS = 150_000  # of all runs together
 BOOST_ABOVE = 5_000  # rows
-FOLDS, ONE_FOLD_ABOVE = 5, 5_000
+_FOLDS, ONE_FOLD_ABOVE = 5, 5_000
 MORE, FEWER = "one exclusion more", "one exclusion fewer"  # in each cell
-BINS, MERGED = (8, 4), "rare categories merged"
+_BINS, MERGED = (8, 4), "rare categories merged"
 Altered: TypeAlias = Callable[[Ints, int], Ints]  # the exclusions of cells, of a domain's size
 Coarse: TypeAlias = Callable[[Encoded], Floats]
 
 
 @dataclass(frozen=True, eq=False)
-class Plan:
+class _Plan:
     """What is tried, on which rows, and by which settings."""
 
     rows: Ints
@@ -66,19 +66,19 @@ class Plan:
     def expected(self, encoded: Encoded) -> list[Expected]:
         """Return how long all runs take, more or less."""
         rows = len(self.rows)
-        folds = FOLDS if rows <= ONE_FOLD_ABOVE else 1
+        folds = _FOLDS if rows <= ONE_FOLD_ABOVE else 1
         stages = methods.load(self.settings.method).stages(
             replace(size_of(encoded), rows=rows), self.settings, folds=folds
         )
         return [Expected(TRYING, self.runs * sum(one.seconds for one in stages))]
 
 
-def plan(encoded: Encoded, settings: Settings, rows: int | None) -> Plan | None:
+def plan(encoded: Encoded, settings: Settings, rows: int | None) -> _Plan | None:
     """Return what to try on `rows` rows, or as many as there is time for; None: nothing."""
     if rows == 0:
         return None
     ofs = features_of(encoded)
-    made = Plan(
+    made = _Plan(
         np.arange(0),
         settings,
         ofs if len(ofs) > 1 else {},
@@ -86,7 +86,7 @@ def plan(encoded: Encoded, settings: Settings, rows: int | None) -> Plan | None:
         more=_can(encoded, disclosure.more),
         fewer=_can(encoded, disclosure.fewer),
     )
-    most = rows or min(MOST_ROWS, max(FEWEST_ROWS, ALL_ROWS // made.runs))
+    most = rows or min(_MOST_ROWS, max(FEWEST_ROWS, ALL_ROWS // made.runs))
     chosen = draws.some(len(encoded.features), most, draws.stream_of("risk"), settings.seed)
     return replace(made, rows=chosen, settings=_settings(settings, len(chosen)))
 
@@ -147,7 +147,7 @@ def _coarser_ways(encoded: Encoded) -> dict[str, Coarse]:
 
     ways: dict[str, Coarse] = {}
     if len(of_texts) < len(ofs):
-        ways |= {f"numbers in {bins} bins": in_bins(bins) for bins in BINS}
+        ways |= {f"numbers in {bins} bins": in_bins(bins) for bins in _BINS}
     if without_rare(encoded).shape[1] < encoded.features.shape[1]:
         ways[MERGED] = without_rare
     return ways
@@ -189,7 +189,7 @@ class Trial:
     ) -> None:
         self.encoded, self.settings, self.began = encoded, settings, began
         self.engine, self.runs = engine, 0
-        dealt = draws.folds(len(encoded.features), FOLDS, settings.seed, encoded.groups)
+        dealt = draws.folds(len(encoded.features), _FOLDS, settings.seed, encoded.groups)
         self.folds = dealt if len(encoded.features) <= ONE_FOLD_ABOVE else dealt[:1]
         self.first = self._first()
         self._own: HiddenRuns | None = None  # on the rows' own features
@@ -272,7 +272,7 @@ class Otherwise:
 
 
 @dataclass(frozen=True)
-class Tried:
+class _Tried:
     """What was tried, for each CF."""
 
     rows: int
@@ -281,7 +281,7 @@ class Tried:
     otherwise: Sequence[Mapping[str, Interval]]  # per CF, by the way of blurring: the change
 
 
-def try_others(learned: Learned, plan: Plan, *, engine: Engine, progress: Progress) -> Tried:
+def try_others(learned: Learned, plan: _Plan, *, engine: Engine, progress: Progress) -> _Tried:
     """Return what leaving out and blurring otherwise would change."""
     trial = Trial(
         learned.encoded.some(plan.rows),
@@ -324,7 +324,7 @@ def try_others(learned: Learned, plan: Plan, *, engine: Engine, progress: Progre
         {way: change for way, of in ways.items() if (change := of[cf]) is not None}
         for cf in range(len(now))
     ]
-    return Tried(len(plan.rows), plan.settings.method, without, otherwise)
+    return _Tried(len(plan.rows), plan.settings.method, without, otherwise)
 
 
 def _with_more(trial: Trial, learned: Learned, rows: Ints) -> list[Interval | None]:
@@ -332,7 +332,7 @@ def _with_more(trial: Trial, learned: Learned, rows: Ints) -> list[Interval | No
     hard = _learning(trial, _drawn(trial, learned.estimate.confidences[rows]))
     easy = _learning(trial, [facts.answers for facts in trial.now])
     for number, effects in enumerate(zip(hard, easy, strict=True)):
-        facts = facts_of(learned, number)
+        facts = _facts_of(learned, number)
         if facts.hidden_cells is None or not is_altered(facts.candidates, disclosure.more):
             found.append(None)
             continue
@@ -386,7 +386,7 @@ def _right(facts: ColumnFacts, true: Ints, trial: Trial) -> float:
     return float(right[np.arange(len(right)), true[trial.rows_of(facts)]].mean())
 
 
-def facts_of(learned: Learned, number: int) -> ColumnFacts:
+def _facts_of(learned: Learned, number: int) -> ColumnFacts:
     """Return what a run on all rows shows of a CF."""
     kind = ColumnFacts if learned.estimate.powers is None else CalibratedFacts
     return kind(learned.encoded, learned.estimate, number)
@@ -555,7 +555,7 @@ def risk_frame(frame: Any, given: Arguments, context: Context, *, rows: int | No
 
 
 def _column(
-    number: int, column: ColumnReport, learned: Learned, schema: Schema, tried: Tried | None
+    number: int, column: ColumnReport, learned: Learned, schema: Schema, tried: _Tried | None
 ) -> ColumnRisk:
     sure = next(one for one in column.coverage if one.min_confidence == SURE)
     known = column.estimated_accuracy
@@ -569,7 +569,7 @@ def _column(
             Otherwise(way, change, _share(known.value + change.value))
             for way, change in tried.otherwise[number].items()
         ]
-    shares = _in_these_rows(column, facts_of(learned, number))
+    shares = _in_these_rows(column, _facts_of(learned, number))
     return ColumnRisk(
         name=column.name,
         domain_size=column.domain_size,

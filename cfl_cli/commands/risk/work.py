@@ -23,9 +23,9 @@ from cfl_cli.trust.intervals import Interval
 # The page of what an attacker would learn: each CF, what carries it, and what would help.
 
 OFS_SHOWN = 5  # of a CF, those that carry most; data have all
-SEEN = 0.005  # of a share: less is left out
+_SEEN = 0.005  # of a share: less is left out
 
-Field: TypeAlias = AnyField[ColumnRisk]
+_Field: TypeAlias = AnyField[ColumnRisk]
 OfField: TypeAlias = AnyField["OfLine"]
 WayField: TypeAlias = AnyField["WayLine"]
 
@@ -58,12 +58,12 @@ def _name(name: str) -> str:
     return printable(name)
 
 
-FIELDS = (
-    Field("CF", lambda one: _name(one.name), folds=True, style=lambda _: "bold"),
-    Field("values", lambda one: f"{one.domain_size:,}", right=True, spare=True),
-    Field("inferred right", lambda one: interval_text(one.inferred_right)),
-    Field("commonest", lambda one: interval_text(one.commonest_right)),
-    Field(
+_FIELDS = (
+    _Field("CF", lambda one: _name(one.name), folds=True, style=lambda _: "bold"),
+    _Field("values", lambda one: f"{one.domain_size:,}", right=True, spare=True),
+    _Field("inferred right", lambda one: interval_text(one.inferred_right)),
+    _Field("commonest", lambda one: interval_text(one.commonest_right)),
+    _Field(
         "gain",
         lambda one: "-" if one.gain is None else _signed(one.gain),
         style=lambda one: "yellow" if one.clearly_more else "",
@@ -71,15 +71,15 @@ FIELDS = (
     ),
 )
 SURE_FIELDS = (
-    Field("CF", lambda one: _name(one.name), folds=True, style=lambda _: "bold"),
-    Field(
+    _Field("CF", lambda one: _name(one.name), folds=True, style=lambda _: "bold"),
+    _Field(
         "share of rows",
         lambda one: f"{one.sure_share:.0%}",
         right=True,
         share=lambda one: one.sure_share,
     ),
-    Field("rows", lambda one: _rows_text(one.sure_rows), right=True),
-    Field("these right", lambda one: interval_text(one.sure_right)),
+    _Field("rows", lambda one: _rows_text(one.sure_rows), right=True),
+    _Field("these right", lambda one: interval_text(one.sure_right)),
 )
 OF_FIELDS = (
     OfField("CF", lambda line: _name(line.cf), folds=True, style=lambda _: "bold"),
@@ -106,7 +106,7 @@ WAY_FIELDS = (
 def page(found: Risk) -> Page[ColumnRisk]:
     return Page(
         title=_title(found),
-        fields=FIELDS,
+        fields=_FIELDS,
         facts=found.columns,
         notes=[*_notes(found)],
         records=[_record(one) for one in found.columns],
@@ -145,7 +145,7 @@ def _sections(found: Risk) -> Iterator[Section[Any]]:
         OfLine(one.name, of)
         for one in found.columns
         for of in one.features[:OFS_SHOWN]
-        if of.gain_lost.value >= SEEN
+        if of.gain_lost.value >= _SEEN
     ]
     if ofs:
         note = (

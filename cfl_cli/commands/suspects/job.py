@@ -31,7 +31,7 @@ from cfl_cli.tables import table
 from cfl_cli.trust.report import Report
 from cfl_cli.trust.wrong_cells import SUPPOSED
 
-CHANCE = 1.645  # standard deviations that are exceeded once in twenty
+_CHANCE = 1.645  # standard deviations that are exceeded once in twenty
 LENGTHS = (10, 20, 50, 100, 200, 500, 1000)  # of a list, for which the errors are told
 FROM_FILE = (
     *("rank", "row", "cf", "value", "candidates_mass", "times_as_likely"),
@@ -127,7 +127,7 @@ def suspects(report: Report, diagnostics: pl.DataFrame, *, cfs: Sequence[str] = 
     )
     cells = ranked.select(FROM_FILE).sort("rank", maintain_order=True)
     chances = cells["probability_wrong_most"].fill_null(0).to_numpy()
-    reach = chances.cumsum() + CHANCE * np.sqrt((chances * (1 - chances)).cumsum())
+    reach = chances.cumsum() + _CHANCE * np.sqrt((chances * (1 - chances)).cumsum())
     most = np.minimum(np.ceil(reach - 1e-9), np.arange(1, len(chances) + 1)).astype(np.int64)
     # Were probabilities recorded, where some could be known?
     limited = [column.name for column in report.columns if column.wrong_cells_most is not None]
@@ -147,9 +147,9 @@ def suspects(report: Report, diagnostics: pl.DataFrame, *, cfs: Sequence[str] = 
 # The page of the cells that are most likely wrong, and how many of them are expected to be.
 
 MOST_TIMES = 1000  # as likely; more is shown as more than that
-SHOWN = 20  # cells of a table, unless another number is asked for
-Line: TypeAlias = Mapping[str, Any]  # a row of `SuspectCells.cells`
-Field: TypeAlias = AnyField[Line]
+_SHOWN = 20  # cells of a table, unless another number is asked for
+_Line: TypeAlias = Mapping[str, Any]  # a row of `SuspectCells.cells`
+_Field: TypeAlias = AnyField[_Line]
 
 
 def _number(name: str, form: str) -> Any:
@@ -162,32 +162,32 @@ def _times(times: float | None) -> str:
     return f"> {MOST_TIMES:,}" if times > MOST_TIMES else f"{times:,.1f}"
 
 
-FIELDS = (
-    Field("rank", _number("rank", ","), right=True),
-    Field("row", _number("row", ","), right=True),
-    Field("CF", lambda line: printable(line["cf"]), folds=True, style=lambda _: "bold"),
-    Field(
+_FIELDS = (
+    _Field("rank", _number("rank", ","), right=True),
+    _Field("row", _number("row", ","), right=True),
+    _Field("CF", lambda line: printable(line["cf"]), folds=True, style=lambda _: "bold"),
+    _Field(
         "rules out",
         lambda line: "-" if line["value"] is None else printable(line["value"]),
         folds=True,
     ),
-    Field("mass left", _number("candidates_mass", ".3f"), right=True),
-    Field("times", lambda line: _times(line["times_as_likely"]), right=True),
-    Field("P(wrong)", _number("probability_wrong", ".2f"), right=True),
-    Field("expected", _number("errors_expected", ",.1f"), right=True),
-    Field("at most", _number("errors_most", ","), right=True),
+    _Field("mass left", _number("candidates_mass", ".3f"), right=True),
+    _Field("times", lambda line: _times(line["times_as_likely"]), right=True),
+    _Field("P(wrong)", _number("probability_wrong", ".2f"), right=True),
+    _Field("expected", _number("errors_expected", ",.1f"), right=True),
+    _Field("at most", _number("errors_most", ","), right=True),
 )
 
 
-def page(found: SuspectCells, *, top: int | None = None) -> Page[Line]:
+def page(found: SuspectCells, *, top: int | None = None) -> Page[_Line]:
     """Return what there is to show of suspect cells: `top` of them; else 20 in tables, all in data.
 
     The number of errors at each length of the list is that of the whole list.
     """
-    shown = found.cells.head(SHOWN if top is None else top).to_dicts()
+    shown = found.cells.head(_SHOWN if top is None else top).to_dicts()
     return Page(
         title=_title(found, len(shown)),
-        fields=FIELDS,
+        fields=_FIELDS,
         facts=shown,
         notes=[*_notes(found, len(shown))],
         records=(found.cells if top is None else found.cells.head(top)).to_dicts(),

@@ -63,7 +63,7 @@ from cfl_cli.trust.intervals import Gain
 
 SAMPLE = 10_000  # rows that are searched on, if there are more
 BUDGET = 300.0  # seconds
-LIMITS = {"budget": Number(Bounds(least=0)), "trials": COUNT}
+_LIMITS = {"budget": Number(Bounds(least=0)), "trials": COUNT}
 
 
 @dataclass(frozen=True)
@@ -151,8 +151,8 @@ def tune(
     {'iterations': 100, 'k': 5, 'gamma': 0.25, 'ridge': 0.3}
     """
     asked = {"budget": budget, "trials": trials}
-    read = read_by(LIMITS, {one: value for one, value in asked.items() if value is not None})
-    own = (*OWN, *LIMITS)
+    read = read_by(_LIMITS, {one: value for one, value in asked.items() if value is not None})
+    own = (*OWN, *_LIMITS)
     given = Arguments.read(schema, settings, jobs=jobs, max_memory=max_memory, own=own)
     return tune_frame(frame, given, Context(name, progress), **read)
 
@@ -327,7 +327,7 @@ class Line:
         return ", ".join(mark for mark, holds in marks.items() if holds)
 
 
-Field: TypeAlias = AnyField[Line]
+_Field: TypeAlias = AnyField[Line]
 
 
 def page(tuning: Tuning) -> Page[Line]:
@@ -341,11 +341,11 @@ def page(tuning: Tuning) -> Page[Line]:
     return Page(
         title=f"{count(len(lines), 'trial')}, {outcome}",
         fields=[
-            Field("trial", lambda line: str(line.number), right=True),
+            _Field("trial", lambda line: str(line.number), right=True),
             *map(_setting, tuning.chosen.settings),
-            Field("score", lambda line: f"{line.trial.score:.4f}", right=True),
-            Field("gain", _gain, right=True),
-            Field("status", lambda line: line.status),
+            _Field("score", lambda line: f"{line.trial.score:.4f}", right=True),
+            _Field("gain", _gain, right=True),
+            _Field("status", lambda line: line.status),
         ],
         facts=lines,
         notes=(),
@@ -378,8 +378,8 @@ def summary(tuning: Tuning) -> Iterator[str]:
     yield f"{'kept' if kept else 'chosen'}: {_words(tuning.chosen.settings)}"
 
 
-def _setting(name: str) -> Field:
-    return Field(name, lambda line: spelled(line.trial.settings[name]), right=True)
+def _setting(name: str) -> _Field:
+    return _Field(name, lambda line: spelled(line.trial.settings[name]), right=True)
 
 
 def _gain(line: Line) -> str:

@@ -58,7 +58,7 @@ from cfl_cli.methods.interface import (
 
 # What the settings mean for the graph: what they fix, and what they leave to hidden cells.
 
-LONGEST = 400  # steps of propagation, where held-out cells choose how many, …
+_LONGEST = 400  # steps of propagation, where held-out cells choose how many, …
 FEW_STEPS = 100  # … and in a brief run
 
 
@@ -77,7 +77,7 @@ def chooses(settings: Settings) -> bool:
     return chooses_steps(settings) or chooses_round(settings) or settings.gamma is None
 
 
-def most_steps(settings: Settings, longest: int = LONGEST) -> int:
+def most_steps(settings: Settings, longest: int = _LONGEST) -> int:
     """Return the number of steps that is given, or else the most to choose from."""
     return longest if settings.iterations == AUTO else settings.iterations
 
@@ -104,7 +104,7 @@ def gamma(settings: Settings) -> float:
 # Points and what is said at them are kept in single precision, to which new rows are rounded too.
 
 MOST_NEIGHBORS = 1024  # of a new row: k × k numbers are held at once
-MOST_ROWS = 1 << 48  # that sizes may add up to
+_MOST_ROWS = 1 << 48  # that sizes may add up to
 CELLS_AT_ONCE = 1 << 18  # a block of priors that stays in a core's cache
 ROUNDS = ("first", "second")
 # Share of every prior that is even. Few neighbors that all rule out a value leave it nothing, which
@@ -196,7 +196,7 @@ class FittedRound:
         said = state.array("said", np.float32, len(points), layout.width)
         if len(points) and np.abs(points).max(initial=0) > FARTHEST:
             raise StateError("array 'points' holds numbers that are too large")
-        if not len(size) or size.min() < 1 or not leaning.k < size.sum(dtype=float) <= MOST_ROWS:
+        if not len(size) or size.min() < 1 or not leaning.k < size.sum(dtype=float) <= _MOST_ROWS:
             raise StateError(f"array 'size' does not add up to more than {leaning.k} rows")
         check_distributions("said", said, layout)
         return cls(points, size, said, leaning)
@@ -300,7 +300,7 @@ class Stack:
 
 # The stages of the graph's rounds, and about how long each takes.
 
-WORDS = {
+_WORDS = {
     Work.NEIGHBORS: "finding neighbors",
     Work.WEIGHTS: "weighing neighbors",
     Work.PROPAGATION: "propagating",
@@ -318,7 +318,7 @@ class RoundStages:
 
     size: Size
     settings: Settings
-    longest: int = LONGEST
+    longest: int = _LONGEST
 
     def graph(self, name: str) -> list[Expected]:
         """Return the stages in which a round's graph is made."""
@@ -342,7 +342,7 @@ class RoundStages:
 
 
 def stage_of(name: str, work: Work) -> Stage:
-    return Stage(f"{name}: {work.value}", work, f"{name}, {WORDS[work]}")
+    return Stage(f"{name}: {work.value}", work, f"{name}, {_WORDS[work]}")
 
 
 # The rounds of one table, whatever cells they are given, and which of them each CF takes.
@@ -371,7 +371,7 @@ class RoundChoice:
         return tuple(self.origin(cf, rounds) for cf in range(len(self.rounds)))
 
 
-def unjudged(settings: Settings, cfs: int, longest: int = LONGEST) -> RoundChoice:
+def unjudged(settings: Settings, cfs: int, longest: int = _LONGEST) -> RoundChoice:
     """Return what is done for so many CFs when there is nothing to choose by."""
     count, steps = 2 if gamma(settings) > 0 else 1, most_steps(settings, longest)
     return RoundChoice(np.full(cfs, count), (np.full(cfs, steps),) * count)
@@ -390,7 +390,7 @@ class Rounds:
         progress: Progress,
         *,
         name: str = "round 1",
-        longest: int = LONGEST,
+        longest: int = _LONGEST,
         first: Graph | None = None,
     ) -> None:
         self.features = workers.share("features", features)
@@ -646,7 +646,7 @@ class GraphMethod(Method):
 
     @property
     def _longest(self) -> int:
-        return FEW_STEPS if self.brief else LONGEST
+        return FEW_STEPS if self.brief else _LONGEST
 
     def _own(self, settings: Settings) -> Settings:
         return settings.replaced({"gamma": 0.0}) if self.brief else settings

@@ -12,16 +12,16 @@ rounding could decide, and if each stands for one row.
 import numpy as np
 from numba import boolean, float32, float64, int64, njit, types, void
 
-WIDTH = 256  # points whose distances are computed at once; they stay in the nearest cache
-BLOCK = 32  # of these are passed over together if none is near
-SURE = 8  # times TIE, between squares: double the difference that makes distances a tie
+_WIDTH = 256  # points whose distances are computed at once; they stay in the nearest cache
+_BLOCK = 32  # of these are passed over together if none is near
+_SURE = 8  # times TIE, between squares: double the difference that makes distances a tie
 U = np.uintp  # whose indices are never negative, which spares a check
 
-OPTIONS = {"nogil": True, "error_model": "numpy"}
+_OPTIONS = {"nogil": True, "error_model": "numpy"}
 ROUGH = {"contract", "nsz", "reassoc"}  # sums in any order: their error is bounded as a whole
 
 
-@njit(fastmath=ROUGH, **OPTIONS)
+@njit(fastmath=ROUGH, **_OPTIONS)
 def fill(rough, offsets, place, size, width, left, row, dimensions):
     """Write squared distances from a point to those of a list, from products."""
     size, place, width = U(size), U(place), U(width)
@@ -55,16 +55,16 @@ def fill(rough, offsets, place, size, width, left, row, dimensions):
             rough[p] += a * offsets[first + p]
 
 
-@njit(fastmath=ROUGH | {"nnan"}, **OPTIONS)
+@njit(fastmath=ROUGH | {"nnan"}, **_OPTIONS)
 def least(rough, place):
     place = U(place)
     number = rough[place]
-    for p in range(U(BLOCK)):
+    for p in range(U(_BLOCK)):
         number = min(number, rough[place + p])
     return number
 
 
-@njit(fastmath=ROUGH, **OPTIONS)
+@njit(fastmath=ROUGH, **_OPTIONS)
 def along(offsets, row, towards):
     """Return how far a point lies from its center towards another."""
     row = U(row)
@@ -74,7 +74,7 @@ def along(offsets, row, towards):
     return length
 
 
-@njit(**OPTIONS)
+@njit(**_OPTIONS)
 def sift(keys, lists, place, total):
     """Let a list sink to where it belongs in a heap: the least key first, of equals the first."""
     key, own = keys[place], lists[place]
@@ -93,7 +93,7 @@ def sift(keys, lists, place, total):
     keys[place], lists[place] = key, own
 
 
-@njit(fastmath=ROUGH, **OPTIONS)
+@njit(fastmath=ROUGH, **_OPTIONS)
 def apart(own, row, points, point):
     """Return the squared distance between two points."""
     row, point = U(row), U(point)
@@ -104,7 +104,7 @@ def apart(own, row, points, point):
     return square
 
 
-@njit(**OPTIONS)
+@njit(**_OPTIONS)
 def insert(heap, row, held, number):
     """Put a number on a row's heap of the least, its largest first; return how many are held."""
     wanted = heap.shape[1]
@@ -128,20 +128,20 @@ def insert(heap, row, held, number):
     return held
 
 
-@njit(**OPTIONS)
+@njit(**_OPTIONS)
 def collect(rough, size, first, error, row, bound, heap, held, count, places, lows, again):
     """Take note of what can be near among the points of a list, and lower the bound of r².
 
     A negative count says that these were too many for once; then only the bound is of interest.
     """
     capacity, wanted = places.shape[1], heap.shape[1]
-    for p in range(size, (size + BLOCK - 1) // BLOCK * BLOCK):
+    for p in range(size, (size + _BLOCK - 1) // _BLOCK * _BLOCK):
         rough[p] = np.inf
     limit = bound[row] + error
-    for start in range(0, size, BLOCK):
+    for start in range(0, size, _BLOCK):
         if least(rough, start) > limit:
             continue
-        for p in range(start, min(start + BLOCK, size)):
+        for p in range(start, min(start + _BLOCK, size)):
             square = rough[p]
             if not square <= limit:
                 continue
@@ -165,8 +165,8 @@ def collect(rough, size, first, error, row, bound, heap, held, count, places, lo
                     limit = bound[row] + error
 
 
-@njit(**OPTIONS)
-def settle(own, row, points, members, bound, count, places, lows, squares, near):
+@njit(**_OPTIONS)
+def _settle(own, row, points, members, bound, count, places, lows, squares, near):
     """Write what is near, nearest first, and the squared distances; return how many points."""
     found = 0
     for old in range(count[row]):
@@ -187,13 +187,13 @@ def _given(kind, dimensions):
     return types.Array(kind, dimensions, "C", readonly=True)
 
 
-@njit(**OPTIONS)
+@njit(**_OPTIONS)
 def scan_list(lists, how, own, same, home, near, found, sure):
     """Find the points near those of one list; the arguments are those of `scan`, in two tuples."""
     points, members, begin, centers, radius, reach, offsets, sizes = lists
     slack, wanted, rounding, room, tie = how
     total, dimensions = own.shape
-    rough = np.empty(WIDTH, np.float32)
+    rough = np.empty(_WIDTH, np.float32)
     away, unsure = np.empty(total), np.empty(total)
     offset = np.empty((total, dimensions), np.float32)
     left, error = np.empty((total, dimensions + 1), np.float32), np.empty(total, np.float32)
@@ -261,10 +261,10 @@ def scan_list(lists, how, own, same, home, near, found, sure):
                 left[place, dimensions] = shift
                 error[place] = rounding * (shift + radius[b] * radius[b])
             size, base = begin[b + 1] - begin[b], begin[b] * (dimensions + 1)
-            for first in range(0, size, WIDTH):
-                some = min(WIDTH, size - first)
+            for first in range(0, size, _WIDTH):
+                some = min(_WIDTH, size - first)
                 # Whole blocks are quicker: what is beyond means nothing and is passed over.
-                width = (some + BLOCK - 1) // BLOCK * BLOCK
+                width = (some + _BLOCK - 1) // _BLOCK * _BLOCK
                 if base + dimensions * size + first + width > len(offsets):
                     width = some
                 for place in range(visits):
@@ -283,12 +283,12 @@ def scan_list(lists, how, own, same, home, near, found, sure):
         sure[row], found[row] = False, 0
         if count[row] < 0:
             continue
-        found[row] = settle(own, row, points, members, bound, count, places, lows, squares, near)
+        found[row] = _settle(own, row, points, members, bound, count, places, lows, squares, near)
         sure[row] = same[row] < 0 or near[row, 0] == same[row]
         for place in range(wanted):
             sure[row] &= sizes[near[row, place]] == 1
             if place + 1 < found[row]:
-                sure[row] &= squares[place + 1] > squares[place] * (1 + SURE * tie)
+                sure[row] &= squares[place + 1] > squares[place] * (1 + _SURE * tie)
 
 
 @njit(
@@ -300,7 +300,7 @@ def scan_list(lists, how, own, same, home, near, found, sure):
         *(int64[:, ::1], int64[::1], boolean[::1]),
     ),
     cache=True,
-    **OPTIONS,
+    **_OPTIONS,
 )
 def scan(
     points,  # u × d
@@ -345,7 +345,7 @@ def scan(
 # A row is *sure* if no weight and no slope is so near its limit that rounding could have decided.
 
 PIVOTINGS = 20  # of a row, before it is left to others; three or four are the rule
-NEAR = 1e-8  # of a slope to the objective, relatively: far above rounding and `weights.OPTIMAL`
+_NEAR = 1e-8  # of a slope to the objective, relatively: far above rounding and `weights.OPTIMAL`
 
 
 @njit(
@@ -391,7 +391,7 @@ def support(grams, ridge, counts, sure):
                 weights[i] /= system[i, i]
                 mass += weights[i]
             objective = 1 / mass
-            least = NEAR * objective / ridge + 10 * NEAR
+            least = _NEAR * objective / ridge + 10 * _NEAR
             changed, close = False, False
             for i in range(size):
                 weights[i] *= objective
@@ -402,7 +402,7 @@ def support(grams, ridge, counts, sure):
                 slope = 0.0
                 for i in range(size):
                     slope += grams[row, j, chosen[i]] * weights[i]
-                close |= abs(slope - objective) < NEAR * objective
+                close |= abs(slope - objective) < _NEAR * objective
                 if slope < objective:
                     counts[row, j] = True
                     changed = True

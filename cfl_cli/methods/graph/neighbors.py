@@ -522,7 +522,7 @@ def at_most(numbers: Floats, wanted: int) -> Floats:
 # Of points whose neighbors are beyond doubt, these come back at once; of others, all pairs that can
 # matter, measured as the plain search does: so that equal distances are told from unequal ones alike.
 
-LARGEST = 1e15  # a distance whose square is far within single precision
+_LARGEST = 1e15  # a distance whose square is far within single precision
 
 
 @dataclass(frozen=True)
@@ -552,7 +552,7 @@ def _scan(
     lists: Lists, own: Floats, same: Ints, home: Ints, size: Ints, *, room: float
 ) -> Scanned | None:
     compiled = kernel("scan", rows=len(lists.members))
-    if compiled is None or not lists.slack < LARGEST * lists.rounding:
+    if compiled is None or not lists.slack < _LARGEST * lists.rounding:
         return None
     most = CROWD * lists.wanted
     near = np.empty((len(own), most), dtype=np.int64)
@@ -842,11 +842,11 @@ FARTHEST = 1e15  # from 0, of any coordinate: its square is far within single pr
 NEW_PRODUCTS_AT_ONCE = 1 << 21  # a block of rough distances that stays near a core
 RANKED_AT_ONCE = 256  # asked points, so that threads share the work
 PAIRS_AT_ONCE = 1 << 20  # held at once, more or less: points far off are as near to one as to all
-BINS = 1024  # whose least distances bound the m-th least of all
+_BINS = 1024  # whose least distances bound the m-th least of all
 MANY_FITTED_POINTS = 1 << 14  # below, lists save nothing
 MANY_ASKED = 8  # times the root of the number of points: lists are built after so many, …
 ENOUGH_ASKED = 2  # … and so many at once are found faster by them
-TINY = float(np.finfo(np.float32).tiny)
+_TINY = float(np.finfo(np.float32).tiny)
 
 
 class Others:
@@ -917,7 +917,7 @@ class Others:
         least = rough.reshape(len(asked), -1, self._bins).min(axis=1)
         bound = np.partition(least, self.wanted - 1, axis=1)[:, self.wanted - 1]
         products = asked.shape[1] + 4
-        error = products * (4 * EPSILON * (squares(offset) + self._radius) + TINY)
+        error = products * (4 * EPSILON * (squares(offset) + self._radius) + _TINY)
         hit = np.flatnonzero(rough <= (bound + 2 * error).astype(np.float32)[:, None])
         row, point = np.divmod(hit, rough.shape[1])
         return Pairs(row, point, measure(asked, row, point, others=self.points))
@@ -950,7 +950,7 @@ class Others:
 
     @cached_property
     def _bins(self) -> int:
-        return min(len(self.points), max(BINS, 8 * self.wanted))
+        return min(len(self.points), max(_BINS, 8 * self.wanted))
 
     @cached_property
     def _rough(self) -> Singles:

@@ -80,7 +80,7 @@ class Graph:
         place[order] = np.arange(n, dtype=np.int32)
         place = workers.share("place", place)
         counts = workers.empty("counts", (n,), np.int32)
-        filled(workers.rows("count", Count(weights, order, counts), n, at_once=at_once))
+        filled(workers.rows("count", _Count(weights, order, counts), n, at_once=at_once))
         ends = workers.share("ends", np.append(0, np.cumsum(counts, dtype=np.int64)))
         workers.drop(counts)
         total = int(ends[-1])
@@ -149,7 +149,7 @@ class Graph:
 
 
 @dataclass(frozen=True)
-class Count:
+class _Count:
     """A kernel: how many neighbors with weight the row at each place has."""
 
     weights: Floats
@@ -209,20 +209,20 @@ class Flow:
 
 # What a walk does to the rows at some places: kernels, for any engine.
 
-Numbers: TypeAlias = npt.NDArray[Any]  # of single or double precision
-Kind: TypeAlias = type[np.floating[Any]]
+_Numbers: TypeAlias = npt.NDArray[Any]  # of single or double precision
+_Kind: TypeAlias = type[np.floating[Any]]
 
 
 @dataclass(frozen=True)
 class Stop:
     """Where CFs are or stopped; rows lie as they do in the graph."""
 
-    confidences: Numbers  # n × K, or n × ΣK
+    confidences: _Numbers  # n × K, or n × ΣK
     fell_back: Mask  # n × 1, or n × CFs
-    mass: Numbers
+    mass: _Numbers
 
     @classmethod
-    def empty(cls, name: str, shape: tuple[int, int, int], kind: Kind, workers: Engine) -> Self:
+    def empty(cls, name: str, shape: tuple[int, int, int], kind: _Kind, workers: Engine) -> Self:
         """Return room for so many rows, confidences and CFs."""
         n, width, cfs = shape
         return cls(
@@ -244,9 +244,9 @@ class Begin:
     evidence: Floats | Mask
     blocks: Ints
     laid_out: Floats | Mask  # these four are to be filled
-    current: Numbers
+    current: _Numbers
     fell_back: Mask
-    mass: Numbers
+    mass: _Numbers
 
     def __call__(self, part: slice) -> None:
         self.laid_out[part] = cells = self.evidence[self.order[part]]
@@ -260,10 +260,10 @@ class Step:
 
     graph: Graph
     evidence: Floats | Mask
-    before: Numbers
-    after: Numbers  # these three are to be filled
+    before: _Numbers
+    after: _Numbers  # these three are to be filled
     fell_back: Mask
-    mass: Numbers
+    mass: _Numbers
     blocks: Ints
     least: float
     correction: bool
@@ -290,8 +290,8 @@ class Step:
 class Motion:
     """A kernel: how far a step moved a confidence, at most."""
 
-    before: Numbers
-    after: Numbers
+    before: _Numbers
+    after: _Numbers
 
     def __call__(self, part: slice) -> float:
         return float(np.abs(self.after[part] - self.before[part]).max())
@@ -388,7 +388,7 @@ def propagate(
         and graph.faintest * FAINT > np.finfo(np.float32).tiny
     )
 
-    def walk(kind: Kind) -> Walk:
+    def walk(kind: _Kind) -> Walk:
         return Walk(
             graph,
             evidence,
@@ -439,7 +439,7 @@ class Walk:
         graph: Graph,
         evidence: Floats | Mask,
         blocks: Ints,
-        kind: Kind,
+        kind: _Kind,
         *,
         stops: Ints,
         correction: bool,
@@ -482,7 +482,7 @@ class Walk:
             self._all("begin", begin)
 
     @property
-    def current(self) -> Numbers:
+    def current(self) -> _Numbers:
         return self.states[self.turn[0]]
 
     def go(self, progress: Callable[[int], None]) -> None:

@@ -40,11 +40,11 @@ if TYPE_CHECKING:
     import osqp
 
 LEAST_RIDGE = 1e-3  # below, compiled code would be unsure of too many weights
-MOST_NEIGHBORS = 64  # above, OSQP is quicker than compiled code
+_MOST_NEIGHBORS = 64  # above, OSQP is quicker than compiled code
 
 
 def _compiled(rows: int, k: int, ridge: float) -> Callable[..., None] | None:
-    return kernel("support", rows=rows) if ridge >= LEAST_RIDGE and k <= MOST_NEIGHBORS else None
+    return kernel("support", rows=rows) if ridge >= LEAST_RIDGE and k <= _MOST_NEIGHBORS else None
 
 
 def solver_of(rows: int, k: int, ridge: float) -> str:

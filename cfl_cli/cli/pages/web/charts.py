@@ -14,11 +14,11 @@ from cfl_cli.trust.history import CfLine
 from cfl_cli.trust.intervals import Interval
 from cfl_cli.trust.report import ColumnReport, Coverage
 
-ROW, MARGIN = 160, 5  # width of a drawing in a row, and what is left free on either side
+_ROW, _MARGIN = 160, 5  # width of a drawing in a row, and what is left free on either side
 LEFT, RIGHT, TOP = 46, 306, 26  # of what is plotted in a drawing of its own
 LETTER, LINE = 7.5, 15  # room that a digit takes, at most
 FARTHEST = 1e9  # a number beyond is drawn as this one
-MOST = 5  # numbers at an axis
+_MOST = 5  # numbers at an axis
 QUARTERS = (0.0, 0.25, 0.5, 0.75, 1.0)
 
 
@@ -38,7 +38,7 @@ class Whisker:
 
 
 def in_row(share: float) -> float:
-    return rounded(MARGIN + (ROW - 2 * MARGIN) * min(max(share, 0.0), 1.0))
+    return rounded(_MARGIN + (_ROW - 2 * _MARGIN) * min(max(share, 0.0), 1.0))
 
 
 def whisker(interval: Interval | None) -> Whisker | None:
@@ -61,7 +61,7 @@ def entropy_bar(reduction: float, shuffled: float | None) -> EntropyBar:
     return EntropyBar(in_row(1 - reduction), None if shuffled is None else in_row(1 - shuffled))
 
 
-def bar(share: float, most: float, width: int = ROW) -> float:
+def bar(share: float, most: float, width: int = _ROW) -> float:
     """Return how long a share's bar is where the largest is as wide as there is room."""
     return rounded(width * min(max(share / most, 0.0), 1.0)) if most > 0 else 0
 
@@ -111,7 +111,7 @@ class Point:
     hollow: bool = False  # known by few cells
 
 
-def round_numbers(low: float, high: float, most: int = MOST) -> tuple[float, ...]:
+def round_numbers(low: float, high: float, most: int = _MOST) -> tuple[float, ...]:
     low, high = (min(max(one, -FARTHEST), FARTHEST) for one in (low, high))
     if not high > low:
         return (low,)
@@ -123,7 +123,7 @@ def round_numbers(low: float, high: float, most: int = MOST) -> tuple[float, ...
     return (low, high)
 
 
-def some(numbers: Sequence[int], most: int = MOST) -> tuple[int, ...]:
+def some(numbers: Sequence[int], most: int = _MOST) -> tuple[int, ...]:
     """Return at most so many of the numbers, the first and the last among them."""
     if len(numbers) <= most:
         return tuple(numbers)
@@ -197,12 +197,12 @@ def band(points: Sequence[Point]) -> str:
 #
 # A report may come from anybody, and its numbers may be of any size.
 
-HUGE = 1e6  # from which digits say nothing more
+_HUGE = 1e6  # from which digits say nothing more
 LARGE_TABLE = 1000  # rows, from which 1 % is at least 10 of them
 
 
 def percent(share: float, digits: int = 0) -> str:
-    if abs(share) >= HUGE:
+    if abs(share) >= _HUGE:
         return decimal(share)
     text = f"{100 * share:.{digits}f}"
     return f"{'0' if float(text) == 0 else text} %"
@@ -220,7 +220,7 @@ def percents(interval: Interval) -> str:
 
 
 def decimal(number: float, digits: int = 2) -> str:
-    if abs(number) >= HUGE:
+    if abs(number) >= _HUGE:
         return f"{number:.3g}"
     text = f"{number:.{digits}f}"
     return text.lstrip("-") if float(text) == 0 else text
@@ -259,7 +259,7 @@ def sort_key(number: float | None) -> str:
 
 # Drawings of one CF: reliability and coverage.
 
-SOME = 0.05  # share of the answers, of which fewer say little
+_SOME = 0.05  # share of the answers, of which fewer say little
 FEW = 30  # cells, below which a dot is hollow
 SIDE = RIGHT - LEFT  # of a square
 COUNTED = (TOP + SIDE + 14, TOP + SIDE + 64)  # top and bottom of a histogram below it
@@ -413,7 +413,7 @@ def _bought(points: tuple[Coverage, ...]) -> str:
     if not known:
         return ""
     # Of a handful of answers next to nothing is known.
-    one, right = next((pair for pair in reversed(known) if pair[0].share >= SOME), known[0])
+    one, right = next((pair for pair in reversed(known) if pair[0].share >= _SOME), known[0])
     return (
         f"With --min-confidence {decimal(one.min_confidence)}, "
         f"{percent(one.share)} of the cells are answered, and about "
@@ -540,7 +540,7 @@ def _x(course: CfCourse) -> tuple[Axis, tuple[Tick, ...]]:
     batches = range(course.first, course.first + len(course.batches))
     x = Axis(batches[0], batches[-1], LEFT + 8, RIGHT - 8)
     shown = [round(one) for one in round_numbers(batches[0], batches[-1]) if one == int(one)]
-    shown = shown if len(batches) > MOST else [*batches]
+    shown = shown if len(batches) > _MOST else [*batches]
     return x, apart(x.ticks(shown, map(whole, shown)))
 
 

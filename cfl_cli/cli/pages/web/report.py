@@ -40,20 +40,20 @@ class Verdict:
     words: str
 
 
-SIGNS = {
+_SIGNS = {
     State.USE: "✓",
     State.CARE: "!",
     State.DO_NOT_USE: "✗",
     State.NOT_KNOWN: "?",
     State.NOT_MEASURED: "?",
 }
-VERDICTS = {state: Verdict(state.value, SIGNS[state], words) for state, words in HEADINGS.items()}
+VERDICTS = {state: Verdict(state.value, _SIGNS[state], words) for state, words in HEADINGS.items()}
 # Problems come first in the table, what can be used first in sentences.
 WORST_FIRST = (State.DO_NOT_USE, State.NOT_KNOWN, State.CARE, State.NOT_MEASURED, State.USE)
 
 
 @dataclass(frozen=True)
-class Judged:
+class _Judged:
     """A CF with what to do with it."""
 
     number: int  # in the report, from 1
@@ -72,15 +72,15 @@ class Group:
     """CFs of one state."""
 
     verdict: Verdict
-    cfs: tuple[Judged, ...]
+    cfs: tuple[_Judged, ...]
     counted: str  # how many they are
 
 
 @dataclass(frozen=True)
-class Row:
+class _Row:
     """A CF's row of the table: texts, places of marks, and what a script sorts by."""
 
-    cf: Judged
+    cf: _Judged
     values: str
     accuracy: str
     baseline: str
@@ -104,7 +104,7 @@ class Overview:
 
     groups: tuple[Group, ...]
     listed: bool  # too many CFs for a sentence each
-    rows: tuple[Row, ...]
+    rows: tuple[_Row, ...]
     advice: tuple[tuple[str, str], ...]  # flags that fired, and what to do
     notes: tuple[tuple[Piece, ...], ...]
     states: tuple[Verdict, ...]
@@ -113,7 +113,7 @@ class Overview:
     has_shuffled: bool
 
 
-def judged_cfs(report: Report) -> tuple[Judged, ...]:
+def judged_cfs(report: Report) -> tuple[_Judged, ...]:
     names = [column.name for column in report.columns]
     found = []
     for number, column in enumerate(report.columns, start=1):
@@ -121,7 +121,7 @@ def judged_cfs(report: Report) -> tuple[Judged, ...]:
         said = use.sentence
         right = column.estimated_accuracy
         found.append(
-            Judged(
+            _Judged(
                 number,
                 name_of(column.name),
                 column,
@@ -136,7 +136,7 @@ def judged_cfs(report: Report) -> tuple[Judged, ...]:
     return tuple(found)
 
 
-def overview(report: Report, cfs: Sequence[Judged]) -> Overview:
+def overview(report: Report, cfs: Sequence[_Judged]) -> Overview:
     """Return sentences, the table, what flags mean, and notes on several CFs."""
     flags = fired(report)
     names = [column.name for column in report.columns]
@@ -158,7 +158,7 @@ def overview(report: Report, cfs: Sequence[Judged]) -> Overview:
     )
 
 
-def _of_state(cfs: Sequence[Judged], state: State) -> tuple[Judged, ...]:
+def _of_state(cfs: Sequence[_Judged], state: State) -> tuple[_Judged, ...]:
     same = [cf for cf in cfs if cf.use.state is state]
     if len(cfs) > IN_SENTENCES:
         same.sort(key=lambda cf: -_right(cf.column))
@@ -169,17 +169,17 @@ def _right(column: ColumnReport) -> float:
     return column.estimated_accuracy.value if column.estimated_accuracy else 0.0
 
 
-def _badness(cf: Judged) -> tuple[int, float, int]:
+def _badness(cf: _Judged) -> tuple[int, float, int]:
     gain = cf.column.gain
     return WORST_FIRST.index(cf.use.state), -(gain.value if gain else -1.0), cf.number
 
 
-def _row(cf: Judged, flags: Sequence[str], report: Report) -> Row:
+def _row(cf: _Judged, flags: Sequence[str], report: Report) -> _Row:
     column = cf.column
     shuffled, null = "", column.entropy_reduction_null
     if null is not None:
         shuffled = f"shuffled: {charts.percent(1 - null)}"
-    return Row(
+    return _Row(
         cf,
         count(column.domain_size, "value"),
         accuracy_text(column),
@@ -210,10 +210,10 @@ def accuracy_text(column: ColumnReport) -> str:
 
 # What a page says of one CF below the table.
 
-OPEN = 5  # CFs whose sections are open from the start, at most
+_OPEN = 5  # CFs whose sections are open from the start, at most
 FREQUENT = 15  # values that are shown at once
-MANY = 2000  # values of all CFs, from which folded ones have no bars: the page would be too large
-BAR = 90  # width of the longest bar
+_MANY = 2000  # values of all CFs, from which folded ones have no bars: the page would be too large
+_BAR = 90  # width of the longest bar
 
 
 @dataclass(frozen=True)
@@ -249,10 +249,10 @@ class PartRow:
 
 
 @dataclass(frozen=True)
-class Section:
+class _Section:
     """Everything about one CF."""
 
-    cf: Judged
+    cf: _Judged
     accuracy: str
     reliability: Reliability | None
     no_reliability: str  # why there is none
@@ -271,17 +271,17 @@ class Section:
 
 
 def sections(
-    report: Report, cfs: tuple[Judged, ...], courses: Mapping[str, CfCourse]
-) -> tuple[Section, ...]:
-    many = sum(len(column.values) for column in report.columns) > MANY
+    report: Report, cfs: tuple[_Judged, ...], courses: Mapping[str, CfCourse]
+) -> tuple[_Section, ...]:
+    many = sum(len(column.values) for column in report.columns) > _MANY
     return tuple(_section(report, cf, courses.get(cf.column.name), many=many) for cf in cfs)
 
 
-def _section(report: Report, cf: Judged, course: CfCourse | None, *, many: bool) -> Section:
+def _section(report: Report, cf: _Judged, course: CfCourse | None, *, many: bool) -> _Section:
     column = cf.column
     lacking = _lacking(report, column)
     known = any(one.accuracy for one in column.coverage)
-    return Section(
+    return _Section(
         cf,
         accuracy_text(column),
         charts.reliability(column.calibration, column.confidence_shares)
@@ -311,7 +311,7 @@ def _lacking(report: Report, column: ColumnReport) -> str:
     return f"Not measured: {visible(column.accuracy_reason or 'no cells were hidden')}"
 
 
-def _without_name(note: str, cf: Judged) -> str:
+def _without_name(note: str, cf: _Judged) -> str:
     rest = note.removeprefix(f"{cf.name.whole}: ")
     return rest[:1].upper() + rest[1:] if rest != note else note
 
@@ -343,8 +343,8 @@ def _value(value: ValueShare, most: float, of: tuple[int, int], *, marked: bool)
         Name("a rare value", "a rare value") if value.label is None else name_of(value.label),
         charts.share_or_rare(value.estimated, of[0]),
         charts.share_or_rare(value.ruled_out, of[1]),
-        charts.bar(value.estimated or 0.0, most, BAR),
-        charts.bar(value.ruled_out or 0.0, most, BAR),
+        charts.bar(value.estimated or 0.0, most, _BAR),
+        charts.bar(value.ruled_out or 0.0, most, _BAR),
         marked,
     )
 
@@ -355,7 +355,7 @@ def _parts(column: ColumnReport) -> tuple[PartRow, ...]:
             visible(part.name) + (f", round {part.round}" if part.round is not None else ""),
             charts.decimal(part.score, 4),
             charts.percent(part.weight),
-            charts.bar(part.weight, 1.0, BAR),
+            charts.bar(part.weight, 1.0, _BAR),
         )
         for part in sorted(column.parts, key=lambda part: -part.weight)
     )
@@ -542,7 +542,7 @@ def page(report: Report, *, batches: Sequence[Line] = ()) -> str:
         facts=_facts(report),
         overview=overview(report, cfs),
         sections=sections(report, cfs, courses),
-        opened=len(cfs) <= OPEN,
+        opened=len(cfs) <= _OPEN,
         made=made(report),
         cfl_version=__version__,
     )
@@ -574,7 +574,7 @@ def history_page(history: History) -> str:
             for one in last
         ],
         model=visible(last[-1].model) if last else "",
-        opened=len(cells) <= OPEN,
+        opened=len(cells) <= _OPEN,
         cfl_version=__version__,
     )
 

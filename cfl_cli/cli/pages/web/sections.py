@@ -69,7 +69,7 @@ def rendered_fragment(template: str, **content: Any) -> str:
 
 # Names and values of others on a page: nothing in them is hidden, and nothing is too long.
 
-INTERVAL = re.compile(r"\((\d+) to (\d+)\)")  # which no line is to be broken in
+_INTERVAL = re.compile(r"\((\d+) to (\d+)\)")  # which no line is to be broken in
 LONGEST = 60  # letters that are shown at once
 JOINERS = "\u200c\u200d"  # which emoji and some scripts are written with
 EMOJI_PARTS = "\ufe0e\ufe0f" + "".join(map(chr, range(0x1F3FB, 0x1F400)))  # belong to what precedes
@@ -131,7 +131,7 @@ def sentence(text: str, names: Iterable[str] = ()) -> tuple[Piece, ...]:
     foreign: Sequence[str] = sorted(
         {visible(name) for name in names if not name.isascii()}, key=lambda name: (-len(name), name)
     )
-    text = INTERVAL.sub("(\\1\u00a0to\u00a0\\2)", visible(text))
+    text = _INTERVAL.sub("(\\1\u00a0to\u00a0\\2)", visible(text))
     if not any(name in text for name in foreign):
         return (Piece(text, is_name=False),)
     parts = re.split("(" + "|".join(map(re.escape, foreign)) + ")", text)
@@ -142,7 +142,7 @@ def sentence(text: str, names: Iterable[str] = ()) -> tuple[Piece, ...]:
 
 SIZE = 320  # of the square
 REACH = 128  # from its middle to the farthest neighbor
-SMALLEST, LARGEST = 3.0, 13.0  # radius of a neighbor
+SMALLEST, _LARGEST = 3.0, 13.0  # radius of a neighbor
 LABELED = 8  # neighbors, at most, that are named
 
 
@@ -181,7 +181,7 @@ def _marks(dots: Sequence[Dot]) -> Iterator[Mark]:
     placed: list[tuple[Dot, float, float, float]] = []
     for dot in dots:
         x, y = (middle + REACH * along / farthest for along in dot.position)
-        radius = SMALLEST + (LARGEST - SMALLEST) * (dot.weight / heaviest) ** 0.5
+        radius = SMALLEST + (_LARGEST - SMALLEST) * (dot.weight / heaviest) ** 0.5
         placed.append((dot, x, y, radius))
         taken.append((x - radius, y - radius, x + radius, y + radius))
     for number, (dot, x, y, radius) in enumerate(placed):
@@ -224,7 +224,7 @@ def _finding(around: Surroundings) -> str:
     )
 
 
-BAR = 90  # width of a bar
+_BAR = 90  # width of a bar
 
 
 @dataclass(frozen=True)
@@ -246,7 +246,7 @@ class Cell:
 
 
 @dataclass(frozen=True)
-class Part:
+class _Part:
     """One section."""
 
     title: str
@@ -268,9 +268,9 @@ def fragment(shown: Page[Any]) -> str:
     return rendered_fragment("sections_fragment.html", first=first, others=others)
 
 
-def _part(section: Section[Any]) -> Part:
+def _part(section: Section[Any]) -> _Part:
     fields = [field for field in section.fields if not field.drawing]
-    return Part(
+    return _Part(
         visible(section.title),
         tuple(map(visible, section.lead.splitlines())),
         tuple(Head(visible(field.heading), field.right) for field in fields),
@@ -279,7 +279,7 @@ def _part(section: Section[Any]) -> Part:
                 Cell(
                     name_of(field.show(fact)) if field.show(fact) else Name("", ""),
                     field.right,
-                    None if field.share is None else bar(field.share(fact), 1.0, BAR),
+                    None if field.share is None else bar(field.share(fact), 1.0, _BAR),
                     "bold" in field.style(fact),
                 )
                 for field in fields
