@@ -122,8 +122,8 @@ class Problem:
 
     def changed(self, **fields: object) -> "Problem":
         """Return the same problem with other fields: `file`, `remedy`, a fact and so on."""
-        made = Problem(self.code, str(fields.pop("text", self.text)), **(self.fields | fields))
-        return made
+        text = str(fields.pop("text", self.text))
+        return Problem(self.code, text, **(self.fields | fields))
 
     def redacted(self, columns: Collection[str], identifiers: Collection[str]) -> "Problem":
         """Return the same problem without texts that may be an identifier's cells.

@@ -18,8 +18,7 @@ from cfl_cli.cli.pages import RENDERERS
 from cfl_cli.core.messages import Option, option
 from cfl_cli.core.settings import SETTINGS, Choice, FileName, Kind, Names, Setting, Switch
 from cfl_cli.errors import Problem, UsageError
-from cfl_cli.tables.dialect import OPTIONS, setting
-from cfl_cli.tables.dialect import Text as Text  # for commands, too
+from cfl_cli.tables.dialect import OPTIONS, Text, setting
 from cfl_cli.tables.formats import FORMATS, KINDS, Packing
 
 # Options that commands share and that are not settings, described like those in the table.

@@ -489,7 +489,7 @@ def _in_background(function: Callable[[], None]) -> None:
         speak_to(reader)
         try:
             function()
-        except BaseException as error:  # raised below
+        except BaseException as error:  # noqa: BLE001 — raised below
             done.put(error)
         else:
             done.put(None)

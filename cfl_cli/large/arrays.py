@@ -271,8 +271,8 @@ def _maps(thing: Any) -> Iterator[OpenMap]:
 
 # Which parts of a stage are done, as lines of JSON: first how the rows are cut, then the marks.
 #
-#     {"rows": 100000, "at_once": 4096, "slices": 3}
-#     {"first": 0, "last": 12288, "results": [null, null, null], "checksum": 907060870}
+#     a line: {"rows": 100000, "at_once": 4096, "slices": 3}
+#     a line: {"first": 0, "last": 12288, "results": [null, null, null], "checksum": 907060870}
 #
 # A mark is written after its data, and is on the disk when `add` returns. The checksum is of the
 # results and of what the kernel says it has written; whoever reads a mark compares it. A last line

@@ -528,7 +528,7 @@ class Content:
 
     def digest(self) -> str:
         """Return the checksum that the file will have."""
-        with open(os.devnull, "wb") as nowhere:
+        with Path(os.devnull).open("wb") as nowhere:
             return write(nowhere, self._header(), self._arrays())
 
     @staticmethod

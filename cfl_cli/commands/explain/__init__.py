@@ -8,7 +8,6 @@ from cfl_cli.cli.options import (
     READING,
     REPORT_FORMAT,
     Columns,
-    Text,
     TextOut,
     Values,
     described,
@@ -16,6 +15,7 @@ from cfl_cli.cli.options import (
     takes,
 )
 from cfl_cli.core.settings import COUNT, FileName
+from cfl_cli.tables.dialect import Text
 
 EXAMPLES = {
     "explain": "cfl explain people.csv --schema schema.yml --where id=17 --cf job",
