@@ -103,7 +103,7 @@ def test_a_wild_cell_that_the_sample_lacks_counts_all_the_same(monkeypatch):
 
 
 def test_many_columns_are_tried_at_once(monkeypatch):
-    monkeypatch.setattr("cfl_cli.run.prepare.MANY", 1)
+    monkeypatch.setattr("cfl_cli.run.prepare._MANY", 1)
     assert settled(table(x=1000.0, noise=5.0))[0] == ["robust", "robust"]
 
 

@@ -139,7 +139,7 @@ def test_each_half_of_the_hidden_rows_is_raised_by_what_the_other_half_has_found
 def test_of_very_many_cells_some_of_both_halves_are_enough(monkeypatch):
     prior, cells = world(Mechanism(4), 0.5)
     every = found(prior, cells, Mechanism(4))
-    monkeypatch.setattr("cfl_cli.trust.powers.ENOUGH", 1000)
+    monkeypatch.setattr("cfl_cli.trust.powers._ENOUGH", 1000)
     some = found(prior, cells, Mechanism(4))
     assert some.value != every.value
     assert (some.value, *some.halves) == pytest.approx((every.value, *every.halves), rel=0.4)
