@@ -251,6 +251,17 @@ class Dialect(NamedTuple):
 
 
 @dataclass(frozen=True)
+class Advice:
+    """What to do with an option, in words; `{option}` is its place."""
+
+    text: str
+    name: str
+
+    def __str__(self) -> str:
+        return self.text.format(option=_flag(self.name))
+
+
+@dataclass(frozen=True)
 class Fix:
     """How to say how a text table is written: with an option, or in the schema."""
 

@@ -10,7 +10,7 @@ from itertools import chain
 from typing import NamedTuple, Self
 
 from cfl_cli.errors import DataError, Problem, ResourceError, UserText
-from cfl_cli.tables.dialect import UTF8, Fix
+from cfl_cli.tables.dialect import UTF8, Advice, Fix
 
 # Which encoding text that is not UTF-8 has: the one whose letters make words of one language.
 #
@@ -301,9 +301,10 @@ NOT_PLAIN = re.compile(rb"[\0-\x08\x0e-\x1f\x80-\xff]")  # bytes that plain ASCI
 WIDER = ("utf-16", "utf_16", "utf16", "utf-32", "utf_32", "utf32")
 FIRST = 100  # lines before which the first NUL stands in a text of wide characters
 LONE_RETURN = "a carriage return without a line feed: end lines with LF or CRLF"
-NAME_IT = (
-    "name the encoding of the file with --encoding, such as cp1252 (Western), cp437 (old DOS), "
-    "gb18030 (Chinese) or cp949 (Korean)"
+NAME_IT = Advice(
+    "name the encoding of the file with {option}, such as cp1252 (Western), cp437 (old DOS), "
+    "gb18030 (Chinese) or cp949 (Korean)",
+    "encoding",
 )
 
 
@@ -399,7 +400,7 @@ def _recoded(
             facts = {"encoding": encoding.upper(), "remedy": "get the file anew"}
             raise DataError(Problem(CODE, text, file=name, **facts)) from None
     if plain and lines:
-        do = "leave out --encoding, or name another"
+        do = Advice("leave out {option}, or name another", "encoding")
         text = "{file}: not {encoding} text: {remedy}"
         raise DataError(Problem(CODE, text, file=name, encoding=encoding, remedy=do))
 

@@ -23,7 +23,7 @@ from cfl_cli.errors import DataError, Problem, UsageError
 from cfl_cli.schema.model import Schema
 from cfl_cli.tables import files
 from cfl_cli.tables import table as tables
-from cfl_cli.tables.dialect import YES, Fix
+from cfl_cli.tables.dialect import YES, Advice, Fix
 from cfl_cli.tables.table import STANDARD, Place, Table
 from cfl_cli.trust.report import WIDTH, Audit, Report
 
@@ -359,7 +359,7 @@ def _checked(name: str, options: Values) -> Any:
 def _of_checked(remedy: object) -> object:
     if isinstance(remedy, Fix):
         return replace(remedy, name="checked_encoding", in_schema=False)
-    return str(remedy).replace("--encoding", "--checked-encoding")
+    return replace(remedy, name="checked_encoding") if isinstance(remedy, Advice) else remedy
 
 
 def _delimiter(data: bytes, encoding: str) -> str | None:
