@@ -6,10 +6,12 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from io import BytesIO
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+import polars as pl
 import typer
 
+from cfl_cli.cli import inputs
 from cfl_cli.cli.options import REPORT_FORMAT, Values
 from cfl_cli.cli.outputs import (
     DIGITS,
@@ -21,18 +23,20 @@ from cfl_cli.cli.outputs import (
     text_target,
 )
 from cfl_cli.cli.pages import Page
+from cfl_cli.cli.pages import history as show
+from cfl_cli.cli.pages import report as report_page
 from cfl_cli.cli.start import listen
 from cfl_cli.core.messages import printable, quote
+from cfl_cli.encode.encode import new_names
 from cfl_cli.errors import CflError, DataError, ExitCode, Problem, UsageError
 from cfl_cli.models import Content, is_model
-from cfl_cli.tables import table
+from cfl_cli.schema.model import Schema
+from cfl_cli.tables import frames, table
 from cfl_cli.tables import table as tables
-from cfl_cli.tables.checksums import Compared, compared
+from cfl_cli.tables.checksums import ColumnsChecksum, Compared, compared
 from cfl_cli.tables.codec import ReadOptions, WriteOptions, read_bytes, write_frame
+from cfl_cli.trust import history as histories
 from cfl_cli.trust.report import Report, Sources
-
-if TYPE_CHECKING:
-    pass
 
 
 def named(source: str | None, history: str | None, which: set[str], *, html: bool) -> str:
@@ -87,21 +91,15 @@ def named(source: str | None, history: str | None, which: set[str], *, html: boo
 def page_of(name: str, *, is_history: bool, to_file: bool) -> Page[Any]:
     """Return the page of what has this name; a file can hold every sign, a terminal may not."""
     if is_history:
-        from cfl_cli.cli.pages import history as show
-        from cfl_cli.trust import history
-
         encoding = "utf-8" if to_file else sys.stdout.encoding
-        return show.page(history.read(tables.local(name)), encoding=encoding)
-    from cfl_cli.cli.pages.report import page
-
-    return page(report_of(name))
+        return show.page(histories.read(tables.local(name)), encoding=encoding)
+    return report_page.page(report_of(name))
 
 
 def html_of(name: str | None, history: str | None) -> str:
     """Return the page for browsers of a report, a history, or both."""
     from cfl_cli.cli.pages.web.report import history_page
     from cfl_cli.cli.pages.web.report import page as page_report
-    from cfl_cli.trust import history as histories
 
     course = None if history is None else histories.read(tables.local(history))
     if name is None:
@@ -140,9 +138,8 @@ def _model_of(name: str, report: Report) -> str:
 
 def _rows_page(name: str, diagnostics: str | None) -> Page[Any]:
     """Return the page of the rows that a report counts, from the file of its diagnostics."""
-    from cfl_cli.cli.pages.report import rows_page as rows_page_report
 
-    return rows_page_report(*diagnosed(name, diagnostics))
+    return report_page.rows_page(*diagnosed(name, diagnostics))
 
 
 # What `cfl report` says of a result that was changed or damaged, or belongs to other files.
@@ -263,7 +260,6 @@ def _place(name: str) -> tables.Place | None:
 
 
 def _unaltered(name: str, data: str, schema: str | None, report: Report) -> Verified:
-    from cfl_cli.tables import frames
 
     place = tables.Place.to_read(name)
     file, kind = BytesIO(), place.format.kind
@@ -291,8 +287,6 @@ def _unaltered(name: str, data: str, schema: str | None, report: Report) -> Veri
 
 
 def _table(data: str, schema: str | None, report: Report) -> tables.Table:
-    from cfl_cli.cli import inputs
-    from cfl_cli.schema.model import Schema
 
     reading = (report.sources or Sources()).reading
     how = {option: value for option, value in reading.items() if isinstance(value, str)}
@@ -306,10 +300,6 @@ def _table(data: str, schema: str | None, report: Report) -> tables.Table:
 
 
 def _answers_sha256(place: tables.Place, report: Report) -> str | None:
-    import polars as pl
-
-    from cfl_cli.tables import frames
-    from cfl_cli.tables.checksums import ColumnsChecksum
 
     made = ColumnsChecksum()
     with tables.reading(place) as blocks:
@@ -331,7 +321,6 @@ def new_columns(names: Sequence[str], report: Report) -> dict[str, bool] | None:
     A report knows how many values a CF has, not which: their columns are the last that begin like
     the CF's. A longer name goes first, for that of another CF may begin it.
     """
-    from cfl_cli.encode.encode import new_names
 
     mode = report.settings.get("mode")
     cfs = [column.name for column in report.columns]
