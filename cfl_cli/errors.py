@@ -168,9 +168,9 @@ class CflError(Exception):
 
     exit_code: ClassVar[ExitCode] = ExitCode.WRONG_INPUT
 
-    def __init__(self, *problems: Problem | str, more: int = 0, cause: str = "other") -> None:
+    def __init__(self, *problems: Problem | str, more: int = 0) -> None:
         self.problems = tuple(
-            Problem(cause, one.replace("{", "{{").replace("}", "}}"))
+            Problem("other", one.replace("{", "{{").replace("}", "}}"))
             if isinstance(one, str)
             else one
             for one in problems

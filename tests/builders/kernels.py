@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from cfl_cli.core.parallel import Engine
-from cfl_cli.errors import DataError
+from cfl_cli.errors import DataError, Problem
 
 
 @dataclass(frozen=True)
@@ -70,7 +70,7 @@ class Wrong:
 
     def __call__(self, part: slice) -> None:
         if part.start <= self.row < part.stop:
-            raise DataError(f"row {self.row}: wrong", more=2, cause="wrong-row")
+            raise DataError(Problem("wrong-row", "row {row}: wrong", row=self.row), more=2)
 
 
 @dataclass(frozen=True)
