@@ -44,7 +44,6 @@ def processor() -> str:
 
 
 def version(package: str) -> str:
-    """Return a package's version."""
     try:
         return importlib.metadata.version(package)
     except importlib.metadata.PackageNotFoundError:

@@ -25,7 +25,6 @@ def foreseen(folder: Path, *options: str) -> float:
 
 
 def measured(folder: Path, *options: str) -> float:
-    """Return how many MB a run took at its peak."""
     out, report = folder / "out.parquet", folder / "report.json"
     _cfl("impute", folder, *options, "--out", str(out), "--report", str(report), "--overwrite")
     return float(json.loads(report.read_text())["peak_memory_mb"])
@@ -47,7 +46,6 @@ def _cfl(command: str, folder: Path, *options: str) -> str:
 
 
 def main() -> None:
-    """Print a line for every table and method."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--data", type=Path)
     parser.add_argument("--tables", nargs="+", default=["bank", "adult", "generated"])

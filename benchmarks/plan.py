@@ -17,7 +17,6 @@ class Measurement:
 
     @property
     def name(self) -> str:
-        """Return what the measurement is called in results and on the command line."""
         return f"{self.tool}-{self.table}-{self.rows}"
 
 

@@ -59,7 +59,6 @@ class Results:
         self.save()
 
     def of(self, tool: str, table: str | None = None) -> list[Facts]:
-        """Return the measurements of a tool that were done, by rows."""
         found = [
             facts
             for facts in self.measurements.values()

@@ -36,7 +36,6 @@ SERIES = [
 
 
 def page(results: Results) -> str:
-    """Return all results as Markdown."""
     machine = results.machine
     versions = ", ".join(f"{name} {version}" for name, version in machine["versions"].items())
     facts = (

@@ -29,7 +29,6 @@ LIMIT = 120.0  # seconds that scikit-learn's tools may take
 
 
 def main() -> None:
-    """Measure what is asked for and not yet known."""
     asked = arguments()
     asked.out.mkdir(parents=True, exist_ok=True)
     compileall.compile_dir(measure.ROOT / "cfl_cli", quiet=1)  # as installers do
@@ -69,7 +68,6 @@ def main() -> None:
 
 
 def arguments() -> argparse.Namespace:
-    """Return what the command line says."""
     parser = argparse.ArgumentParser(
         description="Measure the speed and memory of cfl and of what it is compared with."
     )
@@ -93,7 +91,6 @@ def in_turns(group: list[Measurement]) -> Iterator[tuple[int, Measurement]]:
 
 @contextmanager
 def made(table: str, rows: int, data: Path | None) -> Iterator[Path]:
-    """Give a folder with the table, for a while."""
     folder = Path(tempfile.mkdtemp(prefix="cfl-speed-"))
     try:
         where = ["--data", data] if data else []
@@ -104,7 +101,6 @@ def made(table: str, rows: int, data: Path | None) -> Iterator[Path]:
 
 
 def take(one: Measurement, folder: Path, results: Results) -> Facts:
-    """Return the facts of one measurement, or the reason why it was skipped."""
     facts: Facts = {"tool": one.tool, "table": one.table, "rows": one.rows}
     reason = too_much(one, results) if one.tool in plan.ALTERNATIVES else None
     if reason:
@@ -161,14 +157,12 @@ def task(one: Measurement, folder: Path) -> Facts:
 
 
 def brief(facts: Facts) -> str:
-    """Return a measurement in a few words."""
     if "skipped" in facts:
         return f"skipped: {facts['skipped']}"
     return f"{facts['seconds']:.2f} s, {facts['peak_mb']:,.0f} MB"
 
 
 def say(words: str) -> None:
-    """Tell whoever waits."""
     print(words, file=sys.stderr, flush=True)
 
 

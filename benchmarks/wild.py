@@ -22,7 +22,6 @@ ROWS, SEED = 2000, 0
 
 
 def generated(cell: float | None) -> tuple[pl.DataFrame, pl.DataFrame, dict[str, Any]]:
-    """Return a table whose CF follows from one of three OFs, its truth, and its columns."""
     rng = np.random.default_rng(SEED)
     ofs = {name: rng.random(ROWS) for name in ("x", "noise_1", "noise_2")}
     truth = pl.DataFrame(ofs | {"cf": np.array(DOMAIN)[(ofs["x"] * len(DOMAIN)).astype(int)]})
@@ -45,7 +44,6 @@ def accuracy(
 
 
 def lines(data: Path | None, rows: int | None) -> Iterator[str]:
-    """Yield the lines of a Markdown table."""
     yield f"| table | {' | '.join(SCALES)} |"
     yield f"| --- | {' | '.join('---' for _ in SCALES)} |"
     for cell in CELLS:

@@ -40,13 +40,11 @@ def by_name(page):
 
 
 def heading_links(text):
-    """Return what a page's headings are called in links, as GitHub and PyPI make them."""
     titles = re.findall(r"^#+ (.*)$", BLOCK.sub("", text), re.MULTILINE)
     return {re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-") for title in titles}
 
 
 def examples(text):
-    """Return every line of a page that calls cfl, in a block, in indented code or in a sentence."""
     lines = [step.command for step in all_steps(text)] + indented(text)
     calls = [part for line in lines for part in re.split(r" (?:&&|\|) ", line)]
     return [part for part in [*calls, *INLINE.findall(text)] if part.startswith("cfl ")]

@@ -29,7 +29,6 @@ ATTACKS = {"signals": campaign.signals, "errors": campaign.errors}
 
 
 def main() -> int:
-    """Run the attack that was asked for."""
     parser = argparse.ArgumentParser(prog="benchmarks.faults")
     parser.add_argument("attack", choices=[*ATTACKS, "damage"])
     parser.add_argument("--runs", type=int, default=20, help="for each command; damage: in all")
@@ -56,7 +55,6 @@ def main() -> int:
 def disturb(
     folder: Path, chosen: list[targets.Target], attack: str, *, runs: int, seed: int
 ) -> tuple[Counter[str], int]:
-    """Return how runs with signals or errors ended, and how many ended wrong."""
     counts: Counter[str] = Counter()
     wrong = 0
     for target in chosen:
@@ -73,7 +71,6 @@ def disturb(
 
 
 def damage_files(folder: Path, *, runs: int, seed: int) -> tuple[Counter[str], int]:
-    """Return how runs on damaged files ended, and how many ended wrong."""
     counts: Counter[str] = Counter()
     wrong = 0
     rng = random.Random(seed)
@@ -87,7 +84,6 @@ def damage_files(folder: Path, *, runs: int, seed: int) -> tuple[Counter[str], i
 
 
 def shown(outcome: campaign.Outcome) -> str:
-    """Return what went wrong, in a line."""
     what = outcome.injection
     facts = {
         "command": outcome.target,

@@ -48,7 +48,6 @@ class Attacked:
         self.in_out = counted(self.target.command, self.folder, str(self.folder / "out"))
 
     def attack(self, injection: Injection, *, over_old: bool) -> Outcome:
-        """Return how a run ends to which this happens."""
         before = targets.older(self.new) if over_old else {}
         targets.put(self.folder, before)
         ending = traced(self.target.command, self.folder, injection)
@@ -89,7 +88,6 @@ def _only_folder(before: Files) -> bool:
 
 
 def _said_wrong(injection: Injection, ending: Ending) -> Iterator[str]:
-    """Yield what is wrong with the exit code, the message or the time."""
     if "Traceback" in ending.stderr:
         yield "a traceback"
     if not ending.happened:
@@ -112,7 +110,6 @@ def _said_wrong(injection: Injection, ending: Ending) -> Iterator[str]:
 
 
 def signals(attacked: Attacked, *, runs: int, rng: random.Random) -> Iterator[Outcome]:
-    """Let signals come at calls of all kinds, half of them at those that write."""
     calls = {name: times for name, times in attacked.calls.items() if times}
     points = [
         (name, number)

@@ -77,7 +77,6 @@ def damaged(data: bytes, rng: random.Random) -> tuple[bytes, str]:
 
 
 def commands(folder: Path, form: str) -> dict[str, list[str]]:
-    """Return what reads the damaged file."""
     bad, schema, out = str(folder / f"bad.{form}"), str(folder / "in/schema.yml"), folder / "out"
     model = str(folder / "in/model.cfl")
     return {
@@ -91,7 +90,6 @@ def commands(folder: Path, form: str) -> dict[str, list[str]]:
 
 
 def attacks(folder: Path, *, runs: int, rng: random.Random) -> Iterator[Ending]:
-    """Damage files of each format, and let a command read each."""
     for name in LOADED:
         import_module(f"cfl_cli.{name}")
     good = _good_files(folder)
@@ -135,7 +133,6 @@ def _act(arguments: list[str]) -> None:
 
 
 def _ended(act: Callable[[], None]) -> tuple[int, str]:
-    """Return the exit code of a process that does something, and what it said."""
     with tempfile.TemporaryFile() as said:
         child = os.fork()
         if child == 0:

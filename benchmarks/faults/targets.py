@@ -32,7 +32,6 @@ class Target:
 
     @property
     def command(self) -> list[str]:
-        """What is run."""
         return [sys.executable, "-m", "cfl_cli", *self.arguments]
 
 
@@ -69,7 +68,6 @@ def targets() -> list[Target]:
 
 
 def prepare(folder: Path) -> None:
-    """Make what the commands read."""
     (folder / "in").mkdir(parents=True)
     (folder / "out").mkdir()
     (folder / "in" / "schema.yml").write_text(SCHEMA)

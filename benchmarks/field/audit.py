@@ -52,7 +52,6 @@ def audits(case: Case, *, rows: int, times: int) -> Iterator[Audits]:
 
 
 def table(found: dict[str, list[Audits]], times: int) -> Iterator[str]:
-    """Yield the lines of a Markdown table."""
     yield "| cells | CFs | true accuracy | intervals that hold it | their width |"
     yield "| --- | ---: | ---: | ---: | ---: |"
     every = [one for rows in found.values() for one in rows]
@@ -66,7 +65,6 @@ def table(found: dict[str, list[Audits]], times: int) -> Iterator[str]:
 
 
 def main() -> None:
-    """Print the table."""
     parser = argparse.ArgumentParser(description="Audit kept cases against their truth.")
     parser.add_argument("--cases", type=Path, required=True)
     parser.add_argument("--rows", type=int, default=100)

@@ -66,12 +66,10 @@ class Judged:
 
     @property
     def known(self) -> bool:
-        """Return whether an accuracy is reported."""
         return self.column.estimated_accuracy is not None
 
     @property
     def holds(self) -> bool:
-        """Return whether its interval holds what is true."""
         accuracy = self.column.estimated_accuracy
         return accuracy is not None and accuracy.low <= self.right <= accuracy.high
 
@@ -84,7 +82,6 @@ class Judged:
 
     @property
     def went_unnoticed(self) -> bool:
-        """Return whether a value was favored and nobody noticed."""
         return self.known and ODDS.get(self.mechanism, 1.0) > 1
 
     @property
@@ -95,7 +92,6 @@ class Judged:
 
 
 def judged(case: Case) -> Iterator[Judged]:
-    """Yield what the report says of each CF of a case today, and what is true."""
     report = build(
         case.encoded,
         case.estimate,
@@ -119,13 +115,11 @@ def judged(case: Case) -> Iterator[Judged]:
 
 
 def heading(names: Sequence[str], *, texts: int) -> Iterator[str]:
-    """Yield the first two lines of a table, first columns of texts and then of numbers."""
     yield f"| {' | '.join(names)} |"
     yield f"| {' | '.join(['---'] * texts + ['---:'] * (len(names) - texts))} |"
 
 
 def table(cfs: list[Judged]) -> Iterator[str]:
-    """Yield the lines of the table."""
     yield from heading(HEADINGS, texts=2)
     groups: dict[tuple[str, str], list[Judged]] = defaultdict(list)
     for cf in cfs:
@@ -184,7 +178,6 @@ def _drawn_anew(
     odds: float,
     rng: np.random.Generator,
 ) -> Counter[str]:
-    """Return what is true of one draw of cells that favor a value."""
     size = hidden.mechanism.size
     weights = np.where(np.arange(size) == value, odds, 1.0) * (1 - np.eye(size))
     how = Mechanism.of(size, weights / weights.sum(axis=1, keepdims=True))
@@ -211,7 +204,6 @@ def _drawn_anew(
 
 
 def main() -> None:
-    """Print the table of all cases in a folder."""
     parser = argparse.ArgumentParser(description="Judge kept cases by how they treat bias.")
     parser.add_argument("--cases", type=Path, required=True)
     parser.add_argument("--exact", type=float, default=0.0)

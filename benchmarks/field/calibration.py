@@ -56,7 +56,6 @@ class Noise:
 
 
 def of_case(case: Case) -> Iterator[Line]:
-    """Yield what calibration does to each CF of a finished run."""
     calibrated = calibrate(case.encoded, case.estimate)
     for number, truth in enumerate(case.truth.T):
         facts = ColumnFacts(case.encoded, calibrated, number)
@@ -83,7 +82,6 @@ def _scores(confidences: Floats, answers: Ints, truth: Ints) -> Pair:
 
 
 def slice_of(name: str, data: Path, *, rows: int, seed: int) -> Case:
-    """Run a part of Bank or Adult."""
     table = tables.read(name, data, rows=rows, seed=seed)
     settings = Settings(seed=seed)
     encoded = prepare(table.masked, Schema.parse(table.schema), settings, name=name)

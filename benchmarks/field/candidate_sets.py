@@ -123,11 +123,9 @@ class HiddenAndGiven:
 
     @property
     def bare(self) -> Floats:
-        """Return the confidences by the cells alone."""
         return np.asarray(self.cells / self.cells.sum(axis=1, keepdims=True))
 
     def geometric(self, weights: Floats) -> Floats:
-        """Return the weighted geometric mean of the parts."""
         return blend.blended(self.confidences, weights)
 
     def fit_as_if_uniform(self) -> Floats:
@@ -223,7 +221,6 @@ def compare(case: HiddenAndGiven) -> Floats:
 
 
 def main() -> None:
-    """Print a Markdown table: accuracy / cross entropy of every rule, way by way."""
     parser = argparse.ArgumentParser(description="Compare what auto may choose by.")
     parser.add_argument("--table", action="append", choices=TUNED_ON)
     parser.add_argument("--way", action="append", choices=WAYS)

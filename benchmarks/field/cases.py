@@ -57,7 +57,6 @@ def plausible(table: FieldTable, cf: int) -> Floats:
 def masked(
     table: FieldTable, mechanism: str, seed: int, *, exact: float = 0.0
 ) -> tuple[pl.DataFrame, Schema]:
-    """Return the table as its user has it, and its schema."""
     every = []
     for cf, (name, domain) in enumerate(table.domains.items()):
         key = f"{table.name} {mechanism} {name} {seed}".encode()
@@ -73,7 +72,6 @@ def masked(
 
 
 def table_of(table: FieldTable, every: Sequence[Mask]) -> tuple[pl.DataFrame, Schema]:
-    """Return the table with these candidates of each CF as cells, and its schema."""
     columns: dict[str, dict[str, object]] = {
         name: {"role": "ordinary", "type": kind} for name, kind in table.types.items()
     }
@@ -105,7 +103,6 @@ def _text(candidates: np.ndarray, domain: list[str]) -> str:
 def make(
     table: FieldTable, mechanism: str, seed: int, *, exact: float = 0.0, **settings: object
 ) -> Case:
-    """Run one case of a table."""
     frame, schema = masked(table, mechanism, seed, exact=exact)
     chosen = Settings().override(seed=seed, **settings)
     encoded = prepare(frame, schema, chosen, name=table.name)
@@ -120,11 +117,9 @@ def path_of(folder: Path, table: str, mechanism: str, seed: int, *, exact: float
 
 
 def keep(case: Case, path: Path) -> None:
-    """Keep a case for study."""
     path.write_bytes(pickle.dumps(case))
 
 
 def kept(path: Path) -> Case:
-    """Return a case that was kept."""
     case: Case = pickle.loads(path.read_bytes())
     return case

@@ -57,7 +57,6 @@ def survey(name: str, *, seed: int) -> FieldTable:
 
 
 def honest(frame: pl.DataFrame, rng: np.random.Generator) -> Copied:
-    """Copy nothing."""
     del rng
     return frame, np.arange(frame.height)
 
@@ -114,7 +113,6 @@ KINDS: dict[str, Callable[..., Copied]] = {
 
 
 def tables(seed: int, asked: list[str] | None = None) -> Iterator[FieldTable]:
-    """Yield the real and the made tables."""
     for name in asked or [*TUNED_ON, *SURVEYS]:
         yield survey(name, seed=seed) if name in SURVEYS else read(name, rows=ROWS, seed=seed)
 
@@ -142,7 +140,6 @@ class Outcome:
 
     @property
     def holds(self) -> Mask:
-        """Return which intervals hold the true accuracy."""
         return (self.low <= self.true) & (self.true <= self.high)
 
 
@@ -169,7 +166,6 @@ def judged(table: FieldTable, kind: str, seed: int, *, grouped: bool = True) -> 
 
 
 def main() -> None:
-    """Print the table."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n", maxsplit=1)[0])
     parser.add_argument("--seeds", type=int, default=1)
     parser.add_argument("--kind", action="append", choices=[*KINDS])

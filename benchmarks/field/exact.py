@@ -78,7 +78,6 @@ def people(truth: Ints, plausible: Floats, rng: np.random.Generator) -> Mask:
 
 
 def outcomes(case: Case) -> Iterator[Outcome]:
-    """Yield what comes of each CF that has enough exact cells."""
     encoded = replace(
         case.encoded,
         blocks=tuple(
@@ -150,7 +149,6 @@ def show(found: dict[str, list[Outcome]]) -> str:
 
 
 def main() -> None:
-    """Run the cases and print the table."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--on", choices=["tuned", "seen"], default="tuned")
     parser.add_argument("--tables", type=int, help="the first so many of them")

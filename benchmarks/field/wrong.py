@@ -27,7 +27,6 @@ LEAST = 1e-3  # confidence that a cross entropy counts
 
 
 def cases(keep: Path, mechanism: str) -> Iterator[Case]:
-    """Yield the cases of a mechanism that were kept."""
     yield from map(kept, sorted(keep.glob(f"*-{mechanism.replace(' ', '_')}-0.0-*.pkl")))
 
 
@@ -103,7 +102,6 @@ def rerun(keep: Path) -> None:
 
 
 def main() -> None:
-    """Print the tables."""
     parser = argparse.ArgumentParser(description="Measure what wrong cells do.")
     parser.add_argument("--keep", type=Path, required=True, help="folder of finished runs")
     parser.add_argument("--rerun", action="store_true")

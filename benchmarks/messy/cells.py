@@ -33,15 +33,12 @@ class Dice:
         return [values[place] for place in chosen]
 
     def normal(self, mean: float, spread: float) -> list[float]:
-        """Return numbers around a mean."""
         return [float(number) for number in self.rng.normal(mean, spread, self.rows)]
 
     def skewed(self, middle: float, spread: float = 0.6) -> list[float]:
-        """Return positive numbers of which some are large."""
         return [float(middle * number) for number in self.rng.lognormal(0, spread, self.rows)]
 
     def whole(self, low: int, high: int) -> list[int]:
-        """Return whole numbers from low to high."""
         return [int(number) for number in self.rng.integers(low, high + 1, self.rows)]
 
     def different(self, below: int) -> list[int]:
@@ -56,7 +53,6 @@ class Dice:
         return [*days[:-1], days[-1].replace(day=25)]
 
     def moments(self, first: str, last: str, *, seconds: bool = True) -> list[datetime]:
-        """Return days with a time of day."""
         times = self.rng.integers(0, 86400, self.rows)
         step = 1 if seconds else 60
         return [
@@ -74,7 +70,6 @@ class Dice:
         return tuple(changed)
 
     def once(self, cells: Sequence[str], code: str) -> tuple[str, ...]:
-        """Return the cells with a code in a single one."""
         changed = list(cells)
         changed[int(self.rng.integers(self.rows))] = code
         return tuple(changed)
@@ -123,7 +118,6 @@ class Dice:
 def written(
     numbers: Sequence[float], digits: int, decimal: str = ".", thousands: str = ""
 ) -> list[str]:
-    """Return numbers as text."""
     plain = [f"{number:,.{digits}f}" for number in numbers]
     return [
         text.replace(",", "\0").replace(".", decimal).replace("\0", thousands) for text in plain
@@ -138,6 +132,5 @@ def dated(days: Sequence[datetime], form: str) -> list[str]:
 def in_words(
     days: Sequence[datetime], language: str, form: str = "{day}. {month} {year}"
 ) -> list[str]:
-    """Return dates with the months' names."""
     names = MONTHS[language].split()
     return [form.format(day=d.day, month=names[d.month - 1], year=d.year) for d in days]

@@ -53,7 +53,6 @@ class Read:
 
 
 def frame(kind: str, rows: int = 80) -> pl.DataFrame:
-    """Return a table with a number, the column of a kind, and a CF."""
     rng = np.random.default_rng(5)
     start = dt.datetime(2024, 1, 1)  # noqa: DTZ001 — a table's own time
     ahead = rng.integers(0, 400, rows)
@@ -75,7 +74,6 @@ def frame(kind: str, rows: int = 80) -> pl.DataFrame:
 
 
 def schema(kind: str) -> str:
-    """Return the schema that serves all forms."""
     column = KINDS[kind]
     names = ["x", *([column] if column not in {"x", "cf"} else [])]
     lines = ["version: 1", "columns:", *(f"  {name}: {ENTRIES[name]}" for name in names)]
@@ -147,7 +145,6 @@ FORMS = (*FILES, *FRAMES)
 
 
 def read(kind: str, form: str, folder: Path) -> Read:
-    """Return the answers from a form of the table."""
     table, text = frame(kind), schema(kind)
     if form in FRAMES:
         try:
@@ -174,7 +171,6 @@ def _answers(table: pl.DataFrame) -> tuple[tuple[str | None, float | None], ...]
 
 
 def verdict(one: Read, right: Read) -> str:
-    """Return how a form's answers compare with the CSV's."""
     if one.why:
         return "refused"
     if right.why:
@@ -183,7 +179,6 @@ def verdict(one: Read, right: Read) -> str:
 
 
 def report() -> Iterator[str]:
-    """Yield the figures as Markdown, and why forms were refused."""
     yield f"| kind | {' | '.join(FORMS)} |"
     yield f"| --- |{' --- |' * len(FORMS)}"
     whys = []

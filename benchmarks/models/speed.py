@@ -18,7 +18,6 @@ HELD_BACK = 1000
 
 
 def main() -> None:
-    """Print a line for each number of new rows."""
     parser = argparse.ArgumentParser(description="Time and memory of applying a model.")
     parser.add_argument("--data", type=Path, required=True)
     parser.add_argument("--method", default="graph")

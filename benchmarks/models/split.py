@@ -14,7 +14,6 @@ HELD_BACK = 1000
 
 
 def main(name: str, data: str, to: str, *rows: str) -> None:
-    """Write the files."""
     folder = Path(to)
     table = tables.make(name, rows=None, data=Path(data), seed=0)
     order = np.random.default_rng(0).permutation(table.masked.height)

@@ -25,7 +25,6 @@ QUICK_ROWS = {"bank": 2000, "generated": 300}
 
 
 def main() -> None:
-    """Run what is asked for and not yet done, and write all that is known."""
     asked = arguments()
     scale = choose(asked)
     asked.out.mkdir(parents=True, exist_ok=True)
@@ -57,7 +56,6 @@ def recipe() -> str:
 
 
 def choose(asked: argparse.Namespace) -> Scale:
-    """Return how much is run."""
     tables = ("bank", "adult") if asked.data else ("generated",)
     for table in tables:
         if asked.data and not (asked.data / f"{table}.csv").exists():
@@ -72,7 +70,6 @@ def choose(asked: argparse.Namespace) -> Scale:
 
 
 def arguments() -> argparse.Namespace:
-    """Return what the command line says."""
     parser = argparse.ArgumentParser(
         prog="python -m benchmarks.paper", description="Repeat the paper's evaluation."
     )

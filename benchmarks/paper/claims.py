@@ -48,7 +48,6 @@ class Claim:
 
 
 def claims(summary: Summary) -> list[Claim]:
-    """Return the claims for which there are rows."""
     found = [
         _claim(summary, "graph", (PAPER,), ("accuracy",), strict=False),
         _claim(summary, "graph", ("ipal",), ("accuracy",), strict=False),

@@ -54,7 +54,6 @@ class RealBoost:
         self.trees: list[Any] = []
 
     def fit(self, features: Floats, target: Mask) -> Self:
-        """Learn from rows."""
         from sklearn.tree import DecisionTreeClassifier
 
         weights = np.full(len(target), 1 / len(target))
@@ -69,7 +68,6 @@ class RealBoost:
         return self
 
     def predict(self, features: Floats) -> Mask:
-        """Return whether rows are positive."""
         return np.asarray(sum(self._odds(tree, features) for tree in self.trees) > 0)
 
     @staticmethod

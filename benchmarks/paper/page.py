@@ -83,7 +83,6 @@ SLICE = """\
 
 
 def page(summary: Summary) -> str:
-    """Return all results as Markdown."""
     parts = [
         HEAD,
         _measured(summary),
@@ -154,7 +153,6 @@ def _short(summary: Summary) -> str:
 
 
 def means(summary: Summary) -> str:
-    """Return accuracy and cross entropy, means over all CFs, by method."""
     methods = _series(row for row in summary.rows if row.part == "estimates")
     wanted = [
         (table, metric) for table in summary.tables for metric in ("accuracy", "cross_entropy")
@@ -227,7 +225,6 @@ def _correction(summary: Summary, table: str, part: str) -> str:
 
 
 def _along(summary: Summary, table: str, part: str) -> str:
-    """Return accuracy and cross entropy by the value of the setting that varies."""
     rows = [row for row in summary.of(part, table) if row.metric in {"accuracy", "cross_entropy"}]
     values = sorted({row.at for row in rows if row.at is not None})
     body = []

@@ -36,7 +36,6 @@ class Imputation:
 
     @property
     def name(self) -> str:
-        """Return what the result's file is called."""
         how = [f"{key}={value}" for key, value in self.settings]
         how += [f"without={self.without}"] if self.without else []
         how += ["half"] if self.half else []
@@ -44,7 +43,6 @@ class Imputation:
 
     @property
     def kind(self) -> str:
-        """Return what tasks take about as long."""
         return f"{self.table} {self.method}"
 
     @property
@@ -73,14 +71,12 @@ class Prediction:
 
     @property
     def name(self) -> str:
-        """Return what the result's file is called."""
         how = ["kept"] * self.kept + ["apart"] * self.apart
         where = [self.table, _rows(self.rows), f"seed={self.seed}"]
         return "-".join([*where, self.told, *how, self.classifier.replace(" ", "_")])
 
     @property
     def kind(self) -> str:
-        """Return what tasks take about as long."""
         return f"{self.table} {self.classifier}"
 
     @property
@@ -128,7 +124,6 @@ class Scale:
 
 
 def quick(tables: tuple[str, ...], seeds: int, rows: int) -> Scale:
-    """Return enough to see that everything works."""
     return Scale(tables, seeds, rows, iterations=(1, 10, 100), ks=(10, 20), gammas=(0.0, 0.25))
 
 
@@ -223,7 +218,6 @@ PARTS: dict[str, Callable[[Scale], Iterator[Point]]] = {
 
 
 def points(scale: Scale, parts: Iterable[str]) -> list[Point]:
-    """Return the points of some parts."""
     return [point for part in parts for point in PARTS[part](scale)]
 
 

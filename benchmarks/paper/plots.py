@@ -37,7 +37,6 @@ LINES: list[dict[str, Any]] = [
 
 
 def draw(summary: Summary, folder: Path) -> None:
-    """Draw every figure for which there are results into a folder."""
     folder.mkdir(parents=True, exist_ok=True)
     if any(row.part == "estimates" for row in summary.rows):
         most = max(len(_cfs(summary, table)) for table in summary.tables)

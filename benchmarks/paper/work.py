@@ -22,7 +22,6 @@ from cfl_cli.encode.encode import Encoded, encode
 
 
 def do(task: Task, store: Store, data: Path | None) -> float:
-    """Do a task on one core, keep its result, and return the seconds it took."""
     began = perf_counter()
     table = tables.make(task.table, rows=task.rows, data=data, seed=task.seed)
     with threadpool_limits(limits=1):
@@ -43,7 +42,6 @@ def part(task: Imputation, table: Table) -> Table:
 
 
 def run_method(task: Imputation, table: Table, store: Store) -> Facts:
-    """Return the scores of a method's confidences and the CFs that its report flags."""
     answers, report = ask(task, table)
     if task.usual:
         store.keep_answers(task, answers)
@@ -62,7 +60,6 @@ def ask(task: Imputation, table: Table, **more: Any) -> tuple[dict[str, Answers]
 
 
 def judge(answers: dict[str, Answers], table: Table) -> dict[str, dict[str, float]]:
-    """Return the scores of every CF."""
     return {
         cf: asdict(score(*answers[cf], tables.places(table.truth[cf], domain)))
         for cf, domain in table.cfs.items()
@@ -120,7 +117,6 @@ def run_classifier(task: Prediction, table: Table, store: Store) -> Facts:
 
 
 def flagged(source: Imputation, store: Store) -> list[str]:
-    """Return the CFs that the report of a run flags."""
     facts = store.facts(source)
     if facts is None:
         raise FileNotFoundError(f"{source.name} is yet to be run")
@@ -146,7 +142,6 @@ def columns(
 
 
 def exact(table: Table) -> Floats:
-    """Return the exact values of all CFs, one-hot."""
     return np.hstack(
         [
             np.eye(len(domain))[tables.places(table.truth[cf], domain)]

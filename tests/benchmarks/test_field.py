@@ -12,7 +12,6 @@ ROOT = Path(__file__).parents[2]
 
 
 def looks(n, size, seed=0):
-    """True values, and what somebody thinks of each value."""
     rng = np.random.default_rng(seed)
     plausible = rng.dirichlet(np.ones(size), n)
     return rng.integers(size, size=n), plausible, rng

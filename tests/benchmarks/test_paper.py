@@ -307,20 +307,17 @@ def run(*arguments, **options):
 
 
 def run_here(patch, *arguments):
-    """Run the script in this process."""
     patch.setattr("sys.argv", ["paper", *map(str, arguments)])
     script.main()
 
 
 def numbers(text):
-    """Return all numbers with three digits that stand in a page's tables."""
     results = text.partition("## Reasons")[0].replace(f"ridge = {plan.SMALL_RIDGE}", "")
     return set(re.findall(r"\d+\.\d{3}\b", results))
 
 
 @contextmanager
 def less():
-    """Leave out some classifiers, and let what is boosted or trained here end early."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(plan, "CLASSIFIERS", ("LR", "AdaBoost trees"))
         patch.setattr(net, "STEPS", 30)
@@ -385,7 +382,6 @@ def test_every_number_of_auto_in_full_can_be_checked(tmp_path):
 
 
 def check(held, method, folder):
-    """Work out anew, from what the command writes, what is held of a run."""
     tables.generated(300, seed=0).write(folder)
     files = [folder / "data.parquet", "--schema", folder / "schema.yml"]
     settings = ["--method", method, "--seed", "0", "--mode", "both", "-q"]

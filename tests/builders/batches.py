@@ -52,7 +52,6 @@ class Rows:
         )
 
     def right(self, number):
-        """The share of a CF's answers that are right."""
         columns = self.encoded.blocks[number].columns
         answers = self.estimate().confidences[:, columns].argmax(axis=1)
         return (answers == self.values[:, number]).mean()

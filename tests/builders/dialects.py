@@ -29,7 +29,6 @@ class Written:
 
 
 def records(r, width, *, rows=12, words=WORDS):
-    """Random cells, numbers in the last column, no row empty."""
     return [
         [f"id{n}", *(r.choice(words) for _ in range(width - 2)), str(r.randint(0, 999))]
         for n in range(rows)
@@ -218,7 +217,6 @@ def blanks_and_semicolons(r):
 
 
 def instrument(r):
-    """Lines of settings, a blank one, a header with a stray quote, numbers with blanks before."""
     settings = "".join(f"#SETTING {n}: ,value {n}   \n" for n in range(r.randint(5, 20)))
     names = ["##Temp./°C", "Time/min", "E'(1 Hz)/MPa", 'E"(1 Hz)/MPa']
     rows = [[f" {r.random():.5f}" for _ in names] for _ in range(30)]

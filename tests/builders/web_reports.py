@@ -38,7 +38,6 @@ def interval(value, by=0.03):
 
 
 def values(labels):
-    """Shares that fall from label to label, rare ones left out."""
     weights = [1 / (place + 1) for place in range(len(labels))]
     shares = [weight / sum(weights) for weight in weights]
     return tuple(
@@ -52,7 +51,6 @@ def values(labels):
 
 
 def full_column(name="job", labels=("nurse", "farmer", "clerk", "teacher"), right=0.9, **facts):
-    """A CF of which everything is known, and whose answers are right so often."""
     bins = [(0.45, 12), (0.55, 40), (0.65, 90), (0.75, 160), (0.85, 300), (0.95, 900)]
     plain = {
         "domain_size": len(labels),
@@ -113,7 +111,6 @@ AUDITED = Audit(
 
 
 def poor(name="coat_rack", **facts):
-    """A CF whose answers are no better than the commonest."""
     plain = {
         "right": 0.48,
         "gain": Interval(-0.02, -0.07, 0.03),
@@ -127,7 +124,6 @@ def poor(name="coat_rack", **facts):
 
 
 def unmeasured(name="blood_group", **facts):
-    """A CF that no hidden cell says anything of."""
     plain = {
         "estimated_accuracy": None, "commonest_accuracy": None, "gain": None, "calibration": None,
         "coverage": (), "hidden_cells": 0, "heldout_score": None, "accuracy_basis": "none",
@@ -163,7 +159,6 @@ def full_report(*columns, **facts):
 
 
 def several(cfs, labels=10, **facts):
-    """A report of so many CFs with so many values, of all states."""
     domain = tuple(f"value {place}" for place in range(1, labels + 1))
     kinds = (full_column, full_column, poor, full_column, unknown, full_column, unmeasured)
     return full_report(
@@ -180,7 +175,6 @@ def several(cfs, labels=10, **facts):
 
 
 def hostile():
-    """A report whose names, values, settings and warnings try to be more than text."""
     columns = (
         full_column(
             name,
@@ -205,7 +199,6 @@ def hostile():
 
 
 def history(name="job", batches=12, drifted_at=8):
-    """A history in which a CF drifts."""
     lines = []
     for number in range(1, batches + 1):
         worse = number >= drifted_at
@@ -243,8 +236,6 @@ def explained():
 
 
 def risked():
-    """What an attacker would learn of two CFs, one of them with a hostile name."""
-
     def of_cf(name, **more):
         return ColumnRisk(
             name=name,
