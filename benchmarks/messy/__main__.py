@@ -1,13 +1,12 @@
-"""Measure what `cfl` makes of messy files: python -m benchmarks.messy init|readings|mistakes.
+"""Measure what `cfl` makes of messy files: python -m benchmarks.messy init|mistakes.
 
 init        drafts of `cfl init` against what is right: --set held_out|r|r_held_out
-readings    CSV, JSONL, Parquet, Excel, pandas and polars forms of one table
 mistakes    deliberate mistakes and what is said of them
 """
 
 import argparse
 
-from benchmarks.messy import held_out, mistakes, r_tables, readings, score
+from benchmarks.messy import held_out, mistakes, r_tables, score
 
 SETS = {
     "held_out": held_out.files,
@@ -30,11 +29,6 @@ def say(asked: argparse.Namespace) -> None:
     print(*mistakes.shown(judged, every=asked.all), sep="\n")
 
 
-def forms(_: argparse.Namespace) -> None:
-    for line in readings.report():
-        print(line, flush=True)
-
-
 parser = argparse.ArgumentParser(description="Measure what cfl makes of messy files.")
 jobs = parser.add_subparsers(required=True)
 drafts = jobs.add_parser("init", help="drafts against what is right")
@@ -45,6 +39,5 @@ drafts.set_defaults(job=init)
 wrong = jobs.add_parser("mistakes", help="deliberate mistakes and what is said of them")
 wrong.add_argument("--all", action="store_true", help="also those that are answered right")
 wrong.set_defaults(job=say)
-jobs.add_parser("readings", help="one table in every form").set_defaults(job=forms)
 asked = parser.parse_args()
 asked.job(asked)

@@ -5,16 +5,6 @@ from datetime import datetime, timedelta
 
 import numpy as np
 
-MONTHS = {
-    "de": "Januar Februar März April Mai Juni Juli August September Oktober November Dezember",
-    "fr": "janvier février mars avril mai juin juillet août septembre octobre novembre décembre",
-    "es": "enero febrero marzo abril mayo junio julio agosto septiembre octubre noviembre"
-    " diciembre",
-    "it": "gennaio febbraio marzo aprile maggio giugno luglio agosto settembre ottobre novembre"
-    " dicembre",
-    "nl": "januari februari maart april mei juni juli augustus september oktober november december",
-}
-
 
 class Dice:
     """Draws cells; the same seed draws the same."""
@@ -127,10 +117,3 @@ def written(
 def dated(days: Sequence[datetime], form: str) -> list[str]:
     """Return dates as text; `%-d` is the day without a zero."""
     return [day.strftime(form) for day in days]
-
-
-def in_words(
-    days: Sequence[datetime], language: str, form: str = "{day}. {month} {year}"
-) -> list[str]:
-    names = MONTHS[language].split()
-    return [form.format(day=d.day, month=names[d.month - 1], year=d.year) for d in days]

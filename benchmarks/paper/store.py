@@ -15,8 +15,8 @@ from typing import Any, BinaryIO, NamedTuple
 
 import numpy as np
 
+from benchmarks.machine import Facts
 from benchmarks.paper.plan import Imputation, Task
-from benchmarks.results import Facts
 from cfl_cli.core.arrays import Floats, Ints
 
 KINDS = ("imputations", "predictions")

@@ -18,10 +18,10 @@ from dataclasses import asdict, dataclass, fields, replace
 from statistics import fmean, stdev
 from typing import Any
 
+from benchmarks.machine import Facts
 from benchmarks.paper.plan import Imputation, Point, Prediction
 from benchmarks.paper.published import METRICS, ROWS, Published, find, mean_of_cfs
 from benchmarks.paper.store import Store
-from benchmarks.results import Facts
 
 BY_CF = {"estimates", "checks"}  # parts that tell every CF, others only the mean
 HIGHER_IS_BETTER = {"accuracy": True, "f1": True, "cross_entropy": False, "entropy": None}

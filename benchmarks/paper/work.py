@@ -10,11 +10,11 @@ import polars as pl
 from threadpoolctl import threadpool_limits
 
 from benchmarks import tables
+from benchmarks.machine import Facts
 from benchmarks.paper import labels
 from benchmarks.paper.plan import Imputation, Prediction, Task
 from benchmarks.paper.scores import any_candidate, score
 from benchmarks.paper.store import Answers, Store
-from benchmarks.results import Facts
 from benchmarks.tables import Table
 from cfl_cli import Report, Result, Schema, __version__, impute
 from cfl_cli.core.arrays import Floats, Ints
