@@ -55,46 +55,36 @@ def main() -> int:
 def disturb(
     folder: Path, chosen: list[targets.Target], attack: str, *, runs: int, seed: int
 ) -> tuple[Counter[str], int]:
+    """Return how runs with signals or errors ended, and how many ended wrong."""
     counts: Counter[str] = Counter()
     wrong = 0
     for target in chosen:
         rng = random.Random(f"{seed} {target.name}")
         attacked = campaign.Attacked(target, folder)
         for outcome in ATTACKS[attack](attacked, runs=runs, rng=rng):
-            happened = "happened" if outcome.ending.happened else "did not happen"
-            counts[f"{happened}, exit code {outcome.ending.code}, files {outcome.state}"] += 1
+            ending, what = outcome.ending, outcome.injection
+            happened = "happened" if ending.happened else "did not happen"
+            counts[f"{happened}, exit code {ending.code}, files {outcome.state}"] += 1
             if outcome.problems:
                 wrong += 1
-                print(shown(outcome), flush=True)
+                at = f"{what.call} {what.number}: {what.what}"
+                facts = {"command": target.name, "at": at, "path": what.path, "code": ending.code}
+                facts |= {"problems": outcome.problems, "state": outcome.state}
+                print(json.dumps(facts | {"stderr": ending.stderr[-600:]}), flush=True)
         print(f"{target.name}: {sum(counts.values())} runs so far, {wrong} wrong", flush=True)
     return counts, wrong
 
 
 def damage_files(folder: Path, *, runs: int, seed: int) -> tuple[Counter[str], int]:
+    """Return how runs on damaged files ended, and how many ended wrong."""
     counts: Counter[str] = Counter()
     wrong = 0
-    rng = random.Random(seed)
-    for ending in damage.attacks(folder, runs=runs, rng=rng):
+    for ending in damage.attacks(folder, runs=runs, rng=random.Random(seed)):
         counts[f"{ending.what}: exit code {ending.code}"] += 1
         if not ending.is_right:
             wrong += 1
-            facts = {"what": ending.what, "damage": ending.damage, "code": ending.code}
-            print(json.dumps({**facts, "said": ending.said[-1500:]}), flush=True)
+            print(json.dumps(ending._asdict() | {"said": ending.said[-1500:]}), flush=True)
     return counts, wrong
-
-
-def shown(outcome: campaign.Outcome) -> str:
-    what = outcome.injection
-    facts = {
-        "command": outcome.target,
-        "at": f"{what.call} {what.number}: {what.what}",
-        "path": what.path,
-        "problems": outcome.problems,
-        "state": outcome.state,
-        "code": outcome.ending.code,
-        "stderr": outcome.ending.stderr[-600:],
-    }
-    return json.dumps(facts)
 
 
 if __name__ == "__main__":
