@@ -128,7 +128,7 @@ def fit(name: str, data: Path, *, method: str, rows: int, seed: int) -> Model:
     """Fit a method to `rows` rows of a table, drawn at random."""
     table = tables.read(name, data, rows=None, seed=seed)
     encoded = encode(table.masked, Schema.parse(table.schema))
-    truth = np.column_stack([tables.places(table.truth[cf], table.cfs[cf]) for cf in table.cfs])
+    truth = table.places
     order = np.random.default_rng(seed).permutation(len(truth))
     known = encoded.some(np.sort(order[:rows]))
     settings, _ = settle_gamma(known, Settings().override(method=method, seed=seed))

@@ -13,7 +13,7 @@ from pathlib import Path
 from benchmarks import tables
 from benchmarks.machine import fingerprint, machine
 from benchmarks.measure import ROOT
-from benchmarks.paper import labels, page, plan, plots, runner, scores, work
+from benchmarks.paper import labels, page, plan, plots, runner, work
 from benchmarks.paper.plan import PARTS, Scale
 from benchmarks.paper.runner import say
 from benchmarks.paper.store import Store, UnfitError, whole
@@ -52,7 +52,7 @@ def main() -> None:
 
 def recipe() -> str:
     """Return a fingerprint of what decides the numbers besides `cfl_cli`."""
-    return fingerprint(*(Path(str(module.__file__)) for module in (tables, labels, scores, work)))
+    return fingerprint(*(Path(str(module.__file__)) for module in (tables, labels, work)))
 
 
 def choose(asked: argparse.Namespace) -> Scale:

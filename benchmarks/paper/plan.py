@@ -6,6 +6,7 @@ k = 20 and gamma = 0 a run belongs to several figures and is done once.
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import product
 
 from benchmarks.paper.labels import CLASSIFIERS
@@ -155,14 +156,6 @@ def _predictions(part: str, scale: Scale) -> Iterator[Point]:
         yield Point(part, told, None, task)
 
 
-def _labels(scale: Scale) -> Iterator[Point]:
-    return _predictions("labels", scale)
-
-
-def _kept(scale: Scale) -> Iterator[Point]:
-    return _predictions("kept", scale)
-
-
 def _apart(scale: Scale) -> Iterator[Point]:
     """Learn as the authors do: from rows that are estimated without those to be judged on."""
     inputs = ("graph-soft", "graph-hard")
@@ -206,8 +199,8 @@ def _checks(scale: Scale) -> Iterator[Point]:
 
 PARTS: dict[str, Callable[[Scale], Iterator[Point]]] = {
     "estimates": _estimates,
-    "labels": _labels,
-    "kept": _kept,
+    "labels": partial(_predictions, "labels"),
+    "kept": partial(_predictions, "kept"),
     "apart": _apart,
     "correction": _correction,
     "iterations": _iterations,
