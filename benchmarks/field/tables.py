@@ -101,7 +101,5 @@ def read(name: str, *, rows: int = ROWS, seed: int = 0) -> FieldTable:
             ofs[column] = pl.Series(column, texts, dtype=pl.String)
             types[column] = "binary" if different == 2 else "categorical"
     domains = {cf: sorted({str(cell) for cell in frame[cf]}) for cf in cfs}
-    truth = np.column_stack(
-        [[domains[cf].index(str(cell)) for cell in frame[cf]] for cf in cfs],
-    )
+    truth = np.column_stack([[domains[cf].index(str(cell)) for cell in frame[cf]] for cf in cfs])
     return FieldTable(name, pl.DataFrame(ofs), types, truth, domains)

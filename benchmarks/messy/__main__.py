@@ -8,11 +8,7 @@ import argparse
 
 from benchmarks.messy import held_out, mistakes, r_tables, score
 
-SETS = {
-    "held_out": held_out.files,
-    "r": r_tables.files,
-    "r_held_out": r_tables.held_out,
-}
+SETS = {"held_out": held_out.files, "r": r_tables.files, "r_held_out": r_tables.held_out}
 
 
 def init(asked: argparse.Namespace) -> None:

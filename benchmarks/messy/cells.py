@@ -65,13 +65,7 @@ class Dice:
         return tuple(changed)
 
     def lists(
-        self,
-        values: Sequence[str],
-        joint: str,
-        most: int,
-        *,
-        least: int = 1,
-        ordered: bool = False,
+        self, values: Sequence[str], joint: str, most: int, *, least: int = 1, ordered: bool = False
     ) -> list[str]:
         """Return cells with several different values; some hold one only if `least` is 1."""
         cells = []

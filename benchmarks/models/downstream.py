@@ -38,10 +38,7 @@ METHODS = ("graph", "boost", "net", "auto", "ipal", "commonest")
 
 
 def learner(
-    table: Table,
-    texts: Sequence[str] = (),
-    confidences: Sequence[str] = (),
-    imputer: Any = None,
+    table: Table, texts: Sequence[str] = (), confidences: Sequence[str] = (), imputer: Any = None
 ) -> Any:
     """Return a pipeline to a logistic regression, behind an imputer if there is one.
 

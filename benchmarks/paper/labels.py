@@ -76,12 +76,7 @@ def halves(rows: int, seed: int) -> tuple[Ints, Ints]:
 
 
 def predict(
-    features: Floats,
-    target: Mask,
-    classifier: str,
-    *,
-    seed: int,
-    learned: Floats | None = None,
+    features: Floats, target: Mask, classifier: str, *, seed: int, learned: Floats | None = None
 ) -> float:
     """Return the F1 on one half of the rows after learning from the other.
 

@@ -10,12 +10,7 @@ from benchmarks.paper.summary import Row, Summary
 
 Show = Callable[[Summary, str, str], str]  # summary, table, part → Markdown
 
-WORDS = {
-    "accuracy": "accuracy",
-    "f1": "F1",
-    "cross_entropy": "cross entropy",
-    "entropy": "entropy",
-}
+WORDS = {"accuracy": "accuracy", "f1": "F1", "cross_entropy": "cross entropy", "entropy": "entropy"}
 JUDGED = ("accuracy", "f1", "cross_entropy")  # entropy has no good or bad of its own
 NOT_IN_THE_PAPER = {"commonest", "boost", "auto", "auto-soft", "auto-hard"}
 TITLES = {

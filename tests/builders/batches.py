@@ -38,10 +38,7 @@ class Rows:
     def estimate(self, shares=None):
         """What a model says of these rows: its priors with their own cells."""
         confidences, mass = posterior(
-            self.priors,
-            self.encoded.evidence,
-            over=self.encoded.starts,
-            fallback=Fallback.CELL,
+            self.priors, self.encoded.evidence, over=self.encoded.starts, fallback=Fallback.CELL
         )
         return Estimate(
             confidences,
