@@ -68,9 +68,10 @@ def disturb(
             if outcome.problems:
                 wrong += 1
                 at = f"{what.call} {what.number}: {what.what}"
-                facts = {"command": target.name, "at": at, "path": what.path, "code": ending.code}
-                facts |= {"problems": outcome.problems, "state": outcome.state}
-                print(json.dumps(facts | {"stderr": ending.stderr[-600:]}), flush=True)
+                facts = {"command": target.name, "at": at, "path": what.path}
+                left = {"problems": outcome.problems, "state": outcome.state}
+                said = {"code": ending.code, "stderr": ending.stderr[-600:]}
+                print(json.dumps({**facts, **left, **said}), flush=True)
         print(f"{target.name}: {sum(counts.values())} runs so far, {wrong} wrong", flush=True)
     return counts, wrong
 

@@ -146,7 +146,8 @@ def lines(asked: argparse.Namespace) -> Iterator[list[object]]:
             for seed in range(asked.seeds):
                 table = read(name, rows=asked.rows, seed=seed)
                 found += outcomes(make(table, mechanism, seed, exact=EXACT))
-        yield line(mechanism, found)
+        if found:
+            yield line(mechanism, found)
 
 
 if __name__ == "__main__":
