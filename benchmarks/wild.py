@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
-from benchmarks.tables import Table, mask, read
+from benchmarks.tables import Table, make, mask
 from cfl_cli.run.impute import impute
 
 SCALES = ("minmax", "robust", "auto")
@@ -43,7 +43,7 @@ def lines(data: Path | None, rows: int | None) -> Iterator[str]:
         for cell in CELLS
     }
     for name in ("bank", "adult") if data else ():
-        tables[name] = partial(read, name, data, rows=rows, seed=SEED)
+        tables[name] = partial(make, name, data=data, rows=rows, seed=SEED)
     for name, made in tables.items():
         table, means = made(), []
         for scale in SCALES:
