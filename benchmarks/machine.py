@@ -5,11 +5,12 @@ import importlib.metadata
 import os
 import platform
 from pathlib import Path
+from typing import Any
 
 from benchmarks.measure import ROOT
-from benchmarks.results import Facts
 from cfl_cli.core.parallel import available_cores
 
+Facts = dict[str, Any]
 PACKAGES = ("cfl-cli", "numpy", "scipy", "osqp", "polars", "lightgbm", "scikit-learn")
 
 
@@ -44,7 +45,6 @@ def processor() -> str:
 
 
 def version(package: str) -> str:
-    """Return a package's version."""
     try:
         return importlib.metadata.version(package)
     except importlib.metadata.PackageNotFoundError:

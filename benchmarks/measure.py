@@ -8,10 +8,11 @@ import os
 import subprocess
 import sys
 import threading
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from time import perf_counter
+from typing import Any
 
 ROOT = Path(__file__).parent.parent
 UNIT = 1 if sys.platform == "darwin" else 1024  # of ru_maxrss, in bytes
@@ -26,12 +27,23 @@ class Cost:
     peak_mb: float
 
 
-def run(module: str, *arguments: object, limit: float | None = None, folder: Path = ROOT) -> Cost:
-    """Run `python -m module` in a folder; raise TimeoutError after `limit` seconds."""
-    command = [sys.executable, "-m", module, *map(str, arguments)]
+def run(module: str, *arguments: object, limit: float | None = None) -> Cost:
+    """Run `python -m module`; raise TimeoutError after `limit` seconds."""
+    return start([sys.executable, "-m", module, *map(str, arguments)], limit=limit)
+
+
+def start(
+    command: Sequence[str],
+    *,
+    limit: float | None = None,
+    folder: Path = ROOT,
+    environment: Mapping[str, str] | None = None,
+    **streams: Any,
+) -> Cost:
+    """Run a command to its end; CFL_ variables from outside do not reach it."""
     own = {name: value for name, value in os.environ.items() if not name.startswith("CFL_")}
     began = perf_counter()
-    process = subprocess.Popen(command, cwd=folder, env=own)
+    process = subprocess.Popen(command, cwd=folder, env={**own, **(environment or {})}, **streams)
     late = threading.Event()
 
     def end() -> None:
@@ -54,10 +66,6 @@ def run(module: str, *arguments: object, limit: float | None = None, folder: Pat
     process.returncode = os.waitstatus_to_exitcode(status)
     if late.is_set():
         raise TimeoutError(f"not done after {limit:.0f} s")
-    _check(command, process.returncode)
+    if process.returncode:
+        raise subprocess.CalledProcessError(process.returncode, command)
     return Cost(seconds, usage.ru_utime + usage.ru_stime, usage.ru_maxrss * UNIT / 1e6)
-
-
-def _check(command: Sequence[str], code: int) -> None:
-    if code:
-        raise subprocess.CalledProcessError(code, command)

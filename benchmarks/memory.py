@@ -18,36 +18,16 @@ from benchmarks.tables import make
 WANTED = (1.0, 1.3)
 
 
-def foreseen(folder: Path, *options: str) -> float:
-    """Return how many MB `check` says that a run takes."""
-    told = _cfl("check", folder, *options, "--format", "json")
-    return float(json.loads(told)["plan"]["memory_mb"])
-
-
-def measured(folder: Path, *options: str) -> float:
-    """Return how many MB a run took at its peak."""
-    out, report = folder / "out.parquet", folder / "report.json"
-    _cfl("impute", folder, *options, "--out", str(out), "--report", str(report), "--overwrite")
-    return float(json.loads(report.read_text())["peak_memory_mb"])
-
-
 def _cfl(command: str, folder: Path, *options: str) -> str:
-    run = subprocess.run(
-        [
-            *(sys.executable, "-m", "cfl_cli", command, str(folder / "data.parquet"), "-q"),
-            *("--schema", str(folder / "schema.yml"), *options),
-        ],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    files = [str(folder / "data.parquet"), "-q", "--schema", str(folder / "schema.yml")]
+    line = [sys.executable, "-m", "cfl_cli", command, *files, *options]
+    run = subprocess.run(line, capture_output=True, text=True, check=False)
     if run.returncode:
         raise SystemExit(run.stderr)
     return run.stdout
 
 
 def main() -> None:
-    """Print a line for every table and method."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--data", type=Path)
     parser.add_argument("--tables", nargs="+", default=["bank", "adult", "generated"])
@@ -65,7 +45,12 @@ def main() -> None:
                 make(name, rows=rows, data=given.data, seed=0).write(folder)
                 for method in given.methods:
                     both = ["--method", method, *options]
-                    said, took = foreseen(folder, *both), measured(folder, *both)
+                    plan = json.loads(_cfl("check", folder, *both, "--format", "json"))["plan"]
+                    report = folder / "report.json"
+                    files = ("--out", str(folder / "out.parquet"), "--report", str(report))
+                    _cfl("impute", folder, *both, *files, "--overwrite")
+                    said = float(plan["memory_mb"])
+                    took = float(json.loads(report.read_text())["peak_memory_mb"])
                     fits = WANTED[0] <= said / took <= WANTED[1]
                     print(
                         f"{name:>10} {rows:>9,} {method:>8} {said:>9,.0f} {took:>9,.0f} "

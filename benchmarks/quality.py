@@ -39,7 +39,6 @@ def measure(name: str, data: Path, **settings: Any) -> Scores:
 
 
 def worse(found: Scores, recorded: Scores) -> list[str]:
-    """Return in words what is worse than recorded by more than the tolerance."""
     words = []
     for cf, metrics in recorded.items():
         for metric, before in metrics.items():
@@ -51,7 +50,6 @@ def worse(found: Scores, recorded: Scores) -> list[str]:
 
 
 def recorded() -> dict[str, Scores]:
-    """Return what was recorded, by table."""
     held: dict[str, Scores] = json.loads(RECORDED.read_text())
     return held
 

@@ -89,7 +89,6 @@ class Bench:
     def run(
         self, name: str, *options: str, kill: Callable[[float, list[psutil.Process]], int] | None
     ) -> Run:
-        """Run the command once to its end."""
         used, kills, began = Used(), 0, time.monotonic()
         process = self._start(*options)
         root = psutil.Process(process.pid)
@@ -103,7 +102,6 @@ class Bench:
         return Run(name, self._checksum(), used, process.pid, kills)
 
     def killing_workers(self, most: int) -> Run:
-        """Kill workers while they work."""
         due = [self._pause() + 4]
         left = [most]
 
@@ -118,7 +116,6 @@ class Bench:
         return self.run("workers killed", "--engine", "dask", "--workers", "2", kill=kill)
 
     def killing_the_driver(self, most: int) -> Run:
-        """Kill the command, and resume it by the other engine."""
         used, place = Used(), ["--run-dir", str(self.folder / "run"), "--resume"]
         for kills in range(1000):
             dask = ["--engine", "dask", "--workers", "2"] if kills % 2 else []
@@ -151,7 +148,6 @@ class Bench:
 
 
 def main() -> None:
-    """Run the table by every engine, and say how many different files came out."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("table", type=Path)
     parser.add_argument("--workers", type=int, nargs="*", default=[1, 2])

@@ -20,7 +20,6 @@ PICTURES = {
 
 
 def main() -> None:
-    """Impute the sample, and write pictures of its report."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--out", type=Path, default=ROOT / "docs" / "images")
     out = parser.parse_args().out

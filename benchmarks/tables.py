@@ -57,18 +57,22 @@ class Table:
         return json.dumps({"version": 1, "columns": columns})
 
     def without(self, of: str) -> "Table":
-        """Return the same table with one OF left out of its schema."""
         return replace(self, ofs={name: kind for name, kind in self.ofs.items() if name != of})
 
     def some(self, rows: Ints) -> "Table":
-        """Return some rows of the table."""
         return replace(self, truth=self.truth[rows], masked=self.masked[rows])
 
-    def write(self, folder: Path) -> None:
-        """Write the table, its schema and the truth."""
+    @property
+    def places(self) -> Ints:
+        """Return the exact values as places in the domains, n × CFs."""
+        return np.column_stack([places(self.truth[cf], own) for cf, own in self.cfs.items()])
+
+    def write(self, folder: Path, *, as_csv: bool = False) -> None:
         folder.mkdir(parents=True, exist_ok=True)
         (folder / "schema.yml").write_text(self.schema)
         self.masked.write_parquet(folder / "data.parquet")
+        if as_csv:
+            self.masked.write_csv(folder / "data.csv")
         self.truth.select(list(self.cfs)).write_parquet(folder / "truth.parquet")
 
 
@@ -157,6 +161,7 @@ if __name__ == "__main__":
     parser.add_argument("--data", type=Path)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--to", type=Path, required=True)
+    parser.add_argument("--csv", action="store_true", help="write data.csv, too")
     asked = parser.parse_args()
     if asked.name != "generated" and not (
         asked.data and (asked.data / f"{asked.name}.csv").exists()
@@ -165,4 +170,4 @@ if __name__ == "__main__":
     if asked.seed < 0 or (asked.rows is not None and asked.rows < 1):
         parser.error("--seed starts at 0 and --rows at 1")
     table = make(asked.name, rows=asked.rows, data=asked.data, seed=asked.seed)
-    table.write(asked.to)
+    table.write(asked.to, as_csv=asked.csv)

@@ -153,7 +153,6 @@ def run_imputer(folder: Path) -> Facts:
 
 
 def draw_known(rows: int) -> Mask:
-    """Return whose exact values are known."""
     return np.asarray(np.random.default_rng(0).random(rows) < KNOWN)
 
 

@@ -5,14 +5,15 @@ python -m benchmarks.wild --data FOLDER     Bank and Adult too, as they are
 """
 
 import argparse
-from collections.abc import Iterator
+import json
+from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import polars as pl
 
-from benchmarks.tables import mask, read
+from benchmarks.tables import Table, make, mask
 from cfl_cli.run.impute import impute
 
 SCALES = ("minmax", "robust", "auto")
@@ -21,8 +22,8 @@ DOMAIN = list("abcd")
 ROWS, SEED = 2000, 0
 
 
-def generated(cell: float | None) -> tuple[pl.DataFrame, pl.DataFrame, dict[str, Any]]:
-    """Return a table whose CF follows from one of three OFs, its truth, and its columns."""
+def generated(cell: float | None) -> Table:
+    """Return a table whose CF follows from one of three OFs, of which a cell is wild."""
     rng = np.random.default_rng(SEED)
     ofs = {name: rng.random(ROWS) for name in ("x", "noise_1", "noise_2")}
     truth = pl.DataFrame(ofs | {"cf": np.array(DOMAIN)[(ofs["x"] * len(DOMAIN)).astype(int)]})
@@ -30,40 +31,27 @@ def generated(cell: float | None) -> tuple[pl.DataFrame, pl.DataFrame, dict[str,
     if cell is not None:
         wild = np.where(np.arange(ROWS) == 17, cell, ofs["x"])
         masked = masked.with_columns(pl.Series("x", wild))
-    columns: dict[str, Any] = {name: {"role": "ordinary", "type": "numeric"} for name in ofs}
-    return masked, truth, columns | {"cf": {"role": "complementary", "values": DOMAIN}}
-
-
-def accuracy(
-    masked: pl.DataFrame, truth: pl.DataFrame, columns: dict[str, Any], scale: str
-) -> float:
-    """Return the mean accuracy over the CFs."""
-    cfs = [name for name, it in columns.items() if it["role"] == "complementary"]
-    schema = {"version": 1, "scale": scale, "columns": columns}
-    table = impute(masked, schema, folds=0).frame
-    return float(np.mean([(table[f"{cf}_imputed"] == truth[cf]).mean() for cf in cfs]))
+    return Table(truth, masked, dict.fromkeys(ofs, "numeric"), {"cf": DOMAIN})
 
 
 def lines(data: Path | None, rows: int | None) -> Iterator[str]:
-    """Yield the lines of a Markdown table."""
+    """Yield a Markdown table of mean accuracies over the CFs."""
     yield f"| table | {' | '.join(SCALES)} |"
     yield f"| --- | {' | '.join('---' for _ in SCALES)} |"
-    for cell in CELLS:
-        table = generated(cell)
-        named = "0 to 1" if cell is None else f"0 to 1, one cell {cell:g}"
-        yield _line(named, [accuracy(*table, scale) for scale in SCALES])
-    if data is None:
-        return
-    for name in ("bank", "adult"):
-        real = read(name, data, rows=rows, seed=SEED)
-        columns: dict[str, Any] = {
-            of: {"role": "ordinary", "type": kind} for of, kind in real.ofs.items()
-        } | {cf: {"role": "complementary", "values": it} for cf, it in real.cfs.items()}
-        yield _line(name, [accuracy(real.masked, real.truth, columns, it) for it in SCALES])
-
-
-def _line(name: str, accuracies: list[float]) -> str:
-    return f"| {name} | {' | '.join(f'{it:.3f}' for it in accuracies)} |"
+    tables: dict[str, Callable[[], Table]] = {
+        "0 to 1" if cell is None else f"0 to 1, one cell {cell:g}": partial(generated, cell)
+        for cell in CELLS
+    }
+    for name in ("bank", "adult") if data else ():
+        tables[name] = partial(make, name, data=data, rows=rows, seed=SEED)
+    for name, made in tables.items():
+        table, means = made(), []
+        for scale in SCALES:
+            schema = json.loads(table.schema) | {"scale": scale}
+            found = impute(table.masked, schema, folds=0).frame
+            right = [(found[f"{cf}_imputed"] == table.truth[cf]).mean() for cf in table.cfs]
+            means.append(f"{np.mean(right):.3f}")
+        yield f"| {name} | {' | '.join(means)} |"
 
 
 if __name__ == "__main__":

@@ -29,7 +29,6 @@ def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
 
 
 def long_ends() -> set[str]:
-    """Return the names of tests that count as slow."""
     lines = (Path(__file__).parent / "long_ends.txt").read_text().splitlines()
     return {line for line in lines if not line.startswith("#")}
 

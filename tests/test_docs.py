@@ -1,4 +1,4 @@
-"""What README and docs show is what the commands print.
+"""What README and docs show is what the commands print, and the README fits ten minutes.
 
 `python tests/builders/pages.py` renews what they show.
 """
@@ -6,6 +6,8 @@
 import json
 import re
 import shlex
+import subprocess
+import sys
 
 import polars as pl
 import pytest
@@ -20,6 +22,7 @@ from builders.pages import (
     all_steps,
     blocks,
     indented,
+    set_up,
     settled,
     text_of,
     without_numbers,
@@ -40,13 +43,11 @@ def by_name(page):
 
 
 def heading_links(text):
-    """Return what a page's headings are called in links, as GitHub and PyPI make them."""
     titles = re.findall(r"^#+ (.*)$", BLOCK.sub("", text), re.MULTILINE)
     return {re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-") for title in titles}
 
 
 def examples(text):
-    """Return every line of a page that calls cfl, in a block, in indented code or in a sentence."""
     lines = [step.command for step in all_steps(text)] + indented(text)
     calls = [part for line in lines for part in re.split(r" (?:&&|\|) ", line)]
     return [part for part in [*calls, *INLINE.findall(text)] if part.startswith("cfl ")]
@@ -84,8 +85,9 @@ def test_every_command_prints_what_is_shown(tmp_path):
     place = Place(tmp_path)
     place.set_up()
     for page in PAGES:
-        pairs = zip(all_steps(text_of(page)), all_steps(place.renewed(page)), strict=True)
-        for shown, now in pairs:
+        for shown, now in zip(
+            all_steps(text_of(page)), all_steps(place.renewed(page)), strict=True
+        ):
             assert shown.command == now.command
             (words, numbers), (words_now, now_numbers) = map(
                 without_numbers, (settled(shown.shown), settled(now.shown))
@@ -151,7 +153,53 @@ def test_the_python_examples_run_one_after_the_other(page, tmp_path, monkeypatch
 def test_the_schemas_of_the_docs_load():
     whole, mechanisms = blocks(text_of(DOCS / "schema.md"), "yaml")
     assert [whole] == blocks(text_of(README), "yaml")
+    assert [*Schema.parse(whole).complementary] == ["job", "diagnosis"]
     head = "version: 1\ncolumns:\n  age: {role: ordinary, type: numeric}\n"
     columns = Schema.parse(head + mechanisms).complementary
     assert columns["job"].mechanism == ((0, 0.5, 0.5), (0.75, 0, 0.25), (0.75, 0.25, 0))
     assert columns["ward"].mechanism[0] == (0, 0.9, 0.1)
+
+
+def test_the_readme_has_at_most_150_lines_that_fit_a_window():
+    lines = text_of(README).splitlines()
+    assert len(lines) <= 150
+    prose = [line for line in lines if not line.startswith(("    ", "|"))]
+    assert max(map(len, prose)) <= 120
+
+
+def test_the_first_two_indented_pip_lines_run_the_main_job_with_boosting_and_the_tests():
+    main_job, tests = set_up()
+    assert main_job.startswith("pip install . && cfl impute sample_data/triage.csv ")
+    assert "--method auto" in main_job
+    assert tests == "pip install '.[test]' && python -m pytest"
+
+
+def test_the_readme_says_what_it_does_in_the_order_of_a_first_visit():
+    assert re.findall(r"^## ([^(\n]*\w)", text_of(README), re.MULTILINE) == [
+        "Two commands",
+        "Your own file, in five commands",
+        "The schema",
+        "Reading the report",
+        "Which method",
+        "From Python",
+        "New rows every night",
+        "In scripts, pipes and cron",
+        "When it will not work",
+        "More",
+    ]
+
+
+def test_the_seconds_are_those_that_were_measured():
+    runs = json.loads((ROOT / "docs" / "speed.json").read_text())["measurements"]
+    bank, million = runs["cfl-bank-45211"], runs["cfl-generated-1000000"]
+    assert f"45,000 rows in {bank['seconds']:.0f} seconds" in text_of(README)
+    assert million["seconds"] / 60 == pytest.approx(8, abs=0.5)
+    assert "a million in eight minutes" in " ".join(text_of(README).split())
+
+
+def test_the_sample_is_what_its_script_makes(tmp_path):
+    script = ROOT / "sample_data" / "make.py"
+    (tmp_path / "make.py").write_bytes(script.read_bytes())
+    subprocess.run([sys.executable, tmp_path / "make.py"], check=True)
+    for name in ("triage.csv", "triage_truth.csv"):
+        assert (tmp_path / name).read_bytes() == (ROOT / "sample_data" / name).read_bytes()

@@ -17,7 +17,6 @@ _spec.loader.exec_module(sbom)
 
 
 def lines(lock):
-    """Return a lock file's entries, each with all its lines."""
     text = (ROOT / lock).read_text()
     return [it for it in re.split(r"\n(?=\S)", text) if not it.startswith("#")]
 

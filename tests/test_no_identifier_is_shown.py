@@ -37,7 +37,6 @@ def text(rows=ROWS, header=HEADER, sign=","):
 
 
 def changed(number, row):
-    """Return the rows with another in the place of one."""
     return [row if at == number else one for at, one in enumerate(ROWS)]
 
 
@@ -106,7 +105,6 @@ TRIES = (
 
 
 def write(name):
-    """Write one of the bad files here."""
     content = FILES[name]
     if isinstance(content, bytes):
         Path(name).write_bytes(content)
@@ -132,7 +130,6 @@ def write(name):
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
-    """Return a folder with a model and what a run wrote."""
     made = tmp_path_factory.mktemp("secret")
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(made)

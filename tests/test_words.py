@@ -16,7 +16,7 @@ DIALECT = re.compile(
     r"fore(tell|told)|told best|stands (here )?twice|is nothing for|all but contradict|goes without"
     r"|drawn by lot|environment twin|whole or not there|without a look|make it first"
     r"|there is no column|told of|nothing is written|ways on\b|bears? on it|do no harm"
-    r"|class (Pupil|Lesson|Climb|Enough|Race|Bench)\b|hasty",
+    r"|class (Pupil|Lesson|Climb|Enough|Race|Bench)\b|hasty"
 )
 
 

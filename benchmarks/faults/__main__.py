@@ -29,7 +29,6 @@ ATTACKS = {"signals": campaign.signals, "errors": campaign.errors}
 
 
 def main() -> int:
-    """Run the attack that was asked for."""
     parser = argparse.ArgumentParser(prog="benchmarks.faults")
     parser.add_argument("attack", choices=[*ATTACKS, "damage"])
     parser.add_argument("--runs", type=int, default=20, help="for each command; damage: in all")
@@ -63,11 +62,16 @@ def disturb(
         rng = random.Random(f"{seed} {target.name}")
         attacked = campaign.Attacked(target, folder)
         for outcome in ATTACKS[attack](attacked, runs=runs, rng=rng):
-            happened = "happened" if outcome.ending.happened else "did not happen"
-            counts[f"{happened}, exit code {outcome.ending.code}, files {outcome.state}"] += 1
+            ending, what = outcome.ending, outcome.injection
+            happened = "happened" if ending.happened else "did not happen"
+            counts[f"{happened}, exit code {ending.code}, files {outcome.state}"] += 1
             if outcome.problems:
                 wrong += 1
-                print(shown(outcome), flush=True)
+                at = f"{what.call} {what.number}: {what.what}"
+                facts = {"command": target.name, "at": at, "path": what.path}
+                left = {"problems": outcome.problems, "state": outcome.state}
+                said = {"code": ending.code, "stderr": ending.stderr[-600:]}
+                print(json.dumps({**facts, **left, **said}), flush=True)
         print(f"{target.name}: {sum(counts.values())} runs so far, {wrong} wrong", flush=True)
     return counts, wrong
 
@@ -76,29 +80,12 @@ def damage_files(folder: Path, *, runs: int, seed: int) -> tuple[Counter[str], i
     """Return how runs on damaged files ended, and how many ended wrong."""
     counts: Counter[str] = Counter()
     wrong = 0
-    rng = random.Random(seed)
-    for ending in damage.attacks(folder, runs=runs, rng=rng):
+    for ending in damage.attacks(folder, runs=runs, rng=random.Random(seed)):
         counts[f"{ending.what}: exit code {ending.code}"] += 1
         if not ending.is_right:
             wrong += 1
-            facts = {"what": ending.what, "damage": ending.damage, "code": ending.code}
-            print(json.dumps({**facts, "said": ending.said[-1500:]}), flush=True)
+            print(json.dumps(ending._asdict() | {"said": ending.said[-1500:]}), flush=True)
     return counts, wrong
-
-
-def shown(outcome: campaign.Outcome) -> str:
-    """Return what went wrong, in a line."""
-    what = outcome.injection
-    facts = {
-        "command": outcome.target,
-        "at": f"{what.call} {what.number}: {what.what}",
-        "path": what.path,
-        "problems": outcome.problems,
-        "state": outcome.state,
-        "code": outcome.ending.code,
-        "stderr": outcome.ending.stderr[-600:],
-    }
-    return json.dumps(facts)
 
 
 if __name__ == "__main__":

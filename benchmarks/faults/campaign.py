@@ -2,8 +2,8 @@
 
 import random
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from benchmarks.faults import targets
 from benchmarks.faults.targets import Files, Target
@@ -21,37 +21,31 @@ FAULTY = (
 )
 
 
-@dataclass(frozen=True)
-class Outcome:
+class Outcome(NamedTuple):
     """What happened, and what was wrong with how it ended; nothing if all was well."""
 
-    target: str
     injection: Injection
     ending: Ending
     problems: tuple[str, ...]
     state: str  # of the files: old, new, mixed
 
 
-@dataclass
 class Attacked:
     """A command, the files that it makes, and how often it makes which calls."""
 
-    target: Target
-    folder: Path
-
-    def __post_init__(self) -> None:
-        targets.clear(self.folder)
-        targets.run(self.folder, self.target.command)
-        self.new: Files = targets.contents(self.folder)
-        targets.clear(self.folder)
-        self.calls = counted(self.target.command, self.folder)
-        self.in_out = counted(self.target.command, self.folder, str(self.folder / "out"))
+    def __init__(self, target: Target, folder: Path) -> None:
+        self.command, self.folder = target.command, folder
+        targets.clear(folder)
+        targets.run(folder, self.command)
+        self.new: Files = targets.contents(folder)
+        targets.clear(folder)
+        self.calls = counted(self.command, folder)
+        self.in_out = counted(self.command, folder, str(folder / "out"))
 
     def attack(self, injection: Injection, *, over_old: bool) -> Outcome:
-        """Return how a run ends to which this happens."""
         before = targets.older(self.new) if over_old else {}
         targets.put(self.folder, before)
-        ending = traced(self.target.command, self.folder, injection)
+        ending = traced(self.command, self.folder, injection)
         found = targets.contents(self.folder)
         state = self._state(found, before)
         problems = [*_said_wrong(injection, ending), *self._left_wrong(found, before)]
@@ -59,7 +53,7 @@ class Attacked:
             problems.append("a file is not what a run makes")
         if ending.code == 0 and state != "new":
             problems.append("exit code 0, but not all files are new")
-        return Outcome(self.target.name, injection, ending, tuple(problems), state)
+        return Outcome(injection, ending, tuple(problems), state)
 
     def _left_wrong(self, found: Files, before: Files) -> Iterator[str]:
         if left := targets.leftovers(self.folder, {*self.new}):
@@ -71,25 +65,16 @@ class Attacked:
                 yield f"{name} is neither old nor new"
 
     def _state(self, found: Files, before: Files) -> str:
-        if found == before and found.keys() != self.new.keys():
-            return "old"
+        complete = found.keys() == self.new.keys()
         changed = {name for name in self.new if found.get(name) != before.get(name)}
-        if not changed and before != self.new:
+        if (found == before and not complete) or (not changed and before != self.new):
             return "old"
-        return (
-            "new"
-            if found.keys() == self.new.keys()
-            and (changed == {*self.new} or before == self.new or _only_folder(before))
-            else "mixed"
-        )
-
-
-def _only_folder(before: Files) -> bool:
-    return any("/" in name for name in before)
+        in_folder = any("/" in name for name in before)
+        all_new = changed == {*self.new} or before == self.new or in_folder
+        return "new" if complete and all_new else "mixed"
 
 
 def _said_wrong(injection: Injection, ending: Ending) -> Iterator[str]:
-    """Yield what is wrong with the exit code, the message or the time."""
     if "Traceback" in ending.stderr:
         yield "a traceback"
     if not ending.happened:
@@ -112,7 +97,6 @@ def _said_wrong(injection: Injection, ending: Ending) -> Iterator[str]:
 
 
 def signals(attacked: Attacked, *, runs: int, rng: random.Random) -> Iterator[Outcome]:
-    """Let signals come at calls of all kinds, half of them at those that write."""
     calls = {name: times for name, times in attacked.calls.items() if times}
     points = [
         (name, number)

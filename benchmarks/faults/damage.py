@@ -13,10 +13,10 @@ import sys
 import tempfile
 import traceback
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from functools import partial
 from importlib import import_module
 from pathlib import Path
+from typing import NamedTuple
 
 from benchmarks.faults import targets
 
@@ -31,15 +31,13 @@ from cfl_cli.tables.table import write
 write(read.frame, table.Place.to_write(sys.argv[2]), report=None)
 """
 LOADED = (
-    *("cli.commands.impute", "cli.commands.apply", "cli.commands.check", "cli.commands.init"),
-    *("cli.commands.report", "cli.imputes", "cli.applies", "cli.inputs", "cli.outputs"),
-    *("cli.summary", "cli.progress", "tables.columnar", "tables.csv", "tables.jsonl"),
-    *("estimators.graph", "jobs.impute", "jobs.draft", "jobs.check", "cli.app"),
+    *("commands.impute.work", "commands.apply.work", "commands.check.job", "commands.init.draft"),
+    *("commands.report.work", "cli.outputs", "cli.progress", "cli.app", "run.impute"),
+    *("tables.columnar", "tables.csv", "tables.jsonl", "methods.graph"),
 )
 
 
-@dataclass(frozen=True)
-class Ending:
+class Ending(NamedTuple):
     """How a run on a damaged file ended."""
 
     what: str  # the command
@@ -50,9 +48,8 @@ class Ending:
     @property
     def is_right(self) -> bool:
         """Whether it ended as it should: with a code of ours, and without a traceback."""
-        if "Traceback" in self.said or "terminate called" in self.said:
-            return False
-        return self.code in ENDINGS
+        crashed = "Traceback" in self.said or "terminate called" in self.said
+        return not crashed and self.code in ENDINGS
 
 
 def damaged(data: bytes, rng: random.Random) -> tuple[bytes, str]:
@@ -77,7 +74,6 @@ def damaged(data: bytes, rng: random.Random) -> tuple[bytes, str]:
 
 
 def commands(folder: Path, form: str) -> dict[str, list[str]]:
-    """Return what reads the damaged file."""
     bad, schema, out = str(folder / f"bad.{form}"), str(folder / "in/schema.yml"), folder / "out"
     model = str(folder / "in/model.cfl")
     return {
@@ -91,7 +87,6 @@ def commands(folder: Path, form: str) -> dict[str, list[str]]:
 
 
 def attacks(folder: Path, *, runs: int, rng: random.Random) -> Iterator[Ending]:
-    """Damage files of each format, and let a command read each."""
     for name in LOADED:
         import_module(f"cfl_cli.{name}")
     good = _good_files(folder)
@@ -126,16 +121,17 @@ def _act(arguments: list[str]) -> None:
         sys.argv = ["cfl", *arguments]
         import_module("cfl_cli.cli.app").main()
         return
-    table, errors = import_module("cfl_cli.tables.table"), import_module("cfl_cli.errors")
+    from cfl_cli.errors import CflError
+    from cfl_cli.tables import table
+
     try:
         table.read(table.Place.to_read(arguments[1]))
-    except errors.CflError as error:
+    except CflError as error:
         print(error, file=sys.stderr)
         sys.exit(1)  # as a script would end, whatever threads are at work
 
 
 def _ended(act: Callable[[], None]) -> tuple[int, str]:
-    """Return the exit code of a process that does something, and what it said."""
     with tempfile.TemporaryFile() as said:
         child = os.fork()
         if child == 0:

@@ -30,12 +30,10 @@ class Injection:
 
     @property
     def is_signal(self) -> bool:
-        """Whether the call is made, and a signal comes with it."""
         return self.what.startswith("SIG")
 
     @property
     def options(self) -> list[str]:
-        """What strace is told."""
         kind = "signal" if self.is_signal else "error"
         given = f"inject={self.call}:{kind}={self.what}:when={self.number}"
         return ["-e", f"trace={self.call}", "-e", given, *(["-P", self.path] if self.path else [])]
@@ -66,7 +64,6 @@ def traced(command: list[str], folder: Path, injection: Injection) -> Ending:
 
 
 def counted(command: list[str], folder: Path, path: str | None = None) -> Counter[str]:
-    """Return how many calls of each kind the first thread of a run makes."""
     options = ["-e", f"trace={','.join(CALLS)}", *(["-P", path] if path else [])]
     _, _, lines = _run(options, command, folder)
     return Counter(name[1] for _, text in lines if (name := re.match(r"(\w+)\(", text)))
@@ -75,7 +72,6 @@ def counted(command: list[str], folder: Path, path: str | None = None) -> Counte
 def _run(
     options: list[str], command: list[str], folder: Path
 ) -> tuple[int, str, list[tuple[float, str]]]:
-    """Return the exit code, what was said, and what strace noted with its times."""
     with tempfile.TemporaryDirectory() as made:
         log = Path(made) / "log"
         with subprocess.Popen(
@@ -96,5 +92,4 @@ def _run(
 
 
 def code_of(name: str) -> int:
-    """Return the exit code of a run that a signal ended."""
     return 128 + int(signal.Signals[name])

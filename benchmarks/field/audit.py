@@ -11,7 +11,7 @@ from pathlib import Path
 
 import numpy as np
 
-from benchmarks.field.cases import Case, kept
+from benchmarks.field.cases import Case, kept, markdown, show
 from benchmarks.field.mechanisms import MECHANISMS
 from cfl_cli.commands.audit.job import order
 from cfl_cli.core.arrays import Mask, best
@@ -52,21 +52,19 @@ def audits(case: Case, *, rows: int, times: int) -> Iterator[Audits]:
 
 
 def table(found: dict[str, list[Audits]], times: int) -> Iterator[str]:
-    """Yield the lines of a Markdown table."""
-    yield "| cells | CFs | true accuracy | intervals that hold it | their width |"
-    yield "| --- | ---: | ---: | ---: | ---: |"
     every = [one for rows in found.values() for one in rows]
+    lines = []
     for mechanism, rows in [*found.items(), ("all", every)]:
         accuracies = [one.accuracy for one in rows]
         held, width = (np.mean([getattr(one, name) for one in rows]) for name in ("held", "width"))
-        yield (
-            f"| {mechanism} | {len(rows)} | {min(accuracies):.2f} to {max(accuracies):.2f} "
-            f"| {held:.1%} of {len(rows) * times:,} | {width:.3f} |"
-        )
+        between = f"{min(accuracies):.2f} to {max(accuracies):.2f}"
+        many = f"{held:.1%} of {len(rows) * times:,}"
+        lines.append([mechanism, len(rows), between, many, f"{width:.3f}"])
+    head = ("cells", "CFs", "true accuracy", "intervals that hold it", "their width")
+    return markdown(head, lines)
 
 
 def main() -> None:
-    """Print the table."""
     parser = argparse.ArgumentParser(description="Audit kept cases against their truth.")
     parser.add_argument("--cases", type=Path, required=True)
     parser.add_argument("--rows", type=int, default=100)
@@ -77,7 +75,7 @@ def main() -> None:
         case = kept(path)
         found[case.mechanism] += audits(case, rows=asked.rows, times=asked.times)
     known = {mechanism: found[mechanism] for mechanism in MECHANISMS if found[mechanism]}
-    print("\n".join(table(known, asked.times)))
+    show(table(known, asked.times))
 
 
 if __name__ == "__main__":

@@ -24,20 +24,18 @@ with a value favored, each in turn, and the answers that these priors give are j
 
 import argparse
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
 
-from benchmarks.field.cases import Case, kept
+from benchmarks.field.cases import Case, kept, markdown, show
 from cfl_cli.core.arrays import Ints, most_confident
 from cfl_cli.core.exclusions import Mechanism, Uniformity
 from cfl_cli.trust.bias import Biased
-from cfl_cli.trust.facts import ColumnFacts
 from cfl_cli.trust.heldout import HiddenCells, judge
 from cfl_cli.trust.report import ColumnReport
-from cfl_cli.trust.verdict import build
 
 # The odds between wrong values, where they are known.
 ODDS = {
@@ -66,12 +64,10 @@ class Judged:
 
     @property
     def known(self) -> bool:
-        """Return whether an accuracy is reported."""
         return self.column.estimated_accuracy is not None
 
     @property
     def holds(self) -> bool:
-        """Return whether its interval holds what is true."""
         accuracy = self.column.estimated_accuracy
         return accuracy is not None and accuracy.low <= self.right <= accuracy.high
 
@@ -84,7 +80,6 @@ class Judged:
 
     @property
     def went_unnoticed(self) -> bool:
-        """Return whether a value was favored and nobody noticed."""
         return self.known and ODDS.get(self.mechanism, 1.0) > 1
 
     @property
@@ -95,48 +90,25 @@ class Judged:
 
 
 def judged(case: Case) -> Iterator[Judged]:
-    """Yield what the report says of each CF of a case today, and what is true."""
-    report = build(
-        case.encoded,
-        case.estimate,
-        cfl_version="",
-        settings={},
-        k=case.settings.k,
-        always_second_round=False,
-    )
-    for number, column in enumerate(report.columns):
-        facts = ColumnFacts(case.encoded, case.estimate, number)
-        truth = case.truth[:, number]
+    columns = zip(case.report().columns, case.facts, case.truth.T, strict=True)
+    for column, facts, truth in columns:
         shares = facts.block.mechanism.shares(facts.candidates)
         prior = np.ones(column.domain_size) if shares is None else shares.prior
         common, _ = most_confident(np.tile(prior, (len(truth), 1)), facts.evidence.astype(float))
-        yield Judged(
-            case.mechanism,
-            column,
-            float((facts.answers == truth).mean()),
-            float((common == truth).mean()),
-        )
-
-
-def heading(names: Sequence[str], *, texts: int) -> Iterator[str]:
-    """Yield the first two lines of a table, first columns of texts and then of numbers."""
-    yield f"| {' | '.join(names)} |"
-    yield f"| {' | '.join(['---'] * texts + ['---:'] * (len(names) - texts))} |"
+        right = float((facts.answers == truth).mean())
+        yield Judged(case.mechanism, column, right, float((common == truth).mean()))
 
 
 def table(cfs: list[Judged]) -> Iterator[str]:
-    """Yield the lines of the table."""
-    yield from heading(HEADINGS, texts=2)
     groups: dict[tuple[str, str], list[Judged]] = defaultdict(list)
     for cf in cfs:
         values = "4 or more" if cf.column.domain_size > 3 else str(cf.column.domain_size)
         groups[cf.mechanism, values].append(cf)
+    rows = []
     for (mechanism, values), group in sorted(groups.items()):
         promised = [cf for cf in group if cf.promises]
         unnoticed = [cf for cf in group if cf.went_unnoticed]
-        cells = (
-            mechanism,
-            values,
+        numbers = (
             len(group),
             sum(not cf.known for cf in group),
             sum(cf.holds for cf in group),
@@ -144,28 +116,26 @@ def table(cfs: list[Judged]) -> Iterator[str]:
             f"{sum(cf.right > cf.commonest for cf in promised)} of {len(promised)}",
             f"{sum(cf.owned_up for cf in unnoticed)} of {len(unnoticed)}",
         )
-        yield f"| {' | '.join(map(str, cells))} |"
+        rows.append((mechanism, values, *numbers))
+    return markdown(HEADINGS, rows, texts=2)
 
 
 def redrawn(cases: Iterable[Case]) -> Iterator[str]:
-    """Yield a table of cells that are drawn anew."""
+    """Draw cells of uniform cases anew, with each value favored in turn."""
     counts: dict[float, Counter[str]] = defaultdict(Counter)
     for case in cases:
-        for number in range(len(case.encoded.blocks)):
-            facts = ColumnFacts(case.encoded, case.estimate, number)
+        for number, facts in enumerate(case.facts):
             hidden, before = facts.hidden_cells, facts.uniformity
-            rows = case.estimate.hidden.rows if case.estimate.hidden else None
-            if hidden is None or before is None or rows is None or hidden.mechanism.size < 3:
+            places = case.estimate.hidden.rows if case.estimate.hidden else None
+            if hidden is None or before is None or places is None or hidden.mechanism.size < 3:
                 continue
-            truth = case.truth[rows, number]
+            truth = case.truth[places, number]
             for odds in REDRAWN:
                 for value in range(hidden.mechanism.size):
                     rng = np.random.default_rng([case.seed, number, value, round(100 * odds)])
                     counts[odds] += _drawn_anew(hidden, before, truth, value, odds, rng)
-    names = ("odds", "draws", "noticed", "due", "within", "break-even")
-    yield from heading(names, texts=0)
-    for odds, seen in counts.items():
-        cells = (
+    rows = [
+        (
             f"{odds:g}",
             seen["draws"],
             seen["noticed"],
@@ -173,7 +143,9 @@ def redrawn(cases: Iterable[Case]) -> Iterator[str]:
             f"{seen['within']} of {seen['draws'] - seen['noticed']}",
             f"{seen['better']} of {seen['promised']}",
         )
-        yield f"| {' | '.join(map(str, cells))} |"
+        for odds, seen in counts.items()
+    ]
+    return markdown(("odds", "draws", "noticed", "due", "within", "break-even"), rows, texts=0)
 
 
 def _drawn_anew(
@@ -184,7 +156,6 @@ def _drawn_anew(
     odds: float,
     rng: np.random.Generator,
 ) -> Counter[str]:
-    """Return what is true of one draw of cells that favor a value."""
     size = hidden.mechanism.size
     weights = np.where(np.arange(size) == value, odds, 1.0) * (1 - np.eye(size))
     how = Mechanism.of(size, weights / weights.sum(axis=1, keepdims=True))
@@ -211,18 +182,16 @@ def _drawn_anew(
 
 
 def main() -> None:
-    """Print the table of all cases in a folder."""
     parser = argparse.ArgumentParser(description="Judge kept cases by how they treat bias.")
     parser.add_argument("--cases", type=Path, required=True)
     parser.add_argument("--exact", type=float, default=0.0)
     parser.add_argument("--redraw", action="store_true")
     asked = parser.parse_args()
-    paths = sorted(asked.cases.glob(f"*-{asked.exact}-*.pkl"))
-    cases = map(kept, paths)
+    cases = map(kept, sorted(asked.cases.glob(f"*-{asked.exact}-*.pkl")))
     if asked.redraw:
-        print("\n".join(redrawn(case for case in cases if case.mechanism == "uniform")))
+        show(redrawn(case for case in cases if case.mechanism == "uniform"))
     else:
-        print("\n".join(table([one for case in cases for one in judged(case)])))
+        show(table([one for case in cases for one in judged(case)]))
 
 
 if __name__ == "__main__":

@@ -8,7 +8,7 @@ named. Cases that `python -m benchmarks.field --to FOLDER` has kept are not run 
 """
 
 import argparse
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import fmean
@@ -17,8 +17,8 @@ import numpy as np
 import polars as pl
 
 from benchmarks import tables
-from benchmarks.field.cases import Case, kept, make, path_of
-from benchmarks.field.tables import SEEN_ONCE, TUNED_ON, read
+from benchmarks.field.cases import Case, kept, make, markdown, path_of, show
+from benchmarks.field.tables import TABLES, read
 from cfl_cli import Schema, impute
 from cfl_cli.commands.evaluate.job import calibration_error, cross_entropy, share_in_truth
 from cfl_cli.core.arrays import Floats, Ints
@@ -56,7 +56,6 @@ class Noise:
 
 
 def of_case(case: Case) -> Iterator[Line]:
-    """Yield what calibration does to each CF of a finished run."""
     calibrated = calibrate(case.encoded, case.estimate)
     for number, truth in enumerate(case.truth.T):
         facts = ColumnFacts(case.encoded, calibrated, number)
@@ -83,15 +82,13 @@ def _scores(confidences: Floats, answers: Ints, truth: Ints) -> Pair:
 
 
 def slice_of(name: str, data: Path, *, rows: int, seed: int) -> Case:
-    """Run a part of Bank or Adult."""
     table = tables.read(name, data, rows=rows, seed=seed)
     settings = Settings(seed=seed)
     encoded = prepare(table.masked, Schema.parse(table.schema), settings, name=name)
     settings, _ = settle_gamma(encoded, settings)
     folds = hidden_together(len(encoded.features), settings)
     estimate = run(encoded, settings, folds=folds, progress=lambda *_: None)
-    truth = [tables.places(table.truth[cf], domain) for cf, domain in table.cfs.items()]
-    return Case(name, "uniform", seed, settings, encoded, estimate, np.column_stack(truth))
+    return Case(name, "uniform", seed, settings, encoded, estimate, table.places)
 
 
 def noise(values: int, commonest: float, *, rows: int, seed: int) -> Noise:
@@ -125,18 +122,13 @@ def explained_by(shares: Floats) -> float:
     return max(float(1 - left / np.log(len(shares) - 1)), 0.0)  # a hair below it by rounding
 
 
-def report(lines: Sequence[Line]) -> str:
-    """Return the CFs as a table in Markdown, with their mean."""
+def report(lines: Sequence[Line]) -> Iterator[str]:
+    """Yield the CFs as a table in Markdown, with their mean."""
     head = ("table", "CF", "rows", "values", "power", "calibration error", "cross entropy")
-    rows = [
+    rows: list[tuple[object, ...]] = [
         (
-            line.table,
-            line.cf,
-            f"{line.rows:,}",
-            str(line.values),
-            f"{line.power:.2f}",
-            _change(line.error),
-            _change(line.cross_entropy),
+            *(line.table, line.cf, f"{line.rows:,}", line.values, f"{line.power:.2f}"),
+            *(_change(line.error), _change(line.cross_entropy)),
         )
         for line in lines
     ]
@@ -145,39 +137,33 @@ def report(lines: Sequence[Line]) -> str:
         for pairs in ([line.error for line in lines], [line.cross_entropy for line in lines])
     )
     mean = ("mean", f"{len(lines)} CFs", "", "", "", errors, entropies)
+    yield from markdown(head, [*rows, mean], texts=2)
     worst = max(line.cross_entropy[1] - line.cross_entropy[0] for line in lines)
-    text = _markdown(head, [*rows, mean])
-    return f"{text}\n\nLargest increase of a cross entropy: {worst:.4f}."
+    yield f"\nLargest increase of a cross entropy: {worst:.4f}.\n"
 
 
-def noise_report(lines: Sequence[Noise]) -> str:
-    """Return the CFs of noise as a table in Markdown."""
+def noise_report(lines: Iterable[Noise]) -> Iterator[str]:
+    """Yield the CFs of noise as a table in Markdown."""
     head = ("values", "commonest share", "entropy reduction", "explained by shares alone")
-    rows = [
+    rows = (
         (
-            str(line.values),
+            line.values,
             f"{line.commonest:.0%}",
             f"{line.reduction[0]:.1%} → {line.reduction[1]:.1%}",
             f"{line.explained:.1%}",
         )
         for line in lines
-    ]
-    return _markdown(head, rows)
+    )
+    return markdown(head, rows)
 
 
 def _change(pair: Pair) -> str:
     return f"{pair[0]:.3f} → {pair[1]:.3f}"
 
 
-def _markdown(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    lines = [head, ["---"] * len(head), *rows]
-    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
-
-
 def _cases(asked: argparse.Namespace) -> Iterator[Case]:
-    names = {"tuned": TUNED_ON, "seen": SEEN_ONCE, "none": {}}[asked.tables]
     for seed in range(asked.seeds):
-        for name in names:
+        for name in TABLES.get(asked.tables, ()):
             for mechanism in MECHANISMS:
                 path = path_of(asked.cases, name, mechanism, seed) if asked.cases else None
                 if path and path.exists():
@@ -197,16 +183,13 @@ if __name__ == "__main__":
     parser.add_argument("--seeds", type=int, default=1)
     parser.add_argument("--noise-rows", type=int, default=3000)
     asked = parser.parse_args()
-    found = [line for case in _cases(asked) for line in of_case(case)]
-    if found:
-        print(report(found), end="\n\n")
-    print(
+    if found := [line for case in _cases(asked) for line in of_case(case)]:
+        show(report(found))
+    show(
         noise_report(
-            [
-                noise(values, share, rows=asked.noise_rows, seed=seed)
-                for values in NOISE_DOMAINS
-                for share in (1 / values, SKEWED)
-                for seed in range(asked.seeds)
-            ]
+            noise(values, share, rows=asked.noise_rows, seed=seed)
+            for values in NOISE_DOMAINS
+            for share in (1 / values, SKEWED)
+            for seed in range(asked.seeds)
         )
     )

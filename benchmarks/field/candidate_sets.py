@@ -7,16 +7,14 @@ Cells are made of the true values as people would make them, and not as `cfl` as
 """
 
 import argparse
-import hashlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property, partial
 
 import numpy as np
 import polars as pl
-from sklearn.model_selection import cross_val_predict
 from sklearn.neighbors import KNeighborsClassifier
 
-from benchmarks.field.cases import plausible, table_of
+from benchmarks.field.cases import drawing, folded, markdown, plausible, show, table_of
 from benchmarks.field.mechanisms import How, by_plausibility, favored, people, uniform
 from benchmarks.field.tables import TUNED_ON, FieldTable, read
 from cfl_cli.core.arrays import Floats, Ints, Mask
@@ -48,15 +46,7 @@ def nearest(table: FieldTable, cf: int, rng: np.random.Generator) -> Floats:
     )
     seen = (numbers - numbers.mean(axis=0)) / np.maximum(numbers.std(axis=0), 1e-9)
     seen += rng.normal(size=seen.shape)
-    size, truth = len([*table.domains.values()][cf]), table.truth[:, cf]
-    looks = np.full((len(truth), size), 1e-3)
-    model = KNeighborsClassifier(15)
-    values, counts = np.unique(truth, return_counts=True)
-    if counts.min() < 3:  # too rare for folds of their own
-        looks[:, values] += counts / counts.sum()
-    else:
-        looks[:, values] += cross_val_predict(model, seen, truth, cv=3, method="predict_proba")
-    return looks
+    return folded(KNeighborsClassifier(15), seen, table, cf, least=3)
 
 
 def confusable(truth: Ints, looks: Floats, rng: np.random.Generator) -> Mask:
@@ -123,11 +113,9 @@ class HiddenAndGiven:
 
     @property
     def bare(self) -> Floats:
-        """Return the confidences by the cells alone."""
         return np.asarray(self.cells / self.cells.sum(axis=1, keepdims=True))
 
     def geometric(self, weights: Floats) -> Floats:
-        """Return the weighted geometric mean of the parts."""
         return blend.blended(self.confidences, weights)
 
     def fit_as_if_uniform(self) -> Floats:
@@ -135,16 +123,14 @@ class HiddenAndGiven:
         fitted = blend.unless_less_accurate(self.fitted, self.priors, self.hidden, self.mechanism)
         return self.geometric(fitted.weights)
 
-    def cautious(self, *, bare: bool) -> Floats:
-        """Return the cautious blend, with or without the bare cell as one more part."""
+    def cautious(self) -> Floats:
+        """Return the cautious blend with the bare cell as one more part."""
         weights = blend.fit(self.priors, self.hidden, cautious=True).weights
-        if bare:
-            return blend.with_bare(self.confidences, weights, self.bare)
-        return np.asarray(np.tensordot(weights, np.stack(self.confidences), axes=1))
+        return blend.with_bare(self.confidences, weights, self.bare)
 
     def auto(self) -> Floats:
         """Return what `auto` does: a cautious blend only where exclusions are not uniform."""
-        return self.cautious(bare=True) if self.refuted else self.fit_as_if_uniform()
+        return self.cautious() if self.refuted else self.fit_as_if_uniform()
 
     def best_score(self) -> Floats:
         """Return the part with the best held-out score."""
@@ -162,13 +148,6 @@ class HiddenAndGiven:
         values = np.eye(self.cells.shape[1])[self.truth[self.rows[some]]]
         return self.geometric(blend.fit([prior[some] for prior in self.priors], values).weights)
 
-    def checked_best(self) -> Floats:
-        """Return the part that is right most often where the true value was looked up."""
-        some = np.random.default_rng(0).permutation(len(self.rows))[:CHECKED]
-        true = self.truth[self.rows[some]]
-        answers = [(prior * self.hidden)[some].argmax(axis=1) for prior in self.priors]
-        return self.confidences[int(np.argmax([(own == true).mean() for own in answers]))]
-
 
 RULES: dict[str, Rule] = {
     "graph": lambda case: case.confidences[0],
@@ -180,11 +159,9 @@ RULES: dict[str, Rule] = {
     "agrees most": HiddenAndGiven.agrees_most,
     "alike, geometric": lambda case: case.geometric(np.full(3, 1 / 3)),
     "alike": lambda case: np.mean(case.confidences, axis=0),
-    "cautious, no cell": partial(HiddenAndGiven.cautious, bare=False),
-    "cautious": partial(HiddenAndGiven.cautious, bare=True),
+    "cautious": HiddenAndGiven.cautious,
     "auto": HiddenAndGiven.auto,
-    f"{CHECKED} checked, blend": HiddenAndGiven.checked,
-    f"{CHECKED} checked, best part": HiddenAndGiven.checked_best,
+    f"{CHECKED} checked": HiddenAndGiven.checked,
 }
 
 
@@ -194,8 +171,7 @@ def cases(name: str, way: str, *, rows: int = ROWS, seed: int = 0) -> list[Hidde
     looks, how = WAYS[way]
     cells = []
     for cf in range(len(table.domains)):
-        key = hashlib.sha256(f"{name} {way} {cf} {seed}".encode()).digest()
-        rng = np.random.default_rng(int.from_bytes(key[:8], "big"))
+        rng = drawing(name, way, cf, seed)
         cells.append(how(table.truth[:, cf], looks(table, cf, rng), rng))
     frame, schema = table_of(table, cells)
     settings = Settings().override(seed=seed, folds=FOLDS, iterations=AUTO)
@@ -223,24 +199,22 @@ def compare(case: HiddenAndGiven) -> Floats:
 
 
 def main() -> None:
-    """Print a Markdown table: accuracy / cross entropy of every rule, way by way."""
     parser = argparse.ArgumentParser(description="Compare what auto may choose by.")
     parser.add_argument("--table", action="append", choices=TUNED_ON)
     parser.add_argument("--way", action="append", choices=WAYS)
     parser.add_argument("--rows", type=int, default=ROWS)
     asked = parser.parse_args()
-    print("| cells | refuted |", " | ".join(RULES), "|")
-    print("| --- " * (len(RULES) + 2) + "|")
+    show(markdown(("cells", "refuted", *RULES), lines(asked)))
+
+
+def lines(asked: argparse.Namespace) -> Iterator[list[str]]:
+    """Yield accuracy / cross entropy of every rule, way by way."""
     for way in asked.way or WAYS:
-        found = [
-            case
-            for name in asked.table or [*TUNED_ON][::3]
-            for case in cases(name, way, rows=asked.rows)
-        ]
+        names = asked.table or [*TUNED_ON][::3]
+        found = [case for name in names for case in cases(name, way, rows=asked.rows)]
         refuted = f"{sum(case.refuted for case in found)} of {len(found)}"
         means = np.mean([compare(case) for case in found], axis=0)
-        cells = [f"{accuracy:.3f} / {entropy:.3f}" for accuracy, entropy in means]
-        print(f"| {way} | {refuted} |", " | ".join(cells), "|", flush=True)
+        yield [way, refuted, *(f"{accuracy:.3f} / {entropy:.3f}" for accuracy, entropy in means)]
 
 
 if __name__ == "__main__":

@@ -16,7 +16,7 @@ from functools import partial
 import numpy as np
 import polars as pl
 
-from benchmarks.field.cases import masked
+from benchmarks.field.cases import markdown, masked, show
 from benchmarks.field.tables import TUNED_ON, FieldTable, read
 from cfl_cli import Schema
 from cfl_cli.core.arrays import Floats, Ints, Mask
@@ -57,7 +57,6 @@ def survey(name: str, *, seed: int) -> FieldTable:
 
 
 def honest(frame: pl.DataFrame, rng: np.random.Generator) -> Copied:
-    """Copy nothing."""
     del rng
     return frame, np.arange(frame.height)
 
@@ -114,7 +113,6 @@ KINDS: dict[str, Callable[..., Copied]] = {
 
 
 def tables(seed: int, asked: list[str] | None = None) -> Iterator[FieldTable]:
-    """Yield the real and the made tables."""
     for name in asked or [*TUNED_ON, *SURVEYS]:
         yield survey(name, seed=seed) if name in SURVEYS else read(name, rows=ROWS, seed=seed)
 
@@ -138,11 +136,9 @@ class Outcome:
     high: Floats
     true: Floats
     warned: bool
-    answers: Ints  # n × CFs
 
     @property
     def holds(self) -> Mask:
-        """Return which intervals hold the true accuracy."""
         return (self.low <= self.true) & (self.true <= self.high)
 
 
@@ -156,28 +152,30 @@ def judged(table: FieldTable, kind: str, seed: int, *, grouped: bool = True) -> 
         encoded = replace(encoded, groups=None)
     folds = hidden_together(len(truth), settings, encoded.groups)
     estimate = run(encoded, settings, folds=folds, progress=lambda *_: None)
-    facts = [ColumnFacts(encoded, estimate, cf) for cf in range(truth.shape[1])]
-    intervals = []
-    for of_cf in facts:
-        found = of_cf.judged()
+    every = [ColumnFacts(encoded, estimate, cf) for cf in range(truth.shape[1])]
+    intervals, shares = [], []
+    for facts, true in zip(every, truth.T, strict=True):
+        found = facts.judged()
         if found is None:
-            raise ValueError(f"{table.name}: {of_cf.block.name} cannot be judged")
-        intervals.append(astuple(of_cf.stretched(found)))
+            raise ValueError(f"{table.name}: {facts.block.name} cannot be judged")
+        intervals.append(astuple(facts.stretched(found)))
+        shares.append((facts.answers == true).mean())
     value, low, high = np.array(intervals).T
-    answers = np.column_stack([of_cf.answers for of_cf in facts])
-    return Outcome(low, value, high, (answers == truth).mean(axis=0), warned, answers)
+    return Outcome(low, value, high, np.array(shares), warned)
 
 
 def main() -> None:
-    """Print the table."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n", maxsplit=1)[0])
     parser.add_argument("--seeds", type=int, default=1)
     parser.add_argument("--kind", action="append", choices=[*KINDS])
     parser.add_argument("--table", action="append", choices=[*TUNED_ON, *SURVEYS])
     parser.add_argument("--ungrouped", action="store_true")
     asked = parser.parse_args()
-    print("| copies | CFs whose interval holds | estimate − truth | tables with a warning |")
-    print("| --- | --- | --- | --- |", flush=True)
+    head = ("copies", "CFs whose interval holds", "estimate − truth", "tables with a warning")
+    show(markdown(head, lines(asked), texts=4))
+
+
+def lines(asked: argparse.Namespace) -> Iterator[list[str]]:
     for kind in asked.kind or KINDS:
         outcomes = [
             judged(table, kind, seed, grouped=not asked.ungrouped)
@@ -187,11 +185,8 @@ def main() -> None:
         holds = np.concatenate([outcome.holds for outcome in outcomes])
         over = np.concatenate([outcome.value - outcome.true for outcome in outcomes])
         warned = sum(outcome.warned for outcome in outcomes)
-        print(
-            f"| {kind} | {holds.sum()} of {len(holds)} | {over.mean():+.3f} | "
-            f"{warned} of {len(outcomes)} |",
-            flush=True,
-        )
+        held = f"{holds.sum()} of {len(holds)}"
+        yield [kind, held, f"{over.mean():+.3f}", f"{warned} of {len(outcomes)}"]
 
 
 if __name__ == "__main__":

@@ -7,17 +7,15 @@ machine set OMP_NUM_THREADS=1: the model behind `plausible` waits for its thread
 """
 
 import argparse
-from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from itertools import islice
-from pathlib import Path
 
 import numpy as np
 
 from benchmarks.field import mechanisms
-from benchmarks.field.cases import Case, make
-from benchmarks.field.tables import SEEN_ONCE, TUNED_ON, read
+from benchmarks.field.cases import Case, make, markdown, show
+from benchmarks.field.tables import TABLES, read
 from cfl_cli.core.arrays import Floats, Ints, Mask
 from cfl_cli.core.dataset import LEAST_EXACT
 from cfl_cli.run.learn import with_weights
@@ -29,28 +27,20 @@ from cfl_cli.trust.mechanism import fit
 EXACT = 0.1  # of the cells
 PEOPLE = "people, two or more"  # left by every cell that is not exact: those would be the easy ones
 TRIED = (
-    "uniform",
-    "twice as often",
-    "three times as often",
-    "likeliest first, half",
-    "least likely first",
-    PEOPLE,
+    *("uniform", "twice as often", "three times as often", "likeliest first, half"),
+    *("least likely first", PEOPLE),
 )
-
 HEADINGS = (
-    "mechanism",
-    "CFs",
-    "uniform holds",
-    "width",
-    "audit holds",
-    "width",
-    "audit − truth",
-    "right",
-    "fitted, always",
-    "fitted, where better",
-    "taken",
-    "worst change",
+    *("mechanism", "CFs", "uniform holds", "width", "audit holds", "width", "audit − truth"),
+    *("right", "fitted, always", "fitted, where better", "taken", "worst change"),
 )
+FORMS = {
+    "uniform_held": ".0%",
+    "uniform_width": ".2f",
+    "audit_held": ".0%",
+    "audit_width": ".2f",
+    "audit_error": "+.3f",
+}
 
 
 @dataclass(frozen=True)
@@ -78,7 +68,6 @@ def people(truth: Ints, plausible: Floats, rng: np.random.Generator) -> Mask:
 
 
 def outcomes(case: Case) -> Iterator[Outcome]:
-    """Yield what comes of each CF that has enough exact cells."""
     encoded = replace(
         case.encoded,
         blocks=tuple(
@@ -120,55 +109,45 @@ def _holds(interval: Interval, value: float) -> bool:
     return interval.low <= value <= interval.high
 
 
-def show(found: dict[str, list[Outcome]]) -> str:
-    """Return the outcomes as a Markdown table, a line for each mechanism."""
-    lines = [f"| {' | '.join(HEADINGS)} |", f"| {' | '.join('---' for _ in HEADINGS)} |"]
-    for mechanism, all_of_it in found.items():
-        right = np.array([one.right for one in all_of_it])
-        fitted = np.array([one.right_fitted for one in all_of_it])
-        taken = np.array([one.taken for one in all_of_it])
-        chosen = np.where(taken, fitted, right)
-        cells = [
-            mechanism,
-            f"{len(all_of_it)}",
-            *(
-                f"{np.mean([getattr(one, name) for one in all_of_it]):{form}}"
-                for name, form in (
-                    ("uniform_held", ".0%"),
-                    ("uniform_width", ".2f"),
-                    ("audit_held", ".0%"),
-                    ("audit_width", ".2f"),
-                    ("audit_error", "+.3f"),
-                )
-            ),
-            *(f"{numbers.mean():.3f}" for numbers in (right, fitted, chosen)),
-            f"{taken.sum()}",
-            f"{(chosen - right).min():+.3f}",
-        ]
-        lines.append(f"| {' | '.join(cells)} |")
-    return "\n".join(lines)
+def line(mechanism: str, found: list[Outcome]) -> list[object]:
+    right, fitted, taken = (
+        np.array([getattr(one, name) for one in found])
+        for name in ("right", "right_fitted", "taken")
+    )
+    chosen = np.where(taken, fitted, right)
+    return [
+        mechanism,
+        len(found),
+        *(
+            f"{np.mean([getattr(one, name) for one in found]):{form}}"
+            for name, form in FORMS.items()
+        ),
+        *(f"{numbers.mean():.3f}" for numbers in (right, fitted, chosen)),
+        taken.sum(),
+        f"{(chosen - right).min():+.3f}",
+    ]
 
 
 def main() -> None:
-    """Run the cases and print the table."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--on", choices=["tuned", "seen"], default="tuned")
+    parser.add_argument("--on", choices=[*TABLES], default="tuned")
     parser.add_argument("--tables", type=int, help="the first so many of them")
     parser.add_argument("--seeds", type=int, default=1)
     parser.add_argument("--rows", type=int, default=2000)
-    parser.add_argument("--to", type=Path, help="where the table is written, too")
     asked = parser.parse_args()
     mechanisms.MECHANISMS[PEOPLE] = people
-    found: dict[str, list[Outcome]] = defaultdict(list)
+    show(markdown(HEADINGS, lines(asked)))
+
+
+def lines(asked: argparse.Namespace) -> Iterator[list[object]]:
     for mechanism in TRIED:
-        for name in islice(TUNED_ON if asked.on == "tuned" else SEEN_ONCE, asked.tables):
+        found: list[Outcome] = []
+        for name in islice(TABLES[asked.on], asked.tables):
             for seed in range(asked.seeds):
                 table = read(name, rows=asked.rows, seed=seed)
-                found[mechanism] += outcomes(make(table, mechanism, seed, exact=EXACT))
-    text = show(found)
-    print(text)
-    if asked.to:
-        asked.to.write_text(f"{text}\n")
+                found += outcomes(make(table, mechanism, seed, exact=EXACT))
+        if found:
+            yield line(mechanism, found)
 
 
 if __name__ == "__main__":

@@ -15,12 +15,10 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
-from benchmarks.field.cases import Case, kept, make
-from benchmarks.field.cases import keep as keep_case
-from benchmarks.field.tables import SEEN_ONCE, TUNED_ON, FieldTable, read
+from benchmarks.field.cases import Case, keep, kept, make, markdown, show
+from benchmarks.field.tables import TABLES, FieldTable, read
 from cfl_cli.core.arrays import most_confident
 from cfl_cli.trust.report import ColumnReport
-from cfl_cli.trust.verdict import build
 
 ROWS = (300, 1000, 3000)
 NOISE = tuple((size, share) for share in (0.0, 0.6, 0.9) for size in (3, 5, 8, 12, 20))
@@ -60,20 +58,20 @@ def made(rows: int, seed: int) -> FieldTable:
     return FieldTable(MADE, frame, types, np.column_stack(truth), domains)
 
 
-def cases(keep: Path, tables: list[str], seeds: int) -> Iterator[tuple[int, Case]]:
+def cases(folder: Path, tables: list[str], seeds: int) -> Iterator[tuple[int, Case]]:
     """Yield cases of real and of noise CFs by their rows, run or as they were kept."""
-    keep.mkdir(parents=True, exist_ok=True)
+    folder.mkdir(parents=True, exist_ok=True)
     for seed in range(seeds):
         for which, name in enumerate([*tables, MADE]):
             for fewer, rows in pairwise((0, *ROWS)):
                 for kind in ("real", "noise"):
-                    path = keep / f"{name.replace('/', '_')}-{kind}-{rows}-{seed}.pkl"
+                    path = folder / f"{name.replace('/', '_')}-{kind}-{rows}-{seed}.pkl"
                     if not path.exists():
                         is_made = name == MADE
                         table = made(rows, seed) if is_made else read(name, rows=rows, seed=seed)
                         if kind == "noise":
                             table = noise(table, which, seed)
-                        keep_case(make(table, "uniform", seed), path)
+                        keep(make(table, "uniform", seed), path)
                     case = kept(path)
                     if len(case.truth) > fewer:  # else the table has no more rows than before
                         yield rows, case
@@ -89,44 +87,28 @@ def gain(case: Case, cf: int) -> float:
     return float((answers == truth).mean() - (commonest == truth).mean())
 
 
-def columns(case: Case) -> tuple[ColumnReport, ...]:
-    """Return what the report says of a case."""
-    report = build(
-        case.encoded,
-        case.estimate,
-        cfl_version="",
-        settings=case.settings.as_dict(),
-        k=case.settings.k,
-        always_second_round=True,
-    )
-    return report.columns
-
-
 def main() -> None:
-    """Print how many CFs are flagged, by how much better they truly are."""
     parser = argparse.ArgumentParser(description="Measure whether flags are right.")
     parser.add_argument("--keep", type=Path, required=True, help="folder for finished runs")
-    parser.add_argument("--tables", choices=["tuned", "seen"], default="tuned")
+    parser.add_argument("--tables", choices=[*TABLES], default="tuned")
     parser.add_argument("--seeds", type=int, default=2)
     asked = parser.parse_args()
     found: dict[tuple[int, str], list[ColumnReport]] = {}
-    for rows, case in cases(
-        asked.keep, [*(TUNED_ON if asked.tables == "tuned" else SEEN_ONCE)], asked.seeds
-    ):
-        for cf, column in enumerate(columns(case)):
+    for rows, case in cases(asked.keep, [*TABLES[asked.tables]], asked.seeds):
+        for cf, column in enumerate(case.report(always_second_round=True).columns):
             better = gain(case, cf)
             kind = "better" if better >= BETTER else "no better" if better <= 0 else "between"
             found.setdefault((rows, kind), []).append(column)
-    print("| rows, at most | truly | CFs | no-better-than-commonest | flagged | small reduction |")
-    print("| ---: | --- | ---: | ---: | ---: | ---: |")
+    lines = []
     for (rows, kind), facts in sorted(found.items()):
         shares = (
             np.mean(["no-better-than-commonest" in fact.flags for fact in facts]),
             np.mean([fact.flagged for fact in facts]),
             np.mean(["small-entropy-reduction" in fact.flags for fact in facts]),
         )
-        texts = " | ".join(f"{share:.1%}" for share in shares)
-        print(f"| {rows:,} | {kind} | {len(facts)} | {texts} |")
+        lines.append([f"{rows:,}", kind, len(facts), *(f"{share:.1%}" for share in shares)])
+    head = ("rows, at most", "truly", "CFs", "no-better-than-commonest", "flagged")
+    show(markdown((*head, "small reduction"), lines, texts=2))
 
 
 if __name__ == "__main__":

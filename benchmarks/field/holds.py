@@ -9,15 +9,15 @@ seed; its interval holds if the share of right answers lies within it.
 
 import argparse
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
 import numpy as np
 
-from benchmarks.field.cases import masked
+from benchmarks.field.cases import markdown, masked
 from benchmarks.field.mechanisms import MECHANISMS
-from benchmarks.field.tables import SEEN_ONCE, TUNED_ON, FieldTable, read
+from benchmarks.field.tables import TABLES, FieldTable, read
 from cfl_cli import impute
 from cfl_cli.core.arrays import Floats, Ints
 from cfl_cli.trust.heldout import BINS, bins
@@ -45,19 +45,16 @@ class Held:
 
     @property
     def holds(self) -> bool:
-        """Return whether an interval was given and holds the truth."""
         return (
             self.low is not None and self.high is not None and self.low <= self.right <= self.high
         )
 
     @property
     def known(self) -> bool:
-        """Return whether an interval was given."""
         return self.low is not None
 
 
 def run(table: FieldTable, mechanism: str, seed: int) -> list[Held]:
-    """Impute one table, and compare what is said of each CF with the truth."""
     frame, schema = masked(table, mechanism, seed)
     result = impute(frame, schema, seed=seed, name=table.name)
     cases = []
@@ -100,31 +97,30 @@ def calibration_gap(confidences: Floats, truth: Ints) -> float:
     return float(gaps.sum() / cells.sum())
 
 
-def lines(cases: Iterable[Held]) -> list[str]:
-    """Return the Markdown table of some cases, by mechanism."""
-    cases = list(cases)
-    rows = [
-        "| cells | CFs × seeds | not known | interval holds | holds or not known | width | ECE |",
-        "| --- | ---: | ---: | ---: | ---: | ---: | ---: |",
-    ]
+def lines(cases: Iterable[Held]) -> Iterator[str]:
+    """Yield the Markdown table of some cases, by mechanism."""
+    cases, rows = list(cases), []
     for mechanism in MECHANISMS:
         own = [case for case in cases if case.mechanism == mechanism]
         if not own:
             continue
         known = [case for case in own if case.known]
-        held = sum(case.holds for case in known)
+        held, unknown = sum(case.holds for case in known), len(own) - len(known)
         widths = [case.high - case.low for case in known if case.high and case.low is not None]
-        width = f"{np.mean(widths):.2f}" if widths else "-"
-        fine = held + len(own) - len(known)
-        rows.append(
-            f"| {mechanism} | {len(own)} | {len(own) - len(known)} | {held} of {len(known)} "
-            f"| {fine / len(own):.0%} | {width} | {np.mean([case.gap for case in own]):.3f} |"
+        numbers = (
+            len(own),
+            unknown,
+            f"{held} of {len(known)}",
+            f"{(held + unknown) / len(own):.0%}",
+            f"{np.mean(widths):.2f}" if widths else "-",
+            f"{np.mean([case.gap for case in own]):.3f}",
         )
-    return rows
+        rows.append((mechanism, *numbers))
+    head = ("cells", "CFs × seeds", "not known", "interval holds", "holds or not known")
+    return markdown((*head, "width", "ECE"), rows)
 
 
 def flag_lines(cases: Iterable[Held]) -> list[str]:
-    """Return how often useful and useless CFs are flagged under honest exclusions."""
     honest = [case for case in cases if case.mechanism in HONEST]
     better = [case for case in honest if case.right - case.commonest > 0.05]
     no_better = [case for case in honest if case.right <= case.commonest]
@@ -136,16 +132,14 @@ def flag_lines(cases: Iterable[Held]) -> list[str]:
 
 
 def show(path: Path) -> None:
-    """Print the tables of kept cases."""
     cases = [Held(**case) for case in json.loads(path.read_text())]
     print(*lines(cases), "", "With at least four values:", "", sep="\n")
     print(*lines(case for case in cases if case.values >= 4), "", *flag_lines(cases), sep="\n")
 
 
 def main() -> None:
-    """Run what is asked for, and keep it."""
     parser = argparse.ArgumentParser(description="Compare reported accuracies with the truth.")
-    parser.add_argument("--tables", choices=["tuned", "seen"], default="seen")
+    parser.add_argument("--tables", choices=[*TABLES], default="seen")
     parser.add_argument("--seeds", type=int, default=2)
     parser.add_argument("--from-seed", type=int, default=0)
     parser.add_argument("--mechanism", action="append")
@@ -157,7 +151,7 @@ def main() -> None:
         return
     cases: list[Held] = []
     for seed in range(asked.from_seed, asked.from_seed + asked.seeds):
-        for name in TUNED_ON if asked.tables == "tuned" else SEEN_ONCE:
+        for name in TABLES[asked.tables]:
             table = read(name, seed=seed)
             for mechanism in asked.mechanism or MECHANISMS:
                 cases += run(table, mechanism, seed)

@@ -60,12 +60,7 @@ def people(truth: Ints, plausible: Floats, rng: np.random.Generator, *, doubt: f
 
 
 def wrong(
-    truth: Ints,
-    plausible: Floats,
-    rng: np.random.Generator,
-    *,
-    share: float,
-    several: bool = False,
+    truth: Ints, plausible: Floats, rng: np.random.Generator, *, share: float, several: bool = False
 ) -> Mask:
     """Rule out any one value, or one to three, the true one in that share of the cells."""
     n, size = plausible.shape

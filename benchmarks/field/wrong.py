@@ -14,12 +14,11 @@ from pathlib import Path
 
 import numpy as np
 
-from benchmarks.field.cases import Case, kept
+from benchmarks.field.cases import Case, kept, markdown, show
 from cfl_cli.core.arrays import Floats
 from cfl_cli.core.dataset import Known
 from cfl_cli.core.parallel import Workers
 from cfl_cli.methods.graph import GraphMethod
-from cfl_cli.trust.facts import ColumnFacts
 from cfl_cli.trust.wrong_cells import most_wrong
 
 SHARES = {"uniform": 0.0, "3 % wrong": 0.03, "10 % wrong": 0.10}
@@ -27,7 +26,6 @@ LEAST = 1e-3  # confidence that a cross entropy counts
 
 
 def cases(keep: Path, mechanism: str) -> Iterator[Case]:
-    """Yield the cases of a mechanism that were kept."""
     yield from map(kept, sorted(keep.glob(f"*-{mechanism.replace(' ', '_')}-0.0-*.pkl")))
 
 
@@ -50,29 +48,22 @@ class Open(Known):
         return left
 
 
-def limits(keep: Path) -> None:
-    """Print how often the upper limit of wrong cells holds."""
-    print("| cells | CFs | limit known | of these, hold | median limit |")
-    print("| --- | ---: | ---: | ---: | ---: |")
+def limits(keep: Path) -> Iterator[list[object]]:
+    """Yield how often the upper limit of wrong cells holds."""
     for mechanism in SHARES:
         found = []
         for case in cases(keep, mechanism):
-            for cf, block in enumerate(case.encoded.blocks):
-                facts = ColumnFacts(case.encoded, case.estimate, cf)
-                rows = np.arange(len(case.truth))
-                wrong = ~case.encoded.candidates[:, block.columns][rows, case.truth[:, cf]]
+            for facts, wrong in zip(case.facts, case.wrong.T, strict=True):
                 most = most_wrong(facts.hidden_cells) if facts.hidden_cells else None
                 found.append((most, float(wrong.mean())))
         known = [(most, wrong) for most, wrong in found if most is not None]
         hold = np.mean([most >= wrong for most, wrong in known])
         median = np.median([most for most, _ in known])
-        print(f"| {mechanism} | {len(found)} | {len(known)} | {hold:.0%} | {median:.3f} |")
+        yield [mechanism, len(found), len(known), f"{hold:.0%}", f"{median:.3f}"]
 
 
-def rerun(keep: Path) -> None:
-    """Print what answers gain if cells leave a little to what they rule out, by the truth."""
-    print("\n| cells | CFs | accuracy | left open, candidates alone | any value | entropy | then |")
-    print("| --- | ---: | ---: | ---: | ---: | ---: | ---: |")
+def rerun(keep: Path) -> Iterator[list[object]]:
+    """Yield what answers gain if cells leave a little to what they rule out, by the truth."""
     for mechanism, share in list(SHARES.items())[1:]:
         rows = []
         for case in cases(keep, mechanism):
@@ -88,29 +79,25 @@ def rerun(keep: Path) -> None:
                     .confidences
                     for one in (known, opened)
                 )
-            for cf, block in enumerate(case.encoded.blocks):
-                truth, n = case.truth[:, cf], np.arange(len(case.truth))
-                cells = known.candidates[:, block.columns]
-                one, other = before[:, block.columns], after[:, block.columns]
+            for block, truth in zip(known.columns, case.truth.T, strict=True):
+                cells, one, other = known.candidates[:, block], before[:, block], after[:, block]
                 answers = (one * cells, other * cells, other)
                 right = [(guess.argmax(axis=1) == truth).mean() for guess in answers]
-                entropies = [
-                    -np.log(np.maximum(guess[n, truth], LEAST)).mean() for guess in (one, other)
-                ]
-                rows.append([*right, *entropies])
-        texts = " | ".join(f"{number:.3f}" for number in np.mean(rows, axis=0))
-        print(f"| {mechanism} | {len(rows)} | {texts} |")
+                true = (guess[np.arange(len(truth)), truth] for guess in (one, other))
+                rows.append([*right, *(-np.log(np.maximum(own, LEAST)).mean() for own in true)])
+        yield [mechanism, len(rows), *(f"{number:.3f}" for number in np.mean(rows, axis=0))]
 
 
 def main() -> None:
-    """Print the tables."""
     parser = argparse.ArgumentParser(description="Measure what wrong cells do.")
     parser.add_argument("--keep", type=Path, required=True, help="folder of finished runs")
     parser.add_argument("--rerun", action="store_true")
     asked = parser.parse_args()
-    limits(asked.keep)
+    head = ("cells", "CFs", "limit known", "of these, hold", "median limit")
+    show(markdown(head, limits(asked.keep)))
     if asked.rerun:
-        rerun(asked.keep)
+        head = ("cells", "CFs", "accuracy", "left open, candidates alone", "any value")
+        show(["", *markdown((*head, "entropy", "then"), rerun(asked.keep))])
 
 
 if __name__ == "__main__":

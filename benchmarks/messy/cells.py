@@ -5,16 +5,6 @@ from datetime import datetime, timedelta
 
 import numpy as np
 
-MONTHS = {
-    "de": "Januar Februar März April Mai Juni Juli August September Oktober November Dezember",
-    "fr": "janvier février mars avril mai juin juillet août septembre octobre novembre décembre",
-    "es": "enero febrero marzo abril mayo junio julio agosto septiembre octubre noviembre"
-    " diciembre",
-    "it": "gennaio febbraio marzo aprile maggio giugno luglio agosto settembre ottobre novembre"
-    " dicembre",
-    "nl": "januari februari maart april mei juni juli augustus september oktober november december",
-}
-
 
 class Dice:
     """Draws cells; the same seed draws the same."""
@@ -33,15 +23,12 @@ class Dice:
         return [values[place] for place in chosen]
 
     def normal(self, mean: float, spread: float) -> list[float]:
-        """Return numbers around a mean."""
         return [float(number) for number in self.rng.normal(mean, spread, self.rows)]
 
     def skewed(self, middle: float, spread: float = 0.6) -> list[float]:
-        """Return positive numbers of which some are large."""
         return [float(middle * number) for number in self.rng.lognormal(0, spread, self.rows)]
 
     def whole(self, low: int, high: int) -> list[int]:
-        """Return whole numbers from low to high."""
         return [int(number) for number in self.rng.integers(low, high + 1, self.rows)]
 
     def different(self, below: int) -> list[int]:
@@ -56,7 +43,6 @@ class Dice:
         return [*days[:-1], days[-1].replace(day=25)]
 
     def moments(self, first: str, last: str, *, seconds: bool = True) -> list[datetime]:
-        """Return days with a time of day."""
         times = self.rng.integers(0, 86400, self.rows)
         step = 1 if seconds else 60
         return [
@@ -74,19 +60,12 @@ class Dice:
         return tuple(changed)
 
     def once(self, cells: Sequence[str], code: str) -> tuple[str, ...]:
-        """Return the cells with a code in a single one."""
         changed = list(cells)
         changed[int(self.rng.integers(self.rows))] = code
         return tuple(changed)
 
     def lists(
-        self,
-        values: Sequence[str],
-        joint: str,
-        most: int,
-        *,
-        least: int = 1,
-        ordered: bool = False,
+        self, values: Sequence[str], joint: str, most: int, *, least: int = 1, ordered: bool = False
     ) -> list[str]:
         """Return cells with several different values; some hold one only if `least` is 1."""
         cells = []
@@ -123,7 +102,6 @@ class Dice:
 def written(
     numbers: Sequence[float], digits: int, decimal: str = ".", thousands: str = ""
 ) -> list[str]:
-    """Return numbers as text."""
     plain = [f"{number:,.{digits}f}" for number in numbers]
     return [
         text.replace(",", "\0").replace(".", decimal).replace("\0", thousands) for text in plain
@@ -133,11 +111,3 @@ def written(
 def dated(days: Sequence[datetime], form: str) -> list[str]:
     """Return dates as text; `%-d` is the day without a zero."""
     return [day.strftime(form) for day in days]
-
-
-def in_words(
-    days: Sequence[datetime], language: str, form: str = "{day}. {month} {year}"
-) -> list[str]:
-    """Return dates with the months' names."""
-    names = MONTHS[language].split()
-    return [form.format(day=d.day, month=names[d.month - 1], year=d.year) for d in days]

@@ -26,7 +26,6 @@ class Draft:
     why: str = ""
 
     def is_marked(self, name: str) -> bool:
-        """Return whether a column's lines carry the mark."""
         return MARK in self.notes.get(name, "")
 
     def points_out(self, name: str) -> bool:
@@ -51,14 +50,12 @@ def draft(file: MessyFile, folder: Path, *, told: bool = False, name_cfs: bool =
 
 
 def written(file: MessyFile, folder: Path) -> Path:
-    """Write a file into a folder and return its path."""
     path = folder / f"{file.name}{file.suffix}"
     path.write_bytes(file.data())
     return path
 
 
 def how(file: MessyFile, *, told: bool) -> list[str]:
-    """Return the options that say how a file is written."""
     if not told:
         return []
     encoding = [] if file.encoding.startswith("utf-8") else ["--encoding", file.encoding]
@@ -94,7 +91,6 @@ def commented(text: str) -> tuple[dict[str, str], str]:
 
 
 def _starts(text: str) -> dict[str, int]:
-    """Return the line of every column's key."""
     root: Any = yaml.compose(text, Loader=yaml.SafeLoader)
     for key, value in root.value:
         if key.value == "columns":

@@ -55,16 +55,13 @@ class MessyFile:
 
     @property
     def cfs(self) -> list[str]:
-        """The columns that the user names as CFs."""
         return [column.name for column in self.columns if column.is_cf]
 
     @property
     def rows(self) -> int:
-        """How many rows it holds."""
         return len(self.columns[0].cells)
 
     def text(self) -> str:
-        """Return what the file says."""
         stream = io.StringIO()
         stream.write(self.above + self.newline if self.above else "")
         writer = csv.writer(
@@ -79,7 +76,6 @@ class MessyFile:
         return stream.getvalue()
 
     def data(self) -> bytes:
-        """Return the bytes of the file."""
         return self.text().encode(self.encoding)
 
 

@@ -10,12 +10,10 @@ FEW = 12  # whole numbers that may as well be codes or a scale
 
 
 def numbers(name: str, kind: str, cells: Sequence[str], **truth: Any) -> Column:
-    """Return a column of numbers."""
     return Column(name, kind, tuple(cells), ("numeric",), **truth)
 
 
 def plain(name: str, cells: Sequence[object], **truth: Any) -> Column:
-    """Return a column of numbers with a point or none, which the default reads."""
     texts = tuple(str(cell) for cell in cells)
     values = {*texts} - {*truth.get("codes", ()), ""}
     few = len(values) <= FEW
@@ -30,12 +28,10 @@ def plain(name: str, cells: Sequence[object], **truth: Any) -> Column:
 
 
 def comma(name: str, cells: Sequence[str], kind: str = "decimal comma", **truth: Any) -> Column:
-    """Return a column of numbers with a decimal comma."""
     return numbers(name, kind, cells, **{"decimals": (",",), **truth})
 
 
 def boolean(name: str, cells: Sequence[str], **truth: Any) -> Column:
-    """Return a column of yes and no."""
     return Column(name, "boolean", tuple(cells), ("binary",), **truth)
 
 
@@ -45,7 +41,6 @@ def pair(name: str, cells: Sequence[str], **truth: Any) -> Column:
 
 
 def category(name: str, cells: Sequence[str], kind: str = "category", **truth: Any) -> Column:
-    """Return a column of one of several values."""
     types = ("categorical", "ordered") if "order" in truth else ("categorical",)
     return Column(name, kind, tuple(cells), types, **truth)
 
@@ -53,7 +48,6 @@ def category(name: str, cells: Sequence[str], kind: str = "category", **truth: A
 def ordered(
     name: str, cells: Sequence[str], order: Sequence[str], kind: str = "scale", **truth: Any
 ) -> Column:
-    """Return a column of values that have an order."""
     return Column(name, kind, tuple(cells), ("ordered",), order=tuple(order), **truth)
 
 
@@ -66,7 +60,6 @@ def grid(name: str, cells: Sequence[object], **truth: Any) -> Column:
 def date(
     name: str, cells: Sequence[str], *formats: str, kind: str = "date", **truth: Any
 ) -> Column:
-    """Return a column of dates."""
     return Column(name, kind, tuple(cells), ("date",), formats=formats, **truth)
 
 
@@ -77,7 +70,6 @@ def clock(name: str, cells: Sequence[str], *formats: str, **truth: Any) -> Colum
 
 
 def left_out(name: str, kind: str, cells: Sequence[object], **truth: Any) -> Column:
-    """Return a column that no row should be compared by."""
     settings = {"doubtful": kind in TEXTS, **truth}
     return Column(name, kind, tuple(str(cell) for cell in cells), ("ignore",), **settings)
 
@@ -95,7 +87,6 @@ def bounds(name: str, cells: Sequence[str], **truth: Any) -> Column:
 
 
 def many(name: str, cells: Sequence[str], **truth: Any) -> Column:
-    """Return a column of several answers in a cell which is no CF."""
     settings = {"doubtful": True, **truth}
     return Column(name, "several answers", tuple(cells), ("ignore", "categorical"), **settings)
 
@@ -103,5 +94,4 @@ def many(name: str, cells: Sequence[str], **truth: Any) -> Column:
 def excluded(
     name: str, cells: Sequence[str], domain: Sequence[str], kind: str = "CF", **truth: Any
 ) -> Column:
-    """Return a CF."""
     return Column(name, kind, tuple(cells), ("complementary",), domain=tuple(domain), **truth)

@@ -60,7 +60,6 @@ def rows(**changed: Mapping[int, str]) -> list[list[str]]:
 
 
 def csv(delimiter: str = ",", **changed: Mapping[int, str]) -> str:
-    """Return the table as CSV."""
     lines = []
     for row in rows(**changed):
         cells = [f'"{cell}"' if delimiter in cell or '"' in cell else cell for cell in row]
@@ -69,7 +68,6 @@ def csv(delimiter: str = ",", **changed: Mapping[int, str]) -> str:
 
 
 def schema(**changed: str) -> str:
-    """Return the schema with the entries of some columns changed."""
     lines = []
     for line in SCHEMA.splitlines():
         name = line.strip().partition(":")[0]
@@ -78,14 +76,12 @@ def schema(**changed: str) -> str:
 
 
 def cells(column: str, *, every: int = 1) -> dict[int, str]:
-    """Return the right cells of every so many rows of a column, by row."""
     table = rows()
     place = table[0].index(column)
     return {number: table[number][place] for number in range(1, 61, every)}
 
 
 def lay_out(folder: Path, files: Mapping[str, str | bytes]) -> None:
-    """Write the right table and schema and then a mistake's files."""
     for name, content in {"people.csv": csv(), "people.yml": SCHEMA, **files}.items():
         data = content.encode() if isinstance(content, str) else content
         (folder / name).write_bytes(data)

@@ -36,13 +36,11 @@ class Judged:
 
     @property
     def line(self) -> str:
-        """What was said, in one line."""
         lines = [*self.ended.lines, *self.ended.out.splitlines()]
         return " ⏎ ".join(lines[:SHOWN]) + (" ⏎ …" if len(lines) > SHOWN else "")
 
 
 def attempt(mistake: Mistake) -> Judged:
-    """Make a mistake in a folder of its own and judge what is said."""
     with tempfile.TemporaryDirectory(prefix="cfl-mistake-") as folder:
         lay_out(Path(folder), mistake.files)
         with _inside(folder):
@@ -65,7 +63,6 @@ def _inside(folder: str) -> Iterator[None]:
 
 
 def _lacks(mistake: Mistake, ended: Ended, new: list[Path]) -> Iterator[str]:
-    """Yield what is wrong with how a mistake ended."""
     if ended.crashed:
         yield f"traceback: {ended.crashed[:80]}"
     elif not (mistake.understood and ended.code == 0):
@@ -75,7 +72,6 @@ def _lacks(mistake: Mistake, ended: Ended, new: list[Path]) -> Iterator[str]:
 
 
 def _unsaid(mistake: Mistake, ended: Ended) -> Iterator[str]:
-    """Yield what is wrong with what was said."""
     if ended.code not in mistake.codes:
         yield f"exit code {ended.code}"
     said = f"{ended.said}\n{ended.out}"
@@ -92,12 +88,10 @@ def _unsaid(mistake: Mistake, ended: Ended) -> Iterator[str]:
 
 
 def judge_all() -> list[Judged]:
-    """Return all mistakes with what is lacking."""
     return [attempt(mistake) for mistake in EVERY]
 
 
 def report(judged: list[Judged]) -> str:
-    """Return the figures as Markdown."""
     lines = ["| mistakes | n | one right line | exit code | traceback |"]
     lines += ["| --- | ---: | ---: | ---: | ---: |"]
     for kind in [*dict.fromkeys(one.mistake.kind for one in judged), "all"]:

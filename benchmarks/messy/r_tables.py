@@ -50,13 +50,11 @@ HABITS = (
 
 
 def files(names: Mapping[str, tuple[str, ...]] = TUNED_ON) -> Iterator[MessyFile]:
-    """Yield the tables, each in a habit of its own."""
     for place, (name, cfs) in enumerate(names.items()):
         yield _file(name, cfs, HABITS[place % len(HABITS)], place)
 
 
 def held_out() -> Iterator[MessyFile]:
-    """Yield the tables that nothing is tuned on."""
     return files(SEEN_ONCE)
 
 
@@ -138,7 +136,6 @@ def _text(cell: Any, kind: str, habit: Habit, *, is_whole: bool) -> str:
 def _types(
     different: set[str], kind: str, *, is_whole: bool, rows: int
 ) -> tuple[tuple[str, ...], bool]:
-    """Return what is accepted, and whether a mark is welcome."""
     n = len(different)
     is_number = kind in "iuf"
     choices: tuple[tuple[bool, tuple[str, ...], bool], ...] = (

@@ -22,7 +22,6 @@ class ColumnScore:
 
     @property
     def is_right(self) -> bool:
-        """Whether a careful colleague would accept it."""
         return not self.wrong
 
 
@@ -41,13 +40,11 @@ class FileScore:
 
 
 def score(files: Iterable[MessyFile], *, told: bool = False, run: bool = True) -> list[FileScore]:
-    """Return how each file is drafted, checked and imputed."""
     with tempfile.TemporaryDirectory(prefix="cfl-messy-") as folder:
         return [score_file(file, Path(folder), told=told, run=run) for file in files]
 
 
 def score_file(file: MessyFile, folder: Path, *, told: bool, run: bool) -> FileScore:
-    """Return how a file is drafted."""
     made = draft(file, folder, told=told)
     if made.schema is None:
         columns = [ColumnScore(file.name, c, ("no draft",), False, False) for c in file.columns]
@@ -87,7 +84,6 @@ def _subject(problem: str) -> str:
 
 
 def report(scores: list[FileScore], *, by_kind: bool = True) -> str:
-    """Return the figures as Markdown."""
     every = [one for file in scores for one in file.columns]
     lines = [*_files(scores), ""]
     lines += ["| columns | n | right | wrong, marked | right, marked in vain |"]
@@ -141,7 +137,6 @@ def _line(kind: str, those: list[ColumnScore]) -> str:
 
 
 def failures(scores: list[FileScore]) -> Iterator[str]:
-    """Yield what is wrong, column by column."""
     for file in scores:
         if file.why:
             yield f"{file.name}: no draft: {file.why}"
@@ -155,7 +150,6 @@ def failures(scores: list[FileScore]) -> Iterator[str]:
 
 
 def vain_marks(scores: list[FileScore]) -> Iterator[str]:
-    """Yield the columns whose mark no colleague would want."""
     for file in scores:
         for one in file.columns:
             if one.is_right and one.is_marked and not one.column.doubtful:

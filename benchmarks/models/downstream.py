@@ -38,10 +38,7 @@ METHODS = ("graph", "boost", "net", "auto", "ipal", "commonest")
 
 
 def learner(
-    table: Table,
-    texts: Sequence[str] = (),
-    confidences: Sequence[str] = (),
-    imputer: Any = None,
+    table: Table, texts: Sequence[str] = (), confidences: Sequence[str] = (), imputer: Any = None
 ) -> Any:
     """Return a pipeline to a logistic regression, behind an imputer if there is one.
 
@@ -64,7 +61,6 @@ def learner(
 def contestants(
     table: Table, methods: Sequence[str], *, folds: int | None, jobs: int
 ) -> dict[str, tuple[Any, pl.DataFrame]]:
-    """Return the pipelines by name, each with the rows that it is given."""
     ofs, cfs = [*table.ofs], [*table.cfs]
     entries = {"exact values": (learner(table, cfs), table.truth.select(ofs + cfs))}
     rows = table.masked.select(ofs + cfs)
@@ -84,7 +80,6 @@ def contestants(
 def compared(
     entries: dict[str, tuple[Any, pl.DataFrame]], target: Mask, *, splits: int, seed: int
 ) -> dict[str, tuple[dict[str, Floats], float]]:
-    """Return for each name the scores of every fold, and the processor's seconds."""
     folds = [*StratifiedKFold(splits, shuffle=True, random_state=seed).split(target, target)]
     found = {}
     for name, (pipeline, rows) in entries.items():
@@ -108,7 +103,6 @@ def shown(found: dict[str, tuple[dict[str, Floats], float]]) -> str:
 
 
 def main() -> None:
-    """Read what is asked, and print the table."""
     parser = argparse.ArgumentParser(description="Predict a label from what is known of CFs.")
     parser.add_argument("--data", type=Path, required=True, help="the folder of the table")
     parser.add_argument("--table", choices=[*CFS], default="bank")

@@ -97,7 +97,6 @@ class Model:
         return Drawn(encoded, truth, self._answered(encoded))
 
     def _answered(self, encoded: Encoded) -> Estimate:
-        """Return what the model says of new rows."""
         fitted = self.estimate.fitted
         if fitted is None:
             raise ValueError("the method learns nothing")
@@ -122,7 +121,6 @@ class Drawn:
     estimate: Estimate
 
     def hidden(self, number: int) -> HiddenCells | None:
-        """Return what is judged of one CF."""
         return ColumnFacts(self.encoded, self.estimate, number).hidden_cells
 
 
@@ -130,7 +128,7 @@ def fit(name: str, data: Path, *, method: str, rows: int, seed: int) -> Model:
     """Fit a method to `rows` rows of a table, drawn at random."""
     table = tables.read(name, data, rows=None, seed=seed)
     encoded = encode(table.masked, Schema.parse(table.schema))
-    truth = np.column_stack([tables.places(table.truth[cf], table.cfs[cf]) for cf in table.cfs])
+    truth = table.places
     order = np.random.default_rng(seed).permutation(len(truth))
     known = encoded.some(np.sort(order[:rows]))
     settings, _ = settle_gamma(known, Settings().override(method=method, seed=seed))
@@ -152,7 +150,6 @@ class Stream:
         self.alarms: Counter[str] = Counter()
 
     def take(self, drawn: Drawn) -> list[str]:
-        """Return the CFs that alarm in one more batch."""
         self.number += 1
         fired = []
         for cf, block in enumerate(self.model.encoded.blocks):
@@ -168,7 +165,6 @@ class Stream:
 def stable(
     model: Model, random: np.random.Generator, batches: int, *, exclusions: Sequence[int] = (1,)
 ) -> str:
-    """Return what becomes of a stable stream, in words."""
     stream = Stream(model)
     for _ in range(batches):
         stream.take(model.batch(random, exclusions=exclusions))
@@ -192,7 +188,6 @@ def scrambled(model: Model, random: np.random.Generator) -> Iterator[str]:
 
 
 def holds(model: Model, random: np.random.Generator, batches: int) -> str:
-    """Return how many intervals of batches hold the share of right answers, in words."""
     held: list[bool] = []
     for number in range(1, batches + 1):
         drawn = model.batch(random)
@@ -225,7 +220,6 @@ class StableLosses:
 
     @classmethod
     def of(cls, losses: Floats) -> "StableLosses":
-        """Return them with nearly equal ones put together at their mean."""
         places = (np.sqrt(losses / losses.max()) * (DISTINCT - 1)).astype(int)  # finer near 0
         counts = np.bincount(places)
         sums = np.bincount(places, losses)
@@ -282,7 +276,6 @@ def simulated(
     *,
     references: Sequence[int] = REFERENCES,
 ) -> Iterator[str]:
-    """Yield how many false alarms are expected, in words."""
     settings = [(cells, many, level) for cells in references for many in CFS for level in LEVELS]
     rates = {setting: list[float]() for setting in settings}
     for of_cf in cfs:
@@ -300,7 +293,6 @@ def simulated(
 
 
 def main() -> None:
-    """Print what was measured, a line each."""
     parser = argparse.ArgumentParser(description="Measure false alarms and delays of drift.")
     parser.add_argument("--data", type=Path, required=True)
     parser.add_argument("--tables", nargs="+", choices=["bank", "adult"], default=["bank", "adult"])

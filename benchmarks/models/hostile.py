@@ -60,12 +60,10 @@ class Ending:
 
 
 def read(path: Path) -> None:
-    """Read a model and nothing more."""
     Content.read(path)
 
 
 def attempt(load: Callable[[Path], Any], path: Path, *, seconds: float) -> Ending:
-    """Return how loading a file ends, in a process of its own."""
     reader, writer = os.pipe()
     began = time.monotonic()
     child = os.fork()
@@ -147,7 +145,6 @@ def campaign(
     seconds: float,
     keep: Path | None = None,
 ) -> dict[str, list[tuple[Mutant, Ending]]]:
-    """Return how each mutant ended, by its kind."""
     endings = defaultdict(list)
     path = folder / "model.cfl"
     for number, mutant in enumerate(attackers):
@@ -162,7 +159,6 @@ def campaign(
 
 
 def table(endings: dict[str, list[tuple[Mutant, Ending]]]) -> str:
-    """Return how many of each kind ended how, and what was worst, as Markdown."""
     lines = [
         f"| mutants | n | {' | '.join(OUTCOMES)} | slowest | memory |",
         f"| --- |{' ---: |' * (len(OUTCOMES) + 3)}",
@@ -178,7 +174,6 @@ def table(endings: dict[str, list[tuple[Mutant, Ending]]]) -> str:
 
 
 def main() -> None:
-    """Attack the model that the command line names."""
     parser = argparse.ArgumentParser(description="Attack a model file.")
     parser.add_argument("model", type=Path)
     parser.add_argument("--load", default="benchmarks.models.hostile:read")

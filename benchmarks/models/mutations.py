@@ -107,17 +107,14 @@ class _Model:
                 self.arrays[name] = flat.reshape(entry["shape"])
 
     def cuts(self, places: Any) -> Named:
-        """Yield the file cut at these places."""
         for place in places:
             yield f"at {place}", partial(_first, self.data, place)
 
     def flips(self, places: Any, *, repair: bool = True) -> Named:
-        """Yield the file with one bit of a byte flipped."""
         for place in places:
             yield f"at {place}", partial(_flipped, self.data, place, repair)
 
     def headers(self) -> Named:
-        """Yield files with other headers, whose checksum is right."""
         text = text_of(self.header)
         name, entry = next(item for item in self.header.items() if item[0] in self.arrays)
         for what, header in {
@@ -157,7 +154,6 @@ class _Model:
             yield what, partial(self._with_header, text)
 
     def names(self) -> Named:
-        """Yield files that lack an array, have one more, or have two in each other's place."""
         for name, array in self.arrays.items():
             others = {other: self.arrays[other] for other in self.arrays if other != name}
             yield f"without {name}", partial(_written, self.about, others)
@@ -172,7 +168,6 @@ class _Model:
         yield from self._altered(SHAPES, rng)
 
     def values(self, rng: random.Random) -> Named:
-        """Yield files in which an array holds other numbers."""
         yield from self._altered(VALUES, rng)
 
     def _altered(self, alterations: Mapping[str, Alter], rng: random.Random) -> Named:
@@ -185,7 +180,6 @@ class _Model:
                     yield f"{name}: {what}", partial(_written, self.about, changed)
 
     def facts(self) -> Named:
-        """Yield files in which a fact is another, lacks, or is one more."""
         facts = json.loads(self.arrays["text/facts"].tobytes())
         for path in _paths(facts):
             for odd in (*ODD_FACTS, _GONE, _SURPLUS):
@@ -198,7 +192,6 @@ class _Model:
             )
 
     def texts(self) -> Named:
-        """Yield files with another schema or report."""
         schema, report = (
             self.arrays[f"text/{name}"].tobytes().decode() for name in ("schema", "report")
         )
@@ -258,7 +251,6 @@ _GONE, _SURPLUS = object(), object()
 
 
 def _paths(facts: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
-    """Yield the way to every fact."""
     items = facts.items() if isinstance(facts, dict) else enumerate(facts)
     for key, value in items:
         yield (*path, key)

@@ -22,7 +22,6 @@ LEAST = 1e-12
 
 
 def main() -> None:
-    """Print a line for each CF, and the means."""
     asked = arguments()
     print(f"{'table':26} {'CF':24} seed  together  new rows  gained  cross entropy  gained")
     gains = []
@@ -47,7 +46,6 @@ def arguments() -> argparse.Namespace:
 def compare(
     name: str, method: str, *, rows: int | None, data: Path | None, seed: int
 ) -> list[tuple[float, float]]:
-    """Print both ways for each CF of a table, and return what new rows gain."""
     frame, schema, truth = made(name, rows=rows, data=data, seed=seed)
     order = np.random.default_rng([seed, 7]).permutation(frame.height)
     old, new = np.sort(order[: int(SHARE * len(order))]), np.sort(order[int(SHARE * len(order)) :])
@@ -72,11 +70,9 @@ def compare(
 def made(
     name: str, *, rows: int | None, data: Path | None, seed: int
 ) -> tuple[pl.DataFrame, Schema, Ints]:
-    """Return a masked table, its schema, and the true values as places in the domains."""
     if "/" not in name:
         table = tables.make(name, rows=rows, data=data, seed=seed)
-        truth = [tables.places(table.truth[cf], values) for cf, values in table.cfs.items()]
-        return table.masked, Schema.parse(table.schema), np.column_stack(truth)
+        return table.masked, Schema.parse(table.schema), table.places
     from benchmarks.field import cases
     from benchmarks.field import tables as field
 

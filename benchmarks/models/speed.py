@@ -8,6 +8,7 @@ run: machines are shared and noisy, and ratios less so. Rows per second count ne
 """
 
 import argparse
+import sys
 import tempfile
 from pathlib import Path
 
@@ -18,7 +19,6 @@ HELD_BACK = 1000
 
 
 def main() -> None:
-    """Print a line for each number of new rows."""
     parser = argparse.ArgumentParser(description="Time and memory of applying a model.")
     parser.add_argument("--data", type=Path, required=True)
     parser.add_argument("--method", default="graph")
@@ -27,9 +27,9 @@ def main() -> None:
     parser.add_argument("--repeats", type=int, default=3)
     asked = parser.parse_args()
     with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
+        folder, data = Path(name), asked.data.resolve()
         # In a process of its own: this one must stay small.
-        measure.run("benchmarks.models.split", asked.table, asked.data, folder, *asked.rows)
+        measure.run("benchmarks.models.speed", "split", asked.table, data, folder, *asked.rows)
         schema, model = folder / "schema.yml", folder / "model.cfl"
         options = ("--method", asked.method, "--overwrite", "-q")
         again = measure.run(
@@ -61,5 +61,24 @@ def main() -> None:
             )
 
 
+def split(name: str, data: str, to: str, *rows: str) -> None:
+    """Write `old.csv`, `all.csv` with a thousand rows more, `schema.yml`, and `new_ROWS.csv`."""
+    import numpy as np
+
+    from benchmarks import tables
+
+    folder, table = Path(to), tables.make(name, rows=None, data=Path(data), seed=0)
+    order = np.random.default_rng(0).permutation(table.masked.height)
+    old, new = np.sort(order[:-HELD_BACK]), np.sort(order[-HELD_BACK:])
+    (folder / "schema.yml").write_text(table.schema)
+    table.masked[old].write_csv(folder / "old.csv")
+    table.masked.write_csv(folder / "all.csv")
+    for count in map(int, rows):
+        table.masked[np.resize(new, count)].write_csv(folder / f"new_{count}.csv")
+
+
 if __name__ == "__main__":
-    main()
+    if sys.argv[1:2] == ["split"]:
+        split(*sys.argv[2:])
+    else:
+        main()

@@ -2,9 +2,8 @@
 
 published.py   what the paper printed, table by table
 plan.py        what is run: points of tables and figures, and the tasks behind them
-scores.py      accuracy, macro-F1, cross entropy and entropy of confidences
 labels.py      the target predicted from OFs and confidences
-work.py        one task → one result
+work.py        one task → one result, with accuracy, macro-F1, cross entropy and entropy
 store.py       results as files, which a later run finds
 runner.py      all tasks, several at once, with news of how long it takes
 summary.py     results → rows with mean, standard deviation and verdict: `results.json`

@@ -13,7 +13,7 @@ from pathlib import Path
 from benchmarks import tables
 from benchmarks.machine import fingerprint, machine
 from benchmarks.measure import ROOT
-from benchmarks.paper import labels, page, plan, plots, runner, scores, work
+from benchmarks.paper import labels, page, plan, plots, runner, work
 from benchmarks.paper.plan import PARTS, Scale
 from benchmarks.paper.runner import say
 from benchmarks.paper.store import Store, UnfitError, whole
@@ -25,7 +25,6 @@ QUICK_ROWS = {"bank": 2000, "generated": 300}
 
 
 def main() -> None:
-    """Run what is asked for and not yet done, and write all that is known."""
     asked = arguments()
     scale = choose(asked)
     asked.out.mkdir(parents=True, exist_ok=True)
@@ -53,11 +52,10 @@ def main() -> None:
 
 def recipe() -> str:
     """Return a fingerprint of what decides the numbers besides `cfl_cli`."""
-    return fingerprint(*(Path(str(module.__file__)) for module in (tables, labels, scores, work)))
+    return fingerprint(*(Path(str(module.__file__)) for module in (tables, labels, work)))
 
 
 def choose(asked: argparse.Namespace) -> Scale:
-    """Return how much is run."""
     tables = ("bank", "adult") if asked.data else ("generated",)
     for table in tables:
         if asked.data and not (asked.data / f"{table}.csv").exists():
@@ -72,7 +70,6 @@ def choose(asked: argparse.Namespace) -> Scale:
 
 
 def arguments() -> argparse.Namespace:
-    """Return what the command line says."""
     parser = argparse.ArgumentParser(
         prog="python -m benchmarks.paper", description="Repeat the paper's evaluation."
     )

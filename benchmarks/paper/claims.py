@@ -12,6 +12,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import fmean, stdev
+from typing import NamedTuple
 
 from benchmarks.paper.summary import HIGHER_IS_BETTER, Row, Summary
 
@@ -28,8 +29,7 @@ INPUTS = (
 BY = {"accuracy": "accuracy", "cross_entropy": "cross entropy", "f1": "F1 of the target"}
 
 
-@dataclass(frozen=True)
-class Contest:
+class Contest(NamedTuple):
     """How a method does against another on one CF, or by one classifier, by one metric."""
 
     lead: float  # of the means; above 0: better
@@ -48,7 +48,6 @@ class Claim:
 
 
 def claims(summary: Summary) -> list[Claim]:
-    """Return the claims for which there are rows."""
     found = [
         _claim(summary, "graph", (PAPER,), ("accuracy",), strict=False),
         _claim(summary, "graph", ("ipal",), ("accuracy",), strict=False),

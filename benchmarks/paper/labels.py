@@ -11,32 +11,16 @@ from collections.abc import Callable
 from typing import Any, Self
 
 import numpy as np
+from sklearn.ensemble import AdaBoostClassifier, RandomForestClassifier
+from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import f1_score
+from sklearn.neural_network import MLPClassifier
+from sklearn.tree import DecisionTreeClassifier
 
 from cfl_cli.core.arrays import Floats, Ints, Mask
 from cfl_cli.encode.encode import Encoded
 
 TINY = np.finfo(float).eps
-
-
-def logistic(seed: int) -> Any:
-    """Return logistic regression, with iterations enough to converge."""
-    from sklearn.linear_model import LogisticRegression
-
-    return LogisticRegression(random_state=seed, max_iter=1000)
-
-
-def forest(seed: int) -> Any:
-    """Return a random forest of 100 trees."""
-    from sklearn.ensemble import RandomForestClassifier
-
-    return RandomForestClassifier(random_state=seed)
-
-
-def stumps(seed: int) -> Any:
-    """Return AdaBoost as the paper describes it: 50 decision stumps, scikit-learn's default."""
-    from sklearn.ensemble import AdaBoostClassifier
-
-    return AdaBoostClassifier(random_state=seed)
 
 
 class RealBoost:
@@ -54,9 +38,6 @@ class RealBoost:
         self.trees: list[Any] = []
 
     def fit(self, features: Floats, target: Mask) -> Self:
-        """Learn from rows."""
-        from sklearn.tree import DecisionTreeClassifier
-
         weights = np.full(len(target), 1 / len(target))
         for _ in range(self.TREES):
             weights = np.maximum(weights, TINY)
@@ -69,7 +50,6 @@ class RealBoost:
         return self
 
     def predict(self, features: Floats) -> Mask:
-        """Return whether rows are positive."""
         return np.asarray(sum(self._odds(tree, features) for tree in self.trees) > 0)
 
     @staticmethod
@@ -79,19 +59,13 @@ class RealBoost:
         return np.asarray(logs[:, 1] - logs[:, 0])
 
 
-def net(seed: int) -> Any:
-    """Return the paper's net."""
-    from sklearn.neural_network import MLPClassifier
-
-    return MLPClassifier((100, 200, 200, 100), random_state=seed, early_stopping=True)
-
-
+# Logistic regression has iterations enough to converge, a forest 100 trees, AdaBoost 50 stumps.
 CLASSIFIERS: dict[str, Callable[[int], Any]] = {
-    "LR": logistic,
-    "RF": forest,
-    "AdaBoost": stumps,
+    "LR": lambda seed: LogisticRegression(random_state=seed, max_iter=1000),
+    "RF": lambda seed: RandomForestClassifier(random_state=seed),
+    "AdaBoost": lambda seed: AdaBoostClassifier(random_state=seed),
     "AdaBoost trees": RealBoost,
-    "MLP": net,
+    "MLP": lambda seed: MLPClassifier((100, 200, 200, 100), random_state=seed, early_stopping=True),
 }
 
 
@@ -102,19 +76,12 @@ def halves(rows: int, seed: int) -> tuple[Ints, Ints]:
 
 
 def predict(
-    features: Floats,
-    target: Mask,
-    classifier: str,
-    *,
-    seed: int,
-    learned: Floats | None = None,
+    features: Floats, target: Mask, classifier: str, *, seed: int, learned: Floats | None = None
 ) -> float:
     """Return the F1 on one half of the rows after learning from the other.
 
     What is `learned` from are the features of that half, unless others are given.
     """
-    from sklearn.metrics import f1_score
-
     learn, judge = halves(len(target), seed)
     learned = features[learn] if learned is None else learned
     model = CLASSIFIERS[classifier](seed).fit(learned, target[learn])

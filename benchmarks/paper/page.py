@@ -10,12 +10,7 @@ from benchmarks.paper.summary import Row, Summary
 
 Show = Callable[[Summary, str, str], str]  # summary, table, part → Markdown
 
-WORDS = {
-    "accuracy": "accuracy",
-    "f1": "F1",
-    "cross_entropy": "cross entropy",
-    "entropy": "entropy",
-}
+WORDS = {"accuracy": "accuracy", "f1": "F1", "cross_entropy": "cross entropy", "entropy": "entropy"}
 JUDGED = ("accuracy", "f1", "cross_entropy")  # entropy has no good or bad of its own
 NOT_IN_THE_PAPER = {"commonest", "boost", "auto", "auto-soft", "auto-hard"}
 TITLES = {
@@ -83,7 +78,6 @@ SLICE = """\
 
 
 def page(summary: Summary) -> str:
-    """Return all results as Markdown."""
     parts = [
         HEAD,
         _measured(summary),
@@ -154,7 +148,6 @@ def _short(summary: Summary) -> str:
 
 
 def means(summary: Summary) -> str:
-    """Return accuracy and cross entropy, means over all CFs, by method."""
     methods = _series(row for row in summary.rows if row.part == "estimates")
     wanted = [
         (table, metric) for table in summary.tables for metric in ("accuracy", "cross_entropy")
@@ -227,7 +220,6 @@ def _correction(summary: Summary, table: str, part: str) -> str:
 
 
 def _along(summary: Summary, table: str, part: str) -> str:
-    """Return accuracy and cross entropy by the value of the setting that varies."""
     rows = [row for row in summary.of(part, table) if row.metric in {"accuracy", "cross_entropy"}]
     values = sorted({row.at for row in rows if row.at is not None})
     body = []

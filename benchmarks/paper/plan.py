@@ -6,6 +6,7 @@ k = 20 and gamma = 0 a run belongs to several figures and is done once.
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import product
 
 from benchmarks.paper.labels import CLASSIFIERS
@@ -36,7 +37,6 @@ class Imputation:
 
     @property
     def name(self) -> str:
-        """Return what the result's file is called."""
         how = [f"{key}={value}" for key, value in self.settings]
         how += [f"without={self.without}"] if self.without else []
         how += ["half"] if self.half else []
@@ -44,7 +44,6 @@ class Imputation:
 
     @property
     def kind(self) -> str:
-        """Return what tasks take about as long."""
         return f"{self.table} {self.method}"
 
     @property
@@ -73,14 +72,12 @@ class Prediction:
 
     @property
     def name(self) -> str:
-        """Return what the result's file is called."""
         how = ["kept"] * self.kept + ["apart"] * self.apart
         where = [self.table, _rows(self.rows), f"seed={self.seed}"]
         return "-".join([*where, self.told, *how, self.classifier.replace(" ", "_")])
 
     @property
     def kind(self) -> str:
-        """Return what tasks take about as long."""
         return f"{self.table} {self.classifier}"
 
     @property
@@ -128,7 +125,6 @@ class Scale:
 
 
 def quick(tables: tuple[str, ...], seeds: int, rows: int) -> Scale:
-    """Return enough to see that everything works."""
     return Scale(tables, seeds, rows, iterations=(1, 10, 100), ks=(10, 20), gammas=(0.0, 0.25))
 
 
@@ -158,14 +154,6 @@ def _predictions(part: str, scale: Scale) -> Iterator[Point]:
         kept = part == "kept" and told not in {"ord", "observed"}
         task = Prediction(table, rows, seed, told, kept, classifier)
         yield Point(part, told, None, task)
-
-
-def _labels(scale: Scale) -> Iterator[Point]:
-    return _predictions("labels", scale)
-
-
-def _kept(scale: Scale) -> Iterator[Point]:
-    return _predictions("kept", scale)
 
 
 def _apart(scale: Scale) -> Iterator[Point]:
@@ -211,8 +199,8 @@ def _checks(scale: Scale) -> Iterator[Point]:
 
 PARTS: dict[str, Callable[[Scale], Iterator[Point]]] = {
     "estimates": _estimates,
-    "labels": _labels,
-    "kept": _kept,
+    "labels": partial(_predictions, "labels"),
+    "kept": partial(_predictions, "kept"),
     "apart": _apart,
     "correction": _correction,
     "iterations": _iterations,
@@ -223,7 +211,6 @@ PARTS: dict[str, Callable[[Scale], Iterator[Point]]] = {
 
 
 def points(scale: Scale, parts: Iterable[str]) -> list[Point]:
-    """Return the points of some parts."""
     return [point for part in parts for point in PARTS[part](scale)]
 
 

@@ -37,7 +37,6 @@ LINES: list[dict[str, Any]] = [
 
 
 def draw(summary: Summary, folder: Path) -> None:
-    """Draw every figure for which there are results into a folder."""
     folder.mkdir(parents=True, exist_ok=True)
     if any(row.part == "estimates" for row in summary.rows):
         most = max(len(_cfs(summary, table)) for table in summary.tables)
@@ -79,7 +78,11 @@ def _strips(axes: Any, summary: Summary, table: str, metric: str) -> None:
     found = [row for row in summary.of("estimates", table) if row.metric == metric and row.subject]
     cfs = _cfs(summary, table)
     for place, (series, style) in enumerate(DOTS.items()):
-        dots = _paper(found) if series == "paper" else _ours(found, series)
+        if series == "paper":
+            theirs = ((row.subject, row.paper_mean) for row in found if row.series == "graph")
+            dots = {cf: mean for cf, mean in theirs if mean is not None}
+        else:
+            dots = {row.subject: row.mean for row in found if row.series == series}
         shift = STRIP * (0.5 - (place + 0.5) / len(DOTS))
         heights = [shift - cfs.index(cf) for cf in dots]
         how = {"linestyle": "none", "clip_on": False, **style}
@@ -98,18 +101,6 @@ def _strips(axes: Any, summary: Summary, table: str, metric: str) -> None:
 def _cfs(summary: Summary, table: str) -> list[str]:
     found = (row.subject for row in summary.of("estimates", table))
     return [cf for cf in dict.fromkeys(found) if cf]
-
-
-def _ours(rows: list[Row], series: str) -> dict[str, float]:
-    return {row.subject: row.mean for row in rows if row.series == series}
-
-
-def _paper(rows: list[Row]) -> dict[str, float]:
-    return {
-        row.subject: row.paper_mean
-        for row in rows
-        if row.series == "graph" and row.paper_mean is not None
-    }
 
 
 def _steps(figure: Any, summary: Summary) -> None:

@@ -91,7 +91,6 @@ class Published:
 
     @property
     def rounding(self) -> float:
-        """Return by how much printing may have moved the mean."""
         return float(0.5 * 10**-self.digits)
 
 

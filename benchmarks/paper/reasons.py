@@ -21,7 +21,6 @@ class Reason:
     series: tuple[str, ...] = ("*",)
 
     def applies(self, row: Row) -> bool:
-        """Return whether the reason has to do with a row."""
         return (
             fnmatchcase(row.part, self.parts)
             and fnmatchcase(row.table, self.tables)

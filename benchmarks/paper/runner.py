@@ -23,7 +23,6 @@ class Clock:
     done: Counter[str] = field(default_factory=Counter)
 
     def note(self, kind: str, seconds: float) -> None:
-        """Note how long a task took."""
         self.seconds[kind] += seconds
         self.done[kind] += 1
 
@@ -85,5 +84,4 @@ def heedless() -> None:
 
 
 def say(words: str) -> None:
-    """Tell whoever waits."""
     print(words, file=sys.stderr, flush=True)

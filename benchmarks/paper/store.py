@@ -15,8 +15,8 @@ from typing import Any, BinaryIO, NamedTuple
 
 import numpy as np
 
+from benchmarks.machine import Facts
 from benchmarks.paper.plan import Imputation, Task
-from benchmarks.results import Facts
 from cfl_cli.core.arrays import Floats, Ints
 
 KINDS = ("imputations", "predictions")
@@ -52,7 +52,6 @@ class Store:
         return _read(path) if path.exists() else None
 
     def keep(self, task: Task, facts: Facts) -> None:
-        """Keep the facts of a task, which makes it done."""
         text = json.dumps(facts, indent=1, allow_nan=False) + "\n"
         whole(self.path(task), lambda file: file.write(text.encode()))
 
@@ -65,7 +64,6 @@ class Store:
         whole(path, lambda file: np.savez_compressed(file, allow_pickle=False, **arrays))
 
     def answers(self, task: Imputation, cf: str) -> Answers:
-        """Return what a method says of a CF."""
         with np.load(self.path(task).with_suffix(".npz")) as held:
             return Answers(held[f"soft {cf}"].astype(float), held[f"hard {cf}"].astype(np.int64))
 
@@ -84,12 +82,10 @@ class Store:
             self.note(machine)
 
     def note(self, machine: Facts) -> None:
-        """Note what the results depend on."""
         text = json.dumps(machine, indent=1) + "\n"
         whole(self.folder / "machine.json", lambda file: file.write(text.encode()))
 
     def forget(self) -> None:
-        """Remove every result."""
         for kind in KINDS:
             for path in (self.folder / kind).glob("*"):
                 if path.suffix in {".json", ".npz"}:

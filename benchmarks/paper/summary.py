@@ -18,10 +18,10 @@ from dataclasses import asdict, dataclass, fields, replace
 from statistics import fmean, stdev
 from typing import Any
 
+from benchmarks.machine import Facts
 from benchmarks.paper.plan import Imputation, Point, Prediction
 from benchmarks.paper.published import METRICS, ROWS, Published, find, mean_of_cfs
 from benchmarks.paper.store import Store
-from benchmarks.results import Facts
 
 BY_CF = {"estimates", "checks"}  # parts that tell every CF, others only the mean
 HIGHER_IS_BETTER = {"accuracy": True, "f1": True, "cross_entropy": False, "entropy": None}
@@ -48,12 +48,10 @@ class Row:
 
     @property
     def seeds(self) -> int:
-        """Return how many seeds there are."""
         return len(self.values)
 
     @property
     def part_of_table(self) -> bool:
-        """Return whether there were fewer rows than the paper had."""
         return self.rows != ROWS.get(self.table, self.rows)
 
 
@@ -68,7 +66,6 @@ class Summary:
     missing: int  # tasks that are yet to be done
 
     def to_json(self) -> str:
-        """Return everything as JSON."""
         return json.dumps(asdict(self), indent=1, allow_nan=False) + "\n"
 
     @classmethod
@@ -79,7 +76,6 @@ class Summary:
         return cls(**held | {"rows": tuple(rows)})
 
     def to_csv(self) -> str:
-        """Return the rows as CSV."""
         text = io.StringIO()
         writer = csv.DictWriter(text, [each.name for each in fields(Row)], lineterminator="\n")
         writer.writeheader()
@@ -88,7 +84,6 @@ class Summary:
         return text.getvalue()
 
     def of(self, part: str, table: str) -> list[Row]:
-        """Return the rows of one table in one part."""
         return [row for row in self.rows if (row.part, row.table) == (part, table)]
 
     def get(self, part: str, table: str, subject: str, series: str, metric: str) -> Row | None:
@@ -103,12 +98,10 @@ class Summary:
 
     @property
     def tables(self) -> list[str]:
-        """Return the tables that were measured."""
         return list(dict.fromkeys(row.table for row in self.rows))
 
 
 def summarise(points: Iterable[Point], store: Store, machine: Facts) -> Summary:
-    """Return what the results behind some points say."""
     numbers: dict[tuple[Any, ...], list[float]] = defaultdict(list)
     flagged: dict[str, dict[str, int]] = defaultdict(lambda: defaultdict(int))
     tasks: dict[str, float] = {}

@@ -10,19 +10,18 @@ import polars as pl
 from threadpoolctl import threadpool_limits
 
 from benchmarks import tables
+from benchmarks.machine import Facts
 from benchmarks.paper import labels
 from benchmarks.paper.plan import Imputation, Prediction, Task
-from benchmarks.paper.scores import any_candidate, score
 from benchmarks.paper.store import Answers, Store
-from benchmarks.results import Facts
 from benchmarks.tables import Table
 from cfl_cli import Report, Result, Schema, __version__, impute
-from cfl_cli.core.arrays import Floats, Ints
+from cfl_cli.commands.evaluate import job
+from cfl_cli.core.arrays import Floats, Ints, entropies
 from cfl_cli.encode.encode import Encoded, encode
 
 
 def do(task: Task, store: Store, data: Path | None) -> float:
-    """Do a task on one core, keep its result, and return the seconds it took."""
     began = perf_counter()
     table = tables.make(task.table, rows=task.rows, data=data, seed=task.seed)
     with threadpool_limits(limits=1):
@@ -43,7 +42,6 @@ def part(task: Imputation, table: Table) -> Table:
 
 
 def run_method(task: Imputation, table: Table, store: Store) -> Facts:
-    """Return the scores of a method's confidences and the CFs that its report flags."""
     answers, report = ask(task, table)
     if task.usual:
         store.keep_answers(task, answers)
@@ -62,9 +60,8 @@ def ask(task: Imputation, table: Table, **more: Any) -> tuple[dict[str, Answers]
 
 
 def judge(answers: dict[str, Answers], table: Table) -> dict[str, dict[str, float]]:
-    """Return the scores of every CF."""
     return {
-        cf: asdict(score(*answers[cf], tables.places(table.truth[cf], domain)))
+        cf: score(*answers[cf], tables.places(table.truth[cf], domain))
         for cf, domain in table.cfs.items()
     }
 
@@ -81,6 +78,28 @@ def hard(task: Imputation, table: Table, cf: str, result: Result) -> Ints:
     if ("correction", False) in task.settings:
         return np.asarray(confidences.argmax(axis=1))
     return tables.places(result.frame[f"{cf}_imputed"], table.cfs[cf])
+
+
+def score(confidences: Floats, answers: Ints, truth: Ints) -> dict[str, float]:
+    """Return the paper's scores of n × K confidences and n answers, given by their places.
+
+    They are those of `cfl evaluate`.
+    """
+    return {
+        "accuracy": job.accuracy(truth, answers),
+        "f1": job.macro_f1(truth, answers),
+        "cross_entropy": job.cross_entropy(job.share_in_truth(truth, confidences)),
+        "entropy": float(entropies(confidences, np.array([0])).mean()),
+    }
+
+
+def any_candidate(confidences: Floats, *, seed: int) -> Ints:
+    """Return for each row the place of a value with some confidence, drawn at random.
+
+    That is how the paper answers for `observed`, where all candidates are equal.
+    """
+    lots = np.random.default_rng(seed).random(confidences.shape)
+    return np.asarray(np.where(confidences > 0, lots, -1).argmax(axis=1))
 
 
 def settings(task: Imputation) -> Facts:
@@ -120,7 +139,6 @@ def run_classifier(task: Prediction, table: Table, store: Store) -> Facts:
 
 
 def flagged(source: Imputation, store: Store) -> list[str]:
-    """Return the CFs that the report of a run flags."""
     facts = store.facts(source)
     if facts is None:
         raise FileNotFoundError(f"{source.name} is yet to be run")
@@ -147,9 +165,6 @@ def columns(
 
 def exact(table: Table) -> Floats:
     """Return the exact values of all CFs, one-hot."""
-    return np.hstack(
-        [
-            np.eye(len(domain))[tables.places(table.truth[cf], domain)]
-            for cf, domain in table.cfs.items()
-        ]
-    )
+    sizes = map(len, table.cfs.values())
+    pairs = zip(sizes, table.places.T, strict=True)
+    return np.hstack([np.eye(size)[places] for size, places in pairs])

@@ -25,7 +25,6 @@ QUICK: dict[str, Any] = {"method": "graph", "gamma": 0.0, "iterations": 30, "k":
 
 
 def cases(given: argparse.Namespace) -> Iterator[Case]:
-    """Yield the tables that were asked for."""
     if given.table == "made":
         for number in range(given.tables):
             yield made(number, seed=given.seed, rows=given.rows)
@@ -36,7 +35,6 @@ def cases(given: argparse.Namespace) -> Iterator[Case]:
 
 
 def summary(lines: Sequence[Line]) -> Iterator[str]:
-    """Yield for each kind of figure how many intervals hold the truth, and how wide they are."""
     kinds = {
         "all shares": [line for line in lines if line.kind == SHARES],
         "all changes": [line for line in lines if line.kind == CHANGES],
@@ -56,7 +54,6 @@ def summary(lines: Sequence[Line]) -> Iterator[str]:
 
 
 def run(tables: Iterable[Case], **how: Any) -> list[Line]:
-    """Print what is missed, table by table, and return all lines."""
     lines = []
     for case in tables:
         own = [*compared(case, **how)]
@@ -67,7 +64,6 @@ def run(tables: Iterable[Case], **how: Any) -> list[Line]:
 
 
 def main() -> None:
-    """Compare, and print how many hold."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("table", choices=["made", "sklearn", "bank", "adult"])
     parser.add_argument("--data", type=Path, help="the folder of bank.csv and adult.csv")

@@ -29,12 +29,10 @@ class Case:
 
     @property
     def rows(self) -> int:
-        """Return how many rows it has."""
         return len(next(iter(self.truth.values())))
 
     @property
     def frame(self) -> pl.DataFrame:
-        """Return the table as it is published."""
         columns = [series.alias(name) for name, series in self.ofs.items()]
         for name, cells in self.excluded.items():
             texts = ["|".join(f"v{place}" for place in np.flatnonzero(cell)) for cell in cells]
@@ -43,7 +41,6 @@ class Case:
 
     @property
     def schema(self) -> Schema:
-        """Return its schema."""
         columns: dict[str, Any] = {}
         for name, series in self.ofs.items():
             kind = "numeric" if series.dtype.is_numeric() else "categorical"
@@ -54,7 +51,6 @@ class Case:
         return Schema.model_validate({"version": 1, "columns": columns})
 
     def places(self, answers: pl.Series) -> Ints:
-        """Return the places of answers in the domain."""
         return answers.str.strip_prefix("v").cast(pl.Int64).to_numpy()
 
     def without(self, of: str) -> "Case":

@@ -28,7 +28,6 @@ class Line:
 
     @property
     def holds(self) -> bool:
-        """Return whether the interval holds the truth."""
         return self.said.low - 1e-9 <= self.really <= self.said.high + 1e-9
 
     def __str__(self) -> str:
@@ -45,11 +44,9 @@ class Answered:
     confidences: dict[str, Floats]
 
     def share(self, cf: str) -> float:
-        """Return the share of right answers."""
         return float(self.right[cf].mean())
 
     def sure(self, cf: str) -> Mask:
-        """Return which answers are sure ones."""
         return np.asarray(self.confidences[cf] >= 0.9)
 
 

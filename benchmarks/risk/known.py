@@ -55,7 +55,6 @@ def _case(name: str, ofs: dict[str, pl.Series], truth: dict[str, Ints], random: 
 
 
 def _in_bins(series: pl.Series, bins: int) -> Ints:
-    """Return texts as places, numbers in bins of about equally many rows."""
     if not series.dtype.is_numeric():
         return series.rank("dense").to_numpy().astype(np.int64) - 1
     numbers = series.to_numpy()

@@ -4,13 +4,13 @@ from datetime import datetime
 
 import pytest
 
-from benchmarks.messy import drafts, held_out, judge, score, tuning
+from benchmarks.messy import drafts, held_out, judge, score
 from benchmarks.messy.cells import Dice
 from benchmarks.messy.files import MessyFile
 from benchmarks.messy.kinds import boolean, comma, excluded, ordered
 from cfl_cli import Schema
 
-FILES = [*tuning.files(), *held_out.files()]
+FILES = [*held_out.files()]
 
 
 def small():

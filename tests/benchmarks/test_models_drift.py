@@ -33,7 +33,6 @@ class Oracle:
 
 
 def made():
-    """A model of the oracle's priors, and rows whose numbers are their features."""
     fitted, rows = FittedModel(), Rows(4000, 1)
     return Model(
         replace(rows.encoded, features=np.arange(4000.0)[:, None]),

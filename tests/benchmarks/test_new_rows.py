@@ -5,7 +5,7 @@ import polars as pl
 import pytest
 
 from benchmarks import tables
-from benchmarks.models import new_rows, split
+from benchmarks.models import new_rows, speed
 
 
 def test_both_ways_are_scored_by_the_truth(capsys):
@@ -24,9 +24,9 @@ def test_cross_entropy_is_the_mean_surprise_at_the_true_values():
 
 
 def test_old_and_new_rows_are_all_rows(tmp_path, monkeypatch):
-    monkeypatch.setattr(split, "HELD_BACK", 20)
+    monkeypatch.setattr(speed, "HELD_BACK", 20)
     monkeypatch.setattr(tables, "make", lambda *_, **__: tables.generated(100, seed=0))
-    split.main("generated", ".", str(tmp_path), "5", "50")
+    speed.split("generated", ".", str(tmp_path), "5", "50")
     old, everything = (pl.read_csv(tmp_path / name) for name in ("old.csv", "all.csv"))
     assert (old.height, everything.height) == (80, 100)
     new = pl.read_csv(tmp_path / "new_50.csv")

@@ -6,8 +6,8 @@ import numpy as np
 import polars as pl
 import pytest
 
-from benchmarks import measure, plain, plan, show, tables, tasks
-from benchmarks.results import Results, exponent
+from benchmarks import measure, plain, speed, tables, tasks
+from benchmarks.speed import Results, exponent
 from cfl_cli.run.prepare import run
 from cfl_cli.schema.model import Schema
 
@@ -106,9 +106,9 @@ def test_a_process_that_fails_is_an_error(capfd):
 
 
 def test_measurements_are_chosen_by_pattern():
-    names = [one.name for one in plan.choose(plan.FULL, ["plain-*", "cfl-adult-48842"])]
+    names = [one.name for one in speed.choose(speed.FULL, ["plain-*", "cfl-adult-48842"])]
     assert names == ["plain-bank-1000", "plain-bank-2000", "plain-bank-5000", "cfl-adult-48842"]
-    assert len({one.name for one in plan.FULL + plan.QUICK}) == len(plan.FULL + plan.QUICK)
+    assert len({one.name for one in speed.FULL + speed.QUICK}) == len(speed.FULL + speed.QUICK)
 
 
 def test_what_a_tool_will_take_follows_a_line_through_tables_of_clearly_different_length(tmp_path):
@@ -161,7 +161,7 @@ def test_the_page_says_what_was_skipped_and_why(tmp_path):
     skipped = {"tool": "imputer", "table": "bank", "rows": 9000, "skipped": "no time"}
     known = facts("cfl", "bank", 2000, 123.4, accuracy={"a": 0.5, "b": 1.0})
     results = Results(tmp_path / "speed.json", MACHINE, known | {"imputer-bank-9000": skipped})
-    page = show.page(results)
+    page = speed.page(results)
     assert "| bank | 2,000 | cfl | 123 | 10 | 0.750 |" in page
     assert "| bank | 9,000 | KNNImputer | skipped: no time | | |" in page
 
@@ -169,7 +169,7 @@ def test_the_page_says_what_was_skipped_and_why(tmp_path):
 def test_the_plot_is_the_same_for_the_same_results(tmp_path):
     results = Results(tmp_path / "speed.json", MACHINE, facts("cfl", "bank", 2000, 1.0))
     for name in ("one.svg", "two.svg"):
-        show.draw(results, tmp_path / name)
+        speed.draw(results, tmp_path / name)
     assert (tmp_path / "one.svg").read_bytes() == (tmp_path / "two.svg").read_bytes()
 
 

@@ -16,7 +16,6 @@ CODES = pa.array([0, 1, 0, 1, 0, 0, 1], pa.int8())
 
 
 def columns():
-    """Return a column of every type by its name."""
     numbers = [pa.int8(), pa.uint64(), pa.float32(), pa.float64(), pa.timestamp("ns")]
     numbers += [pa.timestamp("us", "Europe/Berlin"), pa.duration("ms"), pa.time64("ns")]
     texts = [pa.string(), pa.large_string(), pa.string_view()]
@@ -65,7 +64,6 @@ def twice_coded():
 
 
 def as_file(table, *, stream=False):
-    """Return the bytes of an Arrow file, or of a stream."""
     file = io.BytesIO()
     with (pa.ipc.new_stream if stream else pa.ipc.new_file)(file, table.schema) as writer:
         writer.write_table(table)

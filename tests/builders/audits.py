@@ -43,7 +43,6 @@ def table(n=40, wrong=10):
 
 
 def facts(n=40, **job):
-    """Return the report of that table."""
     estimate = {"estimated_accuracy": Interval(0.9, 0.8, 0.95)}
     pet = column("pet", domain_size=2)
     return replace(report(column("job", **{**estimate, **job}), pet), rows=n)
@@ -54,7 +53,6 @@ def output(n=40, wrong=10, schema=SCHEMA, **job):
 
 
 def filled(drawn, n=40, **cells):
-    """Return the rows of a draw with the true jobs, and a cat in every row, filled in."""
     rows = (drawn["cfl_row"] - 1).to_list()
     jobs = [truth(n)[row] for row in rows]
     return drawn.with_columns(

@@ -23,7 +23,6 @@ def place():
 
 
 def fetch():
-    """Put it into the cache."""
     with tempfile.TemporaryDirectory() as folder:
         subprocess.run(
             ["npm", "pack", "--silent", f"axe-core@{VERSION}"],

@@ -38,10 +38,7 @@ class Rows:
     def estimate(self, shares=None):
         """What a model says of these rows: its priors with their own cells."""
         confidences, mass = posterior(
-            self.priors,
-            self.encoded.evidence,
-            over=self.encoded.starts,
-            fallback=Fallback.CELL,
+            self.priors, self.encoded.evidence, over=self.encoded.starts, fallback=Fallback.CELL
         )
         return Estimate(
             confidences,
@@ -52,7 +49,6 @@ class Rows:
         )
 
     def right(self, number):
-        """The share of a CF's answers that are right."""
         columns = self.encoded.blocks[number].columns
         answers = self.estimate().confidences[:, columns].argmax(axis=1)
         return (answers == self.values[:, number]).mean()

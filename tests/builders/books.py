@@ -45,7 +45,6 @@ def sheet(*rows, more=""):
 
 
 def xlsx(*sheets, names=None, states=(), settings=""):
-    """Return the bytes of a book with these sheets."""
     names = names or [f"S{number}" for number in range(1, len(sheets) + 1)]
     listed = "".join(
         f'<sheet name="{name}" sheetId="{n}" r:id="r{n}"'
@@ -79,7 +78,6 @@ def xlsx(*sheets, names=None, states=(), settings=""):
 
 
 def ods_row(cells, attributes=""):
-    """Return a row of cells, or what is one already."""
     if cells.startswith("<table:table-row"):
         return cells
     return f"<table:table-row{attributes}>{cells}</table:table-row>"
@@ -101,7 +99,6 @@ def ods(*rows, name="S1", styles="", more=""):
 
 
 def ods_text(*texts, attributes=""):
-    """Return cells of text."""
     return "".join(
         f'<table:table-cell office:value-type="string"{attributes}><text:p>{text}</text:p>'
         "</table:table-cell>"
@@ -110,5 +107,4 @@ def ods_text(*texts, attributes=""):
 
 
 def ods_number(number, attributes=""):
-    """Return a cell with a number."""
     return f'<table:table-cell office:value-type="float" office:value="{number}"{attributes}/>'

@@ -52,7 +52,6 @@ class Browser:
         return self.driver.execute_script(script, *arguments)
 
     def look(self, *, width=1000, height=800, dark=False, printed=False, scripts=True):
-        """Set how the next page is looked at."""
         self.cdp(
             "Emulation.setDeviceMetricsOverride",
             width=width,
@@ -69,7 +68,6 @@ class Browser:
         self.cdp("Emulation.setScriptExecutionDisabled", value=not scripts)
 
     def open(self, path, **how):
-        """Open a file, and forget what was logged before."""
         self.look(**how)
         for log in ("browser", "performance"):
             self.driver.get_log(log)
@@ -112,7 +110,6 @@ class Browser:
         )
 
     def picture(self, path, *, height=None, place=""):
-        """Write a screenshot of the page, or of so much of it, from an element on."""
         width, full, top = self.run(
             "const at = arguments[0] && document.querySelector(arguments[0]);"
             "return [innerWidth, document.documentElement.scrollHeight,"
@@ -132,7 +129,6 @@ def _axe():
 
 @contextmanager
 def browser():
-    """Give a browser that knows nothing yet, and end it."""
     from selenium import webdriver
 
     os.environ["SE_OFFLINE"] = "true"

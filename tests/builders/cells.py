@@ -17,12 +17,10 @@ def skewed(size, seed=0):
 
 
 def in_full(size):
-    """Uniform exclusions written as rates, which take the way of all mechanisms."""
     return Mechanism(size, (1 - np.eye(size)) / (size - 1))
 
 
 def cells(size, exclusions):
-    """All cells of so many exclusions, as candidates, and the sets that they rule out."""
     sets = list(combinations(range(size), exclusions))
     masks = np.ones((len(sets), size), dtype=bool)
     for mask, excluded in zip(masks, sets, strict=True):

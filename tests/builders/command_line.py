@@ -18,7 +18,6 @@ ROWS = ["x,y,cf", *(f"{n},{n * n % 7},{'abc'[n % 3]}" for n in range(12))]
 
 
 def cfl(*arguments, **environment):
-    """Run the command in this process."""
     return CliRunner().invoke(app, [str(part) for part in arguments], env=environment)
 
 

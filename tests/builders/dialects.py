@@ -29,7 +29,6 @@ class Written:
 
 
 def records(r, width, *, rows=12, words=WORDS):
-    """Random cells, numbers in the last column, no row empty."""
     return [
         [f"id{n}", *(r.choice(words) for _ in range(width - 2)), str(r.randint(0, 999))]
         for n in range(rows)
@@ -54,167 +53,144 @@ def lines(rows, *, delimiter=",", end="\n", **how):
 NAMES = ["key", "place", "remark", "size", "rate", "sum"]
 
 
-def usual(r, **how):
+def usual(r, words=WORDS):
     names = NAMES[: r.randint(3, 6)]
-    rows = records(r, len(names), words=how.pop("words", WORDS))
-    return names, rows, lines([names, *rows], **how)
+    return names, records(r, len(names), words=words)
+
+
+def table(names, rows, *, read=None, called=None, above="", below="", **how):
+    """A file with something above and below the table, the rows that it is read as, and names."""
+    text = above + lines([names, *rows], **how) + below
+    return Written(text.encode(), read or rows, called or names)
+
+
+def filled(rows, width):
+    return [row + [""] * (width - len(row)) for row in rows]
 
 
 def plain(r, **how):
-    names, rows, text = usual(r, **how)
-    return Written(text.encode(), rows, names)
+    return table(*usual(r), **how)
 
 
 def no_header(r):
     rows = records(r, 4)
-    return Written(
-        lines([["1", "1", *rows[0][2:]], *rows]).encode(), [["1", "1", *rows[0][2:]], *rows]
-    )
+    rows = [["1", "1", *rows[0][2:]], *rows]
+    return Written(lines(rows).encode(), rows)
 
 
 def nameless(r):
-    names, rows, _ = usual(r)
-    names = [names[0], "", *names[2:]]
-    called = [names[0], "column_2", *names[2:]]
-    return Written(lines([names, *rows]).encode(), rows, called)
+    names, rows = usual(r)
+    return table([names[0], "", *names[2:]], rows, called=[names[0], "column_2", *names[2:]])
 
 
 def twice(r):
-    names, rows, _ = usual(r)
-    names = [*names[:-1], names[1]]
-    return Written(lines([names, *rows]).encode(), rows, [*names[:-1], f"{names[1]}_2"])
+    names, rows = usual(r)
+    return table([*names[:-1], names[1]], rows, called=[*names[:-1], f"{names[1]}_2"])
 
 
 def preamble(r):
-    names, rows, text = usual(r)
+    names, rows = usual(r)
     above = ["Report of the office", "", "made by a program"][: r.randint(1, 3)]
-    return Written(("\n".join(above) + "\n" + text).encode(), rows, names)
+    return table(names, rows, above="\n".join(above) + "\n")
 
 
 def padded_preamble(r):
-    names, rows, _ = usual(r)
-    above = [["Report", *[""] * (len(names) - 1)], [""] * len(names)]
-    return Written(lines([*above, names, *rows]).encode(), rows, names)
+    names, rows = usual(r)
+    return table(names, rows, above=lines(filled([["Report"], []], len(names))))
 
 
 def long_preamble(r):
-    names, rows, text = usual(r)
-    above = "".join(f'# note {n}: said "so"\n' for n in range(12)).replace('"', "")
-    return Written((above + text).encode(), rows, names)
+    return table(*usual(r), above="".join(f"# note {n}: said so\n" for n in range(12)))
 
 
 def short_rows(r):
-    names, rows, _ = usual(r)
+    names, rows = usual(r)
     cut = [row[: r.randint(2, len(names))] for row in rows]
-    return Written(
-        lines([names, *cut]).encode(), [row + [""] * (len(names) - len(row)) for row in cut], names
-    )
+    return table(names, cut, read=filled(cut, len(names)))
 
 
 def long_rows(r):
-    names, rows, _ = usual(r)
+    names, rows = usual(r)
     rows = [row + ["more"] * (n == 5) for n, row in enumerate(rows)]
-    wide = [row + [""] * (len(names) + 1 - len(row)) for row in rows]
-    return Written(lines([names, *rows]).encode(), wide, [*names, f"column_{len(names) + 1}"])
+    wide = len(names) + 1
+    return table(names, rows, read=filled(rows, wide), called=[*names, f"column_{wide}"])
 
 
 def trailing(r):
-    names, rows, _ = usual(r)
+    names, rows = usual(r)
     rows = [[*row, ""] for row in rows]
-    return Written(
-        lines([[*names, ""], *rows]).encode(), rows, [*names, f"column_{len(names) + 1}"]
-    )
+    return table([*names, ""], rows, called=[*names, f"column_{len(names) + 1}"])
 
 
 def trailing_below(r):
-    names, rows, _ = usual(r)
+    names, rows = usual(r)
     rows = [[*row, "", ""] for row in rows]
     return Written(lines([names, *rows]).encode(), rows)
 
 
 def footer(r):
-    names, rows, text = usual(r)
-    end = ["source: the office", *[""] * (len(names) - 1)]
-    return Written((text + "\nsource: the office\n").encode(), [*rows, end], names)
+    names, rows = usual(r)
+    end = filled([["source: the office"]], len(names))
+    return table(names, rows, read=rows + end, below="\nsource: the office\n")
 
 
 def blank_lines(r):
-    names, rows, _ = usual(r)
-    text = lines([names, *rows[:4]]) + "\n\n" + lines(rows[4:])
-    return Written(text.encode(), rows, names)
+    names, rows = usual(r)
+    return table(names, rows[:4], read=rows, below="\n\n" + lines(rows[4:]))
 
 
 def two_tables(r):
-    names, rows, text = usual(r)
+    names, rows = usual(r)
     other = [["total", str(n)] for n in range(3)]
-    wide = [row + [""] * (len(names) - 2) for row in other]
-    return Written((text + "\n" + lines(other)).encode(), [*rows, *wide], names)
+    return table(names, rows, read=rows + filled(other, len(names)), below="\n" + lines(other))
 
 
 def header_again(r):
-    names, rows, text = usual(r)
-    return Written((text + lines([names])).encode(), [*rows, names], names)
+    names, rows = usual(r)
+    return table(names, [*rows, names])
 
 
 def escaped(r):
-    words = ['say "so"', "a,b", "back\\slash", "plain"]
-    names, rows, _ = usual(r, escape="\\", words=words)
+    names, rows = usual(r, ['say "so"', "a,b", "back\\slash", "plain"])
     rows[0][1] = 'a "b" c'
-    return Written(lines([names, *rows], escape="\\").encode(), rows, names)
+    return table(names, rows, escape="\\")
 
 
-def blanks_before_quotes(r, *, delimiter=",", mark='"', escape=None):
-    names, rows, _ = usual(r)
+def blanks_before_quotes(r, *, delimiter=",", escape=None):
+    names, rows = usual(r)
     rows[0][1] = f"x{delimiter} y"
-    sides = [(" ", ""), ("", " "), (" ", "\t"), ("  ", "")]
-    before, behind = r.choice(sides)
-    return Written(
-        "".join(
-            delimiter.join(
-                (before if place else "")
-                + cell(one, delimiter=delimiter, mark=mark, escape=escape, always=True)
-                + behind
-                for place, one in enumerate(row)
-            )
-            + "\n"
-            for row in [names, *rows]
-        ).encode(),
-        rows,
-        names,
-    )
+    before, behind = r.choice([(" ", ""), ("", " "), (" ", "\t"), ("  ", "")])
+    how = {"delimiter": delimiter, "escape": escape, "always": True}
+    texts = ([cell(one, **how) + behind for one in row] for row in [names, *rows])
+    text = "".join((delimiter + before).join(row) + "\n" for row in texts)
+    return Written(text.encode(), rows, names)
 
 
 def stray_quotes(r):
-    names, rows, _ = usual(r, words=["north", "Köln", "x y"])
+    names, rows = usual(r, ["north", "Köln", "x y"])
     rows[3][1] = '5" pipe'
     text = "".join(",".join(row) + "\n" for row in [names, *rows])
     return Written(text.encode(), rows, names)
 
 
 def single_quotes(r):
-    names, rows, _ = usual(r, mark="'", words=["north", "a,b", "x y"], always=True)
+    names, rows = usual(r, ["north", "a,b", "x y"])
     rows[0][1] = "a,b"
-    return Written(lines([names, *rows], mark="'", always=True).encode(), rows, names)
-
-
-def returns(r):
-    names, rows, text = usual(r, end="\r")
-    return Written(text.encode(), rows, names)
+    return table(names, rows, mark="'", always=True)
 
 
 def mixed_ends(r):
-    names, rows, _ = usual(r)
-    text = lines([names, *rows[:3]], end="\r\n") + lines(rows[3:6]) + lines(rows[6:], end="\r")
-    return Written(text.encode(), rows, names)
+    names, rows = usual(r)
+    below = lines(rows[3:6]) + lines(rows[6:], end="\r")
+    return table(names, rows[:3], read=rows, end="\r\n", below=below)
 
 
 def blanks_and_semicolons(r):
-    names, rows, _ = usual(r)
-    above = "Title of the export\n\n"
-    names = [names[0], names[0], *names[2:]]
+    names, rows = usual(r)
+    above = "\ufeffTitle of the export\n\n"
     called = [names[0], f"{names[0]}_2", *names[2:]]
-    data = (above + lines([names, *rows], delimiter=";", end="\r\n")).encode("utf-8-sig")
-    return Written(data, rows, called)
+    names = [names[0], names[0], *names[2:]]
+    return table(names, rows, called=called, above=above, delimiter=";", end="\r\n")
 
 
 def instrument(r):
@@ -234,8 +210,8 @@ def numbers_below_a_title(r):
 def one_wide_record(r):
     """All cells quoted, and the only record ends with one that holds the line's end."""
     row = [str(r.randint(0, 99)) for _ in NAMES] + ["\n"]
-    text = lines([NAMES, row], delimiter=";", always=True)
-    return Written(text.encode(), [row], [*NAMES, f"column_{len(row)}"])
+    called = [*NAMES, f"column_{len(row)}"]
+    return table(NAMES, [row], called=called, delimiter=";", always=True)
 
 
 KINDS_OF_FILES = {
@@ -265,7 +241,7 @@ KINDS_OF_FILES = {
     "blanks, escapes": lambda r: blanks_before_quotes(r, escape="\\"),
     "stray quotes": stray_quotes,
     "single quotes": single_quotes,
-    "returns": returns,
+    "returns": lambda r: plain(r, end="\r"),
     "mixed ends": mixed_ends,
     "title, semicolons, twice": blanks_and_semicolons,
     "instrument": instrument,

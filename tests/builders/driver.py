@@ -29,7 +29,6 @@ class Slow(Counted):
 
 
 def drive(run: Path, seen: Path, engine: str, seconds: float) -> bytes:
-    """Return the bytes that the kernel writes."""
     limits = RunSettings(run_dir=str(run), resume=True, engine=engine, jobs=2)
     with open_engine(limits, rows=ROWS, identity={"cfl": "1"}) as opened:
         out = opened.empty("out", (ROWS,), float)

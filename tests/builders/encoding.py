@@ -19,7 +19,6 @@ def features(cells, of, **schema):
 
 
 def encoded(cells, cf, **schema):
-    """Return what becomes of a table with one CF."""
     frame = pl.DataFrame({"of": range(len(cells)), "cf": cells})
     return encode(frame, Schema(columns={"of": NUMERIC, "cf": cf}, **schema))
 

@@ -46,7 +46,6 @@ def cfl() -> Act:
 
 
 def run(act: Act, call: str, number: int, fault: str, arguments: list[str]) -> int:
-    """Run in this process, with the fault, and return the exit code."""
     real = getattr(os, call)
     made = 0
 
@@ -68,12 +67,10 @@ def run(act: Act, call: str, number: int, fault: str, arguments: list[str]) -> i
 
 
 def contents(folder: Path) -> dict[str, bytes]:
-    """Return the files in a folder."""
     return {path.name: path.read_bytes() for path in folder.iterdir()}
 
 
 def one_run(act: Act, folder: Path, case: dict[str, str], number: int, arguments: list[str]) -> int:
-    """Run in a process of its own, print what came of it, and return its exit code."""
     with tempfile.TemporaryFile() as said:
         child = os.fork()
         if child == 0:
@@ -90,7 +87,6 @@ def one_run(act: Act, folder: Path, case: dict[str, str], number: int, arguments
 
 
 def main(act: Act) -> None:
-    """Let every call fail at every time that it is made."""
     folder, arguments = Path(sys.argv[1]), sys.argv[3:]
     before = contents(folder)
     for call, fault, way in product(CALLS, FAULTS, WAYS):

@@ -40,7 +40,6 @@ class Run:
             return
 
     def wait(self) -> int:
-        """Return the exit code when the run has ended."""
         with self.answers:
             return int(self.answers.readline())
 
@@ -61,7 +60,6 @@ class Forked:
         self.requests = ours
 
     def close(self) -> None:
-        """Let the process end."""
         self.requests.close()
         self.server.wait()
 
@@ -102,7 +100,6 @@ class Forked:
 
 
 def serve(requests: socket.socket) -> dict[str, Any]:
-    """Return, in a process of its own for each, the requests that come."""
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)
     while True:
         message, handed, *_ = socket.recv_fds(requests, LONGEST, 4)

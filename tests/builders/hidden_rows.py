@@ -23,7 +23,6 @@ def case(mechanism, m, seed=0, *, sizes=(1,), sharpness=3.0):
 
 
 def stubborn(prior, likelihood):
-    """A rule that answers by the prior alone, whatever the cell."""
     shape = np.broadcast_shapes(prior.shape, likelihood.shape)
     answers = np.broadcast_to(prior.argmax(axis=-1), shape[:-1])
     return answers, np.broadcast_to(prior.max(axis=-1), shape[:-1])
@@ -58,7 +57,6 @@ class World:
         }
 
     def draw(self, m):
-        """Priors, values and cells of m rows, each number of exclusions equally often."""
         rows = self.random.integers(0, len(self.true), m)
         chances = self.random.random((m, 1))
         values = (np.cumsum(self.true[rows], axis=1) < chances).sum(axis=1)

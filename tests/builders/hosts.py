@@ -24,7 +24,6 @@ ROLES = ("client", "worker", "scheduler")
 
 
 def can_pretend(folder: Path) -> bool:
-    """Return whether processes may have mounts of their own here."""
     if shutil.which("unshare") is None:
         return False
     (folder / "boot").write_text("another-kernel")
@@ -49,7 +48,6 @@ class Hosts:
 
     @property
     def address(self) -> str:
-        """Return that of the scheduler."""
         return str(self.scheduler.scheduler_address)
 
     @property
@@ -72,7 +70,6 @@ class Hosts:
         self.scheduler.wait_for_workers(len(self.processes), timeout=60)
 
     def kill(self, name: str) -> None:
-        """Kill a worker."""
         process = self.processes.pop(name)
         process.kill()
         process.wait()

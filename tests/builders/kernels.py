@@ -93,7 +93,6 @@ class Counted:
 
 
 def smooth(engine: Engine, n: int, *, at_once: int, steps: int = 3) -> npt.NDArray[np.float64]:
-    """Return squares of n numbers, averaged with their neighbors a few times."""
     numbers = engine.empty("numbers", (n,), float)
     numbers[:] = np.random.default_rng(0).random(n)
     pair = [engine.empty(name, (n,), float) for name in ("one", "other")]

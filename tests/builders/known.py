@@ -39,7 +39,6 @@ def table(seed=0, n=80, sizes=(3, 4), *, mechanisms=None, exclusions=(1,)):
 
 
 def run(name, known, *, folds, jobs=2, **given):
-    """The estimate of the estimator of that name."""
     settings = Settings(name, **{"k": min(5, len(known) - 1), "iterations": 20, **given})
     with Workers(jobs) as workers:
         return load(name).estimate(
@@ -48,5 +47,4 @@ def run(name, known, *, folds, jobs=2, **given):
 
 
 def mean_log_scores(known, hidden):
-    """How well hidden cells were predicted, per CF."""
     return log_scores(hidden.priors, known.evidence[hidden.rows], over=known.blocks).mean(axis=0)

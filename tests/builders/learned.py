@@ -26,7 +26,6 @@ def related(n=90, sizes=(9, 4), seed=0):
 
 
 def layout_of(known):
-    """What anything fitted to these rows must fit."""
     return Layout(known.features.shape[1], known.mechanisms)
 
 
@@ -52,7 +51,6 @@ def assert_rows_are_answered_by_themselves(fitted, known, workers):
 
 
 def with_cells_of(known, cf, seed=1):
-    """The same rows with other cells of one CF, none of which stays what it was."""
     block = known.columns[cf]
     candidates = known.candidates.copy()
     candidates[:, block] = np.random.default_rng(seed).random(candidates[:, block].shape) < 0.5

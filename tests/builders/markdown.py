@@ -22,7 +22,6 @@ def cells_of_markdown(text):
 
 
 def paragraphs_of_markdown(text):
-    """Return the paragraphs outside the table, all of which must be plain text."""
     outside, paragraphs = True, []
     for token in parsed(text):
         if token.type in {"table_open", "table_close"}:

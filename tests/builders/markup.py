@@ -28,7 +28,6 @@ class Element:
 
     @property
     def text(self):
-        """What is read, spaces folded."""
         return " ".join(self._text().split())
 
     def _text(self):
@@ -72,7 +71,6 @@ class _Parser(HTMLParser):
 
 
 def parsed(text):
-    """The elements of a page or a piece of one."""
     parser = _Parser()
     parser.feed(text)
     parser.close()

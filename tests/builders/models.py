@@ -13,7 +13,6 @@ SCHEMA = "version: 1\ncolumns:\n  job: {role: complementary, values: [a, b, é]}
 
 
 def content(**changes):
-    """Return the content of a model that no estimator made, with arrays of every kind."""
     graph = State(
         {"points": np.array([[1, 2.5], [3, 4]], "f4"), "near": np.array([[1], [0]])},
         {"k": 1, "share": 0.1},
@@ -37,12 +36,10 @@ def content(**changes):
 
 
 def repaired(data):
-    """Return the bytes with the checksum that they should have."""
     return data[:-32] + hashlib.sha256(data[:-32]).digest()
 
 
 def with_header(data, header):
-    """Return a file with another header, bytes or facts, its length and checksum made right."""
     if not isinstance(header, bytes):
         header = json.dumps(header, sort_keys=True, separators=(",", ":")).encode()
     header += b" " * (-(8 + len(header)) % 64)
@@ -51,13 +48,11 @@ def with_header(data, header):
 
 
 def header_of(data):
-    """Return the header of a file, and the facts in it."""
     header = json.loads(data[8 : 8 + int.from_bytes(data[:8], "little")])
     return header, json.loads(header["__metadata__"]["cfl"])
 
 
 def with_facts(data, facts):
-    """Return a file with other facts in its header, its length and checksum made right."""
     header, _ = header_of(data)
     text = json.dumps(facts, sort_keys=True, separators=(",", ":"))
     return with_header(data, {**header, "__metadata__": {"cfl": text}})

@@ -41,34 +41,28 @@ class Step:
 
 
 def text_of(page: Path) -> str:
-    """Return the page's text."""
     return page.read_text(encoding="utf-8")
 
 
 def blocks(text: str, *kinds: str) -> list[str]:
-    """Return the code blocks of these kinds, in order."""
     return [match["body"] for match in BLOCK.finditer(text) if match["kind"] in kinds]
 
 
 def steps(block: str) -> list[Step]:
-    """Return the commands of a console block, each with its output."""
     parts = re.split(r"^\$ (.*)\n", block, flags=re.MULTILINE)
     assert parts[0] == "", f"a console block starts with a command: {block}"
     return [Step(*pair) for pair in zip(parts[1::2], parts[2::2], strict=True)]
 
 
 def all_steps(text: str) -> list[Step]:
-    """Return the commands of all console blocks."""
     return [step for block in blocks(text, "console") for step in steps(block)]
 
 
 def indented(text: str) -> list[str]:
-    """Return the lines of indented code."""
     return re.findall(r"^ {4}(\S.*)$", BLOCK.sub("", text), re.MULTILINE)
 
 
 def set_up() -> list[str]:
-    """Return the README's two lines that set everything up."""
     return [line for line in indented(text_of(README)) if line.startswith("pip install ")]
 
 
@@ -82,7 +76,6 @@ class Place:
         shutil.copytree(ROOT / "sample_data", folder / "sample_data")
 
     def set_up(self) -> None:
-        """Run the cfl commands of the README's two lines."""
         for line in set_up():
             for part in line.split(" && "):
                 if part.startswith("cfl impute ") and WRITTEN:
@@ -107,7 +100,6 @@ class Place:
         return output
 
     def learns(self, line: str) -> bool:
-        """Return whether the line shows figures of models that learn."""
         return not self.learned.isdisjoint(shlex.split(line))
 
     def save(self, body: str) -> None:
@@ -177,7 +169,6 @@ def without_numbers(text: str) -> tuple[str, list[float]]:
 
 
 def renew(folder: Path) -> None:
-    """Write into every page what its commands print today."""
     place = Place(folder)
     place.set_up()
     for page in PAGES:

@@ -24,7 +24,6 @@ def read(name):
 
 
 def masked(truth, cfs):
-    """Return the table with each CF's cell replaced by one wrong value, drawn uniformly."""
     rng = np.random.default_rng(0)
     columns = []
     for name in cfs:
@@ -36,7 +35,6 @@ def masked(truth, cfs):
 
 
 def schema_text(truth, cfs, ofs):
-    """Return a schema as JSON, which is YAML."""
     columns = {name: {"role": "ordinary", "type": kind} for name, kind in ofs.items()}
     for name in cfs:
         values = sorted(truth[name].unique().to_list())

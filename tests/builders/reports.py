@@ -21,7 +21,6 @@ def without_checksums(facts):
 
 
 def column(name="job", **facts):
-    """Return the report of a CF about which nothing is remarkable."""
     plain = {
         "domain_size": 3,
         "exclusions_per_cell": 1.0,

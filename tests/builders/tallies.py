@@ -6,5 +6,4 @@ from cfl_cli.texts.tally import tally
 
 
 def tallied(cells, name="it"):
-    """Return the tally of cells."""
     return tally(pl.Series(name, cells, dtype=pl.String))

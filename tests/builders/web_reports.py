@@ -38,22 +38,26 @@ def interval(value, by=0.03):
 
 
 def values(labels):
-    """Shares that fall from label to label, rare ones left out."""
     weights = [1 / (place + 1) for place in range(len(labels))]
     shares = [weight / sum(weights) for weight in weights]
+    rest = len(labels) - 1 if len(labels) < 90 else None
     return tuple(
-        ValueShare(
-            label,
-            share if share >= 0.01 else None,
-            (1 - share) / (len(labels) - 1) if len(labels) < 90 else None,
-        )
+        ValueShare(label, share if share >= 0.01 else None, rest and (1 - share) / rest)
         for label, share in zip(labels, shares, strict=True)
     )
 
 
 def full_column(name="job", labels=("nurse", "farmer", "clerk", "teacher"), right=0.9, **facts):
-    """A CF of which everything is known, and whose answers are right so often."""
-    bins = [(0.45, 12), (0.55, 40), (0.65, 90), (0.75, 160), (0.85, 300), (0.95, 900)]
+    cells = {0.45: 12, 0.55: 40, 0.65: 90, 0.75: 160, 0.85: 300, 0.95: 900}
+    bins = tuple(
+        Bin(round(at - 0.05, 2), round(at + 0.05, 2), n, at, interval(at, 4 / n**0.5))
+        for at, n in cells.items()
+    )
+    above = [interval(min(right + 0.01 * step, 1)) for step in range(9)]
+    coverage = tuple(
+        Coverage(round(0.5 + 0.05 * step, 2), round(0.98 - 0.07 * step, 2), share)
+        for step, share in enumerate([*above, None])
+    )
     plain = {
         "domain_size": len(labels),
         "entropy_start": log(len(labels)),
@@ -67,30 +71,9 @@ def full_column(name="job", labels=("nurse", "farmer", "clerk", "teacher"), righ
         "gain": Interval(right - 0.5, right - 0.55, right - 0.45),
         "clearly_better": True,
         "accuracy_basis": "uniform",
-        "calibration": Calibration(
-            0.02,
-            Interval(0.002, -0.01, 0.014),
-            tuple(
-                Bin(
-                    round(at - 0.05, 2),
-                    round(at + 0.05, 2),
-                    cells,
-                    at,
-                    interval(at, 4 / cells**0.5),
-                )
-                for at, cells in bins
-            ),
-            "",
-        ),
+        "calibration": Calibration(0.02, Interval(0.002, -0.01, 0.014), bins, ""),
         "confidence_shares": (0, 0, 0, 0.01, 0.02, 0.04, 0.08, 0.15, 0.25, 0.45),
-        "coverage": tuple(
-            Coverage(
-                round(0.5 + 0.05 * step, 2),
-                round(0.98 - 0.07 * step, 2),
-                interval(min(right + 0.01 * step, 1)) if step < 9 else None,
-            )
-            for step in range(10)
-        ),
+        "coverage": coverage,
         "values": values(labels),
         "stops": (20, 50),
         "round": 2,
@@ -113,7 +96,6 @@ AUDITED = Audit(
 
 
 def poor(name="coat_rack", **facts):
-    """A CF whose answers are no better than the commonest."""
     plain = {
         "right": 0.48,
         "gain": Interval(-0.02, -0.07, 0.03),
@@ -127,7 +109,6 @@ def poor(name="coat_rack", **facts):
 
 
 def unmeasured(name="blood_group", **facts):
-    """A CF that no hidden cell says anything of."""
     plain = {
         "estimated_accuracy": None, "commonest_accuracy": None, "gain": None, "calibration": None,
         "coverage": (), "hidden_cells": 0, "heldout_score": None, "accuracy_basis": "none",
@@ -163,28 +144,20 @@ def full_report(*columns, **facts):
 
 
 def several(cfs, labels=10, **facts):
-    """A report of so many CFs with so many values, of all states."""
     domain = tuple(f"value {place}" for place in range(1, labels + 1))
     kinds = (full_column, full_column, poor, full_column, unknown, full_column, unmeasured)
-    return full_report(
-        *(
-            kinds[place % len(kinds)](
-                f"column_{place + 1}",
-                labels=domain,
-                **({"right": round(0.6 + 0.37 * place / cfs, 3)} if place % 7 in (0, 1, 3) else {}),
-            )
-            for place in range(cfs)
-        ),
-        **facts,
-    )
+    columns = []
+    for place in range(cfs):
+        more = {"right": round(0.6 + 0.37 * place / cfs, 3)} if place % 7 in (0, 1, 3) else {}
+        make = kinds[place % len(kinds)]
+        columns.append(make(f"column_{place + 1}", labels=domain, **more))
+    return full_report(*columns, **facts)
 
 
 def hostile():
-    """A report whose names, values, settings and warnings try to be more than text."""
     columns = (
         full_column(
-            name,
-            labels=HOSTILE,
+            *(name, HOSTILE),
             parts=(Part(name, -0.3, 1.0),),
             method=name,
             flags=(name,),
@@ -192,20 +165,18 @@ def hostile():
         )
         for name in HOSTILE
     )
+    facts = dict(zip(HOSTILE, HOSTILE, strict=True))
     made = full_report(
         *columns,
         warnings=HOSTILE,
         versions=dict.fromkeys(HOSTILE, HOSTILE[0]),
         timings=dict.fromkeys(HOSTILE, 1.0),
-        sources=Sources(
-            HOSTILE[0], HOSTILE[1], HOSTILE[2], HOSTILE[6], dict(zip(HOSTILE, HOSTILE, strict=True))
-        ),
+        sources=Sources(HOSTILE[0], HOSTILE[1], HOSTILE[2], HOSTILE[6], facts),
     )
-    return replace(made, cfl_version=HOSTILE[1], settings=dict(zip(HOSTILE, HOSTILE, strict=True)))
+    return replace(made, cfl_version=HOSTILE[1], settings=facts)
 
 
 def history(name="job", batches=12, drifted_at=8):
-    """A history in which a CF drifts."""
     lines = []
     for number in range(1, batches + 1):
         worse = number >= drifted_at
@@ -243,8 +214,6 @@ def explained():
 
 
 def risked():
-    """What an attacker would learn of two CFs, one of them with a hostile name."""
-
     def of_cf(name, **more):
         return ColumnRisk(
             name=name,

@@ -19,7 +19,6 @@ SHEETS = 3  # of each language
 
 
 def files() -> Iterator[MessyFile]:
-    """Yield all files of the set."""
     for seed, make in enumerate(MAKERS):
         yield make(Dice(200 + 17 * seed, 1000 + seed))
     for place, language in enumerate(LANGUAGES):

@@ -233,5 +233,4 @@ def shop(dice: Dice) -> MessyFile:
 
 
 def _numbers(dice: Dice) -> list[int]:
-    """Return different numbers of seven digits."""
     return [number + 1_000_000 for number in dice.different(9_000_000)]

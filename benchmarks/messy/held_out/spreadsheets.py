@@ -13,7 +13,6 @@ JOINTS = ("; ", ";", ", ", " | ", "/", " + ")
 
 
 def sheet(language: Language, dice: Dice, number: int) -> MessyFile:
-    """Return a file with some of all kinds, different for every number."""
     encoding = language.encodings[number % len(language.encodings)]
     delimiter = ";" if number % 3 != 1 else ("\t" if number % 2 else ",")
     order = [KINDS[int(place)] for place in dice.rng.permutation(len(KINDS))]

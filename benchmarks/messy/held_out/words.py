@@ -29,7 +29,6 @@ class Language:
     headers: tuple[str, ...]  # age, date, amount, note, city, name, answer, share, excluded
 
     def header(self, place: int) -> str:
-        """Return the name of a kind of column."""
         return self.headers[place]
 
 
