@@ -21,9 +21,7 @@ Under a mechanism, or where answers are not the most confident candidate, bounds
 `_of_any_rule`.
 """
 
-from dataclasses import dataclass
 from functools import cached_property
-from typing import Self
 
 import numpy as np
 
@@ -38,13 +36,19 @@ _HALVINGS = 14  # of the range that holds the break-even
 _FARTHEST = 200.0  # of a ratio's logarithm: that of its square is still a number
 
 
-@dataclass(frozen=True, eq=False)
 class Biased:
     """The accuracy of a CF's answers if exclusions favor some wrong values."""
 
-    hidden_cells: HiddenCells
-    candidates: Mask  # n × K, of all rows: how many exclusions cells have
-    rule: Rule = most_confident
+    def __init__(
+        self, hidden_cells: HiddenCells, candidates: Mask, rule: Rule = most_confident
+    ) -> None:
+        """Take the hidden cells, and the cells of all rows, n × K: how many exclusions they have."""
+        self.hidden_cells, self.candidates, self.rule = hidden_cells, candidates, rule
+        cells, mechanism = hidden_cells.cells, hidden_cells.mechanism
+        size = self._size = mechanism.size
+        self._exclusions = np.bincount((~candidates).sum(axis=1), minlength=size) / len(candidates)
+        self._weights, self._sizes = mechanism.weights(cells), (~cells).sum(axis=1)
+        self._hits = np.take_along_axis(~cells, hidden_cells.ranked, axis=1).astype(float)
 
     def interval(self, accuracy: Interval, bias: float) -> Interval:
         """Return where the accuracy may lie if weights are within the ratio `bias`.
@@ -90,40 +94,15 @@ class Biased:
     def _plain(self) -> PooledEstimate:
         return self.bound(1.0, least=True)
 
-    @cached_property
-    def _size(self) -> int:
-        return self.hidden_cells.mechanism.size
-
-    @cached_property
-    def _exclusions(self) -> Floats:
-        counts = np.bincount((~self.candidates).sum(axis=1), minlength=self._size)
-        return np.asarray(counts / len(self.candidates), dtype=float)
-
-    @cached_property
-    def _weights(self) -> Floats:
-        return self.hidden_cells.mechanism.weights(self.hidden_cells.cells)
-
-    @cached_property
-    def _sizes(self) -> Ints:
-        return np.asarray((~self.hidden_cells.cells).sum(axis=1))
-
-    @cached_property
-    def _hits(self) -> Floats:
-        hidden = self.hidden_cells
-        return np.take_along_axis(~hidden.cells, hidden.ranked, axis=1).astype(float)
-
-    @cached_property
-    def _rates(self) -> Floats:
+    def _of_most_confident(self, bias: float, *, least: bool) -> PooledEstimate:
+        inclusion = np.array([inclusions(self._size, s, bias) for s in range(self._size)])
+        inclusion[0] = 1.0  # empty cells rule out nothing
         rates = np.zeros((self._size, self._size))
         for size in np.unique(self._sizes[self._weights > 0]):
             rows = self._sizes == size
             rates[size] = self._weights[rows] @ self._hits[rows]
-        return np.asarray(rates / self._weights.sum())
-
-    def _of_most_confident(self, bias: float, *, least: bool) -> PooledEstimate:
-        inclusion = np.array([inclusions(self._size, s, bias) for s in range(self._size)])
-        inclusion[0] = 1.0  # empty cells rule out nothing
-        ends = 1 - (self._rates[:, None] / inclusion[:, :, None]).sum(axis=0)  # 2 × K
+        rates /= self._weights.sum()
+        ends = 1 - (rates[:, None] / inclusion[:, :, None]).sum(axis=0)  # 2 × K
         high = np.minimum(ends[1], 1)
         low = np.minimum(np.maximum(ends[0], 0), high)
         kept = kept_first(self._size, self._exclusions, bias)[0 if least else 1]
@@ -165,7 +144,8 @@ class Biased:
         values, first, worst, wrong = np.zeros((4, len(answered)))
         for size in np.unique(self._sizes[self._weights > 0]):
             rows = np.flatnonzero((self._sizes == size) & (self._weights > 0))
-            inclusion = self._inclusion(int(size))
+            exact = size == self._size - 1
+            inclusion = 1.0 - np.eye(self._size) if exact else hidden.mechanism.inclusion(int(size))
             fewer, more = tilted(inclusion, 1 / bias), tilted(inclusion, bias)
             worth = hidden.mechanism.worth(answered[rows], int(size))
             values[rows] = np.where(hidden.cells[rows], 0, worth).sum(axis=1)
@@ -184,59 +164,30 @@ class Biased:
             ends.append(self._pooled(values - sign * (first + worst * wrong)))
         return (max if least else min)(ends, key=lambda end: end.mean)
 
-    def _inclusion(self, size: int) -> Floats:
-        exact = size == self._size - 1
-        return 1.0 - np.eye(self._size) if exact else self.hidden_cells.mechanism.inclusion(size)
-
     def _answered(self, bias: float) -> Floats:
-        possible, share = self._possible, 1 - self._possible.exact
+        exact, keep = self._kept
+        share = 1 - exact
         partial = np.flatnonzero(self._exclusions[:-1])
         furthest = np.minimum(partial, self._size - 1 - partial).max(initial=0)
         ratio = float(np.exp(min(furthest * np.log(bias), _FARTHEST)))
-        keep = self._keep
         least = np.maximum(keep / ratio, share - (share - keep) * ratio)
         most = np.minimum(keep * ratio, share - (share - keep) / ratio)
-        return possible.exact + np.stack([least, most])
+        return exact + np.stack([least, most])
 
     @cached_property
-    def _possible(self) -> PossibleCells:
-        return PossibleCells.of(self.candidates, self.hidden_cells.mechanism)
-
-    @cached_property
-    def _keep(self) -> Floats:
-        hidden, possible, random = self.hidden_cells, self._possible, np.random.default_rng(0)
+    def _kept(self) -> tuple[float, Floats]:
+        hidden, random = self.hidden_cells, np.random.default_rng(0)
+        possible = PossibleCells.of(self.candidates, hidden.mechanism)
         draws, keep = possible.draws(len(hidden.prior)), np.empty_like(hidden.prior)
         at_once = max(NUMBERS_AT_ONCE // ((len(possible.listed) + draws + 1) * self._size), 1)
         for part in slices(len(keep), at_once):
             prior = hidden.prior[part]
             answers = possible.answers(prior, np.zeros_like(prior), draws, random, self.rule)
             keep[part] = answers.keep(self._size)
-        return keep
+        return possible.exact, keep
 
     def _pooled(self, values: Floats) -> PooledEstimate:
         return PooledEstimate(values, values, values, self._weights, self.hidden_cells.groups)
-
-
-@dataclass(frozen=True)
-class UnderBias:
-    """What an accuracy is worth if some wrong values are ruled out more readily than others."""
-
-    break_even: float | None = None
-    unnoticed: float | None = None  # the strength from which on cells would have shown it
-    accuracy: Interval | None = None  # if weights are within the ratio that was asked for
-
-    @classmethod
-    def of(
-        cls,
-        biased: Biased,
-        accuracy: Interval,
-        *,
-        least: float,
-        noticed: float | None,
-        bias: float,
-    ) -> Self:
-        asked = biased.interval(accuracy, bias) if bias > 1 else None
-        return cls(biased.break_even(accuracy, least), noticed, asked)
 
 
 def inclusions(size: int, exclusions: int, bias: float) -> tuple[float, float]:
