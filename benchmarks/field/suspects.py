@@ -25,7 +25,7 @@ from cfl_cli.run.diagnostics import SUSPECT_CELL, diagnose
 from cfl_cli.trust import verdict
 from cfl_cli.trust.facts import ColumnFacts
 from cfl_cli.trust.report import Report
-from cfl_cli.trust.wrong_cells import Cells, well_founded
+from cfl_cli.trust.wrong_cells import WeighedCells, well_founded
 
 SHARES = ("uniform", "1 % wrong", "3 % wrong", "10 % wrong")
 MECHANISMS = [f"{share}{more}" for more in ("", ", one to three") for share in SHARES]
@@ -229,7 +229,7 @@ def likeliest(folder: Path) -> None:
             print(f"| {mechanism} | {len(rows)} | {texts} |")
 
 
-def _likeliest(cells: Cells) -> list[float]:
+def _likeliest(cells: WeighedCells) -> list[float]:
     """Return the share by raw priors, by those mended as if none were wrong, and by both fitted."""
     rows = cells.hidden[cells.partial[cells.hidden]]
     mass, shares_mass, ratio = cells.mass[rows], cells.shares_mass[rows], cells.ratio[rows]

@@ -40,7 +40,7 @@ from cfl_cli.tables.checksums import checksum_of
 from cfl_cli.tables.codec import is_loading
 from cfl_cli.trust import verdict
 from cfl_cli.trust.facts import ColumnFacts, calibrate
-from cfl_cli.trust.mechanism import ExactAudit, fit, rates
+from cfl_cli.trust.mechanism import ExactAudit, fit_weights, rates
 from cfl_cli.trust.report import FittedMechanism, Report, Sources
 
 # `refit`: a second run with mechanisms fitted from exact cells. The first run takes exclusions for uniform. A mechanism is fitted for each CF whose schema asks for
@@ -68,7 +68,7 @@ def refit(
     estimate = replace(estimate, warnings=(*estimate.warnings, *lacking))
     weights = {}
     for cf in uniform:
-        found = fit(encoded.candidates[:, encoded.blocks[cf].columns], _marked(encoded, cf))
+        found = fit_weights(encoded.candidates[:, encoded.blocks[cf].columns], _marked(encoded, cf))
         if found is not None:
             weights[cf] = found
     changed, second = with_weights(encoded, weights), estimate

@@ -143,7 +143,7 @@ def with_copies(encoded: Encoded, settings: Settings, *, workers: Engine) -> Enc
     """Return the encoded table in which copies belong together; as it is, if there are none."""
     from cfl_cli.trust import copies  # the search for neighbors loads slowly
 
-    found = copies.find(encoded.known, workers=workers, seed=settings.seed)
+    found = copies.find_copies(encoded.known, workers=workers, seed=settings.seed)
     if found is None:
         return encoded
     repeated = Finding("repeated-rows", found.warning, "", count=len(found.rows), warning=True)

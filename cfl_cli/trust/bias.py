@@ -28,8 +28,7 @@ import numpy as np
 from cfl_cli.core.arrays import Floats, Ints, Mask, most_confident
 from cfl_cli.core.dataset import Rule
 from cfl_cli.core.exclusions import MOST_BIAS
-from cfl_cli.core.parallel import slices
-from cfl_cli.trust.heldout import NUMBERS_AT_ONCE, HiddenCells, PossibleCells
+from cfl_cli.trust.heldout import HiddenCells, PossibleCells
 from cfl_cli.trust.intervals import Interval, PooledEstimate
 
 _HALVINGS = 14  # of the range that holds the break-even
@@ -48,6 +47,7 @@ class Biased:
         size = self._size = mechanism.size
         self._exclusions = np.bincount((~candidates).sum(axis=1), minlength=size) / len(candidates)
         self._weights, self._sizes = mechanism.weights(cells), (~cells).sum(axis=1)
+        self._kept: tuple[float, Floats] | None = None  # once it is needed
         self._hits = np.take_along_axis(~cells, hidden_cells.ranked, axis=1).astype(float)
 
     def interval(self, accuracy: Interval, bias: float) -> Interval:
@@ -165,6 +165,9 @@ class Biased:
         return (max if least else min)(ends, key=lambda end: end.mean)
 
     def _answered(self, bias: float) -> Floats:
+        if self._kept is None:
+            possible = PossibleCells.of(self.candidates, self.hidden_cells.mechanism)
+            self._kept = possible.exact, possible.keep(self.hidden_cells.prior, self.rule)
         exact, keep = self._kept
         share = 1 - exact
         partial = np.flatnonzero(self._exclusions[:-1])
@@ -173,18 +176,6 @@ class Biased:
         least = np.maximum(keep / ratio, share - (share - keep) * ratio)
         most = np.minimum(keep * ratio, share - (share - keep) / ratio)
         return exact + np.stack([least, most])
-
-    @cached_property
-    def _kept(self) -> tuple[float, Floats]:
-        hidden, random = self.hidden_cells, np.random.default_rng(0)
-        possible = PossibleCells.of(self.candidates, hidden.mechanism)
-        draws, keep = possible.draws(len(hidden.prior)), np.empty_like(hidden.prior)
-        at_once = max(NUMBERS_AT_ONCE // ((len(possible.listed) + draws + 1) * self._size), 1)
-        for part in slices(len(keep), at_once):
-            prior = hidden.prior[part]
-            answers = possible.answers(prior, np.zeros_like(prior), draws, random, self.rule)
-            keep[part] = answers.keep(self._size)
-        return possible.exact, keep
 
     def _pooled(self, values: Floats) -> PooledEstimate:
         return PooledEstimate(values, values, values, self._weights, self.hidden_cells.groups)

@@ -27,19 +27,18 @@ from cfl_cli.methods.interface import Estimate, Power
 from cfl_cli.trust.bias import Biased
 from cfl_cli.trust.heldout import HeldOut, HiddenCells, judge, shares_of_others
 from cfl_cli.trust.intervals import CLEARLY, NORMAL, Interval
-from cfl_cli.trust.mechanism import ExactAudit, audit
-from cfl_cli.trust.powers import by_other_half, find, raised
+from cfl_cli.trust.mechanism import ExactAudit, audit_exact_cells
+from cfl_cli.trust.powers import by_other_half, find_power, raised
 from cfl_cli.trust.recommendation import Basis, basis
 from cfl_cli.trust.wrong_cells import (
     POWERS,
-    Cells,
     Suspects,
-    WrongShare,
+    WeighedCells,
     guessed_wrong,
     information_lost,
     most_wrong,
+    rank_suspects,
     surest,
-    suspects,
 )
 
 # Entropy that is left counts as less than the shuffled cells' if it is less by this share, and by
@@ -112,7 +111,7 @@ class ColumnFacts:
             return answers
         return self.estimate.answers[:, self.number]
 
-    @property
+    @cached_property
     def entropy(self) -> Entropy:
         begin, end = _entropy(self.evidence, whole=False), _entropy(self.confidences)
         raw = end if self.estimate.raw is None else _entropy(self.raw_confidences)
@@ -219,7 +218,7 @@ class ColumnFacts:
         return wrong, information_lost(wrong, exclusions[partial], size)
 
     @property
-    def weighed_cells(self) -> Cells:
+    def weighed_cells(self) -> WeighedCells:
         """Return what is left to the cells' candidates: by priors, the estimate and the shares."""
         hidden, hidden_cells = self.estimate.hidden, self.hidden_cells
         rows, left = np.array([], dtype=int), np.zeros((0, len(POWERS)))
@@ -233,7 +232,7 @@ class ColumnFacts:
         size = self.candidates.shape[1]
         chances = np.full(size, 1 / size) if shares is None else shares.prior
         mass = self.estimate.mass[:, self.number]
-        return Cells(mass, left, surer, self.evidence @ chances, rows, self.candidates)
+        return WeighedCells(mass, left, surer, self.evidence @ chances, rows, self.candidates)
 
     def suspects(self, most_wrong: float | None) -> Suspects:
         """Return which cells most likely rule out the true value.
@@ -242,8 +241,8 @@ class ColumnFacts:
         """
         known = self.hidden_cells if most_wrong is not None else None
         found = surest(known) if known else None
-        share = WrongShare(guessed_wrong(found), most_wrong) if found and most_wrong else None
-        return suspects(self.weighed_cells, share)
+        share = guessed_wrong(found, most_wrong) if found and most_wrong else None
+        return rank_suspects(self.weighed_cells, share)
 
     @cached_property
     def exact_audit(self) -> ExactAudit | None:
@@ -251,7 +250,7 @@ class ColumnFacts:
         hidden, marked = self.estimate.hidden, self.block.marked
         if hidden is None or self.hidden_cells is None or marked is None:
             return None
-        return audit(self.hidden_cells, marked[hidden.rows], self.rule)
+        return audit_exact_cells(self.hidden_cells, marked[hidden.rows], self.rule)
 
     def stretched(self, judged: HeldOut) -> Interval:
         """Return the accuracy of the answers, from that of the answers to hidden cells.
@@ -354,7 +353,7 @@ def raised_to(powers: Sequence[Power | None], encoded: Encoded, estimate: Estima
 def _power(column: ColumnFacts) -> Power | None:
     if column.hidden_cells is None:
         return None
-    return find(
+    return find_power(
         column.hidden_cells,
         column.confidences,
         column.answers,

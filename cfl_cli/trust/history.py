@@ -22,7 +22,6 @@ from cfl_cli.core.messages import option
 from cfl_cli.errors import DataError, Problem, ResourceError
 from cfl_cli.trust.drift import Course, JudgedBatch
 from cfl_cli.trust.intervals import Interval
-from cfl_cli.trust.report import ColumnReport
 
 VERSION = 1
 PATIENCE = 60.0  # seconds to wait for another run that has the file
@@ -44,7 +43,6 @@ class CfLine:
 
     @property
     def drifted(self) -> bool:
-        """Return whether the CF had drifted after this batch."""
         return self.course.drifted_since is not None
 
 
@@ -65,8 +63,7 @@ class Line:
     columns: tuple[CfLine, ...]
 
     @property
-    def identity(self) -> tuple[str, str | None]:
-        """Return what no two batches of a model have in common."""
+    def identity(self) -> tuple[str, str | None]:  # no two batches of a model have the same
         return self.checksum, self.name
 
     @classmethod
@@ -82,27 +79,24 @@ class Line:
             batch.checksum,
             name,
             report.rows,
-            tuple(map(_cf_line, report.columns, judged.courses)),
+            tuple(
+                CfLine(
+                    one.name,
+                    one.drift.cells if one.drift else 0,
+                    one.heldout_score,
+                    one.estimated_accuracy,
+                    one.drift.loss if one.drift else None,
+                    one.drift.limit if one.drift else None,
+                    one.drift.evidence if one.drift else None,
+                    one.flags,
+                    course,
+                )
+                for one, course in zip(report.columns, judged.courses, strict=True)
+            ),
         )
 
     def to_json(self) -> str:
-        """Return the line, without its end."""
         return json.dumps(asdict(self), ensure_ascii=False, allow_nan=False)
-
-
-def _cf_line(column: ColumnReport, course: Course) -> CfLine:
-    drift = column.drift
-    return CfLine(
-        column.name,
-        drift.cells if drift else 0,
-        column.heldout_score,
-        column.estimated_accuracy,
-        drift.loss if drift else None,
-        drift.limit if drift else None,
-        drift.evidence if drift else None,
-        column.flags,
-        course,
-    )
 
 
 @dataclass(frozen=True)

@@ -148,11 +148,11 @@ class AlikeReference:
             len(cells.losses),
             low,
             float(len(cells.losses) ** 2 / (sizes @ sizes)),
-            mean(cells.losses),
+            exact_mean(cells.losses),
             variance_of_mean(cells.losses, cells.groups) or 0.0,
-            mean(cells.losses**2),
-            mean(cells.expected),
-            min(mean(cells.scores), 0.0),  # priors may sum to a hair more than 1
+            exact_mean(cells.losses**2),
+            exact_mean(cells.expected),
+            min(exact_mean(cells.scores), 0.0),  # priors may sum to a hair more than 1
             variance_of_mean(cells.scores, cells.groups) or 0.0,
         )
 
@@ -338,14 +338,14 @@ def of_sizes(facts: Mapping[int, float], exclusions: Ints) -> Floats:
     return np.array([facts[size] for size in exclusions.tolist()], dtype=float)
 
 
-def mean(numbers: Floats) -> float:
+def exact_mean(numbers: Floats) -> float:
     """Return the mean, whose last digit does not depend on the order."""
     return fsum(numbers.tolist()) / len(numbers)
 
 
 def variance_of_mean(numbers: Floats, groups: Ints | None) -> float | None:
     """Return the variance of the mean, groups counted together; None: of one row or group alone."""
-    sums = sums_by(groups, numbers - mean(numbers))
+    sums = sums_by(groups, numbers - exact_mean(numbers))
     if len(sums) < 2:
         return None
     return fsum((sums**2).tolist()) / len(numbers) ** 2 * len(sums) / (len(sums) - 1)

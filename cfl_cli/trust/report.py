@@ -94,7 +94,7 @@ class Audit:
         return "too high" if self.estimate.value > self.accuracy.value else "too low"
 
 
-def judge(
+def judge_audit(
     *,
     answers: int,
     drawn: int,
@@ -338,7 +338,7 @@ def is_flagged(flags: Collection[str], *, clearly_better: bool) -> bool:
 
 
 @dataclass(frozen=True)
-class Batch:
+class BatchFacts:
     """What a batch of new rows is, beside the rows that its model was fitted to."""
 
     rows_judged: int
@@ -395,7 +395,7 @@ class Report(Shown):
     peak_memory_mb: float | None = None
     groups: int | None = None  # of rows that belong together; None: each row by itself
     version: int = 1
-    batch: Batch | None = None  # None: the rows that were fitted
+    batch: BatchFacts | None = None  # None: the rows that were fitted
     sources: Sources | None = None  # None: not recorded
     answers_sha256: str | None = None  # of what the new columns hold, in any format
     sample: RowsDrawn | None = None  # that was learned from; None: all rows

@@ -4,6 +4,7 @@ import platform
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import replace
 from importlib.metadata import PackageNotFoundError, version
+from typing import Any
 
 import numpy as np
 
@@ -186,7 +187,7 @@ def build(
 def _column(
     facts: ColumnFacts, *, keep_flagged: bool, min_confidence: float, bias: float
 ) -> ColumnReport:
-    block, number, estimate = facts.block, facts.number, facts.estimate
+    block, number, estimate, entropy = facts.block, facts.number, facts.estimate, facts.entropy
     # Thresholds are of confidences as they are written, so that calibrated ones are judged once
     # more; the last threshold is the one that was asked for.
     thresholds = (*THRESHOLDS, min_confidence)
@@ -215,8 +216,7 @@ def _column(
         value, error = float(shares.values[place]), float(shares.errors[place])
         commonest_interval = Interval.around(value, error).as_share
     wrong, cost = facts.wrong_cells() if known else (None, None)
-    entropy, confidences = facts.entropy, facts.answer_confidences
-    confident = None
+    confident, confidences = None, facts.answer_confidences
     if min_confidence:
         right = written.confident_accuracies[-1] if written else None
         confident = Confident(float((confidences >= min_confidence).mean()), right)
@@ -232,18 +232,8 @@ def _column(
     }
     flags = tuple(flag for flag, so in fired.items() if so)
     flagged = is_flagged(flags, clearly_better=known is not None and known.clearly_better)
-    origin = estimate.origins[number]
     return ColumnReport(
-        name=block.name,
-        domain_size=len(block.values),
-        exclusions_per_cell=block.exclusions_per_cell,
-        exact_cells=block.exact_cells,
-        empty_cells=block.empty_cells,
-        entropy_start=entropy.start,
-        entropy_end=entropy.end,
-        entropy_reduction=entropy.reduction,
-        entropy_reduction_null=entropy.reduction_null,
-        mean_confidence=float(confidences.mean()),
+        **_without_truth(facts),
         commonest_share=None if shares is None else float(np.clip(shares.values.max(), 0, 1)),
         heldout_score=judged.score if judged else None,
         estimated_accuracy=by_exact_cells or accuracy,
@@ -258,12 +248,6 @@ def _column(
         gain=known.gain if known else None,
         confident=confident,
         calibration=calibration,
-        suspect_cells=int((estimate.mass[:, number] < SUSPECT).sum()),
-        impossible_values=tuple(int(place) + 1 for place in facts.impossible),
-        method=origin.method,
-        parts=origin.parts,
-        round=origin.round,
-        iterations=origin.iterations,
         accuracy_basis=EXACT_CELLS if by_exact_cells else rests_on.name,
         accuracy_reason=None if by_exact_cells else rests_on.reason,
         break_even_bias=break_even,
@@ -272,18 +256,41 @@ def _column(
         clearly_better=known.clearly_better if known else None,
         wrong_cells_most=wrong,
         wrong_cells_cost=cost,
-        entropy_end_raw=entropy.end_raw,
         calibration_raw=known.calibration if known and facts.power else None,
-        calibration_power=facts.power.value if facts.power else None,
         exact_accuracy=audit.accuracy if audit else None,
         hidden_exact_cells=len(audit.right) if audit else 0,
-        cautious_blend=origin.cautious,
-        stops=origin.stops,
-        values=value_shares(facts),
-        confidence_shares=confidence_shares(facts),
         coverage=coverage(facts, written),
-        tried=origin.tried,
     )
+
+
+def _without_truth(facts: ColumnFacts) -> dict[str, Any]:
+    block, entropy = facts.block, facts.entropy
+    origin = facts.estimate.origins[facts.number]
+    return {
+        "name": block.name,
+        "domain_size": len(block.values),
+        "exclusions_per_cell": block.exclusions_per_cell,
+        "exact_cells": block.exact_cells,
+        "empty_cells": block.empty_cells,
+        "entropy_start": entropy.start,
+        "entropy_end": entropy.end,
+        "entropy_end_raw": entropy.end_raw,
+        "entropy_reduction": entropy.reduction,
+        "entropy_reduction_null": entropy.reduction_null,
+        "mean_confidence": float(facts.answer_confidences.mean()),
+        "suspect_cells": int((facts.estimate.mass[:, facts.number] < SUSPECT).sum()),
+        "impossible_values": tuple(int(place) + 1 for place in facts.impossible),
+        "calibration_power": facts.power.value if facts.power else None,
+        "method": origin.method,
+        "parts": origin.parts,
+        "round": origin.round,
+        "iterations": origin.iterations,
+        "cautious_blend": origin.cautious,
+        "stops": origin.stops,
+        "tried": origin.tried,
+        "values": value_shares(facts),
+        "confidence_shares": confidence_shares(facts),
+    }
 
 
 # Which versions an answer was made with: those of Python and of what decides its digits.

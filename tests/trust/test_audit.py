@@ -7,7 +7,7 @@ import pytest
 from scipy.stats import binomtest, hypergeom
 
 from cfl_cli.trust.intervals import NORMAL, Interval
-from cfl_cli.trust.report import WIDTH, agree, ends, judge, more_rows, share
+from cfl_cli.trust.report import WIDTH, agree, ends, judge_audit, more_rows, share
 
 
 def accepted(right, checked, answers):
@@ -90,7 +90,7 @@ def audited(**changed):
         "former": (Interval(0.9, 0.85, 0.95), "uniform"),
         "contradicted": None,
     }
-    return judge(**{**plain, **changed})
+    return judge_audit(**{**plain, **changed})
 
 
 def test_rows_left_empty_are_counted_as_wrong_and_as_right():

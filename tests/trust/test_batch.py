@@ -7,11 +7,11 @@ import pytest
 from builders.batches import SIZE, FittedModel, Rows
 
 from cfl_cli.trust import drift
-from cfl_cli.trust.drift import BETS, Counts, Course, compare, difference, judge_batch
+from cfl_cli.trust.drift import BETS, Counts, Course, compare_cells, higher_by, judge_batch
 from cfl_cli.trust.facts import ColumnFacts
 from cfl_cli.trust.intervals import Interval
 from cfl_cli.trust.reference import NO_FOLDS, Reference
-from cfl_cli.trust.report import Batch, Report
+from cfl_cli.trust.report import BatchFacts, Report
 
 
 @pytest.fixture(scope="module")
@@ -153,7 +153,7 @@ def test_what_the_caller_counted_is_in_the_report(model):
     judged = judge_batch(
         rows.encoded,
         rows.estimate(model.shares),
-        batch=Batch(80, {"region": 0.02}, {}, "m", "b", 7),
+        batch=BatchFacts(80, {"region": 0.02}, {}, "m", "b", 7),
         rows=9000,
         counts=counts,
         fitting=model.report,
@@ -200,7 +200,7 @@ def test_the_least_rise_is_one_that_a_batch_shows(model):
         batches = (Rows(1000, 50 + seed, scrambled=share) for seed in range(10))
         hidden = (ColumnFacts(b.encoded, b.estimate(model.shares), 0).hidden_cells for b in batches)
         steps = (
-            Course().after(compare(cells, model.reference, 0).evidence, 1, cfs=2)
+            Course().after(compare_cells(cells, model.reference, 0).evidence, 1, cfs=2)
             for cells in hidden
         )
         return sum(step.alarm for step in steps)
@@ -211,6 +211,6 @@ def test_the_least_rise_is_one_that_a_batch_shows(model):
 
 def test_the_difference_of_two_shares_is_newcombes():
     # Newcombe 1998, method 10: 56/70 against 48/80, by Wilson's intervals.
-    found = difference(Interval(0.8, 0.6919, 0.8769), Interval(0.6, 0.4905, 0.7000))
+    found = higher_by(Interval(0.8, 0.6919, 0.8769), Interval(0.6, 0.4905, 0.7000))
     assert (found.value, found.low, found.high) == pytest.approx((0.2, 0.0528, 0.3339), abs=5e-4)
-    assert difference(None, found) is None
+    assert higher_by(None, found) is None

@@ -7,7 +7,14 @@ import pytest
 from builders.hidden_rows import WORLDS, World
 
 from cfl_cli.core.exclusions import Mechanism
-from cfl_cli.trust.heldout import HEIGHTS, HiddenCells, PossibleAnswers, Tally, bins, judge
+from cfl_cli.trust.heldout import (
+    HEIGHTS,
+    ConfidenceTally,
+    HiddenCells,
+    PossibleAnswers,
+    bins,
+    judge,
+)
 from cfl_cli.trust.intervals import NORMAL
 
 
@@ -41,7 +48,7 @@ def tallied(weights):
         probabilities=np.array([[0.6, 0.4], [0.7, 0.3], [0.5, 0.5]]),
     )
     is_true = np.array([[1.0, 0.0], [0.0, 1.0], [-0.5, 1.5]])
-    tally = Tally()
+    tally = ConfidenceTally()
     tally.add(answers, is_true, weights)
     return tally
 

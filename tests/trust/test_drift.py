@@ -8,7 +8,7 @@ import pytest
 from builders.hidden_rows import case
 
 from cfl_cli.core.exclusions import Mechanism
-from cfl_cli.trust.drift import NONE_ALIKE, compare
+from cfl_cli.trust.drift import NONE_ALIKE, compare_cells
 from cfl_cli.trust.heldout import HiddenCells
 from cfl_cli.trust.reference import NO_FOLDS, Reference
 
@@ -43,7 +43,7 @@ def test_facts_are_those_of_a_loop_over_the_cells(mutual):
         if 4 - cell.sum() in means  # neither empty nor exact, which no reference cell is
     ]
     reference = Reference.of([fitted], [SHARES])
-    found = compare(new, reference, 0).drift
+    found = compare_cells(new, reference, 0).drift
     assert found.cells == len(rows) < 60
     assert found.loss == pytest.approx(np.mean([x for x, _ in rows]))
     assert found.loss_at_fitting == pytest.approx(np.mean([means[s] for _, s in rows]))
@@ -58,9 +58,9 @@ def test_facts_are_those_of_a_loop_over_the_cells(mutual):
 
 def test_nothing_alike_is_nothing_to_compare():
     reference = Reference.of([hidden(600, sizes=(1,)), None], [SHARES] * 2)
-    assert compare(hidden(50, sizes=(2,)), reference, 0).reason == NONE_ALIKE
-    assert compare(hidden(50, sizes=(0,)), reference, 0).drift is None
-    nothing = compare(hidden(50), reference, 1)
+    assert compare_cells(hidden(50, sizes=(2,)), reference, 0).reason == NONE_ALIKE
+    assert compare_cells(hidden(50, sizes=(0,)), reference, 0).drift is None
+    nothing = compare_cells(hidden(50), reference, 1)
     assert (nothing.reason, nothing.evidence.cells, nothing.score_change) == (NO_FOLDS, 0, None)
 
 
@@ -68,6 +68,6 @@ def test_the_order_of_the_rows_does_not_matter_to_the_bit():
     reference, new = Reference.of([hidden(600)], [SHARES]), hidden(300, seed=1)
     order = np.random.default_rng(0).permutation(300)
     mixed = replace(new, prior=new.prior[order], cells=new.cells[order])
-    one, other = (compare(cells, reference, 0) for cells in (new, mixed))
+    one, other = (compare_cells(cells, reference, 0) for cells in (new, mixed))
     assert one.evidence == other.evidence
     assert (one.drift.loss, one.drift.limit) == (other.drift.loss, other.drift.limit)

@@ -9,7 +9,7 @@ from cfl_cli.core.arrays import most_confident
 from cfl_cli.core.exclusions import Mechanism
 from cfl_cli.trust.heldout import HiddenCells, judge
 from cfl_cli.trust.intervals import wilson
-from cfl_cli.trust.mechanism import ExactAudit, audit, headline
+from cfl_cli.trust.mechanism import ExactAudit, audit_exact_cells, headline
 
 PRIOR = np.array([0.5, 0.3, 0.15, 0.05])
 
@@ -26,7 +26,7 @@ def audited(exact, others, *, mechanism=None, prior=PRIOR):
     cells, is_exact = rows_of(exact, others)
     priors = np.tile(prior[: cells.shape[1]], (len(cells), 1))
     hidden = HiddenCells(priors, cells, mechanism or Mechanism(cells.shape[1]))
-    return audit(hidden, is_exact, most_confident)
+    return audit_exact_cells(hidden, is_exact, most_confident)
 
 
 def test_of_two_values_left_by_a_cell_the_likelier_one_is_the_answer_worked_by_hand():
@@ -86,7 +86,7 @@ def test_the_interval_holds_where_exclusions_are_far_from_uniform_and_pooling_th
         hidden, exact, truth = drawn(rng)
         answers, _ = most_confident(hidden.prior, hidden.cells.astype(float))
         right = (answers == truth)[~exact].mean()
-        found = audit(hidden, exact, most_confident).accuracy
+        found = audit_exact_cells(hidden, exact, most_confident).accuracy
         held.append(found.low <= right <= found.high)
         uniform = judge(hidden, hidden.cells, shares=np.full(4, 0.25)).accuracy
         pooled.append(uniform.low <= (answers == truth).mean() <= uniform.high)
@@ -106,7 +106,7 @@ def test_cells_of_a_mechanism_are_judged_by_its_answers():
     hidden = HiddenCells(np.tile(prior, (n, 1)), cells, mechanism)
     # The most probable value behind each cell, by hand: P(v) P(c | v).
     right = np.max(prior[:, None] * rates, axis=0).sum()
-    found = audit(hidden, exact, most_confident).accuracy
+    found = audit_exact_cells(hidden, exact, most_confident).accuracy
     assert found.value == pytest.approx(right, abs=0.01)
 
 

@@ -9,7 +9,7 @@ from builders.batches import FittedModel, Rows
 
 from cfl_cli.errors import DataError, ResourceError
 from cfl_cli.trust import history
-from cfl_cli.trust.drift import BETS, Course, compare
+from cfl_cli.trust.drift import BETS, Course, compare_cells
 from cfl_cli.trust.facts import ColumnFacts
 from cfl_cli.trust.history import History, Line, read, to_append
 
@@ -63,7 +63,7 @@ def test_every_batch_has_a_line_with_all_that_the_next_one_needs(path):
 def test_evidence_is_carried_from_line_to_line(model, path):
     rows, (_, second, third) = Rows(400, 2, scrambled=1.0), read(path).lines
     cells = ColumnFacts(rows.encoded, rows.estimate(model.shares), 1).hidden_cells
-    ratios = compare(cells, model.reference, 1).evidence.ratios
+    ratios = compare_cells(cells, model.reference, 1).evidence.ratios
     before = second.columns[1].course.evidence
     grown = [(m + 1) * ratio for m, ratio in zip(before, ratios, strict=True)]
     assert third.columns[1].evidence == pytest.approx(sum(grown) / len(BETS))

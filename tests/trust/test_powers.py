@@ -11,7 +11,7 @@ from cfl_cli.core.exclusions import Mechanism
 from cfl_cli.methods.interface import Power
 from cfl_cli.trust.heldout import HiddenCells
 from cfl_cli.trust.intervals import Interval
-from cfl_cli.trust.powers import WIDTH, by_other_half, find, raised
+from cfl_cli.trust.powers import WIDTH, by_other_half, find_power, raised
 
 MASSES = arrays(
     float,
@@ -33,7 +33,7 @@ def world(mechanism, power, n=4000, *, seed=0):
 def found(prior, cells, mechanism, *, mutual=False, groups=None, accuracy=None):
     """Return the power, if all cells are hidden and the priors themselves are the confidences."""
     hidden = HiddenCells(prior, cells, mechanism, mutual=mutual, groups=groups)
-    return find(hidden, prior, prior.argmax(axis=1), accuracy=lambda: accuracy)
+    return find_power(hidden, prior, prior.argmax(axis=1), accuracy=lambda: accuracy)
 
 
 @given(MASSES, st.floats(0.02, 20))

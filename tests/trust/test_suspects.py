@@ -8,10 +8,9 @@ import pytest
 from cfl_cli.core.exclusions import Mechanism
 from cfl_cli.trust.wrong_cells import (
     POWERS,
-    Cells,
     GuessedShares,
-    WrongShare,
-    suspects,
+    WeighedCells,
+    rank_suspects,
     well_founded,
 )
 
@@ -19,19 +18,19 @@ from cfl_cli.trust.wrong_cells import (
 def listed(mass, shares_mass, candidates, *, hidden=(), wrong=None):
     """Return the suspects of cells of which some were hidden, by the same masses."""
     rows = np.array(hidden, dtype=int)
-    return suspects(weighed(mass, mass, shares_mass, candidates, rows), wrong)
+    return rank_suspects(weighed(mass, mass, shares_mass, candidates, rows), wrong)
 
 
 def weighed(estimate_mass, mass, shares_mass, candidates, rows):
     """Return cells whose priors gain nothing by a power; those of the first half are surer."""
     masses = np.tile(mass[rows, None], len(POWERS))
     surer = np.arange(len(rows)) < len(rows) / 2
-    return Cells(estimate_mass, masses, surer, shares_mass, rows, candidates)
+    return WeighedCells(estimate_mass, masses, surer, shares_mass, rows, candidates)
 
 
 def at(share):
     """Return a share of wrong cells as if it were known."""
-    return WrongShare(GuessedShares(np.array([share]), 1.0), share)
+    return GuessedShares(np.array([share]), 1.0, share)
 
 
 def test_cells_are_ranked_by_how_much_likelier_they_are_if_wrong():
@@ -40,8 +39,8 @@ def test_cells_are_ranked_by_how_much_likelier_they_are_if_wrong():
     mass = np.array([0.2, 0.2, 0.9])
     found = listed(mass, np.ones(3), candidates)
     assert found.rows.tolist() == [1, 0]  # the third is likelier if it is right
-    assert found.times == pytest.approx([12, 4])
-    assert found.mass == pytest.approx([0.2, 0.2])
+    assert found.times_of_all[found.rows] == pytest.approx([12, 4])
+    assert found.mass_of_all[found.rows] == pytest.approx([0.2, 0.2])
 
 
 def test_exact_and_empty_cells_are_not_suspect():
@@ -65,7 +64,7 @@ def test_priors_that_are_too_sure_count_for_less():
     candidates = np.tile([False, True, True], (400, 1))
     mass = np.r_[np.full(200, 0.01), np.full(200, 0.99)]  # and yet half of these cells exist
     found = listed(mass, np.full(400, 0.6), candidates, hidden=range(400))
-    assert found.times.max() < 0.99 / 0.01 * 2
+    assert found.times_of_all[found.rows].max() < 0.99 / 0.01 * 2
     assert found.rows.tolist() == list(range(10))
 
 
@@ -122,7 +121,7 @@ def test_rows_that_were_not_hidden_are_as_likely_wrong_as_hidden_ones_that_look_
     hidden = np.arange(0, 5000, 5)
     known = np.minimum(4 * mass, 1 - (1 - mass) / 4)
     cells = weighed(known, mass, shares, candidates, hidden)
-    found = suspects(cells, at(0.03))
+    found = rank_suspects(cells, at(0.03))
     others = np.setdiff1d(np.arange(5000), hidden)
     first = others[np.argsort(-found.wrong_of_all[others], kind="stable")[:150]]
     real = wrong[first].sum()
@@ -135,8 +134,8 @@ def test_rows_that_were_not_hidden_are_as_likely_wrong_as_hidden_ones_that_look_
 def test_a_guess_is_the_mean_over_what_the_share_may_be_and_the_limit_is_no_less():
     mass, shares, candidates, _ = planted(0.03)
     every = range(len(mass))
-    shares_guessed = GuessedShares(np.array([0.01, 0.05]), 0.6)
-    found = listed(mass, shares, candidates, hidden=every, wrong=WrongShare(shares_guessed, 0.08))
+    guessed = GuessedShares(np.array([0.01, 0.05]), 0.6, 0.08)
+    found = listed(mass, shares, candidates, hidden=every, wrong=guessed)
     low, high, most = (
         listed(mass, shares, candidates, hidden=every, wrong=at(share)).wrong_of_all
         for share in (0.01, 0.05, 0.08)

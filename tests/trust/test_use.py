@@ -16,7 +16,7 @@ from cfl_cli.trust.recommendation import (
     by_state,
     use_of,
 )
-from cfl_cli.trust.report import Batch, judge
+from cfl_cli.trust.report import BatchFacts, judge_audit
 
 GOOD = {
     "estimated_accuracy": Interval(0.92, 0.9, 0.97),
@@ -82,7 +82,7 @@ def test_a_drifted_cf_is_not_used():
 
 
 OVER = Calibration(0.1, Interval(0.08, 0.05, 0.11), (), "")
-AUDITED = judge(
+AUDITED = judge_audit(
     answers=1000,
     drawn=100,
     checked=100,
@@ -116,6 +116,6 @@ def test_what_to_look_at_first_is_said(facts, state, word):
 
 def test_cfs_are_listed_by_state_in_the_order_of_the_report():
     good, bad = column("b", **GOOD), column("a")
-    facts = report(bad, good, replace(good, name="c"), batch=Batch(9, {}, {}, "", ""))
+    facts = report(bad, good, replace(good, name="c"), batch=BatchFacts(9, {}, {}, "", ""))
     found = {state: [one.name for one in columns] for state, columns in by_state(facts).items()}
     assert found == {State.USE: ["b", "c"], State.NOT_MEASURED: ["a"]}

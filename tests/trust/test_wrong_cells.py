@@ -110,14 +110,16 @@ def test_the_guess_is_that_of_a_sum_over_shares_and_rates(hits, rows, limit):
     seen = rates**hits * (1 - rates) ** (rows - hits)
     left = np.array([seen[rates >= share].sum() for share in shares])
     weights = 0.75 * np.exp(-shares / 0.04) / 0.04 * shares[0] * left
-    found = guessed_wrong(Surest(hits, rows, limit))
-    assert found.mean == pytest.approx(weights @ shares / weights.sum(), rel=0.15)  # six slices
+    found = guessed_wrong(Surest(hits, rows, limit), limit)
+    assert found.shares.mean() == pytest.approx(
+        weights @ shares / weights.sum(), rel=0.15
+    )  # six slices
     chance = weights.sum() / (weights.sum() + 0.25 * seen.sum())
     assert found.chance == pytest.approx(chance, abs=0.01)
 
 
 def test_the_guess_is_never_beyond_what_leaves_cells_a_meaning():
-    every = guessed_wrong(Surest(60.0, 60.0, 0.25))
+    every = guessed_wrong(Surest(60.0, 60.0, 0.25), 0.25)
     assert (every.shares > 0).all()
     assert (every.shares <= 0.25).all()
     assert 0 < every.chance < 1

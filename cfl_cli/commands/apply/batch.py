@@ -40,7 +40,7 @@ from cfl_cli.tables.checksums import ColumnsChecksum
 from cfl_cli.trust.drift import Counts, JudgedBatch, judge_batch
 from cfl_cli.trust.facts import ColumnFacts
 from cfl_cli.trust.history import Before
-from cfl_cli.trust.report import Batch as BatchFacts
+from cfl_cli.trust.report import BatchFacts
 from cfl_cli.trust.verdict import SUSPECT
 
 # Who answers new rows: threads of this process, or an engine's workers, with the same bytes.
