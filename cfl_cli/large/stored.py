@@ -21,7 +21,7 @@ import numpy.typing as npt
 
 from cfl_cli.core.parallel import Array, Item, Result, Workers, guarded, interrupted
 from cfl_cli.core.progress import Team
-from cfl_cli.large.arrays import Cut, Marks, maps_of, plain_view
+from cfl_cli.large.arrays import Marks, StageCut, maps_of, plain_view
 from cfl_cli.large.run_directory import Folder
 
 Kernel: TypeAlias = Callable[[slice], Any]
@@ -33,8 +33,6 @@ TASK_ROWS = 131_072  # at most: what a resumed run does again, and how often pro
 
 
 class Executor(Protocol):
-    """Who runs tasks."""
-
     workers: int
     dashboard: str  # the address of a page about them; empty: none
     cost: bool  # does handing over a task cost much? Then an unmarked stage has one for each worker
@@ -61,7 +59,7 @@ def run_task(
     for part in task:
         if stopped():
             raise Stopped
-        results.append(plain(kernel(part)))
+        results.append(as_json(kernel(part)))
     if flush:
         flush_maps(kernel)
     return results
@@ -73,7 +71,7 @@ def flush_maps(*things: Any) -> None:
         source.flush()
 
 
-def checksum(kernel: Kernel, task: Task, results: list[Any]) -> int:
+def task_checksum(kernel: Kernel, task: Task, results: list[Any]) -> int:
     """Return a checksum of a task's results, and of what its kernel says that it has written."""
     found = crc32(json.dumps(results).encode())
     written: Callable[[slice], Iterable[npt.NDArray[Any]]] | None = getattr(kernel, "written", None)
@@ -84,28 +82,18 @@ def checksum(kernel: Kernel, task: Task, results: list[Any]) -> int:
     return found
 
 
-def plain(result: Any) -> Any:
+def as_json(result: Any) -> Any:
     """Return a kernel's result as JSON can hold it."""
     if isinstance(result, (np.ndarray, np.generic)):
         return result.tolist()
     if isinstance(result, (list, tuple)):
-        return [plain(one) for one in result]
+        return [as_json(one) for one in result]
     if isinstance(result, dict):
-        return {name: plain(one) for name, one in result.items()}
+        return {name: as_json(one) for name, one in result.items()}
     return result
 
 
-def _next_of(done: "SimpleQueue[_Done]") -> _Done:
-    while True:
-        with suppress(Empty):
-            return done.get(timeout=HEARD_WITHIN)
-        if interrupted():
-            raise Stopped
-
-
 class Threads:
-    """Runs tasks by threads of this process."""
-
     dashboard = ""
     team: Team | None = None
     cost = False
@@ -116,7 +104,6 @@ class Threads:
     def run(
         self, kernel: Kernel, tasks: Sequence[Task], *, flush: bool
     ) -> Iterator[tuple[int, list[Any]]]:
-        """Yield the number of a task and its results, as tasks are done."""
         ended = False
         done: SimpleQueue[_Done] = SimpleQueue()
 
@@ -137,7 +124,12 @@ class Threads:
                 for _ in tasks:
                     if len(tasks) == 1:
                         list(waiting)  # which only now begins
-                    at, results, error = _next_of(done)
+                    while True:
+                        with suppress(Empty):
+                            at, results, error = done.get(timeout=HEARD_WITHIN)
+                            break
+                        if interrupted():
+                            raise Stopped
                     if error is not None:
                         raise error
                     yield at, results
@@ -172,7 +164,6 @@ class Stored:
 
     @property
     def stopped(self) -> bool:
-        """Return whether an error or an interrupt has ended it."""
         return self._threads.stopped
 
     @stopped.setter
@@ -184,7 +175,6 @@ class Stored:
         self._threads.narrow(jobs)
 
     def map(self, function: Callable[[Item], Result], items: Iterable[Item]) -> Iterator[Result]:
-        """Yield `function(item)` for every item, in order, by threads of this process."""
         return self._threads.map(function, items)
 
     def rows(
@@ -230,7 +220,6 @@ class Stored:
         return cast("Array", shared)
 
     def within(self, name: str) -> "Stored":
-        """Return the same engine for a part of the run, whose names are its own."""
         return Stored(
             self._folder.within(name),
             self._executor,
@@ -250,21 +239,18 @@ class Stored:
         if self.keeps:
             flush_maps(arrays)
             sums = self._folder.checksums(maps_of(arrays))
-            self._folder.keep(name, {"facts": plain(facts), "arrays": sums})
+            self._folder.keep(name, {"facts": as_json(facts), "arrays": sums})
 
     def drop(self, *arrays: npt.NDArray[Any]) -> None:
-        """Remove the files of arrays that nobody needs any more."""
         for source in maps_of(arrays):
             source.remove()
             self._used.discard(source.path)
 
     @property
     def path(self) -> Path:
-        """The folder of the run's files, which all workers have."""
         return self._folder.path
 
     def finish(self) -> None:
-        """Say that what the run was for is written: its folder goes when the engine is closed."""
         self._on_finish()
 
     def _use(self, path: str, name: str) -> None:
@@ -272,7 +258,7 @@ class Stored:
             raise ValueError(f"{name}: this part of the run has two of that name")
         self._used.add(path)
 
-    def _cut(self, total: int, at_once: int, *, marked: bool) -> Cut:
+    def _cut(self, total: int, at_once: int, *, marked: bool) -> StageCut:
         at_once = max(1, min(at_once, total))
         count = ceil(total / at_once)
         if marked:
@@ -281,7 +267,7 @@ class Stored:
             tasks = self.jobs
         else:
             tasks = count
-        return Cut(total, at_once, max(1, ceil(count / tasks)))
+        return StageCut(total, at_once, max(1, ceil(count / tasks)))
 
     def _run(
         self, kernel: Kernel, tasks: list[Task], marks: Marks | None
@@ -294,7 +280,7 @@ class Stored:
             while at not in ready:
                 which, results = next(following)
                 if marks is not None:
-                    marks.add(todo[which], results, checksum(kernel, todo[which], results))
+                    marks.add(todo[which], results, task_checksum(kernel, todo[which], results))
                 ready[numbers[which]] = results
             yield from zip(task, ready.pop(at), strict=True)
 
@@ -305,5 +291,5 @@ def _sound(marks: Marks, kernel: Kernel, tasks: list[Task]) -> dict[int, list[An
     return {
         at: results[at]
         for at, task in marked
-        if marks.sums[task[0].start] == checksum(kernel, task, results[at])
+        if marks.sums[task[0].start] == task_checksum(kernel, task, results[at])
     }

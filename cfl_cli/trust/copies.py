@@ -78,7 +78,6 @@ class Points:
         return points[near], distance
 
     def clusters(self, distance: float) -> Ints:
-        """Return a number for each point, the same for those that are linked."""
         if distance == 0:
             return np.arange(len(self.near))
         one, slot = np.nonzero(self.distance <= distance)
@@ -118,8 +117,6 @@ _SURE = 0.9  # as probably a copy as this is linked whatever the draw
 
 @dataclass(frozen=True, eq=False)
 class Copies:
-    """Rows that are copies of others, linked to them."""
-
     rows: Ints  # the copies
     twins: Ints  # for each, a row that it is a copy of
 

@@ -119,8 +119,6 @@ class Course:
 
 @dataclass(frozen=True)
 class Step:
-    """What one batch makes of a CF's course."""
-
     course: Course
     evidence: float  # M, before it starts anew
     alarm: bool
@@ -296,14 +294,11 @@ class Counts:
 
 @dataclass(frozen=True)
 class JudgedBatch:
-    """The report of a batch, and what the next one needs to know of each CF."""
-
     report: Report
     courses: tuple[Course, ...]
 
 
 def reference_of(encoded: Encoded, estimate: Estimate) -> Reference:
-    """Return what later batches are compared with, from the hidden cells of the fitted rows."""
     numbers = range(len(encoded.blocks))
     hidden = [ColumnFacts(encoded, estimate, n).hidden_cells for n in numbers]
     return Reference.of(hidden, encoded.known.shares())

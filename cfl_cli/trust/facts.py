@@ -334,7 +334,6 @@ def calibrate(encoded: Encoded, estimate: Estimate, *, jobs: int = 1) -> Estimat
 
 
 def raised_to(powers: Sequence[Power | None], encoded: Encoded, estimate: Estimate) -> Estimate:
-    """Return the estimate with each CF's confidences raised to its power, and the same answers."""
     confidences, answers = np.empty_like(estimate.confidences), []
     for number, power in enumerate(powers):
         column = ColumnFacts(encoded, estimate, number)

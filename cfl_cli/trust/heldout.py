@@ -96,7 +96,6 @@ class PossibleAnswers:
     probabilities: Floats  # b × c: P(cell), estimated without bias
 
     def keep(self, size: int, *, min_confidence: float = 0.0) -> Floats:
-        """Return how probably each value is answered, at least so confidently, if true, b × K."""
         return sums(self.if_true * (self.confidences >= min_confidence), self.values, size)
 
 
@@ -388,8 +387,6 @@ NUMBERS_AT_ONCE = 1 << 20  # rows × cells × values
 
 @dataclass(frozen=True)
 class HeldOut:
-    """What the hidden cells of one CF show."""
-
     cells: int  # hidden ones that are not empty
     confidence: float  # mean, of the final answers to the hidden cells
     score: float
@@ -418,7 +415,6 @@ def scores(prior: Floats, hidden: Mask, mechanism: Mechanism) -> Floats:
 
 
 def difference(one: Floats, other: Floats) -> Gain:
-    """Return by how much the first of two priors scores better on the same cells."""
     better = one - other
     return Gain.of(float(better.mean()), float(np.sqrt(better.var() / max(len(better) - 1, 1))))
 
@@ -496,8 +492,6 @@ def _stretch_for_own(accuracy: PooledEstimate, confidences: Floats) -> float:
 
 @dataclass(frozen=True, eq=False)
 class _Pooled:
-    """What m hidden rows say, pooled."""
-
     accuracy: PooledEstimate
     commonest: PooledEstimate
     gain: PooledEstimate

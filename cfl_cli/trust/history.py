@@ -48,8 +48,6 @@ class CfLine:
 
 @dataclass(frozen=True)
 class Line:
-    """What one batch says."""
-
     # A history may come from a file that anybody wrote: see `Report`.
     __pydantic_config__: ClassVar = ConfigDict(strict=True, allow_inf_nan=False)
 
@@ -101,8 +99,6 @@ class Line:
 
 @dataclass(frozen=True)
 class Before:
-    """What a batch is preceded by in a history."""
-
     number: int  # of the batch
     courses: tuple[Course, ...] | None  # per CF; None: it is the first one of its model
     repeated: bool = False  # is the batch in the history already?
@@ -110,8 +106,6 @@ class Before:
 
 @dataclass(frozen=True)
 class History:
-    """The lines of a history, in order."""
-
     lines: tuple[Line, ...]
 
     @classmethod
@@ -226,8 +220,6 @@ def read(path: Path) -> History:
 
 
 class OpenHistory:
-    """A history in a file that no other run may change meanwhile."""
-
     def __init__(self, path: Path, handle: int) -> None:
         self._path, self._handle = path, handle
         self._size: int | None = None  # before a line was added
@@ -256,7 +248,6 @@ class OpenHistory:
         )
 
     def take_back(self) -> None:
-        """Leave the file as it was before the line that was added last, if one was."""
         if self._size is not None:
             with suppress(OSError):
                 os.ftruncate(self._handle, self._size)
@@ -265,7 +256,6 @@ class OpenHistory:
 
 @contextmanager
 def to_append(path: Path) -> Iterator[OpenHistory]:
-    """Give a history, which is made if it is not there, until the batch is judged and appended."""
     with _opened(path, os.O_RDWR | os.O_APPEND | os.O_CREAT) as handle:
         yield OpenHistory(path, handle)
 

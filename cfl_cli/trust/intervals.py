@@ -30,7 +30,6 @@ class Interval:
 
     @staticmethod
     def around(value: float, error: float, *, reach: float = NORMAL) -> "Interval":
-        """Return the interval of `reach` standard errors to either side."""
         return Interval(value, value - reach * error, value + reach * error)
 
     @property
@@ -75,7 +74,6 @@ class PooledEstimate:
 
     @classmethod
     def joined(cls, parts: list[Self], groups: Ints | None = None) -> Self:
-        """Return the estimates of all parts' rows, and which rows belong together."""
         names = ("values", "highest", "lowest", "weights")
         numbers = (np.concatenate([getattr(part, name) for part in parts]) for name in names)
         return cls(*numbers, groups)

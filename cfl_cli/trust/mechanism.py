@@ -72,7 +72,6 @@ def log_weights(candidates: Mask, exact: Mask) -> tuple[Floats, Floats]:
 
 
 def rates(weights: Floats) -> Floats:
-    """Return R, K × K, of a weight for each value."""
     table = np.where(np.eye(len(weights), dtype=bool), 0, weights)
     return np.asarray(table / table.sum(axis=1, keepdims=True))
 
@@ -132,7 +131,6 @@ class ExactAudit:
         return wilson(share, self.worth * cells, reach=self.reach)
 
     def clearly_better_than(self, other: Self) -> bool:
-        """Return whether this audit is better than another one of the same cells, by its error."""
         gain = self.right - other.right
         error = gain.std() / np.sqrt(self.worth * (len(gain) - 1))
         return bool(gain.mean() > _CLEARLY * error)

@@ -175,7 +175,6 @@ def find_power(
 
 
 def by_other_half(prior: Floats, power: Power, groups: Ints | None = None) -> Floats:
-    """Return priors of hidden rows, m × K, raised to the power that the other half has found."""
     one = halves(len(prior), groups)
     priors = np.empty_like(prior)
     for own, other in ((one, 1), (~one, 0)):

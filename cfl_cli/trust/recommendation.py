@@ -45,14 +45,11 @@ ASSUMPTIONS = {
 
 @dataclass(frozen=True)
 class Basis:
-    """What an accuracy rests on; with `NONE`, why there is none."""
-
     name: str
     reason: str | None = None
 
     @property
     def refuted(self) -> bool:
-        """Return whether cells show that what the accuracy would rest on is not so."""
         return self.reason == NOT_RANDOM
 
     @property
@@ -117,7 +114,6 @@ class Use:
 
 
 def use_of(column: ColumnReport, report: Report) -> Use:
-    """Return whether a CF's answers can be used, and why."""
     cautions = (*_cautions(column), *_of_rows(column, report))
     state, sentence = _verdict(column, careful=any(one.weighs for one in cautions))
     look_at = tuple(one.sentence for one in cautions)

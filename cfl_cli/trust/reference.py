@@ -211,19 +211,15 @@ class ColumnReference:
 
     @property
     def lows(self) -> dict[int, float]:
-        """Return where the scale of losses begins, by exclusions."""
         return {of.exclusions: of.low for of in self.sizes}
 
 
 @dataclass(frozen=True)
 class Reference:
-    """The references of all CFs: what a model keeps to judge later cells by."""
-
     columns: tuple[ColumnReference, ...]
 
     @classmethod
     def of(cls, hidden: Sequence[HiddenCells | None], shares: Sequence[Floats]) -> "Reference":
-        """Return it from each CF's hidden cells at fitting, and the shares of its values."""
         return cls(tuple(map(ColumnReference.of, hidden, shares)))
 
     @property
@@ -232,13 +228,11 @@ class Reference:
         return tuple(np.array(column.shares) for column in self.columns)
 
     def limits(self, number: int) -> dict[int, float]:
-        """Return the limit of a CF's losses, by exclusions."""
         column = self.columns[number]
         level = LEVEL / (len(self.columns) * max(len(column.sizes), 1))
         return {of.exclusions: of.limit(level, mutual=column.mutual) for of in column.sizes}
 
     def facts(self) -> dict[str, Any]:
-        """Return it as JSON can hold it."""
         return {"columns": [asdict(column) for column in self.columns]}
 
     @classmethod

@@ -218,8 +218,6 @@ ADVICE = {
 
 @dataclass(frozen=True)
 class Confident:
-    """The answers that `min_confidence` leaves."""
-
     share: float  # of all cells
     accuracy: Interval | None
 
@@ -244,8 +242,6 @@ class ValueShare:
 
 @dataclass(frozen=True)
 class FittedMechanism:
-    """What exact cells made of `mechanism: fit`."""
-
     weights: tuple[float, ...]  # by place in the domain, geometric mean 1; all 1: as if uniform
     taken: bool  # clearly better by the exact cells, so that the answers are those of the fit?
     uniform: Interval  # exact_accuracy under uniform exclusions
@@ -351,8 +347,6 @@ class BatchFacts:
 
 @dataclass(frozen=True)
 class RowsDrawn:
-    """How many rows were drawn at random to learn from, and of how many."""
-
     rows: int
     of: int
 
@@ -409,7 +403,6 @@ class Report(Shown):
 
     @property
     def kept(self) -> frozenset[str]:
-        """Return the names of the CFs that stay as observed."""
         return frozenset(column.name for column in self.columns if column.action == "kept")
 
     def to_json(self) -> str:

@@ -17,7 +17,6 @@ from cfl_cli.core.settings import METHODS
 from cfl_cli.methods import boost, net
 from cfl_cli.models import Content
 from cfl_cli.run import result as row_filler
-from cfl_cli.run.result import Kept
 from cfl_cli.schema.model import Schema
 
 LEARNING = [name for name, traits in METHODS.items() if traits.learns]
@@ -216,7 +215,7 @@ def test_what_cannot_be_is_refused_in_one_line(content, words, tmp_path):
     path = tmp_path / "m.cfl"
     content.write(path)
     with pytest.raises(DataError) as refusal:
-        Kept.load(path)
+        Model.load(path)
     assert words in str(refusal.value)
     assert str(refusal.value).startswith(f"{path}: is damaged")
     assert "\n" not in str(refusal.value)
@@ -227,7 +226,7 @@ def test_a_report_of_other_cfs_is_refused(tmp_path):
     other = json.dumps(facts).replace('"name": "one"', '"name": "three"')
     replace(CONTENT, report=other).write(tmp_path / "m.cfl")
     with pytest.raises(DataError, match="its report is of other CFs"):
-        Kept.load(tmp_path / "m.cfl")
+        Model.load(tmp_path / "m.cfl")
 
 
 def test_what_was_written_is_read_again(tmp_path):
@@ -242,7 +241,7 @@ def test_the_schema_is_kept_without_its_comments(tmp_path):
     held = (tmp_path / "m.cfl").read_bytes()
     assert b"1962" not in held
     assert b"Miller" not in held
-    kept = Kept.load(tmp_path / "m.cfl")
+    kept = Model.load(tmp_path / "m.cfl")
     assert (kept.schema, kept.schema.run) == (written, written.run)
     assert kept.sources.schema_sha256 == sha256(written.text.encode()).hexdigest()
 
