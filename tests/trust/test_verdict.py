@@ -1,15 +1,30 @@
 """The facts and the flags of a CF are those worked by hand or known from how it was made."""
 
 import math
+import platform
 
 import numpy as np
+import polars as pl
 import pytest
+from builders.encoding import encoded
 
+from cfl_cli import Schema, impute
 from cfl_cli.core.exclusions import Mechanism, Uniformity
 from cfl_cli.encode.encode import Block, Encoded
 from cfl_cli.methods.interface import Estimate, Hidden, Null, Origin
+from cfl_cli.schema.model import Complementary
+from cfl_cli.trust import verdict
+from cfl_cli.trust.facts import ColumnFacts
 from cfl_cli.trust.recommendation import NOT_RANDOM
-from cfl_cli.trust.verdict import build
+from cfl_cli.trust.verdict import (
+    THRESHOLDS,
+    build,
+    confidence_shares,
+    coverage,
+    doubts,
+    value_shares,
+    versions,
+)
 
 
 def built(candidates, confidences, *, fell_back=None, keep_flagged=False, mass=None, **judged):
@@ -366,3 +381,162 @@ def test_too_few_exact_cells_leave_the_headline_as_it_is():
     found, _, _ = with_marks(at_random=True, marked=49)
     assert (found.exact_accuracy, found.hidden_exact_cells) == (None, 0)
     assert found.accuracy_basis == "none"
+
+
+# How common values are and how sure answers, counted by hand; what is rare has no number.
+
+
+ABC = {"values": ["a", "b", "c"], "separator": ";", "exact": "="}
+
+
+def facts(cells, confidences, **cf):
+    table = encoded(cells, Complementary(**cf))
+    n, m = len(cells), np.ones((len(cells), 1))
+    estimate = Estimate(np.array(confidences), np.zeros((n, 1), bool), m, (Origin("graph"),))
+    return ColumnFacts(table, estimate, 0)
+
+
+def test_shares_are_mean_confidences_and_shares_of_the_cells_that_rule_a_value_out():
+    # 60 cells rule out a and b, 30 rule out c, 10 are exact (=b) and 20 empty: 90 list exclusions.
+    cells = ["a;b"] * 60 + ["c"] * 30 + ["=b"] * 10 + [""] * 20
+    confidences = [[0, 0, 1.0]] * 60 + [[0.5, 0.5, 0]] * 30 + [[0, 1.0, 0]] * 10
+    confidences += [[0.6, 0.3, 0.1]] * 20
+    a, b, c = value_shares(facts(cells, confidences, **ABC))
+    assert [one.label for one in (a, b, c)] == ["a", "b", "c"]
+    assert (a.estimated, b.estimated) == pytest.approx(((15 + 12) / 120, (15 + 10 + 6) / 120))
+    assert c.estimated == pytest.approx(62 / 120)
+    assert (a.ruled_out, b.ruled_out, c.ruled_out) == pytest.approx((60 / 90, 60 / 90, 30 / 90))
+
+
+def test_what_is_under_ten_rows_or_one_per_cent_has_no_number():
+    cells = ["a"] * 9 + ["b"] * 1191
+    confidences = [[0, 0.5, 0.5]] * 9 + [[0.995, 0, 0.005]] * 1191
+    a, b, c = value_shares(facts(cells, confidences, **ABC))
+    assert a.ruled_out is None  # nine rows
+    assert (b.estimated, c.estimated) == (None, None)  # 4.5 rows; 0.9 %
+    assert b.ruled_out == pytest.approx(1191 / 1200)
+
+
+def test_a_rare_value_that_no_schema_lists_has_no_label():
+    cells = ["common"] * 50 + ["usual"] * 50 + ["Jane Doe, born 1970"]
+    confidences = [[0, 0, 1.0]] * 50 + [[0, 1.0, 0]] * 50 + [[0, 0.5, 0.5]]
+    rare, *others = value_shares(facts(cells, confidences))
+    assert (rare.label, rare.estimated, rare.ruled_out) == (None, None, None)
+    assert [one.label for one in others] == ["common", "usual"]
+
+
+def test_answers_are_counted_by_tenths_of_confidence_and_exact_cells_are_not():
+    confidences = [[0.55, 0.45, 0], [0.55, 0.45, 0], [0.05, 0.95, 0], [0, 0, 1.0]]
+    found = facts(["c", "c", "c", "=c"], confidences, **ABC)
+    assert confidence_shares(found) == pytest.approx([0] * 5 + [2 / 3] + [0] * 3 + [1 / 3])
+    assert confidence_shares(facts(["=a", "=b"], np.eye(3)[:2], **ABC)) == ()
+
+
+def test_thresholds_leave_the_answers_that_are_as_confident():
+    confidences = [[0.55, 0.45, 0], [0.7, 0.3, 0], [0.05, 0.95, 0], [0, 0, 1.0]]
+    found = coverage(facts(["c", "c", "c", "=c"], confidences, **ABC), None)
+    shares = {one.min_confidence: one.share for one in found}
+    assert [*shares] == [*THRESHOLDS]
+    assert [shares[x] for x in (0.5, 0.55, 0.6, 0.7, 0.75, 0.95)] == [1, 1, 0.75, 0.75, 0.5, 0.5]
+    assert all(one.accuracy is None for one in found)
+
+
+# A run warns where hidden cells make answers look better than they are.
+
+
+COLUMNS = {
+    "x": {"role": "ordinary", "type": "numeric"},
+    "y": {"role": "ordinary", "type": "numeric"},
+    "cf": {"role": "complementary", "values": ["a", "b", "c"]},
+}
+
+
+def table(n, *, levels=None):
+    rng = np.random.default_rng(0)
+    x, y = rng.random((2, n)) if levels is None else rng.integers(levels, size=(2, n)) * 1.0
+    excluded = ((x + y) / max((x + y).max(), 1e-9) * 2.99).astype(int) + rng.integers(1, 3, n)
+    return pl.DataFrame({"x": x, "y": y, "cf": np.array(list("abc"))[excluded % 3]})
+
+
+def warnings(frame, **settings):
+    return impute(frame, Schema(columns=COLUMNS), k=5, iterations=10, **settings).report.warnings
+
+
+def test_an_honest_table_is_not_doubted():
+    assert warnings(table(300)) == ()
+
+
+def test_a_second_round_over_few_distinct_rows_is_doubted_if_it_was_asked_for():
+    few = table(300, levels=3)
+    for asked, instead in (
+        ({"gamma": 0.25}, "--gamma auto, or --gamma 0"),
+        ({"folds": 0}, "--gamma 0"),  # without hidden cells nothing can be chosen
+    ):
+        [warning] = warnings(few, **asked)
+        assert warning == (
+            "only 9 rows are distinct by their OFs, and then a second round often does harm that "
+            f"hidden cells do not show: try {instead}"
+        )
+    assert warnings(few, gamma=0.0) == ()
+    assert warnings(few, gamma="auto") == ()
+
+
+def test_over_few_distinct_rows_hidden_cells_choose_the_round_unless_gamma_was_asked_for():
+    few = table(300, levels=3)
+    left_open, chosen, asked = (
+        impute(few, Schema(columns=COLUMNS), k=5, iterations=10, **gamma)
+        for gamma in ({}, {"gamma": "auto"}, {"gamma": 0.25})
+    )
+    assert left_open.report.settings == chosen.report.settings
+    assert left_open.frame.equals(chosen.frame)
+    assert asked.report.settings["gamma"] == 0.25
+    [warning] = left_open.report.warnings
+    assert warning == (
+        "only 9 rows are distinct by their OFs, and then a second round often does harm, so gamma "
+        "is auto: a second round only for CFs whose hidden cells favor it; --gamma 0.25 makes it "
+        "for all"
+    )
+    in_schema = Schema(columns=COLUMNS, settings={"gamma": 0.25})
+    report = impute(few, in_schema, k=5, iterations=10).report
+    assert report.settings["gamma"] == 0.25
+
+
+def test_with_many_distinct_rows_gamma_is_the_papers():
+    settings = impute(table(300), Schema(columns=COLUMNS), k=5, iterations=10).report.settings
+    assert settings["gamma"] == 0.25
+
+
+def test_a_mechanism_whose_cells_do_not_distinguish_the_values_is_named():
+    rates = np.array([[0, 0, 0.5, 0.5], [0, 0, 0.5, 0.5], [0.5, 0.5, 0, 0], [0.5, 0.5, 0, 0]])
+    block = Block("cf", tuple("abcd"), 0, 1.0, 0, 0, rates)
+    encoded = Encoded(np.arange(3.0)[:, None], np.ones((3, 4), dtype=bool), (block,), ())
+    assert list(doubts(encoded, None, k=1, always_second_round=True)) == [
+        (
+            "column 'cf': cells of its mechanism do not distinguish the values, so its accuracy "
+            "cannot be estimated"
+        )
+    ]
+
+
+def test_too_few_exact_cells_that_are_said_to_be_a_random_sample_are_counted_in_a_warning():
+    marked = np.arange(80) < 60
+    block = Block("cf", tuple("abc"), 0, 1.0, 60, 0, marked=marked, marked_at_random=True)
+    encoded = Encoded(np.arange(80.0)[:, None], np.ones((80, 3), dtype=bool), (block,), ())
+    asked = {"k": 1, "always_second_round": False}
+    assert list(doubts(encoded, np.arange(80), **asked)) == []
+    assert list(doubts(encoded, np.arange(49), **asked)) == [
+        "column 'cf': 49 exact cells of it were hidden, and `exact_cells: random` counts from 50 on"
+    ]
+    assert list(doubts(encoded, None, **asked)) == []
+
+
+def test_versions_are_those_that_packages_name_themselves():
+    found = versions()
+    assert found["python"] == platform.python_version()
+    assert found["numpy"] == np.__version__
+    assert [*found] == ["python", *verdict.DECIDING]
+
+
+def test_a_package_without_metadata_has_an_unknown_version(monkeypatch):
+    monkeypatch.setattr(verdict, "DECIDING", ("numpy", "no-such-package"))
+    assert versions()["no-such-package"] == "unknown"
