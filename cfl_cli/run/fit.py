@@ -192,7 +192,7 @@ def fit(
     >>> model
     Model(graph, 40 rows, 1 CF)
     """
-    may = {"engines": True, "samples": True, "infers": True}
+    may: dict[str, Any] = {"engines": True, "samples": True, "infers": True}
     given = Arguments.read(schema, settings, jobs=jobs, max_memory=max_memory, **may)
     fitted = fit_stored(frame, given, Context(name, progress, sources))
     remove_run(given.limits)

@@ -113,8 +113,8 @@ class Course:
         over = False  # until there are enough cells to say that they are predicted well again
         if quiet.batches >= _QUIET and quiet.cells >= QUIET_CELLS:
             over, quiet = quiet.losses <= quiet.limits, Pooled()
-        since = None if over else self.drifted_since
-        return Step(Course(grown, since, quiet), evidence, alarm=False)
+        course = Course(grown, None if over else self.drifted_since, quiet)
+        return Step(course, evidence, alarm=False)
 
 
 @dataclass(frozen=True)

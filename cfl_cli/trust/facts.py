@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from statistics import NormalDist
+from typing import Any
 
 import numpy as np
 
@@ -11,7 +12,6 @@ from cfl_cli.core.arrays import (
     Fallback,
     Floats,
     Ints,
-    Mask,
     best,
     entropies,
     independent,
@@ -29,7 +29,15 @@ from cfl_cli.trust.heldout import HeldOut, HiddenCells, judge, shares_of_others
 from cfl_cli.trust.intervals import CLEARLY, NORMAL, Interval
 from cfl_cli.trust.mechanism import ExactAudit, audit_exact_cells
 from cfl_cli.trust.powers import by_other_half, find_power, raised
-from cfl_cli.trust.recommendation import Basis, basis
+from cfl_cli.trust.recommendation import (
+    MECHANISM,
+    NONE,
+    NOT_DISTINGUISHED,
+    NOT_HIDDEN,
+    NOT_RANDOM,
+    NOTHING_SAID,
+    UNIFORM,
+)
 from cfl_cli.trust.wrong_cells import (
     POWERS,
     Suspects,
@@ -280,29 +288,33 @@ class ColumnFacts:
         counts = independent(self.encoded.groups)
         return self.block.mechanism.too_often(self.candidates, counts, level=self.level or LEVEL)
 
-    def rests_on(self, judged: HeldOut | None) -> Basis:
-        """Return what the accuracy rests on, or why it is not known.
+    def rests_on(self, judged: HeldOut | None) -> tuple[str, str | None]:
+        """Return what the accuracy rests on; with `NONE`, why it is not known.
 
         A blend is a cautious one where its parts' priors refuted the mechanism; what comes of it
         does not always show that again.
         """
-        by_parts = self.estimate.origins[self.number].cautious
+        refuted = self.refuted or self.estimate.origins[self.number].cautious
         by_priors = self.uniformity is not None and self.uniformity.refuted
-        return basis(
-            self.block.mechanism,
-            judged,
-            hidden=self.hidden_cells is not None,
-            refuted=self.refuted or by_parts or by_priors or len(self.impossible) > 0,
-        )
+        refuted = refuted or by_priors or len(self.impossible) > 0
+        if refuted or (judged is not None and judged.impossible):
+            return NONE, NOT_RANDOM
+        if self.hidden_cells is None:
+            return NONE, NOT_HIDDEN
+        if not self.block.mechanism.distinguishes_values:
+            return NONE, NOT_DISTINGUISHED
+        if judged is None:
+            return NONE, NOTHING_SAID
+        return UNIFORM if self.block.mechanism.rates is None else MECHANISM, None
 
     @property
     def accuracy(self) -> Interval | None:
         judged = self.judged()
-        known = judged is not None and self.rests_on(judged).known
+        known = judged is not None and self.rests_on(judged)[0] != NONE
         return self.stretched(judged) if known and judged else None
 
 
-def _entropy(cells: Floats | Mask, *, whole: bool = True) -> float:
+def _entropy(cells: Any, *, whole: bool = True) -> float:
     """Return the mean entropy of rows' confidences, or of what their cells leave."""
     of_rows = np.empty((len(cells), 1))
     for part in slices(len(cells), ROWS_AT_ONCE):

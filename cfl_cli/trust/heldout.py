@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations
 from math import comb
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 
@@ -157,7 +157,7 @@ class PossibleCells:
         listed = values, confidences, if_true, is_true @ self.listed.T
         if not draws:
             return PossibleAnswers(*listed)
-        drawn = self._drawn(prior, is_true, draws, random, rule)
+        drawn: Any = self._drawn(prior, is_true, draws, random, rule)
         return PossibleAnswers(*map(np.hstack, zip(listed, drawn, strict=True)))
 
     def _drawn(

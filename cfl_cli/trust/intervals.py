@@ -75,8 +75,9 @@ class PooledEstimate:
     @classmethod
     def joined(cls, parts: list[Self], groups: Ints | None = None) -> Self:
         names = ("values", "highest", "lowest", "weights")
-        numbers = (np.concatenate([getattr(part, name) for part in parts]) for name in names)
-        return cls(*numbers, groups)
+        numbers = [np.concatenate([getattr(part, name) for part in parts]) for name in names]
+        values, highest, lowest, weights = numbers
+        return cls(values, highest, lowest, weights, groups)
 
     @property
     def mean(self) -> float:

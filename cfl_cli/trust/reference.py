@@ -245,12 +245,8 @@ class Reference:
 
 
 def _column_from(facts: Any, domain: int) -> ColumnReference:
-    kinds = {
-        "shares": (list, tuple),
-        "sizes": (list, tuple),
-        "mutual": bool,
-        "reason": (str, type(None)),
-    }
+    lists = dict.fromkeys(("shares", "sizes"), (list, tuple))
+    kinds = {**lists, "mutual": bool, "reason": (str, type(None))}
     column = _of_kind(facts, kinds, "drift of a CF")
     shares = tuple(column["shares"])
     if (
@@ -269,13 +265,10 @@ def _column_from(facts: Any, domain: int) -> ColumnReference:
     order = [of.exclusions for of in sizes]
     if order != sorted(set(order)):
         raise StateError("references of drift are not in the order of their exclusions")
-    if (column["reason"] is None) != bool(sizes) or column["reason"] not in (
-        None,
-        NO_FOLDS,
-        TOO_FEW,
-    ):
+    reason = column["reason"]
+    if (reason is None) != bool(sizes) or reason not in (None, NO_FOLDS, TOO_FEW):
         raise StateError("drift of a CF has a reason that does not fit its references")
-    return ColumnReference(shares, sizes, column["mutual"], column["reason"])
+    return ColumnReference(shares, sizes, column["mutual"], reason)
 
 
 def _of_kind(facts: Any, kinds: Mapping[str, Any], what: str) -> dict[str, Any]:
@@ -313,13 +306,8 @@ class JudgedCells:
         )
 
     def some(self, chosen: Mask) -> "JudgedCells":
-        return JudgedCells(
-            self.exclusions[chosen],
-            self.losses[chosen],
-            self.expected[chosen],
-            self.scores[chosen],
-            None if self.groups is None else self.groups[chosen],
-        )
+        parts = {name: None if own is None else own[chosen] for name, own in vars(self).items()}
+        return JudgedCells(**parts)
 
 
 def judged_rows(cells: Mask, exclusions: Sequence[int]) -> Ints:

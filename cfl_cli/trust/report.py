@@ -155,20 +155,17 @@ def ends(observed: float, checked: float, answers: int) -> tuple[float, float]:
 def more_rows(right: int, checked: int, answers: int, width: float = WIDTH) -> int:
     """Return how many rows more the interval takes to be so narrow, as many being right as now."""
     least, enough = checked, answers
-    if _width(right / checked, checked, answers) <= width:
+
+    def is_narrow(rows: int) -> bool:
+        low, high = ends(right / checked, rows, answers)
+        return high - low <= width
+
+    if is_narrow(checked):
         return 0
     while enough - least > 1:  # the width falls with every row
         middle = (least + enough) // 2
-        if _width(right / checked, middle, answers) <= width:
-            enough = middle
-        else:
-            least = middle
+        least, enough = (least, middle) if is_narrow(middle) else (middle, enough)
     return enough - checked
-
-
-def _width(observed: float, checked: int, answers: int) -> float:
-    low, high = ends(observed, checked, answers)
-    return high - low
 
 
 SettingValue: TypeAlias = bool | int | float | str | None

@@ -19,7 +19,7 @@ from cfl_cli.trust.facts import ColumnFacts
 from cfl_cli.trust.heldout import BINS, HeldOut, bins
 from cfl_cli.trust.intervals import Interval
 from cfl_cli.trust.mechanism import headline
-from cfl_cli.trust.recommendation import EXACT_CELLS
+from cfl_cli.trust.recommendation import EXACT_CELLS, NONE, NOT_RANDOM
 from cfl_cli.trust.report import (
     SMALL_REDUCTION,
     ColumnReport,
@@ -192,9 +192,10 @@ def _column(
     # more; the last threshold is the one that was asked for.
     thresholds = (*THRESHOLDS, min_confidence)
     judged = facts.judged(() if facts.power else thresholds)
-    rests_on = facts.rests_on(judged)
+    basis, why_none = facts.rests_on(judged)
+    refuted = why_none == NOT_RANDOM
     # What rests on a refuted assumption is left out; the score only compares answers.
-    known = judged if rests_on.known else None
+    known = judged if basis != NONE else None
     audit, by_exact_cells = facts.exact_audit, None
     if audit is not None and block.marked is not None and block.marked_at_random:
         by_exact_cells = headline(audit.accuracy, float(block.marked.mean()))
@@ -209,7 +210,7 @@ def _column(
     break_even, unnoticed, under_bias = facts.under_bias(
         None if by_exact_cells else accuracy, known, bias
     )
-    shares = None if rests_on.refuted else block.mechanism.shares(facts.candidates)
+    shares = None if refuted else block.mechanism.shares(facts.candidates)
     commonest_interval = None
     if shares is not None:
         place = int(shares.values.argmax())
@@ -227,7 +228,7 @@ def _column(
         "no-better-than-commonest": known is not None
         and entropy.start > 0
         and not known.clearly_better,
-        "exclusions-not-uniform": rests_on.refuted,
+        "exclusions-not-uniform": refuted,
         "fallback-rows": fallback_rows > 0,
     }
     flags = tuple(flag for flag, so in fired.items() if so)
@@ -248,8 +249,8 @@ def _column(
         gain=known.gain if known else None,
         confident=confident,
         calibration=calibration,
-        accuracy_basis=EXACT_CELLS if by_exact_cells else rests_on.name,
-        accuracy_reason=None if by_exact_cells else rests_on.reason,
+        accuracy_basis=EXACT_CELLS if by_exact_cells else basis,
+        accuracy_reason=None if by_exact_cells else why_none,
         break_even_bias=break_even,
         unnoticed_bias=unnoticed,
         accuracy_under_bias=under_bias,
