@@ -34,11 +34,7 @@ def own_versions() -> dict[str, str]:
 
 @contextmanager
 def open_engine(
-    limits: RunSettings,
-    *,
-    rows: int,
-    identity: Mapping[str, str],
-    near: Path | None = None,
+    limits: RunSettings, *, rows: int, identity: Mapping[str, str], near: Path | None = None
 ) -> "Iterator[Workers | Stored]":
     """Give the engine that a run of some rows asks for.
 

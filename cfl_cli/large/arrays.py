@@ -89,10 +89,7 @@ class Mapped(np.memmap[Any, Any]):
         return found
 
     def __array_wrap__(
-        self,
-        array: npt.NDArray[Any],
-        context: Any = None,
-        return_scalar: bool = False,
+        self, array: npt.NDArray[Any], context: Any = None, return_scalar: bool = False
     ) -> Any:
         if array is self:
             return self

@@ -51,11 +51,8 @@ def content_of(about: Path) -> dict[str, Any]:
 def check_same_run(path: Path, before: Mapping[str, str], now: Mapping[str, str]) -> None:
     """Raise if what is to be resumed is a run of something else; name all differences."""
     names = [*before, *(name for name in now if name not in before)]
-    differ = [
-        _difference(name, before.get(name, ""), now.get(name, ""))
-        for name in names
-        if before.get(name) != now.get(name)
-    ]
+    changed = [name for name in names if before.get(name) != now.get(name)]
+    differ = [_difference(name, before.get(name, ""), now.get(name, "")) for name in changed]
     if differ:
         text = "{option} goes on with the same run only: {remedy}"
         remedy = "remove the folder, or name another"
@@ -65,8 +62,10 @@ def check_same_run(path: Path, before: Mapping[str, str], now: Mapping[str, str]
 
 
 def _difference(name: str, before: str, now: str) -> str:
-    old, new = _entries(before), _entries(now)
-    if old is not None and new is not None:
+    old = new = None
+    with suppress(ValueError):
+        old, new = json.loads(before), json.loads(now)
+    if isinstance(old, dict) and isinstance(new, dict):
         changed = [
             f"{key}: {json.dumps(old.get(key))} → {json.dumps(new.get(key))}"
             for key in [*old, *(key for key in new if key not in old)]
@@ -76,13 +75,6 @@ def _difference(name: str, before: str, now: str) -> str:
     if _HASH.fullmatch(before) or _HASH.fullmatch(now) or "\n" in before + now:
         return f"the {name} is another one" if name != "data" else "the data are others"
     return f"{name}: {before or 'none'} → {now or 'none'}"
-
-
-def _entries(text: str) -> dict[str, Any] | None:
-    with suppress(ValueError):
-        content = json.loads(text)
-        return content if isinstance(content, dict) else None
-    return None
 
 
 ABOUT, LOCK, WORK = "run.json", "lock", "work"

@@ -61,14 +61,9 @@ def run_task(
             raise Stopped
         results.append(as_json(kernel(part)))
     if flush:
-        flush_maps(kernel)
+        for source in maps_of(kernel):
+            source.flush()
     return results
-
-
-def flush_maps(*things: Any) -> None:
-    """Return when the files that arrays in these things are views of are on the disk."""
-    for source in maps_of(*things):
-        source.flush()
 
 
 def task_checksum(kernel: Kernel, task: Task, results: list[Any]) -> int:
@@ -171,7 +166,6 @@ class Stored:
         self._threads.stopped = stopped
 
     def narrow(self, jobs: int) -> None:
-        """Let at most so many threads of this process work from now on; workers are not its."""
         self._threads.narrow(jobs)
 
     def map(self, function: Callable[[Item], Result], items: Iterable[Item]) -> Iterator[Result]:
@@ -186,14 +180,16 @@ class Stored:
         at_once: int,
         marked: bool = True,
     ) -> Iterator[tuple[slice, Result]]:
-        """Yield slices of at most `at_once` of `total` rows and `kernel(slice)`, in order.
-
-        What the kernel returns comes as JSON would have it: numbers and lists of them. A resumed
-        run has the slices of the run before.
-        """
+        """What the kernel returns comes as JSON would have it: numbers and lists of them."""
         if total <= 0:
             return iter(())
-        cut = self._cut(total, at_once, marked=marked)
+        at_once = max(1, min(at_once, total))
+        tasks = count = ceil(total / at_once)
+        if marked:
+            tasks = max(TASKS * self.jobs, ceil(total / TASK_ROWS))
+        elif self._executor.cost:
+            tasks = self.jobs
+        cut = StageCut(total, at_once, max(1, ceil(count / tasks)))
         if not (marked and self.keeps):
             return self._run(kernel, cut.tasks(), None)
         path = self._folder.marks(name)
@@ -204,7 +200,6 @@ class Stored:
         return self._run(kernel, marks.cut.tasks(), marks)
 
     def empty(self, name: str, shape: tuple[int, ...], kind: npt.DTypeLike) -> npt.NDArray[Any]:
-        """Return a new array of zeros, or on a resumed run the one of that name, as it was left."""
         path = self._folder.array_path(name)
         self._use(str(path), name)
         if not path.exists():
@@ -212,7 +207,6 @@ class Stored:
         return plain_view(self._folder.array(name, shape, kind))
 
     def share(self, name: str, array: Array) -> Array:
-        """Return an array that is a file: itself if it is one, or a copy."""
         if maps_of(array):
             return array
         shared = self.empty(name, array.shape, array.dtype)
@@ -230,15 +224,15 @@ class Stored:
         )
 
     def kept(self, name: str) -> Any:
-        """Return what was kept by this name; None: nothing, or an array of it is damaged."""
         kept = self._folder.facts(name)
         return kept["facts"] if kept and self._folder.holds(kept["arrays"]) else None
 
     def keep(self, name: str, facts: Any, *arrays: npt.NDArray[Any]) -> None:
-        """Keep facts, as JSON can hold them, once all that is in some arrays cannot be lost."""
         if self.keeps:
-            flush_maps(arrays)
-            sums = self._folder.checksums(maps_of(arrays))
+            sources = maps_of(arrays)
+            for source in sources:
+                source.flush()
+            sums = self._folder.checksums(sources)
             self._folder.keep(name, {"facts": as_json(facts), "arrays": sums})
 
     def drop(self, *arrays: npt.NDArray[Any]) -> None:
@@ -258,21 +252,16 @@ class Stored:
             raise ValueError(f"{name}: this part of the run has two of that name")
         self._used.add(path)
 
-    def _cut(self, total: int, at_once: int, *, marked: bool) -> StageCut:
-        at_once = max(1, min(at_once, total))
-        count = ceil(total / at_once)
-        if marked:
-            tasks = max(TASKS * self.jobs, ceil(total / TASK_ROWS))
-        elif self._executor.cost:
-            tasks = self.jobs
-        else:
-            tasks = count
-        return StageCut(total, at_once, max(1, ceil(count / tasks)))
-
     def _run(
         self, kernel: Kernel, tasks: list[Task], marks: Marks | None
     ) -> Iterator[tuple[slice, Any]]:
-        ready = {} if marks is None else _sound(marks, kernel, tasks)
+        ready: dict[int, list[Any]] = {}  # what a run before has done, and is as it was left
+        for at, task in enumerate(tasks):
+            first = task[0].start
+            if marks is not None and first in marks.done:
+                results = marks.done[first]
+                if marks.sums[first] == task_checksum(kernel, task, results):
+                    ready[at] = results
         numbers = [at for at in range(len(tasks)) if at not in ready]
         todo = [tasks[at] for at in numbers]
         following = iter(self._executor.run(kernel, todo, flush=marks is not None) if todo else ())
@@ -283,13 +272,3 @@ class Stored:
                     marks.add(todo[which], results, task_checksum(kernel, todo[which], results))
                 ready[numbers[which]] = results
             yield from zip(task, ready.pop(at), strict=True)
-
-
-def _sound(marks: Marks, kernel: Kernel, tasks: list[Task]) -> dict[int, list[Any]]:
-    marked = [(at, task) for at, task in enumerate(tasks) if task[0].start in marks.done]
-    results = {at: marks.done[task[0].start] for at, task in marked}
-    return {
-        at: results[at]
-        for at, task in marked
-        if marks.sums[task[0].start] == task_checksum(kernel, task, results[at])
-    }

@@ -9,7 +9,7 @@ batch would have shown. `reference` has the limits, `detector` what is made of m
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from math import exp, fsum, log, sqrt
-from typing import Annotated
+from typing import Annotated, Any
 
 import numpy as np
 from pydantic import Field
@@ -435,43 +435,29 @@ def _warnings(columns: Sequence[ColumnReport], rows: int) -> Iterator[str]:
     few = [column.name for column in columns if column.hidden_cells < FEW]
     if few and rows:
         yield (
-            f"{', '.join(few)}: fewer than {FEW} cells to judge by in this batch, so shares and calibration "
-            "are not known and intervals are wide"
+            f"{', '.join(few)}: fewer than {FEW} cells to judge by in this batch, so shares and "
+            "calibration are not known and intervals are wide"
         )
-    if better := [column.name for column in columns if _far_better(column)]:
+    better = []
+    for column in columns:
+        now, then, scores = column.estimated_accuracy, column.fitting_accuracy, column.score_change
+        more_accurate = now is not None and then is not None and now.low > then.high
+        if more_accurate or (scores is not None and scores.low > FAR):
+            better += [column.name] if column.hidden_cells >= FEW else []
+    if better:
         yield (
-            f"{', '.join(better)}: predicted far better than at fitting: if these are rows that the model was "
-            f"fitted to, figures are too good; take those of {command('impute', to=STORED)}"
+            f"{', '.join(better)}: predicted far better than at fitting: if these are rows that the "
+            "model was fitted to, figures are too good; take those of "
+            f"{command('impute', to=STORED)}"
         )
-
-
-def _far_better(column: ColumnReport) -> bool:
-    now, then, scores = column.estimated_accuracy, column.fitting_accuracy, column.score_change
-    more_accurate = now is not None and then is not None and now.low > then.high
-    better = more_accurate or (scores is not None and scores.low > FAR)
-    return better and column.hidden_cells >= FEW
 
 
 def _empty(name: str, size: int) -> ColumnReport:
-    return ColumnReport(
-        name=name,
-        domain_size=size,
-        exclusions_per_cell=0.0,
-        exact_cells=0,
-        empty_cells=0,
-        entropy_start=0.0,
-        entropy_end=0.0,
-        entropy_reduction=0.0,
-        entropy_reduction_null=None,
-        mean_confidence=0.0,
-        commonest_share=None,
-        heldout_score=None,
-        estimated_accuracy=None,
-        flags=(),
-        flagged=False,
-        action="imputed",
-        fallback_rows=0,
-        low_confidence_cells=0,
-        accuracy_basis=NONE,
-        accuracy_reason=NO_ROWS,
-    )
+    counts = ("exact_cells", "empty_cells", "fallback_rows", "low_confidence_cells")
+    means = ("exclusions_per_cell", "entropy_start", "entropy_end", "entropy_reduction")
+    unknown = ("entropy_reduction_null", "commonest_share", "heldout_score", "estimated_accuracy")
+    nothing: dict[str, Any] = {"name": name, "domain_size": size, "flags": (), "flagged": False}
+    nothing |= dict.fromkeys(counts, 0) | dict.fromkeys((*means, "mean_confidence"), 0.0)
+    nothing |= dict.fromkeys(unknown)
+    why = {"action": "imputed", "accuracy_basis": NONE, "accuracy_reason": NO_ROWS}
+    return ColumnReport(**nothing, **why)

@@ -24,20 +24,12 @@ from cfl_cli.core.exclusions import LEVEL, Uniformity
 from cfl_cli.core.parallel import Workers, slices
 from cfl_cli.encode.encode import Encoded
 from cfl_cli.methods.interface import Estimate, Power
+from cfl_cli.trust import recommendation as basis
 from cfl_cli.trust.bias import Biased
 from cfl_cli.trust.heldout import HeldOut, HiddenCells, judge, shares_of_others
 from cfl_cli.trust.intervals import CLEARLY, NORMAL, Interval
 from cfl_cli.trust.mechanism import ExactAudit, audit_exact_cells
 from cfl_cli.trust.powers import by_other_half, find_power, raised
-from cfl_cli.trust.recommendation import (
-    MECHANISM,
-    NONE,
-    NOT_DISTINGUISHED,
-    NOT_HIDDEN,
-    NOT_RANDOM,
-    NOTHING_SAID,
-    UNIFORM,
-)
 from cfl_cli.trust.wrong_cells import (
     POWERS,
     Suspects,
@@ -298,19 +290,19 @@ class ColumnFacts:
         by_priors = self.uniformity is not None and self.uniformity.refuted
         refuted = refuted or by_priors or len(self.impossible) > 0
         if refuted or (judged is not None and judged.impossible):
-            return NONE, NOT_RANDOM
+            return basis.NONE, basis.NOT_RANDOM
         if self.hidden_cells is None:
-            return NONE, NOT_HIDDEN
+            return basis.NONE, basis.NOT_HIDDEN
         if not self.block.mechanism.distinguishes_values:
-            return NONE, NOT_DISTINGUISHED
+            return basis.NONE, basis.NOT_DISTINGUISHED
         if judged is None:
-            return NONE, NOTHING_SAID
-        return UNIFORM if self.block.mechanism.rates is None else MECHANISM, None
+            return basis.NONE, basis.NOTHING_SAID
+        return basis.UNIFORM if self.block.mechanism.rates is None else basis.MECHANISM, None
 
     @property
     def accuracy(self) -> Interval | None:
         judged = self.judged()
-        known = judged is not None and self.rests_on(judged)[0] != NONE
+        known = judged is not None and self.rests_on(judged)[0] != basis.NONE
         return self.stretched(judged) if known and judged else None
 
 
@@ -365,8 +357,5 @@ def _power(column: ColumnFacts) -> Power | None:
     if column.hidden_cells is None:
         return None
     return find_power(
-        column.hidden_cells,
-        column.confidences,
-        column.answers,
-        accuracy=lambda: column.accuracy,
+        column.hidden_cells, column.confidences, column.answers, accuracy=lambda: column.accuracy
     )

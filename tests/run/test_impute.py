@@ -280,10 +280,7 @@ def noise():
 
 
 NOISE = Schema(
-    columns={
-        "x": Ordinary(type="numeric"),
-        "job": Complementary(values=["a", "b", "c", "d"]),
-    },
+    columns={"x": Ordinary(type="numeric"), "job": Complementary(values=["a", "b", "c", "d"])},
     settings={"k": 100, "iterations": 5, "gamma": 0.0, "ridge": 10.0},
 )
 

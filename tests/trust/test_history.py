@@ -163,11 +163,7 @@ def test_what_cannot_be_written_whole_leaves_the_file_as_it_was(path, monkeypatc
 
 def test_a_second_run_waits_for_the_first(path, monkeypatch):
     monkeypatch.setattr(history, "PATIENCE", 0.1)
-    with (
-        to_append(path),
-        pytest.raises(ResourceError, match="another run has it"),
-        to_append(path),
-    ):
+    with to_append(path), pytest.raises(ResourceError, match="another run has it"), to_append(path):
         pass
     with to_append(path) as opened:
         assert len(opened.history.lines) == 3

@@ -15,9 +15,7 @@ from cfl_cli.trust.intervals import Interval
 from cfl_cli.trust.powers import WIDTH, by_other_half, find_power, minimize, raised, root
 
 MASSES = arrays(
-    float,
-    (3, 4),
-    elements=st.one_of(st.just(0.0), st.floats(1e-300, 1.0), st.just(5e-324)),
+    float, (3, 4), elements=st.one_of(st.just(0.0), st.floats(1e-300, 1.0), st.just(5e-324))
 ).filter(lambda mass: mass.any(axis=1).all())
 
 

@@ -40,13 +40,7 @@ def built(candidates, confidences, *, fell_back=None, keep_flagged=False, mass=N
     found = build(
         encoded,
         Estimate(
-            np.array(confidences),
-            fell,
-            allowed,
-            (origin,),
-            rescued_rows=4,
-            steps=(9, 8),
-            **judged,
+            np.array(confidences), fell, allowed, (origin,), rescued_rows=4, steps=(9, 8), **judged
         ),
         cfl_version="9",
         settings={"k": 1},
@@ -336,10 +330,7 @@ def test_without_hidden_cells_nothing_is_estimated():
 def test_hidden_cells_that_are_all_empty_say_nothing():
     empty, alike = np.ones((3, 3)), np.full((3, 3), 1 / 3)
     found = built(empty, alike, hidden=Hidden(np.arange(3), alike))
-    assert (found.accuracy_basis, found.accuracy_reason) == (
-        "none",
-        "no hidden cell says anything",
-    )
+    assert (found.accuracy_basis, found.accuracy_reason) == ("none", "no hidden cell says anything")
 
 
 def with_marks(*, at_random, marked=300, n=1500, size=4):
