@@ -120,7 +120,10 @@ def create_map(path: Path, shape: tuple[int, ...], kind: npt.DTypeLike) -> Mappe
     size = DATA + max(1, dtype.itemsize * int(np.prod(shape, dtype=np.int64)))
     handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600)
     try:
-        os.write(handle, _header(shape, dtype))
+        described = {"descr": np.lib.format.dtype_to_descr(dtype), "fortran_order": False}
+        text = repr({**described, "shape": tuple(map(int, shape))}).encode("latin-1")
+        start = np.lib.format.magic(1, 0) + (DATA - 10).to_bytes(2, "little")
+        os.write(handle, start + text.ljust(DATA - 11) + b"\n")
         if hasattr(os, "posix_fallocate"):
             os.posix_fallocate(handle, 0, size)
         else:
@@ -144,13 +147,6 @@ def open_map(path: Path | str) -> Mapped:
     if fortran or head.tell() != DATA or dtype.hasobject or DATA + size > source.size:
         raise ValueError(f"{path}: not an array of a run")
     return Mapped(source, shape, dtype)
-
-
-def _header(shape: tuple[int, ...], dtype: np.dtype[Any]) -> bytes:
-    described = {"descr": np.lib.format.dtype_to_descr(dtype), "fortran_order": False}
-    text = repr({**described, "shape": tuple(map(int, shape))}).encode("latin-1")
-    start = np.lib.format.magic(1, 0) + (DATA - 10).to_bytes(2, "little")
-    return start + text.ljust(DATA - 11) + b"\n"
 
 
 def _opened(path: str) -> OpenMap:

@@ -22,6 +22,7 @@ import weakref
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from importlib.metadata import PackageNotFoundError, version
 from math import isfinite, prod
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, NoReturn, TypeAlias
@@ -571,8 +572,6 @@ class Content:
 
 
 def _version(package: str) -> str:
-    from importlib.metadata import PackageNotFoundError, version  # slow to load
-
     try:
         return version(package)
     except PackageNotFoundError:

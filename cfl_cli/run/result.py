@@ -462,14 +462,7 @@ class AnsweredRows:
 
     @classmethod
     def of_run(
-        cls,
-        learned: Learned,
-        frame: Any,
-        schema: Schema,
-        *,
-        name: str,
-        jobs: int,
-        warnings: tuple[str, ...] = (),
+        cls, learned: Learned, frame: Any, schema: Schema, *, name: str, **more: Any
     ) -> Self:
         estimate = learned.estimate
         return cls(
@@ -481,24 +474,14 @@ class AnsweredRows:
             as_observed=frozenset(learned.report.kept),
             frame=frames.snapshot(frame, used_columns(schema), name=name),
             name=name,
-            jobs=jobs,
             fitted_rows=len(learned.encoded.features),
             table=learned.encoded,
             runs=learned.runs,
-            warnings=warnings,
+            **more,
         )
 
     @classmethod
-    def of_model(
-        cls,
-        kept: Model,
-        frame: Any,
-        settings: Settings,
-        *,
-        name: str,
-        jobs: int | None,
-        first_row: int = 1,
-    ) -> Self:
+    def of_model(cls, kept: Model, frame: Any, settings: Settings, **more: Any) -> Self:
         return cls(
             schema=kept.schema,
             settings=settings,
@@ -507,11 +490,9 @@ class AnsweredRows:
             origins=kept.origins,
             as_observed=kept.as_observed(settings),
             frame=frame,
-            name=name,
-            jobs=jobs,
             fitted_rows=kept.report.rows,
             encoding=kept.encoding,
-            first_row=first_row,
+            **more,
         )
 
     @cached_property

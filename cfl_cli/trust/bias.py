@@ -194,24 +194,21 @@ def kept_first(size: int, shares: Floats, bias: float) -> Floats:
     The probability that a cell holds all of r−1 values among K−1, by elementary symmetric
     polynomials: weights of 1 for those and `bias` for the others, and the other way round.
     """
-    from scipy.special import logsumexp
+    from scipy.special import gammaln, logsumexp
+
+    def log_choose(n: Ints, k: Ints) -> Floats:
+        return np.asarray(gammaln(n + 1) - gammaln(k + 1) - gammaln(n - k + 1))
 
     kept = np.zeros((2, size))
     for s in np.flatnonzero(shares):
         before = np.arange(s + 1)[:, None]
         held = before.T  # of those before, by a cell
-        ways = _log_choose(before, held) + _log_choose(size - 1 - before, s - held)
+        ways = log_choose(before, held) + log_choose(size - 1 - before, s - held)
         for end, power in ((0, -1), (1, 1)):
             # Relative to all of them being held, in logs, so that nothing is too large.
             relative = ways - ways.diagonal()[:, None] + power * (held - before) * np.log(bias)
             kept[end, : s + 1] += shares[s] * np.exp(-logsumexp(relative, axis=1))
     return kept
-
-
-def _log_choose(n: Ints, k: Ints) -> Floats:
-    from scipy.special import gammaln
-
-    return np.asarray(gammaln(n + 1) - gammaln(k + 1) - gammaln(n - k + 1))
 
 
 def tilted(probabilities: Floats, bias: float) -> Floats:

@@ -459,5 +459,5 @@ def _empty(name: str, size: int) -> ColumnReport:
     nothing: dict[str, Any] = {"name": name, "domain_size": size, "flags": (), "flagged": False}
     nothing |= dict.fromkeys(counts, 0) | dict.fromkeys((*means, "mean_confidence"), 0.0)
     nothing |= dict.fromkeys(unknown)
-    why = {"action": "imputed", "accuracy_basis": NONE, "accuracy_reason": NO_ROWS}
-    return ColumnReport(**nothing, **why)
+    nothing |= {"action": "imputed", "accuracy_basis": NONE, "accuracy_reason": NO_ROWS}
+    return ColumnReport(**nothing)

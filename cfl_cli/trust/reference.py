@@ -306,7 +306,9 @@ class JudgedCells:
         )
 
     def some(self, chosen: Mask) -> "JudgedCells":
-        parts = {name: None if own is None else own[chosen] for name, own in vars(self).items()}
+        parts: dict[str, Any] = {
+            name: None if own is None else own[chosen] for name, own in vars(self).items()
+        }
         return JudgedCells(**parts)
 
 

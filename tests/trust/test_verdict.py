@@ -82,16 +82,13 @@ def test_a_cf_that_was_certain_from_the_start_is_reduced_in_full_and_not_flagged
     assert (found.flags, found.flagged, found.mean_confidence) == ((), False, 1)
 
 
-def test_entropy_that_grew_counts_as_no_reduction():
-    found = built([[1, 1, 0]], [[0.4, 0.3, 0.3]])  # without correction, exclusions come back
-    assert found.entropy_end > found.entropy_start
-    assert found.entropy_reduction == 0
-
-
-def test_confidence_that_rounds_above_1_leaves_no_entropy_below_0():
-    found = built([[1, 1, 0]], [[1.0000000000000002, 0.0, 0.0]])
-    assert f"{found.entropy_end:.2f}" == "0.00"
-    assert found.entropy_reduction == pytest.approx(1)
+def test_entropy_that_grew_counts_as_no_reduction_and_none_is_below_0():
+    grown = built([[1, 1, 0]], [[0.4, 0.3, 0.3]])  # without correction, exclusions come back
+    assert grown.entropy_end > grown.entropy_start
+    assert grown.entropy_reduction == 0
+    rounded = built([[1, 1, 0]], [[1.0000000000000002, 0.0, 0.0]])
+    assert f"{rounded.entropy_end:.2f}" == "0.00"
+    assert rounded.entropy_reduction == pytest.approx(1)
 
 
 @pytest.mark.parametrize(("left", "flagged"), [(9, True), (7, False)])
@@ -116,18 +113,12 @@ def test_rows_that_fell_back_are_counted_and_do_not_flag_alone():
     assert (found.fallback_rows, found.flags, found.flagged) == (2, ("fallback-rows",), False)
 
 
-def test_the_commonest_share_is_none_when_no_cell_says_anything():
+def test_the_commonest_share_is_that_of_exact_cells_within_0_and_1_or_not_known():
     assert built([[1, 1, 1]] * 4, [[1 / 3] * 3] * 4).commonest_share is None
-
-
-def test_the_commonest_share_of_exact_cells_is_their_share():
     exact = np.eye(3)[[0, 2, 2, 1, 2]]
     found = built(exact, exact)
     assert found.commonest_share == pytest.approx(3 / 5)
     assert found.commonest_share_interval.low < 0.6 < found.commonest_share_interval.high
-
-
-def test_the_commonest_share_stays_within_0_and_1():
     never = built([[1, 1, 0], [1, 1, 0]], [[0.5, 0.5, 0.0]] * 2)
     assert never.commonest_share == 1  # 1 − 2 · 0/2; the third would be 1 − 2 · 2/2 = −1
 
@@ -276,10 +267,7 @@ def test_an_accuracy_says_what_it_rests_on_and_what_it_is_worth_under_bias():
     band, accuracy = found.accuracy_under_bias, found.estimated_accuracy
     assert band.low < accuracy.low < accuracy.high <= band.high
     assert judged(0.9)[0].accuracy_under_bias is None
-
-
-def test_answers_no_better_than_the_commonest_have_no_break_even():
-    assert judged(0.0, skew=0.6)[0].break_even_bias is None
+    assert judged(0.0, skew=0.6)[0].break_even_bias is None  # no better than the commonest
 
 
 def test_cells_below_the_least_confidence_are_counted_and_the_rest_is_judged():
