@@ -32,16 +32,10 @@ def use(**facts):
 
 
 def test_a_good_cf_is_to_be_used_with_its_accuracy_in_plain_numbers():
-    found = use()
-    assert found.state is Grade.USE
-    assert found.sentence == (
-        "use it. About 92 in 100 answers are right (90 to 97). Always answering the commonest "
-        "value: 37."
-    )
-    assert use(commonest_accuracy=None).sentence == (
-        "use it. About 92 in 100 answers are right (90 to 97)."
-    )
-    assert found.look_at == ()
+    found, right = use(), "use it. About 92 in 100 answers are right (90 to 97)."
+    assert (found.state, found.look_at) == (Grade.USE, ())
+    assert found.sentence == f"{right} Always answering the commonest value: 37."
+    assert use(commonest_accuracy=None).sentence == right
 
 
 def test_a_cf_that_nobody_measured_is_not_relied_on():
