@@ -38,8 +38,8 @@ from cfl_cli.trust.drift import (
     ALARM,
     BETS,
     MOST,
-    Counts,
-    Course,
+    BatchCounts,
+    DriftCourse,
     compare_cells,
     judge_batch,
     reference_of,
@@ -148,7 +148,7 @@ class Stream:
 
     def __init__(self, model: Model) -> None:
         self.model, self.number, self.most = model, 0, 0.0
-        self.courses = [Course()] * len(model.encoded.blocks)
+        self.courses = [DriftCourse()] * len(model.encoded.blocks)
         self.alarms: Counter[str] = Counter()
 
     def take(self, drawn: Drawn) -> list[str]:
@@ -201,7 +201,7 @@ def holds(model: Model, random: np.random.Generator, batches: int) -> str:
             drawn.estimate,
             batch=BatchFacts(ROWS, {}, {}, "", "", number),
             rows=ROWS,
-            counts=[Counts(0, 0, 0, 0, 0)] * len(drawn.encoded.blocks),
+            counts=[BatchCounts(0, 0, 0, 0, 0)] * len(drawn.encoded.blocks),
             fitting=model.report,
             reference=model.reference,
             cfl_version="",

@@ -83,26 +83,26 @@ class Pooled:
 
 
 @dataclass(frozen=True)
-class Course:
+class DriftCourse:
     """What the batches so far say of one CF: all that the next one needs to know."""
 
     evidence: Evidence = (0.0,) * len(BETS)
     drifted_since: Annotated[int, Field(ge=1)] | None = None  # number of the batch; None: it is not
     quiet: Pooled = field(default_factory=Pooled)  # while drifted: batches without a new alarm
 
-    def after(self, batch: "BatchEvidence", number: int, *, cfs: int) -> "Step":
+    def after(self, batch: "BatchEvidence", number: int, *, cfs: int) -> "_Step":
         """Return what the next batch, which has this number, makes of it; one CF of `cfs`."""
         if not batch.cells:
-            return Step(self, float(np.mean(self.evidence)), alarm=False)
+            return _Step(self, float(np.mean(self.evidence)), alarm=False)
         grown = tuple(
             (before + 1) * ratio for before, ratio in zip(self.evidence, batch.ratios, strict=True)
         )
         evidence = fsum(grown) / len(grown)
         if evidence >= ALARM * cfs:
             since = self.drifted_since or number
-            return Step(Course(drifted_since=since), evidence, alarm=True)
+            return _Step(DriftCourse(drifted_since=since), evidence, alarm=True)
         if self.drifted_since is None:
-            return Step(Course(grown), evidence, alarm=False)
+            return _Step(DriftCourse(grown), evidence, alarm=False)
         before = self.quiet
         quiet = Pooled(
             before.batches + 1,
@@ -113,13 +113,13 @@ class Course:
         over = False  # until there are enough cells to say that they are predicted well again
         if quiet.batches >= _QUIET and quiet.cells >= QUIET_CELLS:
             over, quiet = quiet.losses <= quiet.limits, Pooled()
-        course = Course(grown, None if over else self.drifted_since, quiet)
-        return Step(course, evidence, alarm=False)
+        course = DriftCourse(grown, None if over else self.drifted_since, quiet)
+        return _Step(course, evidence, alarm=False)
 
 
 @dataclass(frozen=True)
-class Step:
-    course: Course
+class _Step:
+    course: DriftCourse
     evidence: float  # M, before it starts anew
     alarm: bool
 
@@ -282,7 +282,7 @@ NO_ROWS = "the batch has no rows"
 
 
 @dataclass(frozen=True)
-class Counts:
+class BatchCounts:
     """What is counted over all rows of a batch, whether or not they are judged; of one CF."""
 
     exact: int
@@ -295,7 +295,7 @@ class Counts:
 @dataclass(frozen=True)
 class JudgedBatch:
     report: Report
-    courses: tuple[Course, ...]
+    courses: tuple[DriftCourse, ...]
 
 
 def reference_of(encoded: Encoded, estimate: Estimate) -> Reference:
@@ -310,10 +310,10 @@ def judge_batch(
     *,
     batch: BatchFacts,
     rows: int,
-    counts: Sequence[Counts],
+    counts: Sequence[BatchCounts],
     fitting: Report,
     reference: Reference,
-    courses: Sequence[Course] | None = None,
+    courses: Sequence[DriftCourse] | None = None,
     cfl_version: str,
     settings: dict[str, SettingValue],
     min_confidence: float = 0.0,
@@ -329,7 +329,7 @@ def judge_batch(
     are what the batches before say, None if there is no history. `kept` names the CFs that stay as
     observed.
     """
-    before = tuple(courses or [Course()] * len(encoded.blocks))
+    before = tuple(courses or [DriftCourse()] * len(encoded.blocks))
     if len(encoded.features):
         # New rows had no part in a CF's power: all of them take the one they are written with.
         powers = estimate.powers and tuple(
@@ -381,7 +381,7 @@ def _column(
     column: ColumnReport,
     fitting: ColumnReport,
     comparison: _Comparison,
-    counts: Counts,
+    counts: BatchCounts,
     batch: BatchFacts,
     is_drifted: bool,
 ) -> ColumnReport:

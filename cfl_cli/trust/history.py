@@ -20,7 +20,7 @@ from pydantic import ConfigDict, Field, TypeAdapter, ValidationError
 
 from cfl_cli.core.messages import option
 from cfl_cli.errors import DataError, Problem, ResourceError
-from cfl_cli.trust.drift import Course, JudgedBatch
+from cfl_cli.trust.drift import DriftCourse, JudgedBatch
 from cfl_cli.trust.intervals import Interval
 
 VERSION = 1
@@ -39,7 +39,7 @@ class CfLine:
     limit: float | None
     evidence: float | None  # before it starts anew after an alarm
     flags: tuple[str, ...]
-    course: Course
+    course: DriftCourse
 
     @property
     def drifted(self) -> bool:
@@ -100,7 +100,7 @@ class Line:
 @dataclass(frozen=True)
 class Before:
     number: int  # of the batch
-    courses: tuple[Course, ...] | None  # per CF; None: it is the first one of its model
+    courses: tuple[DriftCourse, ...] | None  # per CF; None: it is the first one of its model
     repeated: bool = False  # is the batch in the history already?
 
 

@@ -76,7 +76,7 @@ def confidence_shares(facts: ColumnFacts) -> tuple[float, ...]:
     return tuple((counts / counts.sum()).tolist())
 
 
-def coverage(facts: ColumnFacts, judged: HeldOut | None) -> tuple[Coverage, ...]:
+def coverage_of(facts: ColumnFacts, judged: HeldOut | None) -> tuple[Coverage, ...]:
     """Return what each of the thresholds would leave; `judged` was asked for these first."""
     confidences = facts.answer_confidences
     shares = [float((confidences >= least).mean()) for least in THRESHOLDS]
@@ -260,7 +260,7 @@ def _column(
         calibration_raw=known.calibration if known and facts.power else None,
         exact_accuracy=audit.accuracy if audit else None,
         hidden_exact_cells=len(audit.right) if audit else 0,
-        coverage=coverage(facts, written),
+        coverage=coverage_of(facts, written),
     )
 
 

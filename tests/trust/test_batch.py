@@ -15,9 +15,9 @@ from cfl_cli.trust.drift import (
     ALARM,
     BETS,
     NONE_ALIKE,
+    BatchCounts,
     BatchEvidence,
-    Counts,
-    Course,
+    DriftCourse,
     Pooled,
     compare_cells,
     higher_by,
@@ -165,7 +165,7 @@ def test_all_tests_of_all_cfs_share_a_small_level(model, monkeypatch):
 
 def test_what_the_caller_counted_is_in_the_report(model):
     rows = Rows(80, 0)
-    counts = [Counts(exact=1, empty=2, fallback=3, low_confidence=4, suspect=5)] * 2
+    counts = [BatchCounts(exact=1, empty=2, fallback=3, low_confidence=4, suspect=5)] * 2
     judged = judge_batch(
         rows.encoded,
         rows.estimate(model.shares),
@@ -216,7 +216,7 @@ def test_the_least_rise_is_one_that_a_batch_shows(model):
         batches = (Rows(1000, 50 + seed, scrambled=share) for seed in range(10))
         hidden = (ColumnFacts(b.encoded, b.estimate(model.shares), 0).hidden_cells for b in batches)
         steps = (
-            Course().after(compare_cells(cells, model.reference, 0).evidence, 1, cfs=2)
+            DriftCourse().after(compare_cells(cells, model.reference, 0).evidence, 1, cfs=2)
             for cells in hidden
         )
         return sum(step.alarm for step in steps)
@@ -336,8 +336,8 @@ def test_the_expected_ratio_at_the_limit_is_1(groups):
 def test_huge_evidence_is_a_finite_number():
     found = BatchEvidence.of(np.ones(20_000), np.full(20_000, 0.01), None)
     assert found.ratios == pytest.approx([1e15] * len(BETS))
-    step = Course().after(found, 7, cfs=3)
-    assert (step.alarm, step.course) == (True, Course(drifted_since=7))
+    step = DriftCourse().after(found, 7, cfs=3)
+    assert (step.alarm, step.course) == (True, DriftCourse(drifted_since=7))
 
 
 def batch(ratio, *, loss=0.1, limit=0.2, cells=100):
@@ -345,7 +345,7 @@ def batch(ratio, *, loss=0.1, limit=0.2, cells=100):
 
 
 def test_evidence_grows_from_batch_to_batch_and_starts_anew_after_an_alarm():
-    course, alarms = Course(), []
+    course, alarms = DriftCourse(), []
     for number in range(1, 5):
         step = course.after(batch(20.0), number, cfs=1)
         course = step.course
@@ -353,13 +353,13 @@ def test_evidence_grows_from_batch_to_batch_and_starts_anew_after_an_alarm():
     # 20, (20 + 1)·20 = 420, (420 + 1)·20 = 8,420 ≥ 5,000, and anew.
     assert alarms == [(20, False), (420, False), (8420, True), (20, False)]
     assert course.drifted_since == 3
-    assert not Course().after(batch(20.0), 1, cfs=1).course.drifted_since
+    assert not DriftCourse().after(batch(20.0), 1, cfs=1).course.drifted_since
     three = course.after(batch(ALARM * 2.9), 5, cfs=3)  # (20 + 1)·14,500 ≥ 15,000
     assert (three.alarm, three.course.drifted_since) == (True, 3)  # since the first one
 
 
 def test_drift_is_over_after_three_quiet_batches_of_enough_cells_below_the_limit():
-    drifted = Course(drifted_since=2)
+    drifted = DriftCourse(drifted_since=2)
 
     def after(*batches):
         course = drifted
@@ -368,7 +368,7 @@ def test_drift_is_over_after_three_quiet_batches_of_enough_cells_below_the_limit
         return course
 
     assert after(batch(1.0), batch(1.0)).drifted_since == 2
-    assert after(batch(1.0), batch(1.0), batch(1.0)) == Course((3.0,) * len(BETS))
+    assert after(batch(1.0), batch(1.0), batch(1.0)) == DriftCourse((3.0,) * len(BETS))
     # An alarm in between: three more are needed.
     assert after(batch(1.0), batch(1e6), batch(1.0), batch(1.0)).drifted_since == 2
     # Too few cells: more batches are needed.
@@ -382,7 +382,7 @@ def test_drift_is_over_after_three_quiet_batches_of_enough_cells_below_the_limit
 
 
 def test_a_batch_without_cells_changes_nothing():
-    course = Course(tuple(map(float, range(len(BETS)))), 5, Pooled(1, 10, 1.0, 2.0))
+    course = DriftCourse(tuple(map(float, range(len(BETS)))), 5, Pooled(1, 10, 1.0, 2.0))
     step = course.after(BatchEvidence([1.0] * len(BETS), 0, 0.0, 0.0), 9, cfs=2)
     assert (step.course, step.evidence, step.alarm) == (course, (len(BETS) - 1) / 2, False)
 

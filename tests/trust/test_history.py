@@ -9,7 +9,7 @@ from builders.batches import FittedModel, Rows
 
 from cfl_cli.errors import DataError, ResourceError
 from cfl_cli.trust import history
-from cfl_cli.trust.drift import BETS, Course, compare_cells
+from cfl_cli.trust.drift import BETS, DriftCourse, compare_cells
 from cfl_cli.trust.facts import ColumnFacts
 from cfl_cli.trust.history import History, Line, read, to_append
 
@@ -55,7 +55,7 @@ def test_every_batch_has_a_line_with_all_that_the_next_one_needs(path):
     assert (first.model, first.checksum, first.name, first.rows) == ("m1", "b0", "new.csv", 400)
     sure, weak = last.columns
     assert (sure.drifted, weak.drifted) == (True, False)
-    assert sure.course == Course(drifted_since=3)
+    assert sure.course == DriftCourse(drifted_since=3)
     assert (sure.flags, sure.evidence > 10_000) == (("drifted",), True)
     assert first.columns[0].accuracy.low < first.columns[0].accuracy.value
 

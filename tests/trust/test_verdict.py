@@ -20,7 +20,7 @@ from cfl_cli.trust.verdict import (
     THRESHOLDS,
     build,
     confidence_shares,
-    coverage,
+    coverage_of,
     doubts,
     value_shares,
     versions,
@@ -413,7 +413,7 @@ def test_answers_are_counted_by_tenths_of_confidence_and_exact_cells_are_not():
 
 def test_thresholds_leave_the_answers_that_are_as_confident():
     confidences = [[0.55, 0.45, 0], [0.7, 0.3, 0], [0.05, 0.95, 0], [0, 0, 1.0]]
-    found = coverage(facts(["c", "c", "c", "=c"], confidences, **ABC), None)
+    found = coverage_of(facts(["c", "c", "c", "=c"], confidences, **ABC), None)
     shares = {one.min_confidence: one.share for one in found}
     assert [*shares] == [*THRESHOLDS]
     assert [shares[x] for x in (0.5, 0.55, 0.6, 0.7, 0.75, 0.95)] == [1, 1, 0.75, 0.75, 0.5, 0.5]

@@ -37,7 +37,7 @@ from cfl_cli.run.prepare import with_copies
 from cfl_cli.run.result import Filled, Model, RowFiller
 from cfl_cli.tables import frames
 from cfl_cli.tables.checksums import ColumnsChecksum
-from cfl_cli.trust.drift import Counts, JudgedBatch, judge_batch
+from cfl_cli.trust.drift import BatchCounts, JudgedBatch, judge_batch
 from cfl_cli.trust.facts import ColumnFacts
 from cfl_cli.trust.history import Before
 from cfl_cli.trust.report import BatchFacts
@@ -272,7 +272,7 @@ class Batch(RowFiller):
             estimate,
             batch=self._facts(len(numbers), before.number if before else None),
             rows=self.sample.seen,
-            counts=[Counts(*counts) for counts in self.counts.tolist()],
+            counts=[BatchCounts(*counts) for counts in self.counts.tolist()],
             fitting=self.kept.report,
             reference=self.kept.reference,
             courses=before.courses if before else None,
