@@ -22,7 +22,7 @@ from cfl_cli.run.learn import with_weights
 from cfl_cli.run.prepare import hidden_together, run
 from cfl_cli.trust.facts import ColumnFacts
 from cfl_cli.trust.intervals import Interval
-from cfl_cli.trust.mechanism import fit
+from cfl_cli.trust.mechanism import fit_weights
 
 EXACT = 0.1  # of the cells
 PEOPLE = "people, two or more"  # left by every cell that is not exact: those would be the easy ones
@@ -78,7 +78,7 @@ def outcomes(case: Case) -> Iterator[Outcome]:
     weights = {}
     for cf, block in enumerate(encoded.blocks):
         marked = np.asarray(block.marked)
-        found = fit(encoded.candidates[:, block.columns], marked)
+        found = fit_weights(encoded.candidates[:, block.columns], marked)
         if found is not None and marked.sum() >= LEAST_EXACT:
             weights[cf] = found
     changed, second = with_weights(encoded, weights), case.estimate

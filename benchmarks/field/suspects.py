@@ -23,7 +23,7 @@ from cfl_cli.core.arrays import LEAST_MASS, Floats, Mask
 from cfl_cli.methods.interface import Hidden
 from cfl_cli.run.diagnostics import SUSPECT_CELL, diagnose
 from cfl_cli.trust.report import Report
-from cfl_cli.trust.wrong_cells import Cells, well_founded
+from cfl_cli.trust.wrong_cells import WeighedCells, well_founded
 
 SHARES = ("uniform", "1 % wrong", "3 % wrong", "10 % wrong")
 MECHANISMS = [f"{share}{more}" for more in ("", ", one to three") for share in SHARES]
@@ -191,7 +191,7 @@ def likeliest(folder: Path) -> None:
     show(["", *markdown(head, lines)])
 
 
-def _likeliest(cells: Cells) -> list[float]:
+def _likeliest(cells: WeighedCells) -> list[float]:
     """Return the share by raw priors, by those mended as if none were wrong, and by both fitted."""
     rows = cells.hidden[cells.partial[cells.hidden]]
     mass, shares_mass, ratio = cells.mass[rows], cells.shares_mass[rows], cells.ratio[rows]

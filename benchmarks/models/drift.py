@@ -38,16 +38,16 @@ from cfl_cli.trust.drift import (
     ALARM,
     BETS,
     MOST,
-    Counts,
-    Course,
-    compare,
+    BatchCounts,
+    DriftCourse,
+    compare_cells,
     judge_batch,
     reference_of,
 )
 from cfl_cli.trust.facts import ColumnFacts
 from cfl_cli.trust.heldout import HiddenCells
 from cfl_cli.trust.reference import AlikeReference, JudgedCells, Reference
-from cfl_cli.trust.report import Batch, Report
+from cfl_cli.trust.report import BatchFacts, Report
 
 ROWS = 500  # of a batch
 SCRAMBLED = 1 / 3  # of its rows
@@ -146,14 +146,14 @@ class Stream:
 
     def __init__(self, model: Model) -> None:
         self.model, self.number, self.most = model, 0, 0.0
-        self.courses = [Course()] * len(model.encoded.blocks)
+        self.courses = [DriftCourse()] * len(model.encoded.blocks)
         self.alarms: Counter[str] = Counter()
 
     def take(self, drawn: Drawn) -> list[str]:
         self.number += 1
         fired = []
         for cf, block in enumerate(self.model.encoded.blocks):
-            evidence = compare(drawn.hidden(cf), self.model.reference, cf).evidence
+            evidence = compare_cells(drawn.hidden(cf), self.model.reference, cf).evidence
             step = self.courses[cf].after(evidence, self.number, cfs=len(self.courses))
             self.courses[cf], self.most = step.course, max(self.most, step.evidence)
             if step.alarm:
@@ -194,9 +194,9 @@ def holds(model: Model, random: np.random.Generator, batches: int) -> str:
         judged = judge_batch(
             drawn.encoded,
             drawn.estimate,
-            batch=Batch(ROWS, {}, {}, "", "", number),
+            batch=BatchFacts(ROWS, {}, {}, "", "", number),
             rows=ROWS,
-            counts=[Counts(0, 0, 0, 0, 0)] * len(drawn.encoded.blocks),
+            counts=[BatchCounts(0, 0, 0, 0, 0)] * len(drawn.encoded.blocks),
             fitting=model.report,
             reference=model.reference,
             cfl_version="",

@@ -28,7 +28,7 @@ from cfl_cli.trust.report import Sources
 if TYPE_CHECKING:
     import polars as pl
 
-    from cfl_cli.run.result import Kept
+    from cfl_cli.run.result import Model
     from cfl_cli.tables.sniff import Sniffed
 
 # What it means that a text table has other column names than the schema.
@@ -412,7 +412,7 @@ def warn_of_rejects(rejected: int, place: Place) -> None:
         LOG.warning(f"{place.name}: {count(rejected, 'bad record')} left out")
 
 
-def of_model(model: "Kept", given: Values) -> tuple[Settings, RunSettings]:
+def of_model(model: "Model", given: Values) -> tuple[Settings, RunSettings]:
     """Return the settings with which a model is applied; those given win over the model's.
 
     What its schema names as files are those of the fitted table.

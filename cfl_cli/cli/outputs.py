@@ -31,7 +31,7 @@ from cfl_cli.trust.report import Report, Sources
 if TYPE_CHECKING:
     import polars as pl
 
-    from cfl_cli.run.result import Kept
+    from cfl_cli.run.result import Model
     from cfl_cli.tables.table import Beside
 
 # The table that a command writes, block by block, and in the end all that belongs beside it.
@@ -426,7 +426,7 @@ def note_signs(target: Place, source: Place, file: TextFile | None) -> None:
         note(f"{target.name}: text with {between} in UTF-8, whatever `file` in the schema says")
 
 
-def summarise_model(model: "Kept", path: Path) -> None:
+def summarise_model(model: "Model", path: Path) -> None:
     rows = (
         "features and confidences of the fitted rows"
         if model.keeps_rows

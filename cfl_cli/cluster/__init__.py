@@ -37,8 +37,8 @@ from cfl_cli.core.parallel import interrupts_wait
 from cfl_cli.core.process import farewell, keep_freed_memory
 from cfl_cli.core.progress import Team
 from cfl_cli.errors import Problem, ResourceError, UsageError
-from cfl_cli.large import versions
-from cfl_cli.large.arrays import forget_removed, packed, unpacked
+from cfl_cli.large import own_versions
+from cfl_cli.large.arrays import forget_removed, pickled, unpickled
 from cfl_cli.large.stored import Kernel, Task, run_task
 
 DEATHS = 3  # of workers, that a task of a local cluster may cause
@@ -92,7 +92,7 @@ class Cluster:
         """Yield the number of a task and its results, as tasks are done."""
         dask = import_dask()
         spans = [[(part.start, part.stop) for part in task] for task in tasks]
-        given = {"kernel": packed(kernel), "flush": flush, "home": self.home}
+        given = {"kernel": pickled(kernel), "flush": flush, "home": self.home}
         if monotonic() - self.looked > PAUSE:
             self.team.at_work &= self.addresses()
         futures = self.client.map(
@@ -170,7 +170,7 @@ def perform(
     forget_removed()
     task = [slice(*span) for span in spans]
     stopped = home.is_over if home else bool
-    return address, run_task(unpacked(kernel), task, flush=flush, stopped=stopped)
+    return address, run_task(unpickled(kernel), task, flush=flush, stopped=stopped)
 
 
 @cache
@@ -229,7 +229,7 @@ def home_in(folder: Path) -> Iterator[Home]:
 def about(token: str) -> dict[str, str]:
     """Return what decides whether a process gives the run's bytes."""
     host = _read(_BOOT) or socket.gethostname()
-    return {**versions(), "arithmetic": arithmetic(), "host": host, "token": _read(Path(token))}
+    return {**own_versions(), "arithmetic": arithmetic(), "host": host, "token": _read(Path(token))}
 
 
 @cache
@@ -295,7 +295,7 @@ def check_workers(cluster: Cluster, home: Home) -> None:
 def _unlike(address: str, own: Mapping[str, str], found: Mapping[str, str]) -> Problem | None:
     differ = [
         f"{name} {found.get(name)} instead of {own[name]}"
-        for name in versions()
+        for name in own_versions()
         if found.get(name) != own[name]
     ]
     if differ:

@@ -27,18 +27,14 @@ _BYTES_A_ROW = 4000  # of memory that a run of fewer should have
 _MOST = 32  # worker processes, or four for each core
 
 
-def versions() -> dict[str, str]:
+def own_versions() -> dict[str, str]:
     """Return what must be the same for another process to give, or go on with, the same bytes."""
     return {"cfl": __version__, "Python": platform.python_version(), "NumPy": np.__version__}
 
 
 @contextmanager
 def open_engine(
-    limits: RunSettings,
-    *,
-    rows: int,
-    identity: Mapping[str, str],
-    near: Path | None = None,
+    limits: RunSettings, *, rows: int, identity: Mapping[str, str], near: Path | None = None
 ) -> "Iterator[Workers | Stored]":
     """Give the engine that a run of some rows asks for.
 
@@ -82,7 +78,6 @@ def is_in_memory(limits: RunSettings, rows: int) -> bool:
 
 
 def just_looking(limits: RunSettings) -> RunSettings:
-    """Return the limits of who looks at a table: no workers are started, and no run is begun."""
     return limits.replaced({"engine": "local", "run_dir": None, "resume": False})
 
 

@@ -24,7 +24,6 @@ from cfl_cli.errors import DataError, file_problem
 
 
 def unusable(path: Path, what: str = "cannot be read") -> DataError:
-    """Return that a file of a run cannot be used, and how to begin anew."""
     remedy = "remove the run's folder to begin anew"
     return DataError(file_problem("run-dir-unusable", path, what, remedy))
 
@@ -35,8 +34,6 @@ MOST_BY_VALUE = 64_000_000  # bytes of an array in memory that may travel with a
 
 @dataclass(frozen=True, eq=False)
 class OpenMap:
-    """A file that this process has mapped."""
-
     path: str
     memory: mmap.mmap
     address: int
@@ -51,7 +48,6 @@ class OpenMap:
             return crc32(content)
 
     def remove(self) -> None:
-        """Remove the file; its space is free when no process maps it any more."""
         Path(self.path).unlink(missing_ok=True)
 
 
@@ -93,10 +89,7 @@ class Mapped(np.memmap[Any, Any]):
         return found
 
     def __array_wrap__(
-        self,
-        array: npt.NDArray[Any],
-        context: Any = None,
-        return_scalar: bool = False,
+        self, array: npt.NDArray[Any], context: Any = None, return_scalar: bool = False
     ) -> Any:
         if array is self:
             return self
@@ -108,7 +101,6 @@ class Mapped(np.memmap[Any, Any]):
 
     @property
     def path(self) -> Path | None:
-        """Return the file; None for an array that is in memory."""
         return Path(self.source.path) if self.source is not None else None
 
     def __reduce_ex__(self, protocol: Any) -> Any:
@@ -118,7 +110,7 @@ class Mapped(np.memmap[Any, Any]):
         return self.__reduce_ex__(2)
 
 
-def create(path: Path, shape: tuple[int, ...], kind: npt.DTypeLike) -> Mapped:
+def create_map(path: Path, shape: tuple[int, ...], kind: npt.DTypeLike) -> Mapped:
     """Return a new array of zeros, whose file has its full size and is on the disk.
 
     The space is taken at once where the file system can: writing to a map on a full disk would
@@ -128,7 +120,10 @@ def create(path: Path, shape: tuple[int, ...], kind: npt.DTypeLike) -> Mapped:
     size = DATA + max(1, dtype.itemsize * int(np.prod(shape, dtype=np.int64)))
     handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600)
     try:
-        os.write(handle, _header(shape, dtype))
+        described = {"descr": np.lib.format.dtype_to_descr(dtype), "fortran_order": False}
+        text = repr({**described, "shape": tuple(map(int, shape))}).encode("latin-1")
+        start = np.lib.format.magic(1, 0) + (DATA - 10).to_bytes(2, "little")
+        os.write(handle, start + text.ljust(DATA - 11) + b"\n")
         if hasattr(os, "posix_fallocate"):
             os.posix_fallocate(handle, 0, size)
         else:
@@ -154,17 +149,6 @@ def open_map(path: Path | str) -> Mapped:
     return Mapped(source, shape, dtype)
 
 
-def _header(shape: tuple[int, ...], dtype: np.dtype[Any]) -> bytes:
-    described = {
-        "descr": np.lib.format.dtype_to_descr(dtype),
-        "fortran_order": False,
-        "shape": tuple(map(int, shape)),
-    }
-    magic = np.lib.format.magic(1, 0)
-    text = repr(described).encode("latin-1")
-    return magic + (DATA - 10).to_bytes(2, "little") + text.ljust(DATA - 11) + b"\n"
-
-
 def _opened(path: str) -> OpenMap:
     handle = os.open(path, os.O_RDWR | getattr(os, "O_CLOEXEC", 0))
     try:
@@ -188,7 +172,7 @@ def _rebuilt(
 
 
 def plain_view(array: Mapped) -> npt.NDArray[Any]:
-    """Return the same as a plain array, whose arithmetic is quicker; `packed` still knows it."""
+    """Return the same as a plain array, whose arithmetic is quicker; `pickled` still knows it."""
     return array.view(np.ndarray)
 
 
@@ -229,15 +213,15 @@ class _Pickler(pickle.Pickler):
         return NotImplemented
 
 
-def packed(thing: Any) -> bytes:
+def pickled(thing: Any) -> bytes:
     """Return something as bytes, in which arrays that are files are references."""
     target = io.BytesIO()
     _Pickler(target, protocol=5).dump(thing)
     return target.getvalue()
 
 
-def unpacked(content: bytes) -> Any:
-    """Return what `packed` was given; only for bytes of a run's own processes."""
+def unpickled(content: bytes) -> Any:
+    """Return what `pickled` was given; only for bytes of a run's own processes."""
     return pickle.loads(content)  # noqa: S301 — from processes of the run, never a file
 
 
@@ -280,7 +264,7 @@ def _maps(thing: Any) -> Iterator[OpenMap]:
 
 
 @dataclass(frozen=True)
-class Cut:
+class StageCut:
     """How the rows of a stage are cut: into slices, and these into tasks."""
 
     rows: int
@@ -294,15 +278,13 @@ class Cut:
 
 @dataclass(frozen=True)
 class Marks:
-    """A stage's file of marks."""
-
     path: Path
-    cut: Cut
+    cut: StageCut
     done: dict[int, list[Any]]  # the results of tasks that are done, by their first row
     sums: dict[int, int]  # their checksums
 
     @classmethod
-    def opened(cls, path: Path, cut: Cut) -> Self:
+    def opened(cls, path: Path, cut: StageCut) -> Self:
         """Return the marks that are there, with the cut of those; otherwise begin with `cut`."""
         lines, size = _whole_lines(path)
         if not lines:
@@ -312,7 +294,7 @@ class Marks:
         with path.open("r+b") as file:
             file.truncate(size)
         try:
-            before = Cut(**lines[0])
+            before = StageCut(**lines[0])
             done = {mark["first"]: mark["results"] for mark in lines[1:]}
             sums = {mark["first"]: mark["checksum"] for mark in lines[1:]}
         except (TypeError, KeyError) as error:

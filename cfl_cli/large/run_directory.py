@@ -30,7 +30,7 @@ import numpy.typing as npt
 from cfl_cli.core import process
 from cfl_cli.core.messages import option
 from cfl_cli.errors import Problem, ResourceError, UsageError, file_problem, system_problem
-from cfl_cli.large.arrays import DATA, Mapped, OpenMap, create, open_map, unusable
+from cfl_cli.large.arrays import DATA, Mapped, OpenMap, create_map, open_map, unusable
 
 # What a run is of, and in which words two of them differ: only the same run is gone on with.
 
@@ -39,7 +39,6 @@ _HASH = re.compile("[0-9a-f]{64}")
 
 
 def content_of(about: Path) -> dict[str, Any]:
-    """Return what a run says of itself."""
     try:
         content = json.loads(about.read_bytes())
         if content["format"] == _FORMAT and isinstance(content["identity"], dict):
@@ -49,27 +48,24 @@ def content_of(about: Path) -> dict[str, Any]:
     raise unusable(about, "of another version of cfl")
 
 
-def compare(path: Path, before: Mapping[str, str], now: Mapping[str, str]) -> None:
+def check_same_run(path: Path, before: Mapping[str, str], now: Mapping[str, str]) -> None:
     """Raise if what is to be resumed is a run of something else; name all differences."""
     names = [*before, *(name for name in now if name not in before)]
-    differ = [
-        _difference(name, before.get(name, ""), now.get(name, ""))
-        for name in names
-        if before.get(name) != now.get(name)
-    ]
+    changed = [name for name in names if before.get(name) != now.get(name)]
+    differ = [_difference(name, before.get(name, ""), now.get(name, "")) for name in changed]
     if differ:
         text = "{option} goes on with the same run only: {remedy}"
-        facts: dict[str, Any] = {
-            "option": option("resume"),
-            "remedy": "remove the folder, or name another",
-        }
+        remedy = "remove the folder, or name another"
         others = [file_problem("run-dir-other-run", path, one) for one in differ]
-        raise UsageError(*others, Problem("run-dir-other-run", text, **facts))
+        same = Problem("run-dir-other-run", text, option=option("resume"), remedy=remedy)
+        raise UsageError(*others, same)
 
 
 def _difference(name: str, before: str, now: str) -> str:
-    old, new = _entries(before), _entries(now)
-    if old is not None and new is not None:
+    old = new = None
+    with suppress(ValueError):
+        old, new = json.loads(before), json.loads(now)
+    if isinstance(old, dict) and isinstance(new, dict):
         changed = [
             f"{key}: {json.dumps(old.get(key))} → {json.dumps(new.get(key))}"
             for key in [*old, *(key for key in new if key not in old)]
@@ -81,13 +77,6 @@ def _difference(name: str, before: str, now: str) -> str:
     return f"{name}: {before or 'none'} → {now or 'none'}"
 
 
-def _entries(text: str) -> dict[str, Any] | None:
-    with suppress(ValueError):
-        content = json.loads(text)
-        return content if isinstance(content, dict) else None
-    return None
-
-
 ABOUT, LOCK, WORK = "run.json", "lock", "work"
 PREFIX = ".cfl-run-"  # of a run that nobody is to resume
 _NEW = 60.0  # seconds since a folder was changed
@@ -96,7 +85,6 @@ _LONGEST = 120
 
 
 def safe(name: str) -> str:
-    """Return the name as a file can have it; different names stay different."""
     if not name:
         raise ValueError("a name of something in a run is empty")
     coded = _UNSAFE.sub(lambda found: b"%%%02x" % found[0][0], name.encode()).decode()
@@ -133,9 +121,12 @@ class Folder:
                 had, wanted = f"{found.dtype} {found.shape}", f"{dtype} {tuple(shape)}"
                 raise unusable(path, f"{had} instead of {wanted}")
             return found
-        _check_space(self.path, dtype.itemsize * int(np.prod(shape, dtype=np.int64)))
+        free = shutil.disk_usage(self.path).free
+        needed = dtype.itemsize * int(np.prod(shape, dtype=np.int64)) + DATA
+        if needed > free:
+            raise _full(self.path, f"{needed:,} bytes are needed, {free:,} are free")
         with _writing(path):
-            made = create(path, tuple(shape), dtype)
+            made = create_map(path, tuple(shape), dtype)
             sync_folder(self.path)
         return made
 
@@ -164,7 +155,6 @@ class Folder:
         return self.checksums(one.source for one in found if one.source) == dict(sums)
 
     def keep(self, name: str, facts: Any) -> None:
-        """Write facts, which are on the disk, whole, when this returns."""
         write_json(self.path / f"{safe(name)}.json", facts)
 
 
@@ -192,7 +182,14 @@ class RunDirectory:
             path.mkdir(parents=True, exist_ok=True, mode=0o700)
         run = cls(path, _locked(path), resumed=False, temporary=False, own=not existed)
         try:
-            run._open(identity, resume=resume)
+            found = _before(path, identity, resume=resume)
+            if found is not None:
+                run.resumed, run._own = True, bool(found.get("own"))
+            with _writing(path):
+                (path / WORK).mkdir(exist_ok=True)
+                if not run.resumed:
+                    about = {"format": _FORMAT, "own": run._own, "identity": dict(identity)}
+                    write_json(path / ABOUT, about)
         except BaseException:
             os.close(run._lock)
             raise
@@ -211,7 +208,6 @@ class RunDirectory:
 
     @classmethod
     def reopened(cls, path: Path) -> Self:
-        """Return a run's folder as it is, whatever the run is of."""
         path = path.absolute()
         if not (path / ABOUT).exists():
             raise UsageError(file_problem("run-dir-not-of-a-run", path, "not of a run"))
@@ -239,50 +235,36 @@ class RunDirectory:
         trace: TracebackType | None,
     ) -> None:
         if self._finished or self.temporary:
-            self._remove()
+            shutil.rmtree(self.path / WORK, ignore_errors=True)
+            for name in (ABOUT, f"{ABOUT}.new", LOCK):
+                with suppress(OSError):
+                    (self.path / name).unlink()
+            if self._own:
+                with suppress(OSError):
+                    self.path.rmdir()
+            process.keep(self.path)
         os.close(self._lock)
 
     @property
     def folder(self) -> Folder:
-        """Return where the run's arrays, marks and facts are."""
         return Folder(self.path / WORK)
 
     def finish(self) -> None:
         """Say that what the run was for is written; the folder goes when the block ends."""
         self._finished = True
 
-    def _open(self, identity: Mapping[str, str], *, resume: bool) -> None:
-        about, found = self.path / ABOUT, _before(self.path, identity, resume=resume)
-        if found is not None:
-            self.resumed, self._own = True, bool(found.get("own"))
-        with _writing(self.path):
-            (self.path / WORK).mkdir(exist_ok=True)
-            if not self.resumed:
-                write_json(about, {"format": _FORMAT, "own": self._own, "identity": dict(identity)})
-
-    def _remove(self) -> None:
-        shutil.rmtree(self.path / WORK, ignore_errors=True)
-        for name in (ABOUT, f"{ABOUT}.new", LOCK):
-            with suppress(OSError):
-                (self.path / name).unlink()
-        if self._own:
-            with suppress(OSError):
-                self.path.rmdir()
-        process.keep(self.path)
-
 
 def _check_is_of_a_run(path: Path) -> set[str]:
     if not path.exists():
         return set()
     if not path.is_dir():
-        text = "{file}: {option} needs a folder"
-        facts: dict[str, Any] = {"file": str(path), "option": option("run_dir")}
-        raise UsageError(Problem("run-dir-not-a-folder", text, **facts))
+        text, named = "{file}: {option} needs a folder", option("run_dir")
+        raise UsageError(Problem("run-dir-not-a-folder", text, file=str(path), option=named))
     found = {one.name for one in path.iterdir()}
     if ABOUT not in found and found - {LOCK, WORK, f"{ABOUT}.new"}:
         text = "{file}: not empty, and not of a run: {option} needs a folder of its own"
-        facts = {"file": str(path), "option": option("run_dir")}
-        raise UsageError(Problem("run-dir-not-of-a-run", text, **facts))
+        named = option("run_dir")
+        raise UsageError(Problem("run-dir-not-of-a-run", text, file=str(path), option=named))
     return found
 
 
@@ -291,10 +273,10 @@ def _before(path: Path, identity: Mapping[str, str], *, resume: bool) -> dict[st
         return None
     if not resume:
         text = "{file}: has what another run has done: {remedy} goes on with it, or remove it"
-        facts: dict[str, Any] = {"file": str(path), "remedy": option("resume", value=True)}
-        raise UsageError(Problem("run-dir-used", text, **facts))
+        resuming = option("resume", value=True)
+        raise UsageError(Problem("run-dir-used", text, file=str(path), remedy=resuming))
     found = content_of(path / ABOUT)
-    compare(path, found["identity"], identity)
+    check_same_run(path, found["identity"], identity)
     return found
 
 
@@ -311,7 +293,6 @@ def write_json(path: Path, content: Any) -> None:
 
 
 def sync_folder(path: Path) -> None:
-    """Return when the names in a folder are on the disk."""
     handle = os.open(path, os.O_RDONLY)
     try:
         os.fsync(handle)
@@ -348,16 +329,11 @@ def _sweep(parent: Path) -> None:
                 os.close(handle)
 
 
-def _check_space(folder: Path, needed: int) -> None:
-    free = shutil.disk_usage(folder).free
-    if needed + DATA > free:
-        raise _full(folder, f"{needed + DATA:,} bytes are needed, {free:,} are free")
-
-
 def _full(path: Path | str, numbers: str) -> ResourceError:
     text = "{file}: the disk has too little room: {what}: free some, or let {remedy} name a folder "
-    facts: dict[str, Any] = {"file": str(path), "what": numbers, "remedy": option("run_dir")}
-    return ResourceError(Problem("disk-full", f"{text}on a larger disk", **facts))
+    text += "on a larger disk"
+    remedy = option("run_dir")
+    return ResourceError(Problem("disk-full", text, file=str(path), what=numbers, remedy=remedy))
 
 
 @contextmanager

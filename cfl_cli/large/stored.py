@@ -21,7 +21,7 @@ import numpy.typing as npt
 
 from cfl_cli.core.parallel import Array, Item, Result, Workers, guarded, interrupted
 from cfl_cli.core.progress import Team
-from cfl_cli.large.arrays import Cut, Marks, maps_of, plain_view
+from cfl_cli.large.arrays import Marks, StageCut, maps_of, plain_view
 from cfl_cli.large.run_directory import Folder
 
 Kernel: TypeAlias = Callable[[slice], Any]
@@ -33,8 +33,6 @@ TASK_ROWS = 131_072  # at most: what a resumed run does again, and how often pro
 
 
 class Executor(Protocol):
-    """Who runs tasks."""
-
     workers: int
     dashboard: str  # the address of a page about them; empty: none
     cost: bool  # does handing over a task cost much? Then an unmarked stage has one for each worker
@@ -61,19 +59,14 @@ def run_task(
     for part in task:
         if stopped():
             raise Stopped
-        results.append(plain(kernel(part)))
+        results.append(as_json(kernel(part)))
     if flush:
-        flush_maps(kernel)
+        for source in maps_of(kernel):
+            source.flush()
     return results
 
 
-def flush_maps(*things: Any) -> None:
-    """Return when the files that arrays in these things are views of are on the disk."""
-    for source in maps_of(*things):
-        source.flush()
-
-
-def checksum(kernel: Kernel, task: Task, results: list[Any]) -> int:
+def task_checksum(kernel: Kernel, task: Task, results: list[Any]) -> int:
     """Return a checksum of a task's results, and of what its kernel says that it has written."""
     found = crc32(json.dumps(results).encode())
     written: Callable[[slice], Iterable[npt.NDArray[Any]]] | None = getattr(kernel, "written", None)
@@ -84,28 +77,18 @@ def checksum(kernel: Kernel, task: Task, results: list[Any]) -> int:
     return found
 
 
-def plain(result: Any) -> Any:
+def as_json(result: Any) -> Any:
     """Return a kernel's result as JSON can hold it."""
     if isinstance(result, (np.ndarray, np.generic)):
         return result.tolist()
     if isinstance(result, (list, tuple)):
-        return [plain(one) for one in result]
+        return [as_json(one) for one in result]
     if isinstance(result, dict):
-        return {name: plain(one) for name, one in result.items()}
+        return {name: as_json(one) for name, one in result.items()}
     return result
 
 
-def _next_of(done: "SimpleQueue[_Done]") -> _Done:
-    while True:
-        with suppress(Empty):
-            return done.get(timeout=HEARD_WITHIN)
-        if interrupted():
-            raise Stopped
-
-
 class Threads:
-    """Runs tasks by threads of this process."""
-
     dashboard = ""
     team: Team | None = None
     cost = False
@@ -116,7 +99,6 @@ class Threads:
     def run(
         self, kernel: Kernel, tasks: Sequence[Task], *, flush: bool
     ) -> Iterator[tuple[int, list[Any]]]:
-        """Yield the number of a task and its results, as tasks are done."""
         ended = False
         done: SimpleQueue[_Done] = SimpleQueue()
 
@@ -137,7 +119,12 @@ class Threads:
                 for _ in tasks:
                     if len(tasks) == 1:
                         list(waiting)  # which only now begins
-                    at, results, error = _next_of(done)
+                    while True:
+                        with suppress(Empty):
+                            at, results, error = done.get(timeout=HEARD_WITHIN)
+                            break
+                        if interrupted():
+                            raise Stopped
                     if error is not None:
                         raise error
                     yield at, results
@@ -172,7 +159,6 @@ class Stored:
 
     @property
     def stopped(self) -> bool:
-        """Return whether an error or an interrupt has ended it."""
         return self._threads.stopped
 
     @stopped.setter
@@ -180,11 +166,9 @@ class Stored:
         self._threads.stopped = stopped
 
     def narrow(self, jobs: int) -> None:
-        """Let at most so many threads of this process work from now on; workers are not its."""
         self._threads.narrow(jobs)
 
     def map(self, function: Callable[[Item], Result], items: Iterable[Item]) -> Iterator[Result]:
-        """Yield `function(item)` for every item, in order, by threads of this process."""
         return self._threads.map(function, items)
 
     def rows(
@@ -196,14 +180,16 @@ class Stored:
         at_once: int,
         marked: bool = True,
     ) -> Iterator[tuple[slice, Result]]:
-        """Yield slices of at most `at_once` of `total` rows and `kernel(slice)`, in order.
-
-        What the kernel returns comes as JSON would have it: numbers and lists of them. A resumed
-        run has the slices of the run before.
-        """
+        """What the kernel returns comes as JSON would have it: numbers and lists of them."""
         if total <= 0:
             return iter(())
-        cut = self._cut(total, at_once, marked=marked)
+        at_once = max(1, min(at_once, total))
+        tasks = count = ceil(total / at_once)
+        if marked:
+            tasks = max(TASKS * self.jobs, ceil(total / TASK_ROWS))
+        elif self._executor.cost:
+            tasks = self.jobs
+        cut = StageCut(total, at_once, max(1, ceil(count / tasks)))
         if not (marked and self.keeps):
             return self._run(kernel, cut.tasks(), None)
         path = self._folder.marks(name)
@@ -214,7 +200,6 @@ class Stored:
         return self._run(kernel, marks.cut.tasks(), marks)
 
     def empty(self, name: str, shape: tuple[int, ...], kind: npt.DTypeLike) -> npt.NDArray[Any]:
-        """Return a new array of zeros, or on a resumed run the one of that name, as it was left."""
         path = self._folder.array_path(name)
         self._use(str(path), name)
         if not path.exists():
@@ -222,7 +207,6 @@ class Stored:
         return plain_view(self._folder.array(name, shape, kind))
 
     def share(self, name: str, array: Array) -> Array:
-        """Return an array that is a file: itself if it is one, or a copy."""
         if maps_of(array):
             return array
         shared = self.empty(name, array.shape, array.dtype)
@@ -230,7 +214,6 @@ class Stored:
         return cast("Array", shared)
 
     def within(self, name: str) -> "Stored":
-        """Return the same engine for a part of the run, whose names are its own."""
         return Stored(
             self._folder.within(name),
             self._executor,
@@ -241,30 +224,27 @@ class Stored:
         )
 
     def kept(self, name: str) -> Any:
-        """Return what was kept by this name; None: nothing, or an array of it is damaged."""
         kept = self._folder.facts(name)
         return kept["facts"] if kept and self._folder.holds(kept["arrays"]) else None
 
     def keep(self, name: str, facts: Any, *arrays: npt.NDArray[Any]) -> None:
-        """Keep facts, as JSON can hold them, once all that is in some arrays cannot be lost."""
         if self.keeps:
-            flush_maps(arrays)
-            sums = self._folder.checksums(maps_of(arrays))
-            self._folder.keep(name, {"facts": plain(facts), "arrays": sums})
+            sources = maps_of(arrays)
+            for source in sources:
+                source.flush()
+            sums = self._folder.checksums(sources)
+            self._folder.keep(name, {"facts": as_json(facts), "arrays": sums})
 
     def drop(self, *arrays: npt.NDArray[Any]) -> None:
-        """Remove the files of arrays that nobody needs any more."""
         for source in maps_of(arrays):
             source.remove()
             self._used.discard(source.path)
 
     @property
     def path(self) -> Path:
-        """The folder of the run's files, which all workers have."""
         return self._folder.path
 
     def finish(self) -> None:
-        """Say that what the run was for is written: its folder goes when the engine is closed."""
         self._on_finish()
 
     def _use(self, path: str, name: str) -> None:
@@ -272,21 +252,16 @@ class Stored:
             raise ValueError(f"{name}: this part of the run has two of that name")
         self._used.add(path)
 
-    def _cut(self, total: int, at_once: int, *, marked: bool) -> Cut:
-        at_once = max(1, min(at_once, total))
-        count = ceil(total / at_once)
-        if marked:
-            tasks = max(TASKS * self.jobs, ceil(total / TASK_ROWS))
-        elif self._executor.cost:
-            tasks = self.jobs
-        else:
-            tasks = count
-        return Cut(total, at_once, max(1, ceil(count / tasks)))
-
     def _run(
         self, kernel: Kernel, tasks: list[Task], marks: Marks | None
     ) -> Iterator[tuple[slice, Any]]:
-        ready = {} if marks is None else _sound(marks, kernel, tasks)
+        ready: dict[int, list[Any]] = {}  # what a run before has done, and is as it was left
+        for at, task in enumerate(tasks):
+            first = task[0].start
+            if marks is not None and first in marks.done:
+                results = marks.done[first]
+                if marks.sums[first] == task_checksum(kernel, task, results):
+                    ready[at] = results
         numbers = [at for at in range(len(tasks)) if at not in ready]
         todo = [tasks[at] for at in numbers]
         following = iter(self._executor.run(kernel, todo, flush=marks is not None) if todo else ())
@@ -294,16 +269,6 @@ class Stored:
             while at not in ready:
                 which, results = next(following)
                 if marks is not None:
-                    marks.add(todo[which], results, checksum(kernel, todo[which], results))
+                    marks.add(todo[which], results, task_checksum(kernel, todo[which], results))
                 ready[numbers[which]] = results
             yield from zip(task, ready.pop(at), strict=True)
-
-
-def _sound(marks: Marks, kernel: Kernel, tasks: list[Task]) -> dict[int, list[Any]]:
-    marked = [(at, task) for at, task in enumerate(tasks) if task[0].start in marks.done]
-    results = {at: marks.done[task[0].start] for at, task in marked}
-    return {
-        at: results[at]
-        for at, task in marked
-        if marks.sums[task[0].start] == checksum(kernel, task, results[at])
-    }

@@ -22,6 +22,7 @@ import weakref
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from importlib.metadata import PackageNotFoundError, version
 from math import isfinite, prod
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, NoReturn, TypeAlias
@@ -32,7 +33,7 @@ import numpy.typing as npt
 from cfl_cli import __version__, methods
 from cfl_cli.core.messages import command, printable, quote, shortened
 from cfl_cli.core.settings import METHODS
-from cfl_cli.core.state import DEEPEST as DEEPEST_state
+from cfl_cli.core.state import DEEPEST as DEEPEST_STATE
 from cfl_cli.core.state import KINDS, NAME, State, StateError
 from cfl_cli.errors import DataError, Problem, ResourceError
 from cfl_cli.tables.files import Staging
@@ -98,7 +99,10 @@ def facts_of(text: str, *, ours: bool = True) -> dict[str, Any]:
             elif isinstance(value, list):
                 children += value
             elif halves and isinstance(value, str):
-                _check_characters(value)
+                try:
+                    value.encode()
+                except UnicodeEncodeError:
+                    raise ValueError("JSON with half a character") from None
         level = children
     if level:
         raise ValueError("JSON that is nested too deeply")
@@ -131,13 +135,6 @@ _DECODER = json.JSONDecoder(
 )
 
 
-def _check_characters(text: str) -> None:
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        raise ValueError("JSON with half a character") from None
-
-
 # The header of a model file: facts, and arrays' types, shapes and places ↔ bytes.
 #
 #     {"__metadata__": {"cfl": JSON text of the facts},
@@ -158,28 +155,28 @@ MOST_AXES = 4
 _NAMES = re.compile(rf"{NAME}(/{NAME})*")
 
 
-def parsed(header: bytes) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Return the facts of a header and its entries of arrays, or raise ValueError."""
+def _parsed(header: bytes, size: int) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return the facts of a header and its entries of arrays, or raise ValueError.
+
+    So many bytes must follow it, of which the last are the checksum.
+    """
     if not header.isascii():
         raise ValueError("its header is not ASCII")
     entries = facts_of(header.decode("ascii").rstrip(" "))
     metadata = entries.pop("__metadata__", None)
     if not isinstance(metadata, dict) or not isinstance(text := metadata.get("cfl"), str):
         raise ValueError("its header holds no facts")
-    return facts_of(text), entries
-
-
-def check_size(entries: Mapping[str, Any], size: int) -> None:
-    """Raise ValueError unless the checksum is the last of so many bytes."""
+    facts = facts_of(text)
     match entries.get(CHECKSUM):
         case {"data_offsets": [int(start), int(end)]} if end - start == DIGEST:
             if end != size:
                 raise ValueError("it is cut off" if end > size else "there is more behind its end")
         case _:
             raise ValueError("its checksum is not described")
+    return facts, entries
 
 
-def check_format(facts: Mapping[str, Any], path: Path) -> None:
+def _check_format(facts: Mapping[str, Any], path: Path) -> None:
     """Raise DataError if a newer cfl wrote it; that, too, ends with the checksum of all before."""
     written_by, number = facts.get("written_by"), facts.get("format")
     if not isinstance(written_by, str) or type(number) is not int or number < 1:
@@ -201,7 +198,7 @@ def check_format(facts: Mapping[str, Any], path: Path) -> None:
         )
 
 
-def described(
+def array_specs(
     facts: dict[str, Any], entries: dict[str, Any], header: bytes, size: int
 ) -> dict[str, Spec]:
     """Return the arrays' types and shapes, or raise ValueError; take their list from the facts."""
@@ -282,7 +279,6 @@ class SafeFile:
     source: "_Source"
 
     def check_unchanged(self) -> None:
-        """Raise DataError if the file was changed since it was opened."""
         if self.source.now() != self.source.opened:
             text = "{file}: was changed while it was in use: {remedy}"
             raise DataError(
@@ -316,7 +312,6 @@ class _Source:
 
 
 def write(file: IO[bytes], facts: Mapping[str, Any], arrays: Mapping[str, _Array]) -> str:
-    """Write facts and arrays to a new file and return the checksum of it all, hexadecimal."""
     plain = {name: _plain(name, array) for name, array in arrays.items()}
     specs = {name: (CODES[array.dtype.str], array.shape) for name, array in plain.items()}
     facts = {**facts, "format": _FORMAT, "written_by": __version__}
@@ -371,12 +366,11 @@ def _opened(source: _Source, path: Path) -> SafeFile:
         damaged(path, "it is cut off")
     try:
         header = source.read(8, length)
-        facts, entries = parsed(header)
-        check_size(entries, size - 8 - length)  # before all of it is read
+        facts, entries = _parsed(header, size - 8 - length)  # before all of it is read
         if source.digest(size - DIGEST) != (checksum := source.read(size - DIGEST, DIGEST)):
             damaged(path, "its checksum is another, so it was changed")
-        check_format(facts, path)
-        specs = described(facts, entries, header, size)
+        _check_format(facts, path)
+        specs = array_specs(facts, entries, header, size)
     except ValueError as error:
         damaged(path, str(error))
     try:
@@ -404,13 +398,11 @@ def is_model(path: Path) -> bool:
 
 
 def foreign(path: Path, why: str) -> NoReturn:
-    """Raise that this is another kind of file."""
     text = "{file}: not a model of cfl ({why})"
     raise DataError(Problem("model-other-file", text, file=str(path), why=why))
 
 
 def damaged(path: Path, why: str) -> NoReturn:
-    """Raise that this was a model once, or wants to be taken for one."""
     text, fix = "{file}: is damaged ({why}): {remedy}", "copy it again, or fit again"
     raise DataError(Problem("model-damaged", text, file=str(path), why=why, remedy=fix))
 
@@ -456,7 +448,6 @@ def _arrays(source: _Source, specs: Mapping[str, Spec], first: int) -> dict[str,
 
 
 def differences(opened: SafeFile, arrays: Mapping[str, _Array]) -> Iterator[str]:
-    """Yield the names of arrays that are not, to the bit, what was to be written."""
     for name in sorted({*opened.arrays, *arrays}):
         there, given = opened.arrays.get(name), arrays.get(name)
         if there is None or given is None:
@@ -472,8 +463,6 @@ def differences(opened: SafeFile, arrays: Mapping[str, _Array]) -> Iterator[str]
             yield name
 
 
-__all__ = ["Content", "is_model"]
-
 _FITTED = "fitted"
 TEXTS = ("schema", "report", "facts")
 LONGEST_TEXT = 4 << 20  # bytes; read as JSON they may take 15 times that
@@ -483,8 +472,6 @@ FACTS = {"settings", "encoding", "fitted", "more"}
 
 @dataclass(frozen=True, eq=False)
 class Content:
-    """What a model file holds."""
-
     method: str
     settings: Mapping[str, Any]  # as `Settings.as_dict` gives them
     schema: str  # its text
@@ -498,7 +485,10 @@ class Content:
     @property
     def checksum(self) -> str:
         """The checksum of the file that it was read from, or that it will have, hexadecimal."""
-        return self.file.checksum if self.file else self.digest()
+        if self.file:
+            return self.file.checksum
+        with Path(os.devnull).open("wb") as nowhere:
+            return write(nowhere, self._header(), self._arrays())
 
     def write(self, path: Path, *, overwrite: bool = False) -> str:
         """Write the file, whole or not at all, and return its checksum, hexadecimal.
@@ -515,7 +505,7 @@ class Content:
                     handle = staged.raw.handle
                     os.fsync(handle)
                     there = read_open(os.dup(handle), path)
-                    Content._of(there)  # raises if it could not be read
+                    Content.of(there)  # raises if it could not be read
                     wrong = [*differences(there, arrays)]
                     if there.checksum != checksum or wrong:
                         raise StateError("it reads back otherwise")
@@ -526,15 +516,9 @@ class Content:
             raise ResourceError(problem) from error
         return checksum
 
-    def digest(self) -> str:
-        """Return the checksum that the file will have."""
-        with Path(os.devnull).open("wb") as nowhere:
-            return write(nowhere, self._header(), self._arrays())
-
     @staticmethod
     def read(path: Path) -> "Content":
-        """Read a file, or raise DataError in one line; large arrays stay mapped to it."""
-        return Content._of(read(path))
+        return Content.of(read(path))
 
     def restore(self, layout: "Layout") -> "Fitted":
         """Return what was fitted, or raise DataError if that cannot be for such a table."""
@@ -580,7 +564,7 @@ class Content:
         return arrays
 
     @staticmethod
-    def _of(opened: SafeFile) -> "Content":
+    def of(opened: SafeFile) -> "Content":
         try:
             return _content(opened)
         except ValueError as error:  # a StateError, too
@@ -588,8 +572,6 @@ class Content:
 
 
 def _version(package: str) -> str:
-    from importlib.metadata import PackageNotFoundError, version  # slow to load
-
     try:
         return version(package)
     except PackageNotFoundError:
@@ -602,8 +584,10 @@ def _content(opened: SafeFile) -> Content:
     facts = facts_of(texts["facts"])
     facts_of(texts["report"], ours=False)
     header = opened.facts
-    _check_keys("its header", header, _HEADER)
-    _check_keys("its facts", facts, FACTS)
+    for title, given, keys in (("its header", header, _HEADER), ("its facts", facts, FACTS)):
+        for name in sorted(keys ^ given.keys()):
+            what = "lacks" if name in keys else "has surplus"
+            raise StateError(f"{title} {what} {quote(name)}")
     method, versions = header["method"], header["versions"]
     if not (isinstance(method, str) and method in METHODS and METHODS[method].learns):
         raise StateError("it names no method that this cfl has")
@@ -623,12 +607,6 @@ def _content(opened: SafeFile) -> Content:
         file=opened,
         **mappings,
     )
-
-
-def _check_keys(title: str, facts: Mapping[str, Any], keys: set[str]) -> None:
-    for name in sorted(keys ^ facts.keys()):
-        what = "lacks" if name in keys else "has surplus"
-        raise StateError(f"{title} {what} {quote(name)}")
 
 
 def _text(name: str, array: _Array | None) -> str:
@@ -677,8 +655,8 @@ def _branch(facts: object, path: str, by_path: dict[str, dict[str, _Array]], dep
 
 
 def _check_parts(names: Iterable[str], depth: int) -> None:
-    if depth > DEEPEST_state:
-        raise StateError(f"more than {DEEPEST_state} parts within each other")
+    if depth > DEEPEST_STATE:
+        raise StateError(f"more than {DEEPEST_STATE} parts within each other")
     for name in names:
         if not re.fullmatch(NAME, name):
             raise StateError(f"a part cannot be called {quote(name)}")

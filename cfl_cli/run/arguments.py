@@ -83,19 +83,14 @@ class Arguments:
         return cls(read, decided, read.run.override(jobs=jobs, max_memory=max_memory, **where))
 
     def changed(self, **values: Any) -> Self:
-        """Return the same with other settings, which must be right."""
         return replace(self, settings=self.settings.replaced(values))
 
 
 def refuse_unknown(given: Mapping[str, Any], own: Sequence[str]) -> None:
-    """Raise if a name is neither a setting's nor one of the job's `own` arguments."""
     known = [setting.name for setting in entries(Settings)]
+    unknown = [name for name in given if name not in known]
     raise_flaws(
-        [
-            (name, f"unknown argument{did_you_mean(name, [*known, *own])}")
-            for name in given
-            if name not in known
-        ]
+        [(name, f"unknown argument{did_you_mean(name, [*known, *own])}") for name in unknown]
     )
 
 
@@ -106,7 +101,7 @@ def refuse_blurred(
     schema: Schema, infer: Sequence[str], *, cfs: Collection[str] | None = None
 ) -> None:
     """Raise if a CF was blurred for privacy and `infer` does not name it; `cfs`: of these alone."""
-    check_names(schema, infer)
+    check_infer(schema, infer)
     if problems := refusals(schema, infer, cfs=cfs):
         raise SchemaError(*problems)
 
@@ -130,8 +125,7 @@ def refusals(
     ]
 
 
-def check_names(schema: Schema, infer: Sequence[str]) -> None:
-    """Raise if a name is not that of a CF that was blurred for privacy."""
+def check_infer(schema: Schema, infer: Sequence[str]) -> None:
     blurred = [*schema.blurred]
     problems = []
     for name in infer:
@@ -160,8 +154,5 @@ def check_names(schema: Schema, infer: Sequence[str]) -> None:
 
 def recorded(report: Report, schema: Schema) -> Report:
     """Return the report, which says of CFs that were blurred on purpose that they were inferred."""
-    blurred = schema.blurred
-    if not blurred:
-        return report
-    columns = (replace(one, blurred=blurred.get(one.name)) for one in report.columns)
-    return replace(report, columns=tuple(columns))
+    columns = (replace(one, blurred=schema.blurred.get(one.name)) for one in report.columns)
+    return replace(report, columns=tuple(columns)) if schema.blurred else report

@@ -5,6 +5,7 @@ spaced, go through the whole method, and each stage is scaled by how it grows; s
 """
 
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,7 @@ from cfl_cli import methods
 from cfl_cli.core import draws, process
 from cfl_cli.core import parallel as compiled
 from cfl_cli.core.messages import command, option
-from cfl_cli.core.parallel import Engine, available_cores
+from cfl_cli.core.parallel import available_cores
 from cfl_cli.core.progress import PILOT_ROWS, Stages, forecast
 from cfl_cli.core.settings import METHODS, RunSettings, Settings
 from cfl_cli.encode.encode import Encoded
@@ -39,8 +40,6 @@ SLACK = 1.3  # malloc holds more than is asked for, and some of it for longer
 
 @dataclass(frozen=True)
 class Plan:
-    """The sizes of a run, and about what it costs."""
-
     rows: int
     distinct_rows: int  # by their OFs
     ofs: int
@@ -54,7 +53,7 @@ class Plan:
     findings: tuple[Finding, ...] = ()  # the same with cells of the table
 
 
-def plan(
+def plan_run(
     frame: Any,
     schema: Schema,
     settings: Settings | None = None,
@@ -70,55 +69,37 @@ def plan(
     limits = run_settings or schema.run
     rows = frames.height(frame)
     with open_engine(just_looking(limits), rows=rows, identity={}, near=near) as engine:
-        return _planned(frame, schema, settings or schema.settings, limits, engine, name=name)
-
-
-def _planned(
-    frame: Any,
-    schema: Schema,
-    settings: Settings,
-    limits: RunSettings,
-    engine: Engine,
-    *,
-    name: str,
-) -> Plan:
-    empty = engine.within("table").empty
-    encoded = prepare(frame, schema, settings, name=name, jobs=limits.jobs, empty=empty)
-    settings, warnings = settle_gamma(encoded, settings)
-    findings = (
-        *encoded.findings,
-        *(Finding("few-distinct", it, "", warning=True) for it in warnings),
-    )
-    jobs, rows = limits.jobs, len(encoded.features)
-    table = 0 if is_loading(frame) else frames.size(frame)
-    held: dict[str, Any] = {"table": table, "jobs": jobs, "in_memory": is_in_memory(limits, rows)}
-    check_memory(encoded, settings, max_memory=limits.max_memory, **held)
-    return Plan(
-        rows=rows,
-        distinct_rows=len(np.unique(draws.hash_rows(encoded.features))),
-        ofs=len(schema.ordinary),
-        features=encoded.features.shape[1],
-        cfs=len(encoded.blocks),
-        confidences=encoded.candidates.shape[1],
-        memory_mb=peak_bytes(encoded, settings, **held) / 1e6,
-        seconds=seconds(encoded, settings, jobs=jobs),
-        model_mb=_model_bytes(encoded, settings, schema) / 1e6
-        if METHODS[settings.method].learns
-        else None,
-        warnings=(*encoded.warnings, *warnings),
-        findings=findings,
-    )
-
-
-def _model_bytes(encoded: Encoded, settings: Settings, schema: Schema) -> float:
-    size = size_of(encoded)
-    report = REPORT_BYTES * (1 + len(size.domains))
-    fitted = methods.load(settings.method).model_bytes(size, settings)
-    return fitted + report + len(schema.plain_text.encode())
+        empty = engine.within("table").empty
+        given = settings or schema.settings
+        encoded = prepare(frame, schema, given, name=name, jobs=limits.jobs, empty=empty)
+        settings, warnings = settle_gamma(encoded, given)
+        few = (Finding("few-distinct", it, "", warning=True) for it in warnings)
+        jobs, rows, size = limits.jobs, len(encoded.features), size_of(encoded)
+        table = 0 if is_loading(frame) else frames.size(frame)
+        held: dict[str, Any] = {"table": table, "jobs": jobs}
+        held["in_memory"] = is_in_memory(limits, rows)
+        check_memory(encoded, settings, max_memory=limits.max_memory, **held)
+        model = None
+        if METHODS[settings.method].learns:
+            fitted = methods.load(settings.method).model_bytes(size, settings)
+            report = REPORT_BYTES * (1 + len(size.domains))
+            model = fitted + report + len(schema.plain_text.encode())
+        return Plan(
+            rows=rows,
+            distinct_rows=len(np.unique(draws.hash_rows(encoded.features))),
+            ofs=len(schema.ordinary),
+            features=encoded.features.shape[1],
+            cfs=len(encoded.blocks),
+            confidences=encoded.candidates.shape[1],
+            memory_mb=peak_bytes(encoded, settings, **held) / 1e6,
+            seconds=run_seconds(encoded, settings, jobs=jobs),
+            model_mb=None if model is None else model / 1e6,
+            warnings=(*encoded.warnings, *warnings),
+            findings=(*encoded.findings, *few),
+        )
 
 
 def size_of(encoded: Encoded) -> Size:
-    """Return the size of a table, as estimators count it."""
     n, d = encoded.features.shape
     return Size(n, d, tuple(len(block.values) for block in encoded.blocks))
 
@@ -137,12 +118,9 @@ def peak_bytes(
     held = estimator.memory(size, settings, jobs=threads)
     if not in_memory and METHODS[settings.method].arrays_may_be_files:
         held = size.rows * (_BYTES_A_ROW + 8 * size.features)
-    return _packages(size.rows) + 3 * table + SLACK * held
-
-
-def _packages(rows: int) -> float:
-    more = MORE_PACKAGES * min(1, rows / NOT_SMALL)
-    return PACKAGES + more + (COMPILED if compiled.pays(rows) else 0)
+    more = MORE_PACKAGES * min(1, size.rows / NOT_SMALL)
+    packages = PACKAGES + more + (COMPILED if compiled.pays(size.rows) else 0)
+    return packages + 3 * table + SLACK * held
 
 
 def check_memory(
@@ -158,24 +136,21 @@ def check_memory(
 
     If the engine's arrays are not `in_memory`, they are files where the method has it so.
     """
-
-    def needed_by(threads: int) -> float:
-        return peak_bytes(encoded, settings, table=table, jobs=threads, in_memory=in_memory)
-
+    needed_by = partial(peak_bytes, encoded, settings, table=table, in_memory=in_memory)
     threads, found = jobs or available_cores(), process.allowance()
     allowed = max_memory or found.size
-    while threads > 1 and needed_by(threads) > allowed:
+    while threads > 1 and needed_by(jobs=threads) > allowed:
         threads -= 1
-    needed = needed_by(threads)
+    needed = needed_by(jobs=threads)
     if needed > allowed:
         limit, size = (max_memory, max_memory) if max_memory else (found.limit, found.size)
-        ways = [
-            way if isinstance(way, str) else option(*way)
-            for way in (
-                _fewer_rows(len(encoded.features), settings),
-                *METHODS[settings.method].saves_memory,
-            )
-        ]
+        traits, fewer = METHODS[settings.method], "fewer rows"
+        if settings.sample is not None:
+            fewer = f"a smaller {option('sample')}"
+        elif len(encoded.features) > MANY_ROWS and traits.learns:
+            fit, rest = command("fit"), command("apply", python="Model.apply")
+            fewer = f"a part of the rows ({fit} with {option('sample')}, then {rest} to all)"
+        ways = [fewer, *traits.saves_memory]
         raise ResourceError(
             Problem(
                 "memory-short",
@@ -185,26 +160,17 @@ def check_memory(
                 whose=option("max_memory") if max_memory else found.whose,
                 limit=_amount(limit),
                 left=f", of which {_amount(size)} are left" if size < limit else "",
-                remedy=ways,
+                remedy=[way if isinstance(way, str) else option(*way) for way in ways],
             )
         )
     return threads
-
-
-def _fewer_rows(rows: int, settings: Settings) -> str:
-    if settings.sample is not None:
-        return f"a smaller {option('sample')}"
-    if rows <= MANY_ROWS or not METHODS[settings.method].learns:
-        return "fewer rows"
-    fit, rest = command("fit"), command("apply", python="Model.apply")
-    return f"a part of the rows ({fit} with {option('sample')}, then {rest} to all)"
 
 
 def _amount(size: int) -> str:
     return f"{size / 1e6:,.0f} MB" if size >= 1e6 else f"{size:,} bytes"
 
 
-def seconds(encoded: Encoded, settings: Settings, *, jobs: int | None = None) -> float:
+def run_seconds(encoded: Encoded, settings: Settings, *, jobs: int | None = None) -> float:
     """Return about how long a run takes on this machine, from running it on some of the rows."""
     n = len(encoded.features)
     rows = np.unique(np.linspace(0, n - 1, max(PILOT_ROWS, settings.k + 1)).astype(int))

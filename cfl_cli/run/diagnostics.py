@@ -9,13 +9,13 @@ Suspect and doubtful cells are ranked together, those of which it is not known h
 wrong after all others; a cell may be listed for several reasons.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 import polars as pl
 
-from cfl_cli.core.arrays import Floats, Ints, Mask
+from cfl_cli.core.arrays import Ints
 from cfl_cli.core.messages import command, count
 from cfl_cli.encode.encode import Encoded
 from cfl_cli.errors import DataError, Problem
@@ -58,13 +58,19 @@ LATER = ("probability_wrong", "probability_wrong_most", *SUPPOSED_WRONG)  # than
 
 def diagnose(encoded: Encoded, estimate: Estimate, columns: Sequence[ColumnReport]) -> pl.DataFrame:
     """Return which cells to look at; `columns` are the reports of the CFs."""
-    parts = [pl.DataFrame(schema=KINDS)]
-    ranked = [pl.DataFrame(schema=KINDS)]
+    ranked, parts = [pl.DataFrame(schema=KINDS)], [pl.DataFrame(schema=KINDS)]
     for number, report in enumerate(columns):
         facts = ColumnFacts(encoded, estimate, number)
-        found = facts.suspects(report.wrong_cells_most)
-        ranked += _ranked(facts, found)
-        parts += _others(facts, found, report)
+        found, left = facts.suspects(report.wrong_cells_most), estimate.mass[:, number]
+        suspect, doubtful = np.flatnonzero(left < SUSPECT), found.rows[left[found.rows] >= SUSPECT]
+        for why, rows in ((SUSPECT_CELL, suspect), (DOUBTFUL_CELL, doubtful)):
+            ranked.append(_frame(facts, found, rows, why))
+        for place in report.impossible_values:
+            rows = np.flatnonzero(~facts.candidates[:, place - 1])
+            value = facts.block.values[place - 1]
+            parts.append(_frame(facts, found, rows, IMPOSSIBLE_VALUE, value))
+        rows = np.flatnonzero(estimate.fell_back[:, number])
+        parts.append(_frame(facts, found, rows, FALLBACK))
     order = ["probability_wrong", "times_as_likely", "estimate_mass"]
     cells = pl.concat(ranked).sort(
         order, descending=[True, True, False], nulls_last=True, maintain_order=True
@@ -97,7 +103,6 @@ def read(frame: Any, *, name: str) -> pl.DataFrame:
 
 
 def in_words(found: pl.DataFrame) -> str:
-    """Return how many cells are listed, by reason, and of how many CFs."""
     counts = dict(found["why"].value_counts().iter_rows())
     least = counts.pop(DOUBTFUL_CELL, 0)
     parts = [count(counts[why], noun) for why, noun in REASONS.items() if why in counts]
@@ -111,30 +116,16 @@ def in_words(found: pl.DataFrame) -> str:
 
 
 def fit_least(cells: int) -> str:
-    """Return so many doubtful cells in words; there are such in every table."""
     return f"the {cells:,} cells that fit least" if cells != 1 else "the cell that fits least"
 
 
-def _ranked(facts: ColumnFacts, found: Suspects) -> Iterator[pl.DataFrame]:
-    left = facts.estimate.mass[:, facts.number]
-    suspect = np.flatnonzero(left < SUSPECT)
-    doubtful = found.rows[left[found.rows] >= SUSPECT]
-    for why, rows in ((SUSPECT_CELL, suspect), (DOUBTFUL_CELL, doubtful)):
-        yield _frame(facts, found, rows, why, _favored(facts, rows))
-
-
-def _others(facts: ColumnFacts, found: Suspects, report: ColumnReport) -> Iterator[pl.DataFrame]:
-    for place in report.impossible_values:
-        rows = np.flatnonzero(~facts.candidates[:, place - 1])
-        values = pl.Series([facts.block.values[place - 1]], dtype=pl.String)
-        yield _frame(facts, found, rows, IMPOSSIBLE_VALUE, values.new_from_index(0, len(rows)))
-    rows = np.flatnonzero(facts.estimate.fell_back[:, facts.number])
-    yield _frame(facts, found, rows, FALLBACK, _favored(facts, rows))
-
-
 def _frame(
-    facts: ColumnFacts, found: Suspects, rows: Ints, why: str, values: pl.Series
+    facts: ColumnFacts, found: Suspects, rows: Ints, why: str, value: str | None = None
 ) -> pl.DataFrame:
+    if value is None:
+        values = _favored(facts, rows)
+    else:
+        values = pl.Series([value], dtype=pl.String).new_from_index(0, len(rows))
     exclusions = (~facts.candidates[rows]).sum(axis=1)
     exact = (exclusions == 0) | (exclusions == facts.candidates.shape[1] - 1)
     return pl.DataFrame(
@@ -159,19 +150,15 @@ def _frame(
 
 
 def _favored(facts: ColumnFacts, rows: Ints) -> pl.Series:
-    excluded = ~facts.candidates[rows]
-    known, prior = _priors(facts, rows)
-    place = np.where(excluded, prior, -1.0).argmax(axis=1)
+    """Return which value, ruled out by the cell, each row's prior favors; null: not known."""
+    excluded, hidden = ~facts.candidates[rows], facts.hidden_cells
+    known, prior = np.zeros(len(rows), dtype=bool), np.zeros(excluded.shape)
+    if hidden is not None and facts.estimate.hidden is not None:
+        place = np.full(len(facts.candidates), -1)
+        place[facts.estimate.hidden.rows] = np.arange(len(hidden.prior))
+        known = place[rows] >= 0
+        prior = np.where(known[:, None], hidden.prior[place[rows]], 0.0)
+    favored = np.where(excluded, prior, -1.0).argmax(axis=1)
     known |= excluded.sum(axis=1) == 1
-    values = pl.Series(facts.block.values, dtype=pl.String).gather(place)
+    values = pl.Series(facts.block.values, dtype=pl.String).gather(favored)
     return values.set(pl.Series(~known), None)
-
-
-def _priors(facts: ColumnFacts, rows: Ints) -> tuple[Mask, Floats]:
-    hidden = facts.hidden_cells
-    if hidden is None or facts.estimate.hidden is None:
-        return np.zeros(len(rows), dtype=bool), np.zeros(facts.candidates[rows].shape)
-    place = np.full(len(facts.candidates), -1)
-    place[facts.estimate.hidden.rows] = np.arange(len(hidden.prior))
-    known = place[rows] >= 0
-    return known, np.where(known[:, None], hidden.prior[place[rows]], 0.0)

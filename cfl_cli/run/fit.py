@@ -50,7 +50,6 @@ class Sample:
         return len(self._rows)
 
     def add(self, cells: pl.DataFrame, **arrays: npt.NDArray[Any]) -> None:
-        """Add the rows that follow those that were added before."""
         rows = np.arange(self.seen, self.seen + cells.height)
         keys = draw(rows, JUDGED, self.seed)
         self.seen += len(rows)
@@ -102,20 +101,16 @@ class RowsToLearn:
 
     @contextmanager
     def numbered(self, name: str) -> Iterator[None]:
-        """Let errors in the block have the numbers that rows have in the table."""
         try:
             yield
         except MisfitError as error:
             if (numbers := self.rows) is None:
                 raise
-            found, warned = (
-                [
-                    replace(one, rows=tuple(int(numbers[row - 1]) + 1 for row in one.rows))
-                    for one in findings
-                ]
-                for findings in (error.findings, error.warnings)
-            )
-            raise MisfitError(name, found, warned) from None
+            numbered = [
+                [replace(it, rows=tuple(int(numbers[row - 1]) + 1 for row in it.rows)) for it in of]
+                for of in (error.findings, error.warnings)
+            ]
+            raise MisfitError(name, *numbered) from None
 
 
 def part_of(
@@ -145,17 +140,9 @@ def part_of(
             taken.append(_taken(block.frame, rows[first:last] - block.first, there))
     cells = frames.as_polars(frames.concat(taken) if len(taken) > 1 else taken[0])
     others = pl.Series([None]).new_from_index(0, size)
-    return RowsToLearn(
-        pl.DataFrame(
-            {
-                column: cells[column] if column in wanted else others
-                for column in names
-                if isinstance(column, str)
-            }
-        ),
-        rows,
-        RowsDrawn(size, total),
-    )
+    texts = [column for column in names if isinstance(column, str)]
+    columns = {column: cells[column] if column in wanted else others for column in texts}
+    return RowsToLearn(pl.DataFrame(columns), rows, RowsDrawn(size, total))
 
 
 def _taken(frame: Any, rows: Ints, columns: list[str]) -> Any:
@@ -205,22 +192,14 @@ def fit(
     >>> model
     Model(graph, 40 rows, 1 CF)
     """
-    given = Arguments.read(
-        schema,
-        settings,
-        jobs=jobs,
-        max_memory=max_memory,
-        engines=True,
-        samples=True,
-        infers=True,
-    )
+    may: dict[str, Any] = {"engines": True, "samples": True, "infers": True}
+    given = Arguments.read(schema, settings, jobs=jobs, max_memory=max_memory, **may)
     fitted = fit_stored(frame, given, Context(name, progress, sources))
     remove_run(given.limits)
     return fitted
 
 
 def fit_stored(frame: Any, given: Arguments, context: Context) -> Model:
-    """Learn from a table, whose cells may be on disk."""
     refuse_blurred(given.schema, given.limits.infer)
     chosen, name = given.settings, context.name
     if not METHODS[chosen.method].learns:

@@ -110,16 +110,13 @@ def impute(
     learned = imputed.learned
     encoded, estimate, kept = learned.encoded, learned.estimate, learned.report.kept
     threads = given.limits.jobs or available_cores()
+    arrays = {
+        block.name: written(estimate.confidences, encoded.candidates, block, kept)
+        for block in encoded.blocks
+    }
     return Result(
         filled,
-        Confidences(
-            {
-                block.name: written(estimate.confidences, encoded.candidates, block, kept)
-                for block in encoded.blocks
-            },
-            {block.name: block.values for block in encoded.blocks},
-            like=frame,
-        ),
+        Confidences(arrays, {block.name: block.values for block in encoded.blocks}, like=frame),
         imputed.report,
         imputed.diagnostics,
         imputed.model() if keep_model else None,
@@ -143,12 +140,8 @@ class Imputed:
     checksum: ColumnsChecksum = field(default_factory=ColumnsChecksum)
 
     def blocks(self) -> Iterator[tuple[Any, Table]]:
-        """Yield rows with their new columns, and the block of the table that they come from."""
-        encoded, estimate, settings = (
-            self.learned.encoded,
-            self.learned.estimate,
-            self.learned.settings,
-        )
+        learned = self.learned
+        encoded, estimate, settings = learned.encoded, learned.estimate, learned.settings
         is_stored = isinstance(self.table, Blocks)
         for block in self.table.blocks(ROWS_AT_ONCE) if is_stored else [Table(self.table)]:
             self.stages(DECODE, block.first, len(self.table) if is_stored else 1)
@@ -159,7 +152,7 @@ class Imputed:
                 encoded.blocks,
                 answers=None if estimate.answers is None else estimate.answers[part],
                 mode=settings.mode,
-                kept=self.learned.report.kept,
+                kept=learned.report.kept,
                 min_confidence=settings.min_confidence,
             )
             self.checksum.add(columns)
@@ -167,7 +160,6 @@ class Imputed:
 
     @property
     def report(self) -> Report:
-        """Return the report, once all blocks have been asked for."""
         return replace(
             self.learned.report,
             timings=self.stages.seconds(),

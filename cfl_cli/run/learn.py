@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from cfl_cli import __version__, methods
-from cfl_cli.core.arrays import Floats, Ints, Mask
+from cfl_cli.core.arrays import Floats, Ints
 from cfl_cli.core.dataset import LEAST_EXACT
 from cfl_cli.core.messages import count, quote
 from cfl_cli.core.parallel import Engine, available_cores
@@ -29,7 +29,7 @@ from cfl_cli.core.settings import AUTO, METHODS, Settings
 from cfl_cli.encode.cells import used_columns
 from cfl_cli.encode.encode import Encoded
 from cfl_cli.errors import SchemaError
-from cfl_cli.large import open_engine, versions
+from cfl_cli.large import open_engine, own_versions
 from cfl_cli.methods.interface import Estimate, FittedMixture, Origin, Run
 from cfl_cli.run.arguments import Arguments, Context, recorded
 from cfl_cli.run.cost import check_memory, size_of
@@ -40,7 +40,7 @@ from cfl_cli.tables.checksums import checksum_of
 from cfl_cli.tables.codec import is_loading
 from cfl_cli.trust import verdict
 from cfl_cli.trust.facts import ColumnFacts, calibrate
-from cfl_cli.trust.mechanism import ExactAudit, fit, rates
+from cfl_cli.trust.mechanism import ExactAudit, fit_weights, rates
 from cfl_cli.trust.report import FittedMechanism, Report, Sources
 
 # `refit`: a second run with mechanisms fitted from exact cells. The first run takes exclusions for uniform. A mechanism is fitted for each CF whose schema asks for
@@ -63,14 +63,23 @@ def refit(
     the origins of each run whose answers any CF takes. `how` it is run is what `prepare.run` takes.
     """
     asked = [number for number, block in enumerate(encoded.blocks) if block.to_be_fitted]
-    uniform = _audits(encoded, estimate, asked)
-    lacking = tuple(_lacking(encoded, estimate, [cf for cf in asked if cf not in uniform]))
-    estimate = replace(estimate, warnings=(*estimate.warnings, *lacking))
-    weights = {}
-    for cf in uniform:
-        found = fit(encoded.candidates[:, encoded.blocks[cf].columns], _marked(encoded, cf))
-        if found is not None:
+    if not asked:
+        return encoded, estimate, {}, (estimate.origins,)
+    uniform, lacking, weights = _audits(encoded, estimate, asked), [], {}
+    for cf in asked:
+        block, marked = encoded.blocks[cf], encoded.blocks[cf].marked
+        if marked is None:
+            marked = np.zeros(len(encoded.features), dtype=bool)
+        if cf not in uniform:
+            hidden = 0 if estimate.hidden is None else int(marked[estimate.hidden.rows].sum())
+            lacking.append(
+                f"column {quote(block.name)}: fitting a mechanism takes {LEAST_EXACT} exact cells "
+                f"that are hidden and some that are not exact, and {count(hidden, 'exact cell')} "
+                "of it were hidden: its exclusions count as uniform"
+            )
+        elif (found := fit_weights(encoded.candidates[:, block.columns], marked)) is not None:
             weights[cf] = found
+    estimate = replace(estimate, warnings=(*estimate.warnings, *lacking))
     changed, second = with_weights(encoded, weights), estimate
     if weights:
         second = run(changed, settings, folds=folds, progress=progress, **how)
@@ -87,11 +96,10 @@ def refit(
         )
     runs = (estimate.origins, second.origins) if taken else (estimate.origins,)
     settled = with_weights(encoded, {cf: weights[cf] for cf in taken})
-    return settled, mixed(estimate, second, encoded, changed, taken), reports, runs
+    return settled, mixed_estimate(estimate, second, encoded, changed, taken), reports, runs
 
 
 def with_weights(encoded: Encoded, weights: Mapping[int, Floats]) -> Encoded:
-    """Return the table with a mechanism of these weights for some of its CFs."""
     blocks = [
         replace(block, rates=rates(weights[cf])) if cf in weights else block
         for cf, block in enumerate(encoded.blocks)
@@ -99,7 +107,7 @@ def with_weights(encoded: Encoded, weights: Mapping[int, Floats]) -> Encoded:
     return replace(encoded, blocks=tuple(blocks))
 
 
-def mixed(
+def mixed_estimate(
     one: Estimate, other: Estimate, encoded: Encoded, changed: Encoded, taken: set[int]
 ) -> Estimate:
     """Return an estimate with some CFs taken from another one of the same rows and folds.
@@ -159,22 +167,6 @@ def _audits(
     return {cf: audit for cf, audit in audits.items() if audit is not None}
 
 
-def _marked(encoded: Encoded, cf: int) -> Mask:
-    marked = encoded.blocks[cf].marked
-    return np.zeros(len(encoded.features), dtype=bool) if marked is None else marked
-
-
-def _lacking(encoded: Encoded, estimate: Estimate, cfs: Sequence[int]) -> Iterator[str]:
-    for cf in cfs:
-        rows = estimate.hidden.rows if estimate.hidden else np.empty(0, dtype=int)
-        hidden = int(_marked(encoded, cf)[rows].sum())
-        yield (
-            f"column {quote(encoded.blocks[cf].name)}: fitting a mechanism takes {LEAST_EXACT} "
-            f"exact cells that are hidden and some that are not exact, and "
-            f"{count(hidden, 'exact cell')} of it were hidden: its exclusions count as uniform"
-        )
-
-
 ENCODE = Stage("encode", Work.ENCODE, "encoding the table")
 JUDGE = Stage("judge", Work.JUDGE, "judging the answers")
 DECODE = Stage("decode", Work.DECODE, "adding the answers to the table")
@@ -184,8 +176,6 @@ DECODE_SECONDS = 2e-8  # per row and value
 
 @dataclass(frozen=True)
 class Learned:
-    """A table, what a method made of it, and the verdict."""
-
     encoded: Encoded  # with the mechanisms that were settled on
     estimate: Estimate  # with calibrated confidences
     settings: Settings  # with a γ that was settled on
@@ -259,7 +249,9 @@ def learn(
         fitted=mechanisms,
         jobs=threads,
     )
-    report = replace(report, sources=context.sources or Sources(schema_sha256=checksum(schema)))
+    report = replace(
+        report, sources=context.sources or Sources(schema_sha256=schema_checksum(schema))
+    )
     return Learned(encoded, estimate, settings, recorded(report, schema), origins)
 
 
@@ -292,15 +284,15 @@ def would_resume(frame: Any, given: Arguments, sources: Sources | None) -> bool 
 def _identity(frame: Any, given: Arguments, sources: Sources | None) -> dict[str, str]:
     known, schema = sources or Sources(), given.schema
     return {
-        **versions(),
+        **own_versions(),
         "settings": json.dumps(given.settings.as_dict()),
-        "schema": known.schema_sha256 or checksum(schema) or repr(schema),
+        "schema": known.schema_sha256 or schema_checksum(schema) or repr(schema),
         "reading": json.dumps(known.reading or {}, sort_keys=True),
         "data": known.table_sha256 or checksum_of(frame, used_columns(schema)),
     }
 
 
-def checksum(schema: Schema) -> str | None:
+def schema_checksum(schema: Schema) -> str | None:
     """Return the SHA-256 of a schema's text, which is that of its file if it has one."""
     with suppress(SchemaError):  # it was made in Python, and would be too large as a file
         return sha256(schema.text.encode()).hexdigest()

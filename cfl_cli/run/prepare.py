@@ -52,8 +52,16 @@ def prepare(
     k, mode = settings.k, settings.mode
     loaded = is_loading(frame)
     table = frame if loaded else frames.as_polars(frame, used_columns(schema), name=name)
-    needs_neighbors = METHODS[settings.method].needs_neighbors
-    problems = [_few_rows(table.height, k)] if needs_neighbors and 1 < table.height <= k else []
+    rows, problems = table.height, []
+    if METHODS[settings.method].needs_neighbors and 1 < rows <= k:
+        if rows < FEW_ROWS:
+            what = f"{rows} rows are too few to estimate from"
+            model = command("apply", python="Model.apply", mark="")
+            way_out = f"use a fitted model ({model}), or add rows"
+        else:
+            what = f"k = {k} needs more than {k} rows, and the table has {rows}"
+            way_out = f"set {setting('k')} to {rows - 1} or less"
+        problems.append(Finding("few-rows", what, way_out, count=rows))
     taken = frames.names(frame)
     said: tuple[str, ...] = ()
     if "auto" in (schema.scale, *(of.scale for of in schema.ordinary.values())):
@@ -84,15 +92,6 @@ def prepare(
         return replace(encoded, warnings=(*encoded.warnings, told))
     with Workers(jobs or available_cores()) as workers:
         return with_copies(encoded, settings, workers=workers)
-
-
-def _few_rows(rows: int, k: int) -> Finding:
-    if rows < FEW_ROWS:
-        what = f"{rows} rows are too few to estimate from"
-        model = command("apply", python="Model.apply", mark="")
-        return Finding("few-rows", what, f"use a fitted model ({model}), or add rows", count=rows)
-    what = f"k = {k} needs more than {k} rows, and the table has {rows}"
-    return Finding("few-rows", what, f"set {setting('k')} to {rows - 1} or less", count=rows)
 
 
 def _clashes(
@@ -143,7 +142,7 @@ def with_copies(encoded: Encoded, settings: Settings, *, workers: Engine) -> Enc
     """Return the encoded table in which copies belong together; as it is, if there are none."""
     from cfl_cli.trust import copies  # the search for neighbors loads slowly
 
-    found = copies.find(encoded.known, workers=workers, seed=settings.seed)
+    found = copies.find_copies(encoded.known, workers=workers, seed=settings.seed)
     if found is None:
         return encoded
     repeated = Finding("repeated-rows", found.warning, "", count=len(found.rows), warning=True)

@@ -4,6 +4,7 @@ import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
@@ -17,7 +18,7 @@ from cfl_cli.core.messages import count, did_you_mean, option
 from cfl_cli.core.parallel import Engine, slices
 from cfl_cli.core.progress import Progress, Stage, Stages, Work
 from cfl_cli.core.settings import METHODS, Settings
-from cfl_cli.core.state import State, StateError
+from cfl_cli.core.state import StateError
 from cfl_cli.encode.cells import used_columns
 from cfl_cli.encode.encode import Encoded, Encoding, clashes, decode, encode, written
 from cfl_cli.errors import CflError, DataError, Problem, UsageError
@@ -41,7 +42,6 @@ if TYPE_CHECKING:
     from cfl_cli.commands.explain.job import Explanation
     from cfl_cli.commands.suspects.job import SuspectCells
     from cfl_cli.models import Content
-    from cfl_cli.run.learn import Learned
     from cfl_cli.tables.table import Blocks
     from cfl_cli.trust.reference import Reference
 
@@ -55,8 +55,24 @@ Read = TypeVar("Read")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Kept:
-    """What a method has learned from a table, and how to encode rows like that table's."""
+class Model:
+    """What a method has learned from a table; it answers rows that come later.
+
+    `fit` makes one, and so does `impute` with `keep_model`. What it says of a row depends on that
+    row alone. Do not apply one of graph, ipal or auto to the rows that it was fitted to: they would
+    meet themselves among their neighbors, and figures would be too good. `impute` answers these.
+
+    Attributes
+    ----------
+    schema : Schema
+    settings : Settings
+    report : Report
+        Of the rows that it was fitted to.
+    keeps_rows : bool
+        Does it hold points of single rows?
+    checksum : str
+        SHA-256 of the file that `save` writes.
+    """
 
     schema: Schema
     settings: Settings
@@ -68,41 +84,29 @@ class Kept:
     file: "Content | None" = None  # that it was read from, parts of which may be mapped
 
     @classmethod
-    def of(cls, learned: "Learned", schema: Schema) -> Self:
-        """Return what is kept of a table, or raise if the method learns nothing."""
+    def of(cls, learned: Learned, schema: Schema) -> Self:
         from cfl_cli.trust.drift import reference_of  # loads slowly, new rows do without
 
         encoded, estimate = learned.encoded, learned.estimate
         if estimate.fitted is None:
             raise refusal(learned.settings.method)
-        return cls(
-            schema,
-            learned.settings,
-            encoded.encoding,
-            estimate.fitted,
-            learned.report,
-            estimate.powers,
-            reference_of(encoded, estimate),
-        )
+        kept = encoded.encoding, estimate.fitted, learned.report, estimate.powers
+        return cls(schema, learned.settings, *kept, reference_of(encoded, estimate))
 
     def __repr__(self) -> str:
-        cfs = count(len(self.report.columns), "CF")
-        rows = count(self.report.rows, "row")
-        return f"{type(self).__name__}({self.settings.method}, {rows}, {cfs})"
+        rows, cfs = count(self.report.rows, "row"), count(len(self.report.columns), "CF")
+        return f"Model({self.settings.method}, {rows}, {cfs})"
 
     @property
     def layout(self) -> Layout:
-        """The sizes of the table, and how its exclusions arise."""
         return Layout(self.encoding.width, self.encoding.mechanisms)
 
     @property
     def sources(self) -> Sources:
-        """Return what is known of the schema, which is that of new rows too."""
         known = self.report.sources or Sources()
         return Sources(schema=known.schema, schema_sha256=known.schema_sha256)
 
     def as_observed(self, settings: Settings) -> frozenset[str]:
-        """Return the CFs that are not filled in: those flagged at fitting, if they are kept."""
         flagged = (one.name for one in self.report.columns if one.flagged)
         return frozenset(flagged if settings.keep_flagged else ())
 
@@ -120,7 +124,6 @@ class Kept:
 
     @property
     def origins(self) -> tuple[Origin, ...]:
-        """Return how each CF's answers come about."""
         return tuple(
             Origin(
                 one.method,
@@ -190,7 +193,10 @@ class Kept:
     @property
     def keeps_rows(self) -> bool:
         """Return whether it holds points of single rows; a blend need not have a graph."""
-        return _has_points(self.content.fitted)
+        states = [self.content.fitted]
+        for state in states:
+            states += state.parts.values()
+        return any("points" in state.arrays for state in states)
 
     def check_unchanged(self) -> None:
         """Raise if the file that it was read from has been written to since then."""
@@ -199,7 +205,6 @@ class Kept:
 
     @cached_property
     def checksum(self) -> str:
-        """The SHA-256 of the file that `save` writes."""
         return self.content.checksum
 
     @cached_property
@@ -244,13 +249,134 @@ class Kept:
             content,
         )
 
+    def apply(
+        self,
+        frame: Any,
+        *,
+        name: str = "table",
+        progress: Progress = lambda *_: None,
+        jobs: int | None = None,
+        **settings: Any,
+    ) -> "Result":
+        """Estimate the value behind every exclusion in new rows, and check the model for drift.
 
-def _has_points(state: State) -> bool:
-    return "points" in state.arrays or any(map(_has_points, state.parts.values()))
+        Parameters
+        ----------
+        frame : polars.DataFrame, pandas.DataFrame or pyarrow.Table
+            New rows, with the columns that the schema names.
+        name, progress, jobs
+            As in `impute`.
+        **settings
+            `mode`, `min_confidence`, `keep_flagged` and `bias` may be others than at fitting;
+            flagged CFs that are kept are those that were flagged then. `engine`, `scheduler`,
+            `workers` and `infer` are as in `impute`.
+
+        Returns
+        -------
+        Result
+            Its report is that of these rows, beside what was so at fitting.
+
+        Raises
+        ------
+        DataError
+            The rows do not fit the model.
+        UsageError
+            An argument is wrong, or is decided when a model is fitted.
+
+        Examples
+        --------
+        >>> model.apply(table.head(3))
+        Result(3 rows, 4 columns, 1 CF: job)
+        """
+        # Whoever fits a model does without what applies it.
+        from cfl_cli.commands.apply.batch import Batch, answering
+
+        stages = Stages(progress)
+        where = {name: settings.pop(name) for name in WHERE if name in settings}
+        limits = self.schema.run.override(jobs=jobs, **where)
+        refuse_blurred(self.schema, limits.infer)
+        with answering(self, limits) as by:
+            batch = Batch(self, self.changed(**settings), by.workers, name=name)
+            cells = frames.as_polars(frame, batch.used, name=name)
+            batch.check(frames.names(frame))
+            cut = slices(cells.height, batch.rows_at_once) or [slice(0)]
+            stages(ANSWER, 0, cells.height)
+            parts = []
+            for part, filled in batch.add(((part, cells[part]) for part in cut), by):
+                stages(ANSWER, part.stop, cells.height)
+                parts.append(filled)
+            stages(JUDGE, 0, 1)
+            judged = batch.judged()
+        report = replace(
+            judged.verdict.report,
+            timings=stages.seconds(),
+            peak_memory_mb=process.peak_mb(),
+            sources=self.sources,
+            answers_sha256=batch.answers.hexdigest(),
+        )
+        columns = map(pl.concat, zip(*(one.columns for one in parts), strict=True))
+        arrays = {
+            cf: np.vstack([part.confidences[cf] for part in parts]) for cf in parts[0].confidences
+        }
+        domains = {cf: domain.values for cf, domain in self.encoding.domains.items()}
+        rows = frames.snapshot(frame, batch.used, name=name)
+        return Result(
+            frames.append(frame, [*columns]),
+            Confidences(arrays, domains, like=frame),
+            report,
+            judged.diagnostics,
+            explainer=AnsweredRows.of_model(self, rows, batch.settings, name=name, jobs=jobs),
+        )
+
+    def explain(
+        self,
+        frame: Any,
+        row: int,
+        *,
+        cf: str | Sequence[str] | None = None,
+        name: str = "table",
+        jobs: int | None = None,
+        **settings: Any,
+    ) -> "Explanation":
+        """Return why a new row is answered so; no other row is answered.
+
+        Parameters
+        ----------
+        frame : polars.DataFrame, pandas.DataFrame or pyarrow.Table
+            New rows.
+        row : int
+            Number of the row, from 1.
+        cf : str or list of str, optional
+            CFs to explain, all by default.
+        name, jobs, **settings
+            As in `apply`.
+
+        Returns
+        -------
+        Explanation
+
+        Examples
+        --------
+        >>> model.explain(table, 40, cf="job")
+        Explanation(row 40, job retired)
+        """
+
+        limits = self.schema.run.override(infer=settings.pop("infer", None))
+        refuse_blurred(self.schema, limits.infer, cfs=[cf] if isinstance(cf, str) else cf)
+        cells = frames.as_polars(frame, used_columns(self.schema), name=name)
+        changed = self.changed(**settings)
+        return AnsweredRows.of_model(self, cells, changed, name=name, jobs=jobs).explain(row, cf)
+
+    def changed(self, **settings: Any) -> Settings:
+        refuse_unknown(settings, OWN)
+        fixed = [name for name in settings if name not in CHANGEABLE]
+        if fixed:
+            text = "{option} is decided when a model is fitted: fit again, or leave it out"
+            raise UsageError(Problem("option-fitting-only", text, option=option(fixed[0])))
+        return self.settings.override(**settings)
 
 
 def refusal(method: str) -> UsageError:
-    """Return why nothing is kept of a method."""
     text = "{option} learns nothing that could be kept: use one of {remedy}"
     others = ", ".join(name for name, traits in METHODS.items() if traits.learns)
     chosen = option("method", method)
@@ -336,15 +462,8 @@ class AnsweredRows:
 
     @classmethod
     def of_run(
-        cls,
-        learned: Learned,
-        frame: Any,
-        schema: Schema,
-        *,
-        name: str,
-        jobs: int,
-        warnings: tuple[str, ...] = (),
-    ) -> "AnsweredRows":
+        cls, learned: Learned, frame: Any, schema: Schema, *, name: str, **more: Any
+    ) -> Self:
         estimate = learned.estimate
         return cls(
             schema=schema,
@@ -355,24 +474,14 @@ class AnsweredRows:
             as_observed=frozenset(learned.report.kept),
             frame=frames.snapshot(frame, used_columns(schema), name=name),
             name=name,
-            jobs=jobs,
             fitted_rows=len(learned.encoded.features),
             table=learned.encoded,
             runs=learned.runs,
-            warnings=warnings,
+            **more,
         )
 
     @classmethod
-    def of_model(
-        cls,
-        kept: Kept,
-        frame: Any,
-        settings: Settings,
-        *,
-        name: str,
-        jobs: int | None,
-        first_row: int = 1,
-    ) -> "AnsweredRows":
+    def of_model(cls, kept: Model, frame: Any, settings: Settings, **more: Any) -> Self:
         return cls(
             schema=kept.schema,
             settings=settings,
@@ -381,11 +490,9 @@ class AnsweredRows:
             origins=kept.origins,
             as_observed=kept.as_observed(settings),
             frame=frame,
-            name=name,
-            jobs=jobs,
             fitted_rows=kept.report.rows,
             encoding=kept.encoding,
-            first_row=first_row,
+            **more,
         )
 
     @cached_property
@@ -399,11 +506,7 @@ class AnsweredRows:
         return encode(cells, self.schema, name=self.name, encoding=self.encoding, first_row=row)
 
     def explain(self, row: int, cf: str | Sequence[str] | None) -> "Explanation":
-        """Return why a row is answered so; graph and ipal repeat the walk over a table."""
-        from cfl_cli.commands.explain.job import (
-            chosen_cfs,  # few results need it
-            explain_row,  # few results need it
-        )
+        from cfl_cli.commands.explain.job import chosen_cfs, explain_row  # few results need it
 
         cfs = chosen_cfs(cf, [*self.schema.complementary], self.name)
         return explain_row(self, row, cfs=cfs)
@@ -488,167 +591,7 @@ class Result:
         return suspects(self.report, self.diagnostics)
 
     def _repr_html_(self) -> str:
-        from html import escape  # the same
-
         return f"<p>{escape(repr(self))}</p>{self.report._repr_html_()}"
-
-
-class Model(Kept):
-    """What a method has learned from a table; it answers rows that come later.
-
-    `fit` makes one, and so does `impute` with `keep_model`. What it says of a row depends on that
-    row alone. Do not apply one of graph, ipal or auto to the rows that it was fitted to: they would
-    meet themselves among their neighbors, and figures would be too good. `impute` answers these.
-
-    Attributes
-    ----------
-    schema : Schema
-    settings : Settings
-    report : Report
-        Of the rows that it was fitted to.
-    keeps_rows : bool
-        Does it hold points of single rows?
-    checksum : str
-        SHA-256 of the file that `save` writes.
-    """
-
-    def apply(
-        self,
-        frame: Any,
-        *,
-        name: str = "table",
-        progress: Progress = lambda *_: None,
-        jobs: int | None = None,
-        **settings: Any,
-    ) -> Result:
-        """Estimate the value behind every exclusion in new rows, and check the model for drift.
-
-        Parameters
-        ----------
-        frame : polars.DataFrame, pandas.DataFrame or pyarrow.Table
-            New rows, with the columns that the schema names.
-        name, progress, jobs
-            As in `impute`.
-        **settings
-            `mode`, `min_confidence`, `keep_flagged` and `bias` may be others than at fitting;
-            flagged CFs that are kept are those that were flagged then. `engine`, `scheduler`,
-            `workers` and `infer` are as in `impute`.
-
-        Returns
-        -------
-        Result
-            Its report is that of these rows, beside what was so at fitting.
-
-        Raises
-        ------
-        DataError
-            The rows do not fit the model.
-        UsageError
-            An argument is wrong, or is decided when a model is fitted.
-
-        Examples
-        --------
-        >>> model.apply(table.head(3))
-        Result(3 rows, 4 columns, 1 CF: job)
-        """
-        # Whoever fits a model does without what applies it.
-        from cfl_cli.commands.apply.batch import Batch, answering
-
-        stages = Stages(progress)
-        where = {name: settings.pop(name) for name in WHERE if name in settings}
-        limits = self.schema.run.override(jobs=jobs, **where)
-        refuse_blurred(self.schema, limits.infer)
-        with answering(self, limits) as by:
-            batch = Batch(self, self.changed(**settings), by.workers, name=name)
-            cells = frames.as_polars(frame, batch.used, name=name)
-            batch.check(frames.names(frame))
-            cut = slices(cells.height, batch.rows_at_once) or [slice(0)]
-            stages(ANSWER, 0, cells.height)
-            parts = []
-            for part, filled in batch.add(((part, cells[part]) for part in cut), by):
-                stages(ANSWER, part.stop, cells.height)
-                parts.append(filled)
-            stages(JUDGE, 0, 1)
-            judged = batch.judged()
-        report = replace(
-            judged.verdict.report,
-            timings=stages.seconds(),
-            peak_memory_mb=process.peak_mb(),
-            sources=self.sources,
-            answers_sha256=batch.answers.hexdigest(),
-        )
-        columns = [
-            pl.concat(series) for series in zip(*(one.columns for one in parts), strict=True)
-        ]
-        confidences = Confidences(
-            {
-                cf: np.vstack([part.confidences[cf] for part in parts])
-                for cf in parts[0].confidences
-            },
-            {cf: domain.values for cf, domain in self.encoding.domains.items()},
-            like=frame,
-        )
-        return Result(
-            frames.append(frame, columns),
-            confidences,
-            report,
-            judged.diagnostics,
-            explainer=AnsweredRows.of_model(
-                self,
-                frames.snapshot(frame, batch.used, name=name),
-                batch.settings,
-                name=name,
-                jobs=jobs,
-            ),
-        )
-
-    def explain(
-        self,
-        frame: Any,
-        row: int,
-        *,
-        cf: str | Sequence[str] | None = None,
-        name: str = "table",
-        jobs: int | None = None,
-        **settings: Any,
-    ) -> "Explanation":
-        """Return why a new row is answered so; no other row is answered.
-
-        Parameters
-        ----------
-        frame : polars.DataFrame, pandas.DataFrame or pyarrow.Table
-            New rows.
-        row : int
-            Number of the row, from 1.
-        cf : str or list of str, optional
-            CFs to explain, all by default.
-        name, jobs, **settings
-            As in `apply`.
-
-        Returns
-        -------
-        Explanation
-
-        Examples
-        --------
-        >>> model.explain(table, 40, cf="job")
-        Explanation(row 40, job retired)
-        """
-
-        limits = self.schema.run.override(infer=settings.pop("infer", None))
-        refuse_blurred(self.schema, limits.infer, cfs=[cf] if isinstance(cf, str) else cf)
-        cells = frames.as_polars(frame, used_columns(self.schema), name=name)
-        changed = self.changed(**settings)
-        return AnsweredRows.of_model(self, cells, changed, name=name, jobs=jobs).explain(row, cf)
-
-    def changed(self, **settings: Any) -> Settings:
-        """Return the settings with which it is applied, or raise if they belong to fitting."""
-        refuse_unknown(settings, OWN)
-        fixed = [name for name in settings if name not in CHANGEABLE]
-        if fixed:
-            text = "{option} is decided when a model is fitted: fit again, or leave it out"
-            raise UsageError(Problem("option-fitting-only", text, option=option(fixed[0])))
-        return self.settings.override(**settings)
 
 
 # Fills in new rows by what is kept of a table, block by block; nothing is remembered of them.
@@ -659,8 +602,6 @@ NUMBERS_AT_ONCE = 1 << 20  # features and confidences of a block, about
 
 @dataclass(frozen=True, eq=False)
 class Filled:
-    """A block of rows, and what is said of them."""
-
     cells: pl.DataFrame  # of the columns that are used
     encoded: Encoded
     answer: Answer
@@ -670,9 +611,7 @@ class Filled:
 
 
 class RowFiller:
-    """Answers rows by what is kept of a table, with the settings of one call."""
-
-    def __init__(self, kept: Kept, settings: Settings, workers: Engine, *, name: str) -> None:
+    def __init__(self, kept: Model, settings: Settings, workers: Engine, *, name: str) -> None:
         self.kept, self.settings, self.workers, self.name = kept, settings, workers, name
         self.used, self.width = used_columns(kept.schema), kept.layout.width
         self.as_observed = kept.as_observed(settings)
@@ -699,16 +638,8 @@ class RowFiller:
         return self.filled(cells, encoded, self.kept.fitted.answer(encoded.known, self.workers))
 
     def filled(self, cells: pl.DataFrame, encoded: Encoded, said: Answer) -> Filled:
-        estimate = self.calibrated(
-            encoded,
-            Estimate(
-                said.confidences,
-                said.fell_back,
-                said.mass,
-                self.kept.origins,
-                answers=said.answers,
-            ),
-        )
+        facts = said.confidences, said.fell_back, said.mass, self.kept.origins
+        estimate = self.calibrated(encoded, Estimate(*facts, answers=said.answers))
         columns = decode(
             estimate.confidences,
             encoded.candidates,
@@ -725,13 +656,11 @@ class RowFiller:
         return Filled(cells.select(self.used), encoded, said, estimate, columns, confidences)
 
     def encoded(self, cells: pl.DataFrame, *, first_row: int) -> Encoded:
-        """Return rows as the fitted ones were encoded."""
         kept = self.kept
         return encode(
             cells, kept.schema, name=self.name, encoding=kept.encoding, first_row=first_row
         )
 
     def calibrated(self, encoded: Encoded, estimate: Estimate) -> Estimate:
-        """Return the estimate with confidences raised to the powers that were fitted."""
         powers = self.kept.powers
         return estimate if powers is None else raised_to(powers, encoded, estimate)

@@ -48,8 +48,6 @@ TESTING = Stage("tests", Work.TRIALS, "testing the best settings")
 
 @dataclass(frozen=True)
 class Trial:
-    """Settings that were tried, and how well they predict the hidden cells."""
-
     settings: dict[str, Value]  # those in CHOICES
     score: float
     gain: Gain  # over the start
@@ -57,8 +55,6 @@ class Trial:
 
 @dataclass(frozen=True)
 class SearchResult:
-    """What a search tried, and where it ended."""
-
     tried: Mapping[Settings, Floats]
     path: tuple[Settings, ...]  # where it moved from the start
     complete: bool
@@ -166,7 +162,6 @@ def gain(one: Floats, other: Floats, *, mutual: bool = False) -> Gain:
 
 
 def harms(one: Floats, other: Floats, *, mutual: bool = False) -> bool:
-    """Return whether the first of two settings is clearly worse for any CF."""
     gains = (_difference(a, b, mutual=mutual) for a, b in zip(one.T, other.T, strict=True))
     return any(-gained.value > CLEAR * gained.error for gained in gains)
 
@@ -182,8 +177,6 @@ def _difference(one: Floats, other: Floats, *, mutual: bool) -> Gain:
 
 @dataclass
 class Limit:
-    """How long trials may go on: seconds of a clock, and a number of trials."""
-
     seconds: float = inf
     trials: float = inf
     clock: Callable[[], float] = monotonic
@@ -213,7 +206,6 @@ class Limit:
         return len(self.times) < self.trials and needed <= self.left
 
     def time(self, trial: Callable[[], Floats]) -> Floats:
-        """Make a trial, and note how long it takes."""
         began = self.clock()
         scores = trial()
         self.times.append(self.clock() - began)
@@ -256,8 +248,6 @@ class Folds:
 
 
 class Trials:
-    """Some rows of a table, on which settings are tried."""
-
     def __init__(self, encoded: Encoded, rows: Ints, workers: Engine) -> None:
         self.rows, self.workers = np.sort(rows), workers
         self.encoded = encoded.some(self.rows)

@@ -21,30 +21,34 @@ Under a mechanism, or where answers are not the most confident candidate, bounds
 `_of_any_rule`.
 """
 
-from dataclasses import dataclass
 from functools import cached_property
-from typing import Self
 
 import numpy as np
 
 from cfl_cli.core.arrays import Floats, Ints, Mask, most_confident
 from cfl_cli.core.dataset import Rule
 from cfl_cli.core.exclusions import MOST_BIAS
-from cfl_cli.core.parallel import slices
-from cfl_cli.trust.heldout import NUMBERS_AT_ONCE, HiddenCells, PossibleCells
+from cfl_cli.trust.heldout import HiddenCells, PossibleCells
 from cfl_cli.trust.intervals import Interval, PooledEstimate
 
 _HALVINGS = 14  # of the range that holds the break-even
 _FARTHEST = 200.0  # of a ratio's logarithm: that of its square is still a number
 
 
-@dataclass(frozen=True, eq=False)
 class Biased:
     """The accuracy of a CF's answers if exclusions favor some wrong values."""
 
-    hidden_cells: HiddenCells
-    candidates: Mask  # n × K, of all rows: how many exclusions cells have
-    rule: Rule = most_confident
+    def __init__(
+        self, hidden_cells: HiddenCells, candidates: Mask, rule: Rule = most_confident
+    ) -> None:
+        """Take the hidden cells, and the cells of all rows, n × K: how many exclusions they have."""
+        self.hidden_cells, self.candidates, self.rule = hidden_cells, candidates, rule
+        cells, mechanism = hidden_cells.cells, hidden_cells.mechanism
+        size = self._size = mechanism.size
+        self._exclusions = np.bincount((~candidates).sum(axis=1), minlength=size) / len(candidates)
+        self._weights, self._sizes = mechanism.weights(cells), (~cells).sum(axis=1)
+        self._kept: tuple[float, Floats] | None = None  # once it is needed
+        self._hits = np.take_along_axis(~cells, hidden_cells.ranked, axis=1).astype(float)
 
     def interval(self, accuracy: Interval, bias: float) -> Interval:
         """Return where the accuracy may lie if weights are within the ratio `bias`.
@@ -90,40 +94,15 @@ class Biased:
     def _plain(self) -> PooledEstimate:
         return self.bound(1.0, least=True)
 
-    @cached_property
-    def _size(self) -> int:
-        return self.hidden_cells.mechanism.size
-
-    @cached_property
-    def _exclusions(self) -> Floats:
-        counts = np.bincount((~self.candidates).sum(axis=1), minlength=self._size)
-        return np.asarray(counts / len(self.candidates), dtype=float)
-
-    @cached_property
-    def _weights(self) -> Floats:
-        return self.hidden_cells.mechanism.weights(self.hidden_cells.cells)
-
-    @cached_property
-    def _sizes(self) -> Ints:
-        return np.asarray((~self.hidden_cells.cells).sum(axis=1))
-
-    @cached_property
-    def _hits(self) -> Floats:
-        hidden = self.hidden_cells
-        return np.take_along_axis(~hidden.cells, hidden.ranked, axis=1).astype(float)
-
-    @cached_property
-    def _rates(self) -> Floats:
+    def _of_most_confident(self, bias: float, *, least: bool) -> PooledEstimate:
+        inclusion = np.array([inclusions(self._size, s, bias) for s in range(self._size)])
+        inclusion[0] = 1.0  # empty cells rule out nothing
         rates = np.zeros((self._size, self._size))
         for size in np.unique(self._sizes[self._weights > 0]):
             rows = self._sizes == size
             rates[size] = self._weights[rows] @ self._hits[rows]
-        return np.asarray(rates / self._weights.sum())
-
-    def _of_most_confident(self, bias: float, *, least: bool) -> PooledEstimate:
-        inclusion = np.array([inclusions(self._size, s, bias) for s in range(self._size)])
-        inclusion[0] = 1.0  # empty cells rule out nothing
-        ends = 1 - (self._rates[:, None] / inclusion[:, :, None]).sum(axis=0)  # 2 × K
+        rates /= self._weights.sum()
+        ends = 1 - (rates[:, None] / inclusion[:, :, None]).sum(axis=0)  # 2 × K
         high = np.minimum(ends[1], 1)
         low = np.minimum(np.maximum(ends[0], 0), high)
         kept = kept_first(self._size, self._exclusions, bias)[0 if least else 1]
@@ -165,7 +144,8 @@ class Biased:
         values, first, worst, wrong = np.zeros((4, len(answered)))
         for size in np.unique(self._sizes[self._weights > 0]):
             rows = np.flatnonzero((self._sizes == size) & (self._weights > 0))
-            inclusion = self._inclusion(int(size))
+            exact = size == self._size - 1
+            inclusion = 1.0 - np.eye(self._size) if exact else hidden.mechanism.inclusion(int(size))
             fewer, more = tilted(inclusion, 1 / bias), tilted(inclusion, bias)
             worth = hidden.mechanism.worth(answered[rows], int(size))
             values[rows] = np.where(hidden.cells[rows], 0, worth).sum(axis=1)
@@ -184,59 +164,21 @@ class Biased:
             ends.append(self._pooled(values - sign * (first + worst * wrong)))
         return (max if least else min)(ends, key=lambda end: end.mean)
 
-    def _inclusion(self, size: int) -> Floats:
-        exact = size == self._size - 1
-        return 1.0 - np.eye(self._size) if exact else self.hidden_cells.mechanism.inclusion(size)
-
     def _answered(self, bias: float) -> Floats:
-        possible, share = self._possible, 1 - self._possible.exact
+        if self._kept is None:
+            possible = PossibleCells.of(self.candidates, self.hidden_cells.mechanism)
+            self._kept = possible.exact, possible.keep(self.hidden_cells.prior, self.rule)
+        exact, keep = self._kept
+        share = 1 - exact
         partial = np.flatnonzero(self._exclusions[:-1])
         furthest = np.minimum(partial, self._size - 1 - partial).max(initial=0)
         ratio = float(np.exp(min(furthest * np.log(bias), _FARTHEST)))
-        keep = self._keep
         least = np.maximum(keep / ratio, share - (share - keep) * ratio)
         most = np.minimum(keep * ratio, share - (share - keep) / ratio)
-        return possible.exact + np.stack([least, most])
-
-    @cached_property
-    def _possible(self) -> PossibleCells:
-        return PossibleCells.of(self.candidates, self.hidden_cells.mechanism)
-
-    @cached_property
-    def _keep(self) -> Floats:
-        hidden, possible, random = self.hidden_cells, self._possible, np.random.default_rng(0)
-        draws, keep = possible.draws(len(hidden.prior)), np.empty_like(hidden.prior)
-        at_once = max(NUMBERS_AT_ONCE // ((len(possible.listed) + draws + 1) * self._size), 1)
-        for part in slices(len(keep), at_once):
-            prior = hidden.prior[part]
-            answers = possible.answers(prior, np.zeros_like(prior), draws, random, self.rule)
-            keep[part] = answers.keep(self._size)
-        return keep
+        return exact + np.stack([least, most])
 
     def _pooled(self, values: Floats) -> PooledEstimate:
         return PooledEstimate(values, values, values, self._weights, self.hidden_cells.groups)
-
-
-@dataclass(frozen=True)
-class UnderBias:
-    """What an accuracy is worth if some wrong values are ruled out more readily than others."""
-
-    break_even: float | None = None
-    unnoticed: float | None = None  # the strength from which on cells would have shown it
-    accuracy: Interval | None = None  # if weights are within the ratio that was asked for
-
-    @classmethod
-    def of(
-        cls,
-        biased: Biased,
-        accuracy: Interval,
-        *,
-        least: float,
-        noticed: float | None,
-        bias: float,
-    ) -> Self:
-        asked = biased.interval(accuracy, bias) if bias > 1 else None
-        return cls(biased.break_even(accuracy, least), noticed, asked)
 
 
 def inclusions(size: int, exclusions: int, bias: float) -> tuple[float, float]:
@@ -252,24 +194,21 @@ def kept_first(size: int, shares: Floats, bias: float) -> Floats:
     The probability that a cell holds all of r−1 values among K−1, by elementary symmetric
     polynomials: weights of 1 for those and `bias` for the others, and the other way round.
     """
-    from scipy.special import logsumexp
+    from scipy.special import gammaln, logsumexp
+
+    def log_choose(n: Ints, k: Ints) -> Floats:
+        return np.asarray(gammaln(n + 1) - gammaln(k + 1) - gammaln(n - k + 1))
 
     kept = np.zeros((2, size))
     for s in np.flatnonzero(shares):
         before = np.arange(s + 1)[:, None]
         held = before.T  # of those before, by a cell
-        ways = _log_choose(before, held) + _log_choose(size - 1 - before, s - held)
+        ways = log_choose(before, held) + log_choose(size - 1 - before, s - held)
         for end, power in ((0, -1), (1, 1)):
             # Relative to all of them being held, in logs, so that nothing is too large.
             relative = ways - ways.diagonal()[:, None] + power * (held - before) * np.log(bias)
             kept[end, : s + 1] += shares[s] * np.exp(-logsumexp(relative, axis=1))
     return kept
-
-
-def _log_choose(n: Ints, k: Ints) -> Floats:
-    from scipy.special import gammaln
-
-    return np.asarray(gammaln(n + 1) - gammaln(k + 1) - gammaln(n - k + 1))
 
 
 def tilted(probabilities: Floats, bias: float) -> Floats:

@@ -26,11 +26,8 @@ says most, by that CF alone. Exclusions that are not uniform agree more often th
 then in rows a little farther away too: q is raised by as much as these agree more often.
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from math import log
-from typing import Self
 
 import numpy as np
 
@@ -63,6 +60,11 @@ class Points:
         self.of_rows = np.empty(len(features), dtype=np.int64)
         self.of_rows[self.groups.members] = np.repeat(np.arange(len(sizes)), sizes)
         self.near, self.distance = self._around(np.arange(len(sizes)))
+        self.distances = [0.0]  # at which OFs count as nearly equal
+        if self.distance.size:
+            ranked = np.sort(self.distance[:, 0])
+            ranks = np.geomspace(min(_FEWEST, len(ranked)), len(ranked), DISTANCES).astype(int) - 1
+            self.distances += np.unique(ranked[ranks]).tolist()
 
     def _around(self, points: Ints) -> tuple[Ints, Floats]:
         places = self.groups.points[points]
@@ -75,37 +77,21 @@ class Points:
             distance[:, slot] = np.linalg.norm(places - places[near[:, slot]], axis=1)
         return points[near], distance
 
-    def distances(self) -> list[float]:
-        """Return the distances at which OFs count as nearly equal, 0 first."""
-        if not self.distance.size:
-            return [0.0]
-        ranked = np.sort(self.distance[:, 0])
-        ranks = np.geomspace(min(_FEWEST, len(ranked)), len(ranked), DISTANCES).astype(int) - 1
-        return [0.0, *np.unique(ranked[ranks]).tolist()]
-
     def clusters(self, distance: float) -> Ints:
-        """Return a number for each row, the same for rows that are linked by near points."""
         if distance == 0:
-            return self.of_rows
+            return np.arange(len(self.near))
         one, slot = np.nonzero(self.distance <= distance)
-        return components(len(self.near), one, self.near[one, slot])[self.of_rows]
+        return components(len(self.near), one, self.near[one, slot])
 
-    def largest_share(self, clusters: Ints) -> float:
-        of_points = np.empty(len(self.near), dtype=np.int64)
-        of_points[self.of_rows] = clusters
-        return float(np.bincount(of_points).max() / len(of_points))
-
-    def outside(self, distance: float, clusters: Ints) -> tuple[Ints, Ints]:
+    def outside(self, distance: float, of_points: Ints) -> tuple[Ints, Ints]:
         """Return pairs of rows that are near each other, but not in the same cluster."""
-        of_points = np.empty(len(self.near), dtype=np.int64)
-        of_points[self.of_rows] = clusters
         apart = (self.distance > distance) & (of_points[self.near] != of_points[:, None])
         near, owner = self.near, self.of_rows
         if apart[self.of_rows].sum() < OUTSIDE * len(self.of_rows):
             # One point for each cluster: what is near these is outside.
             _, firsts = np.unique(of_points, return_index=True)
             near, _ = self._around(firsts)
-            apart, owner = np.ones(near.shape, dtype=bool), clusters
+            apart, owner = np.ones(near.shape, dtype=bool), of_points[self.of_rows]
         step = -(-owner.size * near.shape[1] // PAIRS)
         rows, slot = np.nonzero(apart[owner[::step]])
         rows *= step
@@ -131,8 +117,6 @@ _SURE = 0.9  # as probably a copy as this is linked whatever the draw
 
 @dataclass(frozen=True, eq=False)
 class Copies:
-    """Rows that are copies of others, linked to them."""
-
     rows: Ints  # the copies
     twins: Ints  # for each, a row that it is a copy of
 
@@ -162,52 +146,44 @@ class Comparison:
         classes = (np.flatnonzero(number == place) for place in range(_CLASSES))
         return [rows for rows in classes if len(rows)]
 
-    @classmethod
-    def joined(cls, parts: Sequence[Self]) -> Self:
-        names = ("rows", "others", "chance", "agrees", "twins")
-        return cls(*(np.concatenate([getattr(part, name) for part in parts]) for name in names))
+    @property
+    def at_most(self) -> float:
+        """Return how much evidence of copies there can be, whatever others agree."""
+        logs = (_log_e(self.agrees[rows], self.chance[rows]) for rows in self.classes)
+        return float(sum(max(of_class.max(), 0.0) for of_class in logs))
 
 
-@dataclass(frozen=True, eq=False)
-class _Judged:
-    """How surely there are copies, and which rows they are."""
-
-    comparison: Comparison
-    evidence: float  # log E
-    probability: Floats  # m: of being a copy, for rows that agree
-
-
-def find(known: Known, *, workers: Engine, seed: int) -> Copies | None:
+def find_copies(known: Known, *, workers: Engine, seed: int) -> Copies | None:
     """Return the rows that are copies of others; None: nothing speaks for copies."""
     cells = CfCells(known)
     if not cells.logs.any():  # all are exact or empty
         return None
     points = Points(known.features, workers, seed)
-    distances = points.distances()
-    views = [np.zeros(cells.count, dtype=bool), cells.all_but_one][: 1 + (cells.count > 1)]
-    surprising = log(2 * len(distances) * len(views) / _LEVEL)
-    best: _Judged | None = None
-    for distance in distances:
-        clusters = points.clusters(distance)
-        if distance > 0 and points.largest_share(clusters) > _LARGEST:
+    # In all CFs, and among rows that agree in all but the one that says most, in that one.
+    all_but_one = np.arange(cells.count) != cells.logs.sum(axis=0).argmin()
+    views = [np.zeros(cells.count, dtype=bool), all_but_one][: 1 + (cells.count > 1)]
+    most = surprising = log(2 * len(points.distances) * len(views) / _LEVEL)
+    best: tuple[Comparison, Floats] | None = None
+    for distance in points.distances:
+        of_points = points.clusters(distance)
+        if distance > 0 and np.bincount(of_points).max() / len(of_points) > _LARGEST:
             break  # at larger distances even more
+        clusters = of_points[points.of_rows]
         compared = [(given, cells.compare(clusters, given)) for given in views]
-        suspect = [
-            (given, of_view) for given, of_view in compared if _at_most(of_view) > surprising
-        ]
+        suspect = [(given, of_view) for given, of_view in compared if of_view.at_most > surprising]
         if not suspect:
             continue
-        outside = points.outside(distance, clusters)
+        outside = points.outside(distance, of_points)
         for given, of_view in suspect:
-            judged = _judge(of_view, cells.background(outside, given, of_view.rows))
-            if judged.evidence > (best.evidence if best else surprising):
-                best = judged
+            evidence, probability = _judge(of_view, *cells.background(outside, given))
+            if evidence > most:
+                most, best = evidence, (of_view, probability)
     if best is None:
         return None
-    rows = best.comparison.rows
-    drawn = draws.chances(rows, draws.COPIES, seed) < best.probability
-    linked = best.comparison.agrees & (drawn | (best.probability > _SURE))
-    return Copies(rows[linked], best.comparison.twins[linked]) if linked.any() else None
+    found, probability = best
+    drawn = draws.chances(found.rows, draws.COPIES, seed) < probability
+    linked = found.agrees & (drawn | (probability > _SURE))
+    return Copies(found.rows[linked], found.twins[linked]) if linked.any() else None
 
 
 class CfCells:
@@ -226,28 +202,22 @@ class CfCells:
             [how.scaled(part)[1] for how, part in zip(known.mechanisms, parts, strict=True)]
         )
 
-    @cached_property
-    def all_but_one(self) -> Mask:
-        """Return which CFs are not the one that says most."""
-        return np.asarray(np.arange(self.count) != self.logs.sum(axis=0).argmin())
-
-    @cached_property
-    def patterns(self) -> list[Mask]:
-        """Return which CFs rows have empty, the commonest patterns first."""
+        # Which CFs rows have empty, the commonest patterns first.
         first, places = distinct(self.empty)
         common = np.argsort(-np.bincount(places), kind="stable")[:PATTERNS]
-        return [pattern for pattern in self.empty[first[common]] if not pattern.all()]
+        self.patterns = [pattern for pattern in self.empty[first[common]] if not pattern.all()]
 
     def compare(self, clusters: Ints, given: Mask) -> Comparison:
         """Compare rows with those of their cluster that come before them and agree in `given` CFs.
 
         A row with empty cells comes after those without, and is compared by its other cells.
         """
-        return Comparison.joined(
-            [self._compare(clusters, given, pattern) for pattern in self.patterns]
-        )
+        parts = [self._compare(clusters, given, pattern) for pattern in self.patterns]
+        return Comparison(*map(np.concatenate, zip(*parts, strict=True)))
 
-    def _compare(self, clusters: Ints, given: Mask, pattern: Mask) -> Comparison:
+    def _compare(
+        self, clusters: Ints, given: Mask, pattern: Mask
+    ) -> tuple[Ints, Ints, Floats, Mask, Ints]:
         used = ~pattern
         told = used & ~given
         if not told.any():
@@ -272,19 +242,13 @@ class CfCells:
         before = np.cumsum(new) - new
         before -= before[begin]
         asked = own & (place > 0)
-        return Comparison(
-            rows[asked],
-            place[asked],
-            np.clip(before[asked], _LEAST, 1),  # a difference of sums may be 0, or less
-            agrees[asked],
-            twins[asked],
-        )
+        chance = np.clip(before[asked], _LEAST, 1)  # a difference of sums may be 0, or less
+        return rows[asked], place[asked], chance, agrees[asked], twins[asked]
 
-    def background(self, pairs: tuple[Ints, Ints], given: Mask, rows: Ints) -> "Background":
-        """Return how often rows agree with others, pair by pair, and should by chance.
+    def background(self, pairs: tuple[Ints, Ints], given: Mask) -> tuple[Floats, Floats]:
+        """Return how often rows should agree with others by chance, pair by pair, and do; n each.
 
-        What comes back is summed for each of `rows`. Pairs that cannot agree, or do not agree in
-        the `given` CFs, are left out.
+        Pairs that cannot agree, or do not agree in the `given` CFs, are left out.
         """
         one, other = pairs
         both = ~self.empty[one] & ~self.empty[other]
@@ -297,47 +261,34 @@ class CfCells:
         expected, seen = np.zeros((2, len(self.cells)))
         np.add.at(expected, one, chance)
         np.add.at(seen, one, agree)
-        return Background(expected[rows], seen[rows], _times_as_often(seen.sum(), expected.sum()))
+        return expected, seen
 
 
-@dataclass(frozen=True, eq=False)
-class Background:
-    """How often rows agree with others that are near, but not in their cluster."""
+def _judge(compared: Comparison, expected: Floats, seen: Floats) -> tuple[float, Floats]:
+    """Return log E, and how probably rows that agree are copies, m.
 
-    expected: Floats  # m: by chance
-    seen: Floats  # m
-    everywhere: float  # how many times as often as by chance, in all rows
-
-    def times_as_often(self, rows: Ints) -> float:
-        """Return how many times as often as by chance some rows agree, 1 at least."""
-        seen, expected = self.seen[rows].sum(), self.expected[rows].sum()
-        if self.everywhere == 1 and expected <= _ENOUGH:
-            return 1.0
-        return max(self.everywhere, _times_as_often(seen, expected))
-
-
-def _judge(compared: Comparison, background: Background) -> _Judged:
+    `expected` and `seen`, n, say how often rows agree with others that are near, but not in their
+    cluster.
+    """
+    everywhere = _times_as_often(seen.sum(), expected.sum())
     logs, probability = [np.zeros(len(SHARES))], np.zeros(len(compared.rows))
     for rows in compared.classes:
-        raised = background.times_as_often(rows)
+        near = compared.rows[rows]
+        by_chance, raised = expected[near].sum(), 1.0
+        if everywhere != 1 or by_chance > _ENOUGH:
+            raised = max(everywhere, _times_as_often(seen[near].sum(), by_chance))
         q = np.minimum(raised * compared.chance[rows], 1)
-        by_chance = q.mean()
-        more = compared.agrees[rows].mean() - by_chance
-        copies = more / (1 - by_chance) if more > 0 else 0.0
+        mean = q.mean()
+        more = compared.agrees[rows].mean() - mean
+        copies = more / (1 - mean) if more > 0 else 0.0
         # Without pairs to compare with, nobody knows; and then, see above.
-        if not background.expected[rows].any() or (raised > _NOT_UNIFORM and copies < _MOST):
+        if not expected[near].any() or (raised > _NOT_UNIFORM and copies < _MOST):
             continue
         logs.append(_log_e(compared.agrees[rows], q))
         probability[rows] = copies / (copies + (1 - copies) * q)
     # Each class may have a share of copies of its own, or all the same.
     evidence = max(sum(map(_log_mean, logs)), _log_mean(np.sum(logs, axis=0)))
-    return _Judged(compared, evidence, probability)
-
-
-def _at_most(compared: Comparison) -> float:
-    classes = compared.classes
-    logs = (_log_e(compared.agrees[rows], compared.chance[rows]) for rows in classes)
-    return float(sum(max(of_class.max(), 0.0) for of_class in logs))
+    return evidence, probability
 
 
 def _log_e(agrees: Mask, chance: Floats) -> Floats:

@@ -6,10 +6,10 @@ Were some cells those of other rows, their losses would be larger: from this fol
 batch would have shown. `reference` has the limits, `detector` what is made of many batches.
 """
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from math import exp, fsum, log, sqrt
-from typing import Annotated
+from typing import Annotated, Any
 
 import numpy as np
 from pydantic import Field
@@ -27,9 +27,9 @@ from cfl_cli.trust.reference import (
     ColumnReference,
     JudgedCells,
     Reference,
+    exact_mean,
     judged_rows,
     losses,
-    mean,
     of_sizes,
     ratios,
     variance_of_mean,
@@ -39,7 +39,7 @@ from cfl_cli.trust.report import (
     FLAGGING,
     NOT_UNIFORM,
     SMALL_REDUCTION,
-    Batch,
+    BatchFacts,
     ColumnReport,
     Drift,
     Report,
@@ -81,54 +81,45 @@ class Pooled:
     losses: Share = 0.0
     limits: Share = 0.0
 
-    @property
-    def complete(self) -> bool:
-        """Return whether there are enough of them to say that cells are predicted well again."""
-        return self.batches >= _QUIET and self.cells >= QUIET_CELLS
-
 
 @dataclass(frozen=True)
-class Course:
+class DriftCourse:
     """What the batches so far say of one CF: all that the next one needs to know."""
 
     evidence: Evidence = (0.0,) * len(BETS)
     drifted_since: Annotated[int, Field(ge=1)] | None = None  # number of the batch; None: it is not
     quiet: Pooled = field(default_factory=Pooled)  # while drifted: batches without a new alarm
 
-    def after(self, batch: "BatchEvidence", number: int, *, cfs: int) -> "Step":
+    def after(self, batch: "BatchEvidence", number: int, *, cfs: int) -> "_Step":
         """Return what the next batch, which has this number, makes of it; one CF of `cfs`."""
         if not batch.cells:
-            return Step(self, float(np.mean(self.evidence)), alarm=False)
+            return _Step(self, float(np.mean(self.evidence)), alarm=False)
         grown = tuple(
             (before + 1) * ratio for before, ratio in zip(self.evidence, batch.ratios, strict=True)
         )
         evidence = fsum(grown) / len(grown)
         if evidence >= ALARM * cfs:
             since = self.drifted_since or number
-            return Step(Course(drifted_since=since), evidence, alarm=True)
+            return _Step(DriftCourse(drifted_since=since), evidence, alarm=True)
         if self.drifted_since is None:
-            return Step(Course(grown), evidence, alarm=False)
-        return Step(replace(self._quieter(batch), evidence=grown), evidence, alarm=False)
-
-    def _quieter(self, batch: "BatchEvidence") -> "Course":
+            return _Step(DriftCourse(grown), evidence, alarm=False)
+        before = self.quiet
         quiet = Pooled(
-            self.quiet.batches + 1,
-            self.quiet.cells + batch.cells,
-            self.quiet.losses + batch.losses,
-            self.quiet.limits + batch.limits,
+            before.batches + 1,
+            before.cells + batch.cells,
+            before.losses + batch.losses,
+            before.limits + batch.limits,
         )
-        if not quiet.complete:
-            return replace(self, quiet=quiet)
-        if quiet.losses <= quiet.limits:
-            return replace(self, drifted_since=None, quiet=Pooled())
-        return replace(self, quiet=Pooled())
+        over = False  # until there are enough cells to say that they are predicted well again
+        if quiet.batches >= _QUIET and quiet.cells >= QUIET_CELLS:
+            over, quiet = quiet.losses <= quiet.limits, Pooled()
+        course = DriftCourse(grown, None if over else self.drifted_since, quiet)
+        return _Step(course, evidence, alarm=False)
 
 
 @dataclass(frozen=True)
-class Step:
-    """What one batch makes of a CF's course."""
-
-    course: Course
+class _Step:
+    course: DriftCourse
     evidence: float  # M, before it starts anew
     alarm: bool
 
@@ -171,7 +162,7 @@ class _Comparison:
 _NOTHING = BatchEvidence((1.0,) * len(BETS), 0, 0.0, 0.0)
 
 
-def compare(hidden: HiddenCells | None, reference: Reference, number: int) -> _Comparison:
+def compare_cells(hidden: HiddenCells | None, reference: Reference, number: int) -> _Comparison:
     """Return how new cells of a CF are predicted; its drift knows nothing of other batches yet."""
     column, limits = reference.columns[number], reference.limits(number)
     if column.reason is not None or hidden is None:
@@ -183,17 +174,22 @@ def compare(hidden: HiddenCells | None, reference: Reference, number: int) -> _C
     rows = _AtFitting(cells.exclusions, column, limits)
     evidence = BatchEvidence.of(cells.losses, rows.limits, cells.groups)
     rise = cells.losses - rows.of("loss")
-    error = _error(variance_of_mean(rise, cells.groups), rows.variance("loss_variance"))
     better = cells.scores - rows.of("score")
-    score_error = _error(variance_of_mean(better, cells.groups), rows.variance("score_variance"))
+    error, score_error = (
+        None if variance is None else sqrt(variance + rows.variance(name))
+        for variance, name in (
+            (variance_of_mean(rise, cells.groups), "loss_variance"),
+            (variance_of_mean(better, cells.groups), "score_variance"),
+        )
+    )
     drift = Drift(
         cells=len(cells.losses),
-        loss=mean(cells.losses),
-        loss_at_fitting=mean(rows.of("loss")),
-        limit=mean(rows.limits),
+        loss=exact_mean(cells.losses),
+        loss_at_fitting=exact_mean(rows.of("loss")),
+        limit=exact_mean(rows.limits),
         error=error,
-        expected=mean(cells.expected),
-        expected_at_fitting=mean(rows.of("expected")),
+        expected=exact_mean(cells.expected),
+        expected_at_fitting=exact_mean(rows.of("expected")),
         least_rise=least_rise(
             cells.losses,
             rows.of("loss"),
@@ -203,7 +199,7 @@ def compare(hidden: HiddenCells | None, reference: Reference, number: int) -> _C
             cfs=len(reference.columns),
         ),
     )
-    change = None if score_error is None else Interval.around(mean(better), score_error)
+    change = None if score_error is None else Interval.around(exact_mean(better), score_error)
     return _Comparison(drift, None, evidence, change)
 
 
@@ -234,7 +230,7 @@ def least_rise(
     the same rows have with other rows' cells. None is returned if not even all of them would show
     anything.
     """
-    mean_at_fitting, mean_now = mean(at_fitting), mean(own)
+    mean_at_fitting, mean_now = exact_mean(at_fitting), exact_mean(own)
     scaled = own * (mean_at_fitting / mean_now) if mean_now > 0 else at_fitting
     stable = np.minimum(scaled, 1.0)
     shares = np.arange(STEPS + 1) / STEPS
@@ -248,7 +244,7 @@ def least_rise(
         )
         surely = independent * growth - _SURE * np.sqrt(independent * variance)
         shown |= surely >= log(len(BETS) * ALARM * cfs)
-    rise = mean(scrambled) - mean_at_fitting
+    rise = exact_mean(scrambled) - mean_at_fitting
     return float(shares[shown.argmax()] * rise) if shown.any() and rise > 0 else None
 
 
@@ -270,10 +266,6 @@ class _AtFitting:
         return float(weights**2 @ parts) * (2 if self._column.mutual else 1)
 
 
-def _error(variance: float | None, at_fitting: float) -> float | None:
-    return None if variance is None else sqrt(variance + at_fitting)
-
-
 # The report of a batch of new rows: every new cell is a fresh test of a model fitted before.
 #
 # The model has not seen the cells, so that its priors of them are judged as those of hidden rows are,
@@ -290,7 +282,7 @@ NO_ROWS = "the batch has no rows"
 
 
 @dataclass(frozen=True)
-class Counts:
+class BatchCounts:
     """What is counted over all rows of a batch, whether or not they are judged; of one CF."""
 
     exact: int
@@ -302,14 +294,11 @@ class Counts:
 
 @dataclass(frozen=True)
 class JudgedBatch:
-    """The report of a batch, and what the next one needs to know of each CF."""
-
     report: Report
-    courses: tuple[Course, ...]
+    courses: tuple[DriftCourse, ...]
 
 
 def reference_of(encoded: Encoded, estimate: Estimate) -> Reference:
-    """Return what later batches are compared with, from the hidden cells of the fitted rows."""
     numbers = range(len(encoded.blocks))
     hidden = [ColumnFacts(encoded, estimate, n).hidden_cells for n in numbers]
     return Reference.of(hidden, encoded.known.shares())
@@ -319,12 +308,12 @@ def judge_batch(
     encoded: Encoded,
     estimate: Estimate,
     *,
-    batch: Batch,
+    batch: BatchFacts,
     rows: int,
-    counts: Sequence[Counts],
+    counts: Sequence[BatchCounts],
     fitting: Report,
     reference: Reference,
-    courses: Sequence[Course] | None = None,
+    courses: Sequence[DriftCourse] | None = None,
     cfl_version: str,
     settings: dict[str, SettingValue],
     min_confidence: float = 0.0,
@@ -340,17 +329,24 @@ def judge_batch(
     are what the batches before say, None if there is no history. `kept` names the CFs that stay as
     observed.
     """
-    before = tuple(courses or [Course()] * len(encoded.blocks))
+    before = tuple(courses or [DriftCourse()] * len(encoded.blocks))
     if len(encoded.features):
-        found = _build(
+        # New rows had no part in a CF's power: all of them take the one they are written with.
+        powers = estimate.powers and tuple(
+            power and Power(power.value, (power.value, power.value)) for power in estimate.powers
+        )
+        found = verdict.build(
             encoded,
-            estimate,
-            fitting=fitting,
+            replace(estimate, powers=powers),
             cfl_version=cfl_version,
             settings=settings,
+            k=1,
+            always_second_round=False,
             min_confidence=min_confidence,
             bias=bias,
             jobs=jobs,
+            level=_LEVEL / (_TESTS * len(encoded.blocks)),
+            refuted={column.name for column in fitting.columns if NOT_UNIFORM in column.flags},
         )
     else:
         empty = tuple(_empty(block.name, len(block.values)) for block in encoded.blocks)
@@ -358,7 +354,7 @@ def judge_batch(
     columns, after = [], []
     for number, (column, course) in enumerate(zip(found.columns, before, strict=True)):
         hidden = ColumnFacts(encoded, estimate, number).hidden_cells
-        comparison = compare(hidden, reference, number)
+        comparison = compare_cells(hidden, reference, number)
         cfs = len(reference.columns)
         step = course.after(comparison.evidence, batch.number or 1, cfs=cfs)
         if comparison.drift is not None:
@@ -371,87 +367,61 @@ def judge_batch(
             )
             comparison = replace(comparison, drift=drift)
         after.append(step.course)
-        columns.append(
-            _column(
-                _counted(column, counts[number]),
-                fitting.columns[number],
-                comparison,
-                drifted=step.course.drifted_since is not None,
-                batch=batch,
-                kept=kept,
-            )
+        is_drifted = step.course.drifted_since is not None
+        one = _column(
+            column, fitting.columns[number], comparison, counts[number], batch, is_drifted
         )
-    few = any(column.hidden_cells < FEW for column in columns)
-    warnings = (*found.warnings, *([_few(columns)] if few and rows else []), *_fitted(columns))
+        columns.append(replace(one, action="kept" if one.name in kept else "imputed"))
+    warnings = (*found.warnings, *_warnings(columns, rows))
     report = replace(found, rows=rows, columns=tuple(columns), warnings=warnings, batch=batch)
     return JudgedBatch(report, tuple(after))
-
-
-def _build(
-    encoded: Encoded,
-    estimate: Estimate,
-    *,
-    fitting: Report,
-    cfl_version: str,
-    settings: dict[str, SettingValue],
-    min_confidence: float,
-    bias: float,
-    jobs: int,
-) -> Report:
-    # New rows had no part in a CF's power: all of them take the one that they are written with.
-    powers = estimate.powers and tuple(
-        power and Power(power.value, (power.value, power.value)) for power in estimate.powers
-    )
-    return verdict.build(
-        encoded,
-        replace(estimate, powers=powers),
-        cfl_version=cfl_version,
-        settings=settings,
-        k=1,
-        always_second_round=False,
-        min_confidence=min_confidence,
-        bias=bias,
-        jobs=jobs,
-        level=_LEVEL / (_TESTS * len(encoded.blocks)),
-        refuted={column.name for column in fitting.columns if NOT_UNIFORM in column.flags},
-    )
 
 
 def _column(
     column: ColumnReport,
     fitting: ColumnReport,
     comparison: _Comparison,
-    *,
-    drifted: bool,
-    batch: Batch,
-    kept: Collection[str],
+    counts: BatchCounts,
+    batch: BatchFacts,
+    is_drifted: bool,
 ) -> ColumnReport:
     fired = {
         *OF_THE_MODEL.intersection(fitting.flags),
-        *({NOT_UNIFORM, "fallback-rows"}.intersection(column.flags)),
-        *(["drifted"] if drifted else []),
+        *({NOT_UNIFORM}.intersection(column.flags)),
+        *(["fallback-rows"] if counts.fallback else []),
+        *(["drifted"] if is_drifted else []),
         *(["new-categories"] if batch.new_categories else []),
         *(["out-of-range"] if batch.out_of_range else []),
     }
     flags = tuple(flag for flag in ADVICE if flag in fired)
-    action = "kept" if column.name in kept else "imputed"
-    if column.hidden_cells < FEW:
-        column = _without_what_takes_many(column)
+    if column.hidden_cells < FEW:  # what takes many
+        column = replace(
+            column,
+            commonest_share=None,
+            commonest_share_interval=None,
+            calibration=None,
+            calibration_raw=None,
+            confident=column.confident and replace(column.confident, accuracy=None),
+        )
     return replace(
         column,
+        exact_cells=counts.exact,
+        empty_cells=counts.empty,
+        fallback_rows=counts.fallback,
+        low_confidence_cells=counts.low_confidence,
+        suspect_cells=counts.suspect,
         flags=flags,
         flagged=fitting.flagged or not FLAGGING.isdisjoint(flags),
-        action=action,
         fitting_score=fitting.heldout_score,
         fitting_accuracy=fitting.estimated_accuracy,
         score_change=comparison.score_change,
-        accuracy_change=difference(column.estimated_accuracy, fitting.estimated_accuracy),
+        accuracy_change=higher_by(column.estimated_accuracy, fitting.estimated_accuracy),
         drift=comparison.drift,
         drift_reason=comparison.reason,
     )
 
 
-def difference(one: Interval | None, other: Interval | None) -> Interval | None:
+def higher_by(one: Interval | None, other: Interval | None) -> Interval | None:
     """Return how much higher one of two independent estimates is (Newcombe's interval)."""
     if one is None or other is None:
         return None
@@ -461,77 +431,33 @@ def difference(one: Interval | None, other: Interval | None) -> Interval | None:
     return Interval(value, value - below, value + above)
 
 
-def _counted(column: ColumnReport, counts: Counts) -> ColumnReport:
-    flags = {*column.flags} - {"fallback-rows"} | ({"fallback-rows"} if counts.fallback else set())
-    return replace(
-        column,
-        flags=tuple(flags),
-        exact_cells=counts.exact,
-        empty_cells=counts.empty,
-        fallback_rows=counts.fallback,
-        low_confidence_cells=counts.low_confidence,
-        suspect_cells=counts.suspect,
-    )
-
-
-def _without_what_takes_many(column: ColumnReport) -> ColumnReport:
-    confident = column.confident and replace(column.confident, accuracy=None)
-    return replace(
-        column,
-        commonest_share=None,
-        commonest_share_interval=None,
-        calibration=None,
-        calibration_raw=None,
-        confident=confident,
-    )
-
-
-def _few(columns: Sequence[ColumnReport]) -> str:
-    names = ", ".join(column.name for column in columns if column.hidden_cells < FEW)
-    return (
-        f"{names}: fewer than {FEW} cells to judge by in this batch, so shares and calibration are "
-        "not known and intervals are wide"
-    )
-
-
-def _fitted(columns: Sequence[ColumnReport]) -> list[str]:
-    better = [column.name for column in columns if _far_better(column)]
-    if not better:
-        return []
-    said = (
-        f"{', '.join(better)}: predicted far better than at fitting: if these are rows that the "
-        f"model was fitted to, figures are too good; take those of {command('impute', to=STORED)}"
-    )
-    return [said]
-
-
-def _far_better(column: ColumnReport) -> bool:
-    now, then, scores = column.estimated_accuracy, column.fitting_accuracy, column.score_change
-    more_accurate = now is not None and then is not None and now.low > then.high
-    better = more_accurate or (scores is not None and scores.low > FAR)
-    return better and column.hidden_cells >= FEW
+def _warnings(columns: Sequence[ColumnReport], rows: int) -> Iterator[str]:
+    few = [column.name for column in columns if column.hidden_cells < FEW]
+    if few and rows:
+        yield (
+            f"{', '.join(few)}: fewer than {FEW} cells to judge by in this batch, so shares and "
+            "calibration are not known and intervals are wide"
+        )
+    better = []
+    for column in columns:
+        now, then, scores = column.estimated_accuracy, column.fitting_accuracy, column.score_change
+        more_accurate = now is not None and then is not None and now.low > then.high
+        if more_accurate or (scores is not None and scores.low > FAR):
+            better += [column.name] if column.hidden_cells >= FEW else []
+    if better:
+        yield (
+            f"{', '.join(better)}: predicted far better than at fitting: if these are rows that the "
+            "model was fitted to, figures are too good; take those of "
+            f"{command('impute', to=STORED)}"
+        )
 
 
 def _empty(name: str, size: int) -> ColumnReport:
-    return ColumnReport(
-        name=name,
-        domain_size=size,
-        exclusions_per_cell=0.0,
-        exact_cells=0,
-        empty_cells=0,
-        entropy_start=0.0,
-        entropy_end=0.0,
-        entropy_reduction=0.0,
-        entropy_reduction_null=None,
-        mean_confidence=0.0,
-        commonest_share=None,
-        heldout_score=None,
-        estimated_accuracy=None,
-        flags=(),
-        flagged=False,
-        action="imputed",
-        fallback_rows=0,
-        low_confidence_cells=0,
-        accuracy_basis=NONE,
-        accuracy_reason=NO_ROWS,
-    )
+    counts = ("exact_cells", "empty_cells", "fallback_rows", "low_confidence_cells")
+    means = ("exclusions_per_cell", "entropy_start", "entropy_end", "entropy_reduction")
+    unknown = ("entropy_reduction_null", "commonest_share", "heldout_score", "estimated_accuracy")
+    nothing: dict[str, Any] = {"name": name, "domain_size": size, "flags": (), "flagged": False}
+    nothing |= dict.fromkeys(counts, 0) | dict.fromkeys((*means, "mean_confidence"), 0.0)
+    nothing |= dict.fromkeys(unknown)
+    nothing |= {"action": "imputed", "accuracy_basis": NONE, "accuracy_reason": NO_ROWS}
+    return ColumnReport(**nothing)

@@ -1,7 +1,7 @@
 """What one CF's cells, its estimate and its hidden cells show: what its verdict is made from."""
 
-from collections.abc import Callable, Sequence
-from dataclasses import replace
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 from statistics import NormalDist
 from typing import Any
@@ -12,7 +12,6 @@ from cfl_cli.core.arrays import (
     Fallback,
     Floats,
     Ints,
-    Mask,
     best,
     entropies,
     independent,
@@ -25,21 +24,21 @@ from cfl_cli.core.exclusions import LEVEL, Uniformity
 from cfl_cli.core.parallel import Workers, slices
 from cfl_cli.encode.encode import Encoded
 from cfl_cli.methods.interface import Estimate, Power
-from cfl_cli.trust.bias import Biased, UnderBias
+from cfl_cli.trust import recommendation as basis
+from cfl_cli.trust.bias import Biased
 from cfl_cli.trust.heldout import HeldOut, HiddenCells, judge, shares_of_others
 from cfl_cli.trust.intervals import CLEARLY, NORMAL, Interval
-from cfl_cli.trust.mechanism import ExactAudit, audit, headline
-from cfl_cli.trust.powers import by_other_half, find, raised
-from cfl_cli.trust.recommendation import Basis, basis
+from cfl_cli.trust.mechanism import ExactAudit, audit_exact_cells
+from cfl_cli.trust.powers import by_other_half, find_power, raised
 from cfl_cli.trust.wrong_cells import (
     POWERS,
-    Cells,
     Suspects,
-    WrongShare,
+    WeighedCells,
     guessed_wrong,
     information_lost,
+    most_wrong,
+    rank_suspects,
     surest,
-    suspects,
 )
 
 # Entropy that is left counts as less than the shuffled cells' if it is less by this share, and by
@@ -52,8 +51,30 @@ STRETCH = 0.08  # of an interval, at most
 BETTER = 0.7  # of the answers that differ from those that were judged, at most, or about
 
 
+@dataclass(frozen=True)
+class Entropy:
+    """Mean entropies of one CF's rows, and which share of what cells leave is gone."""
+
+    start: float  # of what cells alone say
+    end: float  # of the confidences that are written
+    end_raw: float  # of those before calibration
+    reduction: float
+    # The share that would be gone had the cells been shuffled over the rows; None: not known.
+    #
+    # It is measured in round one, whose graph does not depend on the cells, and is carried over
+    # to the final answer in proportion. Where confidences are calibrated it is what the shares
+    # alone explain: shuffled cells that were run and calibrated ended nearer to that (0.05 on
+    # average, in 18 CFs of seven tables, against 0.06), whose power need not be the CF's own.
+    reduction_null: float | None
+    like_shuffled: bool  # is about as much left as had the cells been shuffled?
+
+
 class ColumnFacts:
-    """What one CF's cells, its estimate and its hidden cells show."""
+    """What one CF's cells, its estimate and its hidden cells show.
+
+    With `calibrated`, hidden rows' priors are raised to the CF's power, as its confidences are:
+    each half of them takes the power that the other half has found.
+    """
 
     def __init__(
         self,
@@ -63,16 +84,22 @@ class ColumnFacts:
         *,
         level: float | None = None,  # of each test of the mechanism; None: as strict as of a table
         refuted: bool = False,  # is it known already that the mechanism does not hold?
+        calibrated: bool = False,
     ) -> None:
-        self.level, self.refuted = level, refuted
+        self.level, self.refuted, self.calibrated = level, refuted, calibrated
         self.number, self.encoded, self.estimate = number, encoded, estimate
         self.block = encoded.blocks[number]
         self.candidates = encoded.candidates[:, self.block.columns]
         self.confidences = estimate.confidences[:, self.block.columns]
         before = estimate.confidences if estimate.raw is None else estimate.raw
         self.raw_confidences = before[:, self.block.columns]  # before calibration
-        self.power = None if estimate.powers is None else estimate.powers[number]
+        power = self.power = None if estimate.powers is None else estimate.powers[number]
         self.evidence = encoded.evidence[:, self.block.columns]
+        hidden = estimate.hidden
+        rules = None if hidden is None else hidden.rules
+        self.rule: Rule = most_confident if not rules else rules[number]
+        if calibrated and power is not None and self.block.mechanism.rates is not None:
+            self.rule = lambda prior, likelihood: most_confident(prior, likelihood**power.value)
 
     @cached_property
     def answers(self) -> Ints:
@@ -85,70 +112,29 @@ class ColumnFacts:
         return self.estimate.answers[:, self.number]
 
     @cached_property
-    def entropy_start(self) -> float:
-        """Return the mean entropy of what cells alone say."""
-        return _entropy(self.evidence, lambda cells: start(cells, _ALONE))
-
-    @cached_property
-    def entropy_end(self) -> float:
-        """Return the mean entropy of the confidences that are written."""
-        return _entropy(self.confidences)
-
-    @cached_property
-    def entropy_end_raw(self) -> float:
-        """Return the mean entropy of the confidences before calibration."""
-        return self.entropy_end if self.estimate.raw is None else _entropy(self.raw_confidences)
-
-    @property
-    def reduction(self) -> float:
-        """Return the share of the entropy that is gone."""
-        return self._reduction(self.entropy_end)
-
-    @property
-    def reduction_null(self) -> float | None:
-        """Return the share that would be gone had the cells been shuffled over the rows.
-
-        It is measured in round one, whose graph does not depend on the cells, and is carried over
-        to the final answer in proportion. Where confidences are calibrated it is what the shares
-        alone explain: shuffled cells that were run and calibrated ended nearer to that (0.05 on
-        average, in 18 CFs of seven tables, against 0.06), whose power need not be the CF's own.
-        """
-        null = self.estimate.null
+    def entropy(self) -> Entropy:
+        begin, end = _entropy(self.evidence, whole=False), _entropy(self.confidences)
+        raw = end if self.estimate.raw is None else _entropy(self.raw_confidences)
+        null, reduction = self.estimate.null, _reduction(begin, end)
         if null is None:
-            return None
+            return Entropy(begin, end, raw, reduction, None, like_shuffled=False)
+        left, shuffled = null.entropy[self.number], null.shuffled[self.number]
         shares = self.block.mechanism.shares(self.candidates)
         if self.power is not None and shares is not None:
             prior = np.broadcast_to(shares.prior, self.candidates.shape)
             alike, _ = posterior(prior, self.evidence, over=1, fallback=Fallback.CELL)
-            return self._reduction(_entropy(alike))
-        own, shuffled = null.entropy[self.number], null.shuffled[self.number]
-        return self._reduction(shuffled * (self.entropy_end / own if own > 0 else 1))
-
-    @property
-    def like_shuffled(self) -> bool:
-        """Return whether about as much entropy is left as had the cells been shuffled."""
-        null = self.estimate.null
-        if null is None or self.entropy_start == 0:
-            return False
-        left, shuffled = null.entropy[self.number], null.shuffled[self.number]
-        if self.power is not None and self.reduction_null is not None:
-            left, shuffled = 1 - self.reduction, 1 - self.reduction_null
+            reduction_null = _reduction(begin, _entropy(alike))
+        else:
+            reduction_null = _reduction(begin, shuffled * (end / left if left > 0 else 1))
+        if self.power is not None:
+            left, shuffled = 1 - reduction, 1 - reduction_null
         least = 1 - CLEARLY_LESS - _CHANCE / np.sqrt(null.rows)
-        return bool(left > least * shuffled)
+        alike_left = begin != 0 and bool(left > least * shuffled)
+        return Entropy(begin, end, raw, reduction, reduction_null, like_shuffled=alike_left)
 
     @property
     def answer_confidences(self) -> Floats:
         return self.confidences[np.arange(len(self.answers)), self.answers]
-
-    @property
-    def raw_answer_confidences(self) -> Floats:
-        """Return how confident they are before calibration."""
-        return self.raw_confidences[np.arange(len(self.answers)), self.answers]
-
-    @property
-    def rule(self) -> Rule:
-        hidden = self.estimate.hidden
-        return most_confident if hidden is None or not hidden.rules else hidden.rules[self.number]
 
     @cached_property
     def hidden_cells(self) -> HiddenCells | None:
@@ -156,13 +142,13 @@ class ColumnFacts:
         hidden = self.estimate.hidden
         if hidden is None:
             return None
-        return HiddenCells(
-            hidden.priors[:, self.block.columns],
-            self.candidates[hidden.rows],
-            self.block.mechanism,
-            mutual=hidden.shares is None and len(hidden.rows) == len(self.candidates),
-            groups=self.encoded.known.groups_of(hidden.rows),
-        )
+        groups, prior = self.encoded.known.groups_of(hidden.rows), hidden.priors
+        prior = prior[:, self.block.columns]
+        if self.calibrated and self.power is not None:
+            prior = by_other_half(prior, self.power, groups)
+        mutual = hidden.shares is None and len(hidden.rows) == len(self.candidates)
+        cells = self.candidates[hidden.rows]
+        return HiddenCells(prior, cells, self.block.mechanism, mutual=mutual, groups=groups)
 
     @cached_property
     def uniformity(self) -> Uniformity | None:
@@ -181,14 +167,18 @@ class ColumnFacts:
 
     def under_bias(
         self, accuracy: Interval | None, known: HeldOut | None, bias: float
-    ) -> UnderBias:
-        """Return what the accuracy is worth if some wrong values are ruled out more readily."""
+    ) -> tuple[float | None, float | None, Interval | None]:
+        """Return what an accuracy is worth if some wrong values are ruled out more readily.
+
+        These are the bias that it breaks even at, the one from which on cells would have shown it,
+        and the accuracy if weights are within the ratio `bias`.
+        """
         hidden, uniformity = self.hidden_cells, self.uniformity
         if hidden is None or uniformity is None or known is None or accuracy is None:
-            return UnderBias()
+            return None, None, None
         biased = Biased(hidden, self.candidates, rule=self.rule)
-        least, noticed = known.commonest.value, uniformity.noticed_bias
-        return UnderBias.of(biased, accuracy, least=least, noticed=noticed, bias=bias)
+        asked = biased.interval(accuracy, bias) if bias > 1 else None
+        return biased.break_even(accuracy, known.commonest.value), uniformity.noticed_bias, asked
 
     def judged(self, min_confidences: Sequence[float] = ()) -> HeldOut | None:
         """Return what the hidden cells show, also of answers so confident; None: nothing."""
@@ -196,6 +186,7 @@ class ColumnFacts:
         if hidden is None or hidden_cells is None:
             return None
         others: tuple[Floats, Ints | None] | None
+        reach = CLEARLY if self.level is None else NormalDist().inv_cdf(1 - self.level) / NORMAL
         if hidden.shares is not None:
             others = (hidden.shares[self.number], None)
         elif hidden_cells.mutual:
@@ -213,18 +204,21 @@ class ColumnFacts:
             part=others[1],
             min_confidences=min_confidences,
             rule=self.rule,
-            clearly=CLEARLY if self.level is None else _reach(self.level) / NORMAL,
+            clearly=reach,
             own=hidden.shares is not None,
         )
 
-    def information_lost(self, wrong: float) -> float:
-        """Return the share of what cells say that is lost if such a share of them is wrong."""
-        exclusions = (~self.candidates).sum(axis=1)
-        partial = (exclusions > 0) & (exclusions < self.candidates.shape[1] - 1)
-        return information_lost(wrong, exclusions[partial], self.candidates.shape[1])
+    def wrong_cells(self) -> tuple[float | None, float | None]:
+        """Return the share of cells that rule out the true value, at most, and what it costs."""
+        wrong = most_wrong(self.hidden_cells) if self.hidden_cells else None
+        if wrong is None:
+            return None, None
+        exclusions, size = (~self.candidates).sum(axis=1), self.candidates.shape[1]
+        partial = (exclusions > 0) & (exclusions < size - 1)
+        return wrong, information_lost(wrong, exclusions[partial], size)
 
     @property
-    def weighed_cells(self) -> Cells:
+    def weighed_cells(self) -> WeighedCells:
         """Return what is left to the cells' candidates: by priors, the estimate and the shares."""
         hidden, hidden_cells = self.estimate.hidden, self.hidden_cells
         rows, left = np.array([], dtype=int), np.zeros((0, len(POWERS)))
@@ -238,7 +232,7 @@ class ColumnFacts:
         size = self.candidates.shape[1]
         chances = np.full(size, 1 / size) if shares is None else shares.prior
         mass = self.estimate.mass[:, self.number]
-        return Cells(mass, left, surer, self.evidence @ chances, rows, self.candidates)
+        return WeighedCells(mass, left, surer, self.evidence @ chances, rows, self.candidates)
 
     def suspects(self, most_wrong: float | None) -> Suspects:
         """Return which cells most likely rule out the true value.
@@ -247,8 +241,8 @@ class ColumnFacts:
         """
         known = self.hidden_cells if most_wrong is not None else None
         found = surest(known) if known else None
-        share = WrongShare(guessed_wrong(found), most_wrong) if found and most_wrong else None
-        return suspects(self.weighed_cells, share)
+        share = guessed_wrong(found, most_wrong) if found and most_wrong else None
+        return rank_suspects(self.weighed_cells, share)
 
     @cached_property
     def exact_audit(self) -> ExactAudit | None:
@@ -256,15 +250,7 @@ class ColumnFacts:
         hidden, marked = self.estimate.hidden, self.block.marked
         if hidden is None or self.hidden_cells is None or marked is None:
             return None
-        return audit(self.hidden_cells, marked[hidden.rows], self.rule)
-
-    @property
-    def accuracy_by_exact_cells(self) -> Interval | None:
-        """Return the accuracy of all answers, if marked cells are said to be a random sample."""
-        if self.exact_audit is None or self.block.marked is None:
-            return None
-        share = float(self.block.marked.mean())
-        return headline(self.exact_audit.accuracy, share) if self.block.marked_at_random else None
+        return audit_exact_cells(self.hidden_cells, marked[hidden.rows], self.rule)
 
     def stretched(self, judged: HeldOut) -> Interval:
         """Return the accuracy of the answers, from that of the answers to hidden cells.
@@ -282,7 +268,8 @@ class ColumnFacts:
             hidden.priors[:, self.block.columns], self.evidence[rows].astype(float)
         )
         differ = float((judged_answers != self.answers[rows]).mean())
-        more = float(self.raw_answer_confidences[rows].mean()) - judged.confidence
+        given = self.raw_confidences[np.arange(len(self.answers)), self.answers]
+        more = float(given[rows].mean()) - judged.confidence
         low = accuracy.low - min(max(-more, 0.0), STRETCH)
         high = accuracy.high + min(max(more, BETTER * differ), STRETCH)
         return Interval(accuracy.value, max(low, 0.0), min(high, 1.0))
@@ -293,67 +280,43 @@ class ColumnFacts:
         counts = independent(self.encoded.groups)
         return self.block.mechanism.too_often(self.candidates, counts, level=self.level or LEVEL)
 
-    def rests_on(self, judged: HeldOut | None) -> Basis:
-        """Return what the accuracy rests on, or why it is not known.
+    def rests_on(self, judged: HeldOut | None) -> tuple[str, str | None]:
+        """Return what the accuracy rests on; with `NONE`, why it is not known.
 
         A blend is a cautious one where its parts' priors refuted the mechanism; what comes of it
         does not always show that again.
         """
-        by_parts = self.estimate.origins[self.number].cautious
+        refuted = self.refuted or self.estimate.origins[self.number].cautious
         by_priors = self.uniformity is not None and self.uniformity.refuted
-        return basis(
-            self.block.mechanism,
-            judged,
-            hidden=self.hidden_cells is not None,
-            refuted=self.refuted or by_parts or by_priors or len(self.impossible) > 0,
-        )
+        refuted = refuted or by_priors or len(self.impossible) > 0
+        if refuted or (judged is not None and judged.impossible):
+            return basis.NONE, basis.NOT_RANDOM
+        if self.hidden_cells is None:
+            return basis.NONE, basis.NOT_HIDDEN
+        if not self.block.mechanism.distinguishes_values:
+            return basis.NONE, basis.NOT_DISTINGUISHED
+        if judged is None:
+            return basis.NONE, basis.NOTHING_SAID
+        return basis.UNIFORM if self.block.mechanism.rates is None else basis.MECHANISM, None
 
     @property
     def accuracy(self) -> Interval | None:
         judged = self.judged()
-        known = judged is not None and self.rests_on(judged).known
+        known = judged is not None and self.rests_on(judged)[0] != basis.NONE
         return self.stretched(judged) if known and judged else None
 
-    def _reduction(self, left: float) -> float:
-        if self.entropy_start == 0:
-            return 1.0
-        return float(min(max(1 - left / self.entropy_start, 0.0), 1.0))
 
-
-class CalibratedFacts(ColumnFacts):
-    """The same of a CF whose hidden rows' priors are raised to its power, as its confidences are.
-
-    Each half of the hidden rows takes the power that the other half has found.
-    """
-
-    @cached_property
-    def hidden_cells(self) -> HiddenCells | None:
-        """Return the CF's hidden cells beside what is said of them after calibration."""
-        raw = super().hidden_cells
-        if raw is None or self.power is None:
-            return raw
-        return replace(raw, prior=by_other_half(raw.prior, self.power, raw.groups))
-
-    @property
-    def rule(self) -> Rule:
-        """Return how rows are answered: what cells say is raised to the power too."""
-        power = self.power
-        if power is None or self.block.mechanism.rates is None:
-            return super().rule
-        return lambda prior, likelihood: most_confident(prior, likelihood**power.value)
-
-
-def _reach(level: float) -> float:
-    return NormalDist().inv_cdf(1 - level)
-
-
-def _entropy(
-    cells: Floats | Mask, confidences: Callable[[Any], Floats] = lambda cells: cells
-) -> float:
+def _entropy(cells: Any, *, whole: bool = True) -> float:
+    """Return the mean entropy of rows' confidences, or of what their cells leave."""
     of_rows = np.empty((len(cells), 1))
     for part in slices(len(cells), ROWS_AT_ONCE):
-        of_rows[part] = entropies(confidences(cells[part]), _ALONE)
+        confidences = cells[part] if whole else start(cells[part], _ALONE)
+        of_rows[part] = entropies(confidences, _ALONE)
     return float(of_rows.mean())
+
+
+def _reduction(begin: float, left: float) -> float:
+    return 1.0 if begin == 0 else float(min(max(1 - left / begin, 0.0), 1.0))
 
 
 # The confidences that are written: those of an estimate, each CF's raised to a power of its own.
@@ -375,7 +338,6 @@ def calibrate(encoded: Encoded, estimate: Estimate, *, jobs: int = 1) -> Estimat
 
 
 def raised_to(powers: Sequence[Power | None], encoded: Encoded, estimate: Estimate) -> Estimate:
-    """Return the estimate with each CF's confidences raised to its power, and the same answers."""
     confidences, answers = np.empty_like(estimate.confidences), []
     for number, power in enumerate(powers):
         column = ColumnFacts(encoded, estimate, number)
@@ -394,9 +356,6 @@ def raised_to(powers: Sequence[Power | None], encoded: Encoded, estimate: Estima
 def _power(column: ColumnFacts) -> Power | None:
     if column.hidden_cells is None:
         return None
-    return find(
-        column.hidden_cells,
-        column.confidences,
-        column.answers,
-        accuracy=lambda: column.accuracy,
+    return find_power(
+        column.hidden_cells, column.confidences, column.answers, accuracy=lambda: column.accuracy
     )

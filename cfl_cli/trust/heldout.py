@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations
 from math import comb
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 
@@ -96,17 +96,7 @@ class PossibleAnswers:
     probabilities: Floats  # b × c: P(cell), estimated without bias
 
     def keep(self, size: int, *, min_confidence: float = 0.0) -> Floats:
-        """Return how probably each value is answered, at least so confidently, if true, b × K."""
         return sums(self.if_true * (self.confidences >= min_confidence), self.values, size)
-
-    def beside(self, other: Self) -> Self:
-        """Return the answers of the same rows to these cells and to others."""
-        return type(self)(
-            np.hstack([self.values, other.values]),
-            np.hstack([self.confidences, other.confidences]),
-            np.hstack([self.if_true, other.if_true]),
-            np.hstack([self.probabilities, other.probabilities]),
-        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -141,13 +131,19 @@ class PossibleCells:
             return 0
         return max(NUMBERS_DRAWN // (rows * self.mechanism.size), DRAWN)
 
+    def keep(self, prior: Floats, rule: Rule) -> Floats:
+        """Return how probably rows with these priors, b × K, are answered each value if true."""
+        draws, keep, random = self.draws(len(prior)), np.empty_like(prior), np.random.default_rng(0)
+        for part in slices(len(keep), self.rows_at_once(draws)):
+            answers = self.answers(prior[part], prior[part], draws, random, rule)
+            keep[part] = answers.keep(self.mechanism.size)
+        return keep
+
+    def rows_at_once(self, draws: int) -> int:
+        return max(NUMBERS_AT_ONCE // ((len(self.listed) + draws + 1) * self.mechanism.size), 1)
+
     def answers(
-        self,
-        prior: Floats,
-        is_true: Floats,
-        draws: int,
-        random: np.random.Generator,
-        rule: Rule,
+        self, prior: Floats, is_true: Floats, draws: int, random: np.random.Generator, rule: Rule
     ) -> PossibleAnswers:
         """Return the final answers of rows with these priors, b × K.
 
@@ -158,17 +154,15 @@ class PossibleCells:
         else:
             values, confidences = rule(prior[:, None, :], self.listed)
         if_true = self.listed[np.arange(len(self.listed)), values]
-        listed = PossibleAnswers(values, confidences, if_true, is_true @ self.listed.T)
-        return listed.beside(self._drawn(prior, is_true, draws, random, rule)) if draws else listed
+        listed = values, confidences, if_true, is_true @ self.listed.T
+        if not draws:
+            return PossibleAnswers(*listed)
+        drawn: Any = self._drawn(prior, is_true, draws, random, rule)
+        return PossibleAnswers(*map(np.hstack, zip(listed, drawn, strict=True)))
 
     def _drawn(
-        self,
-        prior: Floats,
-        is_true: Floats,
-        draws: int,
-        random: np.random.Generator,
-        rule: Rule,
-    ) -> PossibleAnswers:
+        self, prior: Floats, is_true: Floats, draws: int, random: np.random.Generator, rule: Rule
+    ) -> tuple[Ints, Floats, Floats, Floats]:
         """Return the answers to random cells, b × draws.
 
         They are drawn for values that come half from the prior and half from anywhere, so that
@@ -193,7 +187,7 @@ class PossibleCells:
         likelihood *= (self.mechanism.possible @ self.drawn) / np.where(drawn > 0, drawn, 1)
         if_true = np.take_along_axis(likelihood, answers[:, :, None], axis=2)[:, :, 0]
         probabilities = np.einsum("bdk,bk->bd", likelihood, is_true)
-        return PossibleAnswers(answers, confidences, if_true, probabilities)
+        return answers, confidences, if_true, probabilities
 
 
 def sums(numbers: Floats, places: Ints, size: int) -> Floats:
@@ -251,44 +245,25 @@ ONE_SIDED = 1.645  # standard errors, for 95 %, where only too high an estimate 
 PARTS = 5  # of the hidden rows, each with shares from the cells of the others
 
 
-@dataclass(frozen=True, eq=False)
-class Footing:
-    """What each of m hidden rows says of how well founded its prior is."""
+def footing(prior: Floats, shares: Floats, likelihood: Floats, more: Floats) -> Floats:
+    """Return Σ p L, Σ r L, Σ p D and Σ r D of rows with these priors, shares, cells and D, 4 × b."""
+    pairs = ((one, other) for other in (likelihood, more) for one in (prior, shares))
+    return np.stack([np.einsum("ij,ij->i", one, other) for one, other in pairs])
 
-    mass: Floats  # of the prior, by the row's cell: Σ p L
-    shares_mass: Floats
-    gain: Floats  # if the prior were right: Σ p D
-    shares_gain: Floats  # if the shares were
 
-    @classmethod
-    def of(cls, prior: Floats, shares: Floats, likelihood: Floats, more: Floats) -> Self:
-        """Return it for rows with these priors, shares, cells and D, all b × K."""
-        return cls(
-            *(
-                np.einsum("ij,ij->i", one, other)
-                for other in (likelihood, more)
-                for one in (prior, shares)
-            )
-        )
+def evidence(found: Floats) -> tuple[float, float]:
+    """Return λ*, and by how many standard errors cells show that more is well founded.
 
-    @classmethod
-    def joined(cls, parts: list[Self]) -> Self:
-        names = ("mass", "shares_mass", "gain", "shares_gain")
-        return cls(*(np.concatenate([getattr(part, name) for part in parts]) for name in names))
-
-    @property
-    def least(self) -> float:
-        """Return λ*, how much of the prior must be well founded for answers to gain anything."""
-        gain, loss = float(self.gain.mean()), -float(self.shares_gain.mean())
-        return min(max(loss / (gain + loss), 0.0), 1.0) if gain + loss > 0 else 1.0
-
-    @property
-    def evidence(self) -> float:
-        """Return by how many standard errors hidden cells show that more than that is."""
-        mixed = self.least * self.mass + (1 - self.least) * self.shares_mass
-        slopes = (self.mass - self.shares_mass) / np.maximum(mixed, LEAST_MASS)
-        squares = float(slopes @ slopes)
-        return float(slopes.sum() / np.sqrt(squares)) if squares > 0 else 0.0
+    λ* is how much of the prior must be, for answers to gain anything; `found`, 4 × m, is what
+    `footing` gives.
+    """
+    mass, shares_mass, of_prior, of_shares = found
+    gain, loss = float(of_prior.mean()), -float(of_shares.mean())
+    least = min(max(loss / (gain + loss), 0.0), 1.0) if gain + loss > 0 else 1.0
+    mixed = least * mass + (1 - least) * shares_mass
+    slopes = (mass - shares_mass) / np.maximum(mixed, LEAST_MASS)
+    squares = float(slopes @ slopes)
+    return least, float(slopes.sum() / np.sqrt(squares)) if squares > 0 else 0.0
 
 
 def shares_of_others(cells: Mask, mechanism: Mechanism) -> tuple[Floats, Ints] | None:
@@ -339,7 +314,7 @@ class Calibration:
     power: float | None = None  # to which confidences were raised before; None: they were not
 
 
-class Tally:
+class ConfidenceTally:
     """The answers of rows added up by their confidence, each row by its weight."""
 
     def __init__(self, groups: Ints | None = None) -> None:
@@ -363,14 +338,6 @@ class Tally:
         else:
             self._rows.append(rows)
 
-    @property
-    def squares(self) -> Floats:
-        """Return the sums of squares and products of rows, or groups, 3·BINS × 3·BINS."""
-        if self._groups is None:
-            return self._squares
-        sums = sums_by(self._groups, np.vstack(self._rows))
-        return sums.T @ sums
-
     def calibration(
         self, confidences: Floats, exact: Mask, *, largest_step: float, reach: float
     ) -> Calibration:
@@ -379,13 +346,21 @@ class Tally:
         `confidences` are those of the m rows' own answers, and `exact` says which of their cells
         are exact. `largest_step` is how far one row could move the accuracy at most.
         """
-        given, behind = self.shares[2], self.squares
+        given, behind = self.shares[2], self._squares
+        if self._groups is not None:  # sums of squares and products of groups
+            of_groups = sums_by(self._groups, np.vstack(self._rows))
+            behind = of_groups.T @ of_groups
         counts = np.bincount(bins(confidences[~exact]), minlength=BINS)
         places = np.flatnonzero((counts > 0) & (given * len(exact) >= LEAST_CELLS))
-        parts, squares = [], 0.0
-        for place in places:
+        parts, heights, squares = [], [" "] * BINS, 0.0
+        for place in places.tolist():
             gap, error = self._gap(np.arange(BINS) == place, behind)
-            parts.append(self._bin(int(place), int(counts[place]), error))
+            right, expected, share = self.shares[:, place].tolist()
+            # Unbiased, so that chance may carry it out of 0 to 1.
+            accuracy = Interval.around(right / share, error).as_share
+            low, high, cells = place / BINS, (place + 1) / BINS, int(counts[place])
+            parts.append(Bin(low, high, cells, expected / share, accuracy))
+            heights[place] = HEIGHTS[round(accuracy.value * (len(HEIGHTS) - 1))]
             squares += counts[place] / counts[places].sum() * (gap**2 - error**2)
         gap, error = self._gap(np.ones(BINS, dtype=bool), behind)
         error = float(np.hypot(error, largest_step / given.sum()))
@@ -393,18 +368,7 @@ class Tally:
             error=float(np.sqrt(max(squares, 0))),
             overconfidence=Interval.around(-gap, error, reach=reach),
             bins=tuple(parts),
-            plot=_plot(parts),
-        )
-
-    def _bin(self, place: int, cells: int, error: float) -> Bin:
-        right, expected, share = self.shares[:, place].tolist()
-        return Bin(
-            low=place / BINS,
-            high=(place + 1) / BINS,
-            cells=cells,
-            confidence=expected / share,
-            # Unbiased, so that chance may carry it out of 0 to 1.
-            accuracy=Interval.around(right / share, error).as_share,
+            plot="".join(heights),
         )
 
     def _gap(self, chosen: Mask, squares: Floats) -> tuple[float, float]:
@@ -418,21 +382,11 @@ def bins(confidences: Floats) -> Ints:
     return np.asarray(np.minimum((confidences * BINS).astype(int), BINS - 1))
 
 
-def _plot(parts: list[Bin]) -> str:
-    heights = {round(part.low * BINS): part.accuracy.value for part in parts}
-    return "".join(
-        HEIGHTS[round(heights[place] * (len(HEIGHTS) - 1))] if place in heights else " "
-        for place in range(BINS)
-    )
-
-
 NUMBERS_AT_ONCE = 1 << 20  # rows × cells × values
 
 
 @dataclass(frozen=True)
 class HeldOut:
-    """What the hidden cells of one CF show."""
-
     cells: int  # hidden ones that are not empty
     confidence: float  # mean, of the final answers to the hidden cells
     score: float
@@ -461,7 +415,6 @@ def scores(prior: Floats, hidden: Mask, mechanism: Mechanism) -> Floats:
 
 
 def difference(one: Floats, other: Floats) -> Gain:
-    """Return by how much the first of two priors scores better on the same cells."""
     better = one - other
     return Gain.of(float(better.mean()), float(np.sqrt(better.var() / max(len(better) - 1, 1))))
 
@@ -490,150 +443,104 @@ def judge(
     """
     prior, hidden, mechanism = hidden_cells.prior, hidden_cells.cells, hidden_cells.mechanism
     reach = hidden_cells.reach
-    weights = mechanism.weights(hidden)
-    if not weights.any():
+    if not mechanism.weights(hidden).any():
         return None
     possible = PossibleCells.of(candidates, mechanism)
-    common = _Common(np.atleast_2d(shares), np.zeros(len(prior), int) if part is None else part)
-    pooled = _pool(hidden_cells, weights, possible, common, min_confidences, rule or most_confident)
-    exact = hidden.sum(axis=1) == 1
+    part = np.zeros(len(prior), dtype=int) if part is None else part
+    rule = rule or most_confident
+    pooled = _pool(hidden_cells, possible, np.atleast_2d(shares), part, min_confidences, rule)
+    accuracy, confidences = pooled.accuracy, pooled.confidences
+    confident_accuracies: list[Interval | None] = []
+    for least, (right, given) in zip(min_confidences, pooled.confident, strict=True):
+        few = not (confidences >= least).any() or given.mean * len(confidences) < LEAST_CELLS
+        confident_accuracies.append(None if few else right.interval(reach, given))
+    exact, step = hidden.sum(axis=1) == 1, accuracy.largest_step
     return HeldOut(
         cells=int((~hidden.all(axis=1)).sum()),
-        confidence=float(pooled.confidences.mean()),
+        confidence=float(confidences.mean()),
         score=float(scores(prior, hidden, mechanism).mean()),
-        accuracy=pooled.accuracy.interval(reach * (pooled.stretch_for_own if own else 1)),
+        accuracy=accuracy.interval(reach * _stretch_for_own(accuracy, confidences))
+        if own
+        else accuracy.interval(reach),
         commonest=pooled.commonest.interval(reach),
         gain=pooled.gain.symmetric(reach),
         calibration=None
         if exact.all()
-        else pooled.tally.calibration(
-            pooled.confidences, exact, largest_step=pooled.accuracy.largest_step, reach=reach
-        ),
-        confident_accuracies=tuple(
-            _confident_accuracy(pooled, least, *counted, reach)
-            for least, counted in zip(min_confidences, pooled.confident, strict=True)
-        ),
+        else pooled.tally.calibration(confidences, exact, largest_step=step, reach=reach),
+        confident_accuracies=tuple(confident_accuracies),
         clearly_better=pooled.gain.mean > 0
-        and pooled.footing.evidence * hidden_cells.effective_share**0.5
-        > reach * ONE_SIDED / NORMAL,
-        impossible=pooled.accuracy.beyond_a_share(reach, clearly=clearly),
+        and pooled.evidence * hidden_cells.effective_share**0.5 > reach * ONE_SIDED / NORMAL,
+        impossible=accuracy.beyond_a_share(reach, clearly=clearly),
     )
 
 
-@dataclass(frozen=True, eq=False)
-class _Common:
-    """What is thought of hidden rows of which nothing is known."""
+def _stretch_for_own(accuracy: PooledEstimate, confidences: Floats) -> float:
+    """Return how many times as far the accuracy may be from the share of these right answers.
 
-    shares: Floats  # d × K
-    part: Ints  # m: which of them is for which row
-
-    def keep(self, possible: PossibleCells, random: np.random.Generator) -> Floats:
-        draws = possible.draws(len(self.shares))
-        answers = possible.answers(self.shares, self.shares, draws, random, most_confident)
-        return answers.keep(possible.mechanism.size)
+    A cell that rules out a wrong first value helps its answer, and lowers its estimate e. With
+    c the confidence of the answer, E[(e − 1[it is right])²] = E[e² − 2ec + c].
+    """
+    weights = accuracy.weights / accuracy.weights.sum()
+    e, c = accuracy.values, confidences
+    apart = float(weights**2 @ np.maximum(e**2 - 2 * e * c + c, 0))
+    alone = float(weights**2 @ (e - accuracy.mean) ** 2)
+    step = accuracy.largest_step**2
+    if apart <= alone or alone + step == 0:  # exact cells alone leave nothing to doubt
+        return 1.0
+    return float(np.sqrt((apart + step) / (alone + step)))
 
 
 @dataclass(frozen=True, eq=False)
 class _Pooled:
-    """What the hidden rows say, pooled."""
-
     accuracy: PooledEstimate
     commonest: PooledEstimate
     gain: PooledEstimate
     # By each confidence that was asked for: the answers that are so confident and right, and those
     # that are so confident.
-    confident: tuple[tuple[PooledEstimate, PooledEstimate], ...]
-    tally: Tally
-    footing: Footing
+    confident: list[tuple[PooledEstimate, PooledEstimate]]
+    tally: ConfidenceTally
+    evidence: float  # for a gain
     confidences: Floats  # m: of the final answers to the rows' own cells
-
-    @property
-    def stretch_for_own(self) -> float:
-        """Return how many times as far the accuracy may be from the share of these right answers.
-
-        A cell that rules out a wrong first value helps its answer, and lowers its estimate e. With
-        c the confidence of the answer, E[(e − 1[it is right])²] = E[e² − 2ec + c].
-        """
-        weights = self.accuracy.weights / self.accuracy.weights.sum()
-        e, c = self.accuracy.values, self.confidences
-        apart = float(weights**2 @ np.maximum(e**2 - 2 * e * c + c, 0))
-        alone = float(weights**2 @ (e - self.accuracy.mean) ** 2)
-        step = self.accuracy.largest_step**2
-        if apart <= alone or alone + step == 0:  # exact cells alone leave nothing to doubt
-            return 1.0
-        return float(np.sqrt((apart + step) / (alone + step)))
 
 
 def _pool(
     hidden_cells: HiddenCells,
-    weights: Floats,
     possible: PossibleCells,
-    common: _Common,
+    shares: Floats,
+    which: Ints,  # of the shares, d × K, is for each row
     min_confidences: Sequence[float],
     rule: Rule,
 ) -> _Pooled:
     prior, hidden, groups = hidden_cells.prior, hidden_cells.cells, hidden_cells.groups
     mechanism, random = possible.mechanism, np.random.default_rng(0)
-    size, draws = mechanism.size, possible.draws(len(prior))
-    common_keep = common.keep(possible, random)
+    size, draws, weights = mechanism.size, possible.draws(len(prior)), mechanism.weights(hidden)
+    of_shares = possible.answers(
+        shares, shares, possible.draws(len(shares)), random, most_confident
+    ).keep(size)
     relative = weights / weights.sum()
-    estimates: dict[str, list[PooledEstimate]] = {}
-    confident: list[list[tuple[PooledEstimate, PooledEstimate]]] = [[] for _ in min_confidences]
-    tally, footing, confidences = Tally(groups), [], np.empty(len(prior))
-    at_once = max(NUMBERS_AT_ONCE // ((len(possible.listed) + draws + 1) * size), 1)
-    for part in slices(len(prior), at_once):
-        is_true = mechanism.unbiased(hidden[part])
+    estimates: list[list[PooledEstimate]] = [[] for _ in range(3 + 2 * len(min_confidences))]
+    tally, footings, confidences = ConfidenceTally(groups), [], np.empty(len(prior))
+    for part in slices(len(prior), possible.rows_at_once(draws)):
+        cells, weight, is_true = hidden[part], weights[part], mechanism.unbiased(hidden[part])
         answers = possible.answers(prior[part], is_true, draws, random, rule)
-        keep = answers.keep(size)
-        baseline = common_keep[common.part[part]]
-        measures = {
-            "accuracy": possible.exact + keep,
-            "commonest": possible.exact + baseline,
-            "gain": keep - baseline,
-        }
-        for name, measure in measures.items():
-            estimate = PooledEstimate.of(measure, hidden[part], weights[part], mechanism)
-            estimates.setdefault(name, []).append(estimate)
-        for least, counted in zip(min_confidences, confident, strict=True):
-            right = possible.exact + answers.keep(size, min_confidence=least)
+        keep, baseline = answers.keep(size), of_shares[which[part]]
+        measures = [possible.exact + keep, possible.exact + baseline, keep - baseline]
+        measures += [possible.exact + answers.keep(size, min_confidence=x) for x in min_confidences]
+        found = [PooledEstimate.of(one, cells, weight, mechanism) for one in measures]
+        for least in min_confidences:
             chances = answers.probabilities * (answers.confidences >= least)
             share = possible.exact + chances.sum(axis=1)
-            counted.append(
-                (
-                    PooledEstimate.of(right, hidden[part], weights[part], mechanism),
-                    PooledEstimate(share, share, share, weights[part]),
-                )
-            )
+            found.append(PooledEstimate(share, share, share, weight))
+        for parts, one in zip(estimates, found, strict=True):
+            parts.append(one)
         tally.add(answers, is_true, relative[part])
-        likelihood = mechanism.likelihood(hidden[part])
-        shares = common.shares[common.part[part]]
-        footing.append(Footing.of(prior[part], shares, likelihood, keep - baseline))
+        likelihood = mechanism.likelihood(cells)
+        footings.append(footing(prior[part], shares[which[part]], likelihood, keep - baseline))
         _, confidences[part] = rule(prior[part], likelihood)
-    return _Pooled(
-        **{name: PooledEstimate.joined(parts, groups) for name, parts in estimates.items()},
-        confident=tuple(
-            (
-                PooledEstimate.joined([right for right, _ in counted], groups),
-                PooledEstimate.joined([given for _, given in counted], groups),
-            )
-            for counted in confident
-        ),
-        tally=tally,
-        footing=Footing.joined(footing),
-        confidences=confidences,
+    joined = [PooledEstimate.joined(parts, groups) for parts in estimates]
+    accuracy, commonest, gain, *others = joined
+    confident = list(
+        zip(others[: len(min_confidences)], others[len(min_confidences) :], strict=True)
     )
-
-
-def _confident_accuracy(
-    pooled: _Pooled,
-    min_confidence: float,
-    right: PooledEstimate,
-    given: PooledEstimate,
-    reach: float,
-) -> Interval | None:
-    cells = len(pooled.confidences)
-    if not (pooled.confidences >= min_confidence).any():
-        return None
-    if given.mean * cells < LEAST_CELLS:
-        return None
-    return right.relative_to(given, reach)
+    _, shown = evidence(np.hstack(footings))
+    return _Pooled(accuracy, commonest, gain, confident, tally, shown, confidences)

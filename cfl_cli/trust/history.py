@@ -20,9 +20,8 @@ from pydantic import ConfigDict, Field, TypeAdapter, ValidationError
 
 from cfl_cli.core.messages import option
 from cfl_cli.errors import DataError, Problem, ResourceError
-from cfl_cli.trust.drift import Course, JudgedBatch
+from cfl_cli.trust.drift import DriftCourse, JudgedBatch
 from cfl_cli.trust.intervals import Interval
-from cfl_cli.trust.report import ColumnReport
 
 VERSION = 1
 PATIENCE = 60.0  # seconds to wait for another run that has the file
@@ -40,18 +39,15 @@ class CfLine:
     limit: float | None
     evidence: float | None  # before it starts anew after an alarm
     flags: tuple[str, ...]
-    course: Course
+    course: DriftCourse
 
     @property
     def drifted(self) -> bool:
-        """Return whether the CF had drifted after this batch."""
         return self.course.drifted_since is not None
 
 
 @dataclass(frozen=True)
 class Line:
-    """What one batch says."""
-
     # A history may come from a file that anybody wrote: see `Report`.
     __pydantic_config__: ClassVar = ConfigDict(strict=True, allow_inf_nan=False)
 
@@ -65,8 +61,7 @@ class Line:
     columns: tuple[CfLine, ...]
 
     @property
-    def identity(self) -> tuple[str, str | None]:
-        """Return what no two batches of a model have in common."""
+    def identity(self) -> tuple[str, str | None]:  # no two batches of a model have the same
         return self.checksum, self.name
 
     @classmethod
@@ -82,42 +77,35 @@ class Line:
             batch.checksum,
             name,
             report.rows,
-            tuple(map(_cf_line, report.columns, judged.courses)),
+            tuple(
+                CfLine(
+                    one.name,
+                    one.drift.cells if one.drift else 0,
+                    one.heldout_score,
+                    one.estimated_accuracy,
+                    one.drift.loss if one.drift else None,
+                    one.drift.limit if one.drift else None,
+                    one.drift.evidence if one.drift else None,
+                    one.flags,
+                    course,
+                )
+                for one, course in zip(report.columns, judged.courses, strict=True)
+            ),
         )
 
     def to_json(self) -> str:
-        """Return the line, without its end."""
         return json.dumps(asdict(self), ensure_ascii=False, allow_nan=False)
-
-
-def _cf_line(column: ColumnReport, course: Course) -> CfLine:
-    drift = column.drift
-    return CfLine(
-        column.name,
-        drift.cells if drift else 0,
-        column.heldout_score,
-        column.estimated_accuracy,
-        drift.loss if drift else None,
-        drift.limit if drift else None,
-        drift.evidence if drift else None,
-        column.flags,
-        course,
-    )
 
 
 @dataclass(frozen=True)
 class Before:
-    """What a batch is preceded by in a history."""
-
     number: int  # of the batch
-    courses: tuple[Course, ...] | None  # per CF; None: it is the first one of its model
+    courses: tuple[DriftCourse, ...] | None  # per CF; None: it is the first one of its model
     repeated: bool = False  # is the batch in the history already?
 
 
 @dataclass(frozen=True)
 class History:
-    """The lines of a history, in order."""
-
     lines: tuple[Line, ...]
 
     @classmethod
@@ -232,8 +220,6 @@ def read(path: Path) -> History:
 
 
 class OpenHistory:
-    """A history in a file that no other run may change meanwhile."""
-
     def __init__(self, path: Path, handle: int) -> None:
         self._path, self._handle = path, handle
         self._size: int | None = None  # before a line was added
@@ -262,7 +248,6 @@ class OpenHistory:
         )
 
     def take_back(self) -> None:
-        """Leave the file as it was before the line that was added last, if one was."""
         if self._size is not None:
             with suppress(OSError):
                 os.ftruncate(self._handle, self._size)
@@ -271,7 +256,6 @@ class OpenHistory:
 
 @contextmanager
 def to_append(path: Path) -> Iterator[OpenHistory]:
-    """Give a history, which is made if it is not there, until the batch is judged and appended."""
     with _opened(path, os.O_RDWR | os.O_APPEND | os.O_CREAT) as handle:
         yield OpenHistory(path, handle)
 

@@ -30,7 +30,6 @@ class Interval:
 
     @staticmethod
     def around(value: float, error: float, *, reach: float = NORMAL) -> "Interval":
-        """Return the interval of `reach` standard errors to either side."""
         return Interval(value, value - reach * error, value + reach * error)
 
     @property
@@ -75,11 +74,9 @@ class PooledEstimate:
 
     @classmethod
     def joined(cls, parts: list[Self], groups: Ints | None = None) -> Self:
-        """Return the estimates of all parts' rows, and which rows belong together."""
-        values, highest, lowest, weights = (
-            np.concatenate([getattr(part, name) for part in parts])
-            for name in ("values", "highest", "lowest", "weights")
-        )
+        names = ("values", "highest", "lowest", "weights")
+        numbers = [np.concatenate([getattr(part, name) for part in parts]) for name in names]
+        values, highest, lowest, weights = numbers
         return cls(values, highest, lowest, weights, groups)
 
     @property
@@ -99,15 +96,6 @@ class PooledEstimate:
         steps = sums_by(self.groups, self.weights * (self.highest - self.lowest))
         return float(steps.max() / self.weights.sum())
 
-    def interval(self, reach: float) -> Interval:
-        """Return the pooled estimate of a probability, `reach` standard errors to either side."""
-        return self._interval(self.influence, 1.0, reach)
-
-    def relative_to(self, whole: Self, reach: float) -> Interval:
-        """Return the estimate as a share of another one, of which it is a part."""
-        ratio = self.mean / whole.mean
-        return self._interval(self.influence - ratio * whole.influence, whole.mean, reach)
-
     def symmetric(self, reach: float) -> Interval:
         """Return the pooled estimate of a difference, one largest step added to its variance."""
         variance = self.influence @ self.influence + self.largest_step**2
@@ -118,9 +106,10 @@ class PooledEstimate:
         interval = self.symmetric(clearly * reach)
         return interval.low > 1 or interval.high < 0
 
-    def _interval(self, influence: Floats, share: float, reach: float) -> Interval:
-        """Return Wilson's interval, for estimates that fall short of their top by rare large steps.
+    def interval(self, reach: float, whole: Self | None = None) -> Interval:
+        """Return the estimate of a probability, or of it as a share of another, of which it is part.
 
+        This is Wilson's interval, for estimates that fall short of their top by rare large steps.
         With d the distance from the mean top, each row's squared distance from it is expected to
         be in proportion to d (as with counts), which gives the variance V(d) = ρ·d − σ·d² + δ²/4,
         σ the sum of the squared relative weights, of groups where rows belong together, and δ the
@@ -129,6 +118,10 @@ class PooledEstimate:
         possible. The quarter of a squared step makes up for steps being whole. The interval holds
         those d whose own standard error reaches the observed distance.
         """
+        influence, share = self.influence, 1.0
+        if whole is not None:
+            share = whole.mean
+            influence = influence - self.mean / share * whole.influence
         weights = self.weights / self.weights.sum()
         variance = float(influence @ influence)
         of_groups = sums_by(self.groups, weights)

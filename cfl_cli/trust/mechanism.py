@@ -15,7 +15,7 @@ from typing import Self
 
 import numpy as np
 
-from cfl_cli.core.arrays import Floats, Ints, Mask
+from cfl_cli.core.arrays import Floats, Mask
 from cfl_cli.core.dataset import LEAST_EXACT, Rule
 from cfl_cli.core.draws import hash_rows
 from cfl_cli.core.exclusions import Mechanism
@@ -29,7 +29,7 @@ _CONDITION = 1e-6  # of the slopes, below which a direction is taken to be none
 SLOPE_STEP = 1e-4  # of log w, either way, over which slopes are measured
 
 
-def fit(candidates: Mask, exact: Mask) -> Floats | None:
+def fit_weights(candidates: Mask, exact: Mask) -> Floats | None:
     """Return the weights, K, their geometric mean 1, or None where exclusions look uniform.
 
     `exact` says which of the n cells are exact; the others may be so by ruling out all but one.
@@ -53,27 +53,27 @@ def log_weights(candidates: Mask, exact: Mask) -> tuple[Floats, Floats]:
     excluded, sizes = excluded[sizes > 0], sizes[sizes > 0]
     counts = np.bincount(sizes, minlength=size) / len(sizes)
     shares, often = candidates[exact].mean(axis=0), excluded.mean(axis=0)
-    logs = _solved(shares, often, counts)
-    change = _chance(logs, shares, counts, cells=int(exact.sum()))
-    change += np.cov(excluded.T) / len(excluded)
-    slopes = np.linalg.pinv(_slopes(logs, shares, counts), rcond=_CONDITION)
-    return logs, np.asarray(slopes @ change @ slopes.T)
-
-
-def rates(weights: Floats) -> Floats:
-    """Return R, K × K, of a weight for each value."""
-    table = np.where(np.eye(len(weights), dtype=bool), 0, weights)
-    return np.asarray(table / table.sum(axis=1, keepdims=True))
-
-
-def _solved(shares: Floats, often: Floats, counts: Floats) -> Floats:
-    logs, wanted = np.zeros(len(shares)), np.log(np.maximum(often, 1e-9))
+    logs, wanted = np.zeros(size), np.log(np.maximum(often, 1e-9))
     for _ in range(STEPS):
         expected = shares @ _inclusion(logs, counts)
         before, logs = logs, _bounded(logs + wanted - np.log(np.maximum(expected, 1e-9)))
         if np.abs(logs - before).max() < SETTLED:
             break
-    return logs
+    inclusion = _inclusion(logs, counts)
+    covariance = (np.diag(shares) - np.outer(shares, shares)) / int(exact.sum())
+    change = inclusion.T @ covariance @ inclusion + np.cov(excluded.T) / len(excluded)
+    columns = [
+        shares @ (_inclusion(logs + step, counts) - _inclusion(logs - step, counts))
+        for step in SLOPE_STEP * np.eye(size)
+    ]
+    slopes = np.column_stack(columns) / (2 * SLOPE_STEP)
+    turned = np.linalg.pinv(slopes, rcond=_CONDITION)
+    return logs, np.asarray(turned @ change @ turned.T)
+
+
+def rates(weights: Floats) -> Floats:
+    table = np.where(np.eye(len(weights), dtype=bool), 0, weights)
+    return np.asarray(table / table.sum(axis=1, keepdims=True))
 
 
 def _bounded(logs: Floats) -> Floats:
@@ -84,22 +84,6 @@ def _inclusion(logs: Floats, counts: Floats) -> Floats:
     mechanism = Mechanism(len(logs), rates(np.exp(logs)))
     numbers = np.flatnonzero(counts)
     return np.asarray(sum(counts[s] * mechanism.inclusion(int(s)) for s in numbers))
-
-
-def _chance(logs: Floats, shares: Floats, counts: Floats, *, cells: int) -> Floats:
-    inclusion = _inclusion(logs, counts)
-    covariance = (np.diag(shares) - np.outer(shares, shares)) / cells
-    return np.asarray(inclusion.T @ covariance @ inclusion)
-
-
-def _slopes(logs: Floats, shares: Floats, counts: Floats) -> Floats:
-    steps = SLOPE_STEP * np.eye(len(logs))
-    return np.column_stack(
-        [
-            shares @ (_inclusion(logs + step, counts) - _inclusion(logs - step, counts))
-            for step in steps
-        ]
-    ) / (2 * SLOPE_STEP)
 
 
 # What exact cells, hidden, say of the answers: an audit, whatever the way exclusions came about.
@@ -147,13 +131,12 @@ class ExactAudit:
         return wilson(share, self.worth * cells, reach=self.reach)
 
     def clearly_better_than(self, other: Self) -> bool:
-        """Return whether this audit is better than another one of the same cells, by its error."""
         gain = self.right - other.right
         error = gain.std() / np.sqrt(self.worth * (len(gain) - 1))
         return bool(gain.mean() > _CLEARLY * error)
 
 
-def audit(hidden_cells: HiddenCells, exact: Mask, rule: Rule) -> ExactAudit | None:
+def audit_exact_cells(hidden_cells: HiddenCells, exact: Mask, rule: Rule) -> ExactAudit | None:
     """Return what the hidden rows whose cells are exact, m, say of the others' answers.
 
     None is returned if fewer than `LEAST_EXACT` are exact, or no other is left.
@@ -168,9 +151,15 @@ def audit(hidden_cells: HiddenCells, exact: Mask, rule: Rule) -> ExactAudit | No
     answered = (ranked[~exact] == answers[:, None]).argmax(axis=1)
     by_rank = np.take_along_axis(likelihood, ranked[~exact], axis=1)
     shares = np.bincount(ranks, minlength=hidden_cells.mechanism.size) / len(ranks)
-    accuracy, gains = _influences(by_rank, answered, shares)
+    # What a row adds to the accuracy if its true value has rank r: with θ = log a, dJ(q)/dθ_r =
+    # J(q)(1[q = r] − J(r)) and dP/dθ = diag(P) − Σ_j J Jᵀ/m.
+    joint = _joint(by_rank, shares)
+    right, found = joint[np.arange(len(joint)), answered], joint.mean(axis=0)
+    turn = np.bincount(answered, right, minlength=len(shares)) - right @ joint
+    spread = np.diag(found) * len(joint) - joint.T @ joint
+    gains = np.linalg.pinv(spread, rcond=_CONDITION, hermitian=True) @ turn
     return ExactAudit(
-        accuracy + gains[ranks],
+        float(right.mean()) + (gains - shares @ gains)[ranks],
         others=int((~exact).sum()),
         reach=hidden_cells.reach,
         worth=hidden_cells.effective_share,
@@ -184,21 +173,6 @@ def headline(accuracy: Interval, exact_share: float) -> Interval:
         return exact_share + (1 - exact_share) * share
 
     return Interval(whole(accuracy.value), whole(accuracy.low), whole(accuracy.high))
-
-
-def _influences(likelihood: Floats, answered: Ints, shares: Floats) -> tuple[float, Floats]:
-    """Return the accuracy, and what a row adds to it if its true value has rank r, K.
-
-    With θ = log a, dJ(q)/dθ_r = J(q)(1[q = r] − J(r)) and dP/dθ = diag(P) − Σ_j J Jᵀ/m.
-    """
-    joint = _joint(likelihood, shares)
-    rows = np.arange(len(joint))
-    right = joint[rows, answered]
-    found = joint.mean(axis=0)
-    turn = np.bincount(answered, right, minlength=len(shares)) - right @ joint
-    spread = np.diag(found) * len(rows) - joint.T @ joint
-    gains = np.linalg.pinv(spread, rcond=_CONDITION, hermitian=True) @ turn
-    return float(right.mean()), np.asarray(gains - shares @ gains)
 
 
 def _joint(likelihood: Floats, shares: Floats) -> Floats:

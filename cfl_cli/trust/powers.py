@@ -17,7 +17,7 @@ from math import copysign, inf, sqrt
 
 import numpy as np
 
-from cfl_cli.core.arrays import Floats, Ints, Mask, halves, log_of_mass
+from cfl_cli.core.arrays import Floats, Ints, halves, log_of_mass
 from cfl_cli.core.exclusions import MUTUAL
 from cfl_cli.methods.interface import Power
 from cfl_cli.trust.heldout import HiddenCells, difference
@@ -34,7 +34,7 @@ _ROUNDING = sqrt(2.2e-16)  # of a place: no nearer can two values of a function 
 _MOST = 500  # steps
 
 
-def least(function: Callable[[float], float], low: float, high: float) -> float:
+def minimize(function: Callable[[float], float], low: float, high: float) -> float:
     """Return about where the function is least between two places, to 1e-5."""
     best = second = third = low + _SHARE * (high - low)
     at_best = at_second = at_third = function(best)
@@ -140,7 +140,7 @@ def raised(confidences: Floats, power: float) -> Floats:
     return np.asarray(powers / powers.sum(axis=1, keepdims=True))
 
 
-def find(
+def find_power(
     hidden: HiddenCells,
     confidences: Floats,
     answers: Ints,
@@ -152,22 +152,29 @@ def find(
     `confidences`, n × K, and `answers`, n, are those of all rows; `accuracy` is asked for that of
     the answers only if there is reason to make them surer.
     """
-    cells = _Cells.of(hidden)
-    if not len(cells):
+    places = np.flatnonzero(~hidden.cells.all(axis=1))
+    if not len(places):
         return None
-    found = cells.fit()
+    stride = -(-len(places) // _ENOUGH)
+    places = places[:: max(stride, 1) | 1]  # odd, or all that are left would be of one half
+    prior = hidden.prior[places]
+    with np.errstate(divide="ignore"):
+        logs = np.log(prior / prior.max(axis=1, keepdims=True))
+    likelihood = hidden.mechanism.likelihood(hidden.cells[places])
+    worth = (MUTUAL if hidden.mutual else 1.0) * hidden.effective_share  # in independent cells
+    found = _fitted(logs, likelihood, worth)
     limit = max(found, 1.0)
     if found > 1:
-        gain = difference(cells.scores(np.log(found)), cells.scores(0.0))
+        sharper, plain = (_scores(logs, likelihood, at) for at in (np.log(found), 0.0))
+        gain = difference(sharper, plain)
         clear = gain.value * hidden.effective_share**0.5 > hidden.reach * gain.error
         limit = _allowed(found, confidences, answers, accuracy() if clear else None)
-    one = halves(len(hidden.prior), hidden.groups)
-    first, second = (min(cells.of_rows(own).fit(), limit) for own in (one, ~one))
+    one = halves(len(hidden.prior), hidden.groups)[places]
+    first, second = (min(_fitted(logs[own], likelihood[own], worth), limit) for own in (one, ~one))
     return Power(min(found, limit), (first, second))
 
 
 def by_other_half(prior: Floats, power: Power, groups: Ints | None = None) -> Floats:
-    """Return priors of hidden rows, m × K, raised to the power that the other half has found."""
     one = halves(len(prior), groups)
     priors = np.empty_like(prior)
     for own, other in ((one, 1), (~one, 0)):
@@ -175,45 +182,22 @@ def by_other_half(prior: Floats, power: Power, groups: Ints | None = None) -> Fl
     return priors
 
 
-class _Cells:
-    """Hidden cells that are not empty: log priors, and how likely each cell is."""
+def _scores(logs: Floats, likelihood: Floats, log_power: float) -> Floats:
+    powers = np.exp(np.exp(log_power) * logs)
+    mass = np.einsum("ij,ij->i", powers, likelihood) / powers.sum(axis=1)
+    return log_of_mass(mass)
 
-    def __init__(self, logs: Floats, likelihood: Floats, places: Ints, worth: float) -> None:
-        self.logs, self.likelihood, self.places = logs, likelihood, places
-        self.worth = worth  # of a cell, in independent ones
 
-    @classmethod
-    def of(cls, hidden: HiddenCells) -> "_Cells":
-        places = np.flatnonzero(~hidden.cells.all(axis=1))
-        stride = -(-len(places) // _ENOUGH)
-        places = places[:: max(stride, 1) | 1]  # odd, or all that are left would be of one half
-        prior = hidden.prior[places]
-        with np.errstate(divide="ignore"):
-            logs = np.log(prior / prior.max(axis=1, keepdims=True))
-        likelihood = hidden.mechanism.likelihood(hidden.cells[places])
-        worth = (MUTUAL if hidden.mutual else 1.0) * hidden.effective_share
-        return cls(logs, likelihood, places, worth)
+def _fitted(logs: Floats, likelihood: Floats, worth: float) -> float:
+    """Return the power of cells, by log priors and by how likely each cell is, m × K."""
 
-    def __len__(self) -> int:
-        return len(self.places)
+    def loss(log_power: float) -> float:
+        fit = worth * float(_scores(logs, likelihood, log_power).sum())
+        return (log_power / WIDTH) ** 2 / 2 - fit
 
-    def of_rows(self, rows: Mask) -> "_Cells":
-        own = rows[self.places]
-        return _Cells(self.logs[own], self.likelihood[own], self.places[own], self.worth)
-
-    def scores(self, log_power: float) -> Floats:
-        powers = np.exp(np.exp(log_power) * self.logs)
-        mass = np.einsum("ij,ij->i", powers, self.likelihood) / powers.sum(axis=1)
-        return log_of_mass(mass)
-
-    def fit(self) -> float:
-        def loss(log_power: float) -> float:
-            fit = self.worth * float(self.scores(log_power).sum())
-            return (log_power / WIDTH) ** 2 / 2 - fit
-
-        place = int(np.argmin([loss(log_power) for log_power in _GRID]))
-        around = _GRID[max(place - 1, 0)], _GRID[min(place + 1, len(_GRID) - 1)]
-        return float(np.exp(least(loss, *around)))
+    place = int(np.argmin([loss(log_power) for log_power in _GRID]))
+    around = _GRID[max(place - 1, 0)], _GRID[min(place + 1, len(_GRID) - 1)]
+    return float(np.exp(minimize(loss, *around)))
 
 
 def _allowed(power: float, confidences: Floats, answers: Ints, accuracy: Interval | None) -> float:

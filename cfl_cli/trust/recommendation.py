@@ -14,23 +14,15 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 
-from cfl_cli.core.exclusions import Mechanism
 from cfl_cli.core.messages import STORED, command, count, option
-from cfl_cli.trust.heldout import HeldOut
-from cfl_cli.trust.intervals import Interval
 from cfl_cli.trust.report import NOT_UNIFORM, ColumnReport, Report
 
 # What a CF's accuracy rests on, or why it is not known.
 #
 # A figure whose assumption the cells themselves refute is worse than none: it is left out.
 
-UNIFORM, MECHANISM, EXACT_CELLS, AUDIT, NONE = (
-    "uniform",
-    "mechanism",
-    "exact-cells",
-    "audit",
-    "none",
-)
+UNIFORM, MECHANISM = "uniform", "mechanism"
+EXACT_CELLS, AUDIT, NONE = "exact-cells", "audit", "none"
 NOT_RANDOM = "exclusions are not random (audit it)"
 NOT_HIDDEN = f"no cells were hidden ({option('folds', 0, to=STORED)})"
 NOT_DISTINGUISHED = "cells of its mechanism do not distinguish the values"
@@ -43,40 +35,6 @@ ASSUMPTIONS = {
 }
 
 
-@dataclass(frozen=True)
-class Basis:
-    """What an accuracy rests on; with `NONE`, why there is none."""
-
-    name: str
-    reason: str | None = None
-
-    @property
-    def refuted(self) -> bool:
-        """Return whether cells show that what the accuracy would rest on is not so."""
-        return self.reason == NOT_RANDOM
-
-    @property
-    def known(self) -> bool:
-        return self.name != NONE
-
-
-def basis(mechanism: Mechanism, judged: HeldOut | None, *, hidden: bool, refuted: bool) -> Basis:
-    """Return what the accuracy of a CF rests on.
-
-    `hidden` says whether any cells were hidden, `refuted` whether cells cannot have come about as
-    the mechanism says.
-    """
-    if refuted or (judged is not None and judged.impossible):
-        return Basis(NONE, NOT_RANDOM)
-    if not hidden:
-        return Basis(NONE, NOT_HIDDEN)
-    if not mechanism.distinguishes_values:
-        return Basis(NONE, NOT_DISTINGUISHED)
-    if judged is None:
-        return Basis(NONE, NOTHING_SAID)
-    return Basis(UNIFORM if mechanism.rates is None else MECHANISM)
-
-
 OVERCONFIDENT = 0.02  # by how much answers are surer than they are right, clearly, to be told
 FEW_CELLS = 50  # hidden ones, below which an accuracy is mostly chance
 _WIDE = 0.2  # of an interval
@@ -87,7 +45,7 @@ NEW_CELLS = {
 }
 
 
-class State(StrEnum):
+class Grade(StrEnum):
     """What to do with the answers of a CF."""
 
     USE = "use"
@@ -99,11 +57,11 @@ class State(StrEnum):
 
 # As a heading above the CFs that are in a state; in the order in which they are shown.
 HEADINGS = {
-    State.USE: "Use",
-    State.CARE: "Use with care",
-    State.DO_NOT_USE: "Do not use",
-    State.NOT_KNOWN: "Not known",
-    State.NOT_MEASURED: "Not measured",
+    Grade.USE: "Use",
+    Grade.CARE: "Use with care",
+    Grade.DO_NOT_USE: "Do not use",
+    Grade.NOT_KNOWN: "Not known",
+    Grade.NOT_MEASURED: "Not measured",
 }
 
 
@@ -111,26 +69,23 @@ HEADINGS = {
 class Use:
     """The verdict on one CF, to be read after its name and a colon."""
 
-    state: State
+    state: Grade
     sentence: str
     look_at: tuple[str, ...] = ()  # further sentences: what to look at, and what to do
 
 
 def use_of(column: ColumnReport, report: Report) -> Use:
-    """Return whether a CF's answers can be used, and why."""
     cautions = (*_cautions(column), *_of_rows(column, report))
     state, sentence = _verdict(column, careful=any(one.weighs for one in cautions))
-    look_at = tuple(one.sentence for one in cautions)
-    return Use(state, sentence, (*look_at, *_kept(column)))
+    kept = ["It was left as observed."] if column.action == "kept" else []
+    return Use(state, sentence, (*(one.sentence for one in cautions), *kept))
 
 
-def by_state(report: Report) -> dict[State, list[ColumnReport]]:
+def by_state(report: Report) -> dict[Grade, list[ColumnReport]]:
     """Return the CFs in each state, in the report's order; states that no CF is in are left out."""
-    states = {column.name: use_of(column, report).state for column in report.columns}
-    grouped = {
-        state: [column for column in report.columns if states[column.name] == state]
-        for state in HEADINGS
-    }
+    grouped: dict[Grade, list[ColumnReport]] = {state: [] for state in HEADINGS}
+    for column in report.columns:
+        grouped[use_of(column, report).state].append(column)
     return {state: columns for state, columns in grouped.items() if columns}
 
 
@@ -142,48 +97,41 @@ class _Caution:
     weighs: bool = True
 
 
-def _verdict(column: ColumnReport, *, careful: bool) -> tuple[State, str]:
+def _verdict(column: ColumnReport, *, careful: bool) -> tuple[Grade, str]:
     accuracy, flags = column.estimated_accuracy, column.flags
     founded = column.accuracy_basis in (AUDIT, EXACT_CELLS)
     if NOT_UNIFORM in flags and not founded:
-        return State.NOT_KNOWN, (
+        return Grade.NOT_KNOWN, (
             "not known how good it is: its cells were not ruled out at random. Look up some rows "
             f"before you use it ({command('audit', mark='', to=STORED)})."
         )
     if accuracy is None:
         why = f" ({column.accuracy_reason})" if column.accuracy_reason else ""
-        return State.NOT_MEASURED, f"not measured{why}; do not rely on it yet."
-    right = _right(column, accuracy)
+        return Grade.NOT_MEASURED, f"not measured{why}; do not rely on it yet."
+    value, low, high = map(_in_100, (accuracy.value, accuracy.low, accuracy.high))
+    right = f"About {value} in 100 answers are right ({low} to {high})."
+    commonest = None
+    if column.commonest_accuracy is not None:
+        commonest = _in_100(column.commonest_accuracy.value)
+        right += f" Always answering the commonest value: {commonest}."
     if "drifted" in flags:
-        return State.DO_NOT_USE, (
+        return Grade.DO_NOT_USE, (
             "do not use it; its new cells are predicted worse than those at fitting. Of this "
             f"batch {right[0].lower()}{right[1:]}"
         )
     if column.flagged and NOT_UNIFORM not in flags:
-        return State.DO_NOT_USE, _no_better(column, accuracy)
+        against = "" if commonest is None else f", against {commonest}"
+        return Grade.DO_NOT_USE, (
+            "do not use it; no better than always answering the commonest value "
+            f"({value} in 100 answers are right{against})."
+        )
     if careful:
-        return State.CARE, f"use it with care. {right}"
-    return State.USE, f"use it. {right}"
-
-
-def _right(column: ColumnReport, accuracy: Interval) -> str:
-    value, low, high = map(_in_100, (accuracy.value, accuracy.low, accuracy.high))
-    found = f"About {value} in 100 answers are right ({low} to {high})."
-    if column.commonest_accuracy is None:
-        return found
-    commonest = _in_100(column.commonest_accuracy.value)
-    return f"{found} Always answering the commonest value: {commonest}."
+        return Grade.CARE, f"use it with care. {right}"
+    return Grade.USE, f"use it. {right}"
 
 
 def _in_100(share: float) -> str:
     return f"{100 * share:.0f}"
-
-
-def _no_better(column: ColumnReport, accuracy: Interval) -> str:
-    right = f"{_in_100(accuracy.value)} in 100 answers are right"
-    if column.commonest_accuracy is not None:
-        right += f", against {_in_100(column.commonest_accuracy.value)}"
-    return f"do not use it; no better than always answering the commonest value ({right})."
 
 
 def _cautions(column: ColumnReport) -> Iterator[_Caution]:
@@ -220,8 +168,3 @@ def _of_rows(column: ColumnReport, report: Report) -> Iterator[_Caution]:
     for flag, what in NEW_CELLS.items():
         if flag in column.flags:
             yield _Caution(f"{what}: see the notes.")
-
-
-def _kept(column: ColumnReport) -> Iterator[str]:
-    if column.action == "kept":
-        yield "It was left as observed."

@@ -148,11 +148,11 @@ class AlikeReference:
             len(cells.losses),
             low,
             float(len(cells.losses) ** 2 / (sizes @ sizes)),
-            mean(cells.losses),
+            exact_mean(cells.losses),
             variance_of_mean(cells.losses, cells.groups) or 0.0,
-            mean(cells.losses**2),
-            mean(cells.expected),
-            min(mean(cells.scores), 0.0),  # priors may sum to a hair more than 1
+            exact_mean(cells.losses**2),
+            exact_mean(cells.expected),
+            min(exact_mean(cells.scores), 0.0),  # priors may sum to a hair more than 1
             variance_of_mean(cells.scores, cells.groups) or 0.0,
         )
 
@@ -211,19 +211,15 @@ class ColumnReference:
 
     @property
     def lows(self) -> dict[int, float]:
-        """Return where the scale of losses begins, by exclusions."""
         return {of.exclusions: of.low for of in self.sizes}
 
 
 @dataclass(frozen=True)
 class Reference:
-    """The references of all CFs: what a model keeps to judge later cells by."""
-
     columns: tuple[ColumnReference, ...]
 
     @classmethod
     def of(cls, hidden: Sequence[HiddenCells | None], shares: Sequence[Floats]) -> "Reference":
-        """Return it from each CF's hidden cells at fitting, and the shares of its values."""
         return cls(tuple(map(ColumnReference.of, hidden, shares)))
 
     @property
@@ -232,13 +228,11 @@ class Reference:
         return tuple(np.array(column.shares) for column in self.columns)
 
     def limits(self, number: int) -> dict[int, float]:
-        """Return the limit of a CF's losses, by exclusions."""
         column = self.columns[number]
         level = LEVEL / (len(self.columns) * max(len(column.sizes), 1))
         return {of.exclusions: of.limit(level, mutual=column.mutual) for of in column.sizes}
 
     def facts(self) -> dict[str, Any]:
-        """Return it as JSON can hold it."""
         return {"columns": [asdict(column) for column in self.columns]}
 
     @classmethod
@@ -251,12 +245,8 @@ class Reference:
 
 
 def _column_from(facts: Any, domain: int) -> ColumnReference:
-    kinds = {
-        "shares": (list, tuple),
-        "sizes": (list, tuple),
-        "mutual": bool,
-        "reason": (str, type(None)),
-    }
+    lists = dict.fromkeys(("shares", "sizes"), (list, tuple))
+    kinds = {**lists, "mutual": bool, "reason": (str, type(None))}
     column = _of_kind(facts, kinds, "drift of a CF")
     shares = tuple(column["shares"])
     if (
@@ -275,13 +265,10 @@ def _column_from(facts: Any, domain: int) -> ColumnReference:
     order = [of.exclusions for of in sizes]
     if order != sorted(set(order)):
         raise StateError("references of drift are not in the order of their exclusions")
-    if (column["reason"] is None) != bool(sizes) or column["reason"] not in (
-        None,
-        NO_FOLDS,
-        TOO_FEW,
-    ):
+    reason = column["reason"]
+    if (reason is None) != bool(sizes) or reason not in (None, NO_FOLDS, TOO_FEW):
         raise StateError("drift of a CF has a reason that does not fit its references")
-    return ColumnReference(shares, sizes, column["mutual"], column["reason"])
+    return ColumnReference(shares, sizes, column["mutual"], reason)
 
 
 def _of_kind(facts: Any, kinds: Mapping[str, Any], what: str) -> dict[str, Any]:
@@ -319,13 +306,10 @@ class JudgedCells:
         )
 
     def some(self, chosen: Mask) -> "JudgedCells":
-        return JudgedCells(
-            self.exclusions[chosen],
-            self.losses[chosen],
-            self.expected[chosen],
-            self.scores[chosen],
-            None if self.groups is None else self.groups[chosen],
-        )
+        parts: dict[str, Any] = {
+            name: None if own is None else own[chosen] for name, own in vars(self).items()
+        }
+        return JudgedCells(**parts)
 
 
 def judged_rows(cells: Mask, exclusions: Sequence[int]) -> Ints:
@@ -338,14 +322,14 @@ def of_sizes(facts: Mapping[int, float], exclusions: Ints) -> Floats:
     return np.array([facts[size] for size in exclusions.tolist()], dtype=float)
 
 
-def mean(numbers: Floats) -> float:
+def exact_mean(numbers: Floats) -> float:
     """Return the mean, whose last digit does not depend on the order."""
     return fsum(numbers.tolist()) / len(numbers)
 
 
 def variance_of_mean(numbers: Floats, groups: Ints | None) -> float | None:
     """Return the variance of the mean, groups counted together; None: of one row or group alone."""
-    sums = sums_by(groups, numbers - mean(numbers))
+    sums = sums_by(groups, numbers - exact_mean(numbers))
     if len(sums) < 2:
         return None
     return fsum((sums**2).tolist()) / len(numbers) ** 2 * len(sums) / (len(sums) - 1)

@@ -94,7 +94,7 @@ class Audit:
         return "too high" if self.estimate.value > self.accuracy.value else "too low"
 
 
-def judge(
+def judge_audit(
     *,
     answers: int,
     drawn: int,
@@ -155,20 +155,17 @@ def ends(observed: float, checked: float, answers: int) -> tuple[float, float]:
 def more_rows(right: int, checked: int, answers: int, width: float = WIDTH) -> int:
     """Return how many rows more the interval takes to be so narrow, as many being right as now."""
     least, enough = checked, answers
-    if _width(right / checked, checked, answers) <= width:
+
+    def is_narrow(rows: int) -> bool:
+        low, high = ends(right / checked, rows, answers)
+        return high - low <= width
+
+    if is_narrow(checked):
         return 0
     while enough - least > 1:  # the width falls with every row
         middle = (least + enough) // 2
-        if _width(right / checked, middle, answers) <= width:
-            enough = middle
-        else:
-            least = middle
+        least, enough = (least, middle) if is_narrow(middle) else (middle, enough)
     return enough - checked
-
-
-def _width(observed: float, checked: int, answers: int) -> float:
-    low, high = ends(observed, checked, answers)
-    return high - low
 
 
 SettingValue: TypeAlias = bool | int | float | str | None
@@ -218,8 +215,6 @@ ADVICE = {
 
 @dataclass(frozen=True)
 class Confident:
-    """The answers that `min_confidence` leaves."""
-
     share: float  # of all cells
     accuracy: Interval | None
 
@@ -244,8 +239,6 @@ class ValueShare:
 
 @dataclass(frozen=True)
 class FittedMechanism:
-    """What exact cells made of `mechanism: fit`."""
-
     weights: tuple[float, ...]  # by place in the domain, geometric mean 1; all 1: as if uniform
     taken: bool  # clearly better by the exact cells, so that the answers are those of the fit?
     uniform: Interval  # exact_accuracy under uniform exclusions
@@ -338,7 +331,7 @@ def is_flagged(flags: Collection[str], *, clearly_better: bool) -> bool:
 
 
 @dataclass(frozen=True)
-class Batch:
+class BatchFacts:
     """What a batch of new rows is, beside the rows that its model was fitted to."""
 
     rows_judged: int
@@ -351,8 +344,6 @@ class Batch:
 
 @dataclass(frozen=True)
 class RowsDrawn:
-    """How many rows were drawn at random to learn from, and of how many."""
-
     rows: int
     of: int
 
@@ -395,7 +386,7 @@ class Report(Shown):
     peak_memory_mb: float | None = None
     groups: int | None = None  # of rows that belong together; None: each row by itself
     version: int = 1
-    batch: Batch | None = None  # None: the rows that were fitted
+    batch: BatchFacts | None = None  # None: the rows that were fitted
     sources: Sources | None = None  # None: not recorded
     answers_sha256: str | None = None  # of what the new columns hold, in any format
     sample: RowsDrawn | None = None  # that was learned from; None: all rows
@@ -409,7 +400,6 @@ class Report(Shown):
 
     @property
     def kept(self) -> frozenset[str]:
-        """Return the names of the CFs that stay as observed."""
         return frozenset(column.name for column in self.columns if column.action == "kept")
 
     def to_json(self) -> str:

@@ -4,21 +4,22 @@ import platform
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import replace
 from importlib.metadata import PackageNotFoundError, version
+from typing import Any
 
 import numpy as np
 
 from cfl_cli.core.arrays import Floats, Ints
 from cfl_cli.core.dataset import LEAST_EXACT
 from cfl_cli.core.draws import hash_rows
-from cfl_cli.core.exclusions import Shares
 from cfl_cli.core.messages import STORED, count, option, quote
 from cfl_cli.core.parallel import Workers
 from cfl_cli.encode.encode import Encoded
-from cfl_cli.methods.interface import Estimate, Power
-from cfl_cli.trust.facts import CalibratedFacts, ColumnFacts
-from cfl_cli.trust.heldout import BINS, Calibration, HeldOut, bins
+from cfl_cli.methods.interface import Estimate
+from cfl_cli.trust.facts import ColumnFacts
+from cfl_cli.trust.heldout import BINS, HeldOut, bins
 from cfl_cli.trust.intervals import Interval
-from cfl_cli.trust.recommendation import EXACT_CELLS
+from cfl_cli.trust.mechanism import headline
+from cfl_cli.trust.recommendation import EXACT_CELLS, NONE, NOT_RANDOM
 from cfl_cli.trust.report import (
     SMALL_REDUCTION,
     ColumnReport,
@@ -30,7 +31,6 @@ from cfl_cli.trust.report import (
     ValueShare,
     is_flagged,
 )
-from cfl_cli.trust.wrong_cells import most_wrong
 
 # How common a CF's values are, how sure its answers are, and how many a threshold would leave.
 #
@@ -76,7 +76,7 @@ def confidence_shares(facts: ColumnFacts) -> tuple[float, ...]:
     return tuple((counts / counts.sum()).tolist())
 
 
-def coverage(facts: ColumnFacts, judged: HeldOut | None) -> tuple[Coverage, ...]:
+def coverage_of(facts: ColumnFacts, judged: HeldOut | None) -> tuple[Coverage, ...]:
     """Return what each of the thresholds would leave; `judged` was asked for these first."""
     confidences = facts.answer_confidences
     shares = [float((confidences >= least).mean()) for least in THRESHOLDS]
@@ -187,46 +187,54 @@ def build(
 def _column(
     facts: ColumnFacts, *, keep_flagged: bool, min_confidence: float, bias: float
 ) -> ColumnReport:
-    block, number, estimate = facts.block, facts.number, facts.estimate
+    block, number, estimate, entropy = facts.block, facts.number, facts.estimate, facts.entropy
     # Thresholds are of confidences as they are written, so that calibrated ones are judged once
     # more; the last threshold is the one that was asked for.
     thresholds = (*THRESHOLDS, min_confidence)
     judged = facts.judged(() if facts.power else thresholds)
-    rests_on = facts.rests_on(judged)
+    basis, why_none = facts.rests_on(judged)
+    refuted = why_none == NOT_RANDOM
     # What rests on a refuted assumption is left out; the score only compares answers.
-    known = judged if rests_on.known else None
-    by_exact_cells = facts.accuracy_by_exact_cells
+    known = judged if basis != NONE else None
+    audit, by_exact_cells = facts.exact_audit, None
+    if audit is not None and block.marked is not None and block.marked_at_random:
+        by_exact_cells = headline(audit.accuracy, float(block.marked.mean()))
     accuracy = facts.stretched(known) if known else None
     written = known
     if known and facts.power is not None:
-        written = CalibratedFacts(facts.encoded, estimate, number).judged(thresholds)
-    under_bias = facts.under_bias(None if by_exact_cells else accuracy, known, bias)
-    shares = None if rests_on.refuted else block.mechanism.shares(facts.candidates)
-    wrong = most_wrong(facts.hidden_cells) if facts.hidden_cells and known else None
+        calibrated = ColumnFacts(facts.encoded, estimate, number, calibrated=True)
+        written = calibrated.judged(thresholds)
+    calibration = written.calibration if written else None
+    if calibration is not None and facts.power is not None:
+        calibration = replace(calibration, power=facts.power.value)
+    break_even, unnoticed, under_bias = facts.under_bias(
+        None if by_exact_cells else accuracy, known, bias
+    )
+    shares = None if refuted else block.mechanism.shares(facts.candidates)
+    commonest_interval = None
+    if shares is not None:
+        place = int(shares.values.argmax())
+        value, error = float(shares.values[place]), float(shares.errors[place])
+        commonest_interval = Interval.around(value, error).as_share
+    wrong, cost = facts.wrong_cells() if known else (None, None)
+    confident, confidences = None, facts.answer_confidences
+    if min_confidence:
+        right = written.confident_accuracies[-1] if written else None
+        confident = Confident(float((confidences >= min_confidence).mean()), right)
     fallback_rows = int(estimate.fell_back[:, number].sum())
     fired = {
-        SMALL_REDUCTION: facts.reduction < LEAST_REDUCTION or facts.like_shuffled,
+        SMALL_REDUCTION: entropy.reduction < LEAST_REDUCTION or entropy.like_shuffled,
         # Where every cell is exact there is nothing to be better at.
         "no-better-than-commonest": known is not None
-        and facts.entropy_start > 0
+        and entropy.start > 0
         and not known.clearly_better,
-        "exclusions-not-uniform": rests_on.refuted,
+        "exclusions-not-uniform": refuted,
         "fallback-rows": fallback_rows > 0,
     }
     flags = tuple(flag for flag, so in fired.items() if so)
     flagged = is_flagged(flags, clearly_better=known is not None and known.clearly_better)
-    origin = estimate.origins[number]
     return ColumnReport(
-        name=block.name,
-        domain_size=len(block.values),
-        exclusions_per_cell=block.exclusions_per_cell,
-        exact_cells=block.exact_cells,
-        empty_cells=block.empty_cells,
-        entropy_start=facts.entropy_start,
-        entropy_end=facts.entropy_end,
-        entropy_reduction=facts.reduction,
-        entropy_reduction_null=facts.reduction_null,
-        mean_confidence=float(facts.answer_confidences.mean()),
+        **_without_truth(facts),
         commonest_share=None if shares is None else float(np.clip(shares.values.max(), 0, 1)),
         heldout_score=judged.score if judged else None,
         estimated_accuracy=by_exact_cells or accuracy,
@@ -234,55 +242,56 @@ def _column(
         flagged=flagged,
         action="kept" if flagged and keep_flagged else "imputed",
         fallback_rows=fallback_rows,
-        low_confidence_cells=int((facts.answer_confidences < min_confidence).sum()),
+        low_confidence_cells=int((confidences < min_confidence).sum()),
         hidden_cells=judged.cells if judged else 0,
-        commonest_share_interval=_commonest_share(shares) if shares else None,
+        commonest_share_interval=commonest_interval,
         commonest_accuracy=known.commonest if known else None,
         gain=known.gain if known else None,
-        confident=_confident(facts, written, min_confidence) if min_confidence else None,
-        calibration=_calibration(written, facts.power),
-        suspect_cells=int((estimate.mass[:, number] < SUSPECT).sum()),
-        impossible_values=tuple(int(place) + 1 for place in facts.impossible),
-        method=origin.method,
-        parts=origin.parts,
-        round=origin.round,
-        iterations=origin.iterations,
-        accuracy_basis=EXACT_CELLS if by_exact_cells else rests_on.name,
-        accuracy_reason=None if by_exact_cells else rests_on.reason,
-        break_even_bias=under_bias.break_even,
-        unnoticed_bias=under_bias.unnoticed,
-        accuracy_under_bias=under_bias.accuracy,
+        confident=confident,
+        calibration=calibration,
+        accuracy_basis=EXACT_CELLS if by_exact_cells else basis,
+        accuracy_reason=None if by_exact_cells else why_none,
+        break_even_bias=break_even,
+        unnoticed_bias=unnoticed,
+        accuracy_under_bias=under_bias,
         clearly_better=known.clearly_better if known else None,
         wrong_cells_most=wrong,
-        wrong_cells_cost=None if wrong is None else facts.information_lost(wrong),
-        entropy_end_raw=facts.entropy_end_raw,
+        wrong_cells_cost=cost,
         calibration_raw=known.calibration if known and facts.power else None,
-        calibration_power=facts.power.value if facts.power else None,
-        exact_accuracy=facts.exact_audit.accuracy if facts.exact_audit else None,
-        hidden_exact_cells=len(facts.exact_audit.right) if facts.exact_audit else 0,
-        cautious_blend=origin.cautious,
-        stops=origin.stops,
-        values=value_shares(facts),
-        confidence_shares=confidence_shares(facts),
-        coverage=coverage(facts, written),
-        tried=origin.tried,
+        exact_accuracy=audit.accuracy if audit else None,
+        hidden_exact_cells=len(audit.right) if audit else 0,
+        coverage=coverage_of(facts, written),
     )
 
 
-def _calibration(judged: HeldOut | None, power: Power | None) -> Calibration | None:
-    if judged is None or judged.calibration is None or power is None:
-        return judged.calibration if judged else None
-    return replace(judged.calibration, power=power.value)
-
-
-def _confident(facts: ColumnFacts, judged: HeldOut | None, min_confidence: float) -> Confident:
-    share = float((facts.answer_confidences >= min_confidence).mean())
-    return Confident(share, judged.confident_accuracies[-1] if judged else None)
-
-
-def _commonest_share(shares: Shares) -> Interval:
-    place = int(shares.values.argmax())
-    return Interval.around(float(shares.values[place]), float(shares.errors[place])).as_share
+def _without_truth(facts: ColumnFacts) -> dict[str, Any]:
+    block, entropy = facts.block, facts.entropy
+    origin = facts.estimate.origins[facts.number]
+    return {
+        "name": block.name,
+        "domain_size": len(block.values),
+        "exclusions_per_cell": block.exclusions_per_cell,
+        "exact_cells": block.exact_cells,
+        "empty_cells": block.empty_cells,
+        "entropy_start": entropy.start,
+        "entropy_end": entropy.end,
+        "entropy_end_raw": entropy.end_raw,
+        "entropy_reduction": entropy.reduction,
+        "entropy_reduction_null": entropy.reduction_null,
+        "mean_confidence": float(facts.answer_confidences.mean()),
+        "suspect_cells": int((facts.estimate.mass[:, facts.number] < SUSPECT).sum()),
+        "impossible_values": tuple(int(place) + 1 for place in facts.impossible),
+        "calibration_power": facts.power.value if facts.power else None,
+        "method": origin.method,
+        "parts": origin.parts,
+        "round": origin.round,
+        "iterations": origin.iterations,
+        "cautious_blend": origin.cautious,
+        "stops": origin.stops,
+        "tried": origin.tried,
+        "values": value_shares(facts),
+        "confidence_shares": confidence_shares(facts),
+    }
 
 
 # Which versions an answer was made with: those of Python and of what decides its digits.

@@ -21,7 +21,6 @@ of two Bernoulli distributions, instead of I(0) = −log(1 − s/K).
 """
 
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 
@@ -52,10 +51,7 @@ class GuessedShares:
 
     shares: Floats  # above 0, each as likely as the others
     chance: float  # that there are any
-
-    @property
-    def mean(self) -> float:
-        return float(self.shares.mean())
+    most: float
 
 
 def surest(hidden_cells: HiddenCells) -> Surest | None:
@@ -91,7 +87,7 @@ def most_wrong(hidden_cells: HiddenCells) -> float | None:
     return most if most < found.limit else None
 
 
-def guessed_wrong(found: Surest) -> GuessedShares:
+def guessed_wrong(found: Surest, most: float) -> GuessedShares:
     """Return what the share of cells that rule out the true value may be, each as likely."""
     from scipy.special import betainc
 
@@ -108,10 +104,10 @@ def guessed_wrong(found: Surest) -> GuessedShares:
     )
     total = weights.sum()
     if total == 0:  # the surest rows' cells are wrong more often than any share explains
-        return GuessedShares(np.full(SLICES, _USUAL), 1 - NONE_WRONG)
+        return GuessedShares(np.full(SLICES, _USUAL), 1 - NONE_WRONG, most)
     middles = (np.arange(SLICES) + 0.5) / SLICES
     at = np.minimum(np.searchsorted(weights.cumsum() / total, middles), _GRID - 1)
-    return GuessedShares(share[at], float(total / (total + none)))
+    return GuessedShares(share[at], float(total / (total + none)), most)
 
 
 def upper_limit(count: float, n: float) -> float:
@@ -163,14 +159,6 @@ STEPS = 20  # of halving
 SUPPOSED = (0.01, 0.03, 0.1)  # shares of wrong cells
 
 
-@dataclass(frozen=True)
-class WrongShare:
-    """The share of a CF's cells that are wrong: a guess, and at most."""
-
-    guess: GuessedShares
-    most: float
-
-
 @dataclass(frozen=True, eq=False)
 class Suspects:
     """The suspect cells of one CF, the most suspect first, and how suspect all of them are."""
@@ -182,52 +170,30 @@ class Suspects:
     most_of_all: Floats  # n: the same, if as many cells are wrong as can be; NaN: not known
     supposed_of_all: tuple[Floats, ...]  # n each: the same, if such a share is; NaN: not known
 
-    @property
-    def mass(self) -> Floats:
-        """Return the mass that is left to the suspect cells' candidates."""
-        return self.mass_of_all[self.rows]
 
-    @property
-    def times(self) -> Floats:
-        """Return how many times as likely the suspect cells are if they are wrong."""
-        return self.times_of_all[self.rows]
-
-
-@dataclass(frozen=True, eq=False)
-class Cells:
+class WeighedCells:
     """What is left to the candidates of n cells, and how much likelier exclusions would be."""
 
-    estimate_mass: Floats  # n: left by the estimate of the finished run
-    hidden_masses: Floats  # m × powers: left by hidden rows' priors, made without their cells
-    surer: Mask  # m: the surer half of the hidden rows
-    shares_mass: Floats  # n: left by the domain shares
-    hidden: Ints  # m: which rows were hidden
-    candidates: Mask  # n × K
-
-    @cached_property
-    def mass(self) -> Floats:
-        """Return what is left, by the prior that was made without the cell if there is one."""
-        mass = self.estimate_mass.copy()
-        mass[self.hidden] = self.hidden_masses[:, 0]
-        return mass
-
-    @cached_property
-    def exclusions(self) -> Ints:
-        """Return how many values each cell rules out."""
-        return np.asarray((~self.candidates).sum(axis=1))
-
-    @cached_property
-    def partial(self) -> Mask:
-        """Return which cells are neither exact nor empty."""
-        exclusions = self.exclusions
-        return np.asarray((exclusions > 0) & (exclusions < self.candidates.shape[1] - 1))
-
-    @cached_property
-    def ratio(self) -> Floats:
-        """Return (K − s)/s; 0: nothing is said of exact and empty cells."""
-        size = self.candidates.shape[1]
-        ratio = (size - self.exclusions) / np.maximum(self.exclusions, 1)
-        return np.where(self.partial, ratio, 0.0)
+    def __init__(
+        self,
+        estimate_mass: Floats,  # n: left by the estimate of the finished run
+        hidden_masses: Floats,  # m × powers: left by hidden rows' priors, made without their cells
+        surer: Mask,  # m: the surer half of the hidden rows
+        shares_mass: Floats,  # n: left by the domain shares
+        hidden: Ints,  # m: which rows were hidden
+        candidates: Mask,  # n × K
+    ) -> None:
+        self.estimate_mass, self.hidden_masses, self.surer = estimate_mass, hidden_masses, surer
+        self.shares_mass, self.hidden = shares_mass, hidden
+        # What is left, by the prior that was made without the cell if there is one.
+        self.mass = estimate_mass.copy()
+        self.mass[hidden] = hidden_masses[:, 0]
+        self.size = candidates.shape[1]
+        self.exclusions = (~candidates).sum(axis=1)
+        # Neither exact nor empty: of these nothing is said, which is a ratio (K − s)/s of 0.
+        self.partial = (self.exclusions > 0) & (self.exclusions < self.size - 1)
+        ratio = (self.size - self.exclusions) / np.maximum(self.exclusions, 1)
+        self.ratio = np.where(self.partial, ratio, 0.0)
 
     @property
     def telling(self) -> float:
@@ -237,7 +203,7 @@ class Cells:
         """
         partial = self.exclusions[self.partial]
         known = len(partial) > 0 and len(self.hidden) > 0
-        return float(partial.min() / self.candidates.shape[1]) if known else 0.0
+        return float(partial.min() / self.size) if known else 0.0
 
     def times(self, share: float) -> Floats:
         """Return how many times as likely cells are if they are wrong, given the share that is."""
@@ -303,16 +269,16 @@ class Cells:
         return alike
 
 
-def suspects(cells: Cells, wrong: WrongShare | None) -> Suspects:
+def rank_suspects(cells: WeighedCells, wrong: GuessedShares | None) -> Suspects:
     """Return which of n cells are suspect; without a share of wrong ones, not how likely."""
-    n = len(cells.candidates)
+    n = len(cells.exclusions)
     usual = min(_USUAL, cells.telling / 2)
-    times = cells.times(wrong.guess.mean if wrong else usual)
+    times = cells.times(float(wrong.shares.mean()) if wrong else usual)
     unknown = np.full(n, np.nan)
     guess, most = unknown, unknown
     if wrong:
-        of_shares = [cells.wrong(float(share)) for share in wrong.guess.shares]
-        guess = wrong.guess.chance * np.mean(of_shares, axis=0)
+        of_shares = [cells.wrong(float(share)) for share in wrong.shares]
+        guess = wrong.chance * np.mean(of_shares, axis=0)
         most = np.maximum(guess, cells.wrong(wrong.most))
     ranked = np.lexsort((cells.estimate_mass, -times))
     may_well = min(int((most >= MAY_WELL).sum()), int(_MANY * n))

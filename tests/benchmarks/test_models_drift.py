@@ -17,7 +17,7 @@ from benchmarks.models.drift import (
     stable_losses,
 )
 from cfl_cli.methods.interface import answer_by
-from cfl_cli.trust.drift import BatchEvidence, Course
+from cfl_cli.trust.drift import BatchEvidence, DriftCourse
 
 
 class Oracle:
@@ -83,7 +83,7 @@ def test_simulated_streams_are_those_of_courses():
     limits = np.array([0.13, 0.25])
     alarms = 0
     for stream, limit in zip(batches, limits, strict=True):
-        course = Course()
+        course = DriftCourse()
         for number, counts in enumerate(stream, start=1):
             losses = np.repeat(of.values, counts.astype(int))
             evidence = BatchEvidence.of(losses, np.full(500, limit), None)

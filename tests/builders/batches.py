@@ -7,8 +7,8 @@ from cfl_cli.core.exclusions import Mechanism
 from cfl_cli.encode.encode import Block, Encoded
 from cfl_cli.methods.interface import Estimate, Hidden, Origin
 from cfl_cli.trust import verdict
-from cfl_cli.trust.drift import Counts, judge_batch, reference_of
-from cfl_cli.trust.report import Batch
+from cfl_cli.trust.drift import BatchCounts, judge_batch, reference_of
+from cfl_cli.trust.report import BatchFacts
 
 SHARPNESS = {"sure": 0.1, "weak": 5.0}  # of the CFs' priors: the smaller, the surer
 SIZE = 4
@@ -73,9 +73,9 @@ class FittedModel:
         return judge_batch(
             rows.encoded,
             rows.estimate(self.shares),
-            batch=Batch(n, **about | asked),
+            batch=BatchFacts(n, **about | asked),
             rows=n,
-            counts=[Counts(0, 0, 0, 0, 0)] * len(rows.encoded.blocks),
+            counts=[BatchCounts(0, 0, 0, 0, 0)] * len(rows.encoded.blocks),
             fitting=self.report,
             reference=self.reference,
             courses=courses,

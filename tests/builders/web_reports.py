@@ -11,7 +11,7 @@ from cfl_cli import Schema, impute
 from cfl_cli.commands.risk.job import ColumnRisk, FeatureRisk, Otherwise, Risk
 from cfl_cli.methods.interface import Part, Tried
 from cfl_cli.schema.model import Complementary, Ordinary
-from cfl_cli.trust.drift import Course
+from cfl_cli.trust.drift import DriftCourse
 from cfl_cli.trust.heldout import Bin, Calibration
 from cfl_cli.trust.history import CfLine, History, Line
 from cfl_cli.trust.intervals import Interval
@@ -184,7 +184,7 @@ def history(name="job", batches=12, drifted_at=8):
         since = drifted_at if worse else None
         cf = CfLine(
             name, 200, -0.4, interval(0.7 if worse else 0.9, 0.06), loss, 0.08,
-            1e6 if worse else 0.1, ("drifted",) if worse else (), Course(drifted_since=since),
+            1e6 if worse else 0.1, ("drifted",) if worse else (), DriftCourse(drifted_since=since),
         )  # fmt: skip
         lines.append(
             Line(1, "0.1.0", SHA, number, f"{number:064d}", f"night{number}.csv", 200, (cf,))

@@ -147,7 +147,7 @@ def test_a_scheduler_that_runs_already_lends_its_workers(cluster, address, tmp_p
 
 
 def test_workers_of_other_versions_are_refused(address, tmp_path, monkeypatch):
-    monkeypatch.setattr(clusters, "versions", lambda: {"cfl": "9", "NumPy": "1.0"})
+    monkeypatch.setattr(clusters, "own_versions", lambda: {"cfl": "9", "NumPy": "1.0"})
     told = rf"this worker has cfl .* instead of 9, NumPy {np.__version__} instead of 1.0"
     with pytest.raises(UsageError, match=told), running_cluster(address, tmp_path):
         pass

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from cfl_cli.large import arrays
-from cfl_cli.large.arrays import Mapped, create, maps_of, open_map, packed, unpacked
+from cfl_cli.large.arrays import Mapped, create_map, maps_of, open_map, pickled, unpickled
 
 
 def copied(thing):
@@ -14,7 +14,7 @@ def copied(thing):
 
 @pytest.fixture
 def table(tmp_path):
-    made = create(tmp_path / "table.npy", (4, 3), np.float32)
+    made = create_map(tmp_path / "table.npy", (4, 3), np.float32)
     made[:] = np.arange(12).reshape(4, 3)
     return made
 
@@ -26,7 +26,7 @@ def test_a_map_is_a_file_that_numpy_reads_and_its_data_begin_at_a_page(table):
 
 
 def test_an_array_without_rows_is_a_file_too(tmp_path):
-    made = create(tmp_path / "none.npy", (0, 5), np.int32)
+    made = create_map(tmp_path / "none.npy", (0, 5), np.int32)
     assert made.shape == (0, 5)
     assert open_map(made.path).shape == (0, 5)
     assert copied(made).shape == (0, 5)
@@ -47,9 +47,9 @@ def test_an_array_without_rows_is_a_file_too(tmp_path):
     ],
 )
 def test_a_view_travels_as_a_reference_to_the_same_bytes(table, view):
-    sent = packed(view(table))
+    sent = pickled(view(table))
     assert len(sent) < 500
-    arrived = unpacked(sent)
+    arrived = unpickled(sent)
     np.testing.assert_array_equal(arrived, view(table))
     arrived[...] = 7
     assert (view(table) == 7).all()
@@ -71,21 +71,21 @@ def test_results_of_arithmetic_and_of_row_numbers_are_arrays_in_memory(table):
 
 
 def test_an_array_in_memory_travels_as_a_copy_unless_it_is_huge(monkeypatch):
-    assert unpacked(packed(np.arange(3))).tolist() == [0, 1, 2]
+    assert unpickled(pickled(np.arange(3))).tolist() == [0, 1, 2]
     monkeypatch.setattr(arrays, "MOST_BY_VALUE", 100)
     with pytest.raises(TypeError, match=r"104 bytes in memory cannot travel.*`engine.empty`"):
-        packed(np.arange(13))
+        pickled(np.arange(13))
 
 
 def test_a_file_is_mapped_once_and_its_successor_anew(table):
     assert open_map(table.path).source is table.source
     table.path.unlink()
-    create(table.path, (4, 3), np.float32)
+    create_map(table.path, (4, 3), np.float32)
     assert open_map(table.path).source is not table.source
 
 
 def test_maps_are_found_wherever_a_kernel_has_them(table, tmp_path):
-    other = create(tmp_path / "other.npy", (2,), int)
+    other = create_map(tmp_path / "other.npy", (2,), int)
 
     @dataclass
     class Inner:

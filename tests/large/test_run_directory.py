@@ -37,10 +37,7 @@ def test_a_run_that_ended_badly_is_resumed_with_its_arrays_and_facts(tmp_path):
         assert run.folder.within("round 1").array("found", (3,), int).tolist() == [1, 2, 3]
         assert run.folder.facts("steps") == {"step": 37, "motion": 0.1}
         assert run.folder.facts("others") is None
-
-
-def test_resuming_what_has_not_begun_begins_it(tmp_path):
-    with begun(tmp_path / "run", resume=True) as run:
+    with begun(tmp_path / "not begun", resume=True) as run:
         assert not run.resumed
 
 
@@ -83,9 +80,9 @@ def test_links_to_other_folders_are_not_swept(tmp_path):
         assert names(tmp_path / "mine") == []
 
 
-def test_a_run_directory_is_not_taken_over_without_resume(tmp_path):
-    with begun(tmp_path / "run"):
-        pass
+def test_a_run_directory_is_neither_shared_nor_taken_over_without_resume(tmp_path):
+    with begun(tmp_path / "run"), pytest.raises(UsageError, match="another run is at work in it"):
+        begun(tmp_path / "run", resume=True)
     with pytest.raises(UsageError, match=r"another run has done: --resume goes on.*or remove it"):
         begun(tmp_path / "run")
 
@@ -119,11 +116,6 @@ def test_a_run_of_something_else_is_not_resumed_and_the_difference_is_named(
     assert "remove the folder, or name another" in caught.value.texts[-1]
     with begun(tmp_path / "run", resume=True):
         pass
-
-
-def test_two_runs_do_not_share_a_folder(tmp_path):
-    with begun(tmp_path / "run"), pytest.raises(UsageError, match="another run is at work in it"):
-        begun(tmp_path / "run", resume=True)
 
 
 def test_an_array_of_another_shape_or_a_damaged_one_is_refused(tmp_path):

@@ -5,10 +5,13 @@ import pytest
 from builders.kernels import Counted, Squares, smooth
 
 from cfl_cli.core.parallel import Workers
-from cfl_cli.errors import DataError
-from cfl_cli.large import stored
+from cfl_cli.core.settings import RunSettings
+from cfl_cli.errors import DataError, UsageError
+from cfl_cli.large import IN_MEMORY, open_engine, remove_run, stored
 from cfl_cli.large.run_directory import RunDirectory
 from cfl_cli.large.stored import Stored, Threads
+from cfl_cli.methods.graph import propagation as propagate
+from cfl_cli.methods.graph.propagation import Graph
 
 
 class Run:
@@ -63,6 +66,7 @@ def test_slices_and_results_come_in_order(tmp_path):
     with Run(tmp_path / "run") as engine:
         out = engine.empty("out", (10,), float)
         found = list(engine.rows("squares", Squares(np.arange(10.0), out), 10, at_once=3))
+        assert list(engine.rows("none", Squares(np.empty(0), np.empty(0)), 0, at_once=5)) == []
     assert found == [(slice(0, 3), 3), (slice(3, 6), 3), (slice(6, 9), 3), (slice(9, 10), 1)]
     assert out.tolist() == [0, 1, 4, 9, 16, 25, 36, 49, 64, 81]
 
@@ -103,14 +107,13 @@ def test_a_torn_last_mark_does_not_count(tmp_path, seen, torn):
 
 
 def test_a_stage_of_other_rows_is_refused(tmp_path, seen):
-    for total, expected in ((100, None), (99, DataError)):
-        with Run(tmp_path / "run") as engine:
-            out = engine.empty("out", (100,), float)
-            if expected is None:
-                list(engine.rows("roots", Counted(seen, out), total, at_once=5))
-            else:
-                with pytest.raises(expected, match="its stage has 100 rows, now 99"):
-                    engine.rows("roots", Counted(seen, out), total, at_once=5)
+    with Run(tmp_path / "run") as engine:
+        roots = Counted(seen, engine.empty("out", (100,), float))
+        list(engine.rows("roots", roots, 100, at_once=5))
+    with Run(tmp_path / "run") as engine:
+        roots = Counted(seen, engine.empty("out", (100,), float))
+        with pytest.raises(DataError, match="its stage has 100 rows, now 99"):
+            engine.rows("roots", roots, 99, at_once=5)
 
 
 def test_unmarked_rows_are_computed_every_time(tmp_path, seen):
@@ -162,11 +165,6 @@ def test_long_stages_have_tasks_that_are_short(tmp_path, monkeypatch, seen):
     assert len(marks.read_text().splitlines()) == 1 + 100
 
 
-def test_no_rows_are_no_slices(tmp_path, seen):
-    with Run(tmp_path / "run") as engine:
-        assert list(engine.rows("none", Counted(seen, np.empty(0)), 0, at_once=5)) == []
-
-
 def test_a_task_whose_rows_were_damaged_is_done_again_and_no_other(tmp_path):
     with Run(tmp_path / "run") as engine:
         numbers = engine.share("numbers", np.arange(80.0))
@@ -189,3 +187,97 @@ def test_a_mark_whose_result_was_altered_does_not_count(tmp_path):
             assert [size for _, size in found] == [5] * 16
         (marks,) = (tmp_path / "run").rglob("*.marks")
         marks.write_text(marks.read_text().replace("[5, 5]", "[5, 6]", 1))
+
+
+def opened(rows=10, near=None, **settings):
+    return open_engine(RunSettings(jobs=1, **settings), rows=rows, identity={}, near=near)
+
+
+def test_few_rows_are_worked_on_in_memory(tmp_path):
+    with opened(IN_MEMORY, tmp_path) as engine:
+        assert type(engine) is Workers
+        assert list(tmp_path.iterdir()) == []
+
+
+def test_more_rows_are_in_files_that_go_with_the_run(tmp_path):
+    with opened(IN_MEMORY + 1, tmp_path) as engine:
+        assert type(engine) is Stored
+        assert not engine.keeps
+        array = engine.empty("x", (3,), int)
+        assert len(list(tmp_path.rglob("*.npy"))) == 1
+    assert list(tmp_path.iterdir()) == []
+    assert array.tolist() == [0, 0, 0]  # whoever holds it still has it
+
+
+def test_a_run_directory_stays_until_the_run_is_finished(tmp_path):
+    run = str(tmp_path / "run")
+    for resume in (False, True):
+        with opened(run_dir=run, resume=resume) as engine:
+            assert engine.keeps
+    with pytest.raises(UsageError, match="another run has done"), opened(run_dir=run):
+        pass
+    with opened(run_dir=run, resume=True) as engine:
+        engine.finish()
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_run_directory_can_also_be_removed_later(tmp_path):
+    run = str(tmp_path / "run")
+    with opened(run_dir=run):
+        pass
+    remove_run(RunSettings(run_dir=run))
+    remove_run(RunSettings(run_dir=run))
+    remove_run(RunSettings())
+    assert list(tmp_path.iterdir()) == []
+
+
+# A walk that was kept some steps before it was killed goes on as if nothing had happened.
+
+
+ROWS = 40
+BLOCKS = np.array([0, 2])
+STOPS = np.array([20, 39])
+# Each row leans on the one before it, so that news travels a row a step. The first rows are certain
+# of the first value, which row 30 rules out: there the news would end in a fallback at step 29,
+# but the first CF stops before.
+CELLS = np.ones((ROWS, 4), dtype=bool)
+CELLS[:2] = [True, False, True, True]
+CELLS[30] = [False, True, True, True]
+
+
+class KilledError(Exception):
+    """Ends a walk."""
+
+
+def walk(engine, progress=lambda _: None):
+    before = np.maximum(np.arange(ROWS) - 1, 0).astype(np.int32)[:, None]
+    before[0] = 1
+    graph = Graph.of(before, np.ones((ROWS, 1)), np.arange(ROWS), workers=engine.within("graph"))
+    given = {"iterations": STOPS, "workers": engine, "progress": progress}
+    return propagate.propagate(graph, CELLS, BLOCKS, **given)
+
+
+def test_a_row_that_fell_back_after_the_last_keep_has_not_when_resumed(
+    tmp_path, monkeypatch, workers
+):
+    def keep(walk, kept=propagate.Walk._keep):
+        if walk.done == 10:
+            kept(walk)
+
+    def die(step):
+        if step == 30:
+            raise KilledError
+
+    monkeypatch.setattr(propagate, "KEPT_SECONDS", 0.0)
+    monkeypatch.setattr(propagate.Walk, "_keep", keep)
+    with RunDirectory.begin(tmp_path / "run", {}, resume=False) as run, pytest.raises(KilledError):
+        walk(Stored(run.folder, Threads(workers), workers, durable=True), die)
+    steps = []
+    with RunDirectory.begin(tmp_path / "run", {}, resume=True) as run:
+        engine = Stored(run.folder, Threads(workers), workers, durable=True)
+        found = walk(engine, steps.append)
+        assert steps[0] == 11
+        whole = walk(workers)
+        for name in ("confidences", "fell_back", "mass", "steps"):
+            np.testing.assert_array_equal(getattr(found, name), getattr(whole, name))
+    assert not whole.fell_back[:, 0].any()

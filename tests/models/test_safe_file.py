@@ -20,7 +20,7 @@ from cfl_cli import __version__
 from cfl_cli import models as safe_file
 from cfl_cli.core.state import StateError
 from cfl_cli.errors import DataError
-from cfl_cli.models import DEEPEST, LONGEST_HEADER, MOST_VALUES, described, facts_of, text_of
+from cfl_cli.models import DEEPEST, LONGEST_HEADER, MOST_VALUES, array_specs, facts_of, text_of
 
 ARRAYS = {
     "a/bytes": np.frombuffer(b"text", np.uint8),
@@ -158,9 +158,9 @@ def test_a_file_that_is_cut_while_it_is_read_is_refused(path, monkeypatch):
 
         def cut(*given):
             os.truncate(path, 2000)
-            return described(*given)
+            return array_specs(*given)
 
-        monkeypatch.setattr(safe_file, "described", cut)
+        monkeypatch.setattr(safe_file, "array_specs", cut)
         with pytest.raises(DataError, match="cut off while it was read"):
             safe_file.read(path)
 

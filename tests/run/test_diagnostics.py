@@ -109,9 +109,7 @@ def test_a_list_is_summed_up_in_a_line():
 
 
 def test_exact_cells_are_listed_as_the_report_counts_them_and_never_as_likely_wrong():
-    schema = Schema(
-        columns={"x": Ordinary(type="numeric"), "cf": Complementary(values=["a", "b"])},
-    )
+    schema = Schema(columns={"x": Ordinary(type="numeric"), "cf": Complementary(values=["a", "b"])})
     frame = pl.DataFrame({"x": [0.0, 1.0, 2.0], "cf": ["a", "b", "a"]})
     result = impute(frame, schema, k=1)
     found = result.diagnostics

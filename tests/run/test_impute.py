@@ -153,23 +153,16 @@ def test_a_cf_of_two_values_comes_out_certain():
     sex = result.report.columns[1]
     assert (sex.name, sex.entropy_reduction, sex.mean_confidence) == ("sex", 1.0, 1.0)
     assert not sex.flagged
-
-
-def test_two_rows_are_enough():
-    result = impute(GROUPS.head(2), TWO_CFS, k=1)
-    assert result.frame["job_imputed"].to_list() == ["farmer", "farmer"]
+    two_rows = impute(GROUPS.head(2), TWO_CFS, k=1)
+    assert two_rows.frame["job_imputed"].to_list() == ["farmer", "farmer"]
 
 
 @pytest.mark.parametrize("k", [6, 7, 10_000])
 def test_more_neighbors_than_other_rows_are_refused(k):
     with pytest.raises(DataError) as caught:
         impute(GROUPS, TWO_CFS, k=k, name="data.csv")
-    assert caught.value.texts == (
-        (
-            "data.csv: 6 rows are too few to estimate from: use a fitted model (Model.apply), or "
-            "add rows"
-        ),
-    )
+    way_out = "use a fitted model (Model.apply), or add rows"
+    assert caught.value.texts == (f"data.csv: 6 rows are too few to estimate from: {way_out}",)
     impute(GROUPS, TWO_CFS, k=5)
 
 
@@ -280,10 +273,7 @@ def noise():
 
 
 NOISE = Schema(
-    columns={
-        "x": Ordinary(type="numeric"),
-        "job": Complementary(values=["a", "b", "c", "d"]),
-    },
+    columns={"x": Ordinary(type="numeric"), "job": Complementary(values=["a", "b", "c", "d"])},
     settings={"k": 100, "iterations": 5, "gamma": 0.0, "ridge": 10.0},
 )
 
@@ -364,13 +354,10 @@ def test_where_memory_is_short_a_part_of_many_rows_is_proposed(monkeypatch):
         fit(GROUPS, TWO_CFS, max_memory="1MB", sample=len(GROUPS))
 
 
-def test_a_run_that_needs_more_memory_than_it_may_have_is_refused_with_a_number():
+def test_a_run_that_needs_more_memory_than_it_may_have_is_refused_with_numbers(monkeypatch):
     with pytest.raises(ResourceError, match=r"about \d+ MB of memory are needed, and max_memory"):
         impute(GROUPS, TWO_CFS, max_memory="1MB")
     assert impute(GROUPS, TWO_CFS, max_memory="1 GiB").report.rows == len(GROUPS)
-
-
-def test_where_a_part_of_a_limit_is_left_both_are_named(monkeypatch):
     found = process.Allowance(1_000_000, process.DATA, 440_000_000)
     monkeypatch.setattr(process, "allowance", lambda: found)
     with pytest.raises(ResourceError, match="ulimit -d allows 440 MB, of which 1 MB are left"):

@@ -130,7 +130,7 @@ def test_equal_ofs_with_cells_of_their_own_are_not_copies():
 def test_answers_do_not_depend_on_what_is_hidden_together(monkeypatch):
     frame, schema = pl.concat([table(60)] * 2), Schema(columns=COLUMNS)
     grouped = impute(frame, schema, k=5, iterations=5, mode="both", calibration=False)
-    monkeypatch.setattr("cfl_cli.trust.copies.find", lambda *_, **__: None)
+    monkeypatch.setattr("cfl_cli.trust.copies.find_copies", lambda *_, **__: None)
     plain = impute(frame, schema, k=5, iterations=5, mode="both", calibration=False)
     assert grouped.frame.equals(plain.frame)
     # Each row's copy gives its hidden cell away: so sure an answer cannot be.

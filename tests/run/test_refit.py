@@ -11,7 +11,7 @@ from cfl_cli.core.exclusions import Mechanism
 from cfl_cli.encode.encode import Block, Encoded
 from cfl_cli.methods.baselines import FittedShares
 from cfl_cli.methods.interface import Estimate, Hidden, Null, Origin
-from cfl_cli.run.learn import mixed, with_weights
+from cfl_cli.run.learn import mixed_estimate, with_weights
 from cfl_cli.schema.model import Complementary, Ordinary, Schema
 from cfl_cli.trust.mechanism import rates
 
@@ -109,14 +109,14 @@ def made(number):
 def test_a_cf_takes_everything_of_the_run_that_it_takes():
     blocks = (Block("a", ("x", "y"), 0, 1, 0, 0), Block("b", ("x", "y", "z"), 2, 1, 0, 0))
     encoded = Encoded(np.zeros((2, 1)), np.ones((2, 5), dtype=bool), blocks, ())
-    found = mixed(made(0), made(1), encoded, encoded, {1})
+    found = mixed_estimate(made(0), made(1), encoded, encoded, {1})
     assert found.confidences.tolist() == found.hidden.priors.tolist() == [[0, 0, 1, 1, 1]] * 2
     for of_cfs in (found.fell_back, found.mass, found.answers):
         assert of_cfs.tolist() == [[0, 1]] * 2
     assert found.null.entropy.tolist() == found.null.shuffled.tolist() == [0, 1]
     assert [origin.method for origin in found.origins] == list(found.hidden.rules) == ["0a", "1b"]
     assert found.warnings == ("both", "0", "1")
-    assert mixed(made(0), made(1), encoded, encoded, set()).warnings == ("both", "0")
+    assert mixed_estimate(made(0), made(1), encoded, encoded, set()).warnings == ("both", "0")
 
 
 def test_what_the_runs_have_learned_is_mixed_like_their_answers(workers):
@@ -125,7 +125,7 @@ def test_what_the_runs_have_learned_is_mixed_like_their_answers(workers):
     weighted = with_weights(encoded, {1: np.array([1.0, 2.0, 4.0])})
     shares = [np.array([0.5, 0.5, 0.2, 0.3, 0.5]), np.array([0.9, 0.1, 0.6, 0.2, 0.2])]
     one, other = (replace(made(0), fitted=FittedShares(own)) for own in shares)
-    found = mixed(one, other, encoded, weighted, {1}).fitted
+    found = mixed_estimate(one, other, encoded, weighted, {1}).fitted
     np.testing.assert_array_equal(found.other.mechanisms[1].rates, weighted.blocks[1].rates)
     assert found.one.mechanisms[1].rates is None
     np.testing.assert_allclose(

@@ -7,7 +7,7 @@ from cfl_cli.core.dataset import Known
 from cfl_cli.core.draws import hash_rows
 from cfl_cli.core.exclusions import Mechanism
 from cfl_cli.core.parallel import Workers
-from cfl_cli.trust.copies import CfCells, Comparison, find
+from cfl_cli.trust.copies import CfCells, Comparison, find_copies
 
 
 def known(n, sizes=(4, 5), *, levels=None, seed=0, exclusions=1):
@@ -25,7 +25,7 @@ def known(n, sizes=(4, 5), *, levels=None, seed=0, exclusions=1):
 
 def search(rows):
     with Workers(1) as workers:
-        return find(rows, workers=workers, seed=0)
+        return find_copies(rows, workers=workers, seed=0)
 
 
 def with_copies(rows, times=2, share=1.0, by=0.0, seed=1):
@@ -179,5 +179,5 @@ def test_cells_that_are_nearly_impossible_neither_overflow_nor_make_copies_of_no
     mechanism = Mechanism.of(3, rates / rates.sum(axis=1, keepdims=True))
     known = Known(rng.random((120, 1)), candidates, np.array([0]), (mechanism,))
     with Workers(1) as workers:
-        found = find(known, workers=workers, seed=0)
+        found = find_copies(known, workers=workers, seed=0)
     assert found is None or len(found.rows)

@@ -1,7 +1,8 @@
 """Estimates from hidden cells agree with formulas, with rows of known values, and by hand."""
 
-from dataclasses import astuple
+from dataclasses import astuple, replace
 from functools import partial
+from itertools import combinations
 
 import numpy as np
 import pytest
@@ -11,7 +12,21 @@ from builders.hidden_rows import WORLDS, World, case, stubborn
 from cfl_cli.core.arrays import most_confident
 from cfl_cli.core.exclusions import Mechanism
 from cfl_cli.trust import heldout
-from cfl_cli.trust.heldout import HiddenCells, difference, judge, scores
+from cfl_cli.trust.heldout import (
+    HEIGHTS,
+    ConfidenceTally,
+    HiddenCells,
+    PossibleAnswers,
+    PossibleCells,
+    bins,
+    difference,
+    evidence,
+    footing,
+    judge,
+    scores,
+    shares_of_others,
+)
+from cfl_cli.trust.intervals import NORMAL
 
 
 def test_the_score_of_one_and_of_several_exclusions_by_hand():
@@ -228,3 +243,387 @@ def test_intervals_cover_the_truth(size, sharpness, m):
             slack = 3 * np.sqrt(truth * (1 - truth) / 400_000)
             covered = ((low <= truth + slack) & (truth - slack <= high)).mean()
             assert covered > 0.86, (sizes, estimate, covered)
+
+
+# Hidden cells know how much their rows count for.
+
+
+def test_the_effective_share_is_that_of_the_groups_sizes():
+    cells = HiddenCells(np.full((6, 2), 0.5), np.ones((6, 2), dtype=bool), Mechanism(2))
+    assert cells.effective_share == 1
+    assert replace(cells, groups=np.arange(6)).effective_share == 1
+    # Groups of 3, 2 and 1: 6 rows, 9 + 4 + 1 squares.
+    assert replace(cells, groups=np.array([4, 4, 4, 2, 2, 7])).effective_share == pytest.approx(
+        6 / 14
+    )
+
+
+def test_a_table_of_copies_is_judged_like_the_rows_themselves():
+    rng = np.random.default_rng(0)
+    prior = rng.dirichlet(np.ones(4), 300)
+    cells = Mechanism(4).draw(prior.argmax(axis=1), np.ones(300, dtype=int), rng.random((300, 4)))
+    alone = HiddenCells(prior, cells, Mechanism(4))
+    groups = np.tile(np.arange(300), 3)
+    thrice = HiddenCells(
+        np.tile(prior, (3, 1)), np.tile(cells, (3, 1)), Mechanism(4), groups=groups
+    )
+    options = {"shares": np.full(4, 0.25), "min_confidences": [0.5]}
+    one, three = (judge(it, it.cells, **options) for it in (alone, thrice))
+    pairs = [
+        *((getattr(three, name), getattr(one, name)) for name in ("accuracy", "commonest", "gain")),
+        (three.confident_accuracies[0], one.confident_accuracies[0]),
+    ]
+    for found, expected in pairs:
+        assert (found.low, found.high) == pytest.approx((expected.low, expected.high))
+    found, expected = three.calibration, one.calibration
+    assert found.overconfidence.high == pytest.approx(expected.overconfidence.high)
+    for mine, theirs in zip(found.bins, expected.bins, strict=True):
+        assert mine.accuracy.low == pytest.approx(theirs.accuracy.low)
+
+
+# The test of answers against the commonest candidate agrees with rows whose values are known.
+
+
+SHARES = np.array([0.5, 0.3, 0.2])
+
+
+def drawn(rng, rows):
+    """Return a value for each row, from its own distribution."""
+    return (np.cumsum(rows, axis=1) > rng.random((len(rows), 1))).argmax(axis=1)
+
+
+def keep(mechanism, prior):
+    """Return how probably each value is answered if true, by going through all cells of one."""
+    kept = np.zeros_like(prior)
+    for excluded in range(mechanism.size):
+        cell = np.arange(mechanism.size) != excluded
+        chances = mechanism.inclusion(1)[:, excluded]  # of the cell, given each value
+        joint = prior * mechanism.likelihood(cell[None])
+        answers = joint.argmax(axis=1)
+        kept[np.arange(len(prior)), answers] += chances[answers]
+    return kept
+
+
+def drawn_priors(mechanism, founded, *, n=4000, seed=0):
+    """Return λ*, the evidence of priors of which a share is well founded, and the gain."""
+    rng = np.random.default_rng(seed)
+    prior, shares = rng.dirichlet(2 * SHARES, n), np.tile(SHARES, (n, 1))
+    truth = drawn(rng, founded * prior + (1 - founded) * shares)
+    cells = mechanism.draw(truth, np.ones(n, dtype=int), rng.random((n, 3)))
+    likelihood = mechanism.likelihood(cells)
+    more = keep(mechanism, prior) - keep(mechanism, shares)
+    right = [(guess * likelihood).argmax(axis=1) == truth for guess in (prior, shares)]
+    found = evidence(footing(prior, shares, likelihood, more))
+    return *found, right[0].mean() - right[1].mean()
+
+
+@pytest.mark.parametrize("mechanism", [Mechanism(3), skewed(3)])
+def test_priors_founded_as_far_as_needed_neither_gain_nor_show_evidence(mechanism):
+    least, _, _ = drawn_priors(mechanism, 0.5)
+    assert 0.1 < least < 0.9
+    found = [drawn_priors(mechanism, least, n=1000, seed=seed) for seed in range(200)]
+    _, errors, gains = np.transpose(found)
+    assert gains.mean() == pytest.approx(0, abs=0.004)
+    assert errors.mean() == pytest.approx(0, abs=4 / 200**0.5)
+    assert errors.std() == pytest.approx(1, abs=0.2)
+
+
+@pytest.mark.parametrize(("founded", "better"), [(0.0, False), (1.0, True)])
+def test_priors_founded_in_full_gain_and_show_it_and_those_not_at_all_lose(founded, better):
+    _, errors, gain = drawn_priors(Mechanism(3), founded)
+    assert (gain > 0.03, gain < -0.03) == (better, not better)
+    assert (errors > 3, errors < -3) == (better, not better)
+
+
+def test_priors_that_are_the_shares_show_nothing():
+    shares = np.tile(SHARES, (5, 1))
+    assert evidence(footing(shares, shares, np.ones((5, 3)), np.zeros((5, 3)))) == (1, 0)
+
+
+def test_the_shares_of_a_row_come_from_the_rows_of_other_parts():
+    rng = np.random.default_rng(0)
+    cells = Mechanism(3).draw(
+        drawn(rng, np.tile(SHARES, (23, 1))), np.ones(23, int), rng.random((23, 3))
+    )
+    shares, part = shares_of_others(cells, Mechanism(3))
+    assert np.bincount(part).tolist() == [5, 5, 4, 5, 4]
+    for row in range(23):
+        others = [not excluded.all() for excluded in cells]
+        seen = np.array(
+            [c for c, p, some in zip(cells, part, others, strict=True) if p != part[row] and some]
+        )
+        estimated = np.clip(1 - 2 * (~seen).mean(axis=0), 0, None)
+        np.testing.assert_allclose(shares[part[row]], estimated / estimated.sum())
+
+
+def test_rows_without_any_exclusion_have_no_shares():
+    cells = np.ones((10, 3), dtype=bool)
+    cells[0, 1] = False  # the other parts' rows know it, its own part's do not
+    assert shares_of_others(cells, Mechanism(3)) is None
+    assert shares_of_others(cells[:0], Mechanism(3)) is None
+
+
+def test_the_commonest_of_many_values_in_few_rows_is_not_judged_by_the_cells_that_chose_it():
+    rng, size, n = np.random.default_rng(0), 20, 3000
+    mechanism, crossed, chosen = Mechanism(size), [], []
+    for _ in range(20):
+        cells = mechanism.draw(rng.integers(size, size=n), np.ones(n, int), rng.random((n, size)))
+        hidden = HiddenCells(np.full((n, size), 1 / size), cells, mechanism, mutual=True)
+        shares, part = shares_of_others(cells, mechanism)
+        crossed.append(judge(hidden, cells, shares=shares, part=part).commonest)
+        chosen.append(judge(hidden, cells, shares=mechanism.shares(cells).prior).commonest)
+    true = 1 / size + 1 / size / (size - 1)  # of any first, and any second value
+    assert sum(found.low <= true <= found.high for found in crossed) >= 18
+    assert np.mean([found.value for found in crossed]) < 0.1  # what is below 0 counts as 0
+    assert np.mean([found.value for found in chosen]) > 0.15
+
+
+def test_one_share_for_all_rows_is_the_same_as_many_that_are_alike():
+    mechanism, rng = skewed(3), np.random.default_rng(0)
+    prior = rng.dirichlet(SHARES, 50)
+    cells = mechanism.draw(drawn(rng, prior), np.ones(50, int), rng.random((50, 3)))
+    hidden, part = HiddenCells(prior, cells, mechanism), np.arange(50) % 2
+    one = judge(hidden, cells, shares=SHARES)
+    assert judge(hidden, cells, shares=np.array([SHARES, SHARES]), part=part) == one
+
+
+# Bins of confidence are right as often as rows whose values are known.
+
+
+@pytest.mark.parametrize("name", WORLDS)
+def test_each_bin_of_confidence_is_right_as_often_as_estimated(name):
+    world = World(*WORLDS[name])
+    prior, _, hidden = world.draw(60_000)
+    found = judge(
+        HiddenCells(prior, hidden, world.mechanism), world.table, shares=world.shares
+    ).calibration
+    assert sum(part.cells for part in found.bins) == (hidden.sum(axis=1) > 1).sum()
+    gaps = []
+    for part in found.bins:
+        edges = (world.confidences >= part.low) & (world.confidences < part.high + (part.high == 1))
+        inside = edges & world.open
+        count, accuracy = inside.sum(), world.right[inside].mean()
+        chance = np.sqrt(accuracy * (1 - accuracy) / count)
+        value, low, high = astuple(part.accuracy)
+        error = max(value - low, high - value) / NORMAL
+        assert abs(value - accuracy) < 4 * np.hypot(error, chance) + 1e-9
+        gaps.append(count * (accuracy - world.confidences[inside].mean()) ** 2)
+    assert found.error == pytest.approx(np.sqrt(sum(gaps) / world.open.sum()), abs=0.06)
+
+
+def tallied(weights):
+    """Three rows of two possible cells each, over a domain of two values."""
+    answers = PossibleAnswers(
+        values=np.array([[0, 1], [0, 0], [1, 1]]),
+        confidences=np.array([[0.95, 0.62], [0.91, 0.68], [1.0, 0.9]]),
+        if_true=np.array([[0.5, 0.3], [0.6, 0.2], [0.4, 0.6]]),
+        probabilities=np.array([[0.6, 0.4], [0.7, 0.3], [0.5, 0.5]]),
+    )
+    is_true = np.array([[1.0, 0.0], [0.0, 1.0], [-0.5, 1.5]])
+    tally = ConfidenceTally()
+    tally.add(answers, is_true, weights)
+    return tally
+
+
+def test_a_bin_is_the_weighted_sum_of_its_cells_by_hand():
+    tally = tallied(np.array([0.5, 0.25, 0.25]))
+    found = tally.calibration(
+        np.array([0.95, 0.68, 1.0, 1.0]), np.zeros(4, dtype=bool), largest_step=0.0, reach=NORMAL
+    )
+    # Cells of 0.9 and more: the first of row 1 and of row 2, both of row 3.
+    given = 0.5 * 0.6 + 0.25 * 0.7 + 0.25 * (0.5 + 0.5)
+    right = 0.5 * 0.5 * 1.0 + 0.0 + 0.25 * (0.4 * 1.5 + 0.6 * 1.5)
+    expected = 0.5 * 0.6 * 0.95 + 0.25 * 0.7 * 0.91 + 0.25 * (0.5 * 1.0 + 0.5 * 0.9)
+    low, high = found.bins
+    assert (low.low, low.high, low.cells) == (0.6, 0.7, 1)
+    assert (high.low, high.high, high.cells) == (0.9, 1.0, 3)
+    assert high.accuracy.value == pytest.approx(right / given)
+    assert high.confidence == pytest.approx(expected / given)
+    # Cells of 0.6 to 0.7: the second ones of rows 1 and 2, whose answers are not the true value.
+    assert low.accuracy.value == 0
+    assert low.confidence == pytest.approx((0.5 * 0.4 * 0.62 + 0.25 * 0.3 * 0.68) / 0.275)
+    everything = right - expected - (0.5 * 0.4 * 0.62 + 0.25 * 0.3 * 0.68)
+    assert found.overconfidence.value == pytest.approx(-everything / (given + 0.275))
+
+
+def test_the_error_of_a_bin_is_that_of_a_ratio_of_sums():
+    weights = np.array([0.5, 0.25, 0.25])
+    found = tallied(weights).calibration(
+        np.array([0.95, 0.95, 1.0]), np.zeros(3, dtype=bool), largest_step=0.0, reach=NORMAL
+    )
+    [top] = found.bins
+    right = weights * [0.5, 0.0, 1.5]
+    expected = weights * [0.6 * 0.95, 0.7 * 0.91, 0.95]
+    given = weights * [0.6, 0.7, 1.0]
+    gap = (right - expected).sum() / given.sum()
+    error = np.sqrt(((right - expected - gap * given) ** 2).sum()) / given.sum()
+    assert top.accuracy.value - top.accuracy.low == pytest.approx(NORMAL * error)
+    assert found.error == pytest.approx(np.sqrt(max(gap**2 - error**2, 0)))
+
+
+def test_a_confidence_of_1_belongs_to_the_last_bin():
+    assert bins(np.array([0.0, 0.0999, 0.1, 0.55, 0.9999, 1.0])).tolist() == [0, 0, 1, 5, 9, 9]
+
+
+def test_the_plot_is_as_high_as_the_accuracy_and_blank_where_no_cell_is():
+    found = tallied(np.array([0.5, 0.25, 0.25])).calibration(
+        np.array([0.95, 0.68, 1.0, 1.0]), np.zeros(4, dtype=bool), largest_step=0.0, reach=NORMAL
+    )
+    top = HEIGHTS[round(7 * found.bins[1].accuracy.value)]
+    assert found.plot == f"      {HEIGHTS[0]}  {top}"
+
+
+def test_exact_cells_are_in_no_bin():
+    hidden = np.array([[True, False, False], [True, True, False], [True, True, False]])
+    prior = np.full((3, 3), [0.8, 0.1, 0.1])
+    found = judge(HiddenCells(prior, hidden, Mechanism(3)), hidden, shares=np.full(3, 1 / 3))
+    assert sum(part.cells for part in found.calibration.bins) == 2
+
+
+# The cells that rows may have, and the answers to them, are those of going through all sets.
+
+
+def answer(prior, mechanism, excluded):
+    """The final answer and its confidence, from the definition."""
+    joint = [p * probability(mechanism, excluded, v) for v, p in enumerate(prior)]
+    if not sum(joint):
+        joint = [probability(mechanism, excluded, v) for v in range(len(prior))]
+    return int(np.argmax(joint)), max(joint) / sum(joint)
+
+
+def expected_keep(prior, mechanism, sizes, *, least=0.0, answer=answer):
+    """keep(t) set by set; `sizes` holds the exclusions of all rows."""
+    keep = np.zeros(mechanism.size)
+    for exclusions in sizes:
+        for excluded in combinations(range(mechanism.size), exclusions):
+            value, confidence = answer(prior, mechanism, excluded)
+            if confidence >= least:
+                keep[value] += probability(mechanism, excluded, value) / len(sizes)
+    return keep
+
+
+def found_keep(prior, mechanism, sizes, *, rule=most_confident, **options):
+    table = np.concatenate([cells(mechanism.size, exclusions)[0][:1] for exclusions in sizes])
+    possible = PossibleCells.of(table, mechanism)
+    random = np.random.default_rng(0)
+    answers = possible.answers(prior, prior, possible.draws(len(prior)), random, rule)
+    return possible.exact + answers.keep(mechanism.size, **options)
+
+
+ANY = pytest.mark.parametrize(
+    ("mechanism", "sizes"),
+    [
+        (Mechanism(2), (0, 1)),
+        (Mechanism(3), (1,)),
+        (Mechanism(5), (0, 1, 2, 4)),
+        (Mechanism(6), (3,)),
+        (in_full(4), (0, 1, 2, 3)),
+        (skewed(4), (1,)),
+        (skewed(5), (0, 1, 2, 3, 4)),
+    ],
+)
+
+
+@ANY
+@pytest.mark.parametrize("least", [0.0, 0.6])
+def test_keep_is_what_going_through_all_sets_gives(mechanism, sizes, least):
+    prior, *_ = case(mechanism, 5)
+    prior[0] = np.eye(mechanism.size)[1]  # some cells leave nothing of this one
+    expected = [expected_keep(row, mechanism, sizes, least=least) for row in prior]
+    found = found_keep(prior, mechanism, sizes, min_confidence=least)
+    np.testing.assert_allclose(found, expected, atol=1e-9)
+
+
+@ANY
+def test_cells_drawn_at_random_give_the_same_keep(mechanism, sizes, monkeypatch):
+    monkeypatch.setattr(heldout, "LISTED", 0)
+    prior, *_ = case(mechanism, 3)
+    expected = [expected_keep(row, mechanism, sizes) for row in prior]
+    np.testing.assert_allclose(found_keep(prior, mechanism, sizes), expected, atol=0.02)
+
+
+def test_a_large_domain_keeps_values_by_their_rank():
+    size, exclusions = 40, 3
+    prior, *_ = case(Mechanism(size), 4)
+    found = found_keep(prior, Mechanism(size), (exclusions,))
+    chances = np.cumprod([1, *((exclusions - j) / (size - 1 - j) for j in range(exclusions))])
+    for row, keep in zip(prior, found, strict=True):
+        order = np.argsort(-row, kind="stable")
+        np.testing.assert_allclose(keep[order[: exclusions + 1]], chances, atol=0.01)
+        np.testing.assert_allclose(keep[order[exclusions + 1 :]], 0)
+
+
+def flattened(prior, likelihood):
+    """A rule that trusts its prior by half."""
+    return most_confident((prior + 1 / prior.shape[-1]) / 2, likelihood)
+
+
+@ANY
+@pytest.mark.parametrize("least", [0.0, 0.6])
+def test_another_rule_keeps_what_it_answers_set_by_set(mechanism, sizes, least):
+    if mechanism.size - 1 in sizes:
+        sizes = [size for size in sizes if size < mechanism.size - 1]  # exact cells need no rule
+    prior, *_ = case(mechanism, 5)
+
+    def by_prior(row, _, excluded):
+        return int(row.argmax()), row.max()
+
+    def by_half(row, *cell):
+        return answer((row + 1 / mechanism.size) / 2, *cell)
+
+    for rule, by in ((stubborn, by_prior), (flattened, by_half)):
+        expected = [expected_keep(row, mechanism, sizes, least=least, answer=by) for row in prior]
+        found = found_keep(prior, mechanism, sizes, rule=rule, min_confidence=least)
+        np.testing.assert_allclose(found, expected, atol=1e-9)
+
+
+@ANY
+def test_cells_drawn_at_random_give_the_same_keep_by_another_rule(mechanism, sizes, monkeypatch):
+    prior, *_ = case(mechanism, 3)
+    expected = found_keep(prior, mechanism, sizes, rule=flattened)
+    monkeypatch.setattr(heldout, "LISTED", 0)
+    found = found_keep(prior, mechanism, sizes, rule=flattened)
+    np.testing.assert_allclose(found, expected, atol=0.02)
+
+
+def test_the_cells_of_a_table_are_listed_by_the_exclusions_that_its_rows_have():
+    table = np.array([[1, 1, 1], [1, 0, 1], [1, 1, 0], [0, 0, 1]], dtype=bool)
+    possible = PossibleCells.of(table, Mechanism(3))
+    assert possible.exact == 0.25
+    assert possible.draws(5) == 0
+    # The empty cell of one row in four, then one exclusion of two in four: half of 1/2 each.
+    expected = [[0.25, 0.25, 0.25], [0, 0.25, 0.25], [0.25, 0, 0.25], [0.25, 0.25, 0]]
+    np.testing.assert_allclose(possible.listed, expected)
+    np.testing.assert_allclose(possible.listed.sum(axis=0) + possible.exact, 1)
+
+
+def test_cells_too_many_to_list_are_drawn_and_few_rows_get_more_draws():
+    table = np.ones((1, 40), dtype=bool)
+    table[0, :3] = False
+    possible = PossibleCells.of(table, Mechanism(40))  # 9,880 cells of three exclusions
+    assert len(possible.listed) == 0
+    assert possible.drawn[3] == 1
+    assert possible.draws(10**6) == heldout.DRAWN
+    assert possible.draws(1) == heldout.NUMBERS_DRAWN // 40
+
+
+@ANY
+def test_the_probabilities_of_all_cells_sum_to_1_whether_listed_or_drawn(
+    mechanism, sizes, monkeypatch
+):
+    prior, *_ = case(mechanism, 4)
+    table = np.concatenate([cells(mechanism.size, exclusions)[0][:1] for exclusions in sizes])
+    for listed in (128, 0):
+        monkeypatch.setattr(heldout, "LISTED", listed)
+        possible = PossibleCells.of(table, mechanism)
+        draws, random = possible.draws(len(prior)), np.random.default_rng(0)
+        answers = possible.answers(prior, prior, draws, random, most_confident)
+        np.testing.assert_allclose(answers.probabilities.sum(axis=1) + possible.exact, 1)
+
+
+def test_the_most_confident_candidate_answers_the_first_of_equals():
+    prior = np.array([[0.5, 0.3, 0.2], [0.5, 0.3, 0.2], [0.4, 0.4, 0.2], [1.0, 0.0, 0.0]])
+    likelihood = np.array([[1.0, 1, 1], [0, 1, 1], [1, 1, 0], [0, 0.5, 1]])
+    answers, confidences = most_confident(prior, likelihood)
+    assert answers.tolist() == [0, 1, 0, 2]  # in the last row nothing is left of the prior
+    np.testing.assert_allclose(confidences, [0.5, 0.6, 0.5, 1 / 1.5])

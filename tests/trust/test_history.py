@@ -9,7 +9,7 @@ from builders.batches import FittedModel, Rows
 
 from cfl_cli.errors import DataError, ResourceError
 from cfl_cli.trust import history
-from cfl_cli.trust.drift import BETS, Course, compare
+from cfl_cli.trust.drift import BETS, DriftCourse, compare_cells
 from cfl_cli.trust.facts import ColumnFacts
 from cfl_cli.trust.history import History, Line, read, to_append
 
@@ -55,7 +55,7 @@ def test_every_batch_has_a_line_with_all_that_the_next_one_needs(path):
     assert (first.model, first.checksum, first.name, first.rows) == ("m1", "b0", "new.csv", 400)
     sure, weak = last.columns
     assert (sure.drifted, weak.drifted) == (True, False)
-    assert sure.course == Course(drifted_since=3)
+    assert sure.course == DriftCourse(drifted_since=3)
     assert (sure.flags, sure.evidence > 10_000) == (("drifted",), True)
     assert first.columns[0].accuracy.low < first.columns[0].accuracy.value
 
@@ -63,7 +63,7 @@ def test_every_batch_has_a_line_with_all_that_the_next_one_needs(path):
 def test_evidence_is_carried_from_line_to_line(model, path):
     rows, (_, second, third) = Rows(400, 2, scrambled=1.0), read(path).lines
     cells = ColumnFacts(rows.encoded, rows.estimate(model.shares), 1).hidden_cells
-    ratios = compare(cells, model.reference, 1).evidence.ratios
+    ratios = compare_cells(cells, model.reference, 1).evidence.ratios
     before = second.columns[1].course.evidence
     grown = [(m + 1) * ratio for m, ratio in zip(before, ratios, strict=True)]
     assert third.columns[1].evidence == pytest.approx(sum(grown) / len(BETS))
@@ -163,11 +163,7 @@ def test_what_cannot_be_written_whole_leaves_the_file_as_it_was(path, monkeypatc
 
 def test_a_second_run_waits_for_the_first(path, monkeypatch):
     monkeypatch.setattr(history, "PATIENCE", 0.1)
-    with (
-        to_append(path),
-        pytest.raises(ResourceError, match="another run has it"),
-        to_append(path),
-    ):
+    with to_append(path), pytest.raises(ResourceError, match="another run has it"), to_append(path):
         pass
     with to_append(path) as opened:
         assert len(opened.history.lines) == 3

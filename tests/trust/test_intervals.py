@@ -78,7 +78,7 @@ def test_where_every_row_is_right_some_may_still_be_wrong():
 def test_with_many_rows_a_part_of_them_is_judged_as_if_it_were_alone():
     inside = np.arange(3000) < 1000
     right = inside & (np.arange(3000) % 4 > 0)
-    found = pooled(right).relative_to(pooled(inside), NORMAL)
+    found = pooled(right).interval(NORMAL, pooled(inside))
     alone = pooled(right[inside]).interval(NORMAL)
     assert found.value == pytest.approx(0.75)
     assert astuple(found) == pytest.approx(astuple(alone), abs=0.004)
@@ -138,8 +138,8 @@ def test_rows_that_belong_together_count_as_one():
         assert astuple(found) == pytest.approx(astuple(expected))
     assert twice.largest_step == pytest.approx(alone.largest_step)
     whole = replace(twice, values=np.full(100, 0.8))
-    assert astuple(twice.relative_to(whole, NORMAL)) == pytest.approx(
-        astuple(alone.relative_to(pooled(np.full(50, 0.8)), NORMAL))
+    assert astuple(twice.interval(NORMAL, whole)) == pytest.approx(
+        astuple(alone.interval(NORMAL, pooled(np.full(50, 0.8))))
     )
 
 

@@ -6,17 +6,16 @@ from builders.cells import skewed
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
+from scipy.optimize import brentq, minimize_scalar
 
 from cfl_cli.core.exclusions import Mechanism
 from cfl_cli.methods.interface import Power
 from cfl_cli.trust.heldout import HiddenCells
 from cfl_cli.trust.intervals import Interval
-from cfl_cli.trust.powers import WIDTH, by_other_half, find, raised
+from cfl_cli.trust.powers import WIDTH, by_other_half, find_power, minimize, raised, root
 
 MASSES = arrays(
-    float,
-    (3, 4),
-    elements=st.one_of(st.just(0.0), st.floats(1e-300, 1.0), st.just(5e-324)),
+    float, (3, 4), elements=st.one_of(st.just(0.0), st.floats(1e-300, 1.0), st.just(5e-324))
 ).filter(lambda mass: mass.any(axis=1).all())
 
 
@@ -33,7 +32,7 @@ def world(mechanism, power, n=4000, *, seed=0):
 def found(prior, cells, mechanism, *, mutual=False, groups=None, accuracy=None):
     """Return the power, if all cells are hidden and the priors themselves are the confidences."""
     hidden = HiddenCells(prior, cells, mechanism, mutual=mutual, groups=groups)
-    return find(hidden, prior, prior.argmax(axis=1), accuracy=lambda: accuracy)
+    return find_power(hidden, prior, prior.argmax(axis=1), accuracy=lambda: accuracy)
 
 
 @given(MASSES, st.floats(0.02, 20))
@@ -143,3 +142,41 @@ def test_of_very_many_cells_some_of_both_halves_are_enough(monkeypatch):
     some = found(prior, cells, Mechanism(4))
     assert some.value != every.value
     assert (some.value, *some.halves) == pytest.approx((every.value, *every.halves), rel=0.4)
+
+
+# Brent's searches end where SciPy's do, to the last digit.
+
+
+VALLEYS = {
+    "a parabola": lambda x: (x - 0.3) ** 2,
+    "its least is at the low end": lambda x: x,
+    "its least is at the high end": lambda x: -x,
+    "it is level": lambda x: 0.0 * x,
+    "two valleys": lambda x: np.cos(5 * x) + 0.1 * x,
+    "an edge": lambda x: abs(x - 0.777),
+    "steps": lambda x: np.floor(8 * x) ** 2,
+    "a log score": lambda x: x**2 / 2 - 50 * np.log(np.exp(x) / (1 + np.exp(2 * x))),
+}
+CLIMBS = {
+    "a line": lambda x: x - 0.3,
+    "a curve": lambda x: np.tanh(4 * (x - 0.9)),
+    "0 at an end": lambda x: x + 1,
+    "0 at the other": lambda x: x - 2,
+    "a jump": lambda x: np.sign(x - 0.123),
+    "hardly a slope": lambda x: (x - 0.5) ** 5,
+    "falling": lambda x: np.exp(-x) - 0.8,
+}
+
+
+@pytest.mark.parametrize("name", VALLEYS)
+def test_the_least_value_is_where_scipy_finds_it(name):
+    for low, high in [(-1.0, 2.0), (0.0, 1.0), (0.25, 0.7501)]:
+        expected = minimize_scalar(VALLEYS[name], bounds=(low, high), method="bounded").x
+        assert minimize(VALLEYS[name], low, high) == expected
+
+
+@pytest.mark.parametrize("name", CLIMBS)
+def test_the_root_is_where_scipy_finds_it(name):
+    for within in (1e-3, 1e-9):
+        expected = brentq(CLIMBS[name], -1.0, 2.0, xtol=within)
+        assert root(CLIMBS[name], -1.0, 2.0, within=within) == expected

@@ -106,12 +106,9 @@ def test_a_fact_of_the_wrong_kind_is_refused_with_its_place(path, value):
     assert str(caught.value).startswith(f"r: not a report of cfl ({'.'.join(map(str, path))}")
 
 
-def test_a_report_of_another_version_is_refused():
+def test_a_report_of_another_version_is_refused_but_a_fact_that_a_later_one_adds_passed_over():
     with pytest.raises(DataError, match="r: a report of version 2; this cfl reads version 1"):
         Report.from_json(json.dumps({**GOOD, "version": 2}), name="r")
-
-
-def test_a_fact_that_a_later_version_adds_is_passed_over():
     facts = {**without_checksums(GOOD), "new": 1}
     assert Report.from_json(json.dumps(facts), name="r").columns[0].name == "job"
 
@@ -133,11 +130,8 @@ def test_a_report_that_version_0_1_0_wrote_is_read_and_written_again_with_every_
     assert within(json.loads(OLD), json.loads(read.to_json()))
     assert (read.rows, read.settings["method"]) == (150, "auto")
     assert [column.flags for column in read.columns] == [(), ("no-better-than-commonest",)]
-
-
-def test_what_is_nested_in_a_report_of_version_0_1_0_has_the_types_of_today():
-    [facts, _] = json.loads(OLD)["columns"]
-    [found, _] = Report.from_json(OLD, name="old").columns
+    # What is nested has the types of today.
+    facts, found = json.loads(OLD)["columns"][0], read.columns[0]
     assert found.gain == Interval(**facts["gain"])
     assert found.confident.accuracy == Interval(**facts["confident"]["accuracy"])
     assert found.calibration.overconfidence == Interval(**facts["calibration"]["overconfidence"])

@@ -12,11 +12,11 @@ from cfl_cli.trust.recommendation import (
     EXACT_CELLS,
     NONE,
     NOT_HIDDEN,
-    State,
+    Grade,
     by_state,
     use_of,
 )
-from cfl_cli.trust.report import Batch, judge
+from cfl_cli.trust.report import BatchFacts, judge_audit
 
 GOOD = {
     "estimated_accuracy": Interval(0.92, 0.9, 0.97),
@@ -32,21 +32,15 @@ def use(**facts):
 
 
 def test_a_good_cf_is_to_be_used_with_its_accuracy_in_plain_numbers():
-    found = use()
-    assert found.state is State.USE
-    assert found.sentence == (
-        "use it. About 92 in 100 answers are right (90 to 97). Always answering the commonest "
-        "value: 37."
-    )
-    assert use(commonest_accuracy=None).sentence == (
-        "use it. About 92 in 100 answers are right (90 to 97)."
-    )
-    assert found.look_at == ()
+    found, right = use(), "use it. About 92 in 100 answers are right (90 to 97)."
+    assert (found.state, found.look_at) == (Grade.USE, ())
+    assert found.sentence == f"{right} Always answering the commonest value: 37."
+    assert use(commonest_accuracy=None).sentence == right
 
 
 def test_a_cf_that_nobody_measured_is_not_relied_on():
     found = use(estimated_accuracy=None, accuracy_basis=NONE, accuracy_reason=NOT_HIDDEN)
-    assert found.state is State.NOT_MEASURED
+    assert found.state is Grade.NOT_MEASURED
     assert "no cells were hidden (--folds 0)" in found.sentence
     assert use(estimated_accuracy=None).sentence == "not measured; do not rely on it yet."
 
@@ -54,12 +48,12 @@ def test_a_cf_that_nobody_measured_is_not_relied_on():
 def test_where_exclusions_are_not_random_nothing_is_known():
     facts = {"flags": ("exclusions-not-uniform",), "flagged": True}
     found = use(**facts, estimated_accuracy=None)
-    assert found.state is State.NOT_KNOWN
+    assert found.state is Grade.NOT_KNOWN
     assert "cfl audit" in found.sentence
     # … unless something tells that assumes nothing of them.
     for basis, word in ((AUDIT, "the audit's"), (EXACT_CELLS, "exact cells")):
         found = use(**facts, accuracy_basis=basis)
-        assert found.state is State.CARE
+        assert found.state is Grade.CARE
         assert word in found.look_at[0]
 
 
@@ -67,7 +61,7 @@ def test_what_is_no_better_than_the_commonest_is_not_used_and_says_by_how_much()
     flags = ("no-better-than-commonest",)
     half = Interval(0.47, 0.43, 0.6)
     found = use(flags=flags, flagged=True, estimated_accuracy=half, action="kept")
-    assert found.state is State.DO_NOT_USE
+    assert found.state is Grade.DO_NOT_USE
     assert found.sentence == (
         "do not use it; no better than always answering the commonest value (47 in 100 answers are "
         "right, against 37)."
@@ -77,12 +71,12 @@ def test_what_is_no_better_than_the_commonest_is_not_used_and_says_by_how_much()
 
 def test_a_drifted_cf_is_not_used():
     found = use(flags=("drifted",), flagged=True)
-    assert found.state is State.DO_NOT_USE
+    assert found.state is Grade.DO_NOT_USE
     assert "Of this batch about 92 in 100 answers are right (90 to 97)" in found.sentence
 
 
 OVER = Calibration(0.1, Interval(0.08, 0.05, 0.11), (), "")
-AUDITED = judge(
+AUDITED = judge_audit(
     answers=1000,
     drawn=100,
     checked=100,
@@ -96,16 +90,16 @@ AUDITED = judge(
 @pytest.mark.parametrize(
     ("facts", "state", "word"),
     [
-        ({"estimated_accuracy": Interval(0.33, 0.3, 0.36)}, State.CARE, "--mode soft"),
-        ({"hidden_cells": 12}, State.CARE, "rests on 12 hidden cells"),
-        ({"estimated_accuracy": Interval(0.8, 0.6, 0.95)}, State.CARE, "only roughly"),
-        ({"calibration": OVER}, State.CARE, "too high, by about 8 in 100"),
-        ({"fallback_rows": 13}, State.CARE, "In 13 rows"),
-        ({"fallback_rows": 12}, State.USE, "In 12 rows"),  # of 1,234
-        ({"flags": ("new-categories",)}, State.CARE, "never seen"),
-        ({"flags": ("out-of-range",)}, State.CARE, "beyond"),
-        ({"audit": AUDITED, "accuracy_basis": AUDIT}, State.USE, "was too high"),
-        ({"audit": AUDITED, "accuracy_basis": AUDIT, "hidden_cells": 3}, State.USE, "too high"),
+        ({"estimated_accuracy": Interval(0.33, 0.3, 0.36)}, Grade.CARE, "--mode soft"),
+        ({"hidden_cells": 12}, Grade.CARE, "rests on 12 hidden cells"),
+        ({"estimated_accuracy": Interval(0.8, 0.6, 0.95)}, Grade.CARE, "only roughly"),
+        ({"calibration": OVER}, Grade.CARE, "too high, by about 8 in 100"),
+        ({"fallback_rows": 13}, Grade.CARE, "In 13 rows"),
+        ({"fallback_rows": 12}, Grade.USE, "In 12 rows"),  # of 1,234
+        ({"flags": ("new-categories",)}, Grade.CARE, "never seen"),
+        ({"flags": ("out-of-range",)}, Grade.CARE, "beyond"),
+        ({"audit": AUDITED, "accuracy_basis": AUDIT}, Grade.USE, "was too high"),
+        ({"audit": AUDITED, "accuracy_basis": AUDIT, "hidden_cells": 3}, Grade.USE, "too high"),
     ],
 )
 def test_what_to_look_at_first_is_said(facts, state, word):
@@ -116,6 +110,6 @@ def test_what_to_look_at_first_is_said(facts, state, word):
 
 def test_cfs_are_listed_by_state_in_the_order_of_the_report():
     good, bad = column("b", **GOOD), column("a")
-    facts = report(bad, good, replace(good, name="c"), batch=Batch(9, {}, {}, "", ""))
+    facts = report(bad, good, replace(good, name="c"), batch=BatchFacts(9, {}, {}, "", ""))
     found = {state: [one.name for one in columns] for state, columns in by_state(facts).items()}
-    assert found == {State.USE: ["b", "c"], State.NOT_MEASURED: ["a"]}
+    assert found == {Grade.USE: ["b", "c"], Grade.NOT_MEASURED: ["a"]}

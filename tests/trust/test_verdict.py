@@ -1,15 +1,30 @@
 """The facts and the flags of a CF are those worked by hand or known from how it was made."""
 
 import math
+import platform
 
 import numpy as np
+import polars as pl
 import pytest
+from builders.encoding import encoded
 
+from cfl_cli import Schema, impute
 from cfl_cli.core.exclusions import Mechanism, Uniformity
 from cfl_cli.encode.encode import Block, Encoded
 from cfl_cli.methods.interface import Estimate, Hidden, Null, Origin
+from cfl_cli.schema.model import Complementary
+from cfl_cli.trust import verdict
+from cfl_cli.trust.facts import ColumnFacts
 from cfl_cli.trust.recommendation import NOT_RANDOM
-from cfl_cli.trust.verdict import build
+from cfl_cli.trust.verdict import (
+    THRESHOLDS,
+    build,
+    confidence_shares,
+    coverage_of,
+    doubts,
+    value_shares,
+    versions,
+)
 
 
 def built(candidates, confidences, *, fell_back=None, keep_flagged=False, mass=None, **judged):
@@ -25,13 +40,7 @@ def built(candidates, confidences, *, fell_back=None, keep_flagged=False, mass=N
     found = build(
         encoded,
         Estimate(
-            np.array(confidences),
-            fell,
-            allowed,
-            (origin,),
-            rescued_rows=4,
-            steps=(9, 8),
-            **judged,
+            np.array(confidences), fell, allowed, (origin,), rescued_rows=4, steps=(9, 8), **judged
         ),
         cfl_version="9",
         settings={"k": 1},
@@ -73,16 +82,13 @@ def test_a_cf_that_was_certain_from_the_start_is_reduced_in_full_and_not_flagged
     assert (found.flags, found.flagged, found.mean_confidence) == ((), False, 1)
 
 
-def test_entropy_that_grew_counts_as_no_reduction():
-    found = built([[1, 1, 0]], [[0.4, 0.3, 0.3]])  # without correction, exclusions come back
-    assert found.entropy_end > found.entropy_start
-    assert found.entropy_reduction == 0
-
-
-def test_confidence_that_rounds_above_1_leaves_no_entropy_below_0():
-    found = built([[1, 1, 0]], [[1.0000000000000002, 0.0, 0.0]])
-    assert f"{found.entropy_end:.2f}" == "0.00"
-    assert found.entropy_reduction == pytest.approx(1)
+def test_entropy_that_grew_counts_as_no_reduction_and_none_is_below_0():
+    grown = built([[1, 1, 0]], [[0.4, 0.3, 0.3]])  # without correction, exclusions come back
+    assert grown.entropy_end > grown.entropy_start
+    assert grown.entropy_reduction == 0
+    rounded = built([[1, 1, 0]], [[1.0000000000000002, 0.0, 0.0]])
+    assert f"{rounded.entropy_end:.2f}" == "0.00"
+    assert rounded.entropy_reduction == pytest.approx(1)
 
 
 @pytest.mark.parametrize(("left", "flagged"), [(9, True), (7, False)])
@@ -107,18 +113,12 @@ def test_rows_that_fell_back_are_counted_and_do_not_flag_alone():
     assert (found.fallback_rows, found.flags, found.flagged) == (2, ("fallback-rows",), False)
 
 
-def test_the_commonest_share_is_none_when_no_cell_says_anything():
+def test_the_commonest_share_is_that_of_exact_cells_within_0_and_1_or_not_known():
     assert built([[1, 1, 1]] * 4, [[1 / 3] * 3] * 4).commonest_share is None
-
-
-def test_the_commonest_share_of_exact_cells_is_their_share():
     exact = np.eye(3)[[0, 2, 2, 1, 2]]
     found = built(exact, exact)
     assert found.commonest_share == pytest.approx(3 / 5)
     assert found.commonest_share_interval.low < 0.6 < found.commonest_share_interval.high
-
-
-def test_the_commonest_share_stays_within_0_and_1():
     never = built([[1, 1, 0], [1, 1, 0]], [[0.5, 0.5, 0.0]] * 2)
     assert never.commonest_share == 1  # 1 − 2 · 0/2; the third would be 1 − 2 · 2/2 = −1
 
@@ -267,10 +267,7 @@ def test_an_accuracy_says_what_it_rests_on_and_what_it_is_worth_under_bias():
     band, accuracy = found.accuracy_under_bias, found.estimated_accuracy
     assert band.low < accuracy.low < accuracy.high <= band.high
     assert judged(0.9)[0].accuracy_under_bias is None
-
-
-def test_answers_no_better_than_the_commonest_have_no_break_even():
-    assert judged(0.0, skew=0.6)[0].break_even_bias is None
+    assert judged(0.0, skew=0.6)[0].break_even_bias is None  # no better than the commonest
 
 
 def test_cells_below_the_least_confidence_are_counted_and_the_rest_is_judged():
@@ -321,10 +318,7 @@ def test_without_hidden_cells_nothing_is_estimated():
 def test_hidden_cells_that_are_all_empty_say_nothing():
     empty, alike = np.ones((3, 3)), np.full((3, 3), 1 / 3)
     found = built(empty, alike, hidden=Hidden(np.arange(3), alike))
-    assert (found.accuracy_basis, found.accuracy_reason) == (
-        "none",
-        "no hidden cell says anything",
-    )
+    assert (found.accuracy_basis, found.accuracy_reason) == ("none", "no hidden cell says anything")
 
 
 def with_marks(*, at_random, marked=300, n=1500, size=4):
@@ -366,3 +360,162 @@ def test_too_few_exact_cells_leave_the_headline_as_it_is():
     found, _, _ = with_marks(at_random=True, marked=49)
     assert (found.exact_accuracy, found.hidden_exact_cells) == (None, 0)
     assert found.accuracy_basis == "none"
+
+
+# How common values are and how sure answers, counted by hand; what is rare has no number.
+
+
+ABC = {"values": ["a", "b", "c"], "separator": ";", "exact": "="}
+
+
+def facts(cells, confidences, **cf):
+    table = encoded(cells, Complementary(**cf))
+    n, m = len(cells), np.ones((len(cells), 1))
+    estimate = Estimate(np.array(confidences), np.zeros((n, 1), bool), m, (Origin("graph"),))
+    return ColumnFacts(table, estimate, 0)
+
+
+def test_shares_are_mean_confidences_and_shares_of_the_cells_that_rule_a_value_out():
+    # 60 cells rule out a and b, 30 rule out c, 10 are exact (=b) and 20 empty: 90 list exclusions.
+    cells = ["a;b"] * 60 + ["c"] * 30 + ["=b"] * 10 + [""] * 20
+    confidences = [[0, 0, 1.0]] * 60 + [[0.5, 0.5, 0]] * 30 + [[0, 1.0, 0]] * 10
+    confidences += [[0.6, 0.3, 0.1]] * 20
+    a, b, c = value_shares(facts(cells, confidences, **ABC))
+    assert [one.label for one in (a, b, c)] == ["a", "b", "c"]
+    assert (a.estimated, b.estimated) == pytest.approx(((15 + 12) / 120, (15 + 10 + 6) / 120))
+    assert c.estimated == pytest.approx(62 / 120)
+    assert (a.ruled_out, b.ruled_out, c.ruled_out) == pytest.approx((60 / 90, 60 / 90, 30 / 90))
+
+
+def test_what_is_under_ten_rows_or_one_per_cent_has_no_number():
+    cells = ["a"] * 9 + ["b"] * 1191
+    confidences = [[0, 0.5, 0.5]] * 9 + [[0.995, 0, 0.005]] * 1191
+    a, b, c = value_shares(facts(cells, confidences, **ABC))
+    assert a.ruled_out is None  # nine rows
+    assert (b.estimated, c.estimated) == (None, None)  # 4.5 rows; 0.9 %
+    assert b.ruled_out == pytest.approx(1191 / 1200)
+
+
+def test_a_rare_value_that_no_schema_lists_has_no_label():
+    cells = ["common"] * 50 + ["usual"] * 50 + ["Jane Doe, born 1970"]
+    confidences = [[0, 0, 1.0]] * 50 + [[0, 1.0, 0]] * 50 + [[0, 0.5, 0.5]]
+    rare, *others = value_shares(facts(cells, confidences))
+    assert (rare.label, rare.estimated, rare.ruled_out) == (None, None, None)
+    assert [one.label for one in others] == ["common", "usual"]
+
+
+def test_answers_are_counted_by_tenths_of_confidence_and_exact_cells_are_not():
+    confidences = [[0.55, 0.45, 0], [0.55, 0.45, 0], [0.05, 0.95, 0], [0, 0, 1.0]]
+    found = facts(["c", "c", "c", "=c"], confidences, **ABC)
+    assert confidence_shares(found) == pytest.approx([0] * 5 + [2 / 3] + [0] * 3 + [1 / 3])
+    assert confidence_shares(facts(["=a", "=b"], np.eye(3)[:2], **ABC)) == ()
+
+
+def test_thresholds_leave_the_answers_that_are_as_confident():
+    confidences = [[0.55, 0.45, 0], [0.7, 0.3, 0], [0.05, 0.95, 0], [0, 0, 1.0]]
+    found = coverage_of(facts(["c", "c", "c", "=c"], confidences, **ABC), None)
+    shares = {one.min_confidence: one.share for one in found}
+    assert [*shares] == [*THRESHOLDS]
+    assert [shares[x] for x in (0.5, 0.55, 0.6, 0.7, 0.75, 0.95)] == [1, 1, 0.75, 0.75, 0.5, 0.5]
+    assert all(one.accuracy is None for one in found)
+
+
+# A run warns where hidden cells make answers look better than they are.
+
+
+COLUMNS = {
+    "x": {"role": "ordinary", "type": "numeric"},
+    "y": {"role": "ordinary", "type": "numeric"},
+    "cf": {"role": "complementary", "values": ["a", "b", "c"]},
+}
+
+
+def table(n, *, levels=None):
+    rng = np.random.default_rng(0)
+    x, y = rng.random((2, n)) if levels is None else rng.integers(levels, size=(2, n)) * 1.0
+    excluded = ((x + y) / max((x + y).max(), 1e-9) * 2.99).astype(int) + rng.integers(1, 3, n)
+    return pl.DataFrame({"x": x, "y": y, "cf": np.array(list("abc"))[excluded % 3]})
+
+
+def warnings(frame, **settings):
+    return impute(frame, Schema(columns=COLUMNS), k=5, iterations=10, **settings).report.warnings
+
+
+def test_an_honest_table_is_not_doubted():
+    assert warnings(table(300)) == ()
+
+
+def test_a_second_round_over_few_distinct_rows_is_doubted_if_it_was_asked_for():
+    few = table(300, levels=3)
+    for asked, instead in (
+        ({"gamma": 0.25}, "--gamma auto, or --gamma 0"),
+        ({"folds": 0}, "--gamma 0"),  # without hidden cells nothing can be chosen
+    ):
+        [warning] = warnings(few, **asked)
+        assert warning == (
+            "only 9 rows are distinct by their OFs, and then a second round often does harm that "
+            f"hidden cells do not show: try {instead}"
+        )
+    assert warnings(few, gamma=0.0) == ()
+    assert warnings(few, gamma="auto") == ()
+
+
+def test_over_few_distinct_rows_hidden_cells_choose_the_round_unless_gamma_was_asked_for():
+    few = table(300, levels=3)
+    left_open, chosen, asked = (
+        impute(few, Schema(columns=COLUMNS), k=5, iterations=10, **gamma)
+        for gamma in ({}, {"gamma": "auto"}, {"gamma": 0.25})
+    )
+    assert left_open.report.settings == chosen.report.settings
+    assert left_open.frame.equals(chosen.frame)
+    assert asked.report.settings["gamma"] == 0.25
+    [warning] = left_open.report.warnings
+    assert warning == (
+        "only 9 rows are distinct by their OFs, and then a second round often does harm, so gamma "
+        "is auto: a second round only for CFs whose hidden cells favor it; --gamma 0.25 makes it "
+        "for all"
+    )
+    in_schema = Schema(columns=COLUMNS, settings={"gamma": 0.25})
+    report = impute(few, in_schema, k=5, iterations=10).report
+    assert report.settings["gamma"] == 0.25
+
+
+def test_with_many_distinct_rows_gamma_is_the_papers():
+    settings = impute(table(300), Schema(columns=COLUMNS), k=5, iterations=10).report.settings
+    assert settings["gamma"] == 0.25
+
+
+def test_a_mechanism_whose_cells_do_not_distinguish_the_values_is_named():
+    rates = np.array([[0, 0, 0.5, 0.5], [0, 0, 0.5, 0.5], [0.5, 0.5, 0, 0], [0.5, 0.5, 0, 0]])
+    block = Block("cf", tuple("abcd"), 0, 1.0, 0, 0, rates)
+    encoded = Encoded(np.arange(3.0)[:, None], np.ones((3, 4), dtype=bool), (block,), ())
+    assert list(doubts(encoded, None, k=1, always_second_round=True)) == [
+        (
+            "column 'cf': cells of its mechanism do not distinguish the values, so its accuracy "
+            "cannot be estimated"
+        )
+    ]
+
+
+def test_too_few_exact_cells_that_are_said_to_be_a_random_sample_are_counted_in_a_warning():
+    marked = np.arange(80) < 60
+    block = Block("cf", tuple("abc"), 0, 1.0, 60, 0, marked=marked, marked_at_random=True)
+    encoded = Encoded(np.arange(80.0)[:, None], np.ones((80, 3), dtype=bool), (block,), ())
+    asked = {"k": 1, "always_second_round": False}
+    assert list(doubts(encoded, np.arange(80), **asked)) == []
+    assert list(doubts(encoded, np.arange(49), **asked)) == [
+        "column 'cf': 49 exact cells of it were hidden, and `exact_cells: random` counts from 50 on"
+    ]
+    assert list(doubts(encoded, None, **asked)) == []
+
+
+def test_versions_are_those_that_packages_name_themselves():
+    found = versions()
+    assert found["python"] == platform.python_version()
+    assert found["numpy"] == np.__version__
+    assert [*found] == ["python", *verdict.DECIDING]
+
+
+def test_a_package_without_metadata_has_an_unknown_version(monkeypatch):
+    monkeypatch.setattr(verdict, "DECIDING", ("numpy", "no-such-package"))
+    assert versions()["no-such-package"] == "unknown"

@@ -25,7 +25,15 @@ from cfl_cli.run.diagnostics import (
 )
 from cfl_cli.trust.intervals import Interval
 from cfl_cli.trust.recommendation import ASSUMPTIONS, AUDIT, EXACT_CELLS, HEADINGS, NONE, by_state
-from cfl_cli.trust.report import ADVICE, Audit, Batch, ColumnReport, Drift, FittedMechanism, Report
+from cfl_cli.trust.report import (
+    ADVICE,
+    Audit,
+    BatchFacts,
+    ColumnReport,
+    Drift,
+    FittedMechanism,
+    Report,
+)
 
 # What a batch of new rows adds to the page of a report: sentences below its table.
 
@@ -55,7 +63,7 @@ def batch_notes(report: Report) -> Iterator[str]:
         yield f"Figures are by {batch.rows_judged:,} of the rows, drawn by their number."
 
 
-def _of_drift(column: ColumnReport, drift: Drift, batch: Batch) -> str:
+def _of_drift(column: ColumnReport, drift: Drift, batch: BatchFacts) -> str:
     since = drift.drifted_since
     earlier = f" since batch {since}" if since and batch.number and since < batch.number else ""
     error = "" if drift.error is None else f" ± {drift.error:.4f}"

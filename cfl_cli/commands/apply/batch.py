@@ -34,13 +34,13 @@ from cfl_cli.run.arguments import recorded
 from cfl_cli.run.diagnostics import diagnose
 from cfl_cli.run.fit import Sample
 from cfl_cli.run.prepare import with_copies
-from cfl_cli.run.result import Filled, Kept, RowFiller
+from cfl_cli.run.result import Filled, Model, RowFiller
 from cfl_cli.tables import frames
 from cfl_cli.tables.checksums import ColumnsChecksum
-from cfl_cli.trust.drift import Counts, JudgedBatch, judge_batch
+from cfl_cli.trust.drift import BatchCounts, JudgedBatch, judge_batch
 from cfl_cli.trust.facts import ColumnFacts
 from cfl_cli.trust.history import Before
-from cfl_cli.trust.report import Batch as BatchFacts
+from cfl_cli.trust.report import BatchFacts
 from cfl_cli.trust.verdict import SUSPECT
 
 # Who answers new rows: threads of this process, or an engine's workers, with the same bytes.
@@ -67,7 +67,7 @@ class Answering(Protocol):
 class Here:
     """Threads of this process answer one block after the other."""
 
-    def __init__(self, kept: Kept, workers: Workers) -> None:
+    def __init__(self, kept: Model, workers: Workers) -> None:
         self.kept, self.workers = kept, workers
         self.blocks = 1
         self.team: Team | None = None
@@ -112,8 +112,8 @@ class AnswerRows:
 
 
 @lru_cache(maxsize=1)
-def _loaded(path: str, checksum: str) -> tuple[Kept, Workers]:
-    kept = Kept.load(path)
+def _loaded(path: str, checksum: str) -> tuple[Model, Workers]:
+    kept = Model.load(path)
     if kept.checksum != checksum:
         text = "{file}: was changed during the run: {remedy}"
         raise DataError(Problem("model-changed", text, file=path, remedy="begin anew"))
@@ -123,7 +123,7 @@ def _loaded(path: str, checksum: str) -> tuple[Kept, Workers]:
 class ByEngine:
     """An engine's workers answer several blocks at once; their arrays are its files."""
 
-    def __init__(self, kept: Kept, engine: Stored, workers: Workers) -> None:
+    def __init__(self, kept: Model, engine: Stored, workers: Workers) -> None:
         self.engine, self.workers, self.layout = engine, workers, kept.layout
         self.blocks, self.team = min(BLOCKS * engine.jobs, _MOST_BLOCKS), engine.team
         self._model = engine.path / MODEL
@@ -172,7 +172,7 @@ class ByEngine:
 
 
 @contextmanager
-def answering(kept: Kept, limits: RunSettings, *, near: Path | None = None) -> Iterator[Answering]:
+def answering(kept: Model, limits: RunSettings, *, near: Path | None = None) -> Iterator[Answering]:
     """Give who answers new rows by a model; files that it needs for a while are in `near`."""
     with open_engine(limits, rows=0, identity={}, near=near) as engine:
         if isinstance(engine, Workers):
@@ -198,7 +198,7 @@ class _Judged:
 class Batch(RowFiller):
     """The new rows of one call, answered, counted and in the end judged."""
 
-    def __init__(self, kept: Kept, settings: Settings, workers: Engine, *, name: str) -> None:
+    def __init__(self, kept: Model, settings: Settings, workers: Engine, *, name: str) -> None:
         super().__init__(kept, settings, workers, name=name)
         rows = max(min(JUDGED_ROWS, JUDGED_NUMBERS // self.width), 1)
         self.sample = Sample(rows, kept.settings.seed)
@@ -272,7 +272,7 @@ class Batch(RowFiller):
             estimate,
             batch=self._facts(len(numbers), before.number if before else None),
             rows=self.sample.seen,
-            counts=[Counts(*counts) for counts in self.counts.tolist()],
+            counts=[BatchCounts(*counts) for counts in self.counts.tolist()],
             fitting=self.kept.report,
             reference=self.kept.reference,
             courses=before.courses if before else None,

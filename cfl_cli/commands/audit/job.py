@@ -30,7 +30,7 @@ from cfl_cli.schema.model import Complementary, Schema
 from cfl_cli.tables import frames
 from cfl_cli.trust.intervals import Interval
 from cfl_cli.trust.recommendation import AUDIT
-from cfl_cli.trust.report import Audit, ColumnReport, Report, judge
+from cfl_cli.trust.report import Audit, ColumnReport, Report, judge_audit
 
 # What an output of `impute` answers, CF by CF, by its report and its columns, without a schema.
 #
@@ -684,7 +684,7 @@ def _audit(found: Checked, column: ColumnReport) -> Audit | None:
     candidates = answers.candidates
     known = np.flatnonzero(found.known)
     before = column.audit
-    return judge(
+    return judge_audit(
         answers=int(answers.given.sum()),
         drawn=int(found.drawn.sum()),
         checked=len(rows),

@@ -27,7 +27,7 @@ from cfl_cli.errors import CflError, DataError, ExitCode, Problem, SchemaError, 
 from cfl_cli.large import check_engine
 from cfl_cli.run import arguments
 from cfl_cli.run.arguments import AnySchema, Arguments, Context
-from cfl_cli.run.cost import Plan, plan
+from cfl_cli.run.cost import Plan, plan_run
 from cfl_cli.run.learn import would_resume
 from cfl_cli.tables import table as tables
 
@@ -120,12 +120,12 @@ def check_stored(frame: Any, given: Arguments, context: Context) -> Checked:
     """Return what is found in a table, whose cells may be on disk."""
     resumes = would_resume(frame, given, context.sources)
     infer = given.limits.infer
-    arguments.check_names(given.schema, infer)
+    arguments.check_infer(given.schema, infer)
     refused = tuple(
         Finding(one.code, str(one), "") for one in arguments.refusals(given.schema, infer)
     )
     try:
-        cost = plan(
+        cost = plan_run(
             frame, given.schema, given.settings, given.limits, name=context.name, near=context.near
         )
     except MisfitError as error:

@@ -36,7 +36,7 @@ from cfl_cli.core.messages import count, did_you_mean, option
 from cfl_cli.core.progress import Expected
 from cfl_cli.errors import DataError, Problem, UsageError
 from cfl_cli.run.arguments import refuse_blurred
-from cfl_cli.run.result import CHANGEABLE, AnsweredRows, Kept
+from cfl_cli.run.result import CHANGEABLE, AnsweredRows, Model
 from cfl_cli.schema.model import Schema
 from cfl_cli.tables import frames
 from cfl_cli.tables import table as tables
@@ -180,7 +180,7 @@ def by_model(request: Request, given: Values) -> Explanation:
             text = "{option} is decided when a model is fitted: leave it out"
             raise UsageError(Problem("option-fitting-only", text, option=option(name)))
     path = tables.local(str(request.model))
-    model = Kept.load(path)
+    model = Model.load(path)
     settings, run = of_model(model, given)
     cfs = chosen_cfs(request.cfs, [*model.encoding.domains], path.name)
     refuse_blurred(model.schema, run.infer, cfs=cfs)
@@ -190,7 +190,7 @@ def by_model(request: Request, given: Values) -> Explanation:
     return explain_row(rows, row, cfs=cfs, key=key)
 
 
-def _new_row(request: Request, model: Kept) -> tuple[int, Any, str | None]:
+def _new_row(request: Request, model: Model) -> tuple[int, Any, str | None]:
     """Return the number of the new row, a table of that row alone, and its cell asked for, if any.
 
     No more is read than needed, but a file is gone through once in any case, to find what is wrong

@@ -20,12 +20,10 @@ import numpy as np
 
 from cfl_cli.core.arrays import Floats, Ints, Mask, most_confident
 from cfl_cli.core.dataset import Rule
-from cfl_cli.core.parallel import slices
 from cfl_cli.trust.heldout import HiddenCells, PossibleCells
 from cfl_cli.trust.intervals import NORMAL, Interval, PooledEstimate
 
 SURE = 0.9  # the confidence from which on an attacker counts as sure
-NUMBERS_AT_ONCE = 1 << 20  # rows × cells × values
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,15 +65,9 @@ def prospect(
     most confident candidate.
     """
     mechanism, prior = hidden.mechanism, hidden.prior
-    size, random = mechanism.size, np.random.default_rng(0)
-    possible = PossibleCells.of(np.arange(size) >= exclusions[:, None], mechanism)
-    draws, answered = possible.draws(len(prior)), rule or most_confident
-    right = np.empty(prior.shape)
-    at_once = max(NUMBERS_AT_ONCE // ((len(possible.listed) + draws + 1) * size), 1)
-    for part in slices(len(prior), at_once):
-        # What cells are likely is left to the prior, so that chance has no part in it.
-        answers = possible.answers(prior[part], prior[part], draws, random, answered)
-        right[part] = possible.exact + answers.keep(size)
+    possible = PossibleCells.of(np.arange(mechanism.size) >= exclusions[:, None], mechanism)
+    answered = rule or most_confident
+    right = possible.exact + possible.keep(prior, answered)
     return Prospect(right, *answered(prior, mechanism.likelihood(cells)))
 
 

@@ -29,7 +29,7 @@ from cfl_cli.run.cost import size_of
 from cfl_cli.run.learn import Learned, learn
 from cfl_cli.run.prepare import run
 from cfl_cli.schema.model import Schema
-from cfl_cli.trust.facts import CalibratedFacts, ColumnFacts, calibrate
+from cfl_cli.trust.facts import ColumnFacts, calibrate
 from cfl_cli.trust.heldout import HiddenCells, shares_of_others
 from cfl_cli.trust.intervals import Interval
 from cfl_cli.trust.report import ColumnReport
@@ -250,8 +250,8 @@ class Trial:
         return HiddenRuns.of(encoded.known, self.settings, folds=self.folds, workers=engine)
 
     def _facts(self, found: Estimate) -> list[ColumnFacts]:
-        kind = ColumnFacts if found.powers is None else CalibratedFacts
-        return [kind(self.encoded, found, number) for number in range(len(self.encoded.blocks))]
+        numbers = range(len(self.encoded.blocks))
+        return [ColumnFacts(self.encoded, found, one, calibrated=True) for one in numbers]
 
 
 # What an attacker would learn without an OF, or if cells and OFs were blurred otherwise.
@@ -388,8 +388,7 @@ def _right(facts: ColumnFacts, true: Ints, trial: Trial) -> float:
 
 def _facts_of(learned: Learned, number: int) -> ColumnFacts:
     """Return what a run on all rows shows of a CF."""
-    kind = ColumnFacts if learned.estimate.powers is None else CalibratedFacts
-    return kind(learned.encoded, learned.estimate, number)
+    return ColumnFacts(learned.encoded, learned.estimate, number, calibrated=True)
 
 
 def prospect_of(

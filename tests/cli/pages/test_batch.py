@@ -9,7 +9,7 @@ from builders.reports import column, report
 from cfl_cli.cli.pages import render
 from cfl_cli.cli.pages.report import page
 from cfl_cli.trust.intervals import Interval
-from cfl_cli.trust.report import Batch, Drift
+from cfl_cli.trust.report import BatchFacts, Drift
 
 DRIFT = Drift(
     cells=400,
@@ -29,7 +29,7 @@ DRIFT = Drift(
 
 def batch(*columns, **facts):
     about = {"rows_judged": 1234, "new_categories": {}, "out_of_range": {}, "number": 12}
-    return report(*columns, batch=Batch(**about | facts, model="m", checksum="b"))
+    return report(*columns, batch=BatchFacts(**about | facts, model="m", checksum="b"))
 
 
 def shown(facts, width=2000):

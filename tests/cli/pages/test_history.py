@@ -8,7 +8,7 @@ import pytest
 
 from cfl_cli.cli.pages import render
 from cfl_cli.cli.pages.history import ASCII, page
-from cfl_cli.trust.drift import Course
+from cfl_cli.trust.drift import DriftCourse
 from cfl_cli.trust.history import CfLine, History, Line
 from cfl_cli.trust.intervals import Interval
 
@@ -17,7 +17,7 @@ def line(number, *, model="m", name="job", loss=0.05, since=None, limit=0.07, ev
     flags = ("drifted",) if since else ()
     accuracy = Interval(0.8, 0.7, 0.9)
     cf = CfLine(
-        name, 400, -1.2, accuracy, loss, limit, evidence, flags, Course(drifted_since=since)
+        name, 400, -1.2, accuracy, loss, limit, evidence, flags, DriftCourse(drifted_since=since)
     )
     return Line(1, "9", model, number, f"{model}{number}", "new.csv", 500, (cf,))
 

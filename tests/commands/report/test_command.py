@@ -8,7 +8,7 @@ from builders.reports import column, report, without_checksums
 from builders.web_reports import history
 
 from cfl_cli.commands.report.work import new_columns
-from cfl_cli.trust.report import Batch
+from cfl_cli.trust.report import BatchFacts
 
 
 def test_report_reads_the_table_the_report_and_the_parquet_file(folder):
@@ -216,7 +216,7 @@ def test_a_page_shows_a_report_and_a_history_together(folder):
     impute()
     lines = history("cf").lines
     (folder / "h.jsonl").write_text("".join(f"{one.to_json()}\n" for one in lines))
-    batch = Batch(12, {}, {}, lines[0].model, "e" * 64, 1)
+    batch = BatchFacts(12, {}, {}, lines[0].model, "e" * 64, 1)
     (folder / "r.json").write_text(report(column("cf"), batch=batch).to_json())
     both = cfl("report", "r.json", "--history", "h.jsonl", "-f", "html").stdout
     assert "Has it become worse?" in both
@@ -241,7 +241,7 @@ def test_a_page_of_a_model_shows_the_batches_that_it_answered(folder):
 
 
 def test_a_history_of_another_model_is_not_put_beside_a_batch(folder):
-    batch = Batch(12, {}, {}, "f" * 64, "e" * 64, 1)
+    batch = BatchFacts(12, {}, {}, "f" * 64, "e" * 64, 1)
     (folder / "r.json").write_text(report(column(), batch=batch).to_json())
     (folder / "h.jsonl").write_text("".join(f"{one.to_json()}\n" for one in history().lines))
     result = cfl("report", "r.json", "--history", "h.jsonl", "-f", "html")

@@ -22,7 +22,7 @@ from cfl_cli.cli.pages.web.charts import (
 from cfl_cli.cli.pages.web.sections import Name, Piece, name_of, sentence, visible
 from cfl_cli.core.messages import count
 from cfl_cli.trust.history import History, Line
-from cfl_cli.trust.recommendation import HEADINGS, State, Use, use_of
+from cfl_cli.trust.recommendation import HEADINGS, Grade, Use, use_of
 from cfl_cli.trust.report import ADVICE, ColumnReport, Report, SettingValue, Sources, ValueShare
 
 # All CFs at a glance: sentences by what to do with them, and one table.
@@ -41,15 +41,15 @@ class Verdict:
 
 
 _SIGNS = {
-    State.USE: "✓",
-    State.CARE: "!",
-    State.DO_NOT_USE: "✗",
-    State.NOT_KNOWN: "?",
-    State.NOT_MEASURED: "?",
+    Grade.USE: "✓",
+    Grade.CARE: "!",
+    Grade.DO_NOT_USE: "✗",
+    Grade.NOT_KNOWN: "?",
+    Grade.NOT_MEASURED: "?",
 }
 VERDICTS = {state: Verdict(state.value, _SIGNS[state], words) for state, words in HEADINGS.items()}
 # Problems come first in the table, what can be used first in sentences.
-WORST_FIRST = (State.DO_NOT_USE, State.NOT_KNOWN, State.CARE, State.NOT_MEASURED, State.USE)
+WORST_FIRST = (Grade.DO_NOT_USE, Grade.NOT_KNOWN, Grade.CARE, Grade.NOT_MEASURED, Grade.USE)
 
 
 @dataclass(frozen=True)
@@ -158,7 +158,7 @@ def overview(report: Report, cfs: Sequence[_Judged]) -> Overview:
     )
 
 
-def _of_state(cfs: Sequence[_Judged], state: State) -> tuple[_Judged, ...]:
+def _of_state(cfs: Sequence[_Judged], state: Grade) -> tuple[_Judged, ...]:
     same = [cf for cf in cfs if cf.use.state is state]
     if len(cfs) > IN_SENTENCES:
         same.sort(key=lambda cf: -_right(cf.column))

@@ -31,7 +31,7 @@ from cfl_cli.cli.pages.web.sections import visible
 from cfl_cli.methods.interface import Part, Tried
 from cfl_cli.trust.intervals import Interval
 from cfl_cli.trust.recommendation import use_of
-from cfl_cli.trust.report import Batch, Coverage, Drift, Report, ValueShare
+from cfl_cli.trust.report import BatchFacts, Coverage, Drift, Report, ValueShare
 
 FOUR = full_report(full_column(audit=AUDITED), poor(), unknown(), unmeasured())
 PLACES = {"x", "y", "x1", "x2", "y1", "y2", "cx", "cy", "width", "height", "points"}
@@ -293,7 +293,7 @@ def test_a_batch_shows_its_figures_beside_those_at_fitting():
         flags=("drifted",), flagged=True, drift=drift, fitting_accuracy=Interval(0.95, 0.93, 0.97),
         fitting_score=-0.2, score_change=Interval(-0.1, -0.15, -0.05),
     )  # fmt: skip
-    batch = Batch(200, {"city": 0.02}, {}, "f" * 64, "e" * 64, 3)
+    batch = BatchFacts(200, {"city": 0.02}, {}, "f" * 64, "e" * 64, 3)
     root = parsed(page(replace(full_report(drifted), batch=batch)))
     check(root)
     assert "3,000 rows of batch 3" in root.text
