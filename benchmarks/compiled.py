@@ -95,7 +95,7 @@ def search(tables: list[int]) -> None:
     from cfl_cli.core import parallel as compiled
     from cfl_cli.core.parallel import Workers
     from cfl_cli.core.process import keep_freed_memory
-    from cfl_cli.methods.graph.neighbors import nearest
+    from cfl_cli.methods.graph.neighbors import nearest_neighbors
 
     keep_freed_memory()  # as the command does
     compiled.kernel("scan", rows=compiled.ROWS)
@@ -109,7 +109,7 @@ def search(tables: list[int]) -> None:
             compiled.ROWS = least
             with Workers(1) as workers:
                 began = process_time()
-                nearest(features, k=20, workers=workers)
+                nearest_neighbors(features, k=20, workers=workers)
                 spent.append(1e6 * (process_time() - began) / rows)
         print(f"| {rows:,} | {spent[0]:.1f} | {spent[1]:.1f} |", flush=True)
 

@@ -203,7 +203,7 @@ def none_grown(values: int) -> Forest:
     return Forest(values, none, none, np.zeros(0), none, none, np.zeros(0), none)
 
 
-def restore(state: State, *, values: int, features: int) -> Forest:
+def restore_forest(state: State, *, values: int, features: int) -> Forest:
     """Return the forest of a state, or raise StateError unless it is one of whole trees.
 
     It has a tree per round for each of the CF's `values`, and rows have so many `features`.
@@ -291,7 +291,7 @@ def contributions(trees: Forest, row: Floats) -> tuple[Floats, Floats]:
     of_leaves = np.repeat(np.arange(len(trees.leaves)) % trees.values, trees.leaves)
     rows = trees.count.sum(dtype=np.int64) / max(len(trees.leaves), 1)  # that came to each tree
     base = _sums(trees.value * (trees.count / rows), of_leaves, trees.values)
-    asked = Asked.of(trees, row)
+    asked = _Asked.of(trees, row)
     moves = _sums(
         trees.value[asked.leaf] * asked.weights(),
         asked.feature * trees.values + of_leaves[asked.leaf],
@@ -301,7 +301,7 @@ def contributions(trees: Forest, row: Floats) -> tuple[Floats, Floats]:
 
 
 @dataclass(frozen=True, eq=False)
-class Asked:
+class _Asked:
     """The features that the nodes above each leaf ask for, leaf by leaf and each once."""
 
     leaf: Ints  # e: its number among those of all trees
@@ -310,7 +310,7 @@ class Asked:
     one: Floats  # e: o, 1 if they send this row there, else 0
 
     @classmethod
-    def of(cls, trees: Forest, row: Floats) -> "Asked":
+    def of(cls, trees: Forest, row: Floats) -> "_Asked":
         leaf, parent, child, sent_right = _steps(trees)
         nodes = len(trees.feature)
         came = np.bincount(parent, trees.count[leaf], minlength=nodes)  # whole numbers, exact

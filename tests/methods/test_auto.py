@@ -11,7 +11,7 @@ from cfl_cli.core.exclusions import Mechanism
 from cfl_cli.core.progress import Stage, Work
 from cfl_cli.core.settings import AUTO, Settings
 from cfl_cli.methods import auto, baselines, blend, boost, net
-from cfl_cli.methods.interface import Estimate, Hidden, Null, Origin, Size, apply_cells
+from cfl_cli.methods.interface import Estimate, Hidden, Null, Origin, TableSize, apply_cells
 
 SIZES = (3, 4)
 
@@ -289,7 +289,7 @@ def test_an_error_that_is_not_about_how_it_is_called_is_not_hidden(monkeypatch):
 
 
 def test_it_takes_the_memory_of_its_largest_part_and_of_what_all_have_said():
-    size, settings = Size(1000, 10, (3, 4)), Settings("auto")
+    size, settings = TableSize(1000, 10, (3, 4)), Settings("auto")
     largest = max(
         part.memory(size, settings, jobs=2)
         for part in (*auto.PARTS.values(), *auto.IN_FULL.values())

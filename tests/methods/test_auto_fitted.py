@@ -20,7 +20,7 @@ from cfl_cli.core.state import State, StateError
 from cfl_cli.methods import auto, blend, boost, net
 from cfl_cli.methods.auto import FittedAuto, Recipe
 from cfl_cli.methods.baselines import Commonest, FittedShares
-from cfl_cli.methods.interface import Layout, Size
+from cfl_cli.methods.interface import Layout, TableSize
 
 
 @pytest.fixture(scope="module")
@@ -144,7 +144,7 @@ def test_parts_without_weight_are_not_kept(monkeypatch, table, workers):
 def test_it_keeps_what_its_parts_keep(monkeypatch):
     monkeypatch.setattr(auto, "PARTS", {"boost": boost.BoostMethod(), "net": net.NetMethod()})
     monkeypatch.setattr(auto, "IN_FULL", {"net": net.NetMethod()})
-    size, settings = Size(1000, 10, (3, 4)), Settings("auto")
+    size, settings = TableSize(1000, 10, (3, 4)), Settings("auto")
     expected = sum(part.model_bytes(size, settings) for part in auto.PARTS.values())
     assert auto.AutoMethod().model_bytes(size, settings) == expected
 

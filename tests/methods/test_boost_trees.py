@@ -6,7 +6,7 @@ import pytest
 from cfl_cli.core.dataset import Known
 from cfl_cli.core.exclusions import Mechanism
 from cfl_cli.methods import boost
-from cfl_cli.methods.boost import SHALLOW, BoostObjective, Target, Trees
+from cfl_cli.methods.boost import SHALLOW, BoostObjective, BoostTarget, Trees
 
 
 @pytest.fixture(autouse=True)
@@ -17,7 +17,7 @@ def quick(monkeypatch):
 def objective_of(values):
     cells = np.eye(2, dtype=bool)[values]
     known = Known(np.zeros((len(cells), 1)), cells, np.array([0]), (Mechanism(2),))
-    return BoostObjective(Target.of(known, 0, [np.full(2, 0.5)] * 2), 0, np.arange(0, 200, 5))
+    return BoostObjective(BoostTarget.of(known, 0, [np.full(2, 0.5)] * 2), 0, np.arange(0, 200, 5))
 
 
 def options(monkeypatch, trees, n, features=3):

@@ -10,7 +10,7 @@ from cfl_cli.core import parallel as compiled
 from cfl_cli.methods.graph import neighbors as near_others
 from cfl_cli.methods.graph import neighbors as neighbors_module
 from cfl_cli.methods.graph import weights
-from cfl_cli.methods.graph.neighbors import Lists, Others, nearest, scan
+from cfl_cli.methods.graph.neighbors import Lists, Others, nearest_neighbors, scan
 from cfl_cli.methods.graph.weights import first_support
 
 RNG = np.random.default_rng(5)
@@ -42,9 +42,9 @@ def distances(points):
 @pytest.mark.parametrize("table", TABLES)
 def test_neighbors_are_those_of_the_plain_search(always, table, workers, monkeypatch):
     features = TABLES[table]
-    fast = nearest(features, k=7, workers=workers)
+    fast = nearest_neighbors(features, k=7, workers=workers)
     never(monkeypatch)
-    plain = nearest(features, k=7, workers=workers)
+    plain = nearest_neighbors(features, k=7, workers=workers)
     np.testing.assert_array_equal(fast.rows, plain.rows)
     assert fast.recall == plain.recall == 1
 
@@ -53,9 +53,9 @@ def test_an_approximate_search_is_the_plain_one(always, workers, monkeypatch):
     monkeypatch.setattr(neighbors_module, "EXACT_POINTS", 0)
     monkeypatch.setattr(neighbors_module, "RECALL", 0.9)
     features = np.round(RNG.random((3000, 12)), 1)
-    fast = nearest(features, k=7, workers=workers)
+    fast = nearest_neighbors(features, k=7, workers=workers)
     never(monkeypatch)
-    plain = nearest(features, k=7, workers=workers)
+    plain = nearest_neighbors(features, k=7, workers=workers)
     np.testing.assert_array_equal(fast.rows, plain.rows)
     assert 0.9 <= fast.recall == plain.recall < 1
 
@@ -143,7 +143,7 @@ def test_a_stack_with_a_row_that_rounding_decides_is_left_to_osqp_as_it_is(alway
 @pytest.mark.parametrize("table", TABLES)
 def test_weights_are_those_of_the_plain_solver_to_the_last_bit(always, table, workers, monkeypatch):
     features = TABLES[table][:600]
-    neighbors = nearest(features, k=12, workers=workers).rows
+    neighbors = nearest_neighbors(features, k=12, workers=workers).rows
     fast = weights.solve(features, neighbors, ridge=0.3, workers=workers)
     never(monkeypatch)
     plain = weights.solve(features, neighbors, ridge=0.3, workers=workers)

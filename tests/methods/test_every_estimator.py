@@ -11,7 +11,7 @@ from cfl_cli.core.draws import folds
 from cfl_cli.core.exclusions import Mechanism
 from cfl_cli.core.settings import AUTO, METHODS, Settings
 from cfl_cli.methods import blend, boost, graph, net
-from cfl_cli.methods.interface import Size
+from cfl_cli.methods.interface import TableSize
 
 ANY = pytest.mark.parametrize("name", METHODS)
 
@@ -312,7 +312,7 @@ def test_what_boosting_sees_of_other_cfs_has_nothing_of_the_cfs_own_cells(cf, mo
 def test_a_table_twice_as_long_takes_up_to_twice_the_memory(name):
     memory = methods.load(name).memory
     small, large = (
-        memory(Size(rows, 10, (3, 12)), Settings(name), jobs=2) for rows in (50_000, 100_000)
+        memory(TableSize(rows, 10, (3, 12)), Settings(name), jobs=2) for rows in (50_000, 100_000)
     )
     assert 1.5 * small < large <= 2 * small
 

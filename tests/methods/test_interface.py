@@ -2,7 +2,7 @@ import numpy as np
 
 from cfl_cli.core.dataset import Known
 from cfl_cli.core.exclusions import Mechanism
-from cfl_cli.methods.interface import Size, apply_cells
+from cfl_cli.methods.interface import TableSize, apply_cells
 
 
 def test_cells_are_applied_by_hand():
@@ -25,4 +25,4 @@ def test_cells_are_applied_by_hand():
 
 
 def test_the_width_is_that_of_all_domains():
-    assert Size(5, 2, (3, 4)).width == 7
+    assert TableSize(5, 2, (3, 4)).width == 7

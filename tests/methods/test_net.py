@@ -6,13 +6,13 @@ from builders.known import run, table
 
 from cfl_cli.core.draws import folds
 from cfl_cli.methods import net
-from cfl_cli.methods.net import Inputs, Net, NetPerCf, Trainer, TrainingRun, softmax
+from cfl_cli.methods.net import NetInputs, Net, NetPerCf, Trainer, TrainingRun, softmax
 
 BLOCKS = np.array([0, 2])
 
 
 def inputs_of(known):
-    return Inputs.fit(known.features).of(known.features)
+    return NetInputs.fit(known.features).of(known.features)
 
 
 def layers(widths, seed=0):

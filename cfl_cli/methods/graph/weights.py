@@ -25,7 +25,6 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import partial
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Self
 
@@ -53,22 +52,20 @@ def solver_of(rows: int, k: int, ridge: float) -> str:
     return own if _compiled(rows, k, ridge) is None else f"compiled, {own} where unsure"
 
 
-def first_support(
-    grams: Floats, by_osqp: Callable[[Floats], Floats], *, ridge: float, stack: int, rows: int
-) -> Floats:
+def first_support(grams: Floats, ridge: float, *, rows: int) -> Floats:
     """Return for each neighbor, b × k, a number above 0 if it counts, NaN for unsolved rows.
 
-    `by_osqp` returns the same, in stacks of `stack` rows. The whole table has so many `rows`.
+    The whole table has so many `rows`.
     """
     compiled = _compiled(rows, grams.shape[1], ridge)
     if compiled is None:
-        return by_osqp(grams)
+        return by_osqp(grams, ridge=ridge)
     counts, sure = np.empty(grams.shape[:2], dtype=bool), np.empty(len(grams), dtype=bool)
     compiled(np.ascontiguousarray(grams), ridge, counts, sure)
     rough = np.where(counts, 1.0, -1.0)
-    for part in slices(len(grams), stack):
+    for part in slices(len(grams), STACK):
         if not sure[part].all():
-            rough[part] = by_osqp(grams[part])
+            rough[part] = by_osqp(grams[part], ridge=ridge)
     return rough
 
 
@@ -118,23 +115,31 @@ class Weigh:
     def __call__(self, part: slice) -> int:
         difference = np.take(self.features, self.neighbors[part], axis=0)  # quicker than [...]
         difference -= self.features[part, None, :]
-        weights, rescued = self._settled(gram(difference, ridge=self.ridge))
-        check(weights, first=part.start)
+        grams = gram(difference, ridge=self.ridge)
+        weights, rescued = sharpen(grams, first_support(grams, self.ridge, rows=len(self.features)))
+        check_simplex(weights, first=part.start)
         self.values[part] = weights
         return rescued
 
     def written(self, part: slice) -> tuple[Floats, ...]:
         return (self.values[part],)
 
-    def _settled(self, grams: Floats) -> tuple[Floats, int]:
-        osqp, rows = partial(by_osqp, ridge=self.ridge), len(self.features)
-        return sharpen(grams, first_support(grams, osqp, ridge=self.ridge, stack=STACK, rows=rows))
-
     @contextmanager
     def guard(self) -> Iterator[None]:
-        """Let a Ctrl-C wait, and be heard by Python."""
-        with interrupts_wait(), listener_kept():
-            yield
+        """Let a Ctrl-C wait, and let Python be the one that hears it in the end.
+
+        Each solve of OSQP sets a listener of its own and then restores what it found. With several
+        threads it may find the other's, and restore that for good. (A Ctrl-C meanwhile is lost if
+        a thread hears it that was started elsewhere and does not leave it to others; in `cfl` none
+        is.)
+        """
+        with interrupts_wait():
+            try:
+                yield
+            finally:
+                handler = signal.getsignal(signal.SIGINT)
+                if handler is not None and threading.current_thread() is threading.main_thread():
+                    signal.signal(signal.SIGINT, handler)
 
 
 OWN = threading.local()  # an OSQP workspace belongs to one thread
@@ -172,7 +177,7 @@ def solve_around(
     at_once = max(1, CELLS_AT_ONCE // (k * max(k, asked.shape[1])))
     for _ in workers.map(settle, slices(m, at_once)):
         pass
-    check(values)
+    check_simplex(values)
     return values
 
 
@@ -224,7 +229,7 @@ class Workspace:
             rho=rho,
             adaptive_rho=False,
             scaling=0,
-            warm_starting=True,  # from where `_solve` says, never from the stack before
+            warm_starting=True,  # from where `_stack` says, never from the stack before
             polishing=False,
             eps_abs=PRECISION,
             eps_rel=0.0,
@@ -236,9 +241,9 @@ class Workspace:
 
     def solve(self, grams: Floats) -> Floats:
         """Return for each neighbor, b × k, a number above 0 if it counts; NaN for unsolved rows."""
-        return np.concatenate([self._solve(grams[part]) for part in slices(len(grams), STACK)])
+        return np.concatenate([self._stack(grams[part]) for part in slices(len(grams), STACK)])
 
-    def _solve(self, grams: Floats) -> Floats:
+    def _stack(self, grams: Floats) -> Floats:
         from osqp import SolverStatus
 
         rows = np.arange(STACK) % len(grams)  # a short stack repeats its rows
@@ -316,23 +321,7 @@ def active_set(gram: Floats) -> Floats:
     return np.asarray(weights / weights.sum())
 
 
-@contextmanager
-def listener_kept() -> Iterator[None]:
-    """Let Python be the one that hears a Ctrl-C when the block has ended.
-
-    Each solve of OSQP sets a listener of its own and then restores what it found. With several
-    threads it may find the other's, and restore that for good. (A Ctrl-C meanwhile is lost if
-    a thread hears it that was started elsewhere and does not leave it to others; in `cfl` none is.)
-    """
-    try:
-        yield
-    finally:
-        handler = signal.getsignal(signal.SIGINT)
-        if handler is not None and threading.current_thread() is threading.main_thread():
-            signal.signal(signal.SIGINT, handler)
-
-
-def check(weights: Floats, *, first: int | None = None) -> None:
+def check_simplex(weights: Floats, *, first: int | None = None) -> None:
     """Raise unless every row's weights are ≥ 0 and sum to 1.
 
     `first` is the number of the first of them, from 0; None: they are new rows.

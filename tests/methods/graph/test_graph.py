@@ -11,7 +11,7 @@ from cfl_cli.core.settings import Settings
 from cfl_cli.methods import graph as graph_stages
 from cfl_cli.methods import graph as module
 from cfl_cli.methods.graph import scale_by_domain
-from cfl_cli.methods.graph.neighbors import nearest
+from cfl_cli.methods.graph.neighbors import nearest_neighbors
 from cfl_cli.methods.graph.propagation import Graph, propagate
 from cfl_cli.methods.graph.weights import solve
 
@@ -47,7 +47,7 @@ def table(seed, n=80):
 def test_gamma_zero_is_one_round(workers):
     features, candidates = table(0)
     found = estimate(features, candidates, gamma=0.0).confidences
-    near = nearest(features, k=5, seed=0, workers=workers)
+    near = nearest_neighbors(features, k=5, seed=0, workers=workers)
     weights = solve(features, near.rows, ridge=0.3, workers=workers).values
     graph = Graph.of(near.rows, weights, near.order, workers=workers)
     once = propagate(graph, candidates, BLOCKS, iterations=20, workers=workers)

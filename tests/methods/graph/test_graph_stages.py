@@ -6,9 +6,9 @@ from cfl_cli.core.progress import Work
 from cfl_cli.core.settings import Settings
 from cfl_cli.methods import graph
 from cfl_cli.methods.graph import GraphMethod, RoundStages, stage_of
-from cfl_cli.methods.interface import Size
+from cfl_cli.methods.interface import TableSize
 
-SMALL = Size(1000, 5, (3, 4))
+SMALL = TableSize(1000, 5, (3, 4))
 
 
 def names(size, *, folds, **given):
@@ -39,7 +39,7 @@ def test_steps_that_are_chosen_need_every_fold_once_more():
 
 @pytest.mark.parametrize(("rows", "sampled"), [(20_000, False), (20_001, True)])
 def test_only_a_large_table_is_sampled(rows, sampled):
-    ahead = names(Size(rows, 5, (3,)), folds=1)
+    ahead = names(TableSize(rows, 5, (3,)), folds=1)
     assert ("sample: neighbors" in ahead) == sampled
 
 

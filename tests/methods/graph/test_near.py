@@ -5,7 +5,15 @@ from hypothesis import strategies as st
 
 from cfl_cli.core.parallel import Workers
 from cfl_cli.methods.graph import neighbors
-from cfl_cli.methods.graph.neighbors import Dense, Index, Lists, Pairs, at_most, nearest, recalls
+from cfl_cli.methods.graph.neighbors import (
+    Dense,
+    Index,
+    Lists,
+    Pairs,
+    at_most,
+    nearest_neighbors,
+    recalls,
+)
 
 
 def soft(rng, n, sizes=(3, 5, 12)):
@@ -107,7 +115,7 @@ def recall(points, found, rows, k):
 def test_an_approximate_search_has_the_recall_that_it_reports(workers, monkeypatch):
     monkeypatch.setattr(neighbors, "EXACT_POINTS", 0)
     points = cubes(np.random.default_rng(3), 12_000)
-    found = nearest(points, k=20, workers=workers)
+    found = nearest_neighbors(points, k=20, workers=workers)
     assert 0.999 <= found.recall < 1
     rows = np.random.default_rng(4).integers(0, 12_000, 400)
     assert recall(points, found.rows, rows, 20) >= 0.999
@@ -116,7 +124,7 @@ def test_an_approximate_search_has_the_recall_that_it_reports(workers, monkeypat
 def test_exactness_can_be_asked_for(workers, monkeypatch):
     monkeypatch.setattr(neighbors, "EXACT_POINTS", 0)
     points = cubes(np.random.default_rng(3), 6000)
-    found = nearest(points, k=20, exact=True, workers=workers)
+    found = nearest_neighbors(points, k=20, exact=True, workers=workers)
     assert found.recall == 1.0
     assert recall(points, found.rows, range(0, 6000, 20), 20) == 1.0
 
@@ -125,9 +133,9 @@ def test_exactness_can_be_asked_for(workers, monkeypatch):
 def test_threads_do_not_change_an_approximate_search(jobs, workers, monkeypatch):
     monkeypatch.setattr(neighbors, "EXACT_POINTS", 0)
     points = cubes(np.random.default_rng(5), 4000)
-    expected = nearest(points, k=20, workers=workers)
+    expected = nearest_neighbors(points, k=20, workers=workers)
     with Workers(jobs) as others:
-        found = nearest(points, k=20, workers=others)
+        found = nearest_neighbors(points, k=20, workers=others)
     np.testing.assert_array_equal(found.rows, expected.rows)
     assert found.recall == expected.recall
 
@@ -137,7 +145,9 @@ def test_an_approximate_search_sees_ties_whole(workers, monkeypatch):
     monkeypatch.setattr(neighbors, "EXACT_POINTS", 0)
     monkeypatch.setattr(neighbors, "DENSE_POINTS", 0)
     corners = (np.arange(1024)[:, None] >> np.arange(10) & 1).astype(float)
-    draws = [nearest(corners, k=20, seed=seed, workers=workers).rows[0] for seed in range(6)]
+    draws = [
+        nearest_neighbors(corners, k=20, seed=seed, workers=workers).rows[0] for seed in range(6)
+    ]
     assert (corners[np.concatenate(draws)].sum(axis=1) <= 2).all()
     assert len(np.unique(draws)) > 38, "6 draws see about 45 of these 55"
 

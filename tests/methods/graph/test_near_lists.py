@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from cfl_cli.methods.graph import neighbors
-from cfl_cli.methods.graph.neighbors import Lists, nearest
+from cfl_cli.methods.graph.neighbors import Lists, nearest_neighbors
 
 EIGHTY = np.random.default_rng(0).normal(size=(80, 3)) + 20 * np.repeat(np.eye(4, 3), 20, axis=0)
 
@@ -80,7 +80,7 @@ def test_points_outside_of_the_table_find_what_a_double_loop_finds(lists, worker
 
 def test_many_points_are_dealt_to_more_lists_and_no_answer_changes(workers, monkeypatch):
     points = np.random.default_rng(3).normal(size=(2500, 6))
-    few = nearest(points, k=5, workers=workers).rows
+    few = nearest_neighbors(points, k=5, workers=workers).rows
     monkeypatch.setattr(neighbors, "MANY_POINTS", 100)
     assert len(Lists.of(points, wanted=6, workers=workers).centers) > 2 * 50
-    np.testing.assert_array_equal(nearest(points, k=5, workers=workers).rows, few)
+    np.testing.assert_array_equal(nearest_neighbors(points, k=5, workers=workers).rows, few)
