@@ -141,11 +141,6 @@ class BoostObjective:
         self.rounds = 0  # the best number of them, or the last
         self.priors = np.zeros_like(target.cells)
 
-    def stay(self) -> None:
-        """Go no further than the start: no feature varies, and LightGBM takes that for an error."""
-        with suppress(StopBoosting):
-            self(np.zeros(self.target.cells.T.shape), None)
-
     def __call__(self, scores: Floats, _: object) -> tuple[Singles, Singles]:
         p = priors_of(scores.T, self.start)
         self._look(p)
@@ -236,7 +231,9 @@ class Trees:
     def grow(self, objective: BoostObjective, data: Any, shape: _Shape) -> Any:
         size, n = objective.target.cells.shape
         if not any(data.feature_num_bin(column) > 1 for column in range(data.num_feature())):
-            objective.stay()
+            # LightGBM takes that for an error: go no further than the start.
+            with suppress(StopBoosting):
+                objective(np.zeros((n, size)), None)
             return None
         rows = max(min(shape.rows, n * shape.rows // FULL_LEAVES), 1)
         longer = LONGER_STEPS if bins_of(n, data.num_feature()) < MOST_BINS else 1.0

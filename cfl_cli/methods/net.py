@@ -84,7 +84,7 @@ class NetInputs:
 
     @property
     def width(self) -> int:
-        """Return how many inputs there are; without any, there is one that says nothing."""
+        """How many inputs there are; without any, there is one that says nothing."""
         return max(int(np.count_nonzero(self.counts)), 1)
 
     def of(self, features: Floats) -> Singles:

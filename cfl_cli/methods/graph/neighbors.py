@@ -374,7 +374,7 @@ class Index:
         """Build what suits the points; sizes and positions decide, never the clock."""
         total, dimensions = points.shape
         rows = max(1, min(CELLS_AT_ONCE // total, PRODUCTS_AT_ONCE // (total * dimensions)))
-        last = Searcher(Dense.of(points, wanted).search, rows, whole=True)
+        last = Searcher(Dense(points, wanted).search, rows, whole=True)
         if total <= max(DENSE_POINTS, 4 * wanted):
             return cls((last,), np.arange(total), 1.0)
         lists = Lists.of(points, wanted=wanted, workers=workers)
@@ -422,20 +422,15 @@ def recalls(pairs: Pairs, truth: Pairs, wanted: int) -> Floats:
     return shares
 
 
-@dataclass(frozen=True)
 class Dense:
     """All distances from products in double precision, measured anew where these would cancel.
 
     Points are gone through in chunks, and what is found in one bounds what can be near in the next.
     """
 
-    points: Floats
-    wanted: int
-    middle: Floats  # their mean; around it rounding is small
-
-    @classmethod
-    def of(cls, points: Floats, wanted: int) -> Self:
-        return cls(points, wanted, np.asarray(points.mean(axis=0)))
+    def __init__(self, points: Floats, wanted: int) -> None:
+        self.points, self.wanted = points, wanted
+        self.middle = np.asarray(points.mean(axis=0))  # around it rounding is small
 
     def search(self, asked: Ints) -> Pairs:
         """Find the points near the asked ones, all of them."""
@@ -871,14 +866,15 @@ class Others:
 
     def search(self, asked: Floats) -> Pairs:
         """Find the points near some others; some that are a little farther may be among them."""
-        left = np.ones((len(asked), self._rough.shape[0]), dtype=np.float32)
-        offset = asked - self._middle
+        points, middle, bins, longest = self._laid_out
+        left = np.ones((len(asked), len(points)), dtype=np.float32)
+        offset = asked - middle
         left[:, :-1] = -2 * offset
-        rough = left @ self._rough  # ‖x − p‖² − ‖x‖², around the middle
-        least = rough.reshape(len(asked), -1, self._bins).min(axis=1)
+        rough = left @ points  # ‖x − p‖² − ‖x‖², around the middle
+        least = rough.reshape(len(asked), -1, bins).min(axis=1)
         bound = np.partition(least, self.wanted - 1, axis=1)[:, self.wanted - 1]
         products = asked.shape[1] + 4
-        error = products * (4 * EPSILON * (squares(offset) + self._radius) + _TINY)
+        error = products * (4 * EPSILON * (squares(offset) + longest) + _TINY)
         hit = np.flatnonzero(rough <= (bound + 2 * error).astype(np.float32)[:, None])
         row, point = np.divmod(hit, rough.shape[1])
         return Pairs(row, point, measure(asked, row, point, others=self.points))
@@ -902,24 +898,17 @@ class Others:
         return self.lists
 
     @cached_property
-    def _middle(self) -> Floats:
-        return np.asarray(self.points.mean(axis=0, dtype=float))
+    def _laid_out(self) -> tuple[Singles, Floats, int, float]:
+        """The points as `Lists` lay theirs out, their middle, and the longest squared length.
 
-    @cached_property
-    def _bins(self) -> int:
-        return min(len(self.points), max(_BINS, 8 * self.wanted))
-
-    @cached_property
-    def _rough(self) -> Singles:
+        They are filled up to whole bins, of which there are so many.
+        """
         total, dimensions = self.points.shape
-        columns = -(-total // self._bins) * self._bins
-        rough = np.zeros((dimensions + 1, columns), dtype=np.float32)
+        middle = np.asarray(self.points.mean(axis=0, dtype=float))
+        bins = min(total, max(_BINS, 8 * self.wanted))
+        rough = np.zeros((dimensions + 1, -(-total // bins) * bins), dtype=np.float32)
         rough[-1] = np.inf  # what fills up is far away
         for part in slices(total, max(1, NEW_PRODUCTS_AT_ONCE // (dimensions + 1))):
-            offset = self.points[part] - self._middle
+            offset = self.points[part] - middle
             rough[:-1, part], rough[-1, part] = offset.T, squares(offset)
-        return rough
-
-    @cached_property
-    def _radius(self) -> float:
-        return float(self._rough[-1, : len(self.points)].max())
+        return rough, middle, bins, float(rough[-1, :total].max())

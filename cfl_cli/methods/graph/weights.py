@@ -26,7 +26,6 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib.metadata import version
-from typing import TYPE_CHECKING, Self
 
 import numpy as np
 
@@ -34,9 +33,6 @@ from cfl_cli.core.arrays import Floats, Ints, Mask, Places, Singles
 from cfl_cli.core.messages import option
 from cfl_cli.core.parallel import Engine, interrupts_wait, kernel, slices
 from cfl_cli.errors import Problem, ResourceError
-
-if TYPE_CHECKING:
-    import osqp
 
 LEAST_RIDGE = 1e-3  # below, compiled code would be unsure of too many weights
 _MOST_NEIGHBORS = 64  # above, OSQP is quicker than compiled code
@@ -146,10 +142,9 @@ OWN = threading.local()  # an OSQP workspace belongs to one thread
 
 
 def by_osqp(grams: Floats, *, ridge: float) -> Floats:
-    """Return what OSQP says of rows, by a workspace of this thread; see `Workspace.solve`."""
     key = grams.shape[1], ridge
     if getattr(OWN, "of", None) != key:
-        OWN.workspace, OWN.of = Workspace.set_up(key[0], ridge=ridge), key
+        OWN.workspace, OWN.of = Workspace(key[0], ridge=ridge), key
     rough: Floats = OWN.workspace.solve(grams)
     return rough
 
@@ -197,18 +192,10 @@ def gram(difference: Floats, *, ridge: float) -> Floats:
     return np.asarray(grams)
 
 
-@dataclass(frozen=True)
 class Workspace:
-    """One OSQP problem of STACK rows whose numbers are replaced again and again."""
+    """One OSQP problem of STACK rows of k × k problems; its numbers are replaced again and again."""
 
-    solver: "osqp.OSQP"
-    rho: float
-    k: int
-    upper: tuple[Ints, Ints]  # the upper triangle of a k × k matrix, column by column
-
-    @classmethod
-    def set_up(cls, k: int, *, ridge: float) -> Self:
-        """Allocate and factorise for stacks of k × k problems."""
+    def __init__(self, k: int, *, ridge: float) -> None:
         import osqp
         import scipy.sparse as sp
 
@@ -218,15 +205,16 @@ class Workspace:
         sums = sp.kron(eye, np.ones((1, k)))
         # The eigenvalues of 2(G/τ + λI) lie in [2λ, 2(k + λ)] and the largest is seldom above half
         # of that. Steps near their geometric mean converge fastest.
-        rho = 2 * float(np.sqrt(ridge * (k / 2 + ridge)))
-        solver = osqp.OSQP()
-        solver.setup(
+        self.rho = 2 * float(np.sqrt(ridge * (k / 2 + ridge)))
+        self.k, self.upper = k, (row, column)  # the upper triangle, column by column
+        self.solver = osqp.OSQP()
+        self.solver.setup(
             pattern,
             np.zeros(STACK * k),
             sp.vstack([sums, sp.identity(STACK * k)], format="csc"),
             np.concatenate([np.ones(STACK), np.zeros(STACK * k)]),
             np.concatenate([np.ones(STACK), np.full(STACK * k, np.inf)]),
-            rho=rho,
+            rho=self.rho,
             adaptive_rho=False,
             scaling=0,
             warm_starting=True,  # from where `_stack` says, never from the stack before
@@ -237,7 +225,6 @@ class Workspace:
             max_iter=4000,
             verbose=False,
         )
-        return cls(solver, rho, k, (row, column))
 
     def solve(self, grams: Floats) -> Floats:
         """Return for each neighbor, b × k, a number above 0 if it counts; NaN for unsolved rows."""

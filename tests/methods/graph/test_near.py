@@ -37,7 +37,7 @@ def near(points, row, wanted):
 
 def searchers(points, wanted, workers):
     return {
-        "dense": Dense.of(points, wanted).search,
+        "dense": Dense(points, wanted).search,
         "lists": Lists.of(points, wanted=wanted, workers=workers).search,
     }
 
@@ -73,7 +73,7 @@ def test_a_crowd_of_ties_is_left_to_the_dense_searcher(workers):
     points = np.eye(1500)
     lists = Lists.of(points, wanted=6, workers=workers)
     assert len(lists.search(np.arange(10)).row) == 0
-    found = Dense.of(points, 6).search(np.arange(2))
+    found = Dense(points, 6).search(np.arange(2))
     assert len(found.row) == 2 * 1500
 
 
@@ -81,7 +81,7 @@ def test_a_crowd_of_ties_is_left_to_the_dense_searcher(workers):
 def test_points_are_found_with_all_their_ties_however_many_are_compared_at_once(chunk, monkeypatch):
     monkeypatch.setattr(neighbors, "CHUNK", chunk)
     points = np.unique(np.random.default_rng(4).integers(0, 4, size=(400, 5)), axis=0).astype(float)
-    found = Dense.of(points, 8).search(np.arange(len(points)))
+    found = Dense(points, 8).search(np.arange(len(points)))
     for row in range(len(points)):
         mine = found.point[found.row == row].tolist()
         assert len(mine) == len({*mine})

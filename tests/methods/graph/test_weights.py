@@ -143,7 +143,7 @@ def test_osqp_identifies_the_neighbors_that_count(workers):
     features = np.random.default_rng(5).random((300, 5))
     neighbors = nearest_neighbors(features, k=20, workers=workers).rows
     grams = gram(differences(features, neighbors), ridge=RIDGE)
-    counts = Workspace.set_up(20, ridge=RIDGE).solve(grams) > 0
+    counts = Workspace(20, ridge=RIDGE).solve(grams) > 0
     truth = np.array([by_nnls(features, neighbors, row, RIDGE) > 0 for row in range(300)])
     assert (counts == truth).all(axis=1).mean() > 0.95  # the rest is what corrections are for
 
@@ -169,7 +169,7 @@ def test_osqp_is_asked_for_every_row_and_corrections_alone_lead_to_the_same_weig
 def test_a_workspace_forgets_the_stack_before():
     half = np.random.default_rng(2).normal(size=(2, 100, 8, 3))
     first, second = half @ half.transpose(0, 1, 3, 2) + 0.1 * np.eye(8)
-    used, fresh = Workspace.set_up(8, ridge=0.1), Workspace.set_up(8, ridge=0.1)
+    used, fresh = Workspace(8, ridge=0.1), Workspace(8, ridge=0.1)
     used.solve(first * 50)
     np.testing.assert_array_equal(used.solve(second), fresh.solve(second))
 
