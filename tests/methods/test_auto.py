@@ -6,11 +6,12 @@ import polars as pl
 import pytest
 from builders.known import follow, known_of, mean_log_scores, run, table
 
+from cfl_cli import Schema, impute
 from cfl_cli.core.draws import folds
 from cfl_cli.core.exclusions import Mechanism
 from cfl_cli.core.progress import Stage, Work
 from cfl_cli.core.settings import AUTO, Settings
-from cfl_cli.methods import auto, baselines, blend, boost, net
+from cfl_cli.methods import auto, blend, boost, net
 from cfl_cli.methods.interface import Estimate, Hidden, Null, Origin, TableSize, apply_cells
 
 SIZES = (3, 4)
@@ -100,7 +101,7 @@ def test_a_blend_is_not_worse_than_its_best_part_by_more_than_noise(make, monkey
     best = max(origin.parts, key=lambda part: part.score)
     # Two weights cost half a unit of log-likelihood each, over 160 cells, and twice for halves.
     assert mean_log_scores(known, found.hidden)[0] > best.score - 0.02
-    shares = baselines.hidden_priors(known, dealt)
+    shares = run("commonest", known, folds=dealt).hidden.priors
     assert (
         mean_log_scores(known, found.hidden)[0]
         > mean_log_scores(known, Hidden(found.hidden.rows, shares))[0] - 0.02
@@ -319,11 +320,6 @@ def test_the_weights_of_parts_hold_for_each_cf_by_itself(monkeypatch):
 
 
 def test_a_table_of_fewer_rows_than_neighbors_skips_the_graph(monkeypatch):
-    from cfl_cli import (
-        Schema,
-        impute,
-    )
-
     quick(monkeypatch)
     frame = pl.DataFrame({"x": [str(row) for row in range(10)], "c": ["a", "b"] * 5})
     columns = "x: {role: ordinary, type: numeric}, c: {role: complementary, values: [a, b, d]}"

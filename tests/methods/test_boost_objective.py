@@ -7,7 +7,7 @@ from builders.cells import skewed
 from cfl_cli.core.dataset import Known
 from cfl_cli.core.exclusions import Mechanism
 from cfl_cli.methods import boost
-from cfl_cli.methods.boost import BoostObjective, StopBoosting, BoostTarget
+from cfl_cli.methods.boost import BoostObjective, BoostTarget, StopBoosting
 
 
 def target(known, start=0.0):

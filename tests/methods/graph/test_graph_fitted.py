@@ -197,8 +197,8 @@ def test_new_rows_are_told_as_well_as_rows_that_were_hidden():
 
 
 def test_more_neighbors_than_a_new_row_may_have_are_not_asked_for():
-    leaning = graph.Leaning.by(Settings("graph", k=5000))
-    assert leaning.k == MOST_NEIGHBORS
+    one = graph.FittedRound.of(np.zeros((2, 1)), np.ones((2, 1)), Settings("graph", k=5000))
+    assert one.leaning.k == MOST_NEIGHBORS
 
 
 def broken(state, name, change, part=None):

@@ -8,7 +8,6 @@ from hypothesis.extra import numpy as hnp
 
 from cfl_cli.core.parallel import Workers
 from cfl_cli.methods.graph import neighbors as module
-from cfl_cli.methods.graph import neighbors as near
 from cfl_cli.methods.graph.neighbors import Groups, nearest_neighbors, sample
 
 
@@ -74,9 +73,9 @@ def ways(monkeypatch):
         ("lists", 0, 1000, 0),
         ("approximate lists", 0, 0, 0),
     ):
-        monkeypatch.setattr(near, "DENSE_POINTS", dense)
-        monkeypatch.setattr(near, "EXACT_DIMENSIONS", dimensions)
-        monkeypatch.setattr(near, "EXACT_POINTS", points)
+        monkeypatch.setattr(module, "DENSE_POINTS", dense)
+        monkeypatch.setattr(module, "EXACT_DIMENSIONS", dimensions)
+        monkeypatch.setattr(module, "EXACT_POINTS", points)
         yield name
 
 
@@ -84,7 +83,7 @@ def ways(monkeypatch):
 def test_all_searchers_give_the_same_answer(name, workers, monkeypatch):
     features = tables()[name]
     k = min(7, len(features) - 1)
-    monkeypatch.setattr(near, "RECALL", 1.0)
+    monkeypatch.setattr(module, "RECALL", 1.0)
     dense, *others = (
         nearest_neighbors(features, k=k, workers=workers).rows for _ in ways(monkeypatch)
     )
@@ -99,8 +98,8 @@ def test_block_size_and_threads_do_not_change_the_answer(name, workers, monkeypa
     for _ in ways(monkeypatch):
         expected = nearest_neighbors(features, k=k, workers=workers).rows
         with monkeypatch.context() as small, Workers(1) as alone:
-            small.setattr(near, "AT_ONCE", 50)
-            small.setattr(near, "CELLS_AT_ONCE", 5000)
+            small.setattr(module, "AT_ONCE", 50)
+            small.setattr(module, "CELLS_AT_ONCE", 5000)
             small.setattr(module, "ROWS_AT_ONCE", 50)
             np.testing.assert_array_equal(
                 nearest_neighbors(features, k=k, workers=alone).rows, expected
