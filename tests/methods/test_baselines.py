@@ -12,29 +12,10 @@ def exact(values):
     return Known(np.zeros((len(values), 1)), EXACT[values], np.array([0]), (Mechanism(2),))
 
 
-def test_an_empty_cell_gets_the_shares_of_the_others():
-    known = exact([0, 0, 0, 1, 1])
-    known.candidates[4] = True
-    estimate = run("commonest", known, folds=[], k=1)
-    np.testing.assert_allclose(estimate.confidences[[0, 3, 4]], [[1, 0], [0, 1], [0.75, 0.25]])
-    np.testing.assert_allclose(estimate.mass[:, 0], [0.75, 0.75, 0.75, 0.25, 1])
-
-
 def test_a_value_that_no_other_row_has_has_no_share():
     known = exact([0, 0, 0, 1])
     priors = run("commonest", known, folds=[np.array([3])], k=1).hidden.priors
     np.testing.assert_allclose(priors, [[1, 0]])
-
-
-def test_all_candidates_are_alike_whatever_the_other_rows_say():
-    cells = np.array([[c == "1" for c in row] for row in ("110", "110", "100", "111")])
-    known = Known(np.zeros((4, 1)), cells, np.array([0]), (Mechanism(3),))
-    estimate = run("observed", known, folds=[np.array([1])], k=1)
-    expected = [[0.5, 0.5, 0], [0.5, 0.5, 0], [1, 0, 0], [1 / 3] * 3]
-    np.testing.assert_allclose(estimate.confidences, expected)
-    np.testing.assert_allclose(estimate.mass[:, 0], [2 / 3, 2 / 3, 1 / 3, 1])
-    np.testing.assert_allclose(estimate.hidden.priors, [[1 / 3] * 3])
-    assert not estimate.fell_back.any()
 
 
 def test_a_likelier_candidate_is_likelier_under_a_mechanism():

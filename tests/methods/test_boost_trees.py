@@ -46,13 +46,6 @@ def test_one_split_of_one_feature_is_learned(workers):
     np.testing.assert_array_equal(objective.priors.argmax(axis=0), values)
 
 
-def test_where_no_feature_varies_the_start_stays(workers):
-    objective = objective_of(np.arange(200) % 2)
-    trees = Trees(0, workers)
-    trees.grow(objective, trees.bins(np.ones((200, 2))), SHALLOW)
-    np.testing.assert_allclose(objective.priors, 0.5)
-
-
 @pytest.mark.parametrize(
     ("n", "features", "bins", "rate"),
     [(1000, 64, 31, 0.2), (200, 80, 15, 0.2), (1000, 63, 255, 0.1), (8160, 64, 255, 0.1)],
@@ -99,13 +92,3 @@ def test_of_many_features_a_tree_sees_a_few(monkeypatch, workers):
 
 def test_a_seed_too_large_for_lightgbm_is_taken_modulo(monkeypatch, workers):
     assert options(monkeypatch, Trees(2**31 + 7, workers), 200)["seed"] == 7
-
-
-def test_stopped_workers_stop_the_trees(workers, monkeypatch):
-    features = np.random.default_rng(0).random((200, 1))
-    trees = Trees(0, workers)
-    data = trees.bins(features)
-    monkeypatch.setattr(workers, "stopped", True)
-    objective = objective_of(np.arange(200) % 2)
-    trees.grow(objective, data, boost.DEEP)
-    assert objective.scores == []

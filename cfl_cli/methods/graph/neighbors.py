@@ -134,17 +134,16 @@ class Lists:
 
     def search(self, asked: Ints, *, effort: float = 1.0) -> Pairs:
         """Find the points near the asked ones; those in a crowd are left over."""
-        return self._search(self.points[asked], self.home[asked], effort=effort)
+        return self.search_around(self.points[asked], self.home[asked], effort=effort)
 
-    def search_around(self, points: Floats, home: Ints) -> Pairs:
-        """Find the points near any others, whose `homes` are given; exact, but for crowds."""
-        # However far outside they lie: a gap's rounding grows with the way to their list's center.
-        away = np.sqrt(squares(points - self.centers[home]))
-        return self._search(points, home, effort=1.0, slack=away * self.rounding)
-
-    def _search(
-        self, points: Floats, home: Ints, *, effort: float, slack: Floats | None = None
+    def search_around(
+        self, points: Floats, home: Ints, *, effort: float = 1.0, slack: Floats | None = None
     ) -> Pairs:
+        """Find the points near any others, whose homes are given; exact, but for crowds.
+
+        However far outside they lie: a gap's rounding grows with the way to their list's center,
+        and `slack` is what it may take.
+        """
         visits, bound = self._visits(points, home, effort=effort, slack=slack)
         limit = 4 * CROWD * self.wanted
         count = np.zeros(len(points), dtype=np.int64)
@@ -841,7 +840,9 @@ class Others:
                     others, room = np.full(len(rows), -1), lists.rounding
                     scanned = _scan(lists, around, others, home, self.size, room=room)
                 if scanned is None:
-                    return settle(rows, lists.search_around(around, home))
+                    away = np.sqrt(squares(around - lists.centers[home]))
+                    slack = away * lists.rounding
+                    return settle(rows, lists.search_around(around, home, slack=slack))
                 sure = rows[scanned.sure]
                 neighbors[sure] = scanned.nearest
                 return np.setdiff1d(settle(rows, scanned.near), sure, assume_unique=True)

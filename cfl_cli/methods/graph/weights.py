@@ -217,7 +217,7 @@ class Workspace:
             rho=self.rho,
             adaptive_rho=False,
             scaling=0,
-            warm_starting=True,  # from where `_stack` says, never from the stack before
+            warm_starting=True,  # from where `solve` says, never from the stack before
             polishing=False,
             eps_abs=PRECISION,
             eps_rel=0.0,
@@ -228,28 +228,27 @@ class Workspace:
 
     def solve(self, grams: Floats) -> Floats:
         """Return for each neighbor, b × k, a number above 0 if it counts; NaN for unsolved rows."""
-        return np.concatenate([self._stack(grams[part]) for part in slices(len(grams), STACK)])
-
-    def _stack(self, grams: Floats) -> Floats:
         from osqp import SolverStatus
 
-        rows = np.arange(STACK) % len(grams)  # a short stack repeats its rows
-        numbers = 2 * grams[rows[:, None], *self.upper]
-        # OSQP reads raw memory: a C-contiguous float64 array, or it solves another problem.
-        self.solver.update(Px=np.ascontiguousarray(numbers, dtype=np.float64).reshape(-1))
-        multipliers = -2 * grams.mean(axis=(1, 2))[rows]  # of Σw = 1, at uniform weights
-        self.solver.warm_start(
-            x=np.full(STACK * self.k, 1 / self.k),
-            y=np.concatenate([multipliers, np.zeros(STACK * self.k)]),
-        )
-        answer = self.solver.solve(raise_error=False)
-        if answer.info.status_val == SolverStatus.OSQP_SIGINT:
-            raise KeyboardInterrupt
-        if answer.info.status_val != SolverStatus.OSQP_SOLVED:
-            return np.full(grams.shape[:2], np.nan)
-        # A step of OSQP ends by projecting this on w ≥ 0: what is below 0 it holds at 0.
-        projected = np.asarray(answer.x) + np.asarray(answer.y)[STACK:] / self.rho
-        return projected.reshape(STACK, self.k)[: len(grams)]
+        rough = np.full(grams.shape[:2], np.nan)
+        for part in slices(len(grams), STACK):
+            rows = part.start + np.arange(STACK) % (part.stop - part.start)  # a short one repeats
+            numbers = 2 * grams[rows[:, None], *self.upper]
+            # OSQP reads raw memory: a C-contiguous float64 array, or it solves another problem.
+            self.solver.update(Px=np.ascontiguousarray(numbers, dtype=np.float64).reshape(-1))
+            multipliers = -2 * grams[part].mean(axis=(1, 2))  # of Σw = 1, at uniform weights
+            self.solver.warm_start(
+                x=np.full(STACK * self.k, 1 / self.k),
+                y=np.concatenate([multipliers[rows - part.start], np.zeros(STACK * self.k)]),
+            )
+            answer = self.solver.solve(raise_error=False)
+            if answer.info.status_val == SolverStatus.OSQP_SIGINT:
+                raise KeyboardInterrupt
+            if answer.info.status_val == SolverStatus.OSQP_SOLVED:
+                # A step of OSQP ends by projecting this on w ≥ 0: what is below 0 it holds at 0.
+                projected = np.asarray(answer.x) + np.asarray(answer.y)[STACK:] / self.rho
+                rough[part] = projected.reshape(STACK, self.k)[: part.stop - part.start]
+        return rough
 
 
 def sharpen(grams: Floats, rough: Floats) -> tuple[Floats, int]:

@@ -6,7 +6,6 @@ from cfl_cli.core.progress import Work
 from cfl_cli.core.settings import DEFAULT_GAMMA, Settings
 from cfl_cli.methods import graph
 from cfl_cli.methods.graph import (
-    GraphMethod,
     chooses_round,
     chooses_steps,
     expected,
@@ -17,35 +16,6 @@ from cfl_cli.methods.graph import (
 from cfl_cli.methods.interface import TableSize
 
 SMALL = TableSize(1000, 5, (3, 4))
-
-
-def names(size, *, folds, **given):
-    return [one.stage.name for one in GraphMethod().stages(size, Settings(**given), folds=folds)]
-
-
-def test_one_round_without_folds_is_a_graph_and_a_walk():
-    stages = ["round 1: neighbors", "round 1: weights", "round 1: propagation"]
-    assert names(SMALL, folds=0, gamma=0.0) == stages
-
-
-def test_a_second_round_ends_the_run_and_every_fold():
-    second = ["round 2: neighbors", "round 2: weights", "round 2: propagation"]
-    fold = ["fold 1, round 1: propagation", *(f"fold 1, {name}" for name in second)]
-    ends = ["round 1: propagation", "shuffled: propagation", *second]
-    assert names(SMALL, folds=1) == ["round 1: neighbors", "round 1: weights", *fold, *ends]
-
-
-def test_steps_that_are_chosen_need_every_fold_once_more():
-    more = names(SMALL, folds=2, gamma=0.0, iterations="auto")
-    once = names(SMALL, folds=2, gamma=0.0)
-    assert more[2:4] == ["fold 1, round 1: propagation", "fold 2, round 1: propagation"]
-    assert more[:2] + more[4:] == once
-
-
-@pytest.mark.parametrize(("rows", "sampled"), [(20_000, False), (20_001, True)])
-def test_only_a_large_table_is_sampled(rows, sampled):
-    ahead = names(TableSize(rows, 5, (3,)), folds=1)
-    assert ("sample: neighbors" in ahead) == sampled
 
 
 def test_a_walk_takes_time_for_each_row_step_neighbor_and_value():

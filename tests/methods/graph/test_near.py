@@ -181,7 +181,9 @@ def test_a_search_of_clusters_does_not_look_at_every_point(workers):
 @pytest.mark.parametrize("scale", [1, 1e6])
 def test_points_outside_of_the_table_find_what_a_double_loop_finds(lists, workers, scale):
     asked = np.random.default_rng(2).normal(size=(30, 3)) * 10 * scale
-    pairs = lists.search_around(asked, neighbors._deal(asked, lists.centers, workers))
+    home = neighbors._deal(asked, lists.centers, workers)
+    slack = np.linalg.norm(asked - lists.centers[home], axis=1) * lists.rounding
+    pairs = lists.search_around(asked, home, slack=slack)
     far = distances(asked, EIGHTY)
     for row in range(30):
         near = np.flatnonzero(far[row] <= np.sort(far[row])[3])
