@@ -122,16 +122,13 @@ class Cluster:
                 "memory: {remedy}"
             )
             facts = {"first": tasks[at][0].start + 1, "last": tasks[at][-1].stop}
+            facts["deaths"] = error.allowed_failures + 1
             remedy = f"try fewer ({option('workers')})", "a machine with more memory"
-            deaths = error.allowed_failures + 1
-            raise ResourceError(
-                Problem("cluster-rows-kill-workers", text, deaths=deaths, remedy=remedy, **facts)
-            ) from None
+            problem = Problem("cluster-rows-kill-workers", text, remedy=remedy, **facts)
+            raise ResourceError(problem) from None
         except dask.CancelledError:
-            text = "the scheduler is gone: {remedy}"
-            raise ResourceError(
-                _wrong("cluster-scheduler-gone", text, _again("start it"))
-            ) from None
+            text, again = "the scheduler is gone: {remedy}", _again("start it")
+            raise ResourceError(_wrong("cluster-scheduler-gone", text, again)) from None
         finally:
             if waiting:
                 with suppress(Exception):  # a scheduler that is gone has nothing to cancel
@@ -169,7 +166,10 @@ def perform(
     prepare_process()
     forget_removed()
     task = [slice(*span) for span in spans]
-    stopped = home.is_over if home else bool
+
+    def stopped() -> bool:  # nobody waits for the run's tasks any more
+        return home is not None and not Path(home.token).exists()
+
     return address, run_task(unpickled(kernel), task, flush=flush, stopped=stopped)
 
 
@@ -209,10 +209,6 @@ class Home:
 
     token: str
     facts: tuple[tuple[str, str], ...]
-
-    def is_over(self) -> bool:
-        """Return whether nobody waits for the run's tasks any more."""
-        return not Path(self.token).exists()
 
 
 @contextmanager
@@ -284,9 +280,8 @@ def check_workers(cluster: Cluster, home: Home) -> None:
     except Exception as error:  # of Dask, of the network, or of an import there
         text = "its workers cannot be asked what they are: {error}: {remedy}"
         remedy = "start them with cfl installed, where the scheduler reaches them"
-        raise ResourceError(
-            _wrong("cluster-unreachable", text, remedy, error=str(error))
-        ) from error
+        problem = _wrong("cluster-unreachable", text, remedy, error=str(error))
+        raise ResourceError(problem) from error
     problems = [_unlike(address, dict(home.facts), answers[address]) for address in answers]
     if any(problems):
         raise UsageError(*filter(None, problems))
@@ -299,8 +294,7 @@ def _unlike(address: str, own: Mapping[str, str], found: Mapping[str, str]) -> P
         if found.get(name) != own[name]
     ]
     if differ:
-        code, what = "versions", f"has {', '.join(differ)}"
-        remedy = "install the same there"
+        code, what, remedy = "versions", f"has {', '.join(differ)}", "install the same there"
     elif found["arithmetic"] != own["arithmetic"]:
         code, what = "arithmetic", "computes other last digits"
         remedy = "leave it out, or use processors of one kind and the same libraries everywhere"
@@ -343,7 +337,6 @@ def is_own(host: str) -> bool:
 
 
 def own_addresses() -> set[str]:
-    """Return the addresses of this host's network cards."""
     cards = import_module("psutil").net_if_addrs().values()  # comes with Dask
     kinds = {socket.AF_INET, socket.AF_INET6}
     found = (one.address.partition("%")[0] for ones in cards for one in ones if one.family in kinds)
@@ -361,10 +354,8 @@ def _parts(address: str) -> tuple[str, str]:
     except ValueError:
         port, host = None, None
     if scheme not in {"tcp", "ws", *_ENCRYPTED} or not host or port is None:
-        text, remedy = (
-            "{address!r} is not an address: expected {remedy}",
-            "tcp://HOST:PORT or tls://HOST:PORT",
-        )
+        text = "{address!r} is not an address: expected {remedy}"
+        remedy = "tcp://HOST:PORT or tls://HOST:PORT"
         raise UsageError(_wrong("cluster-address", text, remedy, address=address))
     return scheme, host
 
@@ -435,9 +426,8 @@ def running_cluster(address: str, folder: Path) -> Iterator[Cluster]:
             made["client"] = dask.Client(address, set_as_default=False, timeout=CONNECT)
         except (OSError, TimeoutError, ValueError, TypeError) as error:
             text, remedy = "{address} does not answer: {remedy}", "start it, or name another"
-            raise UsageError(
-                _wrong("cluster-scheduler-silent", text, remedy, address=address)
-            ) from error
+            problem = _wrong("cluster-scheduler-silent", text, remedy, address=address)
+            raise UsageError(problem) from error
         made["dashboard"] = checked_link(made["client"].dashboard_link)
 
     try:
@@ -457,14 +447,10 @@ def import_dask() -> Any:
         import_module("cryptography")
         return import_module("distributed")
     except ImportError as error:
-        text, remedy = (
-            "{option}: Dask is not installed: {remedy}",
-            "`pip install 'cfl-cli[cluster]'`",
-        )
-        dask = option("engine", "dask")
-        raise UsageError(
-            Problem("cluster-not-installed", text, option=dask, remedy=remedy)
-        ) from error
+        text, named = "{option}: Dask is not installed: {remedy}", option("engine", "dask")
+        remedy = "`pip install 'cfl-cli[cluster]'`"
+        problem = Problem("cluster-not-installed", text, option=named, remedy=remedy)
+        raise UsageError(problem) from error
 
 
 def _start_tracker() -> None:

@@ -23,9 +23,9 @@ from typing import Self
 import numpy as np
 
 from cfl_cli.core import draws
-from cfl_cli.core.arrays import Floats, Ints, Mask, independent, normalise, start
+from cfl_cli.core.arrays import Floats, Mask, independent, normalise, start
 from cfl_cli.core.dataset import LEAST_EXACT, Known
-from cfl_cli.core.exclusions import Mechanism, Uniformity
+from cfl_cli.core.exclusions import Uniformity
 from cfl_cli.core.parallel import Engine
 from cfl_cli.core.progress import PILOT_ROWS, Expected, Progress, Stage, Stages, Work, forecast
 from cfl_cli.core.settings import AUTO, METHODS, Settings
@@ -39,14 +39,14 @@ from cfl_cli.methods.interface import (
     Answer,
     Estimate,
     Fitted,
+    Folds,
     Hidden,
     Layout,
     Method,
     Null,
     Origin,
-    Part,
-    Size,
-    without_points,
+    TableSize,
+    Tried,
 )
 from cfl_cli.methods.net import NetMethod
 
@@ -107,12 +107,11 @@ class Recipe:
 
 
 @dataclass(frozen=True, eq=False)
-class FittedAuto:
+class FittedAuto(Fitted):
     """The parts that count, and the recipe."""
 
     parts: Mapping[str, Fitted]  # in the recipe's order
     recipe: Recipe
-    rules: None = None
 
     def answer(self, rows: Known, workers: Engine) -> Answer:
         answers = [part.answer(rows, workers) for part in self.parts.values()]
@@ -124,9 +123,8 @@ class FittedAuto:
         )
 
     def without_points(self) -> Self:
-        return replace(
-            self, parts={name: without_points(part) for name, part in self.parts.items()}
-        )
+        parts = {name: part.without_points() for name, part in self.parts.items()}
+        return replace(self, parts=parts)
 
     def state(self) -> State:
         recipe = self.recipe
@@ -150,13 +148,7 @@ class AutoMethod(Method):
     """The best blend of several methods."""
 
     def estimate(
-        self,
-        known: Known,
-        settings: Settings,
-        *,
-        folds: Sequence[Ints],
-        workers: Engine,
-        progress: Progress,
+        self, known: Known, settings: Settings, *, folds: Folds, workers: Engine, progress: Progress
     ) -> Estimate:
         runner = PartRunner(known, _of_parts(settings), folds, workers, progress)
         for name, part in PARTS.items():
@@ -188,17 +180,16 @@ class AutoMethod(Method):
         parts = {name: load(name).restore(state.part(name), layout) for name in names}
         return FittedAuto(parts, Recipe(weights, cautious.astype(bool), among))
 
-    def model_bytes(self, size: Size, settings: Settings) -> float:
+    def model_bytes(self, size: TableSize, settings: Settings) -> float:
         """Return about how many bytes a model file holds of what is fitted, if all parts count."""
-        parts = {**PARTS, **IN_FULL}.values()
-        return sum(part.model_bytes(size, settings) for part in parts)
+        return sum(part.model_bytes(size, settings) for part in {**PARTS, **IN_FULL}.values())
 
-    def memory(self, size: Size, settings: Settings, *, jobs: int) -> float:
+    def memory(self, size: TableSize, settings: Settings, *, jobs: int) -> float:
         own = len(PARTS) * size.rows * size.width * 9.0  # what the parts return
         parts = [*PARTS.values(), *IN_FULL.values()]
         return own + max(part.memory(size, settings, jobs=jobs) for part in parts)
 
-    def stages(self, size: Size, settings: Settings, *, folds: int) -> list[Expected]:
+    def stages(self, size: TableSize, settings: Settings, *, folds: int) -> list[Expected]:
         ahead, of_parts = [], _of_parts(settings)
         for name, part in PARTS.items():
             if settings.budget is not None and size.rows > PILOT_ROWS:
@@ -224,7 +215,7 @@ class PartRunner:
         self,
         known: Known,
         settings: Settings,
-        folds: Sequence[Ints],
+        folds: Folds,
         workers: Engine,
         progress: Progress,
     ) -> None:
@@ -259,28 +250,22 @@ class PartRunner:
         ]
 
     def _blend(self, cf: int, priors: Sequence[Floats]) -> blend.Blend:
-        block, how, rows = self.known.columns[cf], self.known.mechanisms[cf], self.rows
-        cells, groups = self.known.evidence[rows, block], self.known.groups_of(rows)
-        fitted = blend.fit(priors, cells, groups=groups)
-        if not self._refuted(fitted.prior, block, how):
-            hidden = self.known.candidates[rows, block]
-            return blend.unless_less_accurate(fitted, priors, hidden, how, groups=groups)
-        sampled = self.known.sampled[cf] if self.known.sampled else None
-        if sampled is not None and sampled[rows].sum() >= LEAST_EXACT:
-            return blend.fit(priors, cells, groups=groups, by=sampled[rows], cautious=True)
-        return blend.fit(priors, cells, groups=groups, cautious=True)
-
-    def _refuted(self, prior: Floats, block: slice, how: Mechanism) -> bool:
-        rows, candidates = self.rows, self.known.candidates[:, block]
-        uniformity = Uniformity(
-            prior,
-            candidates[rows],
-            how,
-            mutual=len(rows) == len(self.known),
-            counts=independent(self.known.groups_of(rows)),
+        known, block, how, rows = (
+            self.known,
+            self.known.columns[cf],
+            self.known.mechanisms[cf],
+            self.rows,
         )
-        counts = independent(self.known.groups)
-        return uniformity.refuted or len(how.too_often(candidates, counts)) > 0
+        cells, groups = known.evidence[rows, block], known.groups_of(rows)
+        candidates, hidden = known.candidates[:, block], known.candidates[rows, block]
+        fitted = blend.fit(priors, cells, groups=groups)
+        mutual, counts = len(rows) == len(known), independent(groups)
+        uniformity = Uniformity(fitted.prior, hidden, how, mutual=mutual, counts=counts)
+        if not uniformity.refuted and not len(how.too_often(candidates, independent(known.groups))):
+            return blend.unless_less_accurate(fitted, priors, hidden, how, groups=groups)
+        sampled = known.sampled[cf] if known.sampled else None
+        by = None if sampled is None or sampled[rows].sum() < LEAST_EXACT else sampled[rows]
+        return blend.fit(priors, cells, groups=groups, by=by, cautious=True)
 
     def _allows(self, name: str, part: Method, budget: float) -> bool:
         n = len(self.known)
@@ -304,7 +289,7 @@ class PartRunner:
         return False
 
     def _run(
-        self, name: str, part: Method, known: Known, folds: Sequence[Ints], progress: Progress
+        self, name: str, part: Method, known: Known, folds: Folds, progress: Progress
     ) -> Estimate:
         self.runs[name] += 1
         engine = self.workers.within(f"{name} {self.runs[name]}")
@@ -312,7 +297,7 @@ class PartRunner:
 
 
 def _blended(
-    known: Known, folds: Sequence[Ints], runner: PartRunner, blends: Sequence[blend.Blend]
+    known: Known, folds: Folds, runner: PartRunner, blends: Sequence[blend.Blend]
 ) -> Estimate:
     weights = np.array([of_cf.weights for of_cf in blends]).T  # parts × CFs
     every = Recipe(weights, np.array([of_cf.cautious for of_cf in blends]), len(weights))
@@ -321,47 +306,36 @@ def _blended(
     counting = [name for name, own in zip(names, weights, strict=True) if own.any()]
     parts = [runner.estimates[name] for name in counting]
     fitted = {name: part.fitted for name, part in zip(counting, parts, strict=True) if part.fitted}
-    graph_part = runner.estimates.get("graph")
+    graph = runner.estimates.get("graph")
+    origins = []
+    for cf, of_cf in enumerate(blends):
+        of_parts = of_cf.parts(names)
+        tried: tuple[Tried, ...] = ()
+        if graph is not None:
+            own = graph.origins[cf]
+            of_parts = tuple(
+                replace(part, round=own.round, stops=own.stops) if part.name == "graph" else part
+                for part in of_parts
+            )
+            tried = own.tried if "graph" in counting else ()
+        origins.append(Origin("auto", of_parts, cautious=of_cf.cautious, tried=tried))
+    null = None
+    nulls = [part.null for part in runner.estimates.values() if part.null]
+    if len(nulls) == len(names):
+        entropy = every.mean([null.entropy for null in nulls])
+        shuffled = every.mean([null.shuffled for null in nulls])
+        null = Null(entropy, shuffled, min(null.rows for null in nulls))
     return Estimate(
         recipe.confidences([part.confidences for part in parts], known),
         recipe.fell_back([part.fell_back for part in parts]),
         recipe.mean([part.mass for part in parts]),
-        tuple(
-            Origin(
-                "auto",
-                _with_stops(of_cf.parts(names), graph_part, cf),
-                cautious=of_cf.cautious,
-                tried=graph_part.origins[cf].tried if graph_part and "graph" in counting else (),
-            )
-            for cf, of_cf in enumerate(blends)
-        ),
+        tuple(origins),
         Hidden(np.concatenate(folds), np.hstack([of_cf.prior for of_cf in blends])),
-        _null([part.null for part in runner.estimates.values()], every),
-        rescued_rows=graph_part.rescued_rows if graph_part else 0,
-        recall=graph_part.recall if graph_part else 1.0,
-        solver=graph_part.solver if graph_part else None,
-        steps=graph_part.steps if graph_part else (),
+        null,
+        rescued_rows=graph.rescued_rows if graph else 0,
+        recall=graph.recall if graph else 1.0,
+        solver=graph.solver if graph else None,
+        steps=graph.steps if graph else (),
         warnings=tuple(runner.warnings),
         fitted=FittedAuto(fitted, recipe) if len(fitted) == len(parts) else None,
-    )
-
-
-def _with_stops(parts: Sequence[Part], graph_part: Estimate | None, cf: int) -> tuple[Part, ...]:
-    if graph_part is None:
-        return tuple(parts)
-    own = graph_part.origins[cf]
-    return tuple(
-        replace(part, round=own.round, stops=own.stops) if part.name == "graph" else part
-        for part in parts
-    )
-
-
-def _null(nulls: Sequence[Null | None], recipe: Recipe) -> Null | None:
-    compared = [null for null in nulls if null]
-    if len(compared) < len(nulls):
-        return None
-    return Null(
-        recipe.mean([null.entropy for null in compared]),
-        recipe.mean([null.shuffled for null in compared]),
-        min(null.rows for null in compared),
     )

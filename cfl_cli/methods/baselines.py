@@ -16,8 +16,8 @@ For a row that comes later, the fitted rows say α H Q, and its own cell is its 
 the start of an empty cell instead, and its answer the sums of the fitted rows.
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Self
 
 import numpy as np
@@ -25,21 +25,22 @@ import numpy as np
 from cfl_cli.core.arrays import LEAST_MASS, Floats, Ints, Mask, columns, start, totals
 from cfl_cli.core.dataset import Known, Rule, all_but
 from cfl_cli.core.parallel import Engine
-from cfl_cli.core.progress import Expected, Progress
+from cfl_cli.core.progress import Expected, Progress, Work
 from cfl_cli.core.settings import Settings
 from cfl_cli.core.state import State, StateError
-from cfl_cli.methods.graph import FittedRound, GraphMethod, Leaning, Rounds, RoundStages, hide
+from cfl_cli.methods.graph import FittedRound, GraphMethod, Leaning, Rounds, expected, hide
 from cfl_cli.methods.graph.propagation import Propagation
 from cfl_cli.methods.interface import (
     Answer,
     Answered,
     Estimate,
     Fitted,
+    Folds,
     Hidden,
     Layout,
     Method,
     Origin,
-    Size,
+    TableSize,
     answer_by,
     apply_cells,
     check_distributions,
@@ -52,13 +53,7 @@ class Observed(Method):
     """The cells alone."""
 
     def estimate(
-        self,
-        known: Known,
-        settings: Settings,
-        *,
-        folds: Sequence[Ints],
-        workers: Engine,
-        progress: Progress,
+        self, known: Known, settings: Settings, *, folds: Folds, workers: Engine, progress: Progress
     ) -> Estimate:
         even = even_priors(known)
         applied = apply_cells(np.broadcast_to(even, known.candidates.shape), known)
@@ -79,17 +74,18 @@ class Commonest(Method):
     """The shares of the values."""
 
     def estimate(
-        self,
-        known: Known,
-        settings: Settings,
-        *,
-        folds: Sequence[Ints],
-        workers: Engine,
-        progress: Progress,
+        self, known: Known, settings: Settings, *, folds: Folds, workers: Engine, progress: Progress
     ) -> Estimate:
         fitted = FittedShares(np.concatenate(known.shares()))
         said = fitted.answer(known, workers)
-        hidden = Hidden(np.concatenate(folds), hidden_priors(known, folds)) if folds else None
+        hidden = None
+        if folds:
+            shares = (known.shares(all_but(fold, len(known))) for fold in folds)
+            priors = [
+                np.tile(np.concatenate(others), (len(fold), 1))
+                for others, fold in zip(shares, folds, strict=True)
+            ]
+            hidden = Hidden(np.concatenate(folds), np.vstack(priors))
         origins = (Origin("commonest"),) * len(known.blocks)
         return Estimate(said.confidences, said.fell_back, said.mass, origins, hidden, fitted=fitted)
 
@@ -98,16 +94,15 @@ class Commonest(Method):
         check_distributions("shares", shares[None], layout)
         return FittedShares(shares)
 
-    def model_bytes(self, size: Size, settings: Settings) -> float:
+    def model_bytes(self, size: TableSize, settings: Settings) -> float:
         return 8.0 * size.width
 
 
 @dataclass(frozen=True, eq=False)
-class FittedShares:
+class FittedShares(Fitted):
     """The shares of the values, which are every row's prior."""
 
     shares: Floats  # ΣK
-    rules: None = None
 
     def answer(self, rows: Known, workers: Engine) -> Answer:
         return answer_by(np.tile(self.shares, (len(rows), 1)), rows)
@@ -116,31 +111,19 @@ class FittedShares:
         return State({"shares": self.shares})
 
 
-def hidden_priors(known: Known, folds: Sequence[Ints]) -> Floats:
-    """Return the priors of the rows of each fold while they are held out, m × ΣK."""
-    shares = (np.concatenate(known.shares(all_but(fold, len(known)))) for fold in folds)
-    return np.vstack(
-        [np.tile(others, (len(fold), 1)) for others, fold in zip(shares, folds, strict=True)]
-    )
-
-
 class Ipal(GraphMethod):
     """The paper's rival; it takes the graph's first round, and as much memory as the graph."""
 
     def estimate(
-        self,
-        known: Known,
-        settings: Settings,
-        *,
-        folds: Sequence[Ints],
-        workers: Engine,
-        progress: Progress,
+        self, known: Known, settings: Settings, *, folds: Folds, workers: Engine, progress: Progress
     ) -> Estimate:
         evidence, blocks = known.evidence, known.blocks
         rounds = Rounds(known.features, evidence, blocks, settings, workers, progress)
 
+        stops = np.full(len(blocks), rounds.most_steps)
+
         def walk(name: str, cells: Floats | Mask) -> Propagation:
-            return rounds.walk(name, rounds.first, cells, rounds.all_alike(), restart=RESTART)
+            return rounds.walk(name, rounds.first, cells, stops, restart=RESTART)
 
         hidden = [
             walk(f"fold {number + 1}", hide(evidence, fold)).confidences[fold]
@@ -149,8 +132,7 @@ class Ipal(GraphMethod):
         walked = walk("round 1", evidence)
         confidences = walked.confidences
         mass = start(evidence, blocks).sum(axis=0) / np.maximum(confidences.sum(axis=0), LEAST_MASS)
-        leaning = Leaning.by(settings)
-        fitted = FittedIpal(FittedRound.of(known.features, confidences, leaning), mass, blocks)
+        fitted = FittedIpal(FittedRound.of(known.features, confidences, settings), mass, blocks)
         return Estimate(
             confidences,
             walked.fell_back,
@@ -173,17 +155,19 @@ class Ipal(GraphMethod):
             raise StateError("array 'mass' holds numbers below 0")
         return FittedIpal(fitted, mass, np.cumsum((0, *layout.domains[:-1])))
 
-    def model_bytes(self, size: Size, settings: Settings) -> float:
+    def model_bytes(self, size: TableSize, settings: Settings) -> float:
         return super().model_bytes(size, settings.replaced({"gamma": 0.0})) + 8 * size.width
 
-    def stages(self, size: Size, settings: Settings, *, folds: int) -> list[Expected]:
-        rounds = RoundStages(size, settings)
-        hidden = [rounds.walk(f"fold {number + 1}") for number in range(folds)]
-        return [*rounds.graph("round 1"), *hidden, rounds.walk("round 1")]
+    def stages(self, size: TableSize, settings: Settings, *, folds: int) -> list[Expected]:
+        walks = [*(f"fold {number + 1}" for number in range(folds)), "round 1"]
+        stages = expected((Work.NEIGHBORS, Work.WEIGHTS), "round 1", size, settings)
+        for name in walks:
+            stages += expected((Work.PROPAGATION,), name, size, settings)
+        return stages
 
 
 @dataclass(frozen=True, eq=False)
-class FittedIpal:
+class FittedIpal(Fitted):
     """The points and confidences of the fitted rows, and how the sums weigh values in answers."""
 
     round: FittedRound
@@ -192,7 +176,8 @@ class FittedIpal:
 
     @property
     def rules(self) -> tuple[Rule, ...]:
-        return tuple(_rule(self.mass[block]) for block in columns(self.blocks, len(self.mass)))
+        blocks = columns(self.blocks, len(self.mass))
+        return tuple(partial(_answer, self.mass[block]) for block in blocks)
 
     def answer(self, rows: Known, workers: Engine) -> Answer:
         return self.given(self.round.priors(rows.features, rows.blocks, workers), rows)
@@ -224,7 +209,7 @@ class FittedIpal:
 
     def state(self) -> State:
         kept = self.round.state()
-        return State({**kept.arrays, "mass": self.mass}, self.round.leaning.facts())
+        return State({**kept.arrays, "mass": self.mass}, vars(self.round.leaning))
 
 
 def with_start(said: Floats, begun: Floats) -> Floats:
@@ -254,12 +239,9 @@ def first_of(confidences: Floats, mass: Floats, candidates: Mask) -> Ints:
     return np.asarray(np.where(exact, candidates.argmax(axis=1), ranked))
 
 
-def _rule(mass: Floats) -> Rule:
-    def answer(prior: Floats, likelihood: Floats) -> tuple[Ints, Floats]:
-        begun = likelihood / np.maximum(likelihood.sum(axis=-1, keepdims=True), LEAST_MASS)
-        confidences = prior + RESTART * (begun - 1 / len(mass))
-        answers = (confidences * mass).argmax(axis=-1)
-        chosen = np.take_along_axis(confidences, answers[..., None], axis=-1)[..., 0]
-        return np.asarray(answers), np.asarray(chosen)
-
-    return answer
+def _answer(mass: Floats, prior: Floats, likelihood: Floats) -> tuple[Ints, Floats]:
+    begun = likelihood / np.maximum(likelihood.sum(axis=-1, keepdims=True), LEAST_MASS)
+    confidences = prior + RESTART * (begun - 1 / len(mass))
+    answers = (confidences * mass).argmax(axis=-1)
+    chosen = np.take_along_axis(confidences, answers[..., None], axis=-1)[..., 0]
+    return np.asarray(answers), np.asarray(chosen)

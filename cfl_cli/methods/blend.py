@@ -98,7 +98,7 @@ def fit(
             even = np.full_like(prior[half], 1 / prior.shape[1])
             prior[half] = with_bare([part[half] for part in priors], weights, even)
         else:
-            prior[half] = mean(parts[:, half], weights)
+            prior[half] = geometric_mean(parts[:, half], weights)
     weights = _weights(parts[:, choosing], evidence[choosing], counting)
     return Blend(weights, scores, prior, cautious=cautious)
 
@@ -140,10 +140,10 @@ def blended(parts: Sequence[Floats], weights: Floats) -> Floats:
     if len(used) == 1:
         return parts[used[0]]
     logarithms = np.log(np.maximum(np.stack([parts[part] for part in used]), FLOOR))
-    return mean(logarithms, weights[used])
+    return geometric_mean(logarithms, weights[used])
 
 
-def mean(logarithms: Floats, weights: Floats) -> Floats:
+def geometric_mean(logarithms: Floats, weights: Floats) -> Floats:
     """Return the weighted geometric mean of distributions given by logarithms, parts × m × K."""
     mixed = _weighted_sum(logarithms, weights)
     mixed -= mixed.max(axis=1, keepdims=True)
@@ -190,7 +190,7 @@ def _weights(parts: Floats, evidence: Floats | Mask, counting: float) -> Floats:
 
     def loss(scores: Any) -> tuple[float, Any]:
         weights = softmax(scores)
-        prior = mean(parts, weights)
+        prior = geometric_mean(parts, weights)
         posteriors, mass = posterior(prior, evidence, over=1, fallback=Fallback.PRIOR)
         slope = counting * np.einsum("pmk,mk->p", parts, posteriors - prior) + 1 / weights
         objective = float(counting * log_of_mass(mass).sum() + np.log(weights).sum())

@@ -15,7 +15,7 @@ features that A is predicted from. Only columns that A's residuals vary with are
 A model is fitted in one thread, and CFs are fitted side by side.
 """
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from importlib import import_module
@@ -36,7 +36,7 @@ from cfl_cli.core.arrays import (
     posterior,
 )
 from cfl_cli.core.dataset import Known, all_but
-from cfl_cli.core.parallel import Engine, slices
+from cfl_cli.core.parallel import Engine
 from cfl_cli.core.progress import Expected, Progress, Stage, Work
 from cfl_cli.core.settings import Settings
 from cfl_cli.core.state import State, StateError
@@ -46,14 +46,16 @@ from cfl_cli.methods.forest import Forest, contributions, grown, none_grown
 from cfl_cli.methods.interface import (
     Answer,
     Estimate,
+    Fitted,
+    Folds,
     Hidden,
     Layout,
     Method,
     Moves,
     Null,
     Origin,
-    Size,
-    answer_by,
+    TableSize,
+    answer_in_blocks,
     apply_cells,
 )
 
@@ -79,7 +81,7 @@ CERTAIN = 1e6  # c_s of an exact cell: its curvature is p (1 − p)
 
 
 @dataclass(frozen=True)
-class Target:
+class BoostTarget:
     """One CF to predict; values are rows here, as boosting needs them."""
 
     cf: int
@@ -127,7 +129,7 @@ class BoostObjective:
     The cells of the rows in `fold` have no say; they are what is scored.
     """
 
-    def __init__(self, target: Target, run: int, fold: Ints | None) -> None:
+    def __init__(self, target: BoostTarget, run: int, fold: Ints | None) -> None:
         self.target, self.fold = target, fold
         self.start = target.starts[run]
         self.seen = np.ones(target.cells.shape[1], dtype=np.float32)
@@ -138,11 +140,6 @@ class BoostObjective:
         self.scores: list[float] = []
         self.rounds = 0  # the best number of them, or the last
         self.priors = np.zeros_like(target.cells)
-
-    def stay(self) -> None:
-        """Go no further than the start: no feature varies, and LightGBM takes that for an error."""
-        with suppress(StopBoosting):
-            self(np.zeros(self.target.cells.T.shape), None)
 
     def __call__(self, scores: Floats, _: object) -> tuple[Singles, Singles]:
         p = priors_of(scores.T, self.start)
@@ -234,7 +231,9 @@ class Trees:
     def grow(self, objective: BoostObjective, data: Any, shape: _Shape) -> Any:
         size, n = objective.target.cells.shape
         if not any(data.feature_num_bin(column) > 1 for column in range(data.num_feature())):
-            objective.stay()
+            # LightGBM takes that for an error: go no further than the start.
+            with suppress(StopBoosting):
+                objective(np.zeros((n, size)), None)
             return None
         rows = max(min(shape.rows, n * shape.rows // FULL_LEAVES), 1)
         longer = LONGER_STEPS if bins_of(n, data.num_feature()) < MOST_BINS else 1.0
@@ -323,20 +322,6 @@ class BoostedCf:
     related: Related | None
     weights: Floats  # … and of all
 
-    def from_ofs(self, features: Floats) -> list[Singles]:
-        """Return what the first two say of rows, K × n each."""
-        return [
-            priors_of(trees.scores(features), self.start) for trees in (self.shallow, self.deep)
-        ]
-
-    def from_others(self, features: Floats, confidences: Floats, shallow: Singles) -> list[Singles]:
-        """Return what the third says, K × n, if there is one."""
-        if self.related is None:
-            return []
-        others = confidences[:, self.related.columns].astype(np.float32)
-        scores = self.related.trees.scores(np.hstack([features, others]))
-        return [priors_of(scores, further_start(shallow))]
-
     def state(self) -> State:
         arrays: dict[str, npt.NDArray[Any]] = {
             "start": self.start[:, 0],
@@ -400,19 +385,13 @@ def moves_of(of_cf: BoostedCf, features: Floats, confidences: Floats, prior: Flo
         base += of_related * begins
         moves += of_related * by_feature[:d]
         others[of_cf.related.columns] = of_related * by_feature[d:]
-    base += _correction(base + moves.sum(axis=0) + others.sum(axis=0), prior)
-    return Moves(*(each - each.mean(axis=-1, keepdims=True) for each in (base, moves, others)))
-
-
-def _correction(scores: Floats, prior: Floats) -> Floats:
-    """Return what makes the prior of scores; a value whose prior is 0 stays as improbable as it is.
-
-    Such a prior is one too small for single precision, of a part that answers alone.
-    """
+    # What makes the prior of the scores. A value whose prior is 0 stays as improbable as it is: such a
+    # prior is one too small for single precision, of a part that answers alone.
+    scores = base + moves.sum(axis=0) + others.sum(axis=0)
     logs = scores - scores.max()
     logs -= np.log(np.exp(logs).sum())
-    correction: Floats = np.log(prior, out=logs.copy(), where=prior > 0) - logs
-    return correction
+    base += np.log(prior, out=logs.copy(), where=prior > 0) - logs
+    return Moves(*(each - each.mean(axis=-1, keepdims=True) for each in (base, moves, others)))
 
 
 # What boosting has learned: forests for each CF, and how they are blended.
@@ -426,15 +405,13 @@ def _correction(scores: Floats, prior: Floats) -> Floats:
 # So the prior of a CF depends on a row's OFs and its cells of other CFs.
 
 _FURTHEST = np.float32(1e3)  # of a start from 0: they are halves of logarithms of shares
-ROWS_AT_ONCE = 1024
 
 
 @dataclass(frozen=True, eq=False)
-class FittedBoost:
+class FittedBoost(Fitted):
     """What was fitted for all CFs."""
 
     cfs: tuple[BoostedCf, ...]
-    rules: None = None
 
     def answer(self, rows: Known, workers: Engine) -> Answer:
         evidence = rows.evidence
@@ -442,19 +419,22 @@ class FittedBoost:
         def priors(some: slice) -> Floats:
             return self._said(rows.features[some], evidence[some], rows.blocks)[1]
 
-        blocks = slices(len(rows), ROWS_AT_ONCE) or [slice(0, 0)]
-        return answer_by(np.vstack([*workers.map(priors, blocks)]), rows)
+        return answer_in_blocks(priors, rows, workers)
 
     def _said(
         self, features: Floats, evidence: Floats | Mask, blocks: Ints
     ) -> tuple[Floats, Floats]:
-        parts = [of_cf.from_ofs(features) for of_cf in self.cfs]
+        parts = [
+            [priors_of(own.scores(features), of_cf.start) for own in (of_cf.shallow, of_cf.deep)]
+            for of_cf in self.cfs
+        ]
         first = beside(parts, [of_cf.first for of_cf in self.cfs])
         confidences, _ = posterior(first, evidence, over=blocks, fallback=Fallback.CELL)
-        parts = [
-            own + of_cf.from_others(features, confidences, own[0])
-            for of_cf, own in zip(self.cfs, parts, strict=True)
-        ]
+        for of_cf, of_ofs in zip(self.cfs, parts, strict=True):
+            if of_cf.related is not None:
+                others = confidences[:, of_cf.related.columns].astype(np.float32)
+                scores = of_cf.related.trees.scores(np.hstack([features, others]))
+                of_ofs.append(priors_of(scores, further_start(of_ofs[0])))
         return confidences, beside(parts, [of_cf.weights for of_cf in self.cfs])
 
     def moves(
@@ -497,7 +477,7 @@ def _restore_cf(state: State, layout: Layout, own: slice) -> BoostedCf:
     if (np.abs(start) > _FURTHEST).any():
         raise StateError("array 'start' holds scores that no share can have")
     shallow, deep = (
-        forest.restore(state.part(name), values=size, features=layout.features)
+        forest.restore_forest(state.part(name), values=size, features=layout.features)
         for name in ("shallow", "deep")
     )
     related = None
@@ -505,7 +485,7 @@ def _restore_cf(state: State, layout: Layout, own: slice) -> BoostedCf:
         used = state.places("columns", layout.width, None)
         if ((used >= own.start) & (used < own.stop)).any():
             raise StateError("array 'columns' holds columns of the CF that is predicted from them")
-        trees = forest.restore(
+        trees = forest.restore_forest(
             state.part("related"), values=size, features=layout.features + len(used)
         )
         related = Related(trees, used)
@@ -534,13 +514,7 @@ class BoostMethod(Method):
     """Gradient boosting."""
 
     def estimate(
-        self,
-        known: Known,
-        settings: Settings,
-        *,
-        folds: Sequence[Ints],
-        workers: Engine,
-        progress: Progress,
+        self, known: Known, settings: Settings, *, folds: Folds, workers: Engine, progress: Progress
     ) -> Estimate:
         """Fit every CF, as far as the rows of each of the `folds`, hidden, favor it."""
         fitter = Fitter(known, folds, settings.seed, workers, progress)
@@ -577,11 +551,11 @@ class BoostMethod(Method):
             )
         )
 
-    def model_bytes(self, size: Size, settings: Settings) -> float:
+    def model_bytes(self, size: TableSize, settings: Settings) -> float:
         leaves = sum(shape.leaves for shape in _SHAPES.values())
         return float(USUAL_ROUNDS * size.width * leaves * (8 + 4 + 4 + 4 + 8 + 4))
 
-    def memory(self, size: Size, settings: Settings, *, jobs: int) -> float:
+    def memory(self, size: TableSize, settings: Settings, *, jobs: int) -> float:
         n, width, largest = size.rows, size.width, max(size.domains)
         features = n * (8 + 1) * (size.features + jobs * MOST_COLUMNS)  # and in bins
         fits = n * width * 4 * 3 * 2  # three of each CF: on the way, and in the end
@@ -589,7 +563,7 @@ class BoostMethod(Method):
         trees = LIGHTGBM + width * TREES
         return float(features + fits + confidences + jobs * n * largest * (8 + 6 * 4)) + trees
 
-    def stages(self, size: Size, settings: Settings, *, folds: int) -> list[Expected]:
+    def stages(self, size: TableSize, settings: Settings, *, folds: int) -> list[Expected]:
         runs = {FROM_OFS: folds + 1, FROM_CFS: folds + 1, _ON_SHUFFLED: min(folds, 1) + 1}
         if len(size.domains) == 1:
             del runs[FROM_CFS]
@@ -603,7 +577,7 @@ def _null(
     known: Known,
     shallow: Floats,
     settings: Settings,
-    folds: Sequence[Ints],
+    folds: Folds,
     workers: Engine,
     progress: Progress,
 ) -> Null:
@@ -630,7 +604,7 @@ class Fitter:
     """Fits the CFs of a table, each while some rows are hidden and then on all rows."""
 
     def __init__(
-        self, known: Known, folds: Sequence[Ints], seed: int, workers: Engine, progress: Progress
+        self, known: Known, folds: Folds, seed: int, workers: Engine, progress: Progress
     ) -> None:
         self.known, self.folds = known, folds
         self.workers, self.progress = workers, progress
@@ -638,18 +612,20 @@ class Fitter:
         shares = [known.shares(all_but(fold, len(known))) for fold in folds]
         shares.append(known.shares())
         self.targets = [
-            Target.of(known, cf, [run[cf] for run in shares]) for cf in range(len(known.blocks))
+            BoostTarget.of(known, cf, [run[cf] for run in shares])
+            for cf in range(len(known.blocks))
         ]
+        self.largest_first = sorted(self.targets, key=lambda target: -len(target.cells))
 
     def from_ofs(self, stage: Stage, parts: Sequence[str]) -> list[list[_Fit]]:
         ofs = self.trees.bins(self.known.features)
 
-        def fit(job: tuple[Target, _Shape]) -> _Fit:
+        def fit(job: tuple[BoostTarget, _Shape]) -> _Fit:
             target, shape = job
             return self._fit(target, [ofs] * len(target.starts), shape)
 
-        jobs = [(target, _SHAPES[part]) for target in self._largest_first for part in parts]
-        return self._gather(jobs, self._each(stage, fit, jobs))
+        jobs = [(target, _SHAPES[part]) for target in self.largest_first for part in parts]
+        return self._each(stage, fit, jobs)
 
     def from_others(self, confidences: Floats, fits: Sequence[Sequence[_Fit]]) -> list[list[_Fit]]:
         """Fit the CFs to the OFs and to what is said of the other CFs, where that is informative.
@@ -657,7 +633,7 @@ class Fitter:
         `confidences` must come from the OFs and each CF's own cells alone.
         """
 
-        def fit(job: tuple[Target, _Shape]) -> _Fit | None:
+        def fit(job: tuple[BoostTarget, _Shape]) -> _Fit | None:
             target, shape = job
             own = self.known.columns[target.cf]
             of_others = np.delete(np.arange(confidences.shape[1]), own)
@@ -678,49 +654,40 @@ class Fitter:
             fitted = self._fit(replace(target, starts=further), data, shape)
             return replace(fitted, columns=of_others[used[-1]])
 
-        jobs = [(target, _SHAPES["related"]) for target in self._largest_first]
+        jobs = [(target, _SHAPES["related"]) for target in self.largest_first]
         if len(jobs) == 1:
             return [[]]
-        return self._gather(jobs, self._each(FROM_CFS, fit, jobs))
+        return self._each(FROM_CFS, fit, jobs)
 
     def blends(self, fits: Sequence[Sequence[_Fit]]) -> list[blend.Blend]:
         rows = np.concatenate(self.folds)
-        return [
-            blend.fit(
-                [_hidden_priors(fitted, self.folds) for fitted in of_cf],
-                target.cells[:, rows].T.astype(float),
-                groups=self.known.groups_of(rows),
+        groups, blends = self.known.groups_of(rows), []
+        for target, of_cf in zip(self.targets, fits, strict=True):
+            hidden = (
+                [prior[:, fold] for prior, fold in zip(fitted.without, self.folds, strict=True)]
+                for fitted in of_cf
             )
-            for target, of_cf in zip(self.targets, fits, strict=True)
-        ]
-
-    @property
-    def _largest_first(self) -> list[Target]:
-        return sorted(self.targets, key=lambda target: -len(target.cells))
+            priors = [np.hstack(of_folds).T.astype(float) for of_folds in hidden]
+            cells = target.cells[:, rows].T.astype(float)
+            blends.append(blend.fit(priors, cells, groups=groups))
+        return blends
 
     def _each(
         self,
         stage: Stage,
-        fit: Callable[[tuple[Target, _Shape]], _Fit | None],
-        jobs: Sequence[tuple[Target, _Shape]],
-    ) -> Iterator[_Fit | None]:
-        sizes = [len(target.cells) for target, _ in jobs]  # a tree of its own for each value
-        self.progress(stage, 0, sum(sizes))
-        done = 0
-        for size, fitted in zip(sizes, self.workers.map(fit, jobs), strict=True):
-            done += size
-            self.progress(stage, done, sum(sizes))
-            yield fitted
-
-    def _gather(
-        self, jobs: Sequence[tuple[Target, _Shape]], results: Iterator[_Fit | None]
+        fit: Callable[[tuple[BoostTarget, _Shape]], _Fit | None],
+        jobs: Sequence[tuple[BoostTarget, _Shape]],
     ) -> list[list[_Fit]]:
         fits: list[list[_Fit]] = [[] for _ in self.targets]
-        for (target, _), fitted in zip(jobs, results, strict=True):
+        done, total = 0, sum(len(target.cells) for target, _ in jobs)  # a tree for each value
+        self.progress(stage, 0, total)
+        for (target, _), fitted in zip(jobs, self.workers.map(fit, jobs), strict=True):
+            done += len(target.cells)
+            self.progress(stage, done, total)
             fits[target.cf] += [] if fitted is None else [fitted]
         return fits
 
-    def _fit(self, target: Target, data: Sequence[Any], shape: _Shape) -> _Fit:
+    def _fit(self, target: BoostTarget, data: Sequence[Any], shape: _Shape) -> _Fit:
         hidden = []
         for run, fold in enumerate(self.folds):
             hidden.append(BoostObjective(target, run, fold))
@@ -740,16 +707,8 @@ def blended_priors(fits: Sequence[Sequence[_Fit]], blends: Sequence[blend.Blend]
 
 def _kept(fits: Sequence[_Fit], start: Singles, first: Floats, weights: Floats) -> BoostedCf:
     shallow, deep, *further = fits
-    related = None
-    for fitted in further:
-        if fitted.columns is not None:
-            related = Related(fitted.trees, fitted.columns)
-    return BoostedCf(start, shallow.trees, deep.trees, first, related, weights)
-
-
-def _hidden_priors(fitted: _Fit, folds: Sequence[Ints]) -> Floats:
-    hidden = [prior[:, fold] for prior, fold in zip(fitted.without, folds, strict=True)]
-    return np.hstack(hidden).T.astype(float)
+    seeing = (Related(fit.trees, fit.columns) for fit in further if fit.columns is not None)
+    return BoostedCf(start, shallow.trees, deep.trees, first, next(seeing, None), weights)
 
 
 def _beside(priors: Iterable[Singles]) -> Floats:

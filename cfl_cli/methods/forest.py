@@ -46,10 +46,18 @@ class Forest:
 
     def scores(self, features: Floats) -> Floats:
         """Return the scores of rows, K × n, summed round by round."""
-        above = self._splits.above(features)
-        total = np.zeros((self.values, len(features)))
-        for group in self._groups:
-            of_trees = group.values_of(above, len(features))
+        n, (used, groups) = len(features), self._laid_out
+        pairs = sum(len(thresholds) for _, thresholds in used)
+        above = np.zeros((pairs, -(-n // 64) * 8), dtype=np.uint8)  # which rows are, bit by bit
+        low = 0
+        for number, thresholds in used:
+            column = np.where(np.abs(features[:, number]) > ZERO, features[:, number], 0)
+            bits = np.packbits(column > thresholds[:, None], axis=1, bitorder="little")
+            above[low : low + len(bits), : bits.shape[1]] = bits
+            low += len(bits)
+        total = np.zeros((self.values, n))
+        for group in groups:
+            of_trees = group.values_of(above.view("<u8"), n)
             for low in range(0, len(of_trees), self.values):
                 total += of_trees[low : low + self.values]
         return total
@@ -59,56 +67,33 @@ class Forest:
         return State({name: getattr(self, name) for name in names})
 
     @cached_property
-    def _splits(self) -> "Splits":
-        return Splits.of(self.feature, self.threshold)
-
-    @cached_property
-    def _groups(self) -> list["TreeGroup"]:
-        size = max(TREES_AT_ONCE // self.values, 1) * self.values
-        ends = np.cumsum(self.leaves, dtype=np.int64)
-        of_nodes = (self._splits.of_nodes, self.left.astype(np.int64), self.right.astype(np.int64))
-        groups = []
-        for low in range(0, len(self.leaves), size):
-            leaves = self.leaves[low : low + size].astype(np.int64)
-            first = ends[low : low + size] - leaves
-            groups.append(
-                TreeGroup.of(
-                    leaves, first, first - low - np.arange(len(leaves)), of_nodes, self.value
-                )
-            )
-        return groups
-
-
-@dataclass(frozen=True, eq=False)
-class Splits:
-    """The distinct pairs of a feature and a threshold."""
-
-    used: list[tuple[int, Floats]]  # features, and the thresholds of each
-    of_nodes: Ints  # per node, the place of its pair
-
-    @classmethod
-    def of(cls, feature: Shorts, threshold: Floats) -> "Splits":
-        used, places, count = [], np.zeros(len(feature), dtype=np.int64), 0
-        for number in np.unique(feature).tolist():
-            nodes = np.flatnonzero(feature == number)
-            distinct, own = np.unique(threshold[nodes], return_inverse=True)
-            places[nodes] = count + own
+    def _laid_out(self) -> tuple[list[tuple[int, Floats]], list["TreeGroup"]]:
+        """The features that are used, with their distinct thresholds, and the trees."""
+        used, pairs, count = [], np.zeros(len(self.feature), dtype=np.int64), 0
+        for number in np.unique(self.feature).tolist():
+            nodes = np.flatnonzero(self.feature == number)
+            distinct, own = np.unique(self.threshold[nodes], return_inverse=True)
+            pairs[nodes] = count + own
             count += len(distinct)
             used.append((number, distinct))
-        return cls(used, places)
-
-    def above(self, features: Floats) -> _Words:
-        """Return which rows are above each threshold, pairs × words of 64 rows."""
-        n = len(features)
-        count = sum(len(thresholds) for _, thresholds in self.used)
-        above = np.zeros((count, -(-n // 64) * 8), dtype=np.uint8)
-        low = 0
-        for number, thresholds in self.used:
-            column = np.where(np.abs(features[:, number]) > ZERO, features[:, number], 0)
-            bits = np.packbits(column > thresholds[:, None], axis=1, bitorder="little")
-            above[low : low + len(bits), : bits.shape[1]] = bits
-            low += len(bits)
-        return above.view("<u8")
+        of_nodes = (pairs, self.left.astype(np.int64), self.right.astype(np.int64))
+        every = self.leaves.astype(np.int64)
+        first_leaf = np.cumsum(every) - every
+        first_node = first_leaf - np.arange(len(every))
+        groups, size = [], max(TREES_AT_ONCE // self.values, 1) * self.values
+        for low in range(0, len(every), size):
+            leaves = every[low : low + size]
+            by_size = np.argsort(-leaves, kind="stable")
+            most = int(leaves.max()) - 1  # nodes; the leaves of every tree come after so many
+            steps = []
+            for node in range(most):
+                own = first_node[low + by_size[leaves[by_size] > node + 1]] + node
+                pair, left, right = (of_node[own] for of_node in of_nodes)
+                left, right = (np.where(child < 0, most + ~child, child) for child in (left, right))
+                steps.append((pair, left, right))
+            first = first_leaf[low + by_size][:, None]
+            groups.append(TreeGroup(steps, first, self.value, np.argsort(by_size)))
+        return used, groups
 
 
 @dataclass(frozen=True, eq=False)
@@ -122,25 +107,6 @@ class TreeGroup:
     value: Floats  # per leaf of all trees
     places: Ints  # t: where each tree is here
 
-    @classmethod
-    def of(
-        cls,
-        leaves: Ints,
-        first: Ints,
-        first_node: Ints,
-        of_nodes: tuple[Ints, Ints, Ints],
-        value: Floats,
-    ) -> "TreeGroup":
-        by_size = np.argsort(-leaves, kind="stable")
-        most = int(leaves.max()) - 1  # nodes; the leaves of every tree come after so many
-        nodes = []
-        for node in range(most):
-            own = first_node[by_size[leaves[by_size] > node + 1]] + node
-            pair, left, right = (of_node[own] for of_node in of_nodes)
-            left, right = (np.where(child < 0, most + ~child, child) for child in (left, right))
-            nodes.append((pair, left, right))
-        return cls(nodes, first[by_size][:, None], value, np.argsort(by_size))
-
     def values_of(self, above: _Words, n: int) -> Floats:
         """Return the value that each tree has for each of n rows, t × n."""
         trees = np.arange(len(self.first))
@@ -152,9 +118,7 @@ class TreeGroup:
             on_right = here & above[pair]
             reached[own, left] = here ^ on_right
             reached[own, right] = on_right
-        return np.asarray(self.value[self.first + self._leaves(reached, n)][self.places])
-
-    def _leaves(self, reached: _Words, n: int) -> npt.NDArray[np.uint8]:
+        # The number of the leaf that each row has reached, bit by bit.
         numbers = np.zeros((len(reached), n), dtype=np.uint8)
         leaves, half = reached[:, len(self.nodes) :], MOST_LEAVES
         while half > 1:
@@ -163,7 +127,7 @@ class TreeGroup:
             bits = np.unpackbits(has_bit, axis=1, count=n, bitorder="little")
             numbers |= bits * np.uint8(half)
             leaves = leaves[:, :half] | leaves[:, half:]
-        return numbers
+        return np.asarray(self.value[self.first + numbers][self.places])
 
 
 def grown(text: str, values: int) -> Forest:
@@ -203,7 +167,7 @@ def none_grown(values: int) -> Forest:
     return Forest(values, none, none, np.zeros(0), none, none, np.zeros(0), none)
 
 
-def restore(state: State, *, values: int, features: int) -> Forest:
+def restore_forest(state: State, *, values: int, features: int) -> Forest:
     """Return the forest of a state, or raise StateError unless it is one of whole trees.
 
     It has a tree per round for each of the CF's `values`, and rows have so many `features`.
@@ -291,7 +255,7 @@ def contributions(trees: Forest, row: Floats) -> tuple[Floats, Floats]:
     of_leaves = np.repeat(np.arange(len(trees.leaves)) % trees.values, trees.leaves)
     rows = trees.count.sum(dtype=np.int64) / max(len(trees.leaves), 1)  # that came to each tree
     base = _sums(trees.value * (trees.count / rows), of_leaves, trees.values)
-    asked = Asked.of(trees, row)
+    asked = _Asked.of(trees, row)
     moves = _sums(
         trees.value[asked.leaf] * asked.weights(),
         asked.feature * trees.values + of_leaves[asked.leaf],
@@ -301,7 +265,7 @@ def contributions(trees: Forest, row: Floats) -> tuple[Floats, Floats]:
 
 
 @dataclass(frozen=True, eq=False)
-class Asked:
+class _Asked:
     """The features that the nodes above each leaf ask for, leaf by leaf and each once."""
 
     leaf: Ints  # e: its number among those of all trees
@@ -310,7 +274,7 @@ class Asked:
     one: Floats  # e: o, 1 if they send this row there, else 0
 
     @classmethod
-    def of(cls, trees: Forest, row: Floats) -> "Asked":
+    def of(cls, trees: Forest, row: Floats) -> "_Asked":
         leaf, parent, child, sent_right = _steps(trees)
         nodes = len(trees.feature)
         came = np.bincount(parent, trees.count[leaf], minlength=nodes)  # whole numbers, exact

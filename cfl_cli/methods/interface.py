@@ -21,11 +21,13 @@ import numpy.typing as npt
 from cfl_cli.core.arrays import Fallback, Floats, Ints, Mask, posterior
 from cfl_cli.core.dataset import Known, Rule
 from cfl_cli.core.exclusions import Mechanism
-from cfl_cli.core.parallel import Engine
+from cfl_cli.core.parallel import Engine, slices
 from cfl_cli.core.progress import Expected, Progress
 from cfl_cli.core.settings import Settings
 from cfl_cli.core.state import State, StateError
 from cfl_cli.methods import MIXTURE
+
+Folds: TypeAlias = Sequence[Ints]  # rows that are held out in turn
 
 # Why something is said of one row: what methods tell of it, as arrays.
 #
@@ -182,7 +184,7 @@ class Layout:
         return sum(self.domains)
 
 
-class Fitted(Protocol):
+class Fitted:
     """What an estimator has learned from a table: it answers any rows that are encoded like it.
 
     What it says of a row depends on that row alone, to the bit: neither on the rows beside it nor
@@ -192,25 +194,22 @@ class Fitted(Protocol):
     @property
     def rules(self) -> tuple[Rule, ...] | None:
         """Return how each CF's rows are answered; None: by the most confident candidate."""
+        return None
 
     def answer(self, rows: Known, workers: Engine) -> Answer:
-        """Return what is said of some rows."""
+        """Return the predictions for some rows."""
+        raise NotImplementedError
 
     def state(self) -> State:
         """Return all that has to be kept; the estimator's `restore` makes the same of it again."""
+        raise NotImplementedError
 
+    def without_points(self) -> Self:
+        """Return the same without points that new rows lean on, if it holds any.
 
-@runtime_checkable
-class Pointed(Protocol):
-    """What was fitted, if it may hold points that new rows lean on."""
-
-    def without_points(self) -> Fitted:
-        """Return the same without them: it explains rows of its own table, but answers none."""
-
-
-def without_points(fitted: Fitted) -> Fitted:
-    """Return all that it takes to explain rows of the table that something was fitted to."""
-    return fitted.without_points() if isinstance(fitted, Pointed) else fitted
+        It explains rows of its own table, but answers none.
+        """
+        return self
 
 
 @runtime_checkable
@@ -249,7 +248,7 @@ class Estimate:
 
 
 @dataclass(frozen=True)
-class Size:
+class TableSize:
     """The size of a table, for the memory and time that an estimator needs."""
 
     rows: int
@@ -271,13 +270,7 @@ class Method:
     fit: bool = True  # should anything come of it for rows that come later?
 
     def estimate(
-        self,
-        known: Known,
-        settings: Settings,
-        *,
-        folds: Sequence[Ints],
-        workers: Engine,
-        progress: Progress,
+        self, known: Known, settings: Settings, *, folds: Folds, workers: Engine, progress: Progress
     ) -> Estimate:
         """Estimate the values behind all cells; the rows of each of the `folds` are held out in turn.
 
@@ -288,15 +281,15 @@ class Method:
     def restore(self, state: State, layout: Layout) -> Fitted:
         raise NotImplementedError
 
-    def model_bytes(self, size: Size, settings: Settings) -> float:
+    def model_bytes(self, size: TableSize, settings: Settings) -> float:
         """Return about how many bytes a model file holds of what is fitted."""
         return 0.0
 
-    def memory(self, size: Size, settings: Settings, *, jobs: int) -> float:
+    def memory(self, size: TableSize, settings: Settings, *, jobs: int) -> float:
         """Return about how many bytes are held at the peak, without those of the table."""
         return float(size.rows * (8 * size.features + 33 * size.width))
 
-    def stages(self, size: Size, settings: Settings, *, folds: int) -> list[Expected]:
+    def stages(self, size: TableSize, settings: Settings, *, folds: int) -> list[Expected]:
         """Return the stages of `estimate`, and about how long each takes."""
         return []
 
@@ -305,6 +298,15 @@ def apply_cells(priors: Floats, known: Known) -> tuple[Floats, Mask, Floats]:
     """Return confidences, n × ΣK, which rows fell back, and how much each cell allows, n × CFs."""
     confidences, mass = posterior(priors, known.evidence, over=known.blocks, fallback=Fallback.CELL)
     return confidences, mass == 0, mass
+
+
+ROWS_AT_ONCE = 1024  # of which priors are computed
+
+
+def answer_in_blocks(priors: Callable[[slice], Floats], rows: Known, workers: Engine) -> Answer:
+    """Return the answer that the priors of some rows at a time and the rows' own cells give."""
+    blocks = slices(len(rows), ROWS_AT_ONCE) or [slice(0, 0)]
+    return answer_by(np.vstack([*workers.map(priors, blocks)]), rows)
 
 
 def answer_by(priors: Floats, rows: Known) -> Answer:
@@ -339,7 +341,7 @@ class Run:
         return self.fitted.answer(replace(rows, mechanisms=self.mechanisms), workers)
 
     def without_points(self) -> Self:
-        return replace(self, fitted=without_points(self.fitted))
+        return replace(self, fitted=self.fitted.without_points())
 
     def state(self) -> State:
         rates = {f"{cf}": how.rates for cf, how in enumerate(self.mechanisms)}
@@ -350,7 +352,7 @@ class Run:
 
 
 @dataclass(frozen=True, eq=False)
-class FittedMixture:
+class FittedMixture(Fitted):
     """Two runs, and which CFs take the second one's answers."""
 
     one: Run
@@ -396,19 +398,16 @@ def restore_mixture(
     if (taken > 1).any() or not taken.any():
         raise StateError("array 'taken' does not say which CFs take the second run")
 
-    def mechanism(own: State, cf: str, size: int) -> Mechanism:
-        if cf not in own.arrays:
-            return Mechanism(size)
-        rates = own.array(cf, np.float64, size, size)
-        try:
-            return Mechanism(size, rates)
-        except ValueError as error:
-            raise StateError(f"array '{cf}': {error}") from None
-
     def run(own: State) -> Run:
-        mechanisms = tuple(mechanism(own, f"{cf}", size) for cf, size in enumerate(layout.domains))
-        of_run = replace(layout, mechanisms=mechanisms)
-        return Run(restore_run(own.part("fitted"), of_run), mechanisms)
+        mechanisms = []
+        for cf, size in enumerate(layout.domains):
+            rates = own.array(f"{cf}", np.float64, size, size) if f"{cf}" in own.arrays else None
+            try:
+                mechanisms.append(Mechanism(size, rates))
+            except ValueError as error:
+                raise StateError(f"array '{cf}': {error}") from None
+        of_run = replace(layout, mechanisms=tuple(mechanisms))
+        return Run(restore_run(own.part("fitted"), of_run), tuple(mechanisms))
 
     one, other = (run(state.part(name)) for name in RUNS)
     return FittedMixture(one, other, taken.astype(bool))

@@ -32,21 +32,23 @@ from cfl_cli.core.arrays import (
     sizes,
 )
 from cfl_cli.core.dataset import Known, all_but
-from cfl_cli.core.parallel import Engine, slices
+from cfl_cli.core.parallel import Engine
 from cfl_cli.core.progress import Expected, Progress, Stage, Work
 from cfl_cli.core.settings import Settings
 from cfl_cli.core.state import State, StateError
 from cfl_cli.methods.interface import (
     Answer,
     Estimate,
+    Fitted,
+    Folds,
     Hidden,
     Layout,
     Method,
     Moves,
     Null,
     Origin,
-    Size,
-    answer_by,
+    TableSize,
+    answer_in_blocks,
 )
 
 # What the network takes for features: normal scores of their ranks, by lines between knots.
@@ -64,7 +66,7 @@ _FURTHEST = 1e3  # of an input from 0
 
 
 @dataclass(frozen=True, eq=False)
-class Inputs:
+class NetInputs:
     """How features become inputs; knots column by column."""
 
     knots: Floats
@@ -72,7 +74,7 @@ class Inputs:
     counts: Ints  # per column: of its knots; 0 where it is none of the inputs
 
     @classmethod
-    def fit(cls, features: Floats) -> "Inputs":
+    def fit(cls, features: Floats) -> "NetInputs":
         pairs = [_fit(column) for column in features.T]
         return cls(
             np.concatenate([np.zeros(0), *(knots for knots, _ in pairs)]),
@@ -82,7 +84,7 @@ class Inputs:
 
     @property
     def width(self) -> int:
-        """Return how many inputs there are; without any, there is one that says nothing."""
+        """How many inputs there are; without any, there is one that says nothing."""
         return max(int(np.count_nonzero(self.counts)), 1)
 
     def of(self, features: Floats) -> Singles:
@@ -97,7 +99,7 @@ class Inputs:
         return State({"knots": self.knots, "scores": self.scores, "counts": self.counts})
 
 
-def restore_inputs(state: State, *, features: int) -> Inputs:
+def restore_inputs(state: State, *, features: int) -> NetInputs:
     """Return the inputs of a state, or raise StateError if they cannot be those of `features`."""
     counts = state.places("counts", MOST_KNOTS + 1, features)
     total = int(counts.sum())
@@ -108,7 +110,7 @@ def restore_inputs(state: State, *, features: int) -> Inputs:
         raise StateError("array 'knots' holds columns whose knots do not ascend")
     if (np.diff(scores)[inside] < 0).any() or (np.abs(scores) > _FURTHEST).any():
         raise StateError("array 'scores' holds columns whose scores do not ascend")
-    return Inputs(knots, scores, counts)
+    return NetInputs(knots, scores, counts)
 
 
 def _fit(column: Floats) -> tuple[Floats, Floats]:
@@ -121,19 +123,12 @@ def _fit(column: Floats) -> tuple[Floats, Floats]:
         spread = max(float(column.std()), RAREST_SPREAD * float(np.ptp(column)))
         return distinct, (distinct - column.mean()) / spread
     scores = ndtri((np.cumsum(counts) - counts / 2) / len(column))
-    chosen = _spread(scores)
-    knots, scores = distinct[chosen], scores[chosen]
+    knots = distinct
+    if len(knots) > MOST_KNOTS:
+        above = np.searchsorted(scores, np.linspace(scores[0], scores[-1], MOST_KNOTS // 2))
+        chosen = np.union1d(above, np.maximum(above - 1, 0))
+        knots, scores = distinct[chosen], scores[chosen]
     return knots, scores / np.interp(column, knots, scores).std()
-
-
-def _spread(scores: Floats) -> Mask | slice:
-    if len(scores) <= MOST_KNOTS:
-        return slice(None)
-    steps = np.linspace(scores[0], scores[-1], MOST_KNOTS // 2)
-    above = np.searchsorted(scores, steps)
-    chosen = np.zeros(len(scores), dtype=bool)
-    chosen[above] = chosen[np.maximum(above - 1, 0)] = True
-    return chosen
 
 
 # How far each OF moved what the network says of one row: Shapley values of its log-priors.
@@ -218,7 +213,6 @@ def by_orders(count: int, logs: Logs) -> tuple[Floats, Floats]:
 _UNITS = 128
 LAYERS = ("one", "one_bias", "two", "two_bias", "last", "last_bias")
 _LARGEST = 1e6  # of a weight: what comes of three layers is then far from infinite
-ROWS_AT_ONCE = 1024
 
 
 @dataclass(frozen=True)
@@ -264,19 +258,17 @@ class NetPerCf:
 
 
 @dataclass(frozen=True, eq=False)
-class FittedNet:
+class FittedNet(Fitted):
     """How features become inputs, and the network."""
 
-    inputs: Inputs
+    inputs: NetInputs
     net: NetPerCf
-    rules: None = None
 
     def answer(self, rows: Known, workers: Engine) -> Answer:
         def priors(some: slice) -> Floats:
             return self.net.priors(self.inputs.of(rows.features[some]), rows.blocks)
 
-        blocks = slices(len(rows), ROWS_AT_ONCE) or [slice(0, 0)]
-        return answer_by(np.vstack([*workers.map(priors, blocks)]), rows)
+        return answer_in_blocks(priors, rows, workers)
 
     def moves(
         self, row: Known, *, blank: Floats, ofs: Sequence[slice], cfs: Collection[int] | None = None
@@ -349,16 +341,10 @@ class NetMethod(Method):
     """A small neural network."""
 
     def estimate(
-        self,
-        known: Known,
-        settings: Settings,
-        *,
-        folds: Sequence[Ints],
-        workers: Engine,
-        progress: Progress,
+        self, known: Known, settings: Settings, *, folds: Folds, workers: Engine, progress: Progress
     ) -> Estimate:
         """Let the network learn while each of the `folds` is hidden, and from all rows."""
-        made = Inputs.fit(known.features)
+        made = NetInputs.fit(known.features)
         inputs = made.of(known.features)
         hidden_priors, nets = _learn(
             known, inputs, settings.seed, (*folds, None), TRAINING, workers, progress
@@ -392,16 +378,16 @@ class NetMethod(Method):
         )
         return FittedNet(inputs, NetPerCf(nets, looks))
 
-    def model_bytes(self, size: Size, settings: Settings) -> float:
+    def model_bytes(self, size: TableSize, settings: Settings) -> float:
         layers = 4 * _UNITS * (size.features + _UNITS + size.width)
         looks = min(len(size.domains), LOOKS)
         return float(looks * layers + 16 * MOST_KNOTS * size.features)
 
-    def memory(self, size: Size, settings: Settings, *, jobs: int) -> float:
+    def memory(self, size: TableSize, settings: Settings, *, jobs: int) -> float:
         n, width = size.rows, size.width
         return float(n * (8 + 4) * size.features + n * width * (1 + 4 * 8) + jobs * 4 * n * width)
 
-    def stages(self, size: Size, settings: Settings, *, folds: int) -> list[Expected]:
+    def stages(self, size: TableSize, settings: Settings, *, folds: int) -> list[Expected]:
         runs = {TRAINING: folds + 1, _ON_SHUFFLED: 1}
         return [
             Expected.of(stage, size.rows, count * _RUN_SECONDS) for stage, count in runs.items()
@@ -451,7 +437,6 @@ class TrainingRun:
         self.seen = (
             np.arange(len(known)) if fold is None else all_but(fold, len(known)).nonzero()[0]
         )
-        self.widths = sizes(known.blocks, known.candidates.shape[1])
 
     def learn(self) -> list[Net]:
         random = np.random.default_rng(self.seed)

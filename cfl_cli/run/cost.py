@@ -22,7 +22,7 @@ from cfl_cli.encode.encode import Encoded
 from cfl_cli.encode.findings import Finding
 from cfl_cli.errors import Problem, ResourceError
 from cfl_cli.large import is_in_memory, just_looking, open_engine
-from cfl_cli.methods.interface import Size
+from cfl_cli.methods.interface import TableSize
 from cfl_cli.run.prepare import FOLDS, hidden_together, prepare, run, settle_gamma
 from cfl_cli.schema.model import Schema
 from cfl_cli.tables import frames
@@ -99,9 +99,10 @@ def plan_run(
         )
 
 
-def size_of(encoded: Encoded) -> Size:
+def size_of(encoded: Encoded) -> TableSize:
+    """Return the size of a table, as estimators count it."""
     n, d = encoded.features.shape
-    return Size(n, d, tuple(len(block.values) for block in encoded.blocks))
+    return TableSize(n, d, tuple(len(block.values) for block in encoded.blocks))
 
 
 def peak_bytes(

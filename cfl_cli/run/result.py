@@ -29,7 +29,6 @@ from cfl_cli.methods.interface import (
     Layout,
     Origin,
     Power,
-    without_points,
 )
 from cfl_cli.run.arguments import OWN, refuse_blurred, refuse_unknown
 from cfl_cli.run.learn import JUDGE, Learned
@@ -468,7 +467,7 @@ class AnsweredRows:
         return cls(
             schema=schema,
             settings=learned.settings,
-            fitted=None if estimate.fitted is None else without_points(estimate.fitted),
+            fitted=None if estimate.fitted is None else estimate.fitted.without_points(),
             powers=estimate.powers,
             origins=estimate.origins,
             as_observed=frozenset(learned.report.kept),

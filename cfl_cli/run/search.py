@@ -22,7 +22,7 @@ from cfl_cli.core.parallel import Engine
 from cfl_cli.core.progress import Progress, Stage, Stages, Work, forecast
 from cfl_cli.core.settings import AUTO, DEFAULT_GAMMA, Settings
 from cfl_cli.encode.encode import Encoded
-from cfl_cli.methods.graph import Rounds, chooses_round, chooses_steps, judge
+from cfl_cli.methods.graph import Rounds, chooses_round, chooses_steps, judge_rounds
 from cfl_cli.methods.graph.propagation import Graph
 from cfl_cli.schema.edit import Value
 from cfl_cli.trust import heldout
@@ -258,7 +258,7 @@ class Trials:
         """Return the scores of the searching rows; what is `auto` is chosen by the same rows."""
         stages = Stages()
         rounds = self._rounds(settings, stages)
-        _, hidden = judge(rounds, [np.searchsorted(self.rows, folds.searching)])
+        _, hidden = judge_rounds(rounds, [np.searchsorted(self.rows, folds.searching)])
         for stage, seconds in stages.spent().items():
             self.spent[stage] = self.spent.get(stage, 0.0) + seconds
         return row_scores(self.encoded, hidden.rows, hidden.priors)
@@ -271,7 +271,7 @@ class Trials:
         rounds = self._rounds(settings, lambda *_: None)
         is_open = chooses_steps(settings) or chooses_round(settings)
         searching = np.searchsorted(self.rows, folds.searching)
-        choice = judge(rounds, [searching])[0] if is_open else rounds.unjudged()
+        choice = judge_rounds(rounds, [searching])[0] if is_open else rounds.unjudged()
         places = [np.searchsorted(self.rows, fold) for fold in folds.confirming]
         priors = [rounds.predict_hidden("confirmation", fold, choice) for fold in places]
         return row_scores(self.encoded, np.concatenate(places), np.vstack(priors))

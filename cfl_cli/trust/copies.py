@@ -36,7 +36,7 @@ from cfl_cli.core.arrays import Floats, Ints, Mask, components
 from cfl_cli.core.dataset import Known
 from cfl_cli.core.exclusions import distinct
 from cfl_cli.core.parallel import Engine
-from cfl_cli.methods.graph.neighbors import Groups, nearest
+from cfl_cli.methods.graph.neighbors import Groups, nearest_neighbors
 
 # Rows gathered by their OFs: where these are equal, then where they are nearly equal.
 #
@@ -71,7 +71,7 @@ class Points:
         k = min(_NEAR, len(points) - 1)
         if k == 0:
             return np.empty((1, 0), dtype=np.int64), np.empty((1, 0))
-        near = nearest(places, k=k, seed=self.seed, workers=self.workers).rows
+        near = nearest_neighbors(places, k=k, seed=self.seed, workers=self.workers).rows
         distance = np.empty(near.shape)
         for slot in range(k):
             distance[:, slot] = np.linalg.norm(places - places[near[:, slot]], axis=1)

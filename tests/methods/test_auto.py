@@ -6,12 +6,13 @@ import polars as pl
 import pytest
 from builders.known import follow, known_of, mean_log_scores, run, table
 
+from cfl_cli import Schema, impute
 from cfl_cli.core.draws import folds
 from cfl_cli.core.exclusions import Mechanism
 from cfl_cli.core.progress import Stage, Work
 from cfl_cli.core.settings import AUTO, Settings
-from cfl_cli.methods import auto, baselines, blend, boost, net
-from cfl_cli.methods.interface import Estimate, Hidden, Null, Origin, Size, apply_cells
+from cfl_cli.methods import auto, blend, boost, net
+from cfl_cli.methods.interface import Estimate, Hidden, Null, Origin, apply_cells
 
 SIZES = (3, 4)
 
@@ -100,7 +101,7 @@ def test_a_blend_is_not_worse_than_its_best_part_by_more_than_noise(make, monkey
     best = max(origin.parts, key=lambda part: part.score)
     # Two weights cost half a unit of log-likelihood each, over 160 cells, and twice for halves.
     assert mean_log_scores(known, found.hidden)[0] > best.score - 0.02
-    shares = baselines.hidden_priors(known, dealt)
+    shares = run("commonest", known, folds=dealt).hidden.priors
     assert (
         mean_log_scores(known, found.hidden)[0]
         > mean_log_scores(known, Hidden(found.hidden.rows, shares))[0] - 0.02
@@ -288,16 +289,6 @@ def test_an_error_that_is_not_about_how_it_is_called_is_not_hidden(monkeypatch):
         run("auto", known, folds=folds(30, 3, seed=0))
 
 
-def test_it_takes_the_memory_of_its_largest_part_and_of_what_all_have_said():
-    size, settings = Size(1000, 10, (3, 4)), Settings("auto")
-    largest = max(
-        part.memory(size, settings, jobs=2)
-        for part in (*auto.PARTS.values(), *auto.IN_FULL.values())
-    )
-    found = auto.AutoMethod().memory(size, settings, jobs=2)
-    assert largest + 3 * 1000 * 7 * 8 <= found <= largest + 3 * 1000 * 7 * 10
-
-
 def test_the_weights_of_parts_hold_for_each_cf_by_itself(monkeypatch):
     class Half(Part):
         """Knows nothing of one of the CFs."""
@@ -319,11 +310,6 @@ def test_the_weights_of_parts_hold_for_each_cf_by_itself(monkeypatch):
 
 
 def test_a_table_of_fewer_rows_than_neighbors_skips_the_graph(monkeypatch):
-    from cfl_cli import (
-        Schema,
-        impute,
-    )
-
     quick(monkeypatch)
     frame = pl.DataFrame({"x": [str(row) for row in range(10)], "c": ["a", "b"] * 5})
     columns = "x: {role: ordinary, type: numeric}, c: {role: complementary, values: [a, b, d]}"
@@ -373,17 +359,6 @@ def test_cautious_blends_do_not_ask_for_the_graphs_second_round(monkeypatch):
         assert origin.cautious
         assert origin.parts[0].weight > auto.WORTH_IT
     assert len(own.settings) == 1
-
-
-def test_a_part_that_is_alone_stays_as_it_is_whatever_the_exclusions(monkeypatch):
-    parts(monkeypatch, net=Part(0.9))
-    known, _ = table(0, 400)
-    known = least_likely_first(known)
-    dealt = folds(400, 4, seed=0)
-    found = run("auto", known, folds=dealt)
-    assert not any(origin.cautious for origin in found.origins)
-    alone = run_part(auto.PARTS["net"], known, dealt)
-    np.testing.assert_allclose(found.confidences, alone.confidences)
 
 
 @pytest.mark.parametrize("exact", [60, 40])

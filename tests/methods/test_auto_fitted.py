@@ -4,77 +4,16 @@ import numpy as np
 import pytest
 from builders.known import known_of, run
 from builders.learned import (
-    assert_alike,
-    assert_no_prior_sees_its_own_cell,
-    assert_rows_are_answered_by_themselves,
-    broken,
-    copied,
-    layout_of,
     related,
 )
 
 from cfl_cli.core.draws import folds
 from cfl_cli.core.exclusions import Mechanism
 from cfl_cli.core.settings import Settings
-from cfl_cli.core.state import State, StateError
 from cfl_cli.methods import auto, blend, boost, net
 from cfl_cli.methods.auto import FittedAuto, Recipe
 from cfl_cli.methods.baselines import Commonest, FittedShares
-from cfl_cli.methods.interface import Layout, Size
-
-
-@pytest.fixture(scope="module")
-def table():
-    return related()
-
-
-@pytest.fixture(scope="module")
-def estimate(table):
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(net, "STEPS", 40)
-        patch.setattr(boost, "MOST_ROUNDS", 6)
-        patch.setattr(auto, "PARTS", {"boost": boost.BoostMethod(), "net": net.NetMethod()})
-        patch.setattr(auto, "IN_FULL", {})
-        return run("auto", table, folds=folds(len(table), 3, seed=0)[:1])
-
-
-def test_the_rows_that_were_fitted_are_answered_as_they_were_estimated(table, estimate, workers):
-    answer = estimate.fitted.answer(table, workers)
-    assert [*estimate.fitted.parts] == ["boost", "net"]
-    for field in ("confidences", "fell_back", "mass"):
-        np.testing.assert_array_equal(getattr(answer, field), getattr(estimate, field))
-
-
-def test_a_row_is_answered_by_itself(table, estimate, workers):
-    assert_rows_are_answered_by_themselves(estimate.fitted, table, workers)
-
-
-def test_no_prior_of_a_new_row_sees_its_own_cell(estimate, workers):
-    assert_no_prior_sees_its_own_cell(estimate.fitted, related(40, seed=1), workers)
-
-
-def test_what_was_kept_answers_to_the_bit(table, estimate, workers):
-    restored = auto.AutoMethod().restore(copied(estimate.fitted.state()), layout_of(table))
-    new = related(50, seed=2)
-    assert_alike(restored.answer(new, workers), estimate.fitted.answer(new, workers))
-
-
-def test_states_that_no_blend_can_have_left_are_refused(table, estimate):
-    state = estimate.fitted.state()
-    own = [*broken(replace(state, parts={}))]
-    assert len(own) > 15
-    for _, other in own:
-        with pytest.raises(StateError):
-            auto.AutoMethod().restore(replace(other, parts=state.parts), layout_of(table))
-    for name in state.parts:
-        rest = {key: part for key, part in state.parts.items() if key != name}
-        with pytest.raises(StateError):
-            auto.AutoMethod().restore(replace(state, parts=rest), layout_of(table))
-    for names in (["auto"], ["net", "net"], ["boost", 1], [["net"], "boost"], []):
-        with pytest.raises(StateError):
-            auto.AutoMethod().restore(
-                replace(state, facts={**state.facts, "parts": names}), layout_of(table)
-            )
+from cfl_cli.methods.interface import TableSize
 
 
 def fitted_by_hand(*, cautious):
@@ -129,7 +68,8 @@ def test_new_rows_have_the_priors_that_hidden_rows_have_by_the_same_weights(work
         np.testing.assert_allclose(by.priors(priors, rows), same)
 
 
-def test_parts_without_weight_are_not_kept(monkeypatch, table, workers):
+def test_parts_without_weight_are_not_kept(monkeypatch, workers):
+    table = related()
     monkeypatch.setattr(auto, "PARTS", {"net": net.NetMethod(), "commonest": Commonest()})
     monkeypatch.setattr(auto, "IN_FULL", {})
     monkeypatch.setattr(net, "STEPS", 24)
@@ -144,11 +84,6 @@ def test_parts_without_weight_are_not_kept(monkeypatch, table, workers):
 def test_it_keeps_what_its_parts_keep(monkeypatch):
     monkeypatch.setattr(auto, "PARTS", {"boost": boost.BoostMethod(), "net": net.NetMethod()})
     monkeypatch.setattr(auto, "IN_FULL", {"net": net.NetMethod()})
-    size, settings = Size(1000, 10, (3, 4)), Settings("auto")
+    size, settings = TableSize(1000, 10, (3, 4)), Settings("auto")
     expected = sum(part.model_bytes(size, settings) for part in auto.PARTS.values())
     assert auto.AutoMethod().model_bytes(size, settings) == expected
-
-
-def test_an_empty_state_is_none_of_a_blend():
-    with pytest.raises(StateError):
-        auto.AutoMethod().restore(State(), Layout(1, (Mechanism(3),)))

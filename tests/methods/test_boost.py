@@ -1,11 +1,20 @@
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 from builders.known import follow, known_of, run, table
+from builders.learned import (
+    copied,
+    layout_of,
+    related,
+)
 from scipy.stats import norm
 
 from cfl_cli.core.dataset import Known
 from cfl_cli.core.draws import folds
 from cfl_cli.core.exclusions import Mechanism
+from cfl_cli.core.state import StateError
 from cfl_cli.errors import UsageError
 from cfl_cli.methods import boost
 from cfl_cli.methods.boost import BoostObjective, Fitter, informative_columns
@@ -148,3 +157,43 @@ def test_without_lightgbm_one_line_says_how_to_get_it(error, way_out, monkeypatc
     (line,) = str(caught.value).splitlines()
     assert way_out in line
     assert caught.value.__suppress_context__
+
+
+@pytest.fixture(scope="module")
+def related_rows():
+    return related()
+
+
+@pytest.fixture(scope="module")
+def estimate(related_rows):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(boost, "MOST_ROUNDS", 6)
+        patch.setattr(boost, "CLEAR", 0.0)  # or nothing would seem related in so few rows
+        return run("boost", related_rows, folds=folds(len(related_rows), 3, seed=0)[:2])
+
+
+def test_a_forest_may_not_see_the_cells_of_its_own_cf(related_rows, estimate):
+    state = copied(estimate.fitted.state())
+    columns = state.parts["0"].arrays["columns"].copy()
+    columns[0] = 3
+    state.parts["0"].arrays["columns"] = columns
+    with pytest.raises(StateError, match="of the CF that is predicted"):
+        boost.BoostMethod().restore(state, layout_of(related_rows))
+
+
+def test_features_that_do_not_vary_leave_no_trees_and_the_start(workers):
+    known = related(20)
+    known.features[:] = 1
+    found = run("boost", known, folds=folds(20, 2, seed=0))
+    answer = found.fitted.answer(known, workers)
+    np.testing.assert_array_equal(answer.confidences, found.confidences)
+
+
+def test_answering_loads_neither_lightgbm_nor_optimisation():
+    slow = "{'lightgbm', 'scipy.optimize', 'scipy.special', 'pandas'}"
+    code = (
+        "import sys; from cfl_cli.methods import baselines, boost, net; "
+        f"print({slow} & set(sys.modules))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "set()"

@@ -162,15 +162,3 @@ def test_what_was_kept_moves_alike_to_the_bit(table, fitted):
     ):
         for name in ("base", "of_features", "of_others"):
             np.testing.assert_array_equal(getattr(one, name), getattr(other, name))
-
-
-def test_only_cfs_that_are_asked_for_are_taken_apart(table, fitted, monkeypatch):
-    row, seen = some(table, 1), []
-    both = fitted.moves(row)
-    made = boost.moves_of
-    monkeypatch.setattr(boost, "moves_of", lambda *of: seen.append(of[0]) or made(*of))
-    none, second = fitted.moves(row, cfs=[1])
-    assert none is None
-    assert seen == [fitted.cfs[1]]
-    for name in ("base", "of_features", "of_others"):
-        np.testing.assert_array_equal(getattr(second, name), getattr(both[1], name))

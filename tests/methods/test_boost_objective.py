@@ -7,14 +7,14 @@ from builders.cells import skewed
 from cfl_cli.core.dataset import Known
 from cfl_cli.core.exclusions import Mechanism
 from cfl_cli.methods import boost
-from cfl_cli.methods.boost import BoostObjective, StopBoosting, Target
+from cfl_cli.methods.boost import BoostObjective, BoostTarget, StopBoosting
 
 
 def target(known, start=0.0):
     """The first CF of a table, as boosting sees it; all scores begin at `start`."""
     size = known.mechanisms[0].size
     begun = np.full((size, 1), start, dtype=np.float32) * np.arange(size)[:, None]
-    return Target.of(known, 0, [np.exp(begun[:, 0] / boost.HEAD_START)] * 2)
+    return BoostTarget.of(known, 0, [np.exp(begun[:, 0] / boost.HEAD_START)] * 2)
 
 
 def objective_of(cells, mechanism, fold=None):
@@ -141,7 +141,7 @@ def test_residuals_are_what_cells_that_are_not_hidden_pull_priors_by():
 def test_a_targets_factors_say_how_informative_its_cells_are():
     cells = np.arange(4)[None] >= np.array([[0], [1], [2], [3]])
     known = Known(np.zeros((4, 1)), cells, np.array([0]), (Mechanism(4),))
-    found: Target = target(known)
+    found: BoostTarget = target(known)
     # s (K−1)/(K−s); an exact cell's is beyond all bounds
     np.testing.assert_allclose(found.factors, [0, 1, 3, boost.CERTAIN])
     assert found.information == pytest.approx((0 + 1 + 2 + 3) / 4 / 3)

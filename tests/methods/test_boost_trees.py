@@ -6,7 +6,7 @@ import pytest
 from cfl_cli.core.dataset import Known
 from cfl_cli.core.exclusions import Mechanism
 from cfl_cli.methods import boost
-from cfl_cli.methods.boost import SHALLOW, BoostObjective, Target, Trees
+from cfl_cli.methods.boost import SHALLOW, BoostObjective, BoostTarget, Trees
 
 
 @pytest.fixture(autouse=True)
@@ -17,7 +17,7 @@ def quick(monkeypatch):
 def objective_of(values):
     cells = np.eye(2, dtype=bool)[values]
     known = Known(np.zeros((len(cells), 1)), cells, np.array([0]), (Mechanism(2),))
-    return BoostObjective(Target.of(known, 0, [np.full(2, 0.5)] * 2), 0, np.arange(0, 200, 5))
+    return BoostObjective(BoostTarget.of(known, 0, [np.full(2, 0.5)] * 2), 0, np.arange(0, 200, 5))
 
 
 def options(monkeypatch, trees, n, features=3):
@@ -44,13 +44,6 @@ def test_one_split_of_one_feature_is_learned(workers):
     trees = Trees(0, workers)
     trees.grow(objective, trees.bins(values[:, None].astype(float)), SHALLOW)
     np.testing.assert_array_equal(objective.priors.argmax(axis=0), values)
-
-
-def test_where_no_feature_varies_the_start_stays(workers):
-    objective = objective_of(np.arange(200) % 2)
-    trees = Trees(0, workers)
-    trees.grow(objective, trees.bins(np.ones((200, 2))), SHALLOW)
-    np.testing.assert_allclose(objective.priors, 0.5)
 
 
 @pytest.mark.parametrize(
@@ -99,13 +92,3 @@ def test_of_many_features_a_tree_sees_a_few(monkeypatch, workers):
 
 def test_a_seed_too_large_for_lightgbm_is_taken_modulo(monkeypatch, workers):
     assert options(monkeypatch, Trees(2**31 + 7, workers), 200)["seed"] == 7
-
-
-def test_stopped_workers_stop_the_trees(workers, monkeypatch):
-    features = np.random.default_rng(0).random((200, 1))
-    trees = Trees(0, workers)
-    data = trees.bins(features)
-    monkeypatch.setattr(workers, "stopped", True)
-    objective = objective_of(np.arange(200) % 2)
-    trees.grow(objective, data, boost.DEEP)
-    assert objective.scores == []

@@ -7,10 +7,9 @@ import numpy as np
 import pytest
 
 from cfl_cli.core import parallel as compiled
-from cfl_cli.methods.graph import neighbors as near_others
-from cfl_cli.methods.graph import neighbors as neighbors_module
+from cfl_cli.methods.graph import neighbors as module
 from cfl_cli.methods.graph import weights
-from cfl_cli.methods.graph.neighbors import Lists, Others, nearest, scan
+from cfl_cli.methods.graph.neighbors import Lists, Others, nearest_neighbors
 from cfl_cli.methods.graph.weights import first_support
 
 RNG = np.random.default_rng(5)
@@ -35,6 +34,11 @@ def never(monkeypatch):
     monkeypatch.setattr(compiled, "ROWS", 1 << 62)
 
 
+def scanned_by(lists, asked, size):
+    own, home = lists.points[asked], lists.home[asked]
+    return module._scan(lists, own, asked, home, size, room=0.0)
+
+
 def distances(points):
     return np.linalg.norm(points[:, None] - points, axis=2)
 
@@ -42,27 +46,27 @@ def distances(points):
 @pytest.mark.parametrize("table", TABLES)
 def test_neighbors_are_those_of_the_plain_search(always, table, workers, monkeypatch):
     features = TABLES[table]
-    fast = nearest(features, k=7, workers=workers)
+    fast = nearest_neighbors(features, k=7, workers=workers)
     never(monkeypatch)
-    plain = nearest(features, k=7, workers=workers)
+    plain = nearest_neighbors(features, k=7, workers=workers)
     np.testing.assert_array_equal(fast.rows, plain.rows)
     assert fast.recall == plain.recall == 1
 
 
 def test_an_approximate_search_is_the_plain_one(always, workers, monkeypatch):
-    monkeypatch.setattr(neighbors_module, "EXACT_POINTS", 0)
-    monkeypatch.setattr(neighbors_module, "RECALL", 0.9)
+    monkeypatch.setattr(module, "EXACT_POINTS", 0)
+    monkeypatch.setattr(module, "RECALL", 0.9)
     features = np.round(RNG.random((3000, 12)), 1)
-    fast = nearest(features, k=7, workers=workers)
+    fast = nearest_neighbors(features, k=7, workers=workers)
     never(monkeypatch)
-    plain = nearest(features, k=7, workers=workers)
+    plain = nearest_neighbors(features, k=7, workers=workers)
     np.testing.assert_array_equal(fast.rows, plain.rows)
     assert 0.9 <= fast.recall == plain.recall < 1
 
 
 @pytest.mark.parametrize("table", TABLES)
 def test_neighbors_of_others_are_those_of_the_plain_search(always, table, workers, monkeypatch):
-    monkeypatch.setattr(near_others, "MANY_FITTED_POINTS", 1000)
+    monkeypatch.setattr(module, "MANY_FITTED_POINTS", 1000)
     points, size = np.unique(TABLES[table].astype(np.float32), axis=0, return_counts=True)
     scale = np.abs(points).max()
     asked = np.vstack([points[::5] + scale * RNG.normal(size=points[::5].shape) * 0.01, points])
@@ -79,7 +83,7 @@ def test_a_scan_finds_what_a_double_loop_finds(always, wanted, workers):
     points = CLOUDS[:400]
     lists = Lists.of(points, wanted=wanted, workers=workers)
     asked = lists.members[5:395]
-    scanned = scan(lists, asked, np.ones(400, dtype=np.int64))
+    scanned = scanned_by(lists, asked, np.ones(400, dtype=np.int64))
     np.testing.assert_array_equal(scanned.sure, np.arange(390))
     order = np.argsort(distances(points), axis=1)
     np.testing.assert_array_equal(scanned.nearest, order[asked, :wanted])
@@ -92,7 +96,7 @@ def test_of_ties_and_of_points_that_are_several_rows_all_that_matters_is_handed_
     size = np.ones(len(points), dtype=np.int64)
     size[:50] = 2
     asked = lists.members
-    scanned = scan(lists, asked, size)
+    scanned = scanned_by(lists, asked, size)
     far = distances(points)
     fifth = np.sort(far, axis=1)[:, 4]
     handed_on = {*scanned.near.row.tolist()}
@@ -110,7 +114,7 @@ def test_of_ties_and_of_points_that_are_several_rows_all_that_matters_is_handed_
 def test_points_in_a_crowd_of_equal_distances_are_left_over(always, workers):
     points = np.vstack([np.eye(200), np.zeros((1, 200))])  # all at distance 1 from the last
     lists = Lists.of(points, wanted=2, workers=workers)
-    scanned = scan(lists, np.arange(201), np.ones(201, dtype=np.int64))
+    scanned = scanned_by(lists, np.arange(201), np.ones(201, dtype=np.int64))
     assert {*scanned.sure.tolist(), *scanned.near.row.tolist()} == {*range(200)}
 
 
@@ -119,23 +123,25 @@ def grams(rows, k, dimensions):
 
 
 @pytest.mark.parametrize(("k", "dimensions"), [(1, 3), (6, 2), (20, 11)])
-def test_the_support_is_that_of_an_active_set_solver(always, k, dimensions):
+def test_the_support_is_that_of_an_active_set_solver(always, k, dimensions, monkeypatch):
     problems = grams(150, k, dimensions)
-    support = first_support(problems, pytest.fail, ridge=0.3, stack=100, rows=150) > 0
+    monkeypatch.setattr(weights, "by_osqp", pytest.fail)
+    support = first_support(problems, 0.3, rows=150) > 0
     for problem, counts in zip(problems, support, strict=True):
         np.testing.assert_array_equal(counts, weights.active_set(problem) > 1e-9)
 
 
-def test_a_stack_with_a_row_that_rounding_decides_is_left_to_osqp_as_it_is(always):
+def test_a_stack_with_a_row_that_rounding_decides_is_left_to_osqp_as_it_is(always, monkeypatch):
     problems = grams(250, 3, 4)
     problems[120] = [[2, 0, 1], [0, 2, 1], [1, 1, 1]]  # the third takes all, and all slopes are 1
     asked = []
 
-    def by_osqp(some):
+    def by_osqp(some, *, ridge):
         asked.append(some)
         return np.full(some.shape[:2], 7.0)
 
-    rough = first_support(problems, by_osqp, ridge=0.3, stack=100, rows=250)
+    monkeypatch.setattr(weights, "by_osqp", by_osqp)
+    rough = first_support(problems, 0.3, rows=250)
     np.testing.assert_array_equal(asked, [problems[100:200]])
     np.testing.assert_array_equal((rough == 7).all(axis=1), np.arange(250) // 100 == 1)
 
@@ -143,7 +149,7 @@ def test_a_stack_with_a_row_that_rounding_decides_is_left_to_osqp_as_it_is(alway
 @pytest.mark.parametrize("table", TABLES)
 def test_weights_are_those_of_the_plain_solver_to_the_last_bit(always, table, workers, monkeypatch):
     features = TABLES[table][:600]
-    neighbors = nearest(features, k=12, workers=workers).rows
+    neighbors = nearest_neighbors(features, k=12, workers=workers).rows
     fast = weights.solve(features, neighbors, ridge=0.3, workers=workers)
     never(monkeypatch)
     plain = weights.solve(features, neighbors, ridge=0.3, workers=workers)
@@ -164,7 +170,7 @@ def test_without_a_numba_that_works_there_is_no_compiled_code(afresh, monkeypatc
     monkeypatch.delitem(sys.modules, "cfl_cli.methods.graph.kernels", raising=False)
     monkeypatch.setitem(sys.modules, "numba", broken)
     monkeypatch.setattr(compiled, "find_spec", lambda _: broken)
-    assert [compiled.kernel(name, rows=10**9) for name in ("scan", "support")] == [None] * 2
+    assert [compiled.kernel(name, rows=10**9) for name in ("scan_lists", "support")] == [None] * 2
     assert weights.solver_of(10**9, 20, 0.3) == f"osqp {version('osqp')}"
 
 
@@ -175,5 +181,5 @@ def test_the_solver_of_large_tables_is_named_with_what_it_leaves_to_osqp(always)
 
 
 def test_small_tables_do_not_load_compiled_code(afresh):
-    assert compiled.kernel("scan", rows=compiled.ROWS - 1) is None
+    assert compiled.kernel("scan_lists", rows=compiled.ROWS - 1) is None
     assert compiled._load.cache_info().misses == 0

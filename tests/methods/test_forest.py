@@ -83,7 +83,7 @@ def test_trees_of_a_single_leaf_and_no_trees_at_all_are_forests_too():
     np.testing.assert_array_equal(
         trees.scores(features).T, booster.predict(features, raw_score=True)
     )
-    none = forest.restore(boost.forest_of(None, 3).state(), values=3, features=1)
+    none = forest.restore_forest(boost.forest_of(None, 3).state(), values=3, features=1)
     np.testing.assert_array_equal(none.scores(features), np.zeros((3, 40)))
 
 
@@ -135,11 +135,11 @@ def mutated(state, random):
 
 def test_two_hundred_mutated_forests_are_refused_before_they_say_anything():
     state = boost.forest_of(booster_of(table(), 3, leaves=12), 3).state()
-    assert forest.restore(state, values=3, features=4).scores(table()).any()
+    assert forest.restore_forest(state, values=3, features=4).scores(table()).any()
     random = np.random.default_rng(0)
     for _ in range(200):
         with pytest.raises(StateError):
-            forest.restore(mutated(state, random), values=3, features=4)
+            forest.restore_forest(mutated(state, random), values=3, features=4)
 
 
 @pytest.mark.parametrize(
@@ -164,11 +164,11 @@ def test_children_by_hand(left, right):
     }
     # x ≤ 0: node 1, which sends all such on to its left; else node 2, which splits at 2
     rows = np.array([[-1.0], [0.5], [2], [3]])
-    found = forest.restore(State(whole), values=1, features=1).scores(rows)
+    found = forest.restore_forest(State(whole), values=1, features=1).scores(rows)
     np.testing.assert_array_equal(found, [[1, 4, 4, 8]])
     children = {"left": np.array(left, np.int32), "right": np.array(right, np.int32)}
     with pytest.raises(StateError, match="left"):
-        forest.restore(State(whole | children), values=1, features=1)
+        forest.restore_forest(State(whole | children), values=1, features=1)
 
 
 def test_counts_say_how_many_of_the_rows_came_to_each_leaf():
@@ -185,7 +185,7 @@ def test_counts_as_large_as_they_can_be_are_still_counted_right():
     whole = {"leaves": one + 2, "feature": one, "left": one - 1, "right": one - 2, "count": largest}
     state = State(whole | {"threshold": np.zeros(1), "value": np.ones(2)})
     np.testing.assert_array_equal(
-        forest.restore(state, values=1, features=1).count.astype(int), [2**31 - 1] * 2
+        forest.restore_forest(state, values=1, features=1).count.astype(int), [2**31 - 1] * 2
     )
 
 

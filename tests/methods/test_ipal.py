@@ -11,9 +11,9 @@ from cfl_cli.core.parallel import Workers
 from cfl_cli.core.settings import Settings
 from cfl_cli.core.state import State, StateError
 from cfl_cli.methods.baselines import Ipal
-from cfl_cli.methods.graph.neighbors import nearest
+from cfl_cli.methods.graph.neighbors import nearest_neighbors
 from cfl_cli.methods.graph.weights import solve
-from cfl_cli.methods.interface import Layout, Size
+from cfl_cli.methods.interface import Layout, TableSize
 from cfl_cli.trust.heldout import HiddenCells, judge
 
 STEPS = 15
@@ -21,7 +21,7 @@ STEPS = 15
 
 def graph(known, workers, k=5):
     """Every row's neighbors and weights, as tested elsewhere."""
-    neighbors = nearest(known.features, k=k, seed=0, workers=workers).rows
+    neighbors = nearest_neighbors(known.features, k=k, seed=0, workers=workers).rows
     return neighbors, solve(known.features, neighbors, ridge=0.3, workers=workers).values
 
 
@@ -172,7 +172,7 @@ def test_what_is_kept_and_restored_answers_the_same_to_the_bit():
         prior, cells = one.priors[:, block], known.evidence[:, block]
         np.testing.assert_array_equal(mine(prior, cells)[1], its(prior, cells)[1])
     kept = sum(array.nbytes for array in fitted.state().arrays.values())
-    expected = Ipal().model_bytes(Size(40, 3, (3, 4)), Settings("ipal"))
+    expected = Ipal().model_bytes(TableSize(40, 3, (3, 4)), Settings("ipal"))
     assert kept == pytest.approx(expected, rel=0.01)
 
 

@@ -1,18 +1,39 @@
-from itertools import pairwise
+from dataclasses import replace
+from itertools import pairwise, permutations
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from builders.known import run, table
+from builders.learned import (
+    broken,
+    copied,
+    related,
+)
+from scipy.stats import norm
 
+from cfl_cli.core.dataset import Known
 from cfl_cli.core.draws import folds
+from cfl_cli.core.exclusions import Mechanism
+from cfl_cli.core.state import StateError
 from cfl_cli.methods import net
-from cfl_cli.methods.net import Inputs, Net, NetPerCf, Trainer, TrainingRun, softmax
+from cfl_cli.methods.net import (
+    FittedNet,
+    Net,
+    NetInputs,
+    NetPerCf,
+    Trainer,
+    TrainingRun,
+    by_orders,
+    by_sets,
+    softmax,
+)
 
 BLOCKS = np.array([0, 2])
 
 
 def inputs_of(known):
-    return Inputs.fit(known.features).of(known.features)
+    return NetInputs.fit(known.features).of(known.features)
 
 
 def layers(widths, seed=0):
@@ -144,3 +165,166 @@ def test_learning_ends_when_the_workers_have_been_stopped(workers):
     known, _ = table(0, 50)
     workers.stopped = True
     assert TrainingRun(known, inputs_of(known), 0, None, workers).learn() == []
+
+
+@pytest.fixture(scope="module")
+def related_rows():
+    return related()
+
+
+@pytest.fixture(scope="module")
+def estimate(related_rows):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(net, "STEPS", 60)
+        return run("net", related_rows, folds=folds(len(related_rows), 3, seed=0)[:1])
+
+
+def dense(layers, inputs):
+    """The scores of one row, in double precision."""
+    one, one_bias, two, two_bias, last, last_bias = (layer.astype(float) for layer in layers)
+    first = np.maximum(inputs @ one + one_bias, 0)
+    return np.maximum(first @ two + two_bias, 0) @ last + last_bias
+
+
+def test_priors_are_those_of_the_layers_in_double_precision(related_rows, estimate, workers):
+    answer = estimate.fitted.answer(related_rows, workers)
+    fitted = estimate.fitted
+    for row in range(3):
+        inputs = fitted.inputs.of(related_rows.features[[row]])[0].astype(float)
+        for look, block in zip(fitted.net.looks, related_rows.columns, strict=True):
+            odds = np.exp(dense(fitted.net.nets[look].layers, inputs)[block])
+            np.testing.assert_allclose(answer.priors[row, block], odds / odds.sum(), rtol=1e-4)
+
+
+def test_only_the_networks_at_the_cfs_looks_are_kept(estimate):
+    assert len(estimate.fitted.net.nets) == len({*estimate.fitted.net.looks.tolist()})
+
+
+def test_networks_of_cfs_that_are_not_asked_for_are_left_aside(related_rows, estimate):
+    *layers, last, bias = estimate.fitted.net.nets[0].layers
+    cfs = len(related_rows.blocks)
+    nets = tuple(Net((*layers, last * np.float32(1 + cf), bias)) for cf in range(cfs))
+    fitted = replace(estimate.fitted, net=NetPerCf(nets, np.arange(cfs)))
+    row, ofs = related_rows.some(np.array([4])), [slice(of, of + 1) for of in range(3)]
+    blank = np.full(related_rows.features.shape[1], 0.5)
+    every = fitted.moves(row, blank=blank, ofs=ofs)
+    for cf in range(cfs):
+        assert fitted.net.only([cf]).nets == (nets[cf],)
+        found = fitted.moves(row, blank=blank, ofs=ofs, cfs=[cf])
+        assert [own is None for own in found] == [other != cf for other in range(cfs)]
+        np.testing.assert_array_equal(found[cf].base, every[cf].base)
+        np.testing.assert_array_equal(found[cf].of_features, every[cf].of_features)
+
+
+def logs(known):
+    """What is said, 2 values, of sets of 4 things of which the first two matter only together."""
+    own = known.astype(float)
+    return np.column_stack([own @ [1, 0, 2, 0] + own[:, 0] * own[:, 1], own @ [0, 3, 0, 1]])
+
+
+def test_exact_values_are_the_mean_gain_over_all_orders():
+    gains = np.zeros((4, 2))
+    for order in permutations(range(4)):
+        known = np.zeros((1, 4), dtype=bool)
+        for of in order:
+            before = logs(known)[0]
+            known[0, of] = True
+            gains[of] += (logs(known)[0] - before) / 24
+    base, values = by_sets(4, logs)
+    np.testing.assert_allclose(values, gains, atol=1e-12)
+    np.testing.assert_array_equal(base, [0, 0])
+
+
+def test_values_over_some_orders_add_up_and_are_near():
+    base, values = by_orders(4, logs)
+    _, exact = by_sets(4, logs)
+    np.testing.assert_allclose(base + values.sum(axis=0), logs(np.ones((1, 4), dtype=bool))[0])
+    np.testing.assert_allclose(values, exact, atol=0.1)
+
+
+@pytest.mark.parametrize("most", [10, 0])
+def test_an_of_of_several_features_is_known_as_a_whole(monkeypatch, most):
+    def priors(inputs, blocks):
+        assert blocks.tolist() == [0, 2]
+        whole = inputs[:, 1] == inputs[:, 2]
+        assert whole.all()  # features of one OF
+        score = np.column_stack([inputs[:, 0], 0 * inputs[:, 0], inputs[:, 1], -inputs[:, 2]])
+        p = np.exp(score)
+        p[:, :2] /= p[:, :2].sum(axis=1, keepdims=True)
+        p[:, 2:] /= p[:, 2:].sum(axis=1, keepdims=True)
+        return p
+
+    monkeypatch.setattr(net, "ALL_SETS", most)
+    fitted = FittedNet(SimpleNamespace(of=lambda points: points), SimpleNamespace(priors=priors))
+    own, blank = np.array([1.0, 2, 2, 7]), np.array([0.0, 1, 1, 7])
+    ofs, blocks = [slice(0, 1), slice(1, 3), slice(3, 4)], np.array([0, 2])
+    row = Known(own[None], np.ones((1, 4), dtype=bool), blocks, (Mechanism(2), Mechanism(2)))
+    one, two = fitted.moves(row, blank=blank, ofs=ofs)
+    before, after = np.log(priors(np.stack([blank, own]), blocks))
+    np.testing.assert_allclose(one.of_features[0], (after - before)[:2])
+    np.testing.assert_allclose(two.of_features[1], (after - before)[2:])
+    assert not two.of_features[[0, 2, 3]].any()
+    np.testing.assert_allclose(two.base, before[2:])
+
+
+def test_numbers_become_normal_scores_of_their_ranks():
+    columns = np.array([[0.0, 0, 0, 7], [0.1, 0, 0, 7], [0.9, 1, 0, 7], [0.9, 0, 1, 7]])
+    found = NetInputs.fit(columns).of(columns)
+    assert found.shape == (4, 3)  # a constant column says nothing
+    scores = norm.ppf([1 / 8, 3 / 8, 3 / 4, 3 / 4])  # the middle of each value's ranks
+    np.testing.assert_allclose(found[:, 0], scores / scores.std(), rtol=1e-6)
+    np.testing.assert_allclose(found[:, 1], (columns[:, 1] - 0.25) / np.sqrt(3 / 16), rtol=1e-6)
+
+
+def test_a_rare_value_of_two_is_no_further_out_than_ten_deviations():
+    column = np.zeros((10_000, 1))
+    column[0] = 1
+    assert NetInputs.fit(column).of(column).max() == pytest.approx(10, abs=0.01)
+
+
+def test_constant_features_become_one_column_of_zeros():
+    for features in (np.ones((3, 2)), np.ones((3, 0))):
+        np.testing.assert_array_equal(NetInputs.fit(features).of(features), np.zeros((3, 1)))
+
+
+def test_new_numbers_lie_on_lines_between_knots_and_stay_within_them():
+    fitted = NetInputs.fit(np.array([[0.0], [1], [3]]))
+    low, middle, high = norm.ppf([1 / 6, 1 / 2, 5 / 6]) / norm.ppf([1 / 6, 1 / 2, 5 / 6]).std()
+    rows = np.array([[-9.0], [0.25], [2], [1e9]])
+    expected = [low, low + (middle - low) / 4, (middle + high) / 2, high]
+    np.testing.assert_allclose(fitted.of(rows)[:, 0], expected, rtol=1e-6)
+
+
+@pytest.mark.parametrize("make", ["even", "skewed", "many ties"])
+def test_of_many_numbers_few_become_knots_and_no_score_is_far_off(make):
+    rng = np.random.default_rng(0)
+    column = rng.random(5000) if make == "even" else rng.lognormal(sigma=3, size=5000)
+    if make == "many ties":
+        column[:4000] = np.round(column[:4000], 1)
+    fitted = NetInputs.fit(column[:, None])
+    assert 100 < fitted.counts[0] <= net.MOST_KNOTS
+    ranks = (np.searchsorted(np.sort(column), column) + 0.5) / 5000
+    if make == "many ties":
+        _, places, counts = np.unique(column, return_inverse=True, return_counts=True)
+        ranks = ((np.cumsum(counts) - counts / 2) / 5000)[places]
+    scores = norm.ppf(ranks)
+    found = fitted.of(column[:, None])[:, 0]
+    step = np.ptp(scores) / (net.MOST_KNOTS // 2 - 1)
+    np.testing.assert_allclose(found, scores / scores.std(), atol=step + 0.01)
+
+
+def test_inputs_that_cannot_be_are_refused_and_others_are_made_again():
+    features = np.random.default_rng(0).random((40, 3)).round(1)
+    fitted = NetInputs.fit(features)
+    again = net.restore_inputs(copied(fitted.state()), features=3)
+    np.testing.assert_array_equal(again.of(features), fitted.of(features))
+    for _, state in broken(fitted.state()):
+        with pytest.raises(StateError):
+            net.restore_inputs(state, features=3)
+    for name in ("knots", "scores"):
+        state = copied(fitted.state())
+        backwards = state.arrays[name].copy()
+        backwards[[1, 2]] = backwards[[2, 1]]
+        state.arrays[name] = backwards
+        with pytest.raises(StateError, match="ascend"):
+            net.restore_inputs(state, features=3)

@@ -8,13 +8,13 @@ from cfl_cli.core.draws import folds
 from cfl_cli.core.parallel import Workers
 from cfl_cli.core.settings import AUTO, METHODS, Settings
 from cfl_cli.methods import auto, boost, graph, net
-from cfl_cli.methods.interface import Size
+from cfl_cli.methods.interface import TableSize
 
 
 def made(name, settings, *, rows=60, hidden=3):
     """Return the stages that a run says ahead, and those that it makes."""
     known, _ = table(0, rows)
-    size = Size(rows, known.features.shape[1], tuple(how.size for how in known.mechanisms))
+    size = TableSize(rows, known.features.shape[1], tuple(how.size for how in known.mechanisms))
     heard = []
 
     def hear(stage, done, total):
@@ -76,7 +76,7 @@ def test_with_a_budget_every_part_is_timed_on_some_rows_first(monkeypatch):
 
 def test_more_rows_folds_neighbors_and_values_are_expected_to_take_longer():
     def seconds(name, *, rows=5000, domains=(3, 4), hidden=2, **given):
-        size = Size(rows, 5, domains)
+        size = TableSize(rows, 5, domains)
         ahead = methods.load(name).stages(size, Settings(name, **given), folds=hidden)
         return sum(one.seconds for one in ahead)
 

@@ -48,7 +48,7 @@ from cfl_cli.methods.graph import (
     doubted,
     most_steps,
     pick,
-    rounded,
+    to_single,
 )
 from cfl_cli.methods.graph.propagation import Graph, Propagation, Watch
 from cfl_cli.methods.graph.weights import solve_around
@@ -89,7 +89,7 @@ class RoundsAround(Rounds):
         self.near: tuple[Ints, Floats, Floats, Floats]  # of the graph made last
         super().__init__(*known, **more)
 
-    def _note(self, name: str, points: Floats, neighbors: Places, weights: Floats) -> None:
+    def _note(self, points: Floats, neighbors: Places, weights: Floats) -> None:
         own, usual = neighbors[self.row], np.zeros(points.shape[1])
         for column, at in enumerate(points[self.row]):  # one by one: points may fill the memory
             usual[column] = np.mean((points[:, column] - at) ** 2)
@@ -173,7 +173,7 @@ def explain_graph(
     one, *two = map(np.array, zip(*stops, strict=True))
     walked = around.walk("round 1", around.first, evidence, one, restart=restart)
     for after in two:
-        second = around.second("round 2", walked.confidences)
+        second = around.graph("round 2", walked.confidences)
         around.walk("round 2", second, evidence, after)
     by = partial(graph_answered, correction=settings.correction)
     return _graph_part(around.found, np.array(rounds), blocks, by)
@@ -340,7 +340,7 @@ def _part(
 
 def _of_ipal(fitted: FittedIpal, row: Known, question: Question) -> PartExplained:
     if question.table is None:
-        points = rounded(row.features)
+        points = to_single(row.features)
         passed_on = fitted.round.priors(points, row.blocks, question.workers)
         said = fitted.given(passed_on, row)
         near = around_fitted(fitted.round, points, passed_on, question.workers)

@@ -38,7 +38,7 @@ from cfl_cli.core.progress import Expected, Progress, announce
 from cfl_cli.core.settings import AUTO, COUNT, Bounds, Number, RunSettings, Settings, read_by
 from cfl_cli.encode.encode import Encoded
 from cfl_cli.errors import DataError, Problem, ResourceError, SchemaError, UsageError
-from cfl_cli.methods.interface import Size
+from cfl_cli.methods.interface import TableSize
 from cfl_cli.run.arguments import OWN, AnySchema, Arguments, Context
 from cfl_cli.run.cost import check_memory, size_of
 from cfl_cli.run.prepare import prepare, settle_gamma
@@ -240,7 +240,7 @@ def tune_frame(
     )
 
 
-def _expected(size: Size, start: Settings, folds: Folds, budget: float) -> list[Expected]:
+def _expected(size: TableSize, start: Settings, folds: Folds, budget: float) -> list[Expected]:
     trial = sum(stage.seconds for stage in methods.load("graph").stages(size, start, folds=1))
     trials = 1 + sum(map(len, CHOICES.values()))
     return [

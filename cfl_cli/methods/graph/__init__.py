@@ -38,19 +38,21 @@ from cfl_cli.core.parallel import Engine, filled, slices
 from cfl_cli.core.progress import Expected, Progress, Stage, Work
 from cfl_cli.core.settings import AUTO, DEFAULT_GAMMA, Settings
 from cfl_cli.core.state import State, StateError
-from cfl_cli.methods.graph.neighbors import FARTHEST, Groups, Others, nearest
-from cfl_cli.methods.graph.propagation import CELLS_AT_ONCE as CELLS_AT_ONCE_propagate
+from cfl_cli.methods.graph import propagation
+from cfl_cli.methods.graph.neighbors import FARTHEST, Groups, Others, nearest_neighbors
 from cfl_cli.methods.graph.propagation import Graph, Propagation, Watch, propagate
 from cfl_cli.methods.graph.weights import rows_at_once, solve, solve_around, solver_of
 from cfl_cli.methods.interface import (
     Answer,
     Estimate,
+    Fitted,
+    Folds,
     Hidden,
     Layout,
     Method,
     Null,
     Origin,
-    Size,
+    TableSize,
     Tried,
     answer_by,
     check_distributions,
@@ -70,11 +72,6 @@ def chooses_steps(settings: Settings) -> bool:
 def chooses_round(settings: Settings) -> bool:
     """Return whether each CF takes the round that its hidden cells favor; so it does in `auto`."""
     return AUTO in (settings.gamma, settings.method)
-
-
-def chooses(settings: Settings) -> bool:
-    """Return whether hidden cells choose anything; a γ that nobody gave may be left to them."""
-    return chooses_steps(settings) or chooses_round(settings) or settings.gamma is None
 
 
 def most_steps(settings: Settings, longest: int = _LONGEST) -> int:
@@ -121,16 +118,8 @@ class Leaning:
     seed: int
 
     @classmethod
-    def by(cls, settings: Settings) -> Self:
-        return cls(min(settings.k, MOST_NEIGHBORS), settings.ridge, settings.seed)
-
-    def facts(self) -> dict[str, Any]:
-        return {"k": self.k, "ridge": self.ridge, "seed": self.seed}
-
-    @classmethod
     def restored(cls, state: State) -> Self:
-        k, seed = state.fact("k", int), state.fact("seed", int)
-        ridge = state.fact("ridge", float)
+        k, seed, ridge = state.fact("k", int), state.fact("seed", int), state.fact("ridge", float)
         if not (1 <= k <= MOST_NEIGHBORS and 0 <= seed < 2**63 and 1e-6 <= ridge <= 1e6):
             raise StateError(f"k, ridge or seed is out of range: {k}, {ridge:g}, {seed}")
         return cls(k, ridge, seed)
@@ -146,11 +135,11 @@ class FittedRound:
     leaning: Leaning
 
     @classmethod
-    def of(cls, points: Floats, said: Floats, leaning: Leaning) -> Self:
+    def of(cls, points: Floats, said: Floats, settings: Settings) -> Self:
         """Gather the rows of a round by their points, n × d, to single precision."""
-        groups = Groups.here(rounded(points))
-        sums = np.add.reduceat(said[groups.members], groups.start, axis=0)
-        means = sums / groups.size[:, None]
+        groups = Groups.here(to_single(points))
+        means = np.add.reduceat(said[groups.members], groups.start, axis=0) / groups.size[:, None]
+        leaning = Leaning(min(settings.k, MOST_NEIGHBORS), settings.ridge, settings.seed)
         single = np.float32
         return cls(groups.points.astype(single), groups.size, means.astype(single), leaning)
 
@@ -161,7 +150,7 @@ class FittedRound:
 
     def priors(self, points: Floats, blocks: Ints, workers: Engine) -> Floats:
         """Return what the neighbors of any points, m × d, say of them, m × ΣK."""
-        asked = Groups.here(rounded(points))
+        asked = Groups.here(to_single(points))
         neighbors, weights = self.lean(asked.points, workers)
         priors = np.zeros((len(neighbors), self.said.shape[1]))
 
@@ -203,30 +192,29 @@ class FittedRound:
 
 
 @dataclass(frozen=True, eq=False)
-class FittedGraph:
+class FittedGraph(Fitted):
     """Both rounds, or the first alone, and which of them each CF takes."""
 
     rounds: tuple[FittedRound, ...]
     chosen: Ints  # per CF: 1 or 2
     gamma: float
     correction: bool  # are a row's own cells applied?
-    rules: None = None
 
     def answer(self, rows: Known, workers: Engine) -> Answer:
         return self.given([priors for _, priors in self.by_round(rows, workers)], rows)
 
     def by_round(self, rows: Known, workers: Engine) -> Iterator[tuple[Floats, Floats]]:
         """Yield where some rows lie in each round, m × d, and what is said of them, m × ΣK."""
-        points = rounded(rows.features)
+        points = to_single(rows.features)
         first = self.rounds[0].priors(points, rows.blocks, workers)
         yield points, first
         for second in self.rounds[1:]:
             estimated = scale_by_domain(first, rows.blocks, gamma=self.gamma)
-            points = rounded(np.hstack([points, estimated]))
+            points = to_single(np.hstack([points, estimated]))
             yield points, second.priors(points, rows.blocks, workers)
 
     def given(self, of_rounds: Sequence[Floats], rows: Known) -> Answer:
-        """Return what is said of some rows of which each round says so much, m × ΣK."""
+        """Return the predictions for some rows of which each round says so much, m × ΣK."""
         widths = sizes(rows.blocks, rows.candidates.shape[1])
         priors = pick(of_rounds, self.chosen - 1, widths)
         return self.applied(doubted(priors, np.repeat(1 / widths, widths)), rows)
@@ -245,12 +233,12 @@ class FittedGraph:
         facts = {"gamma": self.gamma, "correction": self.correction}
         return State(
             {"rounds": self.chosen},
-            self.rounds[0].leaning.facts() | facts,
+            vars(self.rounds[0].leaning) | facts,
             {name: one.state() for name, one in zip(ROUNDS, self.rounds, strict=False)},
         )
 
 
-def rounded(points: Floats) -> Floats:
+def to_single(points: Floats) -> Floats:
     """Return points in the precision in which they are kept, none of them boundless."""
     within = np.clip(points, -FARTHEST, FARTHEST)
     return within.astype(np.float32).astype(float) + 0.0  # −0.0 and 0.0 are one value
@@ -305,6 +293,7 @@ _WORDS = {
     Work.WEIGHTS: "weighing neighbors",
     Work.PROPAGATION: "propagating",
 }
+_GRAPH, _WALK = (Work.NEIGHBORS, Work.WEIGHTS), (Work.PROPAGATION,)
 SAMPLED_ABOVE = 20_000  # rows; of more, some are enough to compare cells with shuffled ones …
 SAMPLE_ROWS = 5_000  # … and so many are taken
 NEIGHBORS_SECONDS = 8e-6  # per row^1.1
@@ -312,37 +301,23 @@ WEIGHTS_SECONDS = 6e-8  # per row and k²
 STEP_SECONDS = 3.8e-10  # per row, neighbor and value
 
 
-@dataclass(frozen=True)
-class RoundStages:
-    """What the rounds of a table are expected to take."""
-
-    size: Size
-    settings: Settings
-    longest: int = _LONGEST
-
-    def graph(self, name: str) -> list[Expected]:
-        """Return the stages in which a round's graph is made."""
-        units = {
-            Work.NEIGHBORS: NEIGHBORS_SECONDS,
-            Work.WEIGHTS: WEIGHTS_SECONDS * self.settings.k**2,
-        }
-        rows = self.size.rows
-        return [Expected.of(stage_of(name, work), rows, unit) for work, unit in units.items()]
-
-    def walk(self, name: str) -> Expected:
-        """Return the stage in which confidences are propagated."""
-        steps: float = most_steps(self.settings, self.longest)
-        if chooses_steps(self.settings):
-            steps /= 4  # it ends early as a rule
-        unit = STEP_SECONDS * steps * self.settings.k * self.size.width
-        return Expected.of(stage_of(name, Work.PROPAGATION), self.size.rows, unit)
-
-    def round(self, name: str) -> list[Expected]:
-        return [*self.graph(name), self.walk(name)]
-
-
 def stage_of(name: str, work: Work) -> Stage:
     return Stage(f"{name}: {work.value}", work, f"{name}, {_WORDS[work]}")
+
+
+def expected(
+    works: Sequence[Work], name: str, size: TableSize, settings: Settings, longest: int = _LONGEST
+) -> list[Expected]:
+    """Return the stages of a round in which its graph is made, or walked, or both."""
+    steps: float = most_steps(settings, longest)
+    if chooses_steps(settings):
+        steps /= 4  # it ends early as a rule
+    units = {
+        Work.NEIGHBORS: NEIGHBORS_SECONDS,
+        Work.WEIGHTS: WEIGHTS_SECONDS * settings.k**2,
+        Work.PROPAGATION: STEP_SECONDS * steps * settings.k * size.width,
+    }
+    return [Expected.of(stage_of(name, work), size.rows, units[work]) for work in works]
 
 
 # The rounds of one table, whatever cells they are given, and which of them each CF takes.
@@ -356,25 +331,18 @@ class RoundChoice:
     stops: tuple[Ints, ...]  # per round, per CF
     tried: tuple[tuple[Tried, ...], ...] = ()  # per CF, what was chosen from; empty: nothing was
 
-    def origin(self, cf: int, rounds: int) -> Origin:
-        """Return how one CF's answer comes about, if so many rounds are run."""
-        favored = int(self.rounds[cf])
-        return Origin(
-            "graph",
-            round=favored,
-            iterations=int(self.stops[favored - 1][cf]),
-            stops=tuple(int(stops[cf]) for stops in self.stops[:rounds]),
-            tried=self.tried[cf] if self.tried else (),
-        )
-
     def origins(self, rounds: int) -> tuple[Origin, ...]:
-        return tuple(self.origin(cf, rounds) for cf in range(len(self.rounds)))
-
-
-def unjudged(settings: Settings, cfs: int, longest: int = _LONGEST) -> RoundChoice:
-    """Return what is done for so many CFs when there is nothing to choose by."""
-    count, steps = 2 if gamma(settings) > 0 else 1, most_steps(settings, longest)
-    return RoundChoice(np.full(cfs, count), (np.full(cfs, steps),) * count)
+        """Return how each CF's answer comes about, if so many rounds are run."""
+        return tuple(
+            Origin(
+                "graph",
+                round=favored,
+                iterations=int(self.stops[favored - 1][cf]),
+                stops=tuple(int(stops[cf]) for stops in self.stops[:rounds]),
+                tried=self.tried[cf] if self.tried else (),
+            )
+            for cf, favored in enumerate(self.rounds.tolist())
+        )
 
 
 class Rounds:
@@ -396,33 +364,46 @@ class Rounds:
         self.features = workers.share("features", features)
         self.evidence, self.blocks = workers.share("evidence", evidence), blocks
         self.settings, self.workers, self.progress = settings, workers, progress
-        self.longest = longest
+        self.most_steps = most_steps(settings, longest)
         self.rescued, self.recall = 0, 1.0
         self.solver = solver_of(len(features), settings.k, settings.ridge)
         self._hidden: tuple[Ints, Floats | Mask] | None = None  # rows, and the cells without theirs
-        self.first = first or self._kept(name) or self._made(name, self.features)
+        self.first = first or self.graph(name)
 
-    def of(self, name: str, rows: Ints) -> "Rounds":
-        return Rounds(
-            self.features[rows],
-            self.evidence[rows],
-            self.blocks,
-            self.settings,
-            self.workers.within(name),
-            self.progress,
-            name=name,
-            longest=self.longest,
-        )
+    def graph(self, name: str, confidences: Floats | None = None) -> Graph:
+        """Return round one's graph; or round two's, given round one's confidences.
 
-    def second(self, name: str, confidences: Floats) -> Graph:
-        """Return round two's graph, given round one's confidences."""
-        ready = self._kept(name)
-        if ready is not None:
-            return ready
-        points = self.points(name, confidences)
-        graph = self._made(name, points)
-        self.workers.drop(points)
-        return graph
+        A resumed run has what was kept of it.
+        """
+        engine, settings = self.workers.within(name), self.settings
+        kept = Graph.kept(len(self.features), engine)
+        if kept is None:
+            points = self.features if confidences is None else self.points(name, confidences)
+            neighbors = nearest_neighbors(
+                points,
+                k=settings.k,
+                seed=settings.seed,
+                exact=settings.neighbors == "exact",
+                workers=engine,
+                progress=self._stage(name, Work.NEIGHBORS, len(points)),
+            )
+            weights = solve(
+                points,
+                neighbors.rows,
+                ridge=settings.ridge,
+                workers=engine,
+                progress=self._stage(name, Work.WEIGHTS, len(points)),
+            )
+            self._note(points, neighbors.rows, weights.values)
+            graph = Graph.of(neighbors.rows, weights.values, neighbors.order, workers=engine)
+            kept = graph, {"rescued": weights.rescued_rows, "recall": neighbors.recall}
+            graph.keep(engine, kept[1])
+            engine.drop(neighbors.rows, weights.values)
+            if confidences is not None:
+                engine.drop(points)
+        self.rescued += kept[1]["rescued"]
+        self.recall = min(self.recall, kept[1]["recall"])
+        return kept[0]
 
     def points(self, name: str, confidences: Floats) -> Floats:
         """Return round two's points, given round one's confidences."""
@@ -430,9 +411,8 @@ class Rounds:
         engine, width = self.workers.within(name), confidences.shape[1]
         points = engine.empty("points", (n, d + width), np.float64)
         stack = Stack(self.features, confidences, self.blocks, gamma(self.settings), points)
-        filled(
-            engine.rows("points", stack, n, at_once=max(1, CELLS_AT_ONCE_propagate // (d + width)))
-        )
+        at_once = max(1, propagation.CELLS_AT_ONCE // (d + width))
+        filled(engine.rows("points", stack, n, at_once=at_once))
         return points
 
     def walk(
@@ -466,7 +446,7 @@ class Rounds:
         cells = self.hide(name, rows)
         walks = [self.walk(f"{name}, round 1", self.first, cells, choice.stops[0])]
         if (choice.rounds == 2).any():
-            graph = self.second(f"{name}, round 2", walks[0].confidences)
+            graph = self.graph(f"{name}, round 2", walks[0].confidences)
             walks.append(self.walk(f"{name}, round 2", graph, cells, choice.stops[1]))
         priors = [walk.confidences[rows] for walk in walks]
         chosen: Floats = pick(priors, choice.rounds - 1, sizes(self.blocks, cells.shape[1]))
@@ -477,20 +457,16 @@ class Rounds:
     ) -> FittedGraph:
         """Return what later rows need: each round's points, and what is said at them."""
         points = [self.features, *(self.points("fitted", first) for first in confidences[:-1])]
-        said = (
-            graph.flow(own, self.workers.within(f"said {number}"))
-            for number, (graph, own) in enumerate(zip(graphs, confidences, strict=True))
-        )
-        leaning = Leaning.by(self.settings)
-        fitted = tuple(FittedRound.of(*of, leaning) for of in zip(points, said, strict=True))
-        return FittedGraph(fitted, favored, gamma(self.settings), self.settings.correction)
+        fitted = []
+        for number, (graph, own) in enumerate(zip(graphs, confidences, strict=True)):
+            said = graph.flow(own, self.workers.within(f"said {number}"))
+            fitted.append(FittedRound.of(points[number], said, self.settings))
+        return FittedGraph(tuple(fitted), favored, gamma(self.settings), self.settings.correction)
 
     def unjudged(self) -> RoundChoice:
-        return unjudged(self.settings, len(self.blocks), self.longest)
-
-    def all_alike(self) -> Ints:
-        """Return the number of steps that was asked for, for every CF."""
-        return np.full(len(self.blocks), most_steps(self.settings, self.longest))
+        """Return what is done when there is nothing to choose by."""
+        count, cfs = 2 if gamma(self.settings) > 0 else 1, len(self.blocks)
+        return RoundChoice(np.full(cfs, count), (np.full(cfs, self.most_steps),) * count)
 
     def hide(self, name: str, rows: Ints) -> Floats | Mask:
         """Return the cells with those of some rows hidden: any value may be theirs."""
@@ -501,45 +477,8 @@ class Rounds:
             self._hidden = rows, cells
         return self._hidden[1]
 
-    def _kept(self, name: str) -> Graph | None:
-        ready = Graph.kept(len(self.features), self.workers.within(name))
-        if ready is None:
-            return None
-        graph, facts = ready
-        self._count(**facts)
-        return graph
-
-    def _count(self, *, rescued: int, recall: float) -> None:
-        self.rescued += rescued
-        self.recall = min(self.recall, recall)
-
-    def _made(self, name: str, points: Floats) -> Graph:
-        engine = self.workers.within(name)
-        neighbors = nearest(
-            points,
-            k=self.settings.k,
-            seed=self.settings.seed,
-            exact=self.settings.neighbors == "exact",
-            workers=engine,
-            progress=self._stage(name, Work.NEIGHBORS, len(points)),
-        )
-        weights = solve(
-            points,
-            neighbors.rows,
-            ridge=self.settings.ridge,
-            workers=engine,
-            progress=self._stage(name, Work.WEIGHTS, len(points)),
-        )
-        self._note(name, points, neighbors.rows, weights.values)
-        graph = Graph.of(neighbors.rows, weights.values, neighbors.order, workers=engine)
-        facts: dict[str, Any] = {"rescued": weights.rescued_rows, "recall": neighbors.recall}
-        graph.keep(engine, facts)
-        engine.drop(neighbors.rows, weights.values)
-        self._count(**facts)
-        return graph
-
-    def _note(self, name: str, points: Floats, neighbors: Places, weights: Floats) -> None:
-        """Look at a graph before it is laid out; see `graph_explained`."""
+    def _note(self, points: Floats, neighbors: Places, weights: Floats) -> None:
+        """Look at a graph before it is laid out; `explain` does."""
 
     def _stage(self, name: str, work: Work, total: int) -> Callable[[int], None]:
         stage = stage_of(name, work)
@@ -556,69 +495,69 @@ def hide(evidence: Floats | Mask, rows: Ints) -> Floats | Mask:
 
 # What one round of the graph says of hidden rows, step by step, and how well it predicts cells.
 
+# The numbers of steps to choose from.
+STOPS = (1, 2, 3, 5, 7, 10, 14, 20, 30, 40, 50, 70, 100, 140, 200, 280, 400)
+
 
 class Trace:
     """One round's priors of hidden rows, step by step."""
 
-    def __init__(
-        self, evidence: Floats | Mask, blocks: Ints, folds: Sequence[Ints], steps: Sequence[int]
-    ) -> None:
-        self.evidence, self.blocks, self.folds, self.steps = evidence, blocks, folds, steps
+    def __init__(self, rounds: Rounds, folds: Folds, steps: Sequence[int]) -> None:
+        self.rounds, self.folds, self.steps = rounds, folds, steps
         self.priors: list[dict[int, Floats]] = [{} for _ in folds]
         self.scores: list[dict[int, Floats]] = [{} for _ in folds]  # sums over a fold, per CF
-        self.restored: set[int] = set()  # folds that a run before this one has seen
 
-    def watch(self, fold: int, engine: Engine) -> Watch:
-        """Return the watch over one fold's rows; a run that is resumed has what was kept of it."""
+    def walk(self, fold: int, number: int, graph: Graph, stops: Ints) -> Propagation:
+        """Walk in the round of that number with a fold hidden, and see what it says of its rows.
 
-        def see(step: int, priors: Floats) -> bool:
-            self.priors[fold][step] = priors.astype(np.float32) if len(self.steps) > 1 else priors
-            self.scores[fold][step] = self._logs(priors, self.folds[fold]).sum(axis=0)
-            return len(self.steps) > 1 and bool((2 * _best(self.scores[fold]) <= step).all())
-
-        return Watch(self.folds[fold], self.steps, see, has_seen=self._restored(fold, engine))
-
-    def keep(self, fold: int, engine: Engine) -> None:
-        """Keep what was seen of a fold, for a run that is resumed."""
-        if not engine.keeps or fold in self.restored:
-            return
-        priors = [engine.share(f"step {step}", one) for step, one in self.priors[fold].items()]
-        engine.keep("seen", [*self.scores[fold].items()], *priors)
-
-    def _restored(self, fold: int, engine: Engine) -> bool:
+        A resumed run has what was kept of it.
+        """
+        rounds, name, rows = self.rounds, f"fold {fold + 1}, round {number}", self.folds[fold]
+        priors, scores = self.priors[fold], self.scores[fold]
+        engine, many = rounds.workers.within(f"{name}, seen"), len(self.steps) > 1
         kept = engine.kept("seen")
-        if kept is None:
-            return False
-        shape = len(self.folds[fold]), self.evidence.shape[1]
-        kind = np.float32 if len(self.steps) > 1 else np.float64
-        for step, scores in kept:
-            self.priors[fold][step] = np.array(engine.empty(f"step {step}", shape, kind))
-            self.scores[fold][step] = np.array(scores)
-        self.restored.add(fold)
-        return True
+        shape, kind = (len(rows), rounds.evidence.shape[1]), np.float32 if many else np.float64
+        for step, found in kept or ():
+            priors[step] = np.array(engine.empty(f"step {step}", shape, kind))
+            scores[step] = np.array(found)
+
+        def see(step: int, seen: Floats) -> bool:
+            priors[step] = seen.astype(np.float32) if many else seen
+            scores[step] = self._logs(seen, rows).sum(axis=0)
+            return many and bool((2 * _best(scores) <= step).all())
+
+        watch = Watch(rows, self.steps, see, has_seen=kept is not None)
+        cells = rounds.hide(f"fold {fold + 1}", rows)
+        walk = rounds.walk(name, graph, cells, stops, watch)
+        if engine.keeps and kept is None:
+            shared = [engine.share(f"step {step}", one) for step, one in priors.items()]
+            engine.keep("seen", [*scores.items()], *shared)
+        return walk
+
+    def common(self) -> list[int]:
+        """Return the steps that were seen of all folds."""
+        return sorted(set.intersection(*(set(scores) for scores in self.scores)))
 
     def best(self) -> Ints:
         """Return the number of steps after which each CF's hidden cells are predicted best."""
-        common = set.intersection(*(set(scores) for scores in self.scores))
-        return _best(
-            {step: np.sum([scores[step] for scores in self.scores], 0) for step in sorted(common)}
-        )
+        sums = {step: np.sum([one[step] for one in self.scores], 0) for step in self.common()}
+        return _best(sums)
 
     def tried(self, number: int, cf: int) -> Tried:
         """Return how well one CF's hidden cells were predicted, step by step of this round."""
-        steps = sorted(set.intersection(*(set(scores) for scores in self.scores)))
-        cells = sum(map(len, self.folds))
+        cells, steps = sum(map(len, self.folds)), self.common()
         sums = (sum(float(scores[step][cf]) for scores in self.scores) for step in steps)
         return Tried(number, tuple(steps), tuple(total / cells for total in sums))
 
     def at(self, stops: Ints) -> Floats:
         """Return the priors of all hidden rows when each CF stops after its number of steps."""
-        width = self.evidence.shape[1]
         parts = []
         for priors in self.priors:
             last = [max(step for step in priors if step <= stop) for stop in stops]
-            blocks = zip(last, columns(self.blocks, width), strict=True)
-            parts.append(np.hstack([priors[step][:, block] for step, block in blocks]))
+            blocks = columns(self.rounds.blocks, self.rounds.evidence.shape[1])
+            parts.append(
+                np.hstack([priors[step][:, own] for step, own in zip(last, blocks, strict=True)])
+            )
         return np.vstack(parts).astype(float, copy=False)
 
     def score(self, priors: Floats) -> Floats:
@@ -626,15 +565,47 @@ class Trace:
         return np.asarray(self._logs(priors, np.concatenate(self.folds)).mean(axis=0))
 
     def _logs(self, priors: Floats, rows: Ints) -> Floats:
-        return log_scores(priors, self.evidence[rows], over=self.blocks)
+        return log_scores(priors, self.rounds.evidence[rows], over=self.rounds.blocks)
 
 
 def _best(scores: Mapping[int, Floats]) -> Ints:
     return np.asarray(np.array([*scores])[np.argmax([*scores.values()], axis=0)])
 
 
-# The numbers of steps to choose from.
-STOPS = (1, 2, 3, 5, 7, 10, 14, 20, 30, 40, 50, 70, 100, 140, 200, 280, 400)
+def judge_rounds(rounds: Rounds, folds: Folds) -> tuple[RoundChoice, Hidden]:
+    """Hide the rows of each fold in turn, and choose by them what is left open."""
+    settings, most, blocks = rounds.settings, rounds.most_steps, rounds.blocks
+    choosing = chooses_steps(settings)
+    stops = [*rounds.unjudged().stops]
+    steps = tuple(stop for stop in STOPS if stop <= most) if choosing else (most,)
+    first, *second = traces = [Trace(rounds, folds, steps) for _ in stops]
+    if choosing:  # round two needs to know what round one has come to
+        for fold in range(len(folds)):
+            first.walk(fold, 1, rounds.first, stops[0])
+        stops[0] = first.best()
+    for fold, rows in enumerate(folds):
+        name = f"fold {fold + 1}"
+        if choosing:
+            cells = rounds.hide(name, rows)
+            walk = rounds.walk(f"{name}, round 1", rounds.first, cells, stops[0])
+        else:
+            walk = first.walk(fold, 1, rounds.first, stops[0])
+        for trace in second:
+            trace.walk(fold, 2, rounds.graph(f"{name}, round 2", walk.confidences), stops[1])
+    if choosing and second:
+        stops[1] = second[0].best()
+    priors = [trace.at(stop) for trace, stop in zip(traces, stops, strict=True)]
+    favored = np.full(len(blocks), len(traces))
+    if chooses_round(settings):
+        scores = [trace.score(prior) for trace, prior in zip(traces, priors, strict=True)]
+        favored = 1 + np.argmax(scores, axis=0)
+    chosen = pick(priors, favored - 1, sizes(blocks, rounds.evidence.shape[1]))
+    tried = tuple(
+        tuple(trace.tried(number, cf) for number, trace in enumerate(traces, start=1))
+        for cf in range(len(blocks))
+        if choosing or chooses_round(settings)
+    )
+    return RoundChoice(favored, tuple(stops), tried), Hidden(np.concatenate(folds), chosen)
 
 
 @dataclass(frozen=True)
@@ -642,39 +613,32 @@ class GraphMethod(Method):
     """The paper's method; in brief as `auto` tries it first: one round, and at most FEW_STEPS."""
 
     brief: bool = False
-    rounds_of: Callable[..., Rounds] = Rounds  # `explain` looks on by rounds of its own
 
-    @property
-    def _longest(self) -> int:
-        return FEW_STEPS if self.brief else _LONGEST
-
-    def _own(self, settings: Settings) -> Settings:
-        return settings.replaced({"gamma": 0.0}) if self.brief else settings
+    def _own(self, settings: Settings) -> tuple[Settings, int]:
+        """Return the settings that this takes, and the most steps to choose from."""
+        return (
+            (settings.replaced({"gamma": 0.0}), FEW_STEPS) if self.brief else (settings, _LONGEST)
+        )
 
     def estimate(
-        self,
-        known: Known,
-        settings: Settings,
-        *,
-        folds: Sequence[Ints],
-        workers: Engine,
-        progress: Progress,
+        self, known: Known, settings: Settings, *, folds: Folds, workers: Engine, progress: Progress
     ) -> Estimate:
         """Run the rounds, and again with the rows of each of the `folds` held out."""
-        evidence, blocks, settings = known.evidence, known.blocks, self._own(settings)
-        rounds = self.rounds_of(
-            known.features, evidence, blocks, settings, workers, progress, longest=self._longest
+        evidence, blocks = known.evidence, known.blocks
+        settings, longest = self._own(settings)
+        rounds = Rounds(
+            known.features, evidence, blocks, settings, workers, progress, longest=longest
         )
-        choice, hidden = judge(rounds, folds) if folds else (rounds.unjudged(), None)
+        choice, hidden = judge_rounds(rounds, folds) if folds else (rounds.unjudged(), None)
         first = rounds.walk("round 1", rounds.first, evidence, choice.stops[0])
         walks, graphs = [first], [rounds.first]
         null = _null(rounds, first, choice.stops[0]) if folds else None
         if (choice.rounds == 2).any():
-            graphs.append(rounds.second("round 2", first.confidences))
+            graphs.append(rounds.graph("round 2", first.confidences))
             walks.append(rounds.walk("round 2", graphs[1], evidence, choice.stops[1]))
-        favored = choice.rounds - 1
+        favored, confidences = choice.rounds - 1, [walk.confidences for walk in walks]
         return Estimate(
-            pick([walk.confidences for walk in walks], favored, sizes(blocks, evidence.shape[1])),
+            pick(confidences, favored, sizes(blocks, evidence.shape[1])),
             pick([walk.fell_back for walk in walks], favored),
             pick([walk.mass for walk in walks], favored),
             choice.origins(len(walks)),
@@ -684,9 +648,7 @@ class GraphMethod(Method):
             recall=rounds.recall,
             solver=rounds.solver,
             steps=tuple(walk.steps for walk in walks),
-            fitted=rounds.fitted(choice.rounds, graphs, [walk.confidences for walk in walks])
-            if self.fit
-            else None,
+            fitted=rounds.fitted(choice.rounds, graphs, confidences) if self.fit else None,
         )
 
     def restore(self, state: State, layout: Layout) -> FittedGraph:
@@ -702,19 +664,18 @@ class GraphMethod(Method):
         )
         return FittedGraph(tuple(rounds), chosen, weight, correction)
 
-    def model_bytes(self, size: Size, settings: Settings) -> float:
+    def model_bytes(self, size: TableSize, settings: Settings) -> float:
         """Return about how many bytes are kept of what is fitted, if no two rows are equal."""
         first = size.features + size.width
-        second = first + size.width if gamma(self._own(settings)) else 0
+        second = first + size.width if gamma(self._own(settings)[0]) else 0
         return float(size.rows * (4 * (first + second) + 8 * (2 if second else 1)))
 
-    def memory(self, size: Size, settings: Settings, *, jobs: int) -> float:
+    def memory(self, size: TableSize, settings: Settings, *, jobs: int) -> float:
         n, d, width, k = size.rows, size.features, size.width, settings.k
-        points = d + (width if gamma(self._own(settings)) else 0)
+        points = d + (width if gamma(self._own(settings)[0]) else 0)
         features = 8 * n * (d + 2 * points)  # the OFs'; the last round's, and its distinct rows
-        index = n * (
-            4 * points + 8 + 8 + 36 + 32
-        )  # offsets, members, homes, centers' reach, groups
+        # Offsets, members, homes, centers' reach, groups.
+        index = n * (4 * points + 8 + 8 + 36 + 32)
         graph = n * k * (4 + 8 + 16)  # neighbors, weights, and both again laid out
         confidences = n * width * (1 + 4 * 8)  # the mask; before, after, round one's, the output's
         # Every thread holds differences to neighbors, and k × k matrices on the way to the weights.
@@ -722,83 +683,36 @@ class GraphMethod(Method):
         kept = 2 * GraphMethod.model_bytes(self, size, settings)  # and once more on the way
         return float(features + max(index, confidences + kept) + graph + jobs * thread)
 
-    def stages(self, size: Size, settings: Settings, *, folds: int) -> list[Expected]:
-        settings = self._own(settings)
-        choosing, twice = chooses_steps(settings), gamma(settings) > 0
+    def stages(self, size: TableSize, settings: Settings, *, folds: int) -> list[Expected]:
+        settings, longest = self._own(settings)
+
+        def ahead(works: Sequence[Work], name: str, size: TableSize = size) -> list[Expected]:
+            return expected(works, name, size, settings, longest)
+
         hidden = [f"fold {number + 1}" for number in range(folds)]
-        rounds = RoundStages(size, settings, self._longest)
-        ahead = rounds.graph("round 1")
-        if choosing:
-            ahead += [rounds.walk(f"{fold}, round 1") for fold in hidden]
+        second = _GRAPH + _WALK if gamma(settings) > 0 else ()
+        stages = ahead(_GRAPH, "round 1")
+        if chooses_steps(settings):
+            for fold in hidden:
+                stages += ahead(_WALK, f"{fold}, round 1")
         for fold in hidden:
-            ahead.append(rounds.walk(f"{fold}, round 1"))
-            ahead += rounds.round(f"{fold}, round 2") if twice else []
-        ahead.append(rounds.walk("round 1"))
+            stages += ahead(_WALK, f"{fold}, round 1") + ahead(second, f"{fold}, round 2")
+        stages += ahead(_WALK, "round 1")
         if folds and size.rows > SAMPLED_ABOVE:
-            sample = replace(rounds, size=replace(size, rows=SAMPLE_ROWS))
-            ahead += [*sample.round("sample"), sample.walk("shuffled")]
+            sample = replace(size, rows=SAMPLE_ROWS)
+            stages += ahead(_GRAPH + _WALK, "sample", sample) + ahead(_WALK, "shuffled", sample)
         elif folds:
-            ahead.append(rounds.walk("shuffled"))
-        return ahead + (rounds.round("round 2") if twice else [])
-
-
-def judge(rounds: Rounds, folds: Sequence[Ints]) -> tuple[RoundChoice, Hidden]:
-    """Hide the rows of each fold in turn, and choose by them what is left open."""
-    settings, evidence, blocks = rounds.settings, rounds.evidence, rounds.blocks
-    choosing = chooses_steps(settings)
-    stops = [*rounds.unjudged().stops]
-    most = most_steps(settings, rounds.longest)
-    steps = tuple(stop for stop in STOPS if stop <= most) if choosing else (most,)
-    traces = [Trace(evidence, blocks, folds, steps) for _ in stops]
-    if choosing:  # round two needs to know what round one has come to
-        for number, fold in enumerate(folds):
-            name, cells = f"fold {number + 1}, round 1", rounds.hide(f"fold {number + 1}", fold)
-            _watched(rounds, name, rounds.first, cells, stops[0], traces[0], number)
-        stops[0] = traces[0].best()
-    for number, fold in enumerate(folds):
-        name = f"fold {number + 1}"
-        cells = rounds.hide(name, fold)
-        given = f"{name}, round 1", rounds.first, cells, stops[0]
-        first = rounds.walk(*given) if choosing else _watched(rounds, *given, traces[0], number)
-        if len(traces) > 1:
-            graph = rounds.second(f"{name}, round 2", first.confidences)
-            _watched(rounds, f"{name}, round 2", graph, cells, stops[1], traces[1], number)
-    if choosing and len(traces) > 1:
-        stops[1] = traces[1].best()
-    priors = [trace.at(stop) for trace, stop in zip(traces, stops, strict=True)]
-    favored = np.full(len(blocks), len(traces))
-    if chooses_round(settings):
-        favored = 1 + np.argmax(
-            [trace.score(prior) for trace, prior in zip(traces, priors, strict=True)], axis=0
-        )
-    chosen = pick(priors, favored - 1, sizes(blocks, evidence.shape[1]))
-    tried = tuple(
-        tuple(trace.tried(number, cf) for number, trace in enumerate(traces, start=1))
-        for cf in range(len(blocks))
-        if choosing or chooses_round(settings)
-    )
-    return RoundChoice(favored, tuple(stops), tried), Hidden(np.concatenate(folds), chosen)
-
-
-def _watched(
-    rounds: Rounds,
-    name: str,
-    graph: Graph,
-    cells: Floats | Mask,
-    stops: Ints,
-    trace: Trace,
-    fold: int,
-) -> Propagation:
-    engine = rounds.workers.within(f"{name}, seen")
-    walk = rounds.walk(name, graph, cells, stops, trace.watch(fold, engine))
-    trace.keep(fold, engine)
-    return walk
+            stages += ahead(_WALK, "shuffled")
+        return stages + ahead(second, "round 2")
 
 
 def _null(rounds: Rounds, first: Propagation, stops: Ints) -> Null:
-    n, seed = len(rounds.features), rounds.settings.seed
+    n, seed, settings = len(rounds.features), rounds.settings.seed, rounds.settings
     if n > SAMPLED_ABOVE:
-        rounds = rounds.of("sample", np.sort(order(n, SAMPLE, seed)[:SAMPLE_ROWS]))
+        some, blocks = np.sort(order(n, SAMPLE, seed)[:SAMPLE_ROWS]), rounds.blocks
+        given = rounds.features[some], rounds.evidence[some], blocks, settings
+        engine = rounds.workers.within("sample")
+        rounds = Rounds(*given, engine, rounds.progress, name="sample")
         first = rounds.walk("sample", rounds.first, rounds.evidence, stops)
     mixed = shuffled(rounds.evidence, rounds.blocks, seed)
     walk = rounds.walk("shuffled", rounds.first, mixed, stops)
@@ -814,7 +728,8 @@ def _null(rounds: Rounds, first: Propagation, stops: Ints) -> Null:
 
 def is_enough(settings: Settings) -> bool:
     """Return whether round one is all there is, and hidden cells choose nothing."""
-    return settings.method == "graph" and not chooses(settings) and gamma(settings) == 0
+    is_open = chooses_steps(settings) or chooses_round(settings) or settings.gamma is None
+    return settings.method == "graph" and not is_open and gamma(settings) == 0
 
 
 @dataclass(frozen=True, eq=False)
@@ -822,7 +737,7 @@ class HiddenRuns:
     """Runs of round one on one table's features, by the same graph whatever its cells are."""
 
     rounds: Rounds
-    folds: Sequence[Ints]
+    folds: Folds
 
     @classmethod
     def of(
@@ -830,7 +745,7 @@ class HiddenRuns:
         known: Known,
         settings: Settings,
         *,
-        folds: Sequence[Ints],
+        folds: Folds,
         workers: Engine,
         progress: Progress = lambda *_: None,
     ) -> "HiddenRuns":
@@ -838,27 +753,15 @@ class HiddenRuns:
         features, evidence, blocks = known.features, known.evidence, known.blocks
         return cls(Rounds(features, evidence, blocks, settings, workers, progress), folds)
 
-    @property
-    def graph(self) -> Graph:
-        return self.rounds.first
-
     def predict(self, evidence: Floats | Mask, *, name: str) -> Hidden:
-        """Return what is said of the rows of each fold while its cells are hidden."""
-        width, blocks = evidence.shape[1], self.rounds.blocks
-        cells: Any = np.hstack([hide(evidence, fold) for fold in self.folds])  # as the evidence is
-        starts = np.concatenate([blocks + number * width for number in range(len(self.folds))])
-        folded = Rounds(
-            self.rounds.features,
-            cells,
-            starts,
-            self.rounds.settings,
-            self.rounds.workers.within(name),
-            self.rounds.progress,
-            first=self.graph,
-        )
-        said = folded.walk("round 1", self.graph, folded.evidence, folded.all_alike()).confidences
-        priors = [
-            said[fold, number * width : (number + 1) * width]
-            for number, fold in enumerate(self.folds)
-        ]
-        return Hidden(np.concatenate(self.folds), np.vstack(priors))
+        """Return the predictions for the rows of each fold while its cells are hidden."""
+        rounds, width, folds = self.rounds, evidence.shape[1], self.folds
+        cells: Any = np.hstack([hide(evidence, fold) for fold in folds])  # as the evidence is
+        blocks = np.concatenate([rounds.blocks + at * width for at in range(len(folds))])
+        engine = rounds.workers.within(name)
+        given = rounds.features, cells, blocks, rounds.settings, engine, rounds.progress
+        folded = Rounds(*given, first=rounds.first)
+        stops = np.full(len(blocks), folded.most_steps)
+        said = folded.walk("round 1", rounds.first, folded.evidence, stops).confidences
+        priors = [said[fold, at * width : (at + 1) * width] for at, fold in enumerate(folds)]
+        return Hidden(np.concatenate(folds), np.vstack(priors))

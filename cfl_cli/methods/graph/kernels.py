@@ -22,7 +22,7 @@ ROUGH = {"contract", "nsz", "reassoc"}  # sums in any order: their error is boun
 
 
 @njit(fastmath=ROUGH, **_OPTIONS)
-def fill(rough, offsets, place, size, width, left, row, dimensions):
+def _fill(rough, offsets, place, size, width, left, row, dimensions):
     """Write squared distances from a point to those of a list, from products."""
     size, place, width = U(size), U(place), U(width)
     row, dimensions = U(row), U(dimensions)
@@ -56,7 +56,7 @@ def fill(rough, offsets, place, size, width, left, row, dimensions):
 
 
 @njit(fastmath=ROUGH | {"nnan"}, **_OPTIONS)
-def least(rough, place):
+def _least(rough, place):
     place = U(place)
     number = rough[place]
     for p in range(U(_BLOCK)):
@@ -65,7 +65,7 @@ def least(rough, place):
 
 
 @njit(fastmath=ROUGH, **_OPTIONS)
-def along(offsets, row, towards):
+def _along(offsets, row, towards):
     """Return how far a point lies from its center towards another."""
     row = U(row)
     length = np.float32(0)
@@ -75,7 +75,7 @@ def along(offsets, row, towards):
 
 
 @njit(**_OPTIONS)
-def sift(keys, lists, place, total):
+def _sift(keys, lists, place, total):
     """Let a list sink to where it belongs in a heap: the least key first, of equals the first."""
     key, own = keys[place], lists[place]
     while 2 * place + 1 < total:
@@ -94,7 +94,7 @@ def sift(keys, lists, place, total):
 
 
 @njit(fastmath=ROUGH, **_OPTIONS)
-def apart(own, row, points, point):
+def _apart(own, row, points, point):
     """Return the squared distance between two points."""
     row, point = U(row), U(point)
     square = 0.0
@@ -105,7 +105,7 @@ def apart(own, row, points, point):
 
 
 @njit(**_OPTIONS)
-def insert(heap, row, held, number):
+def _insert(heap, row, held, number):
     """Put a number on a row's heap of the least, its largest first; return how many are held."""
     wanted = heap.shape[1]
     place = held
@@ -129,7 +129,7 @@ def insert(heap, row, held, number):
 
 
 @njit(**_OPTIONS)
-def collect(rough, size, first, error, row, bound, heap, held, count, places, lows, again):
+def _collect(rough, size, first, error, row, bound, heap, held, count, places, lows, again):
     """Take note of what can be near among the points of a list, and lower the bound of r².
 
     A negative count says that these were too many for once; then only the bound is of interest.
@@ -139,7 +139,7 @@ def collect(rough, size, first, error, row, bound, heap, held, count, places, lo
         rough[p] = np.inf
     limit = bound[row] + error
     for start in range(0, size, _BLOCK):
-        if least(rough, start) > limit:
+        if _least(rough, start) > limit:
             continue
         for p in range(start, min(start + _BLOCK, size)):
             square = rough[p]
@@ -159,7 +159,7 @@ def collect(rough, size, first, error, row, bound, heap, held, count, places, lo
                 places[row, n], lows[row, n] = first + p, square - error
                 count[row] = n + 1
             if not again and (held[row] < wanted or square + error < bound[row]):
-                held[row] = insert(heap, row, held[row], square + error)
+                held[row] = _insert(heap, row, held[row], square + error)
                 if held[row] == wanted:
                     bound[row] = heap[row, 0]
                     limit = bound[row] + error
@@ -173,7 +173,7 @@ def _settle(own, row, points, members, bound, count, places, lows, squares, near
         if not lows[row, old] <= bound[row]:
             continue
         point = members[places[row, old]]
-        square = apart(own, row, points, point)
+        square = _apart(own, row, points, point)
         place = found
         while place > 0 and squares[place - 1] > square:
             squares[place], near[row, place] = squares[place - 1], near[row, place - 1]
@@ -189,7 +189,7 @@ def _given(kind, dimensions):
 
 @njit(**_OPTIONS)
 def scan_list(lists, how, own, same, home, near, found, sure):
-    """Find the points near those of one list; the arguments are those of `scan`, in two tuples."""
+    """Find the points near those of one list; the arguments are those of `scan_lists`, in two tuples."""
     points, members, begin, centers, radius, reach, offsets, sizes = lists
     slack, wanted, rounding, room, tie = how
     total, dimensions = own.shape
@@ -211,7 +211,7 @@ def scan_list(lists, how, own, same, home, near, found, sure):
         unsure[row] = room * away[row]
     far = np.empty(len(centers))
     for b in range(len(centers)):
-        far[b] = np.sqrt(apart(centers, home, centers, b))
+        far[b] = np.sqrt(_apart(centers, home, centers, b))
     keys, lists = np.empty(len(centers)), np.empty(len(centers), np.int64)
     towards = np.zeros(dimensions, np.float32)
 
@@ -228,13 +228,13 @@ def scan_list(lists, how, own, same, home, near, found, sure):
             keys[b], lists[b] = far[b] - slack - reach[home, b], b
         keys[home] = -np.inf
         for place in range(len(centers) // 2 - 1, -1, -1):
-            sift(keys, lists, place, len(centers))
+            _sift(keys, lists, place, len(centers))
         waiting = len(centers)
         while waiting:
             b, key = lists[0], keys[0]
             waiting -= 1
             keys[0], lists[0] = keys[waiting], lists[waiting]
-            sift(keys, lists, 0, waiting)
+            _sift(keys, lists, 0, waiting)
             if b != home:
                 for j in range(dimensions):
                     length = far[b] if far[b] > 0 else 1.0
@@ -246,7 +246,7 @@ def scan_list(lists, how, own, same, home, near, found, sure):
                     continue
                 alive[still] = row
                 still += 1
-                if b == home or key - along(offset, row, towards) - unsure[row] <= radii[row]:
+                if b == home or key - _along(offset, row, towards) - unsure[row] <= radii[row]:
                     visiting[visits] = row
                     visits += 1
             living = still
@@ -269,8 +269,8 @@ def scan_list(lists, how, own, same, home, near, found, sure):
                     width = some
                 for place in range(visits):
                     row = visiting[place]
-                    fill(rough, offsets, base + first, size, width, left, place, dimensions)
-                    collect(
+                    _fill(rough, offsets, base + first, size, width, left, place, dimensions)
+                    _collect(
                         *(rough, some, begin[b] + first, error[place], row),
                         *(bound, heap, held, count, places, lows, again),
                     )
@@ -302,7 +302,7 @@ def scan_list(lists, how, own, same, home, near, found, sure):
     cache=True,
     **_OPTIONS,
 )
-def scan(
+def scan_lists(
     points,  # u × d
     own,  # q × d: the points that are asked for
     same,  # q: their numbers among all; −1: they are others

@@ -42,19 +42,13 @@ class Pairs:
     distance: Floats
 
 
-def joined(pairs: Sequence[Pairs], parts: Sequence[slice]) -> Pairs:
+def join_pairs(pairs: Sequence[Pairs], parts: Sequence[slice]) -> Pairs:
     """Return the pairs of all asked points, given those of parts of them."""
     return Pairs(
         np.concatenate([one.row + part.start for one, part in zip(pairs, parts, strict=True)]),
         np.concatenate([one.point for one in pairs]),
         np.concatenate([one.distance for one in pairs]),
     )
-
-
-def by_row(row: Ints, point: Ints, distance: Floats) -> Pairs:
-    """Return the pairs with the asked points' places ascending."""
-    by = np.argsort(row, kind="stable")
-    return Pairs(row[by], point[by], distance[by])
 
 
 def measure(
@@ -105,7 +99,8 @@ class Lists:
     radius: Singles  # L: how far a list's points lie from its center
     offsets: Singles  # u × (d + 1), in the order of `members`; a list's, laid out as `block` says
     reach: Singles  # L × L: how far list b comes out of its center towards center a, at [a, b]
-    slack: float  # what single precision may take from a gap
+    rounding: float  # what single precision may take from a sum of products, relatively, …
+    slack: float  # … and from a gap
 
     @classmethod
     def of(cls, points: Floats, *, wanted: int, workers: Engine) -> Self:
@@ -114,9 +109,7 @@ class Lists:
         more = np.clip(np.sqrt(total / MANY_POINTS), 1, MORE_LISTS)
         count = int(more * np.sqrt(total))
         centers = _fit(points, count, workers)
-        dealt = workers.empty("dealt", (total,), np.int64)
-        deal = Deal.to(centers, points, dealt)
-        filled(workers.rows("deal", deal, total, at_once=deal.rows))
+        dealt = _deal(points, centers, workers, workers.empty("dealt", (total,), np.int64))
         kept = np.bincount(dealt, minlength=count) > 0
         chain = _chain(centers[kept])
         centers = centers[kept][chain]
@@ -131,31 +124,26 @@ class Lists:
         radius = workers.empty("radius", (len(centers),), np.float32)
         survey = Survey(points, members, begin, centers, offsets, reach, radius)
         filled(workers.rows("survey", survey, len(centers), at_once=1))
-        slack = 4 * (dimensions + 4) * EPSILON * 2 * _radius(points)
-        return cls(points, wanted, members, home, begin, centers, radius, offsets, reach, slack)
+        middle, at_once = points.mean(axis=0), max(1, CELLS_AT_ONCE // dimensions)
+        parts = slices(total, at_once)
+        longest = float(np.sqrt(max(squares(points[part] - middle).max() for part in parts)))
+        rounding = 4 * (dimensions + 4) * EPSILON
+        slack = rounding * 2 * longest
+        of_lists = radius, offsets, reach
+        return cls(points, wanted, members, home, begin, centers, *of_lists, rounding, slack)
 
     def search(self, asked: Ints, *, effort: float = 1.0) -> Pairs:
         """Find the points near the asked ones; those in a crowd are left over."""
-        return self._search(self.points[asked], self.home[asked], effort=effort)
+        return self.search_around(self.points[asked], self.home[asked], effort=effort)
 
-    def homes(self, points: Floats, workers: Engine) -> Ints:
-        """Return the lists whose centers are nearest to any points."""
-        return _deal(points, self.centers, workers)
-
-    def search_around(self, points: Floats, home: Ints) -> Pairs:
-        """Find the points near any others, whose `homes` are given; exact, but for crowds."""
-        # However far outside they lie: a gap's rounding grows with the way to their list's center.
-        away = np.sqrt(squares(points - self.centers[home]))
-        return self._search(points, home, effort=1.0, slack=away * self.rounding)
-
-    @property
-    def rounding(self) -> float:
-        """Return what single precision may take from a sum of products, relatively."""
-        return float(4 * (self.points.shape[1] + 4) * EPSILON)
-
-    def _search(
-        self, points: Floats, home: Ints, *, effort: float, slack: Floats | None = None
+    def search_around(
+        self, points: Floats, home: Ints, *, effort: float = 1.0, slack: Floats | None = None
     ) -> Pairs:
+        """Find the points near any others, whose homes are given; exact, but for crowds.
+
+        However far outside they lie: a gap's rounding grows with the way to their list's center,
+        and `slack` is what it may take.
+        """
         visits, bound = self._visits(points, home, effort=effort, slack=slack)
         limit = 4 * CROWD * self.wanted
         count = np.zeros(len(points), dtype=np.int64)
@@ -173,12 +161,16 @@ class Lists:
             highs.append(middle + error[near, 0])
         row, place = np.concatenate(rows), np.concatenate(places)
         low, high = np.concatenate(lows), np.concatenate(highs)
-        tight = self._tight(row, high, bound)
+        by = np.lexsort((high, row))
+        first = np.searchsorted(row[by], np.arange(len(points)))
+        tight = np.minimum(bound, high[by[first + self.wanted - 1]])
         kept = (low <= tight[row]) & (count[row] <= limit)
         crowded = np.bincount(row[kept], minlength=len(points)) > CROWD * self.wanted
         kept &= ~crowded[row]
-        row, point = row[kept], self.members[place[kept]]
-        return by_row(row, point, measure(points, row, point, others=self.points))
+        by = np.flatnonzero(kept)
+        by = by[np.argsort(row[by], kind="stable")]
+        row, point = row[by], self.members[place[by]]
+        return Pairs(row, point, measure(points, row, point, others=self.points))
 
     def cost(self, asked: Ints) -> float:
         """Return how many points an exact search looks at."""
@@ -222,12 +214,6 @@ class Lists:
         error = self.rounding * (shift + self.radius[b] ** 2)
         return rough, shift.astype(np.float32), error.astype(np.float32)
 
-    def _tight(self, row: Ints, high: Singles, bound: Singles) -> Singles:
-        by = np.lexsort((high, row))
-        begin = np.searchsorted(row[by], np.arange(len(bound)))
-        tight: Singles = high[by[begin + self.wanted - 1]]
-        return np.minimum(bound, tight)
-
 
 def _fit(points: Floats, count: int, workers: Engine) -> Floats:
     chosen = np.random.default_rng(0).permutation(len(points))[: SAMPLE_PER_LIST * count]
@@ -252,16 +238,6 @@ class Deal:
     right: Singles  # the centers around it
     half: Singles  # of their squared lengths
     home: Ints  # to be filled
-
-    @classmethod
-    def to(cls, centers: Floats, points: Floats, home: Ints) -> Self:
-        middle = centers.mean(axis=0)
-        half = (squares(centers - middle) / 2).astype(np.float32)
-        return cls(points, middle, (centers - middle).astype(np.float32), half, home)
-
-    @property
-    def rows(self) -> int:
-        return max(1, CELLS_AT_ONCE // len(self.half))
 
     def __call__(self, part: slice) -> None:
         left = (self.points[part] - self.middle).astype(np.float32)
@@ -302,18 +278,19 @@ class Survey:
         return self.offsets[rows], self.reach[:, part], self.radius[part]
 
 
-def _deal(points: Floats, centers: Floats, workers: Engine) -> Ints:
-    home = np.empty(len(points), dtype=np.int64)
-    deal = Deal.to(centers, points, home)
-    for _ in workers.map(deal, slices(len(points), deal.rows)):
-        pass
-    return home
-
-
-def _radius(points: Floats) -> float:
-    middle = points.mean(axis=0)
-    parts = slices(len(points), max(1, CELLS_AT_ONCE // points.shape[1]))
-    return float(np.sqrt(max(squares(points[part] - middle).max() for part in parts)))
+def _deal(points: Floats, centers: Floats, workers: Engine, home: Ints | None = None) -> Ints:
+    """Return the list of each point; in `home`, by whatever works for the run, if it is given."""
+    dealt = np.empty(len(points), dtype=np.int64) if home is None else home
+    middle = centers.mean(axis=0)
+    around = centers - middle
+    half = (squares(around) / 2).astype(np.float32)
+    deal = Deal(points, middle, around.astype(np.float32), half, dealt)
+    at_once = max(1, CELLS_AT_ONCE // len(half))
+    if home is None:
+        filled(workers.map(deal, slices(len(points), at_once)))
+    else:
+        filled(workers.rows("deal", deal, len(points), at_once=at_once))
+    return dealt
 
 
 def _chain(centers: Floats) -> Ints:
@@ -396,7 +373,7 @@ class Index:
         """Build what suits the points; sizes and positions decide, never the clock."""
         total, dimensions = points.shape
         rows = max(1, min(CELLS_AT_ONCE // total, PRODUCTS_AT_ONCE // (total * dimensions)))
-        last = Searcher(Dense.of(points, wanted).search, rows, whole=True)
+        last = Searcher(Dense(points, wanted).search, rows, whole=True)
         if total <= max(DENSE_POINTS, 4 * wanted):
             return cls((last,), np.arange(total), 1.0)
         lists = Lists.of(points, wanted=wanted, workers=workers)
@@ -444,20 +421,15 @@ def recalls(pairs: Pairs, truth: Pairs, wanted: int) -> Floats:
     return shares
 
 
-@dataclass(frozen=True)
 class Dense:
     """All distances from products in double precision, measured anew where these would cancel.
 
     Points are gone through in chunks, and what is found in one bounds what can be near in the next.
     """
 
-    points: Floats
-    wanted: int
-    middle: Floats  # their mean; around it rounding is small
-
-    @classmethod
-    def of(cls, points: Floats, wanted: int) -> Self:
-        return cls(points, wanted, np.asarray(points.mean(axis=0)))
+    def __init__(self, points: Floats, wanted: int) -> None:
+        self.points, self.wanted = points, wanted
+        self.middle = np.asarray(points.mean(axis=0))  # around it rounding is small
 
     def search(self, asked: Ints) -> Pairs:
         """Find the points near the asked ones, all of them."""
@@ -465,7 +437,7 @@ class Dense:
         parts = slices(len(asked), max(DENSE_ROWS, CELLS_IN_CACHE // chunks[0].stop))
         only = [self._chunk(chunks[0])] if len(chunks) == 1 else None
         found = [self._search(asked[part], only or map(self._chunk, chunks)) for part in parts]
-        return joined(found, parts)
+        return join_pairs(found, parts)
 
     def _chunk(self, part: slice) -> tuple[int, Floats, Floats]:
         chunk = self.points[part] - self.middle
@@ -534,24 +506,16 @@ class Scanned:
     near: Pairs  # what is near the others
 
 
-def scan(lists: Lists, asked: Ints, size: Ints) -> Scanned | None:
-    """Return what is near the asked points, they themselves first; None: plain code is to search.
-
-    Points stand for `size` rows each. Neighbors are sure only if each is a single row.
-    """
-    return _scan(lists, lists.points[asked], asked, lists.home[asked], size, room=0.0)
-
-
-def scan_around(lists: Lists, points: Floats, home: Ints, size: Ints) -> Scanned | None:
-    """Return what is near any points, whose `homes` are given, as `Lists.search_around` does."""
-    none = np.full(len(points), -1)
-    return _scan(lists, points, none, home, size, room=lists.rounding)
-
-
 def _scan(
     lists: Lists, own: Floats, same: Ints, home: Ints, size: Ints, *, room: float
 ) -> Scanned | None:
-    compiled = kernel("scan", rows=len(lists.members))
+    """Return what is near points whose homes are given; None: plain code is to search.
+
+    `same` are their numbers among all, so that they come first; −1: they are others, and rounding
+    takes `room` from a gap per distance from the center of their home. Points stand for `size` rows
+    each. Neighbors are sure only if each is a single row.
+    """
+    compiled = kernel("scan_lists", rows=len(lists.members))
     if compiled is None or not lists.slack < _LARGEST * lists.rounding:
         return None
     most = CROWD * lists.wanted
@@ -580,7 +544,7 @@ class Neighbors:
     order: Ints  # n: all rows; those that follow each other are near each other
 
 
-def nearest(
+def nearest_neighbors(
     features: Floats,
     *,
     k: int,
@@ -626,12 +590,18 @@ class Settle:
     def __call__(self, part: slice) -> int:
         asked, groups = self.asked[part], self.groups
         lists, whole = self.searcher.lists, self.searcher.whole
-        scanned = scan(lists, asked, groups.size) if lists else None
+        scanned = None
+        if lists:
+            own, home = lists.points[asked], lists.home[asked]
+            scanned = _scan(lists, own, asked, home, groups.size, room=0.0)
         near = self.searcher.search(asked) if scanned is None else scanned.near
         ranking = rank(near, groups.size, asked, own=asked, k=self.k, whole=whole)
         settled = ranking.asked
-        for rows, chosen in _draws(ranking, groups, k=self.k, seed=self.seed):
-            self.neighbors[rows] = chosen
+        owner = np.repeat(np.arange(len(settled)), groups.size[settled])
+        rows = groups.rows_of(settled)
+        for some in slices(len(rows), max(1, ROWS_AT_ONCE // self.k)):
+            chosen = _draw(rows[some], owner[some], ranking, groups, k=self.k, seed=self.seed)
+            self.neighbors[rows[some]] = chosen
         if scanned is not None:  # each that is sure stands for one row, and so do its neighbors
             sure = asked[scanned.sure]
             settled = np.concatenate([settled, sure])
@@ -659,8 +629,8 @@ class Groups:
     def of(cls, features: Floats, workers: Engine) -> Self:
         """Group the rows of `features`, groups in order of first appearance, for kernels."""
         keys = workers.empty("keys", (len(features),), np.uint64)
-        hashing = HashRows(features, keys)
-        filled(workers.rows("keys", hashing, len(features), at_once=hashing.rows))
+        hashing, at_once = HashRows(features, keys), max(1, CELLS_AT_ONCE // features.shape[1])
+        filled(workers.rows("keys", hashing, len(features), at_once=at_once))
         groups = cls.by(keys, features)
         workers.drop(keys)
         fields = vars(groups).items()
@@ -677,7 +647,14 @@ class Groups:
         if (ranked[1:] != ranked[:-1]).all():  # all rows differ
             every, one = np.arange(n), np.ones(n, dtype=np.int64)
             return cls(features, one, every, every, np.zeros_like(one))
-        first, group = _first_alike(features, keys)
+        _, first, group = np.unique(keys, return_index=True, return_inverse=True)
+        parts = slices(n, max(1, CELLS_AT_ONCE // features.shape[1]))
+        if not all(np.array_equal(features[first[group[part]]], features[part]) for part in parts):
+            whole = features + 0.0  # two keys collided
+            _, first, group = np.unique(whole, axis=0, return_index=True, return_inverse=True)
+            group = group.reshape(-1)
+        seen = np.argsort(first)  # neighboring rows tend to be alike: keep their order
+        first, group = first[seen], np.argsort(seen)[group]
         size = np.bincount(group)
         start = np.cumsum(size) - size
         members = np.argsort(group, kind="stable")
@@ -705,26 +682,11 @@ class HashRows:
     features: Floats
     keys: Bits  # n, to be filled
 
-    @property
-    def rows(self) -> int:
-        return max(1, CELLS_AT_ONCE // int(self.features.shape[1]))
-
     def __call__(self, part: slice) -> None:
         self.keys[part] = hash_rows(self.features[part] + 0.0)
 
     def written(self, part: slice) -> tuple[Bits, ...]:
         return (self.keys[part],)
-
-
-def _first_alike(features: Floats, keys: Bits) -> tuple[Ints, Ints]:
-    _, first, group = np.unique(keys, return_index=True, return_inverse=True)
-    parts = slices(len(features), max(1, CELLS_AT_ONCE // features.shape[1]))
-    if not all(np.array_equal(features[first[group[part]]], features[part]) for part in parts):
-        # Two keys collided.
-        _, first, group = np.unique(features + 0.0, axis=0, return_index=True, return_inverse=True)
-        group = group.reshape(-1)
-    seen = np.argsort(first)  # neighboring rows tend to be alike: keep their order
-    return first[seen], np.argsort(seen)[group]
 
 
 @dataclass(frozen=True)
@@ -771,16 +733,8 @@ def rank(near: Pairs, size: Ints, asked: Ints, *, own: Ints | None, k: int, whol
     return Ranking(asked[settled], owner, order[kept], reach[kept], inner[settled], pool[settled])
 
 
-def _draws(ranking: Ranking, groups: Groups, *, k: int, seed: int) -> Iterator[tuple[Ints, Ints]]:
-    owner = np.repeat(np.arange(len(ranking.asked)), groups.size[ranking.asked])
-    rows = groups.rows_of(ranking.asked)
-    for part in slices(len(rows), max(1, ROWS_AT_ONCE // k)):
-        yield rows[part], _neighbors_of(rows[part], owner[part], ranking, groups, k=k, seed=seed)
-
-
-def _neighbors_of(
-    rows: Ints, owner: Ints, ranking: Ranking, groups: Groups, *, k: int, seed: int
-) -> Ints:
+def _draw(rows: Ints, owner: Ints, ranking: Ranking, groups: Groups, *, k: int, seed: int) -> Ints:
+    """Return the neighbors of some rows, m × k; `owner` are their groups' places in the ranking."""
     place, pair = places(rows, owner, ranking, k=k, seed=seed)
     group = ranking.order[pair]
     own = group == ranking.asked[owner, None]
@@ -801,15 +755,11 @@ def places(
     inner = ranking.inner[owner, None]
     drawn = sample(keys, pool=ranking.pool[owner], wanted=k - inner[:, 0], k=k, seed=seed)
     slot = np.arange(k)
-    place = np.where(slot < inner, slot, inner + _shift(drawn, inner))
+    shifted = np.take_along_axis(drawn, np.maximum(slot - inner, 0), axis=1)
+    place = np.where(slot < inner, slot, inner + shifted)
     stride = int(ranking.reach.max(initial=0)) + 1  # so that one search serves all rows
     reach = ranking.owner * stride + ranking.reach
     return place, np.searchsorted(reach, owner[:, None] * stride + place, side="right")
-
-
-def _shift(drawn: Ints, inner: Ints) -> Ints:
-    source = np.maximum(np.arange(drawn.shape[1]) - inner, 0)
-    return np.take_along_axis(drawn, source, axis=1)
 
 
 def sample(rows: Ints | Bits, *, pool: Ints, wanted: Ints, k: int, seed: int) -> Ints:
@@ -871,28 +821,35 @@ class Others:
             neighbors[found] = ranking.order[pair]
             return rows[~np.isin(rows, found)]
 
-        def by_products(rows: Ints) -> None:
+        def by_products(part: slice) -> None:
+            rows = left[part]
             for some, near in self.batches(asked[rows]):
                 settle(rows[some], near)
 
         left = np.arange(len(asked))
         lists = self._lists(len(asked), workers)
         if lists:
-            homes = lists.homes(asked, workers)
+            homes = _deal(asked, lists.centers, workers)
+            by_home = np.argsort(homes, kind="stable")
 
-            def by_lists(rows: Ints) -> Ints:
+            def by_lists(part: slice) -> Ints:
+                rows = by_home[part]
                 around, home = asked[rows], homes[rows]
-                scanned = scan_around(lists, around, home, self.size) if self._single else None
+                scanned = None
+                if self.wanted == self.k:  # else there are fewer points than neighbors
+                    others, room = np.full(len(rows), -1), lists.rounding
+                    scanned = _scan(lists, around, others, home, self.size, room=room)
                 if scanned is None:
-                    return settle(rows, lists.search_around(around, home))
+                    away = np.sqrt(squares(around - lists.centers[home]))
+                    slack = away * lists.rounding
+                    return settle(rows, lists.search_around(around, home, slack=slack))
                 sure = rows[scanned.sure]
                 neighbors[sure] = scanned.nearest
                 return np.setdiff1d(settle(rows, scanned.near), sure, assume_unique=True)
 
-            parts = _cut(np.argsort(homes, kind="stable"), AT_ONCE)
+            parts = slices(len(asked), AT_ONCE)
             left = np.concatenate([left[:0], *workers.map(by_lists, parts)])
-        for _ in workers.map(by_products, _cut(left, RANKED_AT_ONCE)):
-            pass
+        filled(workers.map(by_products, slices(len(left), RANKED_AT_ONCE)))
         return neighbors
 
     def batches(self, asked: Floats) -> Iterator[tuple[slice, Pairs]]:
@@ -905,19 +862,20 @@ class Others:
             if part.stop == len(asked) or sum(len(near.row) for near in held) > PAIRS_AT_ONCE:
                 first = parts[begin].start
                 spans = [slice(one.start - first, one.stop) for one in parts[begin : place + 1]]
-                yield slice(first, part.stop), joined(held, spans)
+                yield slice(first, part.stop), join_pairs(held, spans)
                 held, begin = [], place + 1
 
     def search(self, asked: Floats) -> Pairs:
         """Find the points near some others; some that are a little farther may be among them."""
-        left = np.ones((len(asked), self._rough.shape[0]), dtype=np.float32)
-        offset = asked - self._middle
+        points, middle, bins, longest = self._laid_out
+        left = np.ones((len(asked), len(points)), dtype=np.float32)
+        offset = asked - middle
         left[:, :-1] = -2 * offset
-        rough = left @ self._rough  # ‖x − p‖² − ‖x‖², around the middle
-        least = rough.reshape(len(asked), -1, self._bins).min(axis=1)
+        rough = left @ points  # ‖x − p‖² − ‖x‖², around the middle
+        least = rough.reshape(len(asked), -1, bins).min(axis=1)
         bound = np.partition(least, self.wanted - 1, axis=1)[:, self.wanted - 1]
         products = asked.shape[1] + 4
-        error = products * (4 * EPSILON * (squares(offset) + self._radius) + _TINY)
+        error = products * (4 * EPSILON * (squares(offset) + longest) + _TINY)
         hit = np.flatnonzero(rough <= (bound + 2 * error).astype(np.float32)[:, None])
         row, point = np.divmod(hit, rough.shape[1])
         return Pairs(row, point, measure(asked, row, point, others=self.points))
@@ -940,33 +898,18 @@ class Others:
             self.lists = Lists.of(self.points.astype(float), wanted=self.wanted, workers=workers)
         return self.lists
 
-    @property
-    def _single(self) -> bool:
-        return self.wanted == self.k
-
     @cached_property
-    def _middle(self) -> Floats:
-        return np.asarray(self.points.mean(axis=0, dtype=float))
+    def _laid_out(self) -> tuple[Singles, Floats, int, float]:
+        """The points as `Lists` lay theirs out, their middle, and the longest squared length.
 
-    @cached_property
-    def _bins(self) -> int:
-        return min(len(self.points), max(_BINS, 8 * self.wanted))
-
-    @cached_property
-    def _rough(self) -> Singles:
+        They are filled up to whole bins, of which there are so many.
+        """
         total, dimensions = self.points.shape
-        columns = -(-total // self._bins) * self._bins
-        rough = np.zeros((dimensions + 1, columns), dtype=np.float32)
+        middle = np.asarray(self.points.mean(axis=0, dtype=float))
+        bins = min(total, max(_BINS, 8 * self.wanted))
+        rough = np.zeros((dimensions + 1, -(-total // bins) * bins), dtype=np.float32)
         rough[-1] = np.inf  # what fills up is far away
         for part in slices(total, max(1, NEW_PRODUCTS_AT_ONCE // (dimensions + 1))):
-            offset = self.points[part] - self._middle
+            offset = self.points[part] - middle
             rough[:-1, part], rough[-1, part] = offset.T, squares(offset)
-        return rough
-
-    @cached_property
-    def _radius(self) -> float:
-        return float(self._rough[-1, : len(self.points)].max())
-
-
-def _cut(rows: Ints, size: int) -> list[Ints]:
-    return [rows[part] for part in slices(len(rows), size)]
+        return rough, middle, bins, float(rough[-1, :total].max())

@@ -36,7 +36,7 @@ from cfl_cli.core.arrays import (
     posterior,
     start,
 )
-from cfl_cli.core.parallel import Engine, Result, filled
+from cfl_cli.core.parallel import Engine, Result, filled, slices
 
 if TYPE_CHECKING:
     import scipy.sparse as sp
@@ -51,11 +51,11 @@ CELLS_AT_ONCE = 1 << 18  # a block of confidences that stays in a core's cache
 SMALL = 4000  # rows that are in the cache in whatever order and precision
 
 
-class Cut(dict[tuple[int, int, str], "sp.csr_array"]):
+class _Cut(dict[tuple[int, int, str], "sp.csr_array"]):
     """Rows of H that a process has cut out for itself; it travels empty."""
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return Cut, ()
+        return _Cut, ()
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,7 +69,7 @@ class Graph:
     weights: Floats
     singles: Singles  # the weights once more, of a large table
     faintest: float  # the smallest weight
-    cut: Cut = field(default_factory=Cut)  # parts that were asked for
+    cut: _Cut = field(default_factory=_Cut)  # parts that were asked for
 
     @classmethod
     def of(cls, neighbors: Places | Ints, weights: Floats, order: Ints, *, workers: Engine) -> Self:
@@ -79,10 +79,10 @@ class Graph:
         place = np.empty(n, dtype=np.int32)
         place[order] = np.arange(n, dtype=np.int32)
         place = workers.share("place", place)
-        counts = workers.empty("counts", (n,), np.int32)
-        filled(workers.rows("count", _Count(weights, order, counts), n, at_once=at_once))
-        ends = workers.share("ends", np.append(0, np.cumsum(counts, dtype=np.int64)))
-        workers.drop(counts)
+        parts = slices(n, at_once)
+        counts = workers.map(lambda part: (weights[order[part]] != 0).sum(axis=1), parts)
+        ends = np.append(0, np.cumsum(np.concatenate([*counts]), dtype=np.int64))
+        ends = workers.share("ends", ends)
         total = int(ends[-1])
         near = workers.empty("near", (total,), np.int32)
         doubles = workers.empty("doubles", (total,), np.float64)
@@ -94,7 +94,8 @@ class Graph:
     def keep(self, workers: Engine, facts: Any) -> None:
         """Keep it for a run that is resumed, and facts beside it."""
         own = {"total": len(self.neighbors), "faintest": self.faintest, "facts": facts}
-        workers.keep("graph", own, *self._arrays)
+        arrays = self.order, self.place, self.ends, self.neighbors, self.weights, self.singles
+        workers.keep("graph", own, *arrays)
 
     @classmethod
     def kept(cls, n: int, workers: Engine) -> tuple[Self, Any] | None:
@@ -114,17 +115,8 @@ class Graph:
         )
         return graph, facts["facts"]
 
-    @property
-    def _arrays(self) -> tuple[npt.NDArray[Any], ...]:
-        return self.order, self.place, self.ends, self.neighbors, self.weights, self.singles
-
     def __len__(self) -> int:
         return len(self.order)
-
-    @property
-    def is_large(self) -> bool:
-        """Return whether single precision saves anything."""
-        return len(self.singles) > 0
 
     def part(self, rows: slice, kind: npt.DTypeLike) -> "sp.csr_array":
         import scipy.sparse as sp
@@ -149,21 +141,6 @@ class Graph:
 
 
 @dataclass(frozen=True)
-class _Count:
-    """A kernel: how many neighbors with weight the row at each place has."""
-
-    weights: Floats
-    order: Ints
-    counts: Places  # to be filled
-
-    def __call__(self, part: slice) -> None:
-        self.counts[part] = (self.weights[self.order[part]] != 0).sum(axis=1)
-
-    def written(self, part: slice) -> tuple[Places, ...]:
-        return (self.counts[part],)
-
-
-@dataclass(frozen=True)
 class LayOut:
     """A kernel: the neighbors with weight, row by row."""
 
@@ -180,7 +157,7 @@ class LayOut:
         rows = self.order[part]
         weights = self.weights[rows]
         some = weights != 0
-        here = self._here(part)
+        here = slice(self.ends[part.start], self.ends[part.stop])
         self.near[here] = self.place[self.neighbors[rows][some]]
         self.doubles[here] = kept = weights[some]
         if len(self.singles):
@@ -188,11 +165,8 @@ class LayOut:
         return float(kept.min())
 
     def written(self, part: slice) -> tuple[Places, Floats, Singles]:
-        here = self._here(part)
+        here = slice(self.ends[part.start], self.ends[part.stop])
         return self.near[here], self.doubles[here], self.singles[here]
-
-    def _here(self, part: slice) -> slice:
-        return slice(self.ends[part.start], self.ends[part.stop])
 
 
 @dataclass(frozen=True)
@@ -221,20 +195,6 @@ class Stop:
     fell_back: Mask  # n × 1, or n × CFs
     mass: _Numbers
 
-    @classmethod
-    def empty(cls, name: str, shape: tuple[int, int, int], kind: _Kind, workers: Engine) -> Self:
-        """Return room for so many rows, confidences and CFs."""
-        n, width, cfs = shape
-        return cls(
-            workers.empty(f"{name} confidences", (n, width), kind),
-            workers.empty(f"{name} fell back", (n, cfs), np.bool_),
-            workers.empty(f"{name} mass", (n, cfs), kind),
-        )
-
-    @property
-    def arrays(self) -> tuple[Any, ...]:
-        return self.confidences, self.fell_back, self.mass
-
 
 @dataclass(frozen=True)
 class Begin:
@@ -243,27 +203,23 @@ class Begin:
     order: Ints
     evidence: Floats | Mask
     blocks: Ints
-    laid_out: Floats | Mask  # these four are to be filled
-    current: _Numbers
-    fell_back: Mask
-    mass: _Numbers
+    laid_out: Floats | Mask  # to be filled, as is the next
+    begun: Stop
 
     def __call__(self, part: slice) -> None:
         self.laid_out[part] = cells = self.evidence[self.order[part]]
-        self.current[part] = start(cells, self.blocks)
-        self.fell_back[part], self.mass[part] = False, 1
+        self.begun.confidences[part] = start(cells, self.blocks)
+        self.begun.fell_back[part], self.begun.mass[part] = False, 1
 
 
 @dataclass(frozen=True)
-class Step:
+class WalkStep:
     """A kernel: one step."""
 
     graph: Graph
     evidence: Floats | Mask
     before: _Numbers
-    after: _Numbers  # these three are to be filled
-    fell_back: Mask
-    mass: _Numbers
+    after: Stop  # to be filled
     blocks: Ints
     least: float
     correction: bool
@@ -271,18 +227,17 @@ class Step:
 
     def __call__(self, part: slice) -> bool:
         prior = self.graph.part(part, self.before.dtype) @ self.before
-        evidence, after = self.evidence[part], self.after[part]
+        evidence, after, over = self.evidence[part], self.after.confidences[part], self.blocks
         if not self.correction:
             if self.restart:
                 prior *= 1 - self.restart
-                prior += self.restart * start(evidence, self.blocks)
+                prior += self.restart * start(evidence, over)
             after[...] = prior
             return False
-        over, fallback = self.blocks, Fallback.CELL
-        _, mass = posterior(prior, evidence, over=over, fallback=fallback, out=after)
-        self.mass[part] = mass
+        _, mass = posterior(prior, evidence, over=over, fallback=Fallback.CELL, out=after)
+        self.after.mass[part] = mass
         empty = mass == 0
-        self.fell_back[part] |= empty
+        self.after.fell_back[part] |= empty
         return bool(((mass < self.least) & ~empty).any())
 
 
@@ -383,13 +338,24 @@ def propagate(
     """
     stops = np.broadcast_to(iterations, len(blocks))
     single = bool(
-        graph.is_large
+        len(graph.singles)  # else it would save nothing
         and stops.max() <= SINGLE_STEPS
         and graph.faintest * FAINT > np.finfo(np.float32).tiny
     )
-
-    def walk(kind: _Kind) -> Walk:
-        return Walk(
+    outcome = Stop(
+        workers.empty("confidences", evidence.shape, np.float64),
+        workers.empty("fell back", (len(evidence), len(blocks)), np.bool_),
+        workers.empty("mass", (len(evidence), len(blocks)), np.float64),
+    )
+    arrays = outcome.confidences, outcome.fell_back, outcome.mass
+    known = workers.kept("walked")
+    if known is not None and (watch is None or watch.has_seen):
+        return Propagation(*arrays, known)
+    kinds: list[_Kind] = [np.float64]
+    if single and not workers.kept("faint"):
+        kinds.insert(0, np.float32)
+    for kind in kinds:
+        walked = Walk(
             graph,
             evidence,
             blocks,
@@ -400,31 +366,15 @@ def propagate(
             watch=watch,
             workers=workers.within(kind.__name__),
         )
-
-    known = workers.kept("walked")
-    if known is not None and (watch is None or watch.has_seen):
-        return Propagation(*_outcome(workers, evidence.shape, len(blocks)), known)
-    walked = walk(np.float32 if single and not workers.kept("faint") else np.float64)
-    walked.go(progress)
-    if walked.faint:
+        walked.go(progress)
+        if not walked.faint:
+            break
         workers.keep("faint", facts=True)
         walked.drop()
-        walked = walk(np.float64)
-        walked.go(progress)
-    outcome = _outcome(workers, evidence.shape, len(blocks))
-    walked.end(*outcome, rescaled=single)
-    workers.keep("walked", walked.done, *outcome)
+    walked.end(outcome, rescaled=single)
+    workers.keep("walked", walked.done, *arrays)
     walked.drop()
-    return Propagation(*outcome, walked.done)
-
-
-def _outcome(workers: Engine, shape: tuple[int, ...], cfs: int) -> tuple[Floats, Mask, Floats]:
-    n, width = shape
-    return (
-        workers.empty("confidences", (n, width), np.float64),
-        workers.empty("fell back", (n, cfs), np.bool_),
-        workers.empty("mass", (n, cfs), np.float64),
-    )
+    return Propagation(*arrays, walked.done)
 
 
 class Walk:
@@ -452,7 +402,6 @@ class Walk:
         self.stops, self.correction, self.restart = stops, correction, restart
         self.watch, self.watched = watch, graph.place[watch.rows] if watch else None
         self.columns = columns(blocks, width)
-        self.at_once = max(1, CELLS_AT_ONCE // width)
         self.evidence = workers.empty("evidence", (n, width), evidence.dtype)
         self.fell_back = workers.empty("fell back", (n, len(blocks)), np.bool_)
         self.mass = workers.empty("mass", (n, len(blocks)), kind)
@@ -469,34 +418,26 @@ class Walk:
         self.still = max(STILL, float(np.finfo(kind).eps))
         self.faint = False  # has a row next to no mass, too little for this precision?
         self.done = 0
-        if not self._resumed():
-            begin = Begin(
-                graph.order,
-                workers.share("given", evidence),
-                blocks,
-                self.evidence,
-                self.current,
-                self.fell_back,
-                self.mass,
-            )
-            self._all("begin", begin)
-
-    @property
-    def current(self) -> _Numbers:
-        return self.states[self.turn[0]]
+        kept = workers.kept("walk") if watch is None else None
+        if kept is None:
+            cells, own = workers.share("given", evidence), self._here()
+            self._all("begin", Begin(graph.order, cells, blocks, self.evidence, own))
+        else:
+            self.done, self.turn = kept["done"], kept["turn"]
+            self.held, self.copy = self.turn[0], kept["copy"]
+            self.fell_back[...] = self.copies[self.copy]
+            self.stopped = {cf: self._room(cf) for cf in kept["stopped"]}
 
     def go(self, progress: Callable[[int], None]) -> None:
         """Take steps until every CF stops, nothing moves or whoever watches has seen enough."""
-        moving, moment = True, monotonic()
-        while moving and self.done < self.stops.max() and not self.faint:
+        moving, moment, most = True, monotonic(), self.stops.max()
+        while moving and self.done < most and not self.faint:
             before, after = (self.states[name] for name in self.turn[:2])
-            step = Step(
+            step = WalkStep(
                 self.graph,
                 self.evidence,
                 before,
-                after,
-                self.fell_back,
-                self.mass,
+                Stop(after, self.fell_back, self.mass),
                 self.blocks,
                 self.least,
                 correction=self.correction,
@@ -504,51 +445,52 @@ class Walk:
             )
             self.faint = any(self._all("step", step))
             self.done += 1
-            moving = self.done % WATCH != 0 or max(self._all("motion", Motion(before, after))) > (
-                self.still
-            )
+            if self.done % WATCH == 0:
+                moving = max(self._all("motion", Motion(before, after))) > self.still
             first, second, *free = self.turn
             self.turn = [second, *free, first] if first == self.held else [second, first, *free]
-            last = not moving or self.done == self.stops.max()
+            last = not moving or self.done == most
             if self.watch and not self.faint and (last or self.done in self.watch.steps):
-                seen = np.asarray(self.current[self.watched], dtype=float)
+                seen = np.asarray(after[self.watched], dtype=float)
                 moving &= not self.watch.see(self.done, seen)
-            if self.done < self.stops.max():
+            if self.done < most:
                 for cf in np.flatnonzero(self.stops == self.done).tolist():
-                    self._stop(cf)
+                    self.stopped[cf] = room = self._room(cf)
+                    self._all("stop", Copy(self._here(), room, cf, self.columns[cf]))
             progress(self.done)
             if moving and len(self.turn) > 2 and monotonic() - moment > KEPT_SECONDS:
                 self._keep()
                 moment = monotonic()
 
-    def end(self, confidences: Floats, fell_back: Mask, mass: Floats, *, rescaled: bool) -> None:
+    def end(self, outcome: Stop, *, rescaled: bool) -> None:
         """Bring it all back to the order of the table; single precision to the last digit."""
-        own = Stop(self.current, self.fell_back, self.mass)
-        given = Stop(confidences, fell_back, mass)
         blocks = self.blocks if rescaled else None
-        end = End(self.graph.order, own, self.stopped, tuple(self.columns), given, blocks)
-        self._all("end", end)
+        stopped, at = self.stopped, tuple(self.columns)
+        self._all("end", End(self.graph.order, self._here(), stopped, at, outcome, blocks))
 
     def drop(self) -> None:
-        stopped = (array for one in self.stopped.values() for array in one.arrays)
-        states = self.states.values()
-        own = self.evidence, self.fell_back, self.mass, *self.copies
-        self.workers.drop(*own, *states, *stopped)
+        own = self.evidence, self.fell_back, self.mass, *self.copies, *self.states.values()
+        self.workers.drop(*own, *self._of_stopped())
+
+    def _here(self) -> Stop:
+        return Stop(self.states[self.turn[0]], self.fell_back, self.mass)
 
     def _all(self, name: str, kernel: Callable[[slice], Result]) -> list[Result]:
-        n, at_once = len(self.graph), self.at_once
+        n, at_once = len(self.graph), max(1, CELLS_AT_ONCE // self.evidence.shape[1])
         done = self.workers.rows(name, kernel, n, at_once=at_once, marked=False)
         return [result for _, result in done]
 
     def _room(self, cf: int) -> Stop:
-        block = self.columns[cf]
-        shape = len(self.graph), block.stop - block.start, 1
-        return Stop.empty(f"stop {cf}", shape, self.kind, self.workers)
+        n, block, empty = len(self.graph), self.columns[cf], self.workers.empty
+        return Stop(
+            empty(f"stop {cf} confidences", (n, block.stop - block.start), self.kind),
+            empty(f"stop {cf} fell back", (n, 1), np.bool_),
+            empty(f"stop {cf} mass", (n, 1), self.kind),
+        )
 
-    def _stop(self, cf: int) -> None:
-        self.stopped[cf] = self._room(cf)
-        own = Stop(self.current, self.fell_back, self.mass)
-        self._all("stop", Copy(own, self.stopped[cf], cf, self.columns[cf]))
+    def _of_stopped(self) -> list[npt.NDArray[Any]]:
+        stops = self.stopped.values()
+        return [array for one in stops for array in (one.confidences, one.fell_back, one.mass)]
 
     def _keep(self) -> None:
         self.held = self.turn[0]
@@ -557,21 +499,7 @@ class Walk:
         self.copy = 1 - self.copy
         copy = self.copies[self.copy]
         copy[...] = self.fell_back
-        facts = {
-            "done": self.done,
-            "turn": self.turn,
-            "stopped": [*self.stopped],
-            "copy": self.copy,
-        }
-        stopped = (array for one in self.stopped.values() for array in one.arrays)
-        self.workers.keep("walk", facts, self.evidence, self.current, copy, *stopped)
-
-    def _resumed(self) -> bool:
-        facts = self.workers.kept("walk")
-        if facts is None or self.watch is not None:
-            return False
-        self.done, self.turn = facts["done"], facts["turn"]
-        self.held, self.copy = self.turn[0], facts["copy"]
-        self.fell_back[...] = self.copies[self.copy]
-        self.stopped = {cf: self._room(cf) for cf in facts["stopped"]}
-        return True
+        facts = {"done": self.done, "turn": self.turn, "copy": self.copy}
+        facts["stopped"] = [*self.stopped]
+        current = self.states[self.held]
+        self.workers.keep("walk", facts, self.evidence, current, copy, *self._of_stopped())

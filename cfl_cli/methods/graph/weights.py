@@ -25,9 +25,7 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import partial
 from importlib.metadata import version
-from typing import TYPE_CHECKING, Self
 
 import numpy as np
 
@@ -35,9 +33,6 @@ from cfl_cli.core.arrays import Floats, Ints, Mask, Places, Singles
 from cfl_cli.core.messages import option
 from cfl_cli.core.parallel import Engine, interrupts_wait, kernel, slices
 from cfl_cli.errors import Problem, ResourceError
-
-if TYPE_CHECKING:
-    import osqp
 
 LEAST_RIDGE = 1e-3  # below, compiled code would be unsure of too many weights
 _MOST_NEIGHBORS = 64  # above, OSQP is quicker than compiled code
@@ -53,22 +48,20 @@ def solver_of(rows: int, k: int, ridge: float) -> str:
     return own if _compiled(rows, k, ridge) is None else f"compiled, {own} where unsure"
 
 
-def first_support(
-    grams: Floats, by_osqp: Callable[[Floats], Floats], *, ridge: float, stack: int, rows: int
-) -> Floats:
+def first_support(grams: Floats, ridge: float, *, rows: int) -> Floats:
     """Return for each neighbor, b × k, a number above 0 if it counts, NaN for unsolved rows.
 
-    `by_osqp` returns the same, in stacks of `stack` rows. The whole table has so many `rows`.
+    The whole table has so many `rows`.
     """
     compiled = _compiled(rows, grams.shape[1], ridge)
     if compiled is None:
-        return by_osqp(grams)
+        return by_osqp(grams, ridge=ridge)
     counts, sure = np.empty(grams.shape[:2], dtype=bool), np.empty(len(grams), dtype=bool)
     compiled(np.ascontiguousarray(grams), ridge, counts, sure)
     rough = np.where(counts, 1.0, -1.0)
-    for part in slices(len(grams), stack):
+    for part in slices(len(grams), STACK):
         if not sure[part].all():
-            rough[part] = by_osqp(grams[part])
+            rough[part] = by_osqp(grams[part], ridge=ridge)
     return rough
 
 
@@ -118,33 +111,40 @@ class Weigh:
     def __call__(self, part: slice) -> int:
         difference = np.take(self.features, self.neighbors[part], axis=0)  # quicker than [...]
         difference -= self.features[part, None, :]
-        weights, rescued = self._settled(gram(difference, ridge=self.ridge))
-        check(weights, first=part.start)
+        grams = gram(difference, ridge=self.ridge)
+        weights, rescued = sharpen(grams, first_support(grams, self.ridge, rows=len(self.features)))
+        check_simplex(weights, first=part.start)
         self.values[part] = weights
         return rescued
 
     def written(self, part: slice) -> tuple[Floats, ...]:
         return (self.values[part],)
 
-    def _settled(self, grams: Floats) -> tuple[Floats, int]:
-        osqp, rows = partial(by_osqp, ridge=self.ridge), len(self.features)
-        return sharpen(grams, first_support(grams, osqp, ridge=self.ridge, stack=STACK, rows=rows))
-
     @contextmanager
     def guard(self) -> Iterator[None]:
-        """Let a Ctrl-C wait, and be heard by Python."""
-        with interrupts_wait(), listener_kept():
-            yield
+        """Let a Ctrl-C wait, and let Python be the one that hears it in the end.
+
+        Each solve of OSQP sets a listener of its own and then restores what it found. With several
+        threads it may find the other's, and restore that for good. (A Ctrl-C meanwhile is lost if
+        a thread hears it that was started elsewhere and does not leave it to others; in `cfl` none
+        is.)
+        """
+        with interrupts_wait():
+            try:
+                yield
+            finally:
+                handler = signal.getsignal(signal.SIGINT)
+                if handler is not None and threading.current_thread() is threading.main_thread():
+                    signal.signal(signal.SIGINT, handler)
 
 
 OWN = threading.local()  # an OSQP workspace belongs to one thread
 
 
 def by_osqp(grams: Floats, *, ridge: float) -> Floats:
-    """Return what OSQP says of rows, by a workspace of this thread; see `Workspace.solve`."""
     key = grams.shape[1], ridge
     if getattr(OWN, "of", None) != key:
-        OWN.workspace, OWN.of = Workspace.set_up(key[0], ridge=ridge), key
+        OWN.workspace, OWN.of = Workspace(key[0], ridge=ridge), key
     rough: Floats = OWN.workspace.solve(grams)
     return rough
 
@@ -172,7 +172,7 @@ def solve_around(
     at_once = max(1, CELLS_AT_ONCE // (k * max(k, asked.shape[1])))
     for _ in workers.map(settle, slices(m, at_once)):
         pass
-    check(values)
+    check_simplex(values)
     return values
 
 
@@ -192,18 +192,10 @@ def gram(difference: Floats, *, ridge: float) -> Floats:
     return np.asarray(grams)
 
 
-@dataclass(frozen=True)
 class Workspace:
-    """One OSQP problem of STACK rows whose numbers are replaced again and again."""
+    """One OSQP problem of STACK rows of k × k problems; its numbers are replaced again and again."""
 
-    solver: "osqp.OSQP"
-    rho: float
-    k: int
-    upper: tuple[Ints, Ints]  # the upper triangle of a k × k matrix, column by column
-
-    @classmethod
-    def set_up(cls, k: int, *, ridge: float) -> Self:
-        """Allocate and factorise for stacks of k × k problems."""
+    def __init__(self, k: int, *, ridge: float) -> None:
         import osqp
         import scipy.sparse as sp
 
@@ -213,18 +205,19 @@ class Workspace:
         sums = sp.kron(eye, np.ones((1, k)))
         # The eigenvalues of 2(G/τ + λI) lie in [2λ, 2(k + λ)] and the largest is seldom above half
         # of that. Steps near their geometric mean converge fastest.
-        rho = 2 * float(np.sqrt(ridge * (k / 2 + ridge)))
-        solver = osqp.OSQP()
-        solver.setup(
+        self.rho = 2 * float(np.sqrt(ridge * (k / 2 + ridge)))
+        self.k, self.upper = k, (row, column)  # the upper triangle, column by column
+        self.solver = osqp.OSQP()
+        self.solver.setup(
             pattern,
             np.zeros(STACK * k),
             sp.vstack([sums, sp.identity(STACK * k)], format="csc"),
             np.concatenate([np.ones(STACK), np.zeros(STACK * k)]),
             np.concatenate([np.ones(STACK), np.full(STACK * k, np.inf)]),
-            rho=rho,
+            rho=self.rho,
             adaptive_rho=False,
             scaling=0,
-            warm_starting=True,  # from where `_solve` says, never from the stack before
+            warm_starting=True,  # from where `solve` says, never from the stack before
             polishing=False,
             eps_abs=PRECISION,
             eps_rel=0.0,
@@ -232,32 +225,30 @@ class Workspace:
             max_iter=4000,
             verbose=False,
         )
-        return cls(solver, rho, k, (row, column))
 
     def solve(self, grams: Floats) -> Floats:
         """Return for each neighbor, b × k, a number above 0 if it counts; NaN for unsolved rows."""
-        return np.concatenate([self._solve(grams[part]) for part in slices(len(grams), STACK)])
-
-    def _solve(self, grams: Floats) -> Floats:
         from osqp import SolverStatus
 
-        rows = np.arange(STACK) % len(grams)  # a short stack repeats its rows
-        numbers = 2 * grams[rows[:, None], *self.upper]
-        # OSQP reads raw memory: a C-contiguous float64 array, or it solves another problem.
-        self.solver.update(Px=np.ascontiguousarray(numbers, dtype=np.float64).reshape(-1))
-        multipliers = -2 * grams.mean(axis=(1, 2))[rows]  # of Σw = 1, at uniform weights
-        self.solver.warm_start(
-            x=np.full(STACK * self.k, 1 / self.k),
-            y=np.concatenate([multipliers, np.zeros(STACK * self.k)]),
-        )
-        answer = self.solver.solve(raise_error=False)
-        if answer.info.status_val == SolverStatus.OSQP_SIGINT:
-            raise KeyboardInterrupt
-        if answer.info.status_val != SolverStatus.OSQP_SOLVED:
-            return np.full(grams.shape[:2], np.nan)
-        # A step of OSQP ends by projecting this on w ≥ 0: what is below 0 it holds at 0.
-        projected = np.asarray(answer.x) + np.asarray(answer.y)[STACK:] / self.rho
-        return projected.reshape(STACK, self.k)[: len(grams)]
+        rough = np.full(grams.shape[:2], np.nan)
+        for part in slices(len(grams), STACK):
+            rows = part.start + np.arange(STACK) % (part.stop - part.start)  # a short one repeats
+            numbers = 2 * grams[rows[:, None], *self.upper]
+            # OSQP reads raw memory: a C-contiguous float64 array, or it solves another problem.
+            self.solver.update(Px=np.ascontiguousarray(numbers, dtype=np.float64).reshape(-1))
+            multipliers = -2 * grams[part].mean(axis=(1, 2))  # of Σw = 1, at uniform weights
+            self.solver.warm_start(
+                x=np.full(STACK * self.k, 1 / self.k),
+                y=np.concatenate([multipliers[rows - part.start], np.zeros(STACK * self.k)]),
+            )
+            answer = self.solver.solve(raise_error=False)
+            if answer.info.status_val == SolverStatus.OSQP_SIGINT:
+                raise KeyboardInterrupt
+            if answer.info.status_val == SolverStatus.OSQP_SOLVED:
+                # A step of OSQP ends by projecting this on w ≥ 0: what is below 0 it holds at 0.
+                projected = np.asarray(answer.x) + np.asarray(answer.y)[STACK:] / self.rho
+                rough[part] = projected.reshape(STACK, self.k)[: part.stop - part.start]
+        return rough
 
 
 def sharpen(grams: Floats, rough: Floats) -> tuple[Floats, int]:
@@ -316,23 +307,7 @@ def active_set(gram: Floats) -> Floats:
     return np.asarray(weights / weights.sum())
 
 
-@contextmanager
-def listener_kept() -> Iterator[None]:
-    """Let Python be the one that hears a Ctrl-C when the block has ended.
-
-    Each solve of OSQP sets a listener of its own and then restores what it found. With several
-    threads it may find the other's, and restore that for good. (A Ctrl-C meanwhile is lost if
-    a thread hears it that was started elsewhere and does not leave it to others; in `cfl` none is.)
-    """
-    try:
-        yield
-    finally:
-        handler = signal.getsignal(signal.SIGINT)
-        if handler is not None and threading.current_thread() is threading.main_thread():
-            signal.signal(signal.SIGINT, handler)
-
-
-def check(weights: Floats, *, first: int | None = None) -> None:
+def check_simplex(weights: Floats, *, first: int | None = None) -> None:
     """Raise unless every row's weights are ≥ 0 and sum to 1.
 
     `first` is the number of the first of them, from 0; None: they are new rows.

@@ -17,7 +17,7 @@ from cfl_cli.errors import UsageError
 from cfl_cli.large import stored
 from cfl_cli.methods.graph import neighbors
 from cfl_cli.methods.graph import propagation as propagate
-from cfl_cli.methods.graph.propagation import Step
+from cfl_cli.methods.graph.propagation import WalkStep
 from tests.builders.command_line import impute
 
 SCHEMA = """\
@@ -225,7 +225,7 @@ def test_what_was_damaged_in_a_run_directory_is_done_again(table, monkeypatch, n
     work = stored.run_task
 
     def die_in_the_walk(kernel, *arguments, **named):
-        if isinstance(kernel, Step):
+        if isinstance(kernel, WalkStep):
             raise Killed
         return work(kernel, *arguments, **named)
 

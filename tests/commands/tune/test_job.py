@@ -12,7 +12,7 @@ from cfl_cli.core.parallel import Workers
 from cfl_cli.core.settings import Settings
 from cfl_cli.encode.encode import encode
 from cfl_cli.errors import DataError
-from cfl_cli.methods.graph import judge
+from cfl_cli.methods.graph import judge_rounds
 from cfl_cli.run.search import Folds, Trials, row_scores
 from cfl_cli.schema.model import Schema
 
@@ -59,7 +59,7 @@ def test_hidden_rows_are_told_the_same_when_the_choice_is_made():
         trials = Trials(encoded, np.arange(300), workers)
         for settings in (Settings(k=5), Settings(k=5, iterations="auto", gamma="auto")):
             rounds = trials._rounds(settings, lambda *_: None)
-            choice, hidden = judge(rounds, [folds.searching])
+            choice, hidden = judge_rounds(rounds, [folds.searching])
             again = rounds.predict_hidden("again", folds.searching, choice)
             np.testing.assert_allclose(again, hidden.priors, atol=1e-6)
 

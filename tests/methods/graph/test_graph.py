@@ -8,10 +8,9 @@ from cfl_cli.core.draws import folds
 from cfl_cli.core.exclusions import Mechanism
 from cfl_cli.core.parallel import Workers
 from cfl_cli.core.settings import Settings
-from cfl_cli.methods import graph as graph_stages
 from cfl_cli.methods import graph as module
 from cfl_cli.methods.graph import scale_by_domain
-from cfl_cli.methods.graph.neighbors import nearest
+from cfl_cli.methods.graph.neighbors import nearest_neighbors
 from cfl_cli.methods.graph.propagation import Graph, propagate
 from cfl_cli.methods.graph.weights import solve
 
@@ -47,7 +46,7 @@ def table(seed, n=80):
 def test_gamma_zero_is_one_round(workers):
     features, candidates = table(0)
     found = estimate(features, candidates, gamma=0.0).confidences
-    near = nearest(features, k=5, seed=0, workers=workers)
+    near = nearest_neighbors(features, k=5, seed=0, workers=workers)
     weights = solve(features, near.rows, ridge=0.3, workers=workers).values
     graph = Graph.of(near.rows, weights, near.order, workers=workers)
     once = propagate(graph, candidates, BLOCKS, iterations=20, workers=workers)
@@ -77,52 +76,11 @@ def test_permuting_the_rows_permutes_the_answer(seed):
     np.testing.assert_allclose(shuffled, found[order], atol=1e-6)
 
 
-def test_threads_do_not_change_a_bit():
-    features, candidates = table(3, n=700)
-    one = estimate(features, candidates, jobs=1).confidences
-    many = estimate(features, candidates, jobs=5).confidences
-    np.testing.assert_array_equal(one, many)
-
-
 def test_values_that_follow_from_the_ofs_are_found():
     features, candidates = table(1, n=1500)
     found = estimate(features, candidates, k=20).confidences
     assert (found[:, :3].argmax(axis=1) == (features[:, 0] * 3).astype(int)).mean() > 0.9
     assert (found[:, 3:].argmax(axis=1) == (features[:, 1] * 4).astype(int)).mean() > 0.85
-
-
-@pytest.mark.parametrize(("gamma", "rounds"), [(0.0, 1), (0.25, 2)])
-def test_progress_tells_every_stage_from_nothing_to_all(gamma, rounds):
-    features, candidates = table(0)
-    news: dict[str, list[tuple[int, int]]] = {}
-    estimate(
-        features,
-        candidates,
-        gamma=gamma,
-        progress=lambda stage, done, total: news.setdefault(stage, []).append((done, total)),
-    )
-    assert len(news) == 3 * rounds
-    for heard in news.values():
-        (first, _), (last, total) = heard[0], heard[-1]
-        assert (first, last) == (0, total)
-
-
-def altered(candidates, rows):
-    """Return the candidates with other cells in some rows."""
-    other = candidates.copy()
-    other[rows, :3] = np.eye(3, dtype=bool)[rows % 3]
-    other[rows, 3:] = ~np.eye(4, dtype=bool)[(rows + 1) % 4]
-    return other
-
-
-def test_nothing_of_a_hidden_cell_reaches_what_is_said_of_its_row():
-    features, candidates = table(2, n=90)
-    fold = folds(90, 5, seed=0)[0]
-    other = altered(candidates, fold)
-    assert (other != candidates)[fold].any(axis=1).all()
-    one, two = (estimate(features, cells, folds=[fold]).hidden for cells in (candidates, other))
-    np.testing.assert_array_equal(one.rows, fold)
-    np.testing.assert_array_equal(one.priors, two.priors)
 
 
 def test_hidden_rows_are_predicted_as_if_their_cells_were_empty():
@@ -135,15 +93,6 @@ def test_hidden_rows_are_predicted_as_if_their_cells_were_empty():
         emptied[fold] = True
         alone = estimate(features, emptied).confidences
         np.testing.assert_allclose(found.priors[np.isin(found.rows, fold)], alone[fold], atol=1e-12)
-
-
-def test_being_judged_does_not_change_the_answer():
-    features, candidates = table(5)
-    judged = estimate(features, candidates, folds=folds(80, 5, seed=0))
-    alone = estimate(features, candidates)
-    np.testing.assert_array_equal(judged.confidences, alone.confidences)
-    assert (alone.hidden, alone.null) == (None, None)
-    assert judged.steps == alone.steps == (20, 20)
 
 
 def test_shuffled_cells_keep_more_entropy_than_cells_that_follow_from_the_ofs():
@@ -216,8 +165,8 @@ def test_without_a_second_round_that_pays_none_is_run():
 
 def test_of_a_large_table_a_part_is_compared_with_its_shuffled_cells(monkeypatch):
     features, candidates = table(6, n=1500)
-    monkeypatch.setattr(graph_stages, "SAMPLED_ABOVE", 1400)
-    monkeypatch.setattr(graph_stages, "SAMPLE_ROWS", 350)
+    monkeypatch.setattr(module, "SAMPLED_ABOVE", 1400)
+    monkeypatch.setattr(module, "SAMPLE_ROWS", 350)
     judged = estimate(features, candidates, folds=folds(1500, 5, seed=0)[:1])
     assert judged.null.rows == 350
     assert (judged.null.entropy < 0.8 * judged.null.shuffled).all()

@@ -14,9 +14,9 @@ from cfl_cli.core.settings import Settings
 from cfl_cli.core.state import State, StateError
 from cfl_cli.methods import graph
 from cfl_cli.methods.graph import MOST_NEIGHBORS, GraphMethod
-from cfl_cli.methods.graph.neighbors import nearest
+from cfl_cli.methods.graph.neighbors import nearest_neighbors
 from cfl_cli.methods.graph.weights import solve
-from cfl_cli.methods.interface import Layout, Size
+from cfl_cli.methods.interface import Layout, TableSize
 
 K, RIDGE, GAMMA = 5, 0.3, 0.25
 SIZES = np.array([3, 4])
@@ -62,7 +62,7 @@ def doubted(priors):
 
 def flown(points, confidences, workers):
     """What is said at each point without its own cell: Σ over its neighbors of w · Q."""
-    neighbors = nearest(points, k=K, workers=workers).rows
+    neighbors = nearest_neighbors(points, k=K, workers=workers).rows
     weights = solve(points, neighbors, ridge=RIDGE, workers=workers).values
     return np.einsum("nk,nkv->nv", weights, confidences[neighbors])
 
@@ -197,8 +197,8 @@ def test_new_rows_are_told_as_well_as_rows_that_were_hidden():
 
 
 def test_more_neighbors_than_a_new_row_may_have_are_not_asked_for():
-    leaning = graph.Leaning.by(Settings("graph", k=5000))
-    assert leaning.k == MOST_NEIGHBORS
+    one = graph.FittedRound.of(np.zeros((2, 1)), np.ones((2, 1)), Settings("graph", k=5000))
+    assert one.leaning.k == MOST_NEIGHBORS
 
 
 def broken(state, name, change, part=None):
@@ -288,7 +288,7 @@ def test_the_size_of_a_model_is_known_beforehand(gamma):
     arrays = (
         array for part in state_and_parts(fitted(known, gamma=gamma)) for array in part.values()
     )
-    size = Size(80, 3, (3, 4))
+    size = TableSize(80, 3, (3, 4))
     expected = GraphMethod().model_bytes(size, Settings("graph", gamma=gamma))
     assert sum(array.nbytes for array in arrays) == pytest.approx(expected, rel=0.01)
     brief = GraphMethod(brief=True).model_bytes(size, Settings("auto", gamma=gamma))

@@ -5,7 +5,15 @@ from hypothesis import strategies as st
 
 from cfl_cli.core.parallel import Workers
 from cfl_cli.methods.graph import neighbors
-from cfl_cli.methods.graph.neighbors import Dense, Index, Lists, Pairs, at_most, nearest, recalls
+from cfl_cli.methods.graph.neighbors import (
+    Dense,
+    Index,
+    Lists,
+    Pairs,
+    measure,
+    nearest_neighbors,
+    recalls,
+)
 
 
 def soft(rng, n, sizes=(3, 5, 12)):
@@ -29,7 +37,7 @@ def near(points, row, wanted):
 
 def searchers(points, wanted, workers):
     return {
-        "dense": Dense.of(points, wanted).search,
+        "dense": Dense(points, wanted).search,
         "lists": Lists.of(points, wanted=wanted, workers=workers).search,
     }
 
@@ -65,7 +73,7 @@ def test_a_crowd_of_ties_is_left_to_the_dense_searcher(workers):
     points = np.eye(1500)
     lists = Lists.of(points, wanted=6, workers=workers)
     assert len(lists.search(np.arange(10)).row) == 0
-    found = Dense.of(points, 6).search(np.arange(2))
+    found = Dense(points, 6).search(np.arange(2))
     assert len(found.row) == 2 * 1500
 
 
@@ -73,19 +81,11 @@ def test_a_crowd_of_ties_is_left_to_the_dense_searcher(workers):
 def test_points_are_found_with_all_their_ties_however_many_are_compared_at_once(chunk, monkeypatch):
     monkeypatch.setattr(neighbors, "CHUNK", chunk)
     points = np.unique(np.random.default_rng(4).integers(0, 4, size=(400, 5)), axis=0).astype(float)
-    found = Dense.of(points, 8).search(np.arange(len(points)))
+    found = Dense(points, 8).search(np.arange(len(points)))
     for row in range(len(points)):
         mine = found.point[found.row == row].tolist()
         assert len(mine) == len({*mine})
         assert {*mine} == near(points, row, 8)
-
-
-@given(width=st.integers(1, 100), wanted=st.integers(1, 7), seed=st.integers(0, 10**6))
-def test_a_bound_of_the_least_is_none_of_those_below_them(width, wanted, seed):
-    numbers = np.random.default_rng(seed).integers(0, 20, size=(3, width)).astype(float)
-    for bound, row in zip(at_most(numbers, wanted), numbers, strict=True):
-        assert bound in row if width >= wanted else bound == np.inf
-        assert (row <= bound).sum() >= min(wanted, width)
 
 
 def test_tables_as_they_are_get_an_exact_search(workers):
@@ -107,7 +107,7 @@ def recall(points, found, rows, k):
 def test_an_approximate_search_has_the_recall_that_it_reports(workers, monkeypatch):
     monkeypatch.setattr(neighbors, "EXACT_POINTS", 0)
     points = cubes(np.random.default_rng(3), 12_000)
-    found = nearest(points, k=20, workers=workers)
+    found = nearest_neighbors(points, k=20, workers=workers)
     assert 0.999 <= found.recall < 1
     rows = np.random.default_rng(4).integers(0, 12_000, 400)
     assert recall(points, found.rows, rows, 20) >= 0.999
@@ -116,7 +116,7 @@ def test_an_approximate_search_has_the_recall_that_it_reports(workers, monkeypat
 def test_exactness_can_be_asked_for(workers, monkeypatch):
     monkeypatch.setattr(neighbors, "EXACT_POINTS", 0)
     points = cubes(np.random.default_rng(3), 6000)
-    found = nearest(points, k=20, exact=True, workers=workers)
+    found = nearest_neighbors(points, k=20, exact=True, workers=workers)
     assert found.recall == 1.0
     assert recall(points, found.rows, range(0, 6000, 20), 20) == 1.0
 
@@ -125,9 +125,9 @@ def test_exactness_can_be_asked_for(workers, monkeypatch):
 def test_threads_do_not_change_an_approximate_search(jobs, workers, monkeypatch):
     monkeypatch.setattr(neighbors, "EXACT_POINTS", 0)
     points = cubes(np.random.default_rng(5), 4000)
-    expected = nearest(points, k=20, workers=workers)
+    expected = nearest_neighbors(points, k=20, workers=workers)
     with Workers(jobs) as others:
-        found = nearest(points, k=20, workers=others)
+        found = nearest_neighbors(points, k=20, workers=others)
     np.testing.assert_array_equal(found.rows, expected.rows)
     assert found.recall == expected.recall
 
@@ -137,7 +137,9 @@ def test_an_approximate_search_sees_ties_whole(workers, monkeypatch):
     monkeypatch.setattr(neighbors, "EXACT_POINTS", 0)
     monkeypatch.setattr(neighbors, "DENSE_POINTS", 0)
     corners = (np.arange(1024)[:, None] >> np.arange(10) & 1).astype(float)
-    draws = [nearest(corners, k=20, seed=seed, workers=workers).rows[0] for seed in range(6)]
+    draws = [
+        nearest_neighbors(corners, k=20, seed=seed, workers=workers).rows[0] for seed in range(6)
+    ]
     assert (corners[np.concatenate(draws)].sum(axis=1) <= 2).all()
     assert len(np.unique(draws)) > 38, "6 draws see about 45 of these 55"
 
@@ -154,3 +156,56 @@ def test_recall_counts_the_nearest_that_were_found_and_skips_points_left_over():
         np.array([0.0, 1.0, 3.0, 0.0, 1.5, 2.0]),
     )
     np.testing.assert_array_equal(recalls(found, truth, 3), [0.5, 1.0])
+
+
+EIGHTY = np.random.default_rng(0).normal(size=(80, 3)) + 20 * np.repeat(np.eye(4, 3), 20, axis=0)
+
+
+@pytest.fixture
+def lists(workers):
+    return Lists.of(EIGHTY, wanted=4, workers=workers)
+
+
+def distances(points, others):
+    return np.linalg.norm(points[:, None] - others, axis=2)
+
+
+def test_a_search_of_clusters_does_not_look_at_every_point(workers):
+    many = np.random.default_rng(1).normal(size=(4000, 3))
+    many += 100 * np.repeat(np.eye(4, 3), 1000, axis=0)
+    lists = Lists.of(many, wanted=4, workers=workers)
+    asked = np.arange(0, 4000, 100)
+    assert len(asked) <= lists.cost(asked) < 0.25 * len(asked) * len(many)
+
+
+@pytest.mark.parametrize("scale", [1, 1e6])
+def test_points_outside_of_the_table_find_what_a_double_loop_finds(lists, workers, scale):
+    asked = np.random.default_rng(2).normal(size=(30, 3)) * 10 * scale
+    home = neighbors._deal(asked, lists.centers, workers)
+    slack = np.linalg.norm(asked - lists.centers[home], axis=1) * lists.rounding
+    pairs = lists.search_around(asked, home, slack=slack)
+    far = distances(asked, EIGHTY)
+    for row in range(30):
+        near = np.flatnonzero(far[row] <= np.sort(far[row])[3])
+        found = {*pairs.point[pairs.row == row].tolist()}
+        assert not found or {*near.tolist()} <= found
+    assert len(np.unique(pairs.row)) > (25 if scale == 1 else -1)  # far off all are a crowd
+
+
+def test_many_points_are_dealt_to_more_lists_and_no_answer_changes(workers, monkeypatch):
+    points = np.random.default_rng(3).normal(size=(2500, 6))
+    few = nearest_neighbors(points, k=5, workers=workers).rows
+    monkeypatch.setattr(neighbors, "MANY_POINTS", 100)
+    assert len(Lists.of(points, wanted=6, workers=workers).centers) > 2 * 50
+    np.testing.assert_array_equal(nearest_neighbors(points, k=5, workers=workers).rows, few)
+
+
+@pytest.mark.parametrize("at_once", [1, 7, 1 << 20])
+def test_how_many_are_measured_at_once_does_not_change_a_digit(at_once, monkeypatch):
+    rng = np.random.default_rng(0)
+    points, one, other = rng.random((20, 6)), rng.integers(20, size=50), rng.integers(20, size=50)
+    expected = [np.sqrt(sum((points[i] - points[j]) ** 2)) for i, j in zip(one, other, strict=True)]
+    whole = measure(points, one, other)
+    monkeypatch.setattr(neighbors, "CELLS_AT_ONCE", at_once)
+    np.testing.assert_array_equal(measure(points, one, other), whole)
+    np.testing.assert_allclose(whole, expected, rtol=1e-12)

@@ -8,8 +8,7 @@ from hypothesis.extra import numpy as hnp
 
 from cfl_cli.core.parallel import Workers
 from cfl_cli.methods.graph import neighbors as module
-from cfl_cli.methods.graph import neighbors as near
-from cfl_cli.methods.graph.neighbors import Groups, nearest, sample
+from cfl_cli.methods.graph.neighbors import Groups, nearest_neighbors, sample
 
 
 def distances(features, row):
@@ -47,7 +46,7 @@ def tables():
 def test_neighbors_are_the_nearest_other_rows(name, k, workers):
     features = tables()[name]
     k = min(k, len(features) - 1)
-    assert_nearest(features, nearest(features, k=k, workers=workers).rows)
+    assert_nearest(features, nearest_neighbors(features, k=k, workers=workers).rows)
 
 
 @given(
@@ -61,7 +60,9 @@ def test_neighbors_are_the_nearest_other_rows(name, k, workers):
 )
 def test_neighbors_are_exact_on_any_small_grid(features, k, seed):
     with Workers(1) as workers:
-        chosen = nearest(features, k=min(k, len(features) - 1), seed=seed, workers=workers).rows
+        chosen = nearest_neighbors(
+            features, k=min(k, len(features) - 1), seed=seed, workers=workers
+        ).rows
     assert_nearest(features, chosen)
 
 
@@ -72,9 +73,9 @@ def ways(monkeypatch):
         ("lists", 0, 1000, 0),
         ("approximate lists", 0, 0, 0),
     ):
-        monkeypatch.setattr(near, "DENSE_POINTS", dense)
-        monkeypatch.setattr(near, "EXACT_DIMENSIONS", dimensions)
-        monkeypatch.setattr(near, "EXACT_POINTS", points)
+        monkeypatch.setattr(module, "DENSE_POINTS", dense)
+        monkeypatch.setattr(module, "EXACT_DIMENSIONS", dimensions)
+        monkeypatch.setattr(module, "EXACT_POINTS", points)
         yield name
 
 
@@ -82,8 +83,10 @@ def ways(monkeypatch):
 def test_all_searchers_give_the_same_answer(name, workers, monkeypatch):
     features = tables()[name]
     k = min(7, len(features) - 1)
-    monkeypatch.setattr(near, "RECALL", 1.0)
-    dense, *others = (nearest(features, k=k, workers=workers).rows for _ in ways(monkeypatch))
+    monkeypatch.setattr(module, "RECALL", 1.0)
+    dense, *others = (
+        nearest_neighbors(features, k=k, workers=workers).rows for _ in ways(monkeypatch)
+    )
     for answer in others:
         np.testing.assert_array_equal(answer, dense)
 
@@ -93,17 +96,19 @@ def test_block_size_and_threads_do_not_change_the_answer(name, workers, monkeypa
     features = tables()[name]
     k = min(7, len(features) - 1)
     for _ in ways(monkeypatch):
-        expected = nearest(features, k=k, workers=workers).rows
+        expected = nearest_neighbors(features, k=k, workers=workers).rows
         with monkeypatch.context() as small, Workers(1) as alone:
-            small.setattr(near, "AT_ONCE", 50)
-            small.setattr(near, "CELLS_AT_ONCE", 5000)
+            small.setattr(module, "AT_ONCE", 50)
+            small.setattr(module, "CELLS_AT_ONCE", 5000)
             small.setattr(module, "ROWS_AT_ONCE", 50)
-            np.testing.assert_array_equal(nearest(features, k=k, workers=alone).rows, expected)
+            np.testing.assert_array_equal(
+                nearest_neighbors(features, k=k, workers=alone).rows, expected
+            )
 
 
 def test_rows_of_a_tied_group_draw_different_neighbors(workers):
     features = np.repeat([[0.0], [1.0]], 500, axis=0)
-    chosen = nearest(features, k=20, workers=workers).rows
+    chosen = nearest_neighbors(features, k=20, workers=workers).rows
     drawn = np.bincount(chosen[:500].reshape(-1), minlength=1000)
     assert drawn[500:].sum() == 0, "no row of the other group is as near"
     assert drawn[:500].max() < 50, "a fair draw picks each about 20 times"
@@ -113,7 +118,9 @@ def test_rows_of_a_tied_group_draw_different_neighbors(workers):
 def test_ties_across_groups_are_drawn_from_all_of_them(workers):
     # One row in the middle, 50 on each side at the same distance.
     features = np.array([[0.5]] + [[0.0]] * 50 + [[1.0]] * 50)
-    draws = [nearest(features, k=10, seed=seed, workers=workers).rows[0] for seed in range(40)]
+    draws = [
+        nearest_neighbors(features, k=10, seed=seed, workers=workers).rows[0] for seed in range(40)
+    ]
     left = sum((row <= 50).sum() for row in draws)
     assert 140 < left < 260, "about half of 400 come from each side"
 
@@ -121,13 +128,13 @@ def test_ties_across_groups_are_drawn_from_all_of_them(workers):
 def test_seed_changes_the_draw_and_nothing_else(workers):
     tied = np.zeros((200, 1))
     assert (
-        nearest(tied, k=5, seed=1, workers=workers).rows
-        != nearest(tied, k=5, seed=2, workers=workers).rows
+        nearest_neighbors(tied, k=5, seed=1, workers=workers).rows
+        != nearest_neighbors(tied, k=5, seed=2, workers=workers).rows
     ).any()
     free = np.random.default_rng(0).random((200, 2))
     np.testing.assert_array_equal(
-        nearest(free, k=5, seed=1, workers=workers).rows,
-        nearest(free, k=5, seed=2, workers=workers).rows,
+        nearest_neighbors(free, k=5, seed=1, workers=workers).rows,
+        nearest_neighbors(free, k=5, seed=2, workers=workers).rows,
     )
 
 
@@ -135,7 +142,7 @@ def test_distances_equal_but_for_rounding_count_as_equal(workers):
     # 0.3 − 0.2 and 0.2 − 0.1 differ in the last digit.
     features = np.array([[0.2], [0.1], [0.3]] + [[0.1], [0.3]] * 30)
     chosen = np.concatenate(
-        [nearest(features, k=1, seed=seed, workers=workers).rows[0] for seed in range(60)]
+        [nearest_neighbors(features, k=1, seed=seed, workers=workers).rows[0] for seed in range(60)]
     )
     left = (features[chosen, 0] < 0.2).sum()
     assert 10 < left < 50
@@ -147,11 +154,11 @@ def test_thousands_of_ties_in_many_dimensions_need_little_memory(workers):
     features = np.repeat(np.eye(500), 2, axis=0)
     features[::2, 0] += 0.25
     tracemalloc.start()
-    neighbors = nearest(features, k=20, workers=workers).rows
+    neighbors = nearest_neighbors(features, k=20, workers=workers).rows
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     assert peak < 400e6
-    assert_nearest(features[::10], nearest(features[::10], k=20, workers=workers).rows)
+    assert_nearest(features[::10], nearest_neighbors(features[::10], k=20, workers=workers).rows)
     assert neighbors.shape == (1000, 20)
 
 

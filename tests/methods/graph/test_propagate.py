@@ -7,7 +7,6 @@ from hypothesis import strategies as st
 
 from cfl_cli.core.arrays import start
 from cfl_cli.core.parallel import Workers
-from cfl_cli.methods.graph import propagation as flow
 from cfl_cli.methods.graph import propagation as module
 from cfl_cli.methods.graph.propagation import Graph
 
@@ -134,20 +133,13 @@ def test_confidences_that_vanish_over_many_steps_leave_no_nan(workers):
 
 @pytest.mark.parametrize("small", [0, 4000], ids=["single precision", "double precision"])
 def test_block_size_and_threads_do_not_change_a_bit(workers, monkeypatch, small):
-    monkeypatch.setattr(flow, "SMALL", small)
+    monkeypatch.setattr(module, "SMALL", small)
     arguments = case(1, n=80)
     expected = propagate(*arguments, iterations=20, workers=workers).confidences
     monkeypatch.setattr(module, "CELLS_AT_ONCE", 50)
     with Workers(1) as alone:
         found = propagate(*arguments, iterations=20, workers=alone).confidences
     np.testing.assert_array_equal(found, expected)
-
-
-def test_the_start_is_even_over_the_candidates():
-    candidates = np.array([[True, True, False, True], [False, True, True, True]])
-    np.testing.assert_allclose(
-        start(candidates, np.array([0, 2])), [[0.5, 0.5, 0, 1], [0, 1, 0.5, 0.5]]
-    )
 
 
 @pytest.mark.parametrize("kind", [np.int32, np.int64])
@@ -165,7 +157,7 @@ def test_neighbors_without_weight_do_not_matter_and_the_graph_stays_as_it_was(ki
 
 @pytest.mark.parametrize("small", [0, 4000], ids=["laid out, single precision", "small"])
 def test_the_order_of_the_rows_does_not_change_a_bit(workers, monkeypatch, small):
-    monkeypatch.setattr(flow, "SMALL", small)
+    monkeypatch.setattr(module, "SMALL", small)
     monkeypatch.setattr(module, "CELLS_AT_ONCE", 50)
     neighbors, weights, candidates, blocks = case(5, n=200, k=5)
     order = np.random.default_rng(0).permutation(200)
@@ -185,7 +177,7 @@ def test_the_order_of_the_rows_does_not_change_a_bit(workers, monkeypatch, small
 
 @pytest.mark.parametrize("small", [0, 4000])
 def test_the_order_in_which_rows_lie_changes_no_bit(small, workers, monkeypatch):
-    monkeypatch.setattr(flow, "SMALL", small)
+    monkeypatch.setattr(module, "SMALL", small)
     neighbors, weights, candidates, blocks = case(6, n=300, k=3)
     weights[::3, 0], weights[::3, 1:] = 0, 0.5
     walks = [
@@ -220,7 +212,7 @@ def test_as_many_steps_are_taken_as_were_asked_for_while_something_moves(workers
 @pytest.mark.parametrize("correction", [True, False])
 @pytest.mark.parametrize("seed", range(5))
 def test_single_precision_agrees_with_the_double_loop(seed, correction, workers, monkeypatch):
-    monkeypatch.setattr(flow, "SMALL", 0)
+    monkeypatch.setattr(module, "SMALL", 0)
     arguments = case(seed)
     found = propagate(*arguments, iterations=50, correction=correction, workers=workers)
     expected, fell_back = dense(*arguments, iterations=50, correction=correction)
@@ -244,7 +236,7 @@ def test_mass_too_faint_for_single_precision_is_followed_in_double(workers, monk
     neighbors, weights, candidates, blocks = vanishing()
     # Every step leaves less of the second value; only in single precision does it come to nothing.
     weights[0] = weights[2] = [0.5, 0.5]
-    monkeypatch.setattr(flow, "SMALL", 0)
+    monkeypatch.setattr(module, "SMALL", 0)
     monkeypatch.setattr(module, "WATCH", 1000)  # it would stop early: these are small steps
     found = propagate(neighbors, weights, candidates, blocks, iterations=300, workers=workers)
     expected, fell_back = dense(neighbors, weights, candidates, blocks, iterations=300)
@@ -255,7 +247,7 @@ def test_mass_too_faint_for_single_precision_is_followed_in_double(workers, monk
 
 
 def test_many_steps_are_taken_in_double_precision(workers, monkeypatch):
-    monkeypatch.setattr(flow, "SMALL", 0)
+    monkeypatch.setattr(module, "SMALL", 0)
     graph = case(3)
     found = propagate(*graph, iterations=module.SINGLE_STEPS + 1, workers=workers)
     expected, _ = dense(*graph, iterations=found.steps)
@@ -263,7 +255,7 @@ def test_many_steps_are_taken_in_double_precision(workers, monkeypatch):
 
 
 def test_a_weight_too_faint_for_single_precision_is_not_lost(workers, monkeypatch):
-    monkeypatch.setattr(flow, "SMALL", 0)
+    monkeypatch.setattr(module, "SMALL", 0)
     neighbors, weights, candidates, blocks = vanishing()
     weights[1] = [1 - 1e-16, 1e-16]
     found = propagate(neighbors, weights, candidates, blocks, iterations=3, workers=workers)
@@ -277,7 +269,7 @@ def test_a_weight_too_faint_for_single_precision_is_not_lost(workers, monkeypatc
 def test_a_walk_that_restarts_agrees_with_the_double_loop(
     seed, restart, small, workers, monkeypatch
 ):
-    monkeypatch.setattr(flow, "SMALL", small)
+    monkeypatch.setattr(module, "SMALL", small)
     monkeypatch.setattr(module, "CELLS_AT_ONCE", 50)
     arguments = case(seed)
     walk = {"iterations": 9, "correction": False, "restart": restart}
@@ -312,7 +304,7 @@ def test_evidence_that_is_no_mask_is_what_a_walk_restarts_from(workers):
 
 @pytest.mark.parametrize("small", [0, 4000])
 def test_a_flow_is_what_each_rows_neighbors_say(small, workers, monkeypatch):
-    monkeypatch.setattr(flow, "SMALL", small)
+    monkeypatch.setattr(module, "SMALL", small)
     rng = np.random.default_rng(0)
     neighbors = np.array([rng.permutation(50)[:4] for _ in range(50)])
     weights = rng.dirichlet(np.ones(4), 50)

@@ -9,11 +9,11 @@ import scipy.optimize
 from cfl_cli.core.parallel import Workers
 from cfl_cli.errors import ResourceError
 from cfl_cli.methods.graph import weights
-from cfl_cli.methods.graph.neighbors import nearest
+from cfl_cli.methods.graph.neighbors import nearest_neighbors
 from cfl_cli.methods.graph.weights import (
     Workspace,
     active_set,
-    check,
+    check_simplex,
     gram,
     sharpen,
     solve,
@@ -73,8 +73,12 @@ def tables():
 @pytest.mark.parametrize("name", tables())
 def test_weights_agree_with_nnls(name, ridge, workers):
     features, k = tables()[name]
-    neighbors = nearest(features, k=k, workers=workers).rows
-    found = solve(features, neighbors, ridge=ridge, workers=workers).values
+    neighbors = nearest_neighbors(features, k=k, workers=workers).rows
+    solved = solve(features, neighbors, ridge=ridge, workers=workers)
+    found = solved.values
+    assert (found >= 0).all()
+    assert np.abs(found.sum(axis=1) - 1).max() <= 1e-9
+    assert ridge != RIDGE or solved.rescued_rows == 0
     for row in range(0, len(features), 3):
         expected = by_nnls(
             features * (1e170 if name == "tiny differences" else 1), neighbors, row, ridge
@@ -84,35 +88,16 @@ def test_weights_agree_with_nnls(name, ridge, workers):
 
 def test_weights_are_the_best_over_all_supports(workers):
     features = np.random.default_rng(8).random((60, 3))
-    neighbors = nearest(features, k=6, workers=workers).rows
+    neighbors = nearest_neighbors(features, k=6, workers=workers).rows
     found = solve(features, neighbors, ridge=RIDGE, workers=workers).values
     for row in range(60):
         matrix = gram(differences(features, neighbors, slice(row, row + 1)), ridge=RIDGE)[0]
         np.testing.assert_allclose(found[row], by_enumeration(matrix), atol=1e-9)
 
 
-@pytest.mark.parametrize("name", tables())
-def test_weights_are_not_negative_and_sum_to_one(name, workers):
-    features, k = tables()[name]
-    found = solve(
-        features, nearest(features, k=k, workers=workers).rows, ridge=RIDGE, workers=workers
-    )
-    assert (found.values >= 0).all()
-    assert np.abs(found.values.sum(axis=1) - 1).max() <= 1e-9
-    assert found.rescued_rows == 0
-
-
-def test_equal_rows_get_uniform_weights(workers):
-    features = np.ones((30, 2))
-    neighbors = nearest(features, k=5, workers=workers).rows
-    np.testing.assert_allclose(
-        solve(features, neighbors, ridge=RIDGE, workers=workers).values, 0.2, atol=1e-12
-    )
-
-
 def test_units_of_the_features_cancel(workers):
     features = np.random.default_rng(1).random((200, 4))
-    neighbors = nearest(features, k=10, workers=workers).rows
+    neighbors = nearest_neighbors(features, k=10, workers=workers).rows
     one = solve(features, neighbors, ridge=RIDGE, workers=workers).values
     other = solve(features * 1000, neighbors, ridge=RIDGE, workers=workers).values
     np.testing.assert_allclose(one, other, atol=1e-9)
@@ -121,7 +106,7 @@ def test_units_of_the_features_cancel(workers):
 def test_row_order_block_size_and_threads_do_not_change_the_answer(workers, monkeypatch):
     rng = np.random.default_rng(4)
     features = rng.random((500, 4))
-    neighbors = nearest(features, k=12, workers=workers).rows
+    neighbors = nearest_neighbors(features, k=12, workers=workers).rows
     expected = solve(features, neighbors, ridge=RIDGE, workers=workers).values
 
     order = rng.permutation(500)
@@ -138,9 +123,9 @@ def test_row_order_block_size_and_threads_do_not_change_the_answer(workers, monk
 
 def test_osqp_identifies_the_neighbors_that_count(workers):
     features = np.random.default_rng(5).random((300, 5))
-    neighbors = nearest(features, k=20, workers=workers).rows
+    neighbors = nearest_neighbors(features, k=20, workers=workers).rows
     grams = gram(differences(features, neighbors), ridge=RIDGE)
-    counts = Workspace.set_up(20, ridge=RIDGE).solve(grams) > 0
+    counts = Workspace(20, ridge=RIDGE).solve(grams) > 0
     truth = np.array([by_nnls(features, neighbors, row, RIDGE) > 0 for row in range(300)])
     assert (counts == truth).all(axis=1).mean() > 0.95  # the rest is what corrections are for
 
@@ -150,7 +135,7 @@ def test_osqp_is_asked_for_every_row_and_corrections_alone_lead_to_the_same_weig
     k, ridge, workers, monkeypatch
 ):
     features = np.random.default_rng(5).random((300, 5))
-    neighbors = nearest(features, k=k, workers=workers).rows
+    neighbors = nearest_neighbors(features, k=k, workers=workers).rows
     rows = []
     own = weights.by_osqp
     monkeypatch.setattr(
@@ -166,14 +151,14 @@ def test_osqp_is_asked_for_every_row_and_corrections_alone_lead_to_the_same_weig
 def test_a_workspace_forgets_the_stack_before():
     half = np.random.default_rng(2).normal(size=(2, 100, 8, 3))
     first, second = half @ half.transpose(0, 1, 3, 2) + 0.1 * np.eye(8)
-    used, fresh = Workspace.set_up(8, ridge=0.1), Workspace.set_up(8, ridge=0.1)
+    used, fresh = Workspace(8, ridge=0.1), Workspace(8, ridge=0.1)
     used.solve(first * 50)
     np.testing.assert_array_equal(used.solve(second), fresh.solve(second))
 
 
 def test_rows_that_osqp_gives_up_on_are_solved_and_counted(workers, monkeypatch):
     features = np.random.default_rng(6).random((150, 4))
-    neighbors = nearest(features, k=10, workers=workers).rows
+    neighbors = nearest_neighbors(features, k=10, workers=workers).rows
     expected = solve(features, neighbors, ridge=RIDGE, workers=workers).values
 
     class Impatient(osqp.OSQP):
@@ -207,7 +192,7 @@ def test_a_hopeless_start_ends_at_the_optimum():
 )
 def test_weights_off_the_simplex_never_leave(bad, numbers):
     with pytest.raises(ResourceError) as error:
-        check(np.array([[0.5, 0.5], bad, [2.0, 2.0]]), first=40)
+        check_simplex(np.array([[0.5, 0.5], bad, [2.0, 2.0]]), first=40)
     assert str(error.value) == (
         "row 42: the solvers gave its neighbors weights that are negative or do not sum to 1 "
         f"({numbers}): try a larger ridge"
@@ -217,7 +202,7 @@ def test_weights_off_the_simplex_never_leave(bad, numbers):
 @pytest.mark.parametrize("name", tables())
 def test_around_points_of_the_table_the_weights_are_the_tables(name, workers):
     features, k = tables()[name]
-    neighbors = nearest(features, k=k, workers=workers).rows
+    neighbors = nearest_neighbors(features, k=k, workers=workers).rows
     inside = solve(features, neighbors, ridge=RIDGE, workers=workers).values
     around = solve_around(features, features, neighbors, ridge=RIDGE, workers=workers)
     assert np.abs(around - inside).max() < 1e-8
