@@ -22,12 +22,6 @@ def test_a_row_reaches_from_0_to_1_and_nothing_leaves_it():
     assert charts.whisker(None) is None
 
 
-def test_the_bar_shows_what_is_left_of_the_entropy():
-    bar = charts.entropy_bar(0.8, 0.1)  # a fifth is left, nine tenths with shuffled cells
-    assert (bar.left, bar.shuffled) == (35, 140)
-    assert charts.entropy_bar(0.8, None).shuffled is None
-
-
 def test_bars_share_one_scale():
     assert charts.bar(0.3, 0.6, 90) == 45
     assert charts.bar(0.6, 0.6, 90) == 90
@@ -56,13 +50,13 @@ def test_round_numbers_by_hand():
 
 
 def test_some_numbers_are_the_first_the_last_and_a_few_between():
-    assert charts.some([1, 2, 3]) == (1, 2, 3)
-    assert charts.some(range(101)) == (0, 25, 50, 75, 100)
+    assert charts.thinned([1, 2, 3]) == (1, 2, 3)
+    assert charts.thinned(range(101)) == (0, 25, 50, 75, 100)
 
 
 def test_ticks_that_would_touch_are_left_out():
     ticks = [Tick(0, "1"), Tick(10, "2"), Tick(60, "3")]
-    assert [tick.text for tick in charts.apart(ticks)] == ["1", "3"]
+    assert [tick.text for tick in charts.spaced(ticks)] == ["1", "3"]
 
 
 @given(
@@ -118,7 +112,7 @@ def test_coverage_says_what_is_not_known_by_a_dash():
         Coverage(0.9, 0.25, Interval(0.95, 0.9, 1.0)),
         Coverage(0.95, 0.0, None),
     )
-    plot = charts.coverage(points, Interval(0.6, 0.5, 0.7))
+    plot = charts.coverage_curve(points, Interval(0.6, 0.5, 0.7))
     assert plot.rows == (
         ("0.50", "100 %", "80 % (75–85)"),
         ("0.90", "25 %", "95 % (90–100)"),
@@ -131,7 +125,7 @@ def test_coverage_says_what_is_not_known_by_a_dash():
 
 
 def test_the_chosen_step_is_marked():
-    plot = charts.tried(full_column())
+    plot = charts.tried_steps(full_column())
     (chosen,) = plot.marked
     assert chosen.text == "chosen: 50 steps"
     assert chosen.y == min(point.y for line in plot.lines for point in line.points)
@@ -139,19 +133,19 @@ def test_the_chosen_step_is_marked():
 
 
 def test_the_best_step_is_marked_where_the_chosen_one_is_not_recorded():
-    plot = charts.tried(full_column(round=None, iterations=None))
+    plot = charts.tried_steps(full_column(round=None, iterations=None))
     assert [point.text for point in plot.marked] == ["best: 50 steps"]
     assert plot.finding == "Best: round 2, after 50 steps."
 
 
 def test_a_course_is_left_out_where_nothing_was_chosen():
-    assert charts.tried(column()) is None
-    assert charts.tried(column(tried=(Tried(1, (5,), (0.1,)),))) is None
+    assert charts.tried_steps(column()) is None
+    assert charts.tried_steps(column(tried=(Tried(1, (5,), (0.1,)),))) is None
 
 
 def test_scores_of_any_size_stay_within_the_drawing():
     odd = column(tried=(Tried(1, (0, 7), (-1e308, 1e308)), Tried(2, (3,), (0.0,))), round=1)
-    for line in charts.tried(odd).lines:
+    for line in charts.tried_steps(odd).lines:
         assert all(LEFT <= point.x <= RIGHT and TOP <= point.y <= 214 for point in line.points)
 
 

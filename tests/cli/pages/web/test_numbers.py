@@ -27,7 +27,6 @@ def test_numbers_of_any_size_have_a_short_text():
         assert len(charts.percent(number)) < 12
         assert len(charts.decimal(number, 4)) < 12
     assert charts.decimal(-0.0001) == "0.00"
-    assert charts.whole(2**70) == "1,180,591,620,717,411,303,424"
 
 
 def test_a_rare_share_is_under_one_per_cent_or_under_ten_rows():
