@@ -17,7 +17,7 @@ from enum import StrEnum
 from io import TextIOWrapper
 from itertools import pairwise
 from pathlib import Path
-from typing import Any, Literal, TextIO, TypeAlias
+from typing import Literal, TextIO, TypeAlias
 
 import typer
 
@@ -48,12 +48,10 @@ class Log:
     now: Callable[[], datetime] = lambda: datetime.now().astimezone()
 
     def note(self, *messages: str) -> None:
-        """Say what was done, one line each."""
         for message in messages:
             self._say(Level.INFO, message)
 
     def warning(self, *messages: str) -> None:
-        """Say what to look at, one line each."""
         for message in messages:
             self._say(Level.WARNING, message)
 
@@ -64,11 +62,8 @@ class Log:
     def error(self, *problems: str | Problem) -> None:
         """Say what went wrong, one line each; for programs with code, place, column and remedy."""
         for one in problems:
-            facts: dict[str, Any] = (
-                one.as_dict() if isinstance(one, Problem) and one.code != "other" else {}
-            )
-            for shown in ("text", "value"):
-                facts.pop(shown, None)
+            known = one.as_dict() if isinstance(one, Problem) and one.code != "other" else {}
+            facts = {name: known[name] for name in known if name not in ("text", "value")}
             self._say(Level.ERROR, str(one), **facts)
 
     def progress(self, stage: str, message: str) -> None:
@@ -76,7 +71,6 @@ class Log:
         self._say(Level.INFO, message, stage)
 
     def trace(self, error: BaseException) -> None:
-        """Say where in the code an error arose."""
         lines = "".join(traceback.format_exception(error))
         if self.format == "json":
             self.error(lines)
@@ -88,11 +82,11 @@ class Log:
         if self.format == "json":
             time = now.isoformat(timespec="milliseconds")
             event = {"time": time, "level": level, "stage": stage, "message": message, **facts}
-            self._write(f"{json.dumps(event)}\n")
+            line = json.dumps(event)
         else:
             clock = f"{now:%H:%M:%S} {stage}: " if stage else ""
             line = printable(f"{_MARKS[level]}{clock}{message}")
-            self._write(f"{line}\n")
+        self._write(f"{line}\n")
 
     def _write(self, text: str) -> None:
         with suppress(OSError):

@@ -41,7 +41,6 @@ class Outlook:
 
     @property
     def elapsed(self) -> float:
-        """Return the seconds since the run began."""
         return (self.clock() if self.ended is None else self.ended) - self.began
 
     @property
@@ -54,8 +53,7 @@ class Outlook:
         return took / expected if expected else None
 
     @property
-    def is_known(self) -> bool:
-        """Return whether any pace has been seen, so that the time left is more than a guess."""
+    def is_known(self) -> bool:  # so that the time left is more than a guess
         return self.pace is not None or self.ended is not None
 
     @property
@@ -80,9 +78,6 @@ class Outlook:
             self._most = max(self._most, min(elapsed / (elapsed + self.left), _MOST))
         return self._most
 
-    def expect(self, stages: Sequence[Expected]) -> None:
-        self.ahead = tuple(stages)
-
     def note(self, stage: Stage, done: int, total: int) -> None:
         if stage != self.stage:
             now = self.clock()
@@ -95,10 +90,6 @@ class Outlook:
                 self.ahead = self.ahead[place + 1 :]
             self.stage, self.stage_began = stage, now
         self.stage_share = done / total if total else 0.0
-
-    def end(self) -> None:
-        """Take note that the run has ended."""
-        self.ended = self.clock()
 
 
 PATIENCE = 1.0  # seconds of work before anything is shown
@@ -128,7 +119,7 @@ class Display:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        self.outlook.end()
+        self.outlook.ended = self.clock()
         if self.live is not None:
             self.stack.close()
             self.live.stop()
@@ -136,15 +127,12 @@ class Display:
             self.log.progress("done", f"100 % of the run in {_time(self.outlook.elapsed)}")
 
     def expect(self, stages: Sequence[Expected]) -> None:
-        """Take note of all stages that are to come."""
-        self.outlook.expect(stages)
+        self.outlook.ahead = tuple(stages)
 
     def meet(self, team: Team) -> None:
-        """Take note of who is at work, beside this process."""
         self.team = team
 
     def tell(self, text: str) -> None:
-        """Say something that is worth knowing while a run lasts."""
         if not self.quiet:
             self.log.note(text)
 
@@ -158,7 +146,7 @@ class Display:
                 self.stack.enter_context(farewell(self.live.stop))  # the cursor is hidden
         elif self.spoke is None or self.clock() - self.spoke >= _INTERVAL:
             self.spoke = self.clock()
-            left = f", about {_left(self.outlook)}" if self.outlook.is_known else ""
+            left = f", about {_time(self.outlook.left)} left" if self.outlook.is_known else ""
             workers = len(self.team.at_work) if self.team else 0
             who = f", {count(workers, 'worker')}" if workers else ""
             share = f"{100 * self.outlook.share:.0f} % of the run"
@@ -180,7 +168,7 @@ def _start_bar(outlook: Outlook, team: Team | None) -> "Live":
         row.add_row(
             ProgressBar(total=1.0, completed=outlook.share, width=_BAR),
             f"{100 * outlook.share:3.0f} %",
-            f"{_left(outlook) if outlook.is_known else '':>11}",
+            f"{f'{_time(outlook.left)} left' if outlook.is_known else '':>11}",
             str(outlook.stage),
         )
         if team is None:
@@ -190,10 +178,6 @@ def _start_bar(outlook: Outlook, team: Team | None) -> "Live":
     live = Live(get_renderable=drawn, console=Console(stderr=True), transient=True)
     live.start()
     return live
-
-
-def _left(outlook: Outlook) -> str:
-    return f"{_time(outlook.left)} left"
 
 
 def _time(seconds: float) -> str:

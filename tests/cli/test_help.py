@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 from builders.command_line import cfl
 
-from cfl_cli.cli.help import ENVIRONMENT, Entry, Page, as_text
+from cfl_cli.cli.help import ENVIRONMENT, HelpEntry, HelpPage, help_text
 from cfl_cli.cli.options import settings_of
 from cfl_cli.commands import COMMANDS
 from cfl_cli.core.settings import Settings
@@ -78,8 +78,10 @@ def test_help_is_as_wide_as_the_terminal(width):
 
 
 def test_a_long_name_stands_on_a_line_of_its_own():
-    page = Page("cfl", "cfl", ("About.",), {"Run": [Entry("--" + "x" * 50, "Short.")]}, "", ())
-    assert as_text(page, 80).splitlines()[-2:] == [f"  --{'x' * 50}", f"{' ' * 26}Short."]
+    page = HelpPage(
+        "cfl", "cfl", ("About.",), {"Run": [HelpEntry("--" + "x" * 50, "Short.")]}, "", ()
+    )
+    assert help_text(page, 80).splitlines()[-2:] == [f"  --{'x' * 50}", f"{' ' * 26}Short."]
 
 
 def test_without_arguments_the_first_page_goes_to_stderr():

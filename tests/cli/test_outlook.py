@@ -14,7 +14,7 @@ class Run:
     def __init__(self, ahead=AHEAD):
         self.now = 50.0
         self.outlook = Outlook(lambda: self.now)
-        self.outlook.expect(ahead)
+        self.outlook.ahead = tuple(ahead)
 
     def work(self, stage, seconds, *, steps=10, most=10):
         """Work on a stage, and return what share was shown at every step."""
@@ -116,5 +116,5 @@ def test_the_share_never_goes_back_and_ends_at_all(pace):
     shares += run.work(JUDGE, 90)
     assert shares == sorted(shares)
     assert shares[-1] <= 0.99
-    run.outlook.end()
+    run.outlook.ended = run.now
     assert (run.outlook.share, run.outlook.left) == (1, 0)

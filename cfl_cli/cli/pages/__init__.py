@@ -11,6 +11,8 @@ from importlib import import_module
 from shutil import get_terminal_size
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
+from cfl_cli.core.messages import printable
+
 if TYPE_CHECKING:
     from cfl_cli.trust.intervals import Interval
 
@@ -34,6 +36,11 @@ class Field(Generic[Fact]):
     begins: bool = False  # a line, if there is one more anyway for want of width
     spare: bool = False  # shows what another column says: only where there is room
     share: Callable[[Fact], float] | None = None  # from 0 to 1, for a bar on pages for browsers
+
+
+def name_field(name: Callable[[Fact], str]) -> Field[Fact]:
+    """Return the column that names the CF of each fact."""
+    return Field("CF", lambda fact: printable(name(fact)), folds=True, style=lambda _: "bold")
 
 
 @dataclass(frozen=True)

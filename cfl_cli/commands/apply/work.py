@@ -125,7 +125,7 @@ class Application:
                 stages(ANSWER, 0, blocks.height)
                 for block, answered in batch.add(new_rows(), by):
                     stages(ANSWER, block.first, blocks.height)
-                    writer.add(frames.append(block.frame, answered.columns), block)
+                    writer.table.add(frames.append(block.frame, answered.columns), block)
                 stages(JUDGE, 0, 1)
                 # No other run may add a batch between this one's verdict and its line.
                 course = held.enter_context(history.to_append(self.course)) if self.course else None

@@ -105,7 +105,7 @@ def _impute(
         with imputing(cells, inputs, context, **wanted) as imputed:
             with outputs.writing(stream=stream, overwrite=run.overwrite) as writer:
                 for frame, block in imputed.blocks():
-                    writer.add(frame, table.whole or block)
+                    writer.table.add(frame, table.whole or block)
                 report = imputed.report
                 writer.finish(report, diagnostics=imputed.diagnostics)
                 model = imputed.model() if keep else None

@@ -260,16 +260,19 @@ def _audit(column: ColumnReport) -> Facts:
 
 
 def _batch(column: ColumnReport) -> Facts:
-    drift, change = column.drift, column.score_change
+    change, drift = column.score_change, column.drift
+    losses = drift and (
+        ("loss at fitting", charts.decimal(drift.loss_at_fitting, 4)),
+        ("loss of this batch", charts.decimal(drift.loss, 4)),
+        ("limit of the loss", charts.decimal(drift.limit, 4)),
+        ("cells compared", f"{drift.cells:,}"),
+    )
     return _known(
         ("accuracy at fitting", _percents(column.fitting_accuracy)),
         ("change of the accuracy", _percents(column.accuracy_change)),
         ("held-out score at fitting", _decimal(column.fitting_score)),
         ("change of the score", charts.decimals(change, 4) if change else None),
-        ("loss at fitting", drift and _decimal(drift.loss_at_fitting)),
-        ("loss of this batch", drift and _decimal(drift.loss)),
-        ("limit of the loss", drift and _decimal(drift.limit)),
-        ("cells compared", drift and _whole(drift.cells)),
+        *(losses or ()),
     )
 
 
