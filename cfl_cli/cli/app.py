@@ -105,8 +105,8 @@ def _answer(ctx: typer.Context, param: typer.CallbackParam, value: bool) -> None
             path.write_text(ZSH, encoding="utf-8")
         typer.echo(f"{shell} completion is in {path}; it works in new terminals")
     else:
-        shell = completion._get_shell_name()  # type: ignore[attr-defined]  # noqa: SLF001 — no other way
-        script = completion.get_completion_script(**names, shell=shell or "")  # type: ignore[attr-defined]  # typer's types lack it
+        shell = completion._get_shell_name() or ""  # type: ignore[attr-defined]  # noqa: SLF001 — no other way
+        script = completion.get_completion_script(**names, shell=shell)  # type: ignore[attr-defined]  # typer's types lack it
         typer.echo(ZSH if shell == "zsh" else script)
     raise typer.Exit
 

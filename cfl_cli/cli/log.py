@@ -64,7 +64,7 @@ class Log:
         for one in problems:
             known = one.as_dict() if isinstance(one, Problem) and one.code != "other" else {}
             facts = {name: known[name] for name in known if name not in ("text", "value")}
-            self._say(Level.ERROR, str(one), **facts)
+            self._say(Level.ERROR, str(one), None, **facts)
 
     def progress(self, stage: str, message: str) -> None:
         """Say how far a run is; a line of text begins with the time of day."""

@@ -49,30 +49,11 @@ from cfl_cli.run.arguments import Context, refuse_blurred
 from cfl_cli.run.fit import fit_stored
 from cfl_cli.run.learn import JUDGE
 from cfl_cli.run.result import ANSWER, Model
-from cfl_cli.tables import frames, table
+from cfl_cli.tables import frames
 from cfl_cli.tables import table as tables
 from cfl_cli.trust import history
 from cfl_cli.trust.history import check_appendable
 from cfl_cli.trust.report import Report
-
-
-@dataclass(frozen=True)
-class _Done:
-    """What came of it."""
-
-    report: Report
-    rejected: int  # records that were set aside
-    course: Path | None  # the history
-    repeated: bool  # was the batch in it already?
-
-    def note_history(self) -> None:
-        batch = self.report.batch
-        if self.course is None or batch is None:
-            return
-        what = "is there already, and counts once" if self.repeated else "is added"
-        if not self.report.rows:
-            what = "has no rows, and is left out"
-        note(f"{self.course}: batch {batch.number} {what}")
 
 
 @dataclass(frozen=True)
@@ -86,9 +67,12 @@ class Application:
     limits: RunSettings
 
     def run(
-        self, source: tables.Place, how: Values, *, progress: Progress, overwrite: bool
-    ) -> _Done:
-        """Answer all rows, judge them and write everything, or nothing at all."""
+        self, source: tables.Place, how: Values, *, progress: Progress
+    ) -> tuple[Report, int, bool]:
+        """Answer all rows, judge them and write everything, or nothing at all.
+
+        Return the report, how many records were set aside, and if the history had the batch.
+        """
         stages = Stages(progress)
         with (
             self.outputs.stream() as stream,
@@ -114,14 +98,14 @@ class Application:
             blocks.check_holds(self.outputs.table)
             batch.check(frames.names(blocks.empty.frame))
             batch.sample.left_out = self.model.rows_seen(blocks)  # it is not judged by these
-            with self.outputs.writing(stream=stream, overwrite=overwrite) as writer:
 
-                def new_rows() -> Iterator[tuple[tables.Table, Any]]:
-                    for block in blocks:
-                        if not block.first:
-                            check_encoding(block, source, signs, how)
-                        yield block, block.frame
+            def new_rows() -> Iterator[tuple[tables.Table, Any]]:
+                for block in blocks:
+                    if not block.first:
+                        check_encoding(block, source, signs, how)
+                    yield block, block.frame
 
+            with self.outputs.writing(stream=stream, overwrite=self.limits.overwrite) as writer:
                 stages(ANSWER, 0, blocks.height)
                 for block, answered in batch.add(new_rows(), by):
                     stages(ANSWER, block.first, blocks.height)
@@ -136,11 +120,10 @@ class Application:
                     before = course.history.before(made, batch.checksum, cfs, name=name)
                 judged = batch.judged(before, diagnostics=False)
                 self.model.check_unchanged()
-                took, peak = stages.seconds(), process.peak_mb()
                 report = replace(
                     judged.verdict.report,
-                    timings=took,
-                    peak_memory_mb=peak,
+                    timings=stages.seconds(),
+                    peak_memory_mb=process.peak_mb(),
                     sources=with_table(self.model.sources, source, how, blocks),
                     answers_sha256=batch.answers.hexdigest(),
                 )
@@ -148,11 +131,10 @@ class Application:
                 if course and before and report.rows and not before.repeated:
                     held.push(_taken_back_if_it_fails(course))
                     course.append(history.Line.of(judged.verdict, name=name))
-        return _Done(report, blocks.rejected, self.course, before is not None and before.repeated)
+        return report, blocks.rejected, before is not None and before.repeated
 
 
 def _taken_back_if_it_fails(course: history.OpenHistory) -> Callable[..., None]:
-
     def leave(kind: type[BaseException] | None, *_: object) -> None:
         if kind is not None:
             course.take_back()
@@ -163,7 +145,7 @@ def _taken_back_if_it_fails(course: history.OpenHistory) -> Callable[..., None]:
 # How `cfl fit` works: on a table in memory, or on one that need not fit into it.
 
 
-def fit_whole(inputs: Inputs, source: tables.Place, how: Values, target: Path) -> Model:
+def _fit_whole(inputs: Inputs, source: tables.Place, how: Values, target: Path) -> Model:
     table = read_table(source, how, inputs.schema, checksum=True, may_set_aside=True)
     warn_of_rejects(len(table.rejects), source)
     with Display(quiet=inputs.run.quiet) as display:
@@ -174,7 +156,7 @@ def fit_whole(inputs: Inputs, source: tables.Place, how: Values, target: Path) -
     return fitted
 
 
-def fit_in_blocks(inputs: Inputs, source: tables.Place, how: Values, target: Path) -> Model:
+def _fit_in_blocks(inputs: Inputs, source: tables.Place, how: Values, target: Path) -> Model:
     """Write a model of a table and return it; the table's cells are on disk."""
     near = target.resolve().parent
     with (
@@ -193,12 +175,11 @@ def fit_in_blocks(inputs: Inputs, source: tables.Place, how: Values, target: Pat
 
 
 def run_apply(new: str, model: str, out: str, given: Values, history: Values, how: Values) -> None:
-    """Do what `cfl apply` does."""
     listen()
-    path = table.local(model)
-    course = table.local(history["history"]) if "history" in history else None
-    source = table.Place.to_read(new, how.get("input_format"))
-    target = table.Place.to_write(out, how.get("output_format"))
+    path = tables.local(model)
+    course = tables.local(history["history"]) if "history" in history else None
+    source = tables.Place.to_read(new, how.get("input_format"))
+    target = tables.Place.to_write(out, how.get("output_format"))
     fitted = Model.load(path)
     settings, run = of_model(fitted, given)
     refuse_blurred(fitted.schema, run.infer)
@@ -210,31 +191,28 @@ def run_apply(new: str, model: str, out: str, given: Values, history: Values, ho
         check_appendable(course)
     application = Application(fitted, settings, outputs, course, run)
     with Display(quiet=run.quiet) as display:
-        done = application.run(source, how, progress=display, overwrite=run.overwrite)
+        report, rejected, repeated = application.run(source, how, progress=display)
     if not run.quiet:
-        note_rejects(outputs, done.rejected, source)
+        note_rejects(outputs, rejected, source)
         note_signs(target, source, fitted.schema.file)
-        summarise(done.report, target.name, outputs.readable)
-        done.note_history()
-    if run.fail_on_flag and any(column.flagged for column in done.report.columns):
+        summarise(report, target.name, outputs.readable)
+        if course is not None and report.batch is not None:
+            what = "is there already, and counts once" if repeated else "is added"
+            what = what if report.rows else "has no rows, and is left out"
+            note(f"{course}: batch {report.batch.number} {what}")
+    if run.fail_on_flag and any(column.flagged for column in report.columns):
         raise typer.Exit(ExitCode.FLAGGED)
 
 
 def run_fit(data: str, schema: str, model: str, given: Values, how: Values) -> None:
-    """Do what `cfl fit` does."""
     listen()
     inputs = load(schema, given, data=data)
     run = inputs.run
     refuse_blurred(inputs.schema, run.infer)
-    source = table.Place.to_read(data, how.get("input_format"))
-    target = model_target(model)
-    check_targets(
-        [target],
-        sources=[source.path, Path(schema)],
-        overwrite=run.overwrite,
-        files_only=[target],
-    )
-    fit_table = fit_in_blocks if by_blocks(inputs, source) else fit_whole
+    source = tables.Place.to_read(data, how.get("input_format"))
+    target, paths = model_target(model), [source.path, Path(schema)]
+    check_targets([target], sources=paths, overwrite=run.overwrite, files_only=[target])
+    fit_table = _fit_in_blocks if by_blocks(inputs, source) else _fit_whole
     fitted = fit_table(inputs, source, how, target)
     if not run.quiet:
         summarise_fit(fitted.report, target)

@@ -64,13 +64,9 @@ def run_impute(
     outputs.check(sources=sources, overwrite=run.overwrite)
     kept = model_target(model) if model is not None else None
     if kept is not None:
-        check_targets(
-            [*outputs.paths, kept],
-            sources=sources,
-            overwrite=run.overwrite,
-            files_only=[kept],
-            folder=outputs.folder,
-        )
+        how_checked: dict[str, Any] = {"files_only": [kept], "folder": outputs.folder}
+        paths = [*outputs.paths, kept]
+        check_targets(paths, sources=sources, overwrite=run.overwrite, **how_checked)
     imputed, rejected, report, made = _impute(inputs, source, how, outputs, keep=kept is not None)
     if kept is not None and made is not None:
         made.save(kept, overwrite=run.overwrite)
@@ -97,9 +93,8 @@ def _impute(
         Display(quiet=run.quiet) as display,
     ):
         table.check_holds(outputs.table)
-        context = Context(
-            source.name, display, with_table(inputs.sources, source, how, table), near
-        )
+        known = with_table(inputs.sources, source, how, table)
+        context = Context(source.name, display, known, near)
         cells = table if table.whole is None else table.whole.frame
         wanted = {"keep_model": keep, "diagnostics": outputs.diagnostics is not None}
         with imputing(cells, inputs, context, **wanted) as imputed:
