@@ -47,10 +47,7 @@ PUBLIC = {
         *("sources", "keep_model", "diagnostics", "settings"),
     ],
     "mask": ["frame", "schema", "exclusions", "exact_share", "empty_share", "seed", "name"],
-    "risk": [
-        *("frame", "schema", "name", "rows", "progress", "jobs", "max_memory"),
-        "settings",
-    ],
+    "risk": [*("frame", "schema", "name", "rows", "progress", "jobs", "max_memory"), "settings"],
     "tune": [
         *("frame", "schema", "name", "budget", "trials", "progress", "jobs", "max_memory"),
         "settings",

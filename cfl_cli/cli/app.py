@@ -275,7 +275,7 @@ def _complain_of(error: BaseException) -> ExitCode:
     return error.exit_code
 
 
-def main() -> None:
+def run_app() -> None:
     open_streams()
     try:
         app()

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 # What it means that a text table has other column names than the schema.
 
 
-def check_names(
+def check_columns(
     names: Sequence[str], place: Place, signs: Mapping[str, str | None], schema: Schema
 ) -> None:
     """Raise if names are not the schema's: another sign separates them, or they are cells.
@@ -264,7 +264,7 @@ def open_table(
                 tables.reading(place, set_aside=aside, columns=columns, **where, **signs)
             )
         if schema:
-            check_names(table.columns, place, signs, schema)
+            check_columns(table.columns, place, signs, schema)
             check_encoding(table, place, signs, how)
         warn_of_cells(table.empty, place, schema, discreet=discreet)
         if in_memory:

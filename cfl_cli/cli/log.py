@@ -13,7 +13,6 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
-from enum import StrEnum
 from io import TextIOWrapper
 from itertools import pairwise
 from pathlib import Path
@@ -28,15 +27,7 @@ from cfl_cli.errors import Problem, ResourceError
 _Format: TypeAlias = Literal["text", "json"]
 
 
-class Level(StrEnum):
-    """How grave a message is."""
-
-    INFO = "info"
-    WARNING = "warning"
-    ERROR = "error"
-
-
-_MARKS = {Level.INFO: "", Level.WARNING: "warning: ", Level.ERROR: "cfl: "}  # before lines of text
+_MARKS = {"info": "", "warning": "warning: ", "error": "cfl: "}  # before lines of text, by level
 
 
 @dataclass
@@ -49,26 +40,26 @@ class Log:
 
     def note(self, *messages: str) -> None:
         for message in messages:
-            self._say(Level.INFO, message)
+            self._say("info", message)
 
     def warning(self, *messages: str) -> None:
         for message in messages:
-            self._say(Level.WARNING, message)
+            self._say("warning", message)
 
     def attention(self, message: str) -> None:
         """Say what was done and should be looked at; in text it needs no mark."""
-        self._say(Level.WARNING if self.format == "json" else Level.INFO, message)
+        self._say("warning" if self.format == "json" else "info", message)
 
     def error(self, *problems: str | Problem) -> None:
         """Say what went wrong, one line each; for programs with code, place, column and remedy."""
         for one in problems:
             known = one.as_dict() if isinstance(one, Problem) and one.code != "other" else {}
             facts = {name: known[name] for name in known if name not in ("text", "value")}
-            self._say(Level.ERROR, str(one), None, **facts)
+            self._say("error", str(one), None, **facts)
 
     def progress(self, stage: str, message: str) -> None:
         """Say how far a run is; a line of text begins with the time of day."""
-        self._say(Level.INFO, message, stage)
+        self._say("info", message, stage)
 
     def trace(self, error: BaseException) -> None:
         lines = "".join(traceback.format_exception(error))
@@ -77,7 +68,7 @@ class Log:
         else:
             self._write(lines)
 
-    def _say(self, level: Level, message: str, stage: str | None = None, **facts: object) -> None:
+    def _say(self, level: str, message: str, stage: str | None = None, **facts: object) -> None:
         now = self.now()
         if self.format == "json":
             time = now.isoformat(timespec="milliseconds")

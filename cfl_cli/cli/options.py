@@ -83,10 +83,7 @@ OUTPUT_FORMAT = described(
 )
 DIALECT = tuple(setting(name, "the schema's `file`, else {}") for name in OPTIONS)
 CHECKED_ENCODING = variant(
-    setting("encoding", "UTF-8"),
-    "Encoding of --checked.",
-    name="checked_encoding",
-    variable=False,
+    setting("encoding", "UTF-8"), "Encoding of --checked.", name="checked_encoding", variable=False
 )
 ON_BAD_ROW = described(
     "on_bad_row",
@@ -110,12 +107,7 @@ SNIFFING = (
 READING = (INPUT_FORMAT, *DIALECT, LEAVING_OUT)
 READING_AND_WRITING = (INPUT_FORMAT, *DIALECT, ON_BAD_ROW, OUTPUT_FORMAT)
 FORMAT = described(
-    "format",
-    Choice(tuple(RENDERERS)),
-    "Output format.",
-    panel="output",
-    default="table",
-    short="f",
+    "format", Choice(tuple(RENDERERS)), "Output format.", panel="output", default="table", short="f"
 )
 REPORT_FORMAT = variant(
     FORMAT,

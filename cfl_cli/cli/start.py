@@ -82,11 +82,7 @@ _SAID = (
 # loaded. So no package, be it that it loads, computes or writes, ever sees an exception of a signal,
 # which it might lose.
 
-_WORDS = {
-    signal.SIGINT: "interrupted",
-    signal.SIGTERM: "terminated",
-    signal.SIGHUP: "hung up",
-}
+_WORDS = {signal.SIGINT: "interrupted", signal.SIGTERM: "terminated", signal.SIGHUP: "hung up"}
 LOOK = 0.1  # seconds between looks at signals that all threads hold back for a while
 
 

@@ -96,8 +96,7 @@ def test_table_and_report_cannot_both_go_to_standard_output(folder):
 
 
 @pytest.mark.parametrize(
-    "command",
-    ["init - --cf cf", "report -", "evaluate - --truth truth.csv -s schema.yml"],
+    "command", ["init - --cf cf", "report -", "evaluate - --truth truth.csv -s schema.yml"]
 )
 def test_what_is_read_from_standard_input_is_never_replaced(folder, forked, command):
     (folder / "truth.csv").write_text("cf\na\n")

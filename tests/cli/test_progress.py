@@ -88,8 +88,7 @@ def test_a_run_that_fails_does_not_claim_to_be_done(capsys):
 
 
 @pytest.mark.parametrize(
-    ("seconds", "words"),
-    [(40, "36 s left"), (1000, "15 min left"), (50_000, "12 h 30 min left")],
+    ("seconds", "words"), [(40, "36 s left"), (1000, "15 min left"), (50_000, "12 h 30 min left")]
 )
 def test_the_time_left_is_no_more_exact_than_an_estimate(capsys, seconds, words):
     run(seconds=seconds)

@@ -58,11 +58,7 @@ def test_a_model_asks_again_when_it_is_applied(blurred):
 
 
 @pytest.mark.parametrize(
-    ("name", "said"),
-    [
-        ("x", "column 'x' is not a CF"),
-        ("cg", "no column 'cg'"),
-    ],
+    ("name", "said"), [("x", "column 'x' is not a CF"), ("cg", "no column 'cg'")]
 )
 def test_only_a_blurred_cf_can_be_named(blurred, name, said):
     refused(impute("--infer", "cf", "--infer", name), 2, "--infer", said)

@@ -33,11 +33,7 @@ def table(page: Page[Any], *, color: bool = False, width: int | None = None) -> 
     """
     width = max(width or PIPE_WIDTH, _NARROWEST)
     console = Console(
-        file=io.StringIO(),
-        force_terminal=color,
-        no_color=not color,
-        width=width,
-        highlight=False,
+        file=io.StringIO(), force_terminal=color, no_color=not color, width=width, highlight=False
     )
     for number, section in enumerate(page.sections):
         if number:
@@ -214,7 +210,7 @@ def _paragraph(text: str) -> str:
 # A page as a piece of HTML: a table between paragraphs, for notebooks.
 
 
-def fragment(page: Page[Any]) -> str:
+def html_fragment(page: Page[Any]) -> str:
     """Return section by section a title, a table with a line for each fact, then the notes."""
     parts = []
     for section in page.sections:

@@ -422,10 +422,7 @@ def _bar(column: ColumnReport) -> str:
 
 NAME: _Field = name_field(lambda column: column.name)
 _VALUES = _Field("values", lambda column: str(column.domain_size), right=True)
-NUMBERS = _Field(
-    "entropy",
-    lambda column: f"{column.entropy_start:.2f} → {column.entropy_end:.2f}",
-)
+NUMBERS = _Field("entropy", lambda column: f"{column.entropy_start:.2f} → {column.entropy_end:.2f}")
 BARS = _Field("", _bar, drawing=True, spare=True)  # behind the numbers, under their heading
 ENTROPY = _Field("entropy", _bar, drawing=True, spare=True)
 REDUCTION = _Field("reduction", lambda column: f"{column.entropy_reduction:.0%}", right=True)

@@ -12,7 +12,7 @@ from hashlib import sha256
 from itertools import islice
 from math import ceil
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol, TypeVar
+from typing import Any, NamedTuple, TypeAlias, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -40,7 +40,7 @@ from cfl_cli.tables.checksums import ColumnsChecksum
 from cfl_cli.trust.drift import Counts, JudgedBatch, judge_batch
 from cfl_cli.trust.facts import ColumnFacts
 from cfl_cli.trust.history import Before
-from cfl_cli.trust.report import Batch as BatchFacts
+from cfl_cli.trust.report import Batch
 from cfl_cli.trust.verdict import SUSPECT
 
 # Who answers new rows: threads of this process, or an engine's workers, with the same bytes.
@@ -53,26 +53,16 @@ BLOCKS = 4  # for each worker at once …
 _MOST_BLOCKS = 32  # … or for all of them
 
 
-class Answering(Protocol):
-    """Answers blocks of rows."""
-
-    workers: Workers  # threads of this process
-    blocks: int  # that are answered together
-    team: Team | None  # workers beside this process; None: there are none
-
-    def answers(self, blocks: Sequence[Known], *, rows: int) -> Iterator[Answer]:
-        """Yield what is said of each block, none of which has more than so many rows."""
-
-
 class Here:
     """Threads of this process answer one block after the other."""
 
     def __init__(self, kept: Kept, workers: Workers) -> None:
         self.kept, self.workers = kept, workers
-        self.blocks = 1
-        self.team: Team | None = None
+        self.blocks = 1  # that are answered together
+        self.team: Team | None = None  # workers beside this process; None: there are none
 
     def answers(self, blocks: Sequence[Known], *, rows: int) -> Iterator[Answer]:
+        """Yield what is said of each block, none of which has more than so many rows."""
         return (self.kept.fitted.answer(known, self.workers) for known in blocks)
 
 
@@ -143,9 +133,13 @@ class ByEngine:
         done = self.engine.rows("answer", kernel, total, at_once=at_once, marked=False)
         own = [has for _, has in done]
         for part in parts:
-            said = (of.priors, of.confidences, of.fell_back, of.mass)
-            answers = np.array(of.answers[part]) if any(own) else None
-            yield Answer(*(np.array(one[part]) for one in said), answers)
+            yield Answer(
+                np.array(of.priors[part]),
+                np.array(of.confidences[part]),
+                np.array(of.fell_back[part]),
+                np.array(of.mass[part]),
+                np.array(of.answers[part]) if any(own) else None,
+            )
 
     def _empty(self, rows: int) -> _Arrays:
         width, cfs = self.layout.width, len(self.layout.domains)
@@ -160,6 +154,9 @@ class ByEngine:
         }
         made = (self.engine.empty(name, (rows, n), kind) for name, (n, kind) in columns.items())
         return _Arrays(*made)
+
+
+Answering: TypeAlias = Here | ByEngine
 
 
 @contextmanager
@@ -185,7 +182,7 @@ class _Judged(NamedTuple):
     diagnostics: pl.DataFrame
 
 
-class Batch(RowFiller):
+class NewRows(RowFiller):
     """The new rows of one call, answered, counted and in the end judged."""
 
     def __init__(self, kept: Kept, settings: Settings, workers: Engine, *, name: str) -> None:
@@ -276,7 +273,7 @@ class Batch(RowFiller):
                 int((estimate.mass[:, cf] < SUSPECT).sum()),
             ]
 
-    def _facts(self, judged: int, number: int | None) -> BatchFacts:
+    def _facts(self, judged: int, number: int | None) -> Batch:
         flagged = self.kept.encoding.beyond_chance(self.unusual)
         unusual = {name: one for name, one in self.unusual.columns.items() if name in flagged}
 
@@ -284,7 +281,7 @@ class Batch(RowFiller):
             found = {name: getattr(one, kind) / max(one.rows, 1) for name, one in unusual.items()}
             return {name: share for name, share in found.items() if share}
 
-        return BatchFacts(
+        return Batch(
             rows_judged=judged,
             new_categories=shares("new_categories"),
             out_of_range=shares("out_of_range"),

@@ -426,10 +426,7 @@ def drifted(course: CfCourse) -> SimpleNamespace:
             finding=said,
         )
     return SimpleNamespace(
-        accuracy=accuracy,
-        loss=loss,
-        limits=_path(limits) if len(limits) > 1 else "",
-        sentence=said,
+        accuracy=accuracy, loss=loss, limits=_path(limits) if len(limits) > 1 else "", sentence=said
     )
 
 
