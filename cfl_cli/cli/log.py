@@ -13,6 +13,7 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
+from functools import partialmethod
 from io import TextIOWrapper
 from itertools import pairwise
 from pathlib import Path
@@ -38,13 +39,12 @@ class Log:
     verbose: bool = False  # show where in the code an error arose
     now: Callable[[], datetime] = lambda: datetime.now().astimezone()
 
-    def note(self, *messages: str) -> None:
+    def _each(self, level: str, *messages: str) -> None:
         for message in messages:
-            self._say("info", message)
+            self._say(level, message)
 
-    def warning(self, *messages: str) -> None:
-        for message in messages:
-            self._say("warning", message)
+    note = partialmethod(_each, "info")
+    warning = partialmethod(_each, "warning")
 
     def attention(self, message: str) -> None:
         """Say what was done and should be looked at; in text it needs no mark."""

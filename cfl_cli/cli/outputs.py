@@ -96,7 +96,7 @@ class Outputs:
     def of(
         cls, table: Place, report: str | None, *, reject: bool, diagnostics: str | None = None
     ) -> Self:
-        """Return where everything goes where the user says so."""
+        """Return where everything goes; `report` and `diagnostics` are what the user named."""
         listed = _side_file(diagnostics) if diagnostics is not None else None
         printed = report == STANDARD
         if printed and table.path is None:
@@ -105,17 +105,21 @@ class Outputs:
         path = tables.local(report) if report and not printed else None
         if report is None and table.path is not None and not table.format.embeds_report:
             path = tables.report_path(table.path)
-        return cls(table, path, printed, _rejects(table, reject=reject), listed)
+        rejects = tables.rejects_path(table.path) if reject and table.path else None
+        if reject and rejects is None:
+            text = "{option} writes records to a file beside OUT: name a file, not -"
+            raise _refused("option-needs-file", text, option=option("on_bad_row", "set-aside"))
+        return cls(table, path, printed, rejects, listed)
 
     @classmethod
     def without_report(cls, table: Place, *, reject: bool) -> Self:
-        rejects = _rejects(table, reject=reject)
-        return cls(table, None, printed=False, rejects=rejects, reports=False)
+        return replace(cls.of(table, None, reject=reject), report=None, reports=False)
 
     @property
     def paths(self) -> list[Path]:
         """The files that a run may write."""
-        paths = (self.table.path, self.report, *self._beside)
+        listed = self.diagnostics.path if self.diagnostics else None
+        paths = (self.table.path, self.report, self.rejects, listed)
         return [path for path in paths if path is not None]
 
     @property
@@ -128,24 +132,16 @@ class Outputs:
         """Return where files may be for a while: where the table goes, which must have room."""
         return self.table.path.resolve().parent if self.table.path else None
 
-    @property
-    def _beside(self) -> list[Path]:
-        listed = self.diagnostics.path if self.diagnostics else None
-        return [path for path in (self.rejects, listed) if path is not None]
-
     def check(self, *, sources: list[Path | None], overwrite: bool) -> None:
         """Raise unless everything can be written without harm to a source; None is stdin."""
         form = self.table.format
         if self.table.path is None and form.kind.is_binary and is_terminal(sys.stdout):
             text = "not writing binary {format} to a terminal: use --out FILE or a pipe"
             raise _refused("out-binary-terminal", text, format=form.kind.title)
-        check_targets(
-            self.paths,
-            sources=sources,
-            overwrite=overwrite,
-            files_only=self._beside,
-            folder=self.folder,
-        )
+        listed = self.diagnostics.path if self.diagnostics else None
+        beside = [path for path in (self.rejects, listed) if path is not None]
+        where: dict[str, Any] = {"files_only": beside, "folder": self.folder}
+        check_targets(self.paths, sources=sources, overwrite=overwrite, **where)
         old = self.table.path and tables.report_path(self.table.path)
         if old and overwrite and any(_same(old, source) for source in sources):
             text = "{file}: is read, but would be removed as an old report of {table}: name another file"
@@ -227,15 +223,6 @@ def _side_file(name: str) -> Place:
     except UsageError:
         text = "{option}: unknown format: end the name in .csv, .parquet or .jsonl"
         raise _refused("out-format-unknown", text, option=option("diagnostics", name)) from None
-
-
-def _rejects(table: Place, *, reject: bool) -> Path | None:
-    if not reject:
-        return None
-    if table.path is None:
-        text = "{option} writes records to a file beside OUT: name a file, not -"
-        raise _refused("option-needs-file", text, option=option("on_bad_row", "set-aside"))
-    return tables.rejects_path(table.path)
 
 
 def text_target(out: str, sources: list[Path | None], *, overwrite: bool) -> Path | None:
