@@ -151,7 +151,6 @@ class Commands(TyperGroup):
         return [*COMMANDS]
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
-        """Return a command, whose file is imported only now; None if there is no such command."""
         if cmd_name not in COMMANDS:
             return None
         module = import_module(f"cfl_cli.commands.{COMMANDS[cmd_name]}")
@@ -161,7 +160,6 @@ class Commands(TyperGroup):
         return typer.main.get_command(alone)
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
-        """Return the command that the first argument names, and the arguments left."""
         if args[0] in COMMANDS or ctx.resilient_parsing:
             return super().resolve_command(ctx, args)
         near = did_you_mean(args[0], COMMANDS)
@@ -189,7 +187,6 @@ class Commands(TyperGroup):
             return super().parse_args(ctx, args)
 
     def invoke(self, ctx: Any) -> Any:
-        """Run the command that was asked for."""
         try:
             return super().invoke(ctx)
         except BrokenPipeError as error:  # the reader has seen enough
@@ -203,7 +200,6 @@ class Commands(TyperGroup):
             raise typer.Exit(code) from error
 
     def main(self, *args: Any, standalone_mode: bool = True, **options: Any) -> Any:
-        """Run `cfl` with these arguments and leave with its exit code."""
         arguments = options.get("args")
         LOG.verbose = False  # until a command has read its options
         LOG.format = asked_for(sys.argv[1:] if arguments is None else arguments)

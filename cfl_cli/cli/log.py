@@ -123,7 +123,6 @@ def is_terminal(stream: TextIO | None) -> bool:
 
 
 def print_out(text: str | bytes) -> None:
-    """Write `text` to standard output."""
     if sys.stdout is None:
         raise ResourceError(Problem("out-stdout-closed", STDOUT_CLOSED))
     try:

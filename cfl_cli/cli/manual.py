@@ -105,7 +105,6 @@ def _fenced(text: str) -> str:
 
 
 def roff() -> str:
-    """Return the manual as a man page."""
     return "\n".join(_roff()) + "\n"
 
 

@@ -117,14 +117,12 @@ class Outputs:
 
     @property
     def paths(self) -> list[Path]:
-        """The files that a run may write."""
         listed = self.diagnostics.path if self.diagnostics else None
         paths = (self.table.path, self.report, self.rejects, listed)
         return [path for path in paths if path is not None]
 
     @property
     def folder(self) -> Path | None:
-        """Where the table goes if that is a folder of files."""
         return self.table.path if self.table.is_folder else None
 
     @property
@@ -300,7 +298,6 @@ def check_targets(
 
 @contextmanager
 def tried(target: Path, forbidden: str) -> Iterator[None]:
-    """Turn the error of a trial into one that names the target."""
     try:
         yield
     except OSError as error:
@@ -363,7 +360,6 @@ def note_rejects(outputs: Outputs, rejected: int, source: Place) -> None:
 
 
 def note_signs(target: Place, source: Place, file: TextFile | None) -> None:
-    """Say that text is written as usual, if the table that was read is not."""
     sign = target.format.kind.delimiter
     if not sign or not source.format.kind.delimiter or file is None:
         return

@@ -39,12 +39,9 @@ class Run:
         return shares
 
 
-def test_before_anything_is_known_all_that_is_expected_is_left():
+def test_a_run_as_expected_is_as_far_as_its_time_says():
     run = Run()
     assert (run.share, run.left) == (0, 100)
-
-
-def test_a_run_as_expected_is_as_far_as_its_time_says():
     run = Run()
     run.work(FIND, 10)
     assert run.share == pytest.approx(0.1)
@@ -53,13 +50,10 @@ def test_a_run_as_expected_is_as_far_as_its_time_says():
     assert run.left == pytest.approx(80)
 
 
-def test_a_slow_machine_is_noticed_within_its_first_stage():
+def test_the_pace_is_that_of_all_stages_so_far_and_of_the_first_in_part():
     run = Run()
     run.work(FIND, 30, most=3)
     assert run.left == pytest.approx(300 - 9)
-
-
-def test_the_pace_is_that_of_all_stages_so_far():
     run = Run()
     run.work(FIND, 20)  # twice as long as expected
     run.work(WEIGH, 10)  # half as long
@@ -78,7 +72,7 @@ def test_time_passes_within_a_stage_that_says_nothing():
     assert run.share == 0.99
 
 
-def test_nothing_is_claimed_before_a_pace_was_seen():
+def test_nothing_is_claimed_before_a_pace_was_seen_which_first_rows_do_not_show():
     run = Run()
     run.now += 1000  # to read the table, and to load packages
     run.outlook.note(FIND, 0, 10)
@@ -86,9 +80,6 @@ def test_nothing_is_claimed_before_a_pace_was_seen():
     run.work(FIND, 10)
     assert run.is_known
     assert run.left == pytest.approx(90)
-
-
-def test_the_first_rows_of_a_stage_show_no_pace():
     run = Run()
     run.outlook.note(FIND, 1, 1000)
     run.now += 300
@@ -97,21 +88,15 @@ def test_the_first_rows_of_a_stage_show_no_pace():
     assert run.is_known
 
 
-def test_a_stage_that_is_left_out_is_no_longer_expected():
+def test_stages_may_be_left_out_be_new_or_come_several_times():
     run = Run()
     run.work(FIND, 10)
     run.outlook.note(JUDGE, 0, 1)
     assert run.left == pytest.approx(40)
-
-
-def test_a_stage_that_nobody_expected_counts_by_what_of_it_is_done():
     run = Run()
     run.work(FIND, 10)
     run.work(Stage("new", Work.PILOT), 5, most=5)
     assert run.left == pytest.approx(2.5 + 20 + 30 + 40)
-
-
-def test_stages_may_come_several_times():
     run = Run([Expected(FIND, 10.0), Expected(WEIGH, 10.0), Expected(FIND, 10.0)])
     run.work(FIND, 10)
     run.work(WEIGH, 10)

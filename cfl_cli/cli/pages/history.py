@@ -63,34 +63,23 @@ def page(history: History, *, encoding: str | None = "utf-8") -> Page[CfCourse]:
     courses = courses_of(last)
     drifted = sum(course.drifted_since is not None for course in courses)
     verdict = f"{drifted} drifted" if drifted else "none drifted"
+    batches = [asdict(line) for line in history.lines]
+    facts = {"version": 1, "cfl_version": __version__, "batches": batches}
     return Page(
         title=f"{_batches(len(last))}, {count(len(courses), 'CF')}, {verdict}",
         fields=[*FIGURES, *_drawings(courses, len(last), encoding)],
         facts=courses,
         notes=[*_notes(history, last, courses)],
         records=[_record(line, cf) for line in history.lines for cf in line.columns],
-        json=json.dumps(
-            {
-                "version": 1,
-                "cfl_version": __version__,
-                "batches": [asdict(line) for line in history.lines],
-            },
-            ensure_ascii=False,
-            indent=2,
-            allow_nan=False,
-        ),
+        json=json.dumps(facts, ensure_ascii=False, indent=2, allow_nan=False),
     )
 
 
 def courses_of(lines: Sequence[Line]) -> list[CfCourse]:
-    """Return the course of each CF over the batches of one model."""
     names = [column.name for column in lines[-1].columns] if lines else []
-    return [
-        CfCourse(
-            tuple(cf for line in lines for cf in line.columns if cf.name == name), lines[0].batch
-        )
-        for name in names
-    ]
+    cfs = [cf for line in lines for cf in line.columns]
+    first = lines[0].batch if lines else 0
+    return [CfCourse(tuple(cf for cf in cfs if cf.name == name), first) for name in names]
 
 
 def _drawings(courses: Sequence[CfCourse], batches: int, encoding: str | None) -> Iterator[_Field]:
@@ -160,11 +149,9 @@ def others(history: History, last: Sequence[Line]) -> Iterator[str]:
     """Yield what a page of the last model's batches leaves out."""
     models = {line.model for line in history.lines} - {line.model for line in last}
     if models:
-        batches = len(history.lines) - len(last)
-        yield (
-            f"{_batches(batches)} of {count(len(models), 'other model')} not shown: --format csv "
-            "or json has all."
-        )
+        batches = _batches(len(history.lines) - len(last))
+        whose = count(len(models), "other model")
+        yield f"{batches} of {whose} not shown: --format csv or json has all."
 
 
 def odds(evidence: float) -> str:

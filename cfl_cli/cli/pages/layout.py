@@ -57,7 +57,6 @@ def table(page: Page[Any], *, color: bool = False, width: int | None = None) -> 
 
 
 def markdown(page: Page[Any], **_: object) -> str:
-    """Return the same as Markdown tables between paragraphs."""
     parts: list[str] = []
     for section in page.sections:
         fields = [field for field in section.fields if not field.drawing]
@@ -86,7 +85,6 @@ def comma_separated(page: Page[Any], **_: object) -> str:
 
 
 def json_text(page: Page[Any], **_: object) -> str:
-    """Return the page's JSON, its last line ended."""
     return page.json + "\n"
 
 

@@ -52,7 +52,6 @@ def by_blocks(inputs: Inputs, source: tables.Place) -> bool:
 def run_impute(
     data: str, schema: str, out: str, *, model: str | None, given: Values, how: Values
 ) -> None:
-    """Do what `cfl impute` was asked for, and say what came of it."""
     listen()
     inputs = load(schema, given, data=data)
     run = inputs.run

@@ -65,7 +65,6 @@ class Axis:
     logarithmic: bool = False
 
     def at(self, number: float) -> float:
-        """Return where a number is; beyond the axis, its end."""
         number = min(max(number, self.low), self.high)
         low, high = self.low, self.high
         if self.logarithmic:

@@ -100,11 +100,8 @@ def _value(interval: Interval | None, otherwise: float) -> float:
 def _row(cf: SimpleNamespace, flags: Sequence[str], report: Report) -> SimpleNamespace:
     """Return a CF's row of the table: texts, places of marks, and what a script sorts by."""
     column: ColumnReport = cf.column
-    right, left, null = (
-        column.estimated_accuracy,
-        1 - column.entropy_reduction,
-        column.entropy_reduction_null,
-    )
+    right, null = column.estimated_accuracy, column.entropy_reduction_null
+    left = 1 - column.entropy_reduction
     return SimpleNamespace(
         cf=cf,
         values=count(column.domain_size, "value"),
@@ -146,7 +143,6 @@ _BAR = 90  # width of the longest bar
 def _section(
     report: Report, cf: SimpleNamespace, course: CfCourse | None, *, many: bool
 ) -> SimpleNamespace:
-    """Return everything about one CF."""
     column: ColumnReport = cf.column
     lacking = older = f"not recorded by cfl {visible(report.cfl_version)}"
     if report.versions:
@@ -403,6 +399,10 @@ def history_page(history: History) -> str:
     shown = histories.page(history)
     names = [course.name for course in shown.facts]
     figures = histories.FIGURES[1:]
+    batches = []
+    for line in last:
+        file, checksum = shown_name(line.name or "not a file"), visible(line.checksum)
+        batches.append((f"{line.batch:,}", file, f"{line.rows:,}", checksum))
     return sections.rendered_page(
         "history.html",
         title=shown.title,
@@ -413,15 +413,7 @@ def history_page(history: History) -> str:
         ],
         notes=[sentence(note, names) for note in histories.others(history, last)],
         courses=[(shown_name(one.name), charts.drifted(one)) for one in shown.facts],
-        batches=[
-            (
-                f"{one.batch:,}",
-                shown_name(one.name or "not a file"),
-                f"{one.rows:,}",
-                visible(one.checksum),
-            )
-            for one in last
-        ],
+        batches=batches,
         model=visible(last[-1].model) if last else "",
         opened=len(shown.facts) <= _OPEN,
         cfl_version=__version__,
@@ -429,7 +421,6 @@ def history_page(history: History) -> str:
 
 
 def fragment(report: Report) -> str:
-    """Return sentences and the table, for a notebook."""
     names = [column.name for column in report.columns]
     notes = [note for column in report.columns for note in of_column(column, report)]
     notes += [f"warning: {warning}." for warning in report.warnings]

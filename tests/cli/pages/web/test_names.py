@@ -22,12 +22,9 @@ def test_what_cannot_be_seen_is_shown_as_a_code(text, seen):
     visible(text).encode()
 
 
-def test_an_empty_name_is_shown_in_quotes():
+def test_an_empty_name_is_quoted_and_a_long_one_cut_and_there_as_a_whole():
     assert shown_name("").whole == "“”"
     assert shown_name("  ").whole == "“  ”"
-
-
-def test_a_long_name_is_cut_and_there_as_a_whole():
     name = shown_name("x" * 300)
     assert name.short == "x" * (LONGEST - 1) + "…"
     assert name.whole == "x" * 300
@@ -43,7 +40,7 @@ def test_no_letter_is_torn_apart(letter):
         assert short == "x" * len(short) or rest.startswith(letter)
 
 
-def test_a_shown_name_another_script_is_a_piece_of_its_own():
+def test_a_name_of_another_script_is_a_piece_of_its_own():
     name = "תשובה"
     assert sentence(f"{name}: 3 cells.", [name, "job"]) == (
         Piece(name, is_name=True),
