@@ -306,13 +306,23 @@ def test_a_forged_fact_is_refused_or_shown_without_harm(key, value):
     assert render(page(read), "csv").startswith("name,")
 
 
-def test_values_ruled_out_too_often_have_their_labels_if_these_are_recorded():
+def test_values_ruled_out_groups_and_powers_are_told_as_far_as_they_are_recorded():
     values = tuple(ValueShare(label, 0.5, 0.5) for label in ("flu", "a\x1bb", None))
     facts = report(column(impossible_values=(1, 2, 3), values=values))
     [note, _] = page(facts).notes
     assert note == (
         "job: values ruled out too often, by place in the domain: 1 (flu), 2 (a\\x1bb), 3."
     )
+    many = [
+        replace(column(), name=f"c{place}", calibration_power=0.1 * (place + 1))
+        for place in range(7)
+    ]
+    said = page(replace(report(*many), groups=1312)).notes
+    assert "Rows belong to 1,312 groups, which were hidden together and count as one each." in said
+    assert (
+        "Confidences are calibrated, each CF's by a power (below 1: less sure): "
+        "c0 0.10, c1 0.20, c2 0.30, c3 0.40, c4 0.50, 2 other CFs less."
+    ) in said
 
 
 def test_what_the_table_does_not_show_is_said_in_words():
@@ -419,16 +429,3 @@ def test_any_name_comes_back_from_a_note_in_markdown(name):
     escaped = name.replace("\n", "\\n").lstrip(" ")
     assert title == "1,234 rows, 1 CF, none flagged"
     assert note == f"{escaped}: 1 suspect cell: its candidates get under 1 %."
-
-
-def test_groups_are_counted_and_a_power_is_said_though_its_error_is_not_known():
-    many = [
-        replace(column(), name=f"c{place}", calibration_power=0.1 * (place + 1))
-        for place in range(7)
-    ]
-    said = page(replace(report(*many), groups=1312)).notes
-    assert "Rows belong to 1,312 groups, which were hidden together and count as one each." in said
-    assert (
-        "Confidences are calibrated, each CF's by a power (below 1: less sure): "
-        "c0 0.10, c1 0.20, c2 0.30, c3 0.40, c4 0.50, 2 other CFs less."
-    ) in said
